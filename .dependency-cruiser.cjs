@@ -1,0 +1,30 @@
+/** Who may import whom: the table of ARCHITECTURE.md, as rules. */
+module.exports = {
+  forbidden: [
+    { name: "no-circular", severity: "error", from: {}, to: { circular: true } },
+    { name: "no-orphans", severity: "error", from: { orphan: true, path: "^src/", pathNot: "^src/runtime/(Main|cli/|sandbox/runner/)" }, to: {} },
+    { name: "domain-is-pure", severity: "error", from: { path: "^src/domain/" },
+      to: { pathNot: ["^src/domain/", "node_modules/effect/"] } },
+    { name: "actors-know-no-driver", severity: "error", from: { path: "^src/actors/" },
+      to: { pathNot: ["^src/(domain|actors)/", "node_modules/effect/", "node_modules/@effect/(cluster|rpc|workflow|platform)/"] } },
+    { name: "actor-to-actor-through-protocol", severity: "error", from: { path: "^src/actors/([^/]+)/" },
+      to: { path: "^src/actors/([^/]+)/", pathNot: ["^src/actors/$1/", "^src/actors/ports/", "/Protocol\\.ts$"] } },
+    { name: "http-knows-no-driver", severity: "error", from: { path: "^src/http/" },
+      to: { pathNot: ["^src/(domain|actors|http)/", "node_modules/effect/", "node_modules/@effect/(cluster|rpc|platform)/"] } },
+    { name: "http-asks-actors-through-protocol", severity: "error", from: { path: "^src/http/" },
+      to: { path: "^src/actors/", pathNot: ["^src/actors/[^/]+/Protocol\\.ts$", "^src/actors/ports/"] } },
+    { name: "surfaces-do-not-mix", severity: "error", from: { path: "^src/http/(execution|tenant|resource|mcp)/" },
+      to: { path: "^src/http/(execution|tenant|resource|mcp)/", pathNot: "^src/http/$1/" } },
+    { name: "contract-without-handlers", severity: "error", from: { path: "^src/http/.*Api\\.ts$" }, to: { path: "^src/http/.*Handlers\\.ts$" } },
+    { name: "nothing-imports-runtime", severity: "error", from: { path: "^src/", pathNot: "^src/runtime/" }, to: { path: "^src/runtime/" } }
+  ],
+  options: {
+    doNotFollow: { path: "node_modules" },
+    tsConfig: { fileName: "tsconfig.json" },
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: {
+      exportsFields: ["exports"], conditionNames: ["import", "types", "node", "default"], mainFields: ["module", "main", "types"]
+    },
+    moduleSystems: ["es6"]
+  }
+}
