@@ -1,0 +1,42 @@
+/**
+ * The only way out: every request that leaves the service for a tenant's reasons goes through here.
+ * It connects to public addresses only (and to what the operator allowed), follows redirects by hand,
+ * and counts bytes and time.
+ */
+import type { Duration, Effect } from "effect"
+import { Context, Data } from "effect"
+
+export interface EgressRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: ReadonlyArray<readonly [name: string, value: string]>
+  readonly body: Uint8Array | string | null
+  readonly timeout: Duration.Duration
+  /** Largest response body, in bytes after decompression. */
+  readonly maxBytes: number
+  /** How many redirects to follow; 0 answers the redirect itself. At most 3. */
+  readonly redirects: number
+}
+
+export interface EgressResponse {
+  readonly status: number
+  readonly headers: ReadonlyArray<readonly [name: string, value: string]>
+  readonly body: Uint8Array
+  readonly url: string
+}
+
+/** The address is not one that a tenant may reach, or the URL cannot be one. */
+export class EgressBlocked extends Data.TaggedError("EgressBlocked")<{ readonly url: string; readonly reason: string }> {}
+/** Nobody answered: name not found, refused, reset, broken protocol. */
+export class EgressUnreachable extends Data.TaggedError("EgressUnreachable")<{ readonly url: string; readonly reason: string }> {}
+export class EgressTimedOut extends Data.TaggedError("EgressTimedOut")<{ readonly url: string; readonly afterMillis: number }> {}
+/** The answer is larger than the caller takes. */
+export class EgressTooLarge extends Data.TaggedError("EgressTooLarge")<{ readonly url: string; readonly limitBytes: number }> {}
+
+export type EgressFailure = EgressBlocked | EgressUnreachable | EgressTimedOut | EgressTooLarge
+
+export class Egress extends Context.Tag("svc/Egress")<Egress, {
+  readonly send: (request: EgressRequest) => Effect.Effect<EgressResponse, EgressFailure>
+  /** Whether a URL could ever be called, told before anything is sent: scheme, form, literal addresses. */
+  readonly check: (url: string) => Effect.Effect<void, EgressBlocked>
+}>() {}

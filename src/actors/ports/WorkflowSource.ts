@@ -1,0 +1,55 @@
+/** Reads a workflow's JavaScript without running it: is it valid, what does it use, what does it look like. */
+import type { Effect } from "effect"
+import { Context, Data } from "effect"
+
+/** One connector action that the code calls. `action` is `*` where the name is computed. */
+export interface Binding {
+  readonly connector: string
+  readonly action: string
+}
+
+export interface SourceIssue {
+  readonly code: string
+  readonly message: string
+  /** Both count from 1. */
+  readonly line: number
+  readonly column: number
+}
+
+export interface DiagramNode {
+  readonly id: string
+  readonly kind: string
+  readonly label: string
+  readonly line?: number
+  readonly column?: number
+}
+export interface DiagramEdge {
+  readonly from: string
+  readonly to: string
+  readonly label?: string
+  /** Leads back to the head of a loop. */
+  readonly back?: boolean
+  /** Taken when something threw. */
+  readonly error?: boolean
+}
+export interface Diagram {
+  readonly nodes: ReadonlyArray<DiagramNode>
+  readonly edges: ReadonlyArray<DiagramEdge>
+}
+
+export interface Analysis {
+  /** The script that the sandbox runs; line and column are those of the source. */
+  readonly script: string
+  readonly bindings: ReadonlyArray<Binding>
+  readonly warnings: ReadonlyArray<SourceIssue>
+  readonly diagram: Diagram
+}
+
+/** The source cannot become a workflow; every issue says where. */
+export class SourceRejected extends Data.TaggedError("SourceRejected")<{ readonly issues: ReadonlyArray<SourceIssue> }> {}
+
+export class WorkflowSource extends Context.Tag("svc/WorkflowSource")<WorkflowSource, {
+  readonly analyse: (source: string) => Effect.Effect<Analysis, SourceRejected>
+  /** The diagram laid out and drawn. */
+  readonly svg: (diagram: Diagram) => Effect.Effect<string>
+}>() {}

@@ -1,0 +1,94 @@
+/**
+ * Every identifier of the service: a prefix that names the record, an underscore, a body.
+ * A body is a lower-case ULID unless said otherwise, so that ids sort by the time they were made.
+ * Specification: Resources; contract: ids.
+ */
+import { Schema } from "effect"
+
+const ulidBody = "[0-9a-hjkmnp-tv-z]{26}"
+
+const id = <const Prefix extends string, const Brand extends string>(prefix: Prefix, brand: Brand) =>
+  Schema.String.pipe(
+    Schema.pattern(new RegExp(`^${prefix}_${ulidBody}$`), {
+      message: () => `expected an id of the form ${prefix}_ and 26 lower-case letters and digits`
+    }),
+    Schema.brand(brand)
+  )
+
+export const OrganisationId = id("org", "OrganisationId")
+export type OrganisationId = typeof OrganisationId.Type
+export const SpaceId = id("spc", "SpaceId")
+export type SpaceId = typeof SpaceId.Type
+export const CustomerId = id("cus", "CustomerId")
+export type CustomerId = typeof CustomerId.Type
+export const ApiKeyId = id("key", "ApiKeyId")
+export type ApiKeyId = typeof ApiKeyId.Type
+export const SecretId = id("sec", "SecretId")
+export type SecretId = typeof SecretId.Type
+export const UserId = id("usr", "UserId")
+export type UserId = typeof UserId.Type
+export const RoleId = id("role", "RoleId")
+export type RoleId = typeof RoleId.Type
+export const EnvironmentId = id("env", "EnvironmentId")
+export type EnvironmentId = typeof EnvironmentId.Type
+export const ExecutionId = id("exec", "ExecutionId")
+export type ExecutionId = typeof ExecutionId.Type
+export const BlobId = id("blob", "BlobId")
+export type BlobId = typeof BlobId.Type
+export const AuditId = id("aud", "AuditId")
+export type AuditId = typeof AuditId.Type
+export const DeliveryId = id("dlv", "DeliveryId")
+export type DeliveryId = typeof DeliveryId.Type
+export const RequestId = id("req", "RequestId")
+export type RequestId = typeof RequestId.Type
+export const InstallationId = id("inst", "InstallationId")
+export type InstallationId = typeof InstallationId.Type
+
+/** A workflow's id has a shape of its own in the specification: twelve hexadecimal digits. */
+export const WorkflowId = Schema.String.pipe(
+  Schema.pattern(/^wf_[0-9a-f]{12}$/, { message: () => "expected an id of the form wf_ and 12 hexadecimal digits" }),
+  Schema.brand("WorkflowId")
+)
+export type WorkflowId = typeof WorkflowId.Type
+
+/** The prefixes that a generated id may carry. */
+export type IdPrefix =
+  | "org" | "spc" | "cus" | "key" | "sec" | "usr" | "role" | "env" | "exec" | "blob" | "aud" | "dlv" | "req" | "inst" | "dk"
+
+const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+
+/** The ten characters that carry the time of a ULID made at `millis`; also the lower bound of all ids made since. */
+export const ulidTime = (millis: number): string => {
+  let rest = millis
+  let out = ""
+  for (let i = 0; i < 10; i++) {
+    out = alphabet.charAt(rest % 32) + out
+    rest = Math.floor(rest / 32)
+  }
+  return out
+}
+
+/** The instant, in Unix milliseconds, at which an id with a ULID body was made. */
+export const timeOfId = (value: string): number => {
+  let millis = 0
+  for (const letter of value.slice(value.indexOf("_") + 1, value.indexOf("_") + 11)) {
+    millis = millis * 32 + alphabet.indexOf(letter)
+  }
+  return millis
+}
+
+/** A ULID of the given instant from ten random bytes. */
+export const ulid = (millis: number, random: Uint8Array): string => {
+  let out = ulidTime(millis)
+  let bits = 0
+  let held = 0
+  for (const byte of random.subarray(0, 10)) {
+    held = (held << 8) | byte
+    bits += 8
+    while (bits >= 5) {
+      bits -= 5
+      out += alphabet.charAt((held >> bits) & 31)
+    }
+  }
+  return out
+}

@@ -1,0 +1,77 @@
+/** JSON that every part of the service can store and send on: the boundary between a client's bytes and a record. */
+import { Schema } from "effect"
+import { jsonDepth } from "./Limits.js"
+
+export type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [member: string]: Json }
+export type JsonObject = { readonly [member: string]: Json }
+
+export const Json: Schema.Schema<Json> = Schema.suspend((): Schema.Schema<Json> =>
+  Schema.Union(
+    Schema.Null, Schema.Boolean, Schema.JsonNumber, Schema.String, Schema.Array(Json),
+    Schema.Record({ key: Schema.String, value: Json })
+  )
+).annotations({ identifier: "Json", description: "any JSON value", jsonSchema: {} })
+
+export const JsonObject = Schema.Record({ key: Schema.String, value: Json })
+
+/**
+ * Why a value cannot be stored: Postgres refuses U+0000 and lone surrogates, no number may be infinite,
+ * and nesting beyond the limit would exhaust a stack. `path` is where it stands.
+ */
+export interface Unstorable {
+  readonly path: string
+  readonly reason: "nul" | "loneSurrogate" | "notFinite" | "tooDeep"
+}
+
+const unstorableText = (text: string): Unstorable["reason"] | undefined => {
+  if (text.indexOf("\u0000") >= 0) return "nul"
+  return text.isWellFormed() ? undefined : "loneSurrogate"
+}
+
+const member = (path: string, key: string) => (path === "" ? key : `${path}.${key}`)
+
+/** The first part of `value` that cannot be stored, or `undefined` when all of it can. */
+export const unstorable = (value: unknown, path = "", depth = 0): Unstorable | undefined => {
+  if (typeof value === "string") {
+    const reason = unstorableText(value)
+    return reason === undefined ? undefined : { path, reason }
+  }
+  if (typeof value === "number") return Number.isFinite(value) ? undefined : { path, reason: "notFinite" }
+  if (typeof value !== "object" || value === null) return undefined
+  if (depth >= jsonDepth) return { path, reason: "tooDeep" }
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) {
+      const found = unstorable(value[i], `${path}[${i}]`, depth + 1)
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+  for (const [key, child] of Object.entries(value)) {
+    const reason = unstorableText(key)
+    if (reason !== undefined) return { path: member(path, "(a member name)"), reason }
+    const found = unstorable(child, member(path, key), depth + 1)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+export const unstorableMessage: Record<Unstorable["reason"], string> = {
+  nul: "contains the character U+0000, which cannot be stored: remove it",
+  loneSurrogate: "contains half of a surrogate pair, which is not valid Unicode: send the whole character",
+  notFinite: "is a number outside the range of a double: send it as a string",
+  tooDeep: `nests deeper than ${jsonDepth} levels: flatten it`
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/**
+ * The canonical text of a JSON value (RFC 8785): members sorted by UTF-16 code units, no white space,
+ * numbers as ECMAScript prints them. Two equal values have one text, so the text can be hashed.
+ */
+export const canonicalJson = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(",")}]`
+  if (!isObject(value)) return JSON.stringify(value ?? null)
+  const members = Object.keys(value).filter((key) => value[key] !== undefined).sort()
+  return `{${members.map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key])}`).join(",")}}`
+}

@@ -1,0 +1,69 @@
+/** Every limit of the service with its unit, in one place. Specification: Limits; contract: limits left open. */
+import { Duration } from "effect"
+
+const KiB = 1024
+const MiB = 1024 * KiB
+
+/** Largest request bodies, in bytes, by the kind of endpoint. */
+export const bodyBytes = { management: 1 * MiB, execute: 2 * MiB, unified: 6 * MiB, webhook: 1 * MiB } as const
+
+/** All request headers together, in bytes. */
+export const headerBytes = 32 * KiB
+
+/** How deep a JSON document may nest: deeper ones exhaust the stack of whatever serialises them. */
+export const jsonDepth = 64
+
+export const pageSize = { default: 50, max: 200 } as const
+
+/** How long a list cursor stays valid. */
+export const cursorLifetime = Duration.hours(24)
+
+/** How long an Idempotency-Key is remembered. */
+export const idempotencyLifetime = Duration.hours(24)
+export const idempotencyKeyLength = 255
+
+export const guest = {
+  /** Source of one workflow, in bytes. */
+  sourceBytes: 512 * KiB,
+  inputBytes: 2 * MiB,
+  outputBytes: 4 * MiB,
+  memoryBytes: 128 * MiB,
+  /** Host calls that one run may journal. */
+  calls: 10_000,
+  /** Uninterrupted computing between two host calls. */
+  cpuPerStep: Duration.seconds(2),
+  /** A response of `fetch`, and a request body, in bytes. */
+  fetchBytes: 4 * MiB,
+  /** One line of `console`, in characters, and all lines of one run. */
+  logLine: 8 * KiB,
+  logLines: 10_000
+} as const
+
+/** What a trace keeps of one value before it becomes a blob, in bytes. */
+export const traceValueBytes = 256 * KiB
+
+/** Output carried by a callback; a larger one is left out and marked. */
+export const callbackOutputBytes = 256 * KiB
+
+export const metadataBytes = 4 * KiB
+
+export const keyValue = { keyBytes: 512, valueBytes: 256 * KiB } as const
+
+/** How long state of one invocation, and the journal that a resume needs, outlive the end of the run. */
+export const resumeWindow = Duration.days(7)
+
+/** How long an accepted run may wait for a slot before it times out. */
+export const queueTimeout = Duration.hours(24)
+
+/** Activations without a new journal row after which a run counts as poisoned. */
+export const poisonAfter = 5
+
+export const allowedIps = 100
+
+/** How long a decision about a key may rest on a cached record: revocation reaches every node within it. */
+export const keyCacheLifetime = Duration.seconds(1)
+
+/** How far a signed request's timestamp may lie from now. */
+export const signatureWindow = Duration.minutes(5)
+/** How long a nonce of a signed request is remembered. */
+export const nonceLifetime = Duration.minutes(10)
