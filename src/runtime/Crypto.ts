@@ -1,0 +1,96 @@
+/** Node's cryptography behind the ports `Digests` and `Identifiers`. */
+import { createHmac, hash, randomBytes, timingSafeEqual } from "node:crypto"
+import { Layer, Redacted } from "effect"
+import { Digests } from "../actors/ports/Digests.js"
+import { Identifiers } from "../actors/ports/Identifiers.js"
+import { ulidTime } from "../domain/Ids.js"
+
+/** `pepper`: the server's secret. Another pepper means that no stored API key is recognised any more. */
+export interface DigestsOptions {
+  readonly pepper: Redacted.Redacted
+}
+
+export const makeDigests = (options: DigestsOptions): typeof Digests.Service => {
+  const pepper = Redacted.value(options.pepper)
+  if (pepper.length === 0) throw new Error("the pepper is empty: give the server a secret of at least 32 characters")
+  // One key per purpose, so that the hash of a key that somebody makes up never is another run's seed.
+  const seedKey = createHmac("sha256", pepper).update("svc-seed-v1").digest()
+  return Digests.of({
+    sha256Hex: (data) => hash("sha256", data, "hex"),
+    hmacHex: (key, data) => createHmac("sha256", key).update(data).digest("hex"),
+    hmacBase64: (key, data) => createHmac("sha256", key).update(data).digest("base64"),
+    equal: (a, b) => {
+      const left = Buffer.from(a)
+      const right = Buffer.from(b)
+      return left.length === right.length && timingSafeEqual(left, right)
+    },
+    keyHash: (apiKey) => createHmac("sha256", pepper).update(apiKey).digest("hex"),
+    seed: (rootExecutionId) => {
+      const bytes = createHmac("sha256", seedKey).update(rootExecutionId).digest()
+      return [bytes.readUInt32LE(0), bytes.readUInt32LE(4), bytes.readUInt32LE(8), bytes.readUInt32LE(12)]
+    }
+  })
+}
+
+/** `millis`: the wall clock in Unix milliseconds; another one only in tests. */
+export const makeIdentifiers = (millis: () => number = Date.now): typeof Identifiers.Service => {
+  const nextUlid = monotonicUlid(millis)
+  return Identifiers.of({
+    next: (prefix) => `${prefix}_${nextUlid()}`,
+    workflow: () => `wf_${randomBytes(6).toString("hex")}`,
+    token: (length) =>
+      randomBytes(Math.ceil((length * 3) / 4))
+        .toString("base64url")
+        .slice(0, length),
+    bytes: (length) => new Uint8Array(randomBytes(length))
+  })
+}
+
+const half = 2 ** 40
+const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+
+const eightLetters = (value: number): string => {
+  let rest = value
+  let out = ""
+  for (let i = 0; i < 8; i++) {
+    out = alphabet.charAt(rest % 32) + out
+    rest = Math.floor(rest / 32)
+  }
+  return out
+}
+
+/**
+ * ULIDs that only grow: inside a millisecond, and while the clock stands still or runs backwards, the random part
+ * advances by a random step, so that neighbours cannot be guessed from one another either.
+ */
+const monotonicUlid = (millis: () => number): (() => string) => {
+  let time = 0
+  let timeText = ""
+  let high = 0
+  let low = 0
+  const start = (at: number) => {
+    const random = randomBytes(10)
+    time = at
+    timeText = ulidTime(at)
+    high = random.readUIntBE(0, 5)
+    low = random.readUIntBE(5, 5)
+  }
+  return () => {
+    const now = millis()
+    if (now > time) start(now)
+    else {
+      low += 1 + randomBytes(4).readUInt32BE(0)
+      if (low >= half) {
+        low -= half
+        high += 1
+      }
+      if (high >= half) start(time + 1)
+    }
+    return timeText + eightLetters(high) + eightLetters(low)
+  }
+}
+
+export const layerDigests = (options: DigestsOptions): Layer.Layer<Digests> =>
+  Layer.sync(Digests, () => makeDigests(options))
+
+export const layerIdentifiers: Layer.Layer<Identifiers> = Layer.sync(Identifiers, () => makeIdentifiers())
