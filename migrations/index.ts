@@ -1,0 +1,13 @@
+/** Every migration, in order. A released one is never changed; the next number follows. */
+import { Effect } from "effect"
+import tenancy from "./0001_tenancy.js"
+import workflows from "./0002_workflows.js"
+import executions from "./0003_executions.js"
+import audit from "./0004_audit.js"
+
+export const migrations = {
+  "0001_tenancy": Effect.asVoid(tenancy),
+  "0002_workflows": Effect.asVoid(workflows),
+  "0003_executions": Effect.asVoid(executions),
+  "0004_audit": Effect.asVoid(audit)
+}

@@ -1,0 +1,69 @@
+/** Brings the database to the schema of this release. */
+import { Migrator, SqlClient } from "@effect/sql"
+import { Cause, Effect, Option, type Redacted } from "effect"
+import { migrations } from "../../../migrations/index.js"
+import { reasonOf, Refusal } from "../Refusal.js"
+import { connect } from "./Pools.js"
+
+/**
+ * Runs the migrations that the database lacks, all of them or none, and returns their names. Two processes never
+ * migrate at once: the second waits, then finds nothing to do.
+ */
+export const migrate = Effect.fn("Migrations.migrate")(
+  function* (owner: Redacted.Redacted) {
+    const sql = yield* connect(owner, { maxConnections: 2, applicationName: "svc migrations" })
+    const made = yield* locked.pipe(
+      Effect.zipRight(run),
+      Effect.scoped,
+      Effect.provideService(SqlClient.SqlClient, sql)
+    )
+    for (const [id, name] of made) yield* Effect.logInfo(`Migration ${id} (${name}) is done`)
+    return made.map(([, name]) => name)
+  },
+  Effect.scoped,
+  Effect.catchTags({
+    SqlError: (failure) => refused(failure.cause),
+    MigrationError: (failure) => refused(failure.cause ?? failure)
+  })
+)
+
+/** The names of the migrations that the database still lacks. */
+export const missing = Effect.fn("Migrations.missing")(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const table = yield* sql<{ readonly present: boolean }>`SELECT to_regclass('svc_migrations') IS NOT NULL AS present`
+  const done =
+    table[0]?.present === true ? yield* sql<{ readonly id: number }>`SELECT migration_id AS id FROM svc_migrations` : []
+  return Object.keys(migrations).filter((name) => !done.some(({ id }) => id === Number(name.slice(0, 4))))
+})
+
+const run = Effect.catchAllCause(
+  Migrator.make({})({ loader: Migrator.fromRecord(migrations), table: "svc_migrations" }),
+  // The migrator turns a failed migration into a defect.
+  (cause) =>
+    Option.match(Cause.dieOption(cause), {
+      onNone: () => Effect.failCause(cause),
+      onSome: (defect) => (defect instanceof Migrator.MigrationError ? Effect.fail(defect) : Effect.failCause(cause))
+    })
+)
+
+/** Held on a connection of its own: the migrations run on the other. */
+const locked = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const session = yield* sql.reserve
+  yield* Effect.acquireRelease(session.executeUnprepared("SELECT pg_advisory_lock($1)", [lockKey], undefined), () =>
+    Effect.ignore(session.executeUnprepared("SELECT pg_advisory_unlock($1)", [lockKey], undefined))
+  )
+})
+
+const refused = (cause: unknown) =>
+  new Refusal({
+    message:
+      `The database could not be migrated: ${rootReason(cause)}. ` +
+      "If roles or the database are missing, run `npm run svc -- migrate --admin-url <administrator's URL>`."
+  })
+
+const rootReason = (cause: unknown): string =>
+  cause instanceof Error && cause.cause !== undefined ? rootReason(cause.cause) : reasonOf(cause)
+
+/** Arbitrary, and the same in every release. */
+const lockKey = 1_937_137_966

@@ -1,0 +1,100 @@
+/** The service's connections: one pool per role that it works as. */
+import { Reactivity } from "@effect/experimental"
+import { PgClient } from "@effect/sql-pg"
+import { SqlError } from "@effect/sql/SqlError"
+import { Context, Duration, Effect, Layer, Redacted } from "effect"
+import { Pool, types } from "pg"
+import type { DatabaseUrls } from "./Roles.js"
+
+/** As `svc_app`: requests. Row-level security shows one organisation, named by `svc.org` in each transaction. */
+export class AppSql extends Context.Tag("svc/AppSql")<AppSql, PgClient.PgClient>() {}
+
+/** As `svc_writer`: journal, intake, sweeps, key look-up. Sees every organisation. */
+export class WriterSql extends Context.Tag("svc/WriterSql")<WriterSql, PgClient.PgClient>() {}
+
+export interface PoolOptions {
+  readonly maxConnections: number
+  readonly applicationName: string
+  /** The server ends a statement that takes longer. Default: none. */
+  readonly statementTimeout?: Duration.DurationInput
+}
+
+/**
+ * A pool that lives as long as the scope, with one connection open. `bigint` columns read as number where that is
+ * exact, else as text; `numeric` as text; times as Date.
+ */
+export const connect = Effect.fn("Pools.connect")(function* (url: Redacted.Redacted, options: PoolOptions) {
+  const acquire = Effect.acquireRelease(
+    Effect.tryPromise({
+      try: async () => {
+        const pool = makePool(url, options)
+        const first = await pool.connect()
+        first.release()
+        return pool
+      },
+      catch: (cause) => new SqlError({ cause, message: "Postgres cannot be reached" })
+    }),
+    (pool) => Effect.promise(() => pool.end()).pipe(Effect.interruptible, Effect.timeoutOption("1 second"))
+  )
+  return yield* PgClient.fromPool({ acquire, applicationName: options.applicationName })
+}, Effect.provide(Reactivity.layer))
+
+export interface PoolSizes {
+  readonly app: number
+  readonly writer: number
+}
+
+/** Both pools. */
+export const layer = (urls: DatabaseUrls, sizes: PoolSizes) =>
+  Layer.merge(
+    Layer.scoped(
+      AppSql,
+      connect(urls.app, { maxConnections: sizes.app, applicationName: "svc app", statementTimeout: "30 seconds" })
+    ),
+    Layer.scoped(
+      WriterSql,
+      connect(urls.writer, {
+        maxConnections: sizes.writer,
+        applicationName: "svc writer",
+        statementTimeout: "60 seconds"
+      })
+    )
+  )
+
+const makePool = (url: Redacted.Redacted, options: PoolOptions) => {
+  const pool = new Pool({
+    connectionString: withServerSettings(Redacted.value(url)),
+    max: options.maxConnections,
+    application_name: options.applicationName,
+    connectionTimeoutMillis: 5_000,
+    idleTimeoutMillis: 60_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    ...(options.statementTimeout === undefined
+      ? {}
+      : { statement_timeout: Duration.toMillis(options.statementTimeout) }),
+    idle_in_transaction_session_timeout: 60_000,
+    types: { getTypeParser }
+  })
+  // The pool drops the connection by itself; without a listener the process would end.
+  pool.on("error", () => {})
+  return pool
+}
+
+/** The server, too, must notice a peer that vanished: a half-open session would keep its locks for hours. */
+const withServerSettings = (href: string) => {
+  const url = new URL(href)
+  const given = url.searchParams.get("options")
+  const keepAlive = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3"
+  url.searchParams.set("options", `${given === null ? "" : `${given} `}${keepAlive} -c tcp_user_timeout=25000`)
+  return url.href
+}
+
+const int8 = 20
+const readInt8 = (text: string) => {
+  const value = Number(text)
+  return Number.isSafeInteger(value) ? value : text
+}
+
+const getTypeParser: typeof types.getTypeParser = (id: number, format?: "text" | "binary") =>
+  id === int8 && format !== "binary" ? readInt8 : types.getTypeParser(id, format as "text")

@@ -1,0 +1,155 @@
+/**
+ * The four roles between which the second wall of tenant isolation stands. Each can do what its work needs and no
+ * more; row-level security and the grants on tables come with the migrations. Specification: Tenant isolation.
+ */
+import { Effect, Redacted } from "effect"
+import { Client, escapeLiteral } from "pg"
+import { reasonOf, Refusal } from "../Refusal.js"
+
+/** Where each role logs in. */
+export interface DatabaseUrls {
+  /** Owns the tables and migrates them. */
+  readonly owner: Redacted.Redacted
+  /** Journal, intake, sweeps, key look-up: sees every organisation, but only the tables of its work. */
+  readonly writer: Redacted.Redacted
+  /** Requests: sees one organisation at a time. */
+  readonly app: Redacted.Redacted
+  /** Reads the audit trail and nothing else. */
+  readonly auditReader: Redacted.Redacted
+}
+
+export type RoleKey = keyof DatabaseUrls
+
+export const roleNames: Record<RoleKey, string> = {
+  owner: "svc_owner",
+  writer: "svc_writer",
+  app: "svc_app",
+  auditReader: "svc_audit_reader"
+}
+
+export type RolePasswords = Readonly<Record<RoleKey, Redacted.Redacted>>
+
+/** A value for each role. */
+export const forEachRole = <A>(make: (role: RoleKey) => A): Record<RoleKey, A> => ({
+  owner: make("owner"),
+  writer: make("writer"),
+  app: make("app"),
+  auditReader: make("auditReader")
+})
+
+/** The four logins, on the server that `base` names. */
+export const urlsOf = (base: Redacted.Redacted, passwords: RolePasswords, database = "svc"): DatabaseUrls =>
+  forEachRole((role) => {
+    const url = new URL(Redacted.value(base))
+    url.username = roleNames[role]
+    url.password = Redacted.value(passwords[role])
+    url.pathname = `/${database}`
+    return Redacted.make(url.href)
+  })
+
+/** One login that takes on each role in turn as it connects; it must be a member of all four. */
+export const urlsOfLogin = (login: Redacted.Redacted): DatabaseUrls =>
+  forEachRole((role) => {
+    const url = new URL(Redacted.value(login))
+    const options = url.searchParams.get("options")
+    url.searchParams.set("options", `${options === null ? "" : `${options} `}-c role=${roleNames[role]}`)
+    return Redacted.make(url.href)
+  })
+
+/**
+ * The SQL that makes the roles and the database, for an administrator to run with psql. Repeatable; a role that
+ * exists keeps its password. Without passwords it shows placeholders.
+ */
+export const rolesSql = (passwords?: RolePasswords, database = "svc"): string =>
+  [
+    ...roleStatements(passwords).map((statement) => `${statement};`),
+    `SELECT 'CREATE DATABASE ${database} OWNER svc_owner TEMPLATE template0 ENCODING ${"''UTF8''"}'`,
+    `  WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = '${database}') \\gexec`,
+    `\\connect ${database}`,
+    ...databaseStatements(database).map((statement) => `${statement};`)
+  ].join("\n")
+
+/**
+ * Makes what is missing of the roles and the database. Repeatable; a role that exists keeps its password.
+ * `admin` may create roles and databases; it becomes a member of the roles unless it is a superuser.
+ */
+export const ensureRoles = Effect.fn("Roles.ensure")(function* (
+  admin: Redacted.Redacted,
+  passwords: RolePasswords,
+  database = "svc"
+) {
+  return yield* Effect.tryPromise({
+    try: async () => {
+      const made = await onServer(admin, undefined, async (client) => {
+        const present = await client.query<{ readonly rolname: string }>(
+          "SELECT rolname FROM pg_roles WHERE rolname = ANY($1)",
+          [Object.values(roleNames)]
+        )
+        for (const statement of roleStatements(passwords)) await client.query(statement)
+        const superuser = await client.query<{ readonly rolsuper: boolean }>(
+          "SELECT rolsuper FROM pg_roles WHERE rolname = current_user"
+        )
+        if (superuser.rows[0]?.rolsuper !== true) {
+          await client.query(`GRANT ${Object.values(roleNames).join(", ")} TO CURRENT_USER`)
+        }
+        const exists = await client.query("SELECT FROM pg_database WHERE datname = $1", [database])
+        if (exists.rowCount === 0) {
+          await client.query(`CREATE DATABASE ${database} OWNER svc_owner TEMPLATE template0 ENCODING 'UTF8'`)
+        }
+        return Object.values(roleNames).filter((name) => !present.rows.some((row) => row.rolname === name))
+      })
+      await onServer(admin, database, async (client) => {
+        for (const statement of databaseStatements(database)) await client.query(statement)
+      })
+      return made
+    },
+    catch: (cause) =>
+      new Refusal({
+        message:
+          `The roles could not be made: ${reasonOf(cause)}. ` +
+          "Use an administrator's URL, or run what `npm run svc -- migrate --print` prints."
+      })
+  })
+})
+
+const onServer = async <A>(
+  admin: Redacted.Redacted,
+  database: string | undefined,
+  use: (client: Client) => Promise<A>
+): Promise<A> => {
+  const url = new URL(Redacted.value(admin))
+  if (database !== undefined) url.pathname = `/${database}`
+  const client = new Client({
+    connectionString: url.href,
+    application_name: "svc roles",
+    connectionTimeoutMillis: 5_000
+  })
+  await client.connect()
+  try {
+    return await use(client)
+  } finally {
+    await client.end()
+  }
+}
+
+const roleStatements = (passwords: RolePasswords | undefined) =>
+  Object.values(
+    forEachRole((role) => {
+      const name = roleNames[role]
+      const password = passwords === undefined ? `<password of ${name}>` : Redacted.value(passwords[role])
+      const attributes = "LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT NOREPLICATION NOBYPASSRLS"
+      return (
+        `DO $svc$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '${name}') THEN ` +
+        `CREATE ROLE ${name} ${attributes} PASSWORD ${escapeLiteral(password)}; END IF; END $svc$`
+      )
+    })
+  )
+
+const databaseStatements = (database: string) => [
+  `REVOKE ALL ON DATABASE ${database} FROM PUBLIC`,
+  `GRANT CONNECT, CREATE, TEMPORARY ON DATABASE ${database} TO svc_owner`,
+  `GRANT CONNECT ON DATABASE ${database} TO svc_writer, svc_app, svc_audit_reader`,
+  "REVOKE ALL ON SCHEMA public FROM PUBLIC",
+  "GRANT USAGE, CREATE ON SCHEMA public TO svc_owner",
+  "GRANT USAGE ON SCHEMA public TO svc_writer, svc_app, svc_audit_reader"
+]

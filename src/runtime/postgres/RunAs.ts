@@ -1,0 +1,52 @@
+/** Which user runs Postgres, which refuses to run as root, and which paths that user can reach. */
+import * as fs from "node:fs"
+import * as path from "node:path"
+
+export interface RunAs {
+  readonly uid: number
+  readonly gid: number
+  /** True when the service is root and Postgres therefore runs as somebody else. */
+  readonly switches: boolean
+}
+
+/** The user `nobody`, unless the data already belongs to somebody who is not root. */
+export const runAs = (data: string): RunAs => {
+  const uid = process.getuid?.() ?? 0
+  const gid = process.getgid?.() ?? 0
+  if (uid !== 0) return { uid, gid, switches: false }
+  const owner = fs.statSync(data, { throwIfNoEntry: false })
+  return owner === undefined || owner.uid === 0
+    ? { uid: nobody, gid: nobody, switches: true }
+    : { uid: owner.uid, gid: owner.gid, switches: true }
+}
+
+/** Whether every directory down to this one lets the user through. */
+export const mayEnter = (directory: string, user: RunAs): boolean => {
+  const found = fs.statSync(directory)
+  const bit = found.uid === user.uid ? 0o100 : found.gid === user.gid ? 0o010 : 0o001
+  if ((found.mode & bit) === 0) return false
+  const parent = path.dirname(directory)
+  return parent === directory || mayEnter(parent, user)
+}
+
+/** A way for a child process into a directory. */
+export interface Passage {
+  /** The path by which a child that was given `stdio` reaches the directory. */
+  readonly path: string
+  /** What the child must inherit as its descriptors from 3 on. */
+  readonly descriptors: ReadonlyArray<number>
+  readonly close: () => void
+}
+
+/**
+ * A passage into a directory. Under a closed directory (root's home, say) the child reaches it through a descriptor
+ * that it inherits: /proc/self/fd leads to the directory itself, not through those above it. Linux only.
+ */
+export const passage = (directory: string, user: RunAs): Passage => {
+  if (!user.switches || mayEnter(directory, user)) return { path: directory, descriptors: [], close: () => {} }
+  if (process.platform !== "linux") throw new Error(`user ${user.uid} cannot enter ${directory}`)
+  const descriptor = fs.openSync(directory, fs.constants.O_RDONLY | fs.constants.O_DIRECTORY)
+  return { path: "/proc/self/fd/3", descriptors: [descriptor], close: () => fs.closeSync(descriptor) }
+}
+
+const nobody = 65_534

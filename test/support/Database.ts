@@ -1,0 +1,69 @@
+/** A migrated database for one test file, or one test: fresh, and dropped afterwards. */
+import { Context, Effect, Layer, Redacted } from "effect"
+import { Client } from "pg"
+import { inject } from "vitest"
+import { type AppSql, connect, layer as pools, type WriterSql } from "../../src/runtime/postgres/Pools.js"
+import { type DatabaseUrls, forEachRole } from "../../src/runtime/postgres/Roles.js"
+
+export interface Database {
+  readonly name: string
+  readonly urls: DatabaseUrls
+  /** The superuser's login to this database. */
+  readonly admin: Redacted.Redacted
+}
+
+export class TestDatabase extends Context.Tag("test/TestDatabase")<TestDatabase, Database>() {}
+
+/** A fresh database, dropped when the scope closes, whoever is still connected. */
+export const freshDatabase = Effect.acquireRelease(
+  Effect.promise(async (): Promise<Database> => {
+    const shared = inject("postgres")
+    const name = `svc_test_${process.pid}_${(sequence += 1)}`
+    await asAdmin(
+      shared.admin,
+      `CREATE DATABASE ${name} OWNER svc_owner TEMPLATE svc STRATEGY FILE_COPY`,
+      // Privileges on the database itself are not copied.
+      `REVOKE ALL ON DATABASE ${name} FROM PUBLIC`,
+      `GRANT CONNECT ON DATABASE ${name} TO svc_writer, svc_app, svc_audit_reader`
+    )
+    return {
+      name,
+      urls: forEachRole((role) => Redacted.make(elsewhere(shared.urls[role], name))),
+      admin: Redacted.make(elsewhere(shared.admin, name))
+    }
+  }),
+  ({ name }) => Effect.promise(() => asAdmin(inject("postgres").admin, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`))
+)
+
+/** The fresh database and the service's pools on it. */
+export const layer: Layer.Layer<TestDatabase | AppSql | WriterSql> = Layer.scoped(TestDatabase, freshDatabase).pipe(
+  (database) =>
+    Layer.provideMerge(
+      Layer.unwrapEffect(Effect.map(TestDatabase, ({ urls }) => pools(urls, { app: 8, writer: 8 }))),
+      database
+    ),
+  Layer.orDie
+)
+
+/** A pool of the tables' owner, who is not held by row-level security. */
+export const ownerSql = Effect.flatMap(TestDatabase, ({ urls }) =>
+  Effect.orDie(connect(urls.owner, { maxConnections: 2, applicationName: "svc test owner" }))
+)
+
+const elsewhere = (href: string, database: string) => {
+  const url = new URL(href)
+  url.pathname = `/${database}`
+  return url.href
+}
+
+const asAdmin = async (admin: string, ...statements: ReadonlyArray<string>) => {
+  const client = new Client({ connectionString: admin })
+  await client.connect()
+  try {
+    for (const statement of statements) await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
+
+let sequence = 0
