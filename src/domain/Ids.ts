@@ -51,9 +51,24 @@ export const WorkflowId = Schema.String.pipe(
 )
 export type WorkflowId = typeof WorkflowId.Type
 
-/** The prefixes that a generated id may carry. */
-export type IdPrefix =
-  | "org" | "spc" | "cus" | "key" | "sec" | "usr" | "role" | "env" | "exec" | "blob" | "aud" | "dlv" | "req" | "inst" | "dk"
+/** What a generated id of each prefix is. */
+export interface IdOf {
+  readonly org: OrganisationId
+  readonly spc: SpaceId
+  readonly cus: CustomerId
+  readonly key: ApiKeyId
+  readonly sec: SecretId
+  readonly usr: UserId
+  readonly role: RoleId
+  readonly env: EnvironmentId
+  readonly exec: ExecutionId
+  readonly blob: BlobId
+  readonly aud: AuditId
+  readonly dlv: DeliveryId
+  readonly req: RequestId
+  readonly inst: InstallationId
+}
+export type IdPrefix = keyof IdOf
 
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 

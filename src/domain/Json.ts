@@ -62,7 +62,7 @@ export const unstorableMessage: Record<Unstorable["reason"], string> = {
   tooDeep: `nests deeper than ${jsonDepth} levels: flatten it`
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
+export const isObject = (value: unknown): value is { readonly [member: string]: Json } =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
 /**

@@ -39,11 +39,8 @@ export const guest = {
   logLines: 10_000
 } as const
 
-/** What a trace keeps of one value before it becomes a blob, in bytes. */
+/** What a trace or a callback carries of one value, in bytes; a larger one becomes a blob and a reference to it. */
 export const traceValueBytes = 256 * KiB
-
-/** Output carried by a callback; a larger one is left out and marked. */
-export const callbackOutputBytes = 256 * KiB
 
 export const metadataBytes = 4 * KiB
 

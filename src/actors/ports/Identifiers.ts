@@ -1,12 +1,12 @@
 /** Makes ids, seeds and secrets. */
 import { Context } from "effect"
-import type { IdPrefix } from "../../domain/Ids.js"
+import type { IdOf, IdPrefix, WorkflowId } from "../../domain/Ids.js"
 
 export class Identifiers extends Context.Tag("svc/Identifiers")<Identifiers, {
   /** A fresh id with a ULID body; later ones sort after earlier ones of the same process. */
-  readonly next: (prefix: IdPrefix) => string
+  readonly next: <P extends IdPrefix>(prefix: P) => IdOf[P]
   /** A fresh workflow id. */
-  readonly workflow: () => string
+  readonly workflow: () => WorkflowId
   /** `length` characters of the base64url alphabet from a cryptographic source. */
   readonly token: (length: number) => string
   readonly bytes: (length: number) => Uint8Array

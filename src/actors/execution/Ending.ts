@@ -1,0 +1,69 @@
+/** How a run ends: its final record and the callback that tells of it. Contract: state machine, callback. */
+import { isTerminal, type ExecutionStatus, type RunError } from "../../domain/Execution.js"
+import { isObject, type Json } from "../../domain/Json.js"
+import type { DeliveryId } from "../../domain/Ids.js"
+import type { DeliveryRow, FinishedRun, OpenRun } from "../ports/Journal.js"
+import type { Progress } from "./Progress.js"
+import { errorJson } from "./RunSpec.js"
+
+export interface End {
+  readonly status: FinishedRun["status"]
+  readonly statusReason: string | null
+  readonly output: Json
+  readonly error: RunError | null
+  readonly at: number
+}
+
+const mebibyte = 1024 * 1024
+
+/** Metrics of a run that this node drove; one ended from outside has only what its row tells. */
+const metrics = (run: OpenRun, progress: Progress | null, memoryLimit: number): Json => ({
+  totalSteps: progress?.asked ?? null,
+  succeeded: progress?.succeeded ?? null,
+  failed: progress?.failed ?? null,
+  skipped: 0,
+  slowestStep: progress?.slowest?.step ?? null,
+  slowestMs: progress?.slowest?.millis ?? null,
+  peakSandboxMB: progress === null ? null : Math.ceil(progress.peakMemory / mebibyte),
+  sandboxMemoryLimitMB: memoryLimit / mebibyte,
+  calls: progress?.outside ?? null,
+  queuedMs: run.startedAt === null ? null : Math.max(0, run.startedAt - run.createdAt)
+})
+
+export const finished = (run: OpenRun, end: End, progress: Progress | null, memoryLimit: number): FinishedRun => ({
+  run,
+  status: end.status,
+  statusReason: end.statusReason,
+  finishedAt: end.at,
+  output: end.output,
+  error: end.error === null ? null : errorJson(end.error),
+  metrics: metrics(run, progress, memoryLimit)
+})
+
+const eventType = (status: ExecutionStatus) => `execution.${status}`
+const iso = (millis: number | null) => millis === null ? null : new Date(millis).toISOString()
+
+/** The callback of a finished run, where the caller or the workflow asked for one. */
+export const callbacks = (end: FinishedRun, id: () => DeliveryId): ReadonlyArray<DeliveryRow> => {
+  const { record } = end.run
+  const type = eventType(end.status)
+  if (record.callbackUrl === null || end.run.tier === "instant" || !isTerminal(end.status)) return []
+  if (record.callbackEvents !== null && !record.callbackEvents.includes(type)) return []
+  // A larger output has gone to a blob.
+  const truncated = isObject(end.output) && "$blob" in end.output
+  const error = end.error
+  const payload = {
+    type,
+    timestamp: iso(end.finishedAt),
+    data: {
+      executionId: end.run.id, workflowId: end.run.workflowId, workflowVersion: record.workflowVersion,
+      environment: record.environment, tier: end.run.tier, status: end.status, customerId: end.run.customerId,
+      customerRef: record.customerRef, installationId: record.installationId, attempt: end.run.attempt,
+      startedAt: iso(end.run.startedAt), finishedAt: iso(end.finishedAt),
+      durationMs: end.run.startedAt === null ? 0 : Math.max(0, end.finishedAt - end.run.startedAt),
+      output: truncated ? null : end.output, outputTruncated: truncated, error, metadata: record.metadata,
+      triggeredBy: { type: record.trigger.type, keyId: record.trigger.keyId, keyName: record.trigger.keyName }
+    }
+  }
+  return [{ id: id(), kind: "callback", url: record.callbackUrl, payload: JSON.stringify(payload) }]
+}

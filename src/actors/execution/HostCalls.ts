@@ -1,0 +1,262 @@
+/**
+ * What each host call may do. A kind says how it is made safe to repeat: a read is journaled with its result, a write
+ * commits together with its journal row, an outside call is made only after everything before it is committed.
+ */
+import { Clock, Duration, Effect, Encoding, Option, Redacted } from "effect"
+import { guest, keyValue } from "../../domain/Limits.js"
+import { isObject, type Json } from "../../domain/Json.js"
+import type { CallFailure } from "../../domain/RunJournal.js"
+import { Egress, type EgressFailure, type EgressResponse } from "../ports/Egress.js"
+import { KeyValues, type StateWrite, type Store } from "../ports/KeyValues.js"
+import { type Reader, RunReads, type SecretReference, type SecretValue } from "../ports/RunReads.js"
+import type { RunSpec } from "./RunSpec.js"
+
+export interface HostRequest {
+  readonly spec: RunSpec
+  readonly name: string
+  readonly args: ReadonlyArray<Json>
+  /** The same at every repetition of this call: sent on wherever the other side has a place for it. */
+  readonly key: string
+}
+
+/** A result and, for a secret, what the journal keeps instead of it. */
+export interface Answer {
+  readonly value: Json
+  readonly secret?: SecretReference & { readonly text: string }
+}
+
+export type HostCall =
+  | { readonly _tag: "Timer"; readonly millis: number }
+  | { readonly _tag: "Read"; readonly run: Effect.Effect<Answer, CallFailure> }
+  | { readonly _tag: "Write"; readonly store: Store; readonly write: StateWrite }
+  | { readonly _tag: "Outside"; readonly run: Effect.Effect<Answer, CallFailure> }
+  | { readonly _tag: "Refused"; readonly failure: CallFailure }
+
+export const failure = (
+  name: string, message: string, category: CallFailure["category"] = "code", more: Partial<CallFailure> = {}
+): CallFailure => ({ name, message, category, ...more })
+
+const refused = (failure: CallFailure): HostCall => ({ _tag: "Refused", failure })
+
+const unavailable = (error: { readonly reason: string }) =>
+  failure("Unavailable", `the service cannot read its database: ${error.reason}`, "transient")
+
+/** The value of a secret as the guest gets it; a JSON secret comes parsed. */
+export const secretAnswer = (found: SecretValue): Answer => {
+  const text = Redacted.value(found.value)
+  return {
+    value: found.type === "json" ? parsed(text) : text,
+    secret: { secretId: found.secretId, number: found.number, text }
+  }
+}
+
+/** Checked to be JSON when the secret was stored. */
+const parsed = (text: string): Json => JSON.parse(text)
+
+const scopes = ["ORG", "INVOCATION", "WORKFLOW", "CUSTOMER"] as const
+const isScope = (value: unknown): value is Store["scope"] => scopes.some((scope) => scope === value)
+
+const member = (value: Json | undefined, name: string): Json | undefined => isObject(value) ? value[name] : undefined
+
+export const make = Effect.gen(function*() {
+  const egress = yield* Egress
+  const keyValues = yield* KeyValues
+  const reads = yield* RunReads
+
+  const reader = ({ run, runnable }: RunSpec): Reader => ({
+    organisationId: run.organisationId, spaceId: run.spaceId, workflowId: runnable.workflowId, customerId: run.customerId,
+    environment: run.record.environment
+  })
+
+  // --- svc.state ---
+
+  const store = (spec: RunSpec, options: Json | undefined): Store | CallFailure => {
+    const scope = member(options, "scope") ?? "ORG"
+    if (!isScope(scope)) return failure("TypeError", `svc.state: scope is one of ${scopes.join(", ")}`)
+    const { run } = spec
+    if (scope === "CUSTOMER" && run.customerId === null) {
+      return failure("TypeError", "svc.state: scope CUSTOMER needs a customer, and this run acts for none")
+    }
+    const owner = { ORG: "", INVOCATION: run.record.rootId, WORKFLOW: run.workflowId, CUSTOMER: run.customerId ?? "" }[scope]
+    return { organisationId: run.organisationId, spaceId: run.spaceId, scope, environment: run.record.environment, owner }
+  }
+
+  const checkedKey = (key: Json | undefined): string | CallFailure =>
+    typeof key !== "string" || key === "" ? failure("TypeError", "svc.state: the key is a string that is not empty")
+    : key.length > keyValue.keyBytes ? failure("RangeError", `svc.state: a key has at most ${keyValue.keyBytes} bytes`)
+    : key.includes("\u0000") || !key.isWellFormed() ? failure("TypeError", "svc.state: the key is not valid Unicode text")
+    : key
+
+  const tooLarge = (value: Json): boolean => JSON.stringify(value).length > keyValue.valueBytes
+
+  const stateWrite = (name: string, key: string, args: ReadonlyArray<Json>, now: number): StateWrite | CallFailure => {
+    const value = args[1] ?? null
+    if (tooLarge(value) || tooLarge(args[2] ?? null)) {
+      return failure("RangeError", `svc.state: a value has at most ${keyValue.valueBytes} bytes of JSON`)
+    }
+    const ttl = member(args[2], "ttlSeconds")
+    switch (name) {
+      case "state.set":
+        return { _tag: "Set", key, value, expiresAt: typeof ttl === "number" ? now + ttl * 1000 : null }
+      case "state.delete":
+        return { _tag: "Delete", key }
+      case "state.increment":
+        return typeof (args[1] ?? 1) === "number" ? { _tag: "Increment", key, by: Number(args[1] ?? 1) }
+          : failure("TypeError", "svc.state.increment: the second argument is a number")
+      default:
+        return { _tag: "CompareAndSet", key, expected: value, next: args[2] ?? null }
+    }
+  }
+
+  /** Where each call takes its options: after the key and the values. */
+  const optionsAt: Record<string, number> = {
+    "state.get": 1, "state.set": 2, "state.delete": 1, "state.increment": 2, "state.compareAndSet": 3
+  }
+
+  const state = ({ args, name, spec }: HostRequest, now: number): HostCall => {
+    const key = checkedKey(args[0])
+    if (typeof key !== "string") return refused(key)
+    const where = store(spec, args[optionsAt[name] ?? 1])
+    if ("category" in where) return refused(where)
+    if (name === "state.get") {
+      return {
+        _tag: "Read",
+        run: keyValues.get(where, key).pipe(Effect.map((value) => ({ value })), Effect.mapError(unavailable))
+      }
+    }
+    const write = stateWrite(name, key, args, now)
+    return "_tag" in write ? { _tag: "Write", store: where, write } : refused(write)
+  }
+
+  // --- svc.secrets, svc.envConfig ---
+
+  const secret = ({ args, spec }: HostRequest): HostCall => {
+    const name = args[0]
+    if (typeof name !== "string") return refused(failure("TypeError", "svc.secrets.get takes the name of a secret"))
+    return {
+      _tag: "Read",
+      run: reads.secret(reader(spec), name).pipe(
+        Effect.mapError(unavailable),
+        Effect.flatMap(Option.match({
+          onNone: () => Effect.fail(failure("SecretNotFound",
+            `there is no secret ${name} for this run: create it with POST /api/v1/secrets`, "code", { code: "SecretNotFound" })),
+          onSome: (found) => Effect.succeed(secretAnswer(found))
+        }))
+      )
+    }
+  }
+
+  const setting = ({ args, spec }: HostRequest): HostCall => {
+    const key = args[0]
+    if (typeof key !== "string") return refused(failure("TypeError", "svc.envConfig.get takes the name of a value"))
+    return {
+      _tag: "Read",
+      run: reads.setting(reader(spec), `env.${key}`).pipe(
+        Effect.map((found) => ({ value: Option.getOrElse(found, () => args[1] ?? null) })),
+        Effect.mapError(unavailable)
+      )
+    }
+  }
+
+  // --- fetch ---
+
+  const fetchFailure = (error: EgressFailure): CallFailure => {
+    switch (error._tag) {
+      case "EgressBlocked":
+        return failure("TypeError", `fetch: ${error.url} cannot be reached from a workflow: ${error.reason}`, "provider", { code: "BLOCKED" })
+      case "EgressUnreachable":
+        return failure("TypeError", `fetch: ${error.url} did not answer: ${error.reason}`, "transient", { code: "UNREACHABLE" })
+      case "EgressTimedOut":
+        return failure("TimeoutError", `fetch: ${error.url} took longer than ${error.afterMillis} ms`, "transient", { code: "TIMED_OUT" })
+      case "EgressTooLarge":
+        return failure("RangeError", `fetch: the answer of ${error.url} is larger than ${error.limitBytes} bytes`, "provider", { code: "TOO_LARGE" })
+    }
+  }
+
+  const answerOf = (response: EgressResponse): Answer => ({
+    value: {
+      status: response.status,
+      url: response.url,
+      headers: response.headers.map(([name, value]) => [name, value]),
+      bodyBase64: Encoding.encodeBase64(response.body)
+    }
+  })
+
+  const headersOf = (value: Json | undefined): ReadonlyArray<readonly [string, string]> =>
+    Array.isArray(value)
+      ? value.flatMap((pair) => Array.isArray(pair) ? [[String(pair[0]), String(pair[1])] as const] : [])
+      : []
+
+  const bodyOf = (request: Json | undefined): Uint8Array | string | null => {
+    const base64 = member(request, "bodyBase64")
+    if (typeof base64 === "string") return Option.getOrNull(Option.getRight(Encoding.decodeBase64(base64)))
+    const body = member(request, "body")
+    return typeof body === "string" ? body : null
+  }
+
+  const fetchCall = ({ args, key }: HostRequest): HostCall => {
+    const [request] = args
+    const url = member(request, "url")
+    const method = String(member(request, "method") ?? "GET").toUpperCase()
+    const body = bodyOf(request)
+    if (typeof url !== "string") return refused(failure("TypeError", "fetch takes a URL"))
+    if (body !== null && body.length > guest.fetchBytes) {
+      return refused(failure("RangeError", `fetch: a request body has at most ${guest.fetchBytes} bytes`))
+    }
+    const given = headersOf(member(request, "headers"))
+    // The key lets a receiver that knows such keys recognise a repetition; reads need none.
+    const needsKey = method !== "GET" && method !== "HEAD" && !given.some(([name]) => name.toLowerCase() === "idempotency-key")
+    const timeout = member(request, "timeoutMs")
+    return {
+      _tag: "Outside",
+      run: egress.send({
+        method, url, body,
+        headers: needsKey ? [...given, ["idempotency-key", key]] : given,
+        timeout: Duration.millis(typeof timeout === "number" && timeout > 0 ? Math.min(timeout, 120_000) : 30_000),
+        maxBytes: guest.fetchBytes,
+        redirects: member(request, "redirect") === "manual" ? 0 : 3
+      }).pipe(Effect.map(answerOf), Effect.mapError(fetchFailure))
+    }
+  }
+
+  // --- What there is ---
+
+  const timer = ({ args }: HostRequest): HostCall => ({
+    _tag: "Timer",
+    millis: typeof args[0] === "number" && args[0] > 0 ? Math.min(args[0], Duration.toMillis(Duration.hours(36))) : 0
+  })
+
+  const calls: Record<string, (request: HostRequest, now: number) => HostCall> = {
+    "timer.sleep": timer,
+    fetch: fetchCall,
+    "secrets.get": secret,
+    "envConfig.get": setting,
+    "state.get": state,
+    "state.set": state,
+    "state.delete": state,
+    "state.increment": state,
+    "state.compareAndSet": state
+  }
+
+  const notThere = (name: string): HostCall => {
+    const [root, slug] = name.split(".")
+    if (root === "connector") {
+      return refused(failure("ConnectorError",
+        `there is no connector ${slug ?? ""}: connect one to this workflow's customer first`, "provider", { code: "UNBOUND_CONNECTOR" }))
+    }
+    return refused(failure("TypeError", `svc.${name} does not exist; a workflow has ${Object.keys(calls).filter((call) => call.includes(".") && !call.startsWith("timer")).map((call) => `svc.${call}`).join(", ")} and fetch`))
+  }
+
+  /** What a call would do; nothing is done yet. */
+  const plan = (request: HostRequest): Effect.Effect<HostCall> =>
+    Effect.map(Clock.currentTimeMillis, (now) =>
+      Object.hasOwn(calls, request.name) ? calls[request.name]?.(request, now) ?? notThere(request.name) : notThere(request.name))
+
+  /** The value that a journal's reference stands for. */
+  const secretAt = (spec: RunSpec, reference: SecretReference): Effect.Effect<Option.Option<Answer>, CallFailure> =>
+    reads.secretAt(spec.run.organisationId, reference).pipe(Effect.map(Option.map(secretAnswer)), Effect.mapError(unavailable))
+
+  return { plan, secretAt, write: keyValues.write }
+})
+
+export type HostCalls = Effect.Effect.Success<typeof make>

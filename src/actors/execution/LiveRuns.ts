@@ -1,0 +1,135 @@
+/**
+ * The runs that this node drives. Each is a fiber in this table, started without activating an entity; the execution
+ * actor attaches to it when a message arrives.
+ */
+import { Clock, Context, Duration, Effect, Fiber, Layer, Option, Runtime } from "effect"
+import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
+import type { FinishedRun } from "../ports/Journal.js"
+import { type CodeRun, make as makeCodeRun } from "./CodeRun.js"
+import type { Progress } from "./Progress.js"
+import type { Outcome, RunSpec } from "./RunSpec.js"
+
+/** How often deadlines are looked at, and slow calls shown in the trace. */
+const tickInterval = Duration.millis(100)
+/** A call that takes longer than this is written as running, so that it can be seen before it ends. */
+const shownAfterMillis = 500
+
+interface Live {
+  readonly organisationId: OrganisationId
+  deadlineAt: number
+  progress: Progress | undefined
+  fiber: Fiber.RuntimeFiber<Outcome> | undefined
+  readonly settle: (outcome: Outcome) => void
+}
+
+export class LiveRuns extends Context.Tag("svc/LiveRuns")<LiveRuns, {
+  /** Drives a run; `settled` is called once, when it ends, sleeps or may not go on here. */
+  readonly launch: (spec: RunSpec, settled: (outcome: Outcome) => void) => void
+  readonly has: (id: ExecutionId) => boolean
+  readonly ids: () => ReadonlyArray<ExecutionId>
+  readonly size: () => number
+  readonly ofOrganisation: (organisation: OrganisationId) => number
+  readonly organisations: () => ReadonlyMap<OrganisationId, number>
+  /** Stops driving a run that was ended from outside, and tells whoever waits for it how it ended. */
+  readonly stop: (id: ExecutionId, end: Option.Option<FinishedRun>) => Effect.Effect<void>
+  /** Lets runs finish for a while, then stops the rest: they go on elsewhere from their journal. */
+  readonly drain: (grace: Duration.Duration) => Effect.Effect<void>
+}>() {}
+
+const passed = (run: CodeRun, live: Live) =>
+  Effect.gen(function*() {
+    if (live.fiber !== undefined) yield* Fiber.interrupt(live.fiber)
+    const { progress } = live
+    if (progress === undefined) return { _tag: "Fenced" } as const
+    return yield* run.timeOut(progress)
+  })
+
+export const layer = Layer.scoped(LiveRuns, Effect.gen(function*() {
+  const run = yield* makeCodeRun
+  const runtime = yield* Effect.runtime<never>()
+  const runFork = Runtime.runFork(runtime)
+  const table = new Map<ExecutionId, Live>()
+  const counts = new Map<OrganisationId, number>()
+
+  const count = (organisation: OrganisationId, by: number) => {
+    const next = (counts.get(organisation) ?? 0) + by
+    if (next === 0) counts.delete(organisation)
+    else counts.set(organisation, next)
+  }
+
+  const remove = (id: ExecutionId, live: Live, outcome: Outcome) => {
+    if (table.get(id) !== live) return
+    table.delete(id)
+    count(live.organisationId, -1)
+    live.settle(outcome)
+  }
+
+  const launch = (spec: RunSpec, settle: (outcome: Outcome) => void) => {
+    const { id, organisationId } = spec.run
+    const live: Live = { organisationId, deadlineAt: spec.run.deadlineAt, progress: undefined, fiber: undefined, settle }
+    table.set(id, live)
+    count(organisationId, 1)
+    live.fiber = runFork(run.drive(spec, (progress) => {
+      live.progress = progress
+      live.deadlineAt = progress.run.deadlineAt
+    }))
+    live.fiber.addObserver((exit) => {
+      if (exit._tag === "Success") remove(id, live, exit.value)
+      // An interrupted run is settled by whoever interrupted it; a defect must not leave its caller waiting.
+      else if (!Fiber.isFiber(live.fiber) || exit.cause._tag === "Die") remove(id, live, { _tag: "Unwritten", reason: "defect" })
+    })
+  }
+
+  const interrupt = (live: Live) => live.fiber === undefined ? Effect.void : Fiber.interrupt(live.fiber)
+
+  const tick = Effect.gen(function*() {
+    const now = yield* Clock.currentTimeMillis
+    for (const [id, live] of table) {
+      if (live.deadlineAt <= now) {
+        // Looked at once: the next tick must not find it again.
+        live.deadlineAt = Infinity
+        yield* Effect.forkDaemon(Effect.map(passed(run, live), (outcome) => remove(id, live, outcome)))
+      } else if (live.progress !== undefined) {
+        yield* run.showSlow(live.progress, now - shownAfterMillis)
+      }
+    }
+  })
+  yield* tick.pipe(
+    Effect.catchAllCause((cause) => Effect.logError("looking after live runs failed", cause)),
+    Effect.delay(tickInterval),
+    Effect.forever,
+    Effect.forkScoped
+  )
+
+  const untilEmpty = Effect.suspend(() => Effect.void).pipe(
+    Effect.delay("20 millis"),
+    Effect.repeat({ until: () => table.size === 0 })
+  )
+
+  return LiveRuns.of({
+    launch,
+    has: (id) => table.has(id),
+    ids: () => [...table.keys()],
+    size: () => table.size,
+    ofOrganisation: (organisation) => counts.get(organisation) ?? 0,
+    organisations: () => counts,
+    stop: (id, end) =>
+      Effect.suspend(() => {
+        const live = table.get(id)
+        if (live === undefined) return Effect.void
+        return Effect.zipRight(interrupt(live), Effect.sync(() =>
+          remove(id, live, Option.match(end, {
+            onNone: () => ({ _tag: "Fenced" }) as const,
+            onSome: (finished) => ({ _tag: "Ended", end: finished }) as const
+          }))))
+      }),
+    drain: (grace) =>
+      untilEmpty.pipe(
+        Effect.timeoutOption(grace),
+        Effect.zipRight(Effect.suspend(() =>
+          Effect.forEach([...table], ([id, live]) =>
+            Effect.zipRight(interrupt(live), Effect.sync(() => remove(id, live, { _tag: "Fenced" }))), { discard: true })
+        ))
+      )
+  })
+}))

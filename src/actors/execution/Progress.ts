@@ -1,0 +1,212 @@
+/**
+ * How far one run has come on this node: what it asked, what is not written yet, what it cost. Changed by the one fiber
+ * that drives the run; everything that has to survive is in the journal.
+ */
+import type { RunError } from "../../domain/Execution.js"
+import { guest } from "../../domain/Limits.js"
+import { makeScrubber, type Scrubber } from "../../domain/Redaction.js"
+import type { Json } from "../../domain/Json.js"
+import type { DoneEntry, JournalEntry, TimerEntry } from "../../domain/RunJournal.js"
+import type { Blob, LogChunk, OpenRun, RunChange, StepRow } from "../ports/Journal.js"
+import type { GuestOutput, Turn } from "../ports/Sandbox.js"
+import type { RunSpec } from "./RunSpec.js"
+import { type Offload, shown, stepName, stepRow, storable, type TracedCall } from "./Trace.js"
+
+/** A host call that has not ended. */
+export interface PendingCall {
+  readonly id: number
+  readonly name: string
+  readonly nth: number
+  readonly args: ReadonlyArray<Json>
+  readonly hash: string
+  startedAt: number
+  launched: boolean
+  /** Its step has been written as running. */
+  shown: boolean
+}
+
+export type GuestEnd =
+  | { readonly ok: true; readonly value: Json }
+  | { readonly ok: false; readonly error: RunError }
+
+export interface Ports {
+  readonly offload: Offload
+  readonly hash: (text: string) => string
+}
+
+/** Chunks of later attempts come after all of earlier ones. */
+const attemptStride = 1_000_000
+
+export class Progress {
+  run: OpenRun
+  opened: boolean
+  readonly calls = new Map<number, PendingCall>()
+  timers: Map<number, TimerEntry>
+  reusable: Map<string, DoneEntry>
+  end: GuestEnd | undefined
+  asked = 0
+  cpuMillis = 0
+  peakMemory = 0
+  succeeded = 0
+  failed = 0
+  slowest: { readonly step: string; readonly millis: number } | null = null
+  /** Host calls that reached outside. */
+  outside = 0
+  scrub: Scrubber = makeScrubber([])
+  /** Results since the run began, while none is written: a lost guest is brought back with them. */
+  unwritten: Array<DoneEntry> = []
+  lastEventAt: number
+  private seq: number
+  private readonly secrets = new Set<string>()
+  private readonly named = new Map<string, number>()
+  private lines = 0
+  private first = true
+  private entries: Array<{ readonly seq: number; readonly entry: JournalEntry }> = []
+  private steps: Array<StepRow> = []
+  private logs: Array<LogChunk> = []
+  private blobs: Array<Blob> = []
+
+  constructor(readonly spec: RunSpec, private readonly ports: Ports) {
+    this.run = spec.run
+    this.opened = spec.opened
+    this.seq = spec.nextSeq
+    this.timers = new Map(spec.history?.timers ?? [])
+    this.reusable = new Map(spec.history?.reusable ?? [])
+    this.lastEventAt = spec.start.at
+  }
+
+  // --- What the guest says ---
+
+  /** Takes in what one event led to. `recorded`: an earlier attempt has written these lines. */
+  absorb(outputs: ReadonlyArray<GuestOutput>, at: number, recorded: boolean): void {
+    const lines: Array<LogChunk["lines"][number]> = []
+    const start = this.lines
+    for (const output of outputs) {
+      switch (output.t) {
+        case "call": this.ask(output); break
+        case "log":
+          if (++this.lines <= guest.logLines) {
+            lines.push({ at: new Date(at).toISOString(), level: output.level, message: this.text(output.m) })
+          }
+          break
+        case "ret": this.end = { ok: true, value: output.v }; break
+        case "throw": this.end = { ok: false, error: thrown(output.e) }; break
+      }
+    }
+    if (lines.length > 0 && !recorded) this.logs.push({ seq: this.run.attempt * attemptStride + start, lines })
+  }
+
+  private ask({ args, id, name }: Extract<GuestOutput, { t: "call" }>): void {
+    // A guest that was lost is replayed while its calls go on.
+    if (id < this.asked) return
+    this.asked = id + 1
+    const nth = this.named.get(name) ?? 0
+    this.named.set(name, nth + 1)
+    const hash = this.ports.hash(`${name}\u0000${JSON.stringify(args)}`)
+    this.calls.set(id, { id, name, nth, args, hash, startedAt: 0, launched: false, shown: false })
+  }
+
+  spent(turn: Turn, replay: boolean): void {
+    if (!replay) this.cpuMillis += turn.cpuMillis
+    this.peakMemory = Math.max(this.peakMemory, turn.memoryBytes)
+  }
+
+  /** Adds a value that must not appear in anything recorded of this run. */
+  hide(secret: string): void {
+    if (this.secrets.has(secret)) return
+    this.secrets.add(secret)
+    this.scrub = makeScrubber(this.secrets)
+  }
+
+  private text(value: string): string {
+    return String(storable(this.scrub.text(value)))
+  }
+
+  // --- What is to be written ---
+
+  nextSeq(): number {
+    return this.seq++
+  }
+
+  record(entry: JournalEntry): void {
+    this.entries.push({ seq: this.nextSeq(), entry })
+  }
+
+  /** Counts an ended call and keeps its step for the next write. */
+  trace(call: TracedCall): void {
+    const { finishedAt, result, startedAt } = call
+    if (result !== null && finishedAt !== null) {
+      if (result.ok) this.succeeded++
+      else this.failed++
+      const millis = Math.max(0, finishedAt - startedAt)
+      if (this.slowest === null || millis > this.slowest.millis) this.slowest = { step: stepName(call), millis }
+    }
+    this.steps.push(stepRow(call, this.scrub, this.ports.offload, this.blobs))
+  }
+
+  /** The value as the record shows it. */
+  show(value: Json): Json {
+    return shown(value, this.scrub, this.ports.offload, this.blobs)
+  }
+
+  get hasUnwritten(): boolean {
+    return this.entries.length + this.steps.length + this.logs.length > 0
+  }
+
+  /** Calls in flight as running steps; a change of its own, because nothing is lost when it fails. */
+  slowSteps(calls: ReadonlyArray<PendingCall>): RunChange {
+    const { id, organisationId, retention, spaceId } = this.run
+    const blobs: Array<Blob> = []
+    const steps = calls.map((call) => {
+      call.shown = true
+      return stepRow({ ...call, attempts: [], finishedAt: null, result: null }, this.scrub, this.ports.offload, blobs)
+    })
+    return { id, organisationId, spaceId, retention, epoch: this.run.epoch, steps, blobs }
+  }
+
+  /** Everything not written yet as one change, and forgets it. A run's first change opens it unless it also ends it. */
+  take(more: Pick<RunChange, "end" | "patch" | "deliveries">): RunChange {
+    const { run, spec } = this
+    const opens = !this.opened && more.end === undefined
+    const journal = opens ? [{ seq: 0, entry: spec.start }, ...this.entries] : more.end === undefined || this.opened ? this.entries : []
+    const change: RunChange = {
+      id: run.id,
+      organisationId: run.organisationId,
+      spaceId: run.spaceId,
+      retention: run.retention,
+      epoch: this.opened ? run.epoch : null,
+      ...(opens ? { open: run } : {}),
+      ...(this.first && spec.claim !== undefined ? { claim: spec.claim } : {}),
+      ...(this.first && spec.audit !== undefined ? { audit: spec.audit } : {}),
+      ...(journal.length > 0 ? { journal } : {}),
+      ...(this.steps.length > 0 ? { steps: this.steps } : {}),
+      ...(this.logs.length > 0 ? { logs: this.logs } : {}),
+      ...(this.blobs.length > 0 ? { blobs: this.blobs } : {}),
+      ...more
+    }
+    this.first = false
+    this.opened = true
+    this.entries = []
+    this.steps = []
+    this.logs = []
+    this.blobs = []
+    return change
+  }
+}
+
+const hostCategories = ["transient", "provider", "auth", "contract", "code", "timeout", "memory", "quota", "cancelled"] as const
+
+/** What the workflow threw; a failed host call that it let through keeps its category and step. */
+const thrown = (e: Extract<GuestOutput, { t: "throw" }>["e"]): RunError => {
+  const data = typeof e.data === "object" && e.data !== null && !Array.isArray(e.data) ? e.data as { readonly [member: string]: Json } : {}
+  const category = hostCategories.find((known) => known === data["category"]) ?? "code"
+  return {
+    name: e.name,
+    message: e.message,
+    category,
+    step: typeof data["step"] === "string" ? data["step"] : null,
+    retryable: category === "transient",
+    ...(e.code === undefined ? {} : { code: e.code }),
+    ...(e.stack === undefined ? {} : { stack: e.stack })
+  }
+}

@@ -1,0 +1,49 @@
+/** What a run is given and what comes of it. */
+import type { AuditEntry } from "../../domain/Audit.js"
+import type { RunError } from "../../domain/Execution.js"
+import type { Json } from "../../domain/Json.js"
+import type { History, StartEntry } from "../../domain/RunJournal.js"
+import type { Claim, FinishedRun, OpenRun } from "../ports/Journal.js"
+import type { Runnable } from "../ports/Runnables.js"
+
+export interface RunSpec {
+  readonly run: OpenRun
+  readonly runnable: Runnable
+  readonly start: StartEntry
+  /** What a resumed run remembers; `null` for one that begins. */
+  readonly history: History | null
+  /** The run has a row, so its appends are fenced by its epoch. */
+  readonly opened: boolean
+  /** The next free place in its journal. */
+  readonly nextSeq: number
+  /** Taken and written by the first commit. */
+  readonly claim?: Claim
+  readonly audit?: AuditEntry
+}
+
+export type Outcome =
+  | { readonly _tag: "Ended"; readonly end: FinishedRun }
+  /** It waits without computing; a sweep brings it back when it is due. */
+  | { readonly _tag: "Hibernated" }
+  /** Nothing may be done here any more: another owner, or the run was ended from outside. */
+  | { readonly _tag: "Fenced" }
+  /** Its Idempotency-Key belongs to another run; this one was never seen by anyone. */
+  | { readonly _tag: "Repeated"; readonly target: string; readonly hash: string | null }
+  /** Postgres could not be written; the run goes on later, elsewhere if need be. */
+  | { readonly _tag: "Unwritten"; readonly reason: string }
+
+export const runError = (
+  error: Pick<RunError, "name" | "message" | "category"> & Partial<RunError>
+): RunError => ({ step: null, retryable: error.category === "transient", ...error })
+
+/** An error as the record holds it. */
+export const errorJson = (error: RunError): Json => ({
+  name: error.name,
+  message: error.message,
+  category: error.category,
+  step: error.step,
+  retryable: error.retryable,
+  ...(error.code === undefined ? {} : { code: error.code }),
+  ...(error.stack === undefined ? {} : { stack: error.stack }),
+  ...(error.details === undefined ? {} : { details: error.details })
+})

@@ -1,0 +1,145 @@
+/**
+ * Nobody revives an orphan unless we do: each node looks for the unfinished runs of its shards that nobody drives, for
+ * queued ones while it has free slots, and for those whose time is up.
+ */
+import { Clock, Duration, Effect, Layer, Option } from "effect"
+import { type RunError, tiers } from "../../domain/Execution.js"
+import { guest, poisonAfter } from "../../domain/Limits.js"
+import type { ExecutionId } from "../../domain/Ids.js"
+import { history, type StartEntry } from "../../domain/RunJournal.js"
+import { Identifiers } from "../ports/Identifiers.js"
+import { Journal, type OpenRun } from "../ports/Journal.js"
+import { Ownership } from "../ports/Ownership.js"
+import { type Runnable, Runnables } from "../ports/Runnables.js"
+import { Runs } from "../ports/Runs.js"
+import { Wakeups } from "../ports/Wakeups.js"
+import { callbacks, type End, finished } from "./Ending.js"
+import { LiveRuns } from "./LiveRuns.js"
+import { runError } from "./RunSpec.js"
+
+const sweepInterval = Duration.millis(500)
+const queuePollInterval = Duration.millis(500)
+const overdueBatch = 100
+
+const isStart = (entry: { readonly kind: string } | undefined): entry is StartEntry => entry?.kind === "start"
+
+export const make = (options: { readonly slots: number; readonly carries: (engine: string) => boolean }) => Effect.gen(function*() {
+  const journal = yield* Journal
+  const runs = yield* Runs
+  const live = yield* LiveRuns
+  const ownership = yield* Ownership
+  const runnables = yield* Runnables
+  const wakeups = yield* Wakeups
+  const identifiers = yield* Identifiers
+
+  const free = () => Math.max(0, options.slots - live.size())
+
+  const end = Effect.fnUntraced(function*(run: OpenRun, how: Omit<End, "at">) {
+    const at = yield* Clock.currentTimeMillis
+    const done = finished(run, { ...how, at }, null, guest.memoryBytes)
+    const deliveries = callbacks(done, () => identifiers.next("dlv"))
+    yield* journal.append({
+      id: run.id, organisationId: run.organisationId, spaceId: run.spaceId, retention: run.retention, epoch: run.epoch, end: done, deliveries
+    })
+    yield* live.stop(run.id, Option.some(done))
+  })
+
+  const failWith = (run: OpenRun, error: RunError) => end(run, { status: "failed", statusReason: null, output: null, error })
+
+  /** The code that the run began with. A draft's is in its journal: it may have been changed since. */
+  const codeOf = (run: OpenRun, start: StartEntry): Effect.Effect<Option.Option<Runnable>, unknown> => {
+    const { workflowVersion } = run.record
+    const found = workflowVersion === null ? runnables.draft(run.organisationId, run.workflowId)
+      : runnables.version(run.organisationId, run.workflowId, workflowVersion)
+    return found.pipe(
+      Effect.map((runnable) => Option.some(start.script === null ? runnable : { ...runnable, script: start.script, contentHash: run.record.contentHash })),
+      Effect.catchTags({ NotFound: () => Effect.succeedNone, WorkflowUnavailable: () => Effect.succeedNone })
+    )
+  }
+
+  /** Drives a run that is this node's, from its journal. */
+  const go = Effect.fnUntraced(function*(run: OpenRun) {
+    const rows = yield* journal.read(run.organisationId, run.id)
+    const [start, ...rest] = rows
+    if (!isStart(start)) return yield* failWith(run, runError({ name: "JournalLost", category: "code", message: "the run's journal has no start" }))
+    if (run.activations > poisonAfter && rows.length <= run.progress) {
+      return yield* failWith(run, runError({
+        name: "Poisoned", code: "POISONED", category: "code",
+        message: `the run was taken up ${run.activations} times without getting on: whatever ran it did not survive`
+      }))
+    }
+    if (rows.length > run.progress) yield* runs.progressed(run, rows.length)
+    if (!options.carries(run.engine)) {
+      return yield* failWith(run, runError({ name: "EngineGone", category: "code", message: "the run began on an engine that this release no longer carries" }))
+    }
+    const code = yield* codeOf(run, start)
+    if (Option.isNone(code)) return yield* failWith(run, runError({ name: "WorkflowGone", category: "code", message: "the workflow of this run was deleted" }))
+    const past = history(start, rest)
+    live.launch(
+      { run: { ...run, attempt: past.attempt }, runnable: code.value, start, history: past, opened: true, nextSeq: rows.length },
+      () => wakeups.queued()
+    )
+  })
+
+  const resume = Effect.fn("Execution.resume")(function*(id: ExecutionId) {
+    if (live.has(id)) return
+    const taken = yield* runs.takeOver(id)
+    if (Option.isSome(taken)) yield* go(taken.value)
+  })
+
+  // --- The three looks ---
+
+  const resumeDue = Effect.gen(function*() {
+    const slots = free()
+    if (slots === 0) return
+    const due = yield* runs.due(ownership.held(), live.ids(), slots)
+    yield* Effect.forEach(due, resume, { concurrency: 8, discard: true })
+  })
+
+  const startQueued = Effect.gen(function*() {
+    for (;;) {
+      const slots = Math.min(free(), 64)
+      if (slots === 0) return
+      const claimed = yield* runs.claim(ownership.held(), slots, [])
+      yield* Effect.forEach(claimed, go, { concurrency: 8, discard: true })
+      if (claimed.length < slots) return
+    }
+  })
+
+  const endOverdue = Effect.gen(function*() {
+    for (const { id, organisationId, status } of yield* runs.overdue(overdueBatch)) {
+      // The node that drives a run ends it itself, with what it knows of it.
+      if (live.has(id)) continue
+      const run = yield* runs.get(organisationId, id)
+      if (Option.isNone(run)) continue
+      yield* end(run.value, {
+        status: "timed_out", statusReason: status === "pending" ? "queue_timeout" : null, output: null,
+        error: runError({
+          name: "TimedOut", category: "timeout",
+          message: status === "pending" ? "the run could not start in time" : `the run took longer than its tier's ${Duration.toSeconds(tiers[run.value.tier].ceiling)} s`
+        })
+      }).pipe(Effect.catchTag("Fenced", () => Effect.void))
+    }
+  })
+
+  const loop = <E, R>(name: string, look: Effect.Effect<void, E, R>, pause: Effect.Effect<unknown>) =>
+    look.pipe(
+      Effect.sandbox,
+      Effect.catchAll((cause) => Effect.logWarning(`${name} failed; it is tried again`, cause)),
+      Effect.zipRight(pause),
+      Effect.forever,
+      Effect.interruptible,
+      Effect.forkScoped
+    )
+
+  const sweeps = Effect.all([
+    loop("resuming due runs", resumeDue, Effect.sleep(sweepInterval)),
+    loop("ending overdue runs", endOverdue, Effect.sleep(sweepInterval)),
+    loop("starting queued runs", startQueued, Effect.race(wakeups.untilQueued, Effect.sleep(queuePollInterval)))
+  ], { discard: true })
+
+  return { resume, sweeps }
+})
+
+export const layer = (options: { readonly slots: number; readonly carries: (engine: string) => boolean }) =>
+  Layer.scopedDiscard(Effect.flatMap(make(options), ({ sweeps }) => sweeps))

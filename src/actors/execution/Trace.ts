@@ -1,0 +1,107 @@
+/**
+ * What the API shows of a run: its values redacted, capped, and free of characters that a record cannot hold.
+ * Contract: step trace.
+ */
+import type { BlobId } from "../../domain/Ids.js"
+import { isObject, type Json } from "../../domain/Json.js"
+import { traceValueBytes } from "../../domain/Limits.js"
+import type { Scrubber } from "../../domain/Redaction.js"
+import type { CallFailure, CallResult } from "../../domain/RunJournal.js"
+import type { Blob, StepRow } from "../ports/Journal.js"
+
+/** A host call as its step tells of it. Times are Unix milliseconds. */
+export interface TracedCall {
+  readonly id: number
+  readonly name: string
+  /** How many calls of the same name came before. */
+  readonly nth: number
+  readonly args: ReadonlyArray<Json>
+  readonly attempts: ReadonlyArray<{ readonly startedAt: number; readonly finishedAt: number; readonly error: CallFailure | null }>
+  readonly startedAt: number
+  readonly finishedAt: number | null
+  readonly result: CallResult | null
+}
+
+/** Where a value goes that is too large for its place, and how it is known to be the same. */
+export interface Offload {
+  readonly id: () => BlobId
+  readonly sha256: (text: string) => string
+}
+
+/** Replaces what a record cannot hold; the journal keeps the exact value. */
+export const storable = (value: Json): Json => {
+  if (typeof value === "string") return value.isWellFormed() && !value.includes("\u0000") ? value : value.toWellFormed().replaceAll("\u0000", "\uFFFD")
+  if (Array.isArray(value)) return value.map(storable)
+  if (!isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [storable(key), storable(member)]))
+}
+
+/** The value as the trace holds it; a large one becomes a blob and a reference to it. */
+export const shown = (value: Json, scrub: Scrubber, offload: Offload, blobs: Array<Blob>): Json => {
+  const clean = storable(scrub.json(value))
+  const text = JSON.stringify(clean)
+  // A character is at least one byte: most values need no exact count.
+  if (text.length * 3 < traceValueBytes) return clean
+  const bytes = utf8Length(text)
+  if (bytes <= traceValueBytes) return clean
+  const id = offload.id()
+  blobs.push({ id, content: clean })
+  return { $blob: id, bytes, sha256: offload.sha256(text) }
+}
+
+const utf8Length = (text: string): number => {
+  let bytes = 0
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    bytes += unit < 0x80 ? 1 : unit < 0x800 ? 2 : unit >= 0xd800 && unit <= 0xdfff ? 2 : 3
+  }
+  return bytes
+}
+
+const iso = (millis: number | null): string | null => millis === null ? null : new Date(millis).toISOString()
+
+const failureJson = (failure: CallFailure, scrub: Scrubber): Json => ({
+  name: failure.name,
+  message: storable(scrub.text(failure.message)),
+  category: failure.category,
+  ...(failure.code === undefined ? {} : { code: failure.code }),
+  ...(failure.data === undefined ? {} : { data: storable(scrub.json(failure.data)) })
+})
+
+export const stepName = (call: { readonly name: string; readonly nth: number }): string => `${call.name}#${call.nth + 1}`
+
+/** `connector.crm.list` is a step of the connector `crm` and its action `list`; other calls have neither. */
+const connectorOf = (name: string): { readonly connector: string | null; readonly action: string | null } => {
+  const [root, connector, action] = name.split(".")
+  return root === "connector" ? { connector: connector ?? null, action: action ?? null } : { connector: null, action: null }
+}
+
+const typeOf = (name: string): string => name.startsWith("timer.") ? "wait" : "action"
+
+/** The row of a call's step. Blobs that it needs are added to `blobs`. */
+export const stepRow = (call: TracedCall, scrub: Scrubber, offload: Offload, blobs: Array<Blob>): StepRow => {
+  const { result } = call
+  const status = result === null ? (typeOf(call.name) === "wait" ? "waiting" : "running") : result.ok ? "completed" : "failed"
+  return {
+    index: call.id,
+    status,
+    record: {
+      name: stepName(call),
+      index: call.id,
+      type: typeOf(call.name),
+      ...connectorOf(call.name),
+      actionVersion: null,
+      attempts: call.attempts.map((attempt) => ({
+        startedAt: iso(attempt.startedAt),
+        finishedAt: iso(attempt.finishedAt),
+        error: attempt.error === null ? null : failureJson(attempt.error, scrub)
+      })),
+      input: shown(call.args, scrub, offload, blobs),
+      output: result !== null && result.ok ? shown(result.value, scrub, offload, blobs) : null,
+      error: result !== null && !result.ok ? failureJson(result.failure, scrub) : null,
+      startedAt: iso(call.startedAt),
+      finishedAt: iso(call.finishedAt),
+      durationMs: call.finishedAt === null ? null : Math.max(0, call.finishedAt - call.startedAt)
+    }
+  }
+}

@@ -1,0 +1,56 @@
+/** Starting, ending and repeating runs: what surfaces ask of the execution actor's side. */
+import type { Effect } from "effect"
+import { Context } from "effect"
+import type { AuditEntry } from "../../domain/Audit.js"
+import type { TriggerType } from "../../domain/Execution.js"
+import type { InvalidState, NotFound, Unavailable } from "../../domain/Failure.js"
+import type { ApiKeyId, CustomerId, ExecutionId, InstallationId, OrganisationId } from "../../domain/Ids.js"
+import type { Json } from "../../domain/Json.js"
+import type { JournalEntry } from "../../domain/RunJournal.js"
+import type { FinishedRun, OpenRun, RetentionClass } from "./Journal.js"
+import type { Runnable } from "./Runnables.js"
+
+export interface StartRequest {
+  readonly runnable: Runnable
+  readonly environment: string
+  readonly retention: RetentionClass
+  readonly priority: 1 | 2 | 3 | 4
+  readonly input: Json
+  /** Without credentials. */
+  readonly headers: { readonly [name: string]: string }
+  readonly customer: { readonly id: CustomerId; readonly ref: string | null } | null
+  readonly installation: { readonly id: InstallationId; readonly config: Json } | null
+  readonly connections: Json
+  readonly userId: string | null
+  readonly trigger: { readonly type: TriggerType; readonly keyId: ApiKeyId | null; readonly keyName: string | null }
+  readonly metadata: Json
+  readonly callback: { readonly url: string; readonly events: ReadonlyArray<string> | null } | null
+  readonly traceparent: string | null
+  /** Makes the audit entry of the start; the run's id is known only then. */
+  readonly audit?: (id: ExecutionId) => AuditEntry
+  readonly idempotency?: { readonly key: string; readonly hash: string }
+  readonly parent?: {
+    readonly id: ExecutionId
+    readonly rootId: ExecutionId
+    /** What the parent remembers, for a run that resumes it. */
+    readonly journal: ReadonlyArray<JournalEntry>
+  }
+}
+
+export type Started =
+  /** It ran inline to its end. */
+  | { readonly _tag: "Ended"; readonly end: FinishedRun }
+  /** It is durable and will start when a slot is free. */
+  | { readonly _tag: "Accepted"; readonly run: OpenRun }
+  /** The Idempotency-Key was used before: by this run, for a request with this hash. */
+  | { readonly _tag: "Repeated"; readonly target: ExecutionId; readonly hash: string | null }
+
+export class Executions extends Context.Tag("svc/Executions")<Executions, {
+  readonly start: (request: StartRequest) => Effect.Effect<Started, Unavailable>
+  /** Durable at once; a call in flight is aborted, and whatever comes later from the run is ignored. */
+  readonly cancel: (
+    organisation: OrganisationId, id: ExecutionId, audit: AuditEntry
+  ) => Effect.Effect<FinishedRun, NotFound | InvalidState | Unavailable>
+  /** Runs that this node drives at the moment. */
+  readonly live: Effect.Effect<number>
+}>() {}

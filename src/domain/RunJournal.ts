@@ -1,0 +1,119 @@
+/**
+ * What a run remembers: its start, the result of every host call, its timers and its attempts.
+ * Replaying these in order brings a guest back to where it was. Contract: retry and resume against the journal.
+ */
+import type { CustomerId, InstallationId, SecretId } from "./Ids.js"
+import type { ErrorCategory } from "./Execution.js"
+import type { Json } from "./Json.js"
+
+/** Everything that the guest is given at its start; exact, never redacted. Times are Unix milliseconds. */
+export interface StartEntry {
+  readonly kind: "start"
+  readonly at: number
+  readonly input: Json
+  readonly headers: { readonly [name: string]: string }
+  readonly customer: { readonly id: CustomerId; readonly ref: string | null } | null
+  readonly installation: { readonly id: InstallationId; readonly config: Json } | null
+  /** The connections that the run may use; `null` when the caller set no limit. */
+  readonly connections: Json
+  /** A draft's script: unlike a published version it may change under the run. */
+  readonly script: string | null
+}
+
+/** A host call's failure as it was fed to the guest. */
+export interface CallFailure {
+  readonly name: string
+  readonly message: string
+  readonly code?: string
+  readonly data?: Json
+  readonly category: ErrorCategory
+}
+
+export type CallResult =
+  | { readonly ok: true; readonly value: Json }
+  | { readonly ok: false; readonly failure: CallFailure }
+
+/** A host call that ended. `hash` identifies the request: name and arguments. */
+export interface DoneEntry {
+  readonly kind: "done"
+  readonly call: number
+  readonly hash: string
+  readonly at: number
+  readonly result: CallResult
+  /** The result was this version of a secret; its value is not in the journal. */
+  readonly secret?: { readonly secretId: SecretId; readonly number: number }
+}
+
+/** A durable timer: when it is due does not depend on who waits for it. */
+export interface TimerEntry {
+  readonly kind: "timer"
+  readonly call: number
+  readonly hash: string
+  readonly due: number
+}
+
+/** From here on the rows belong to a later attempt. `afresh`: calls of earlier attempts to make anew. */
+export interface AttemptEntry {
+  readonly kind: "attempt"
+  readonly attempt: number
+  readonly at: number
+  readonly afresh: ReadonlyArray<number>
+}
+
+export type JournalEntry = StartEntry | DoneEntry | TimerEntry | AttemptEntry
+
+/** What a replay needs of a journal. */
+export interface History {
+  readonly start: StartEntry
+  readonly attempt: number
+  /** Results to feed, in this order; the guest must ask for each, with this hash. */
+  readonly replay: ReadonlyArray<DoneEntry>
+  /** How many of `replay` were recorded by earlier attempts: what the guest logs during these is recorded already. */
+  readonly inherited: number
+  /** When timers that have not fired are due, by call. */
+  readonly timers: ReadonlyMap<number, TimerEntry>
+  /** Successes of earlier attempts that may be used again when call and hash match. */
+  readonly reusable: ReadonlyMap<string, DoneEntry>
+}
+
+export const reuseKey = (call: number, hash: string): string => `${call}|${hash}`
+
+const isTransient = (entry: DoneEntry): boolean => !entry.result.ok && entry.result.failure.category === "transient"
+
+/** Calls of `entries` that the next attempt makes anew: the transient failures. */
+export const transientCalls = (entries: ReadonlyArray<DoneEntry>): ReadonlyArray<number> =>
+  entries.filter(isTransient).map((entry) => entry.call)
+
+/** The journal as a replay sees it. The first entry is the start. */
+export const history = (start: StartEntry, rest: ReadonlyArray<JournalEntry>): History => {
+  let attempt = 1
+  let replay: Array<DoneEntry> = []
+  let inherited = 0
+  const timers = new Map<number, TimerEntry>()
+  const reusable = new Map<string, DoneEntry>()
+  for (const entry of rest) {
+    if (entry.kind === "done") replay.push(entry)
+    if (entry.kind === "timer") timers.set(entry.call, entry)
+    if (entry.kind === "attempt") {
+      const afresh = new Set(entry.afresh)
+      const cut = replay.findIndex((done) => afresh.has(done.call))
+      if (cut >= 0) {
+        for (const done of replay.slice(cut)) {
+          if (done.result.ok) reusable.set(reuseKey(done.call, done.hash), done)
+        }
+        replay = replay.slice(0, cut)
+      }
+      attempt = entry.attempt
+      inherited = replay.length
+    }
+  }
+  for (const done of replay) timers.delete(done.call)
+  return { start, attempt, replay, inherited, timers, reusable }
+}
+
+/** The guest did not ask again what the journal says it asked: its code no longer matches its history. */
+export interface Mismatch {
+  readonly call: number
+  readonly recorded: string
+  readonly asked: string
+}

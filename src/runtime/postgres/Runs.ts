@@ -1,0 +1,157 @@
+/** The table of unfinished runs, on the writer's pool. */
+import { Effect, Layer, Option } from "effect"
+import { JournalUnavailable, type OpenRun, type RunRecord } from "../../actors/ports/Journal.js"
+import { Runs } from "../../actors/ports/Runs.js"
+import type { Waiting } from "../../domain/Execution.js"
+import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
+import type { Json } from "../../domain/Json.js"
+import { WriterSql } from "./Pools.js"
+import { VirtualTags } from "./VirtualTags.js"
+
+type Row = Pick<
+  OpenRun,
+  "id" | "shard" | "epoch" | "engine" | "status" | "tier" | "priority" | "attempt" | "activations" | "progress"
+> & {
+  readonly org: OpenRun["organisationId"]
+  readonly space: OpenRun["spaceId"]
+  readonly class: OpenRun["retention"]
+  readonly workflow_id: OpenRun["workflowId"]
+  readonly customer_id: OpenRun["customerId"]
+  readonly trigger_type: OpenRun["triggerType"]
+  readonly wake_at: Date | null
+  readonly deadline_at: Date
+  readonly created_at: Date
+  readonly started_at: Date | null
+  readonly waiting: Waiting | null
+  readonly record: RunRecord
+  readonly input: Json
+}
+
+export const openRunOf = (row: Row): OpenRun => ({
+  id: row.id,
+  organisationId: row.org,
+  spaceId: row.space,
+  shard: row.shard,
+  epoch: row.epoch,
+  engine: row.engine,
+  retention: row.class,
+  status: row.status,
+  tier: row.tier,
+  priority: row.priority,
+  workflowId: row.workflow_id,
+  customerId: row.customer_id,
+  triggerType: row.trigger_type,
+  attempt: row.attempt,
+  activations: row.activations,
+  progress: row.progress,
+  wakeAt: row.wake_at?.getTime() ?? null,
+  deadlineAt: row.deadline_at.getTime(),
+  waiting: row.waiting,
+  createdAt: row.created_at.getTime(),
+  startedAt: row.started_at?.getTime() ?? null,
+  record: row.record,
+  input: row.input
+})
+
+/** Shares of the classes P1 to P4 among the runs that start, when all of them wait. */
+const weights = [8, 4, 2, 1] as const
+
+/**
+ * One statement: the heads of the four classes in their fair order, merged by weighted virtual time, taken out of the
+ * queue and marked as running. Whoever gets a row back owns that run. `$4` is how far each class has come.
+ */
+const claimSql = `
+  WITH head AS (
+    ${weights
+      .map(
+        (_, i) => `(SELECT seq, id, vtag, ${i + 1} AS priority FROM outbox
+      WHERE priority = ${i + 1} AND shard = ANY($1::int[]) AND not_before <= now() AND NOT org = ANY($3::text[])
+      ORDER BY vtag, seq LIMIT $2)`
+      )
+      .join(" UNION ALL ")}
+  ), ranked AS (
+    SELECT seq, id, vtag, ($4::float8[])[priority]
+      + (row_number() OVER (PARTITION BY priority ORDER BY vtag, seq))::float8 / (ARRAY[${weights.join(",")}])[priority] AS rank
+    FROM head
+  ), chosen AS (
+    SELECT o.seq FROM outbox o WHERE o.seq IN (SELECT seq FROM ranked ORDER BY rank LIMIT $2) FOR UPDATE SKIP LOCKED
+  ), gone AS (
+    DELETE FROM outbox WHERE seq IN (SELECT seq FROM chosen) RETURNING id, vtag
+  )
+  UPDATE runs r SET status = 'running', started_at = COALESCE(r.started_at, now()), epoch = r.epoch + 1, wake_at = now(),
+    deadline_at = CASE WHEN r.started_at IS NULL AND r.tier <> 'instant'
+      THEN now() + (r.record->>'ceilingMillis')::float8 * interval '1 millisecond' ELSE r.deadline_at END
+  FROM gone WHERE r.id = gone.id RETURNING r.*, gone.vtag::float8 AS vtag`
+
+const unavailable = (error: unknown) => new JournalUnavailable({ reason: String(error) })
+
+export const layer = Layer.effect(
+  Runs,
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+    const tags = yield* VirtualTags
+    /** Virtual time of each class: runs started, divided by the class's weight. */
+    const served: [number, number, number, number] = [0, 0, 0, 0]
+
+    const one = (rows: ReadonlyArray<Row>): Option.Option<OpenRun> =>
+      Option.map(Option.fromNullable(rows[0]), openRunOf)
+
+    const get = Effect.fn("Runs.get")(function* (organisation: OrganisationId, id: ExecutionId) {
+      return one(yield* sql<Row>`SELECT * FROM runs WHERE id = ${id} AND org = ${organisation}`)
+    }, Effect.mapError(unavailable))
+
+    const takeOver = Effect.fn("Runs.takeOver")(function* (id: ExecutionId) {
+      return one(
+        yield* sql<Row>`UPDATE runs SET epoch = epoch + 1, activations = activations + 1, wake_at = now(), waiting = NULL
+        WHERE id = ${id} AND status = 'running' RETURNING *`
+      )
+    }, Effect.mapError(unavailable))
+
+    const progressed = Effect.fn("Runs.progressed")(function* (run: OpenRun, rows: number) {
+      yield* sql`UPDATE runs SET activations = 1, progress = ${rows} WHERE id = ${run.id} AND epoch = ${run.epoch}`
+    }, Effect.mapError(unavailable))
+
+    const due = Effect.fn("Runs.due")(function* (
+      shards: ReadonlyArray<number>,
+      active: ReadonlyArray<ExecutionId>,
+      limit: number
+    ) {
+      const rows = yield* sql.unsafe<{ readonly id: ExecutionId }>(
+        `SELECT id FROM runs WHERE shard = ANY($1::int[]) AND wake_at <= now() AND status = 'running'
+         AND NOT id = ANY($2::text[]) ORDER BY wake_at LIMIT $3`,
+        [shards, active, limit]
+      )
+      return rows.map((row) => row.id)
+    }, Effect.mapError(unavailable))
+
+    const claim = Effect.fn("Runs.claim")(function* (
+      shards: ReadonlyArray<number>,
+      slots: number,
+      without: ReadonlyArray<OrganisationId>
+    ) {
+      const rows = yield* sql.unsafe<Row & { readonly vtag: number }>(claimSql, [shards, slots, without, served])
+      for (const row of rows) {
+        tags.started(row.vtag)
+        served[row.priority - 1] = (served[row.priority - 1] ?? 0) + 1 / (weights[row.priority - 1] ?? 1)
+      }
+      // A class that had nothing to start does not save up for later.
+      const ahead = Math.max(...served)
+      for (let i = 0; i < served.length; i++) served[i] = Math.max(served[i] ?? 0, ahead - 1)
+      return rows.map(openRunOf)
+    }, Effect.mapError(unavailable))
+
+    const overdue = Effect.fn("Runs.overdue")(function* (limit: number) {
+      return yield* sql<{ id: ExecutionId; organisationId: OrganisationId; status: "pending" | "running" }>`
+      SELECT id, org AS "organisationId", status FROM runs WHERE deadline_at <= now() ORDER BY deadline_at LIMIT ${limit}`
+    }, Effect.mapError(unavailable))
+
+    const clockOffset = Effect.gen(function* () {
+      const before = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
+      const [row] = yield* sql<{ at: number }>`SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS at`
+      const after = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
+      return (row?.at ?? after) - (before + after) / 2
+    }).pipe(Effect.mapError(unavailable))
+
+    return Runs.of({ get, takeOver, progressed, due, claim, overdue, clockOffset })
+  })
+)
