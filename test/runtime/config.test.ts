@@ -1,0 +1,145 @@
+import { assert, it } from "@effect/vitest"
+import { Effect, Logger, Option, Redacted } from "effect"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { read, table } from "../../src/runtime/Config.js"
+import { environmentExample, environmentTable } from "../../src/runtime/EnvironmentPages.js"
+import { resolve } from "../../src/runtime/Keyring.js"
+
+const key = `k1:${Buffer.alloc(32, 7).toString("base64")}`
+const external = {
+  SVC_DATABASE_URL: "postgres://svc:pw@db.internal:5432/svc",
+  SVC_MASTER_KEYS: key,
+  SVC_KEY_PEPPER: "p".repeat(32)
+}
+
+const withWarnings = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const warnings: Array<string> = []
+    const logger = Logger.make(({ message }) => void warnings.push(String(message)))
+    yield* Effect.ignore(effect).pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger)))
+    return warnings
+  })
+
+it.effect("with no variable at all svc is embedded, local and unlimited", () =>
+  Effect.gen(function* () {
+    const config = yield* read({})
+    assert.deepStrictEqual(config.database, { _tag: "Embedded" })
+    assert.deepStrictEqual(
+      [config.host, config.port, config.publicUrl, config.dataDir, config.defaultPlan],
+      ["127.0.0.1", 8080, "http://127.0.0.1:8080", ".svc", "unlimited"]
+    )
+  })
+)
+
+it.effect("everything that is wrong is reported at once, each in a sentence, and no secret is repeated", () =>
+  Effect.gen(function* () {
+    const refusal = yield* Effect.flip(
+      read({
+        SVC_PORT: "eighty",
+        SVC_RUNNERS: "0",
+        SVC_LOG_LEVEL: "loud",
+        SVC_SHUTDOWN_GRACE: "soon",
+        SVC_MASTER_KEYS: "k1:hunter2",
+        SVC_DATABASE_URL: "mysql://hunter2@db",
+        SVC_TRUSTED_PROXIES: "localhost"
+      })
+    )
+    assert.strictEqual(
+      refusal.message,
+      [
+        "svc cannot start with this configuration:",
+        "  SVC_PORT must be a whole number from 0 to 65535.",
+        "  SVC_DATABASE_URL must be an address that begins with postgres:// or postgresql://.",
+        "  SVC_MASTER_KEYS must be keys id:base64 of 32 bytes each, with different ids, separated by commas; " +
+          "`npm run svc -- keys new` makes one.",
+        "  SVC_TRUSTED_PROXIES must be IP addresses or networks such as 10.0.0.0/8, separated by commas.",
+        "  SVC_RUNNERS must be a whole number from 1 to 256.",
+        "  SVC_LOG_LEVEL must be one of trace, debug, info, warning, error, none.",
+        '  SVC_SHUTDOWN_GRACE must be a duration such as "500ms", "30s" or "2m".'
+      ].join("\n")
+    )
+  })
+)
+
+it.effect("with a Postgres of the operator's, svc refuses to start without keys and says how to make them", () =>
+  Effect.gen(function* () {
+    const refusal = yield* Effect.flip(read({ SVC_DATABASE_URL: external.SVC_DATABASE_URL }))
+    assert.match(refusal.message, /SVC_MASTER_KEYS is missing.*npm run svc -- keys new/)
+    assert.match(refusal.message, /SVC_KEY_PEPPER is missing/)
+  })
+)
+
+it.effect("one login takes on each role; a role's own login wins; three of four logins are not enough", () =>
+  Effect.gen(function* () {
+    const config = yield* read({ ...external, SVC_DATABASE_URL_OWNER: "postgres://owner@db/svc" })
+    if (config.database._tag !== "External") return assert.fail("the Postgres given was not used")
+    assert.strictEqual(Redacted.value(config.database.urls.owner), "postgres://owner@db/svc")
+    assert.strictEqual(new URL(Redacted.value(config.database.urls.app)).searchParams.get("options"), "-c role=svc_app")
+    assert.strictEqual(config.defaultPlan, "starter")
+    const { SVC_DATABASE_URL: login, ...keys } = external
+    const refusal = yield* Effect.flip(
+      read({ ...keys, SVC_DATABASE_URL_OWNER: login, SVC_DATABASE_URL_WRITER: login, SVC_DATABASE_URL_APP: login })
+    )
+    assert.match(refusal.message, /SVC_DATABASE_URL_AUDIT is missing/)
+  })
+)
+
+it.effect("an unknown SVC_ variable warns, with the name that was probably meant", () =>
+  Effect.gen(function* () {
+    const warnings = yield* withWarnings(
+      read({ SVC_PROT: "80", SVC_COFFEE: "1", SVC_TEST_KILL: "parsed:1", PATH: "/bin" })
+    )
+    assert.deepStrictEqual(warnings, [
+      "SVC_PROT means nothing to svc. Did you mean SVC_PORT?",
+      "SVC_COFFEE means nothing to svc."
+    ])
+  })
+)
+
+it.effect("a keyring is read in order, the active key first", () =>
+  Effect.gen(function* () {
+    const { masterKeys } = yield* read({
+      ...external,
+      SVC_MASTER_KEYS: `${key},old:${Buffer.alloc(32, 1).toString("base64")}`
+    })
+    const keys = Redacted.value(Option.getOrThrow(masterKeys))
+    assert.deepStrictEqual(
+      keys.map(({ id, key }) => [id, key.length, key[0]]),
+      [
+        ["k1", 32, 7],
+        ["old", 32, 1]
+      ]
+    )
+  })
+)
+
+it.effect("keys are made once, for their owner only, and never anew beside data that needs the old ones", () =>
+  Effect.gen(function* () {
+    const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), "svc-keys-"))
+    const config = yield* read({ SVC_DATA_DIR: dataDir })
+    const made = yield* resolve(config)
+    assert.deepStrictEqual(yield* resolve(config), made)
+    assert.strictEqual(fs.statSync(path.join(dataDir, "master.keys")).mode & 0o777, 0o600)
+    fs.mkdirSync(path.join(dataDir, "postgres", "cluster"), { recursive: true })
+    fs.rmSync(path.join(dataDir, "master.keys"))
+    assert.match((yield* Effect.flip(resolve(config))).message, /master\.keys cannot be used: it is missing/)
+    fs.rmSync(dataDir, { recursive: true })
+  })
+)
+
+it("the documents of the environment are current and name every variable", () => {
+  assert.strictEqual(fs.readFileSync("docs/env.md", "utf8"), environmentTable())
+  assert.strictEqual(fs.readFileSync(".env.example", "utf8"), environmentExample())
+  for (const { name } of Object.values(table)) assert.include(environmentTable(), `\`${name}\``)
+})
+
+it("no other file of src reads the environment", () => {
+  const readers = fs
+    .readdirSync("src", { recursive: true, encoding: "utf8" })
+    .filter(
+      (file) => file.endsWith(".ts") && /process\.env|process\[/.test(fs.readFileSync(path.join("src", file), "utf8"))
+    )
+  assert.deepStrictEqual(readers, ["runtime/Config.ts"])
+})
