@@ -1,0 +1,119 @@
+/**
+ * Opens connections to checked addresses only. It resolves a name once, judges every record and connects to those very
+ * addresses, so that a name which answers differently the second time gains nothing.
+ */
+import { lookup } from "node:dns"
+import { isIP } from "node:net"
+import { rootCertificates } from "node:tls"
+import { buildConnector } from "undici"
+import { type AllowList, whyBlocked } from "./Address.js"
+
+/** All addresses of a host name. Rejects where there are none. */
+export type Resolve = (hostname: string) => Promise<ReadonlyArray<string>>
+
+/** The operating system's resolver, in the order of its answer. */
+export const systemResolve: Resolve = (hostname) =>
+  new Promise((resolve, reject) => {
+    lookup(hostname, { all: true, verbatim: true }, (error, found) =>
+      error === null ? resolve(found.map((entry) => entry.address)) : reject(error)
+    )
+  })
+
+/** No address of the host may be reached. */
+export class BlockedAddress extends Error {
+  readonly code = "SVC_EGRESS_BLOCKED"
+}
+
+export interface ConnectOptions {
+  readonly allow: AllowList
+  readonly resolve: Resolve
+  /** Further certificate authorities in PEM form, beside those of the system. */
+  readonly ca?: ReadonlyArray<string>
+  /** For resolving and connecting together. */
+  readonly timeoutMillis: number
+}
+
+/** How long one address may take before the next is tried beside it. */
+const headStartMillis = 300
+const mostAddresses = 6
+
+type Connector = buildConnector.connector
+type Target = buildConnector.Options
+
+export const guardedConnector = (options: ConnectOptions): Connector => {
+  const open = buildConnector({
+    timeout: options.timeoutMillis,
+    maxCachedSessions: 256,
+    ...(options.ca === undefined ? {} : { ca: [...rootCertificates, ...options.ca] })
+  })
+  return (target, callback) => {
+    const port = Number(target.port) || (target.protocol === "https:" ? 443 : 80)
+    const host = target.hostname.replace(/^\[|\]$/g, "")
+    const connectTo = (addresses: ReadonlyArray<string>) => {
+      const refusals = addresses.map((address) => ({ address, reason: whyBlocked(address, port, options.allow) }))
+      const permitted = refusals.filter((entry) => entry.reason === undefined).map((entry) => entry.address)
+      if (permitted.length > 0) return race(open, target, permitted.slice(0, mostAddresses), callback)
+      const [first] = refusals
+      callback(
+        new BlockedAddress(first === undefined ? "the name has no address" : `${first.address} ${first.reason}`),
+        null
+      )
+    }
+    if (isIP(host) !== 0) return connectTo([host])
+    const settle = once(options.timeoutMillis, callback)
+    options.resolve(host).then(
+      (addresses) => settle(() => connectTo(addresses)),
+      (error: unknown) => settle(() => callback(error instanceof Error ? error : new Error(String(error)), null))
+    )
+  }
+}
+
+/** Runs the first of two things only: what is given to it, or the failure of a resolver that does not answer. */
+const once = (millis: number, callback: buildConnector.Callback) => {
+  let open = true
+  const timer = setTimeout(() => {
+    open = false
+    callback(new Error(`the name was not resolved within ${millis} ms`), null)
+  }, millis)
+  return (run: () => void) => {
+    clearTimeout(timer)
+    if (open) run()
+    open = false
+  }
+}
+
+/** Connects to the first address that answers; each gets a head start over the next, a failure ends it. */
+const race = (
+  open: Connector,
+  target: Target,
+  addresses: ReadonlyArray<string>,
+  callback: buildConnector.Callback
+): void => {
+  let settled = false
+  let pending = 0
+  let next = 0
+  let timer: NodeJS.Timeout | undefined
+  const attempt = () => {
+    clearTimeout(timer)
+    const address = addresses[next++]
+    if (settled || address === undefined) return
+    pending++
+    if (next < addresses.length) timer = setTimeout(attempt, headStartMillis)
+    // `host` stays the name, from which the TLS server name and the certificate check are taken.
+    open({ ...target, hostname: address }, (...[error, socket]) => {
+      pending--
+      if (settled) return void socket?.destroy()
+      if (error === null) {
+        settled = true
+        clearTimeout(timer)
+        return callback(null, socket)
+      }
+      if (next < addresses.length) return attempt()
+      if (pending === 0) {
+        settled = true
+        callback(error, null)
+      }
+    })
+  }
+  attempt()
+}

@@ -1,0 +1,176 @@
+/** The port `Egress` over undici: checked connections, redirects by hand, one clock and one size cap per request. */
+import { Duration, Effect, Layer } from "effect"
+import { Agent, type Dispatcher } from "undici"
+import {
+  Egress,
+  EgressBlocked,
+  type EgressFailure,
+  type EgressRequest,
+  type EgressResponse,
+  EgressTimedOut,
+  EgressTooLarge,
+  EgressUnreachable
+} from "../../actors/ports/Egress.js"
+import { headerBytes } from "../../domain/Limits.js"
+import type { AllowList } from "./Address.js"
+import { BlockedAddress, guardedConnector, type Resolve, systemResolve } from "./Connect.js"
+import { type Answer, BodyTooLarge, exchange } from "./Exchange.js"
+import { type Hop, isRedirect, readHeaders, readMethod, readUrl, redirected, tellable } from "./RequestForm.js"
+
+export interface EgressOptions {
+  /** What the operator allows beside public addresses (`SVC_EGRESS_ALLOW`). */
+  readonly allow: AllowList
+  /** Another resolver than the system's. */
+  readonly resolve?: Resolve
+  /** Further certificate authorities in PEM form. */
+  readonly ca?: ReadonlyArray<string>
+}
+
+const connectTimeout = Duration.seconds(10)
+const mostRedirects = 3
+/** Connections to one origin, whoever asks; further requests wait their turn inside their own time. */
+const connectionsPerOrigin = 128
+const longestTimer = 2 ** 31 - 1
+
+const makeAgent = (options: EgressOptions): Agent =>
+  new Agent({
+    connect: guardedConnector({
+      allow: options.allow,
+      resolve: options.resolve ?? systemResolve,
+      timeoutMillis: Duration.toMillis(connectTimeout),
+      ...(options.ca === undefined ? {} : { ca: options.ca })
+    }),
+    connections: connectionsPerOrigin,
+    pipelining: 1,
+    keepAliveTimeout: 4_000,
+    keepAliveMaxTimeout: 30_000,
+    maxHeaderSize: headerBytes,
+    // The whole exchange has one clock, which is ours.
+    headersTimeout: 0,
+    bodyTimeout: 0
+  })
+
+export const makeEgress = (dispatcher: Dispatcher, allow: AllowList): typeof Egress.Service =>
+  Egress.of({
+    send: (request) =>
+      Effect.async<EgressResponse, EgressFailure>((resume) => {
+        const first = readRequest(request, allow)
+        if (typeof first === "string") return resume(Effect.fail(blocked(request.url, first)))
+        const journey = new Journey(dispatcher, request, allow, resume)
+        journey.travel(first, 0)
+        return Effect.sync(() => journey.giveUp(new Error("interrupted")))
+      }),
+    check: (url) =>
+      Effect.suspend(() => {
+        const read = readUrl(url, allow)
+        return typeof read === "string" ? Effect.fail(blocked(url, read)) : Effect.void
+      })
+  })
+
+const blocked = (url: string, reason: string) => new EgressBlocked({ url: tellable(url), reason })
+
+const readRequest = (request: EgressRequest, allow: AllowList): Hop | string => {
+  const url = readUrl(request.url, allow)
+  if (typeof url === "string") return url
+  const read = readMethod(request.method)
+  if (typeof read === "string") return read
+  const headers = readHeaders(request.headers)
+  if (typeof headers === "string") return headers
+  return { url, method: read.method, headers, body: request.body }
+}
+
+class OutOfTime extends Error {}
+
+/** A request with all its redirects, up to the one answer or failure. */
+class Journey {
+  private readonly millis: number
+  private readonly redirects: number
+  private readonly timer: NodeJS.Timeout
+  private stop: ((reason: Error) => void) | undefined
+
+  constructor(
+    private readonly dispatcher: Dispatcher,
+    private readonly request: EgressRequest,
+    private readonly allow: AllowList,
+    private readonly resume: (result: Effect.Effect<EgressResponse, EgressFailure>) => void
+  ) {
+    this.millis = Math.min(Duration.toMillis(request.timeout), longestTimer)
+    this.redirects = Math.min(request.redirects, mostRedirects)
+    this.timer = setTimeout(() => this.giveUp(new OutOfTime()), this.millis)
+  }
+
+  giveUp(reason: Error): void {
+    clearTimeout(this.timer)
+    this.stop?.(reason)
+  }
+
+  travel(hop: Hop, followed: number): void {
+    const follows = (status: number) => this.redirects > 0 && isRedirect(status)
+    const options = { maxBytes: this.request.maxBytes, discards: follows }
+    this.stop = exchange(this.dispatcher, hop, options, (result) => {
+      if (result instanceof Error) return this.end(Effect.fail(this.failureOf(hop, result)))
+      const location = follows(result.status) ? headerOf(result, "location") : undefined
+      if (location === undefined) return this.end(Effect.succeed(responseOf(hop, result)))
+      const next = this.nextHop(hop, result.status, location, followed)
+      if ("_tag" in next) this.end(Effect.fail(next))
+      else this.travel(next, followed + 1)
+    })
+  }
+
+  private nextHop(hop: Hop, status: number, location: string, followed: number): Hop | EgressFailure {
+    if (followed >= this.redirects) {
+      const reason = `redirected more than ${this.redirects} times`
+      return new EgressUnreachable({ url: tellable(this.request.url), reason })
+    }
+    const absolute = URL.canParse(location, hop.url.href) ? new URL(location, hop.url).href : location
+    const url = readUrl(absolute, this.allow)
+    return typeof url === "string" ? blocked(absolute, `a redirect ${url}`) : redirected(hop, status, url)
+  }
+
+  private end(result: Effect.Effect<EgressResponse, EgressFailure>): void {
+    clearTimeout(this.timer)
+    this.resume(result)
+  }
+
+  private failureOf(hop: Hop, error: Error): EgressFailure {
+    const url = tellable(hop.url.href)
+    if (error instanceof OutOfTime) return new EgressTimedOut({ url, afterMillis: this.millis })
+    if (error instanceof BodyTooLarge) return new EgressTooLarge({ url, limitBytes: this.request.maxBytes })
+    if (error instanceof BlockedAddress) return new EgressBlocked({ url, reason: `leads to ${error.message}` })
+    return new EgressUnreachable({ url, reason: reasonOf(error) })
+  }
+}
+
+const headerOf = (answer: Answer, wanted: string) => answer.headers.find(([name]) => name === wanted)?.[1]
+
+const responseOf = (hop: Hop, answer: Answer): EgressResponse => ({ ...answer, url: hop.url.href })
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOTFOUND: "the name does not exist",
+  EAI_AGAIN: "the name could not be resolved at the moment",
+  ECONNREFUSED: "the connection was refused",
+  ECONNRESET: "the connection was reset",
+  EPIPE: "the connection was closed while the request was being sent",
+  UND_ERR_SOCKET: "the connection was closed before the answer was complete",
+  UND_ERR_CONNECT_TIMEOUT: "no connection within 10 seconds",
+  UND_ERR_HEADERS_OVERFLOW: "the answer's headers are larger than 32 KiB",
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "the answer is shorter than it announced"
+}
+
+const reasonOf = (error: Error): string => {
+  const code = "code" in error && typeof error.code === "string" ? error.code : ""
+  if (code.startsWith("HPE_")) return `the answer is not valid HTTP (${code})`
+  return reasons[code] ?? (code === "" ? error.message : `${error.message} (${code})`)
+}
+
+export const layer = (options: EgressOptions): Layer.Layer<Egress> =>
+  Layer.scoped(
+    Egress,
+    Effect.map(
+      Effect.acquireRelease(
+        Effect.sync(() => makeAgent(options)),
+        (agent) => Effect.promise(() => agent.destroy())
+      ),
+      (agent) => makeEgress(agent, options.allow)
+    )
+  )

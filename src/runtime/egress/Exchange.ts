@@ -1,0 +1,227 @@
+/** One request and its answer on undici's dispatcher: collects the body under a cap, inflating as it comes. */
+import type { Transform } from "node:stream"
+import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib"
+import type { Dispatcher } from "undici"
+import type { Hop } from "./RequestForm.js"
+
+export interface Answer {
+  readonly status: number
+  /** Names in lower case, in the order in which they came. */
+  readonly headers: ReadonlyArray<readonly [name: string, value: string]>
+  readonly body: Uint8Array
+}
+
+/** The body, after decompression, is larger than the caller takes. */
+export class BodyTooLarge extends Error {}
+
+export interface ExchangeOptions {
+  /** Largest body in bytes, after decompression. */
+  readonly maxBytes: number
+  /** Whether the body of an answer with this status is of no interest; it is then empty. */
+  readonly discards: (status: number) => boolean
+}
+
+/** Sends the hop and tells `done` once: the answer, or the error that ended it. The returned function ends it early. */
+export const exchange = (
+  dispatcher: Dispatcher,
+  hop: Hop,
+  options: ExchangeOptions,
+  done: (result: Answer | Error) => void
+): ((reason: Error) => void) => {
+  const receiver = new Receiver(hop.method, options, done)
+  dispatcher.dispatch(
+    {
+      origin: hop.url.origin,
+      path: hop.url.pathname + hop.url.search,
+      method: hop.method,
+      // undici's type knows a mutable array only.
+      headers: hop.headers as Array<string>,
+      body: hop.body
+    },
+    receiver
+  )
+  return (reason) => receiver.finish(reason)
+}
+
+/** undici limits the bytes of names and values together, which leaves room for thousands of tiny headers. */
+const mostHeaders = 500
+
+/** An uninteresting body is read this far to keep the connection, and no further. */
+const discardBytes = 64 * 1024
+
+class Receiver implements Dispatcher.DispatchHandler {
+  private controller: Dispatcher.DispatchController | undefined
+  private finished = false
+  private discarding = false
+  private status = 0
+  private headers: ReadonlyArray<readonly [string, string]> = []
+  private encodings: ReadonlyArray<Encoding> = []
+  private inflater: Inflater | undefined
+  private readonly chunks: Array<Uint8Array> = []
+  private bytes = 0
+
+  constructor(
+    private readonly method: string,
+    private readonly options: ExchangeOptions,
+    private readonly done: (result: Answer | Error) => void
+  ) {}
+
+  /** The end, whichever comes first; whatever still moves is torn down. */
+  finish(result: Answer | Error): void {
+    if (this.finished) return
+    this.finished = true
+    this.inflater?.destroy()
+    if (result instanceof Error) this.controller?.abort(result)
+    this.done(result)
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller
+    // Given up while it waited for a connection: it must not be sent any more.
+    if (this.finished) controller.abort(new Error("given up before it was sent"))
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
+    if (status < 200) return
+    this.status = status
+    this.headers = headerPairs(controller.rawHeaders)
+    if (this.headers.length > mostHeaders)
+      return this.finish(new Error(`the answer has more than ${mostHeaders} headers`))
+    this.discarding = this.options.discards(status)
+    if (this.discarding || this.method === "HEAD" || status === 204 || status === 304) return
+    this.encodings = encodingsOf(this.headers)
+    const announced = this.headers.find(([name]) => name === "content-length")?.[1]
+    if (this.encodings.length === 0 && Number(announced) > this.options.maxBytes) this.tooLarge()
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
+    if (this.finished) return
+    if (this.discarding) {
+      this.bytes += chunk.length
+      if (this.bytes > discardBytes) {
+        this.complete()
+        controller.abort(new Error("the rest is of no interest"))
+      }
+    } else if (this.encodings.length === 0) {
+      this.collect(chunk)
+    } else {
+      this.inflater ??= inflate(
+        this.encodings,
+        chunk,
+        (part) => this.collect(part),
+        (error) => this.finish(error)
+      )
+      if (!this.inflater.write(chunk, () => controller.resume())) controller.pause()
+    }
+  }
+
+  onResponseEnd(): void {
+    if (this.inflater === undefined) this.complete()
+    else this.inflater.end(() => this.complete())
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.finish(error)
+  }
+
+  private collect(chunk: Uint8Array): void {
+    if (this.finished) return
+    this.bytes += chunk.length
+    if (this.bytes > this.options.maxBytes) return this.tooLarge()
+    this.chunks.push(chunk)
+  }
+
+  private tooLarge(): void {
+    this.finish(new BodyTooLarge(`more than ${this.options.maxBytes} bytes`))
+  }
+
+  private complete(): void {
+    const body = new Uint8Array(this.discarding ? 0 : this.bytes)
+    let at = 0
+    for (const chunk of this.chunks) {
+      body.set(chunk, at)
+      at += chunk.length
+    }
+    // What describes the compressed form is not true of the body that the caller gets.
+    const headers =
+      this.inflater === undefined
+        ? this.headers
+        : this.headers.filter(([name]) => name !== "content-encoding" && name !== "content-length")
+    this.finish({ status: this.status, headers, body })
+  }
+}
+
+const headerPairs = (raw: Dispatcher.DispatchController["rawHeaders"]): ReadonlyArray<readonly [string, string]> => {
+  const pairs: Array<readonly [string, string]> = []
+  if (!Array.isArray(raw)) return pairs
+  const text = (part: Buffer | string | undefined) =>
+    typeof part === "string" ? part : (part?.toString("latin1") ?? "")
+  for (let i = 0; i < raw.length; i += 2) pairs.push([text(raw[i]).toLowerCase(), text(raw[i + 1])])
+  return pairs
+}
+
+// --- Decompression ---
+
+type Encoding = "gzip" | "deflate" | "br"
+const encodingNames: Readonly<Record<string, Encoding>> = {
+  gzip: "gzip",
+  "x-gzip": "gzip",
+  deflate: "deflate",
+  br: "br"
+}
+const mostEncodings = 2
+
+/** The encodings in the order in which they were applied. An encoding that is not known leaves the body as it came. */
+const encodingsOf = (headers: ReadonlyArray<readonly [string, string]>): ReadonlyArray<Encoding> => {
+  const names = headers
+    .filter(([name]) => name === "content-encoding")
+    .flatMap(([, value]) => value.toLowerCase().split(","))
+    .map((name) => name.trim())
+    .filter((name) => name !== "" && name !== "identity")
+  const known = names.flatMap((name) => encodingNames[name] ?? [])
+  return known.length === names.length && known.length <= mostEncodings ? known : []
+}
+
+interface Inflater {
+  /** False when it is full; `drained` is called when it takes more. */
+  readonly write: (chunk: Uint8Array, drained: () => void) => boolean
+  readonly end: (complete: () => void) => void
+  readonly destroy: () => void
+}
+
+const inflate = (
+  encodings: ReadonlyArray<Encoding>,
+  start: Uint8Array,
+  collect: (chunk: Uint8Array) => void,
+  fail: (error: Error) => void
+): Inflater => {
+  const stages = encodings.toReversed().map((encoding, at) => decoder(encoding, at === 0 ? start : undefined))
+  const [first] = stages
+  const last = stages.at(-1)
+  if (first === undefined || last === undefined) throw new Error("an inflater needs an encoding")
+  for (const stage of stages)
+    stage.on("error", (error: Error) => fail(new Error(`the compressed body is broken: ${error.message}`)))
+  for (let i = 1; i < stages.length; i++) stages[i - 1]?.pipe(stages[i] ?? last)
+  last.on("data", collect)
+  return {
+    write: (chunk, drained) => {
+      const takesMore = first.write(chunk)
+      if (!takesMore) first.once("drain", drained)
+      return takesMore
+    },
+    end: (complete) => {
+      last.once("end", complete)
+      first.end()
+    },
+    destroy: () => {
+      for (const stage of stages) stage.destroy()
+    }
+  }
+}
+
+/** Servers disagree on whether "deflate" has a zlib header; the first byte tells. */
+const decoder = (encoding: Encoding, start: Uint8Array | undefined): Transform => {
+  if (encoding === "gzip") return createGunzip()
+  if (encoding === "br") return createBrotliDecompress()
+  return start === undefined || ((start[0] ?? 8) & 15) === 8 ? createInflate() : createInflateRaw()
+}

@@ -1,0 +1,114 @@
+/** The form of a request: what a URL, a method and headers may be before anything is sent, and across redirects. */
+import { isIP } from "node:net"
+import { type AllowList, whyBlocked } from "./Address.js"
+
+/** One request on its way. `headers`: name and value alternate, as undici takes them. */
+export interface Hop {
+  readonly url: URL
+  readonly method: string
+  readonly headers: ReadonlyArray<string>
+  readonly body: Uint8Array | string | null
+}
+
+/** A URL that may be called as far as its text tells, or why not. Literal addresses are judged here already. */
+export const readUrl = (text: string, allow: AllowList): URL | string => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined) return "is not an absolute URL"
+  if (url.protocol !== "http:" && url.protocol !== "https:")
+    return `has the scheme ${url.protocol} (only http: and https: go out)`
+  if (url.username !== "" || url.password !== "") return "carries credentials: send them in a header"
+  const host = url.hostname.replace(/^\[|\]$/g, "")
+  if (isIP(host) !== 0) {
+    const reason = whyBlocked(host, Number(url.port) || (url.protocol === "https:" ? 443 : 80), allow)
+    if (reason !== undefined) return `leads to ${host}, which ${reason}`
+  }
+  return url
+}
+
+/** What errors say of a URL: without its query, which often holds a key. */
+export const tellable = (url: string): string => {
+  const cut = url.search(/[?#]/)
+  return (cut < 0 ? url : url.slice(0, cut)).replace(/\/\/[^/@]*@/, "//")
+}
+
+const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+const badValue = /[^\t\x20-\x7e\x80-\xff]/
+const forbiddenMethods: ReadonlySet<string> = new Set(["CONNECT", "TRACE", "TRACK"])
+
+/** Upper-case method, or why it cannot be sent. */
+export const readMethod = (method: string): { readonly method: string } | string => {
+  const upper = method.toUpperCase()
+  if (!token.test(upper)) return "has a method that is not an HTTP token"
+  return forbiddenMethods.has(upper) ? `has the method ${upper}, which does not go out` : { method: upper }
+}
+
+/** Headers that belong to the connection and not to the request: ours to set. They are dropped, as `fetch` does. */
+const connectionHeaders: ReadonlySet<string> = new Set([
+  "host",
+  "connection",
+  "content-length",
+  "transfer-encoding",
+  "keep-alive",
+  "te",
+  "trailer",
+  "upgrade",
+  "expect",
+  "proxy-authorization",
+  "proxy-connection",
+  "proxy-authenticate",
+  "http2-settings"
+])
+
+/** The headers as they are sent, or why they cannot be. A `user-agent` is added where there is none. */
+export const readHeaders = (headers: ReadonlyArray<readonly [string, string]>): ReadonlyArray<string> | string => {
+  const out: Array<string> = []
+  let userAgent = false
+  for (const [name, value] of headers) {
+    if (!token.test(name)) return `has a header whose name is not an HTTP token: ${JSON.stringify(name.slice(0, 64))}`
+    if (badValue.test(value)) return `has a line break or another forbidden character in the header ${name}`
+    const lower = name.toLowerCase()
+    if (connectionHeaders.has(lower)) continue
+    userAgent ||= lower === "user-agent"
+    out.push(name, value)
+  }
+  if (!userAgent) out.push("user-agent", "svc")
+  return out
+}
+
+// --- Redirects ---
+
+const redirectStatus: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+export const isRedirect = (status: number): boolean => redirectStatus.has(status)
+
+/**
+ * What may follow a redirect to another origin. Everything else may be a credential, whatever it is called,
+ * and stays behind.
+ */
+const harmless: ReadonlySet<string> = new Set([
+  "accept",
+  "accept-encoding",
+  "accept-language",
+  "cache-control",
+  "content-language",
+  "content-type",
+  "if-match",
+  "if-modified-since",
+  "if-none-match",
+  "if-unmodified-since",
+  "range",
+  "user-agent",
+  "traceparent"
+])
+
+/** The request that a redirect asks for. `location` must have been read by `readUrl`. */
+export const redirected = (hop: Hop, status: number, location: URL): Hop => {
+  const toGet = (status === 303 && hop.method !== "HEAD") || (status <= 302 && hop.method === "POST")
+  const sameOrigin = hop.url.origin === location.origin
+  const keeps = (name: string) => (sameOrigin || harmless.has(name)) && !(toGet && name.startsWith("content-"))
+  return {
+    url: location,
+    method: toGet ? "GET" : hop.method,
+    headers: hop.headers.filter((_, at) => keeps((hop.headers[at - (at % 2)] ?? "").toLowerCase())),
+    body: toGet ? null : hop.body
+  }
+}
