@@ -13,17 +13,7 @@ import { Client } from "pg"
 import { reasonOf, Refusal } from "../Refusal.js"
 import { install } from "./Binaries.js"
 import { type Cluster, open } from "./Cluster.js"
-import {
-  Contended,
-  find,
-  isAlive,
-  type Launch,
-  type Postmaster,
-  signalTo,
-  start,
-  stop,
-  untilReady
-} from "./Postmaster.js"
+import { Contended, isAlive, type Launch, type Postmaster, signalTo, start, stop, untilReady } from "./Postmaster.js"
 import { type DatabaseUrls, ensureRoles, roleNames, urlsOf } from "./Roles.js"
 import { runAs } from "./RunAs.js"
 
@@ -59,14 +49,21 @@ export const embedded = Effect.fn("Embedded.start")(function* (options: Embedded
   return { urls: urlsOf(admin, cluster.access), admin, adopted: held.adopted } satisfies Embedded
 })
 
-/** The superuser's login of the server that another process runs on this data directory. */
+/** The server that runs on this data directory, whoever owns it. */
 export const running = Effect.fn("Embedded.running")(function* (dataDir: string) {
   const directory = clusterDirectory(dataDir)
-  if (!fs.existsSync(directory)) return Option.none<Redacted.Redacted>()
-  const found = yield* find(path.join(directory, "data"))
-  if (Option.isNone(found)) return Option.none<Redacted.Redacted>()
+  if (!fs.existsSync(directory)) return Option.none<Embedded>()
+  const found = yield* untilReady(path.join(directory, "data"))
+  if (Option.isNone(found)) return Option.none<Embedded>()
   const { cluster } = yield* prepare({ dataDir })
-  return Option.some(adminUrl(found.value, cluster))
+  const admin = adminUrl(found.value, cluster)
+  return Option.some<Embedded>({ urls: urlsOf(admin, cluster.access), admin, adopted: true })
+})
+
+/** The server of the service that runs on this data directory, or else one for as long as the scope lives. */
+export const reach = Effect.fn("Embedded.reach")(function* (options: EmbeddedOptions) {
+  const found = yield* running(options.dataDir)
+  return Option.isSome(found) ? found.value : yield* embedded(options)
 })
 
 /** Everything of the embedded Postgres that is state, below the data directory. */

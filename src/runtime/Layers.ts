@@ -1,0 +1,65 @@
+/** The composition of the program, in the order of the data flow. */
+import { Context, Effect, Layer } from "effect"
+import type { ServiceConfig } from "./Config.js"
+import { type InstallationSecrets, resolve } from "./Keyring.js"
+import { whenFree } from "./Port.js"
+import { embedded } from "./postgres/Embedded.js"
+import { migrate } from "./postgres/Migrations.js"
+import { connect, layer as pools } from "./postgres/Pools.js"
+import type { DatabaseUrls } from "./postgres/Roles.js"
+import { single } from "./postgres/Single.js"
+
+/** The configuration of this process. */
+export class Settings extends Context.Tag("svc/Settings")<Settings, ServiceConfig>() {}
+
+/** The keyring and the pepper, from the configuration or from the data directory. */
+export class Secrets extends Context.Tag("svc/Secrets")<Secrets, InstallationSecrets>() {}
+
+/** The logins of the database: of the operator's Postgres, or of the one that runs as long as this layer. */
+export class Databases extends Context.Tag("svc/Databases")<Databases, DatabaseUrls>() {}
+
+// --- Configuration ---
+
+const secrets = Layer.effect(Secrets, Effect.flatMap(Settings, resolve))
+
+// --- Postgres ---
+
+/** Needs the secrets only because they must be made before the data that needs them. */
+const databases = Layer.scoped(
+  Databases,
+  Effect.gen(function* () {
+    const { database, dataDir } = yield* Settings
+    yield* Secrets
+    const urls = database._tag === "Embedded" ? (yield* embedded({ dataDir })).urls : database.urls
+    yield* migrate(urls.owner)
+    return urls
+  })
+)
+
+const connections = Layer.unwrapEffect(
+  Effect.gen(function* () {
+    const urls = yield* Databases
+    const { appConnections, writerConnections } = yield* Settings
+    return pools(urls, { app: appConnections, writer: writerConnections })
+  })
+)
+
+/** Nothing else works on this database while this process does. */
+const alone = Layer.scopedDiscard(
+  Effect.gen(function* () {
+    const { owner } = yield* Databases
+    yield* single(yield* connect(owner, { maxConnections: 1, applicationName: `svc, pid ${process.pid}` }))
+  })
+)
+
+/** Asked early, so that a taken port is told at once and plainly. */
+const listenable = Layer.effectDiscard(Effect.flatMap(Settings, ({ host, port }) => whenFree(host, port)))
+
+export const layer = (config: ServiceConfig) =>
+  alone.pipe(
+    Layer.provideMerge(connections),
+    Layer.provideMerge(listenable),
+    Layer.provideMerge(databases),
+    Layer.provideMerge(secrets),
+    Layer.provideMerge(Layer.succeed(Settings, config))
+  )

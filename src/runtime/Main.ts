@@ -1,0 +1,43 @@
+/** The program. `svc start` goes straight to work; every other command loads the command line first. */
+import { Cause, Effect, Exit, Option } from "effect"
+import type { Refusal } from "./Refusal.js"
+
+const program = Effect.suspend((): Effect.Effect<void, Refusal> => {
+  const [, , command, ...rest] = process.argv
+  return command === "start" && rest.length === 0
+    ? Effect.flatMap(
+        Effect.promise(() => import("./Start.js")),
+        ({ start }) => start
+      )
+    : Effect.flatMap(
+        Effect.promise(() => import("./cli/Cli.js")),
+        ({ cli }) => cli(process.argv)
+      )
+})
+
+/** A refusal is for the operator: its message, nothing else. What is left is a bug: everything there is. */
+const told = (cause: Cause.Cause<Refusal>): string =>
+  Option.match(Cause.failureOption(cause), {
+    onSome: ({ message }) => message,
+    onNone: () => Cause.pretty(cause, { renderErrorCause: true })
+  })
+
+const fiber = Effect.runFork(program)
+
+/** A terminal and npm both pass Ctrl-C on: what follows within a second is the same one. */
+const sameSignal = 1_000
+let signalled = Infinity
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.on(signal, () => {
+    if (performance.now() - signalled > sameSignal) process.exit(130)
+    if (signalled !== Infinity) return
+    signalled = performance.now()
+    fiber.unsafeInterruptAsFork(fiber.id())
+  })
+}
+
+fiber.addObserver((exit) => {
+  const failed = Exit.isFailure(exit) && !Cause.isInterruptedOnly(exit.cause)
+  if (failed) process.stderr.write(`${told(exit.cause)}\n`, () => process.exit(1))
+  else process.exit(0)
+})

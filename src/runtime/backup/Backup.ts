@@ -1,0 +1,107 @@
+/**
+ * Everything that the embedded mode keeps, in one file: the database and the keys without which it cannot be read.
+ * Made beside a service that runs, or with a server started for it.
+ */
+import { Effect, Redacted } from "effect"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { Readable } from "node:stream"
+import { pipeline } from "node:stream/promises"
+import { createGzip } from "node:zlib"
+import { Client } from "pg"
+import { files } from "../Keyring.js"
+import { clusterDirectory, reach } from "../postgres/Embedded.js"
+import { reasonOf, Refusal } from "../Refusal.js"
+import { end, entry, fileEntry } from "./Tar.js"
+
+/** What an archive begins with. */
+export const manifestName = "svc-backup.json"
+export const format = 1
+
+/**
+ * Writes the archive, readable by its owner only; it appears whole or not at all. Holds every change committed
+ * before the call.
+ */
+export const backup = Effect.fn("Backup.write")(function* (dataDir: string, file: string) {
+  const cluster = clusterDirectory(dataDir)
+  if (!fs.existsSync(cluster))
+    return yield* new Refusal({ message: `There is nothing to back up in ${path.resolve(dataDir)}.` })
+  const { admin } = yield* reach({ dataDir })
+  const draft = yield* Effect.acquireRelease(
+    Effect.sync(() => `${path.resolve(file)}.${process.pid}`),
+    (draft) => Effect.sync(() => fs.rmSync(draft, { force: true }))
+  )
+  const session = yield* Effect.acquireRelease(
+    Effect.promise(async () => {
+      const client = new Client({ connectionString: Redacted.value(admin), application_name: "svc backup" })
+      client.on("error", () => {})
+      await client.connect()
+      return client
+    }),
+    (client) => Effect.promise(() => client.end())
+  )
+  yield* Effect.tryPromise({
+    try: async (signal) => {
+      const archive = Readable.from(contents(path.resolve(dataDir), cluster, session))
+      await pipeline(archive, createGzip({ level: 1 }), fs.createWriteStream(draft, { mode: 0o600, flush: true }), {
+        signal
+      })
+      fs.renameSync(draft, file)
+    },
+    catch: (cause) => new Refusal({ message: `The backup failed: ${reasonOf(cause)}.` })
+  })
+  return fs.statSync(file).size
+}, Effect.scoped)
+
+async function* contents(dataDir: string, cluster: string, session: Client): AsyncGenerator<Uint8Array> {
+  const manifest = { format, at: new Date().toISOString(), postgres: majorOf(cluster) }
+  yield* entry({ name: manifestName, body: Buffer.from(JSON.stringify(manifest)) })
+  for (const name of Object.values(files)) yield* fileEntry(name, path.join(dataDir, name))
+  yield* fileEntry("postgres/cluster/access.json", path.join(cluster, "access.json"))
+  // Without the slot a checkpoint may recycle the log that the copy needs. It vanishes with the session.
+  await session.query("SELECT pg_create_physical_replication_slot($1, true, true)", [`svc_backup_${process.pid}`])
+  await session.query("SELECT pg_backup_start('svc', true)")
+  const data = path.join(cluster, "data")
+  for (const name of listed(data, "")) {
+    const stored = `${base}/${name}`
+    yield* name.endsWith("/")
+      ? entry({ name: stored, body: new Uint8Array() })
+      : fileEntry(stored, path.join(data, name))
+  }
+  // The control file last: it must not be older than what it speaks of.
+  yield* fileEntry(`${base}/${controlFile}`, path.join(data, controlFile))
+  const stopped = await session.query<{ readonly label: string; readonly last: string }>(
+    "SELECT labelfile AS label, pg_walfile_name(lsn) AS last FROM pg_backup_stop(false)"
+  )
+  const { label, last } = stopped.rows[0] ?? { label: "", last: "" }
+  const first = /\(file ([0-9A-F]{24})\)/.exec(label)?.[1]
+  if (first === undefined) throw new Error("Postgres named no start of its log")
+  yield* entry({ name: `${base}/backup_label`, body: Buffer.from(label) })
+  const segments = fs.readdirSync(path.join(data, "pg_wal")).filter((name) => /^[0-9A-F]{24}$/.test(name))
+  for (const name of segments.filter((name) => name >= first && name <= last).sort()) {
+    yield* fileEntry(`${base}/pg_wal/${name}`, path.join(data, "pg_wal", name))
+  }
+  yield end()
+}
+
+const base = "postgres/cluster/data"
+const controlFile = "global/pg_control"
+const majorOf = (cluster: string) => fs.readFileSync(path.join(cluster, "data", "PG_VERSION"), "utf8").trim()
+
+/** Directories of which only the directory itself belongs into a copy. */
+const emptied =
+  /^(pg_wal|pg_wal\/.*|pg_replslot|pg_dynshmem|pg_notify|pg_serial|pg_snapshots|pg_stat_tmp|pg_subtrans)\/$/
+const skipped =
+  /^(postmaster\.(pid|opts)|backup_label(\.old)?|tablespace_map(\.old)?|global\/pg_control)$|(^|\/)(pgsql_tmp|pg_internal\.init)/
+
+/** Names below the data directory, directories first and with a slash. */
+function* listed(data: string, prefix: string): Generator<string> {
+  for (const found of fs.readdirSync(path.join(data, prefix), { withFileTypes: true })) {
+    const name = `${prefix}${found.name}${found.isDirectory() ? "/" : ""}`
+    if (skipped.test(name)) continue
+    if (found.isSymbolicLink()) throw new Error(`${name} is a link: tablespaces are not backed up`)
+    yield name
+    if (name === "pg_wal/") yield* ["pg_wal/archive_status/", "pg_wal/summaries/"]
+    else if (found.isDirectory() && !emptied.test(name)) yield* listed(data, name)
+  }
+}

@@ -1,0 +1,106 @@
+/** Puts a backup in the place of the data directory's content. */
+import { Clock, Effect, Option, Schema } from "effect"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { pipeline } from "node:stream/promises"
+import { createGunzip } from "node:zlib"
+import { files } from "../Keyring.js"
+import { clusterDirectory, running } from "../postgres/Embedded.js"
+import { type RunAs, runAs } from "../postgres/RunAs.js"
+import { reasonOf, Refusal } from "../Refusal.js"
+import { format, manifestName } from "./Backup.js"
+import { extract } from "./Tar.js"
+
+const Manifest = Schema.parseJson(Schema.Struct({ format: Schema.Literal(format), postgres: Schema.String }))
+
+/**
+ * Restores the archive; the next start replays its log. What was there is kept beside it, and its directory is
+ * returned. Fails when there is something and `force` is not given, when svc runs there, or when the archive is
+ * damaged: then nothing has changed.
+ */
+export const restore = Effect.fn("Backup.restore")(function* (
+  dataDir: string,
+  file: string,
+  options: { readonly force: boolean }
+) {
+  const home = path.resolve(dataDir)
+  const present = [...Object.values(files), clusterPath].filter((name) => fs.existsSync(path.join(home, name)))
+  if (Option.isSome(yield* running(dataDir))) {
+    return yield* new Refusal({
+      message: `svc or its Postgres runs on ${home}. Stop it first; if it was killed, start and stop it once.`
+    })
+  }
+  if (present.length > 0 && !options.force) {
+    return yield* new Refusal({
+      message: `${home} is in use. With --force its content is kept aside, and the backup takes its place.`
+    })
+  }
+  const now = yield* Clock.currentTimeMillis
+  return yield* Effect.scoped(
+    Effect.gen(function* () {
+      const draft = yield* Effect.acquireRelease(
+        Effect.sync(() => {
+          fs.mkdirSync(home, { recursive: true, mode: 0o755 })
+          return fs.mkdtempSync(path.join(home, "restore."))
+        }),
+        (draft) => Effect.sync(() => fs.rmSync(draft, { recursive: true, force: true }))
+      )
+      return yield* Effect.tryPromise({
+        try: async () => {
+          await unpack(file, draft, runAs(path.join(home, clusterPath, "data")))
+          return exchange(home, draft, present, now)
+        },
+        catch: (cause) =>
+          new Refusal({ message: `${file} could not be restored: ${reasonOf(cause)}. Nothing has changed.` })
+      })
+    })
+  )
+})
+
+const clusterPath = path.relative("/", clusterDirectory("/"))
+
+/** Where files go, and as whose. The manifest is judged first: an archive without one is not ours. */
+const unpack = async (file: string, draft: string, user: RunAs) => {
+  let known = false
+  const write = async (name: string, body: AsyncIterable<Uint8Array>) => {
+    if (name === manifestName) {
+      const parts: Array<Uint8Array> = []
+      for await (const part of body) parts.push(part)
+      Schema.decodeUnknownSync(Manifest)(Buffer.concat(parts).toString("utf8"))
+      known = true
+      return
+    }
+    if (!known) throw new Error("it is no backup of svc")
+    const target = path.join(draft, name)
+    const data = name.startsWith(`${clusterPath}/data/`)
+    fs.mkdirSync(path.dirname(target), { recursive: true, mode: 0o755 })
+    if (name.endsWith("/")) fs.mkdirSync(target, { recursive: true, mode: 0o700 })
+    else await pipeline(body, fs.createWriteStream(target, { mode: 0o600, flush: true }))
+    if (data && user.switches) fs.chownSync(target, user.uid, user.gid)
+  }
+  await pipeline(fs.createReadStream(file), createGunzip(), (archive: AsyncIterable<Uint8Array>) =>
+    extract(archive, write)
+  )
+  if (!fs.existsSync(path.join(draft, clusterPath, "data", "global", "pg_control"))) throw new Error("it is incomplete")
+  for (const name of ["", "data"]) settle(path.join(draft, clusterPath, name), name === "data", user)
+}
+
+const settle = (directory: string, data: boolean, user: RunAs) => {
+  fs.chmodSync(directory, data ? 0o700 : user.switches ? 0o711 : 0o700)
+  if (data && user.switches) fs.chownSync(directory, user.uid, user.gid)
+}
+
+/** Moves the old aside and the new in. Each move is within one directory tree, so that it needs no time. */
+const exchange = (home: string, draft: string, present: ReadonlyArray<string>, now: number) => {
+  const aside = path.join(home, `before-restore-${new Date(now).toISOString().replaceAll(/[:.]/g, "-")}`)
+  for (const name of present) move(path.join(home, name), path.join(aside, name))
+  for (const name of [...Object.values(files), clusterPath]) {
+    if (fs.existsSync(path.join(draft, name))) move(path.join(draft, name), path.join(home, name))
+  }
+  return present.length > 0 ? Option.some(aside) : Option.none()
+}
+
+const move = (from: string, to: string) => {
+  fs.mkdirSync(path.dirname(to), { recursive: true, mode: 0o755 })
+  fs.renameSync(from, to)
+}

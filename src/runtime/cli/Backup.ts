@@ -1,0 +1,39 @@
+/** `svc backup` and `svc restore`. */
+import { Args, Command, Options } from "@effect/cli"
+import { Console, Effect, Option } from "effect"
+import { backup as write } from "../backup/Backup.js"
+import { restore as read } from "../backup/Restore.js"
+import { read as readConfig } from "../Config.js"
+import { Refusal } from "../Refusal.js"
+
+const file = Args.text({ name: "file" }).pipe(Args.withDescription("The archive, a .tar.gz"))
+
+/** Only what svc itself keeps. */
+const ownDataDir = Effect.gen(function* () {
+  const { database, dataDir } = yield* readConfig()
+  return database._tag === "Embedded"
+    ? dataDir
+    : yield* new Refusal({
+        message:
+          "SVC_DATABASE_URL is set: back up that Postgres with its own tools, and SVC_MASTER_KEYS and SVC_KEY_PEPPER with it."
+      })
+})
+
+export const backup = Command.make("backup", { file }, ({ file }) =>
+  Effect.gen(function* () {
+    const size = yield* write(yield* ownDataDir, file)
+    yield* Console.log(
+      `${file} holds the database and its keys (${(size / 1_048_576).toFixed(1)} MB). Keep it as safe as the keys.`
+    )
+  })
+).pipe(Command.withDescription("Write the embedded database and its keys to a file, also while svc runs"))
+
+const force = Options.boolean("force").pipe(Options.withDescription("Also when there is data; it is kept aside"))
+
+export const restore = Command.make("restore", { file, force }, ({ file, force }) =>
+  Effect.gen(function* () {
+    const aside = yield* read(yield* ownDataDir, file, { force })
+    yield* Console.log(`${file} is restored; svc start goes on from it.`)
+    if (Option.isSome(aside)) yield* Console.log(`What was there before is in ${aside.value}.`)
+  })
+).pipe(Command.withDescription("Put a backup in the place of the embedded database and its keys"))

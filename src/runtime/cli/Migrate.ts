@@ -1,0 +1,53 @@
+/** `svc migrate`: roles and tables of the database. */
+import { Command, Options } from "@effect/cli"
+import { Console, Effect, Option, Redacted } from "effect"
+import { read } from "../Config.js"
+import { freshPassword } from "../postgres/Cluster.js"
+import { reach } from "../postgres/Embedded.js"
+import { migrate as migrateTables } from "../postgres/Migrations.js"
+import { ensureRoles, forEachRole, type RoleKey, rolesSql, urlsOf, urlsOfLogin } from "../postgres/Roles.js"
+
+const adminUrl = Options.redacted("admin-url").pipe(
+  Options.withDescription("A login that may create roles and databases: makes what is missing of svc's, then migrates"),
+  Options.optional
+)
+const print = Options.boolean("print").pipe(
+  Options.withDescription("Print the SQL that makes roles and database, for psql, and do nothing")
+)
+
+export const migrate = Command.make("migrate", { adminUrl, print }, ({ adminUrl, print }) =>
+  print ? Console.log(rolesSql()) : Option.match(adminUrl, { onSome: asAdministrator, onNone: () => asConfigured })
+).pipe(Command.withDescription("Bring the database to this release"))
+
+const asConfigured = Effect.gen(function* () {
+  const { database, dataDir } = yield* read()
+  const { owner } = database._tag === "External" ? database.urls : (yield* reach({ dataDir })).urls
+  yield* tell(yield* migrateTables(owner))
+}).pipe(Effect.scoped)
+
+const asAdministrator = Effect.fnUntraced(function* (admin: Redacted.Redacted) {
+  const passwords = forEachRole(freshPassword)
+  const made = yield* ensureRoles(admin, passwords)
+  const urls = urlsOf(admin, passwords)
+  if (made.length === Object.keys(variables).length) {
+    yield* Console.log("# Roles and database are made. Their passwords are shown once:")
+    for (const [role, variable] of entries) yield* Console.log(`${variable}=${Redacted.value(urls[role])}`)
+  } else if (made.length > 0) {
+    yield* Console.log(`# ${made.join(", ")} were missing and are made; set their passwords with ALTER ROLE.`)
+  }
+  const asMember = new URL(Redacted.value(admin))
+  asMember.pathname = "/svc"
+  yield* tell(yield* migrateTables(urlsOfLogin(Redacted.make(asMember.href)).owner))
+})
+
+const tell = (names: ReadonlyArray<string>) =>
+  Console.log(names.length === 0 ? "# The database is up to date." : `# Migrated: ${names.join(", ")}.`)
+
+const variables = {
+  owner: "SVC_DATABASE_URL_OWNER",
+  writer: "SVC_DATABASE_URL_WRITER",
+  app: "SVC_DATABASE_URL_APP",
+  auditReader: "SVC_DATABASE_URL_AUDIT"
+} as const satisfies Record<RoleKey, string>
+
+const entries = (["owner", "writer", "app", "auditReader"] as const).map((role) => [role, variables[role]] as const)
