@@ -1,0 +1,56 @@
+/** One of the organisation's customers: the tenant that runs act for. Contract: customer record. */
+import { Schema } from "effect"
+import type { CustomerId, OrganisationId } from "./Ids.js"
+import { JsonObject } from "./Json.js"
+import { PlanName } from "./Plan.js"
+import { slugPattern } from "./Workflow.js"
+
+export const CustomerStatus = Schema.Literal("active", "pending_admin_activation", "suspended", "deleted")
+export type CustomerStatus = typeof CustomerStatus.Type
+
+/** Times are RFC 3339. Only `active` customers run. */
+export interface Customer {
+  readonly id: CustomerId
+  readonly organisationId: OrganisationId
+  readonly name: string
+  readonly slug: string
+  readonly externalRef: string | null
+  readonly status: CustomerStatus
+  readonly plan: PlanName | null
+  readonly adminEmail: string | null
+  readonly metadata: JsonObject
+  readonly limits: { readonly [dimension: string]: number | null }
+  readonly createdAt: string
+  readonly updatedAt: string
+  readonly deletedAt: string | null
+  readonly version: number
+}
+
+const fields = {
+  externalRef: Schema.optional(Schema.NullOr(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(128)))),
+  adminEmail: Schema.optional(Schema.NullOr(Schema.String.pipe(Schema.pattern(/^[^\s@]+@[^\s@]+$/), Schema.maxLength(254)))),
+  metadata: Schema.optional(JsonObject),
+  limits: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.NullOr(Schema.Int.pipe(Schema.nonNegative())) })),
+  plan: Schema.optional(Schema.NullOr(PlanName)),
+  status: Schema.optional(Schema.Literal("active", "pending_admin_activation", "suspended"))
+}
+
+export const CreateCustomer = Schema.Struct({
+  name: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200)),
+  slug: Schema.optional(Schema.String.pipe(Schema.pattern(slugPattern))),
+  ...fields
+}).annotations({ identifier: "CreateCustomer" })
+export type CreateCustomer = typeof CreateCustomer.Type
+
+export const UpdateCustomer = Schema.Struct({
+  name: Schema.optional(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))),
+  slug: Schema.optional(Schema.String.pipe(Schema.pattern(slugPattern))),
+  ...fields,
+  version: Schema.optional(Schema.Int)
+}).annotations({ identifier: "UpdateCustomer" })
+export type UpdateCustomer = typeof UpdateCustomer.Type
+
+/** A customer as the API shows it; one that was deleted keeps only its id. */
+export const customerView = ({ deletedAt: _deleted, organisationId: _organisation, ...customer }: Customer) => ({
+  ...customer, connectionCount: 0
+})

@@ -1,0 +1,79 @@
+/** JSON Schema by @cfworker/json-schema: it interprets schemas, so a tenant's schema never becomes code. */
+import { Validator, type Schema } from "@cfworker/json-schema"
+import { Layer } from "effect"
+import { Contracts } from "../actors/ports/Contracts.js"
+import type { Detail } from "../domain/Failure.js"
+import type { JsonObject } from "../domain/Json.js"
+
+/** `#/items/0/name` as `items[0].name`. */
+const dotted = (pointer: string): string =>
+  pointer.replace(/^#\/?/, "").split("/").filter((part) => part !== "").reduce((path, part) => {
+    const name = decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~")
+    return /^\d+$/.test(name) ? `${path}[${name}]` : path === "" ? name : `${path}.${name}`
+  }, "")
+
+/** Errors that only say that something further in is wrong. */
+const wrappers = new Set(["properties", "items", "prefixItems", "allOf", "$ref", "additionalProperties"])
+
+const make = () => {
+  const compiled = new WeakMap<JsonObject, Validator>()
+  const validator = (schema: JsonObject): Validator => {
+    const known = compiled.get(schema)
+    if (known !== undefined) return known
+    // The library's type of a schema is narrower than JSON; `mistakes` has judged this one.
+    const made = new Validator(schema as Schema, "2020-12", false)
+    compiled.set(schema, made)
+    return made
+  }
+
+  const violations = (schema: JsonObject, value: unknown): ReadonlyArray<Detail> => {
+    const { errors, valid } = validator(schema).validate(value)
+    if (valid) return []
+    const precise = errors.filter((error) => !wrappers.has(error.keyword))
+    return (precise.length > 0 ? precise : errors).slice(0, 20).map((error) => ({
+      path: dotted(error.instanceLocation), code: error.keyword, message: error.error
+    }))
+  }
+
+  const mistakes = (schema: JsonObject): ReadonlyArray<Detail> => {
+    try {
+      new Validator(schema as Schema, "2020-12", false).validate(null)
+      return badMembers(schema, "")
+    } catch (error) {
+      return [{ path: "", code: "INVALID_SCHEMA", message: error instanceof Error ? error.message : String(error) }]
+    }
+  }
+
+  return Contracts.of({ violations, mistakes })
+}
+
+const types = new Set(["null", "boolean", "object", "array", "number", "integer", "string"])
+const isObject = (value: unknown): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** The mistakes that people make in schemas and that an interpreter passes over: unknown types, wrong shapes. */
+const badMembers = (schema: JsonObject, path: string): ReadonlyArray<Detail> => {
+  const at = (name: string) => (path === "" ? name : `${path}.${name}`)
+  const found: Array<Detail> = []
+  const { properties, required, type } = schema
+  const named = Array.isArray(type) ? type : type === undefined ? [] : [type]
+  for (const name of named) {
+    if (typeof name !== "string" || !types.has(name)) {
+      found.push({ path: at("type"), code: "INVALID_SCHEMA", message: `"${String(name)}" is not a type; there are ${[...types].join(", ")}` })
+    }
+  }
+  if (required !== undefined && !(Array.isArray(required) && required.every((name) => typeof name === "string"))) {
+    found.push({ path: at("required"), code: "INVALID_SCHEMA", message: "must be an array of member names" })
+  }
+  if (properties !== undefined && !isObject(properties)) {
+    found.push({ path: at("properties"), code: "INVALID_SCHEMA", message: "must be an object of schemas" })
+  } else {
+    for (const [name, child] of Object.entries(properties ?? {})) {
+      if (isObject(child)) found.push(...badMembers(child, at(`properties.${name}`)))
+      else if (typeof child !== "boolean") found.push({ path: at(`properties.${name}`), code: "INVALID_SCHEMA", message: "must be a schema" })
+    }
+  }
+  if (isObject(schema["items"])) found.push(...badMembers(schema["items"], at("items")))
+  return found
+}
+
+export const layer = Layer.sync(Contracts, make)

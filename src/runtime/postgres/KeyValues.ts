@@ -1,0 +1,85 @@
+/** `svc.state` on Postgres: a write and the journal row that remembers it are one transaction. */
+import { Effect, Layer } from "effect"
+import { Fenced, JournalUnavailable } from "../../actors/ports/Journal.js"
+import { KeyValues, StateRefused, type StateWrite, type Store } from "../../actors/ports/KeyValues.js"
+import { Vault } from "../../actors/ports/Vault.js"
+import { canonicalJson, type Json } from "../../domain/Json.js"
+import { kinds } from "./journal/Rows.js"
+import { WriterSql } from "./Pools.js"
+
+const unavailable = (error: unknown) => new JournalUnavailable({ reason: String(error) })
+
+/** What a write does to the stored value; `undefined` removes it. */
+interface Effected {
+  readonly stored: Json | undefined
+  readonly result: Json
+  readonly expiresAt: number | null
+}
+
+const effected = (write: StateWrite, before: Json | undefined): Effected | StateRefused => {
+  switch (write._tag) {
+    case "Set": return { stored: write.value, result: null, expiresAt: write.expiresAt }
+    case "Delete": return { stored: undefined, result: before !== undefined, expiresAt: null }
+    case "Increment": {
+      const from = before ?? 0
+      if (typeof from !== "number") {
+        return new StateRefused({ message: `svc.state.increment: the value of "${write.key}" is not a number` })
+      }
+      return { stored: from + write.by, result: from + write.by, expiresAt: null }
+    }
+    case "CompareAndSet": {
+      const same = canonicalJson(before ?? null) === canonicalJson(write.expected)
+      return { stored: same ? write.next : before, result: same, expiresAt: null }
+    }
+  }
+}
+
+export const layer = Layer.effect(KeyValues, Effect.gen(function*() {
+  const sql = yield* WriterSql
+  const vault = yield* Vault
+
+  const where = ({ environment, organisationId, owner, scope, spaceId }: Store, key: string) =>
+    sql.and([
+      sql`org = ${organisationId}`, sql`space = ${spaceId}`, sql`scope = ${scope}`, sql`environment = ${environment}`,
+      sql`owner = ${owner}`, sql`key = ${key}`
+    ])
+
+  const find = (store: Store, key: string) =>
+    sql<{ value: Json }>`SELECT value FROM key_values WHERE ${where(store, key)} AND (expires_at IS NULL OR expires_at > now())`
+
+  const get = (store: Store, key: string) =>
+    find(store, key).pipe(Effect.map(([row]) => row?.value ?? null), Effect.mapError(unavailable))
+
+  const put = (store: Store, key: string, { expiresAt, stored }: Effected) =>
+    stored === undefined ? sql`DELETE FROM key_values WHERE ${where(store, key)}`
+      : sql`INSERT INTO key_values (org, space, scope, environment, owner, key, value, expires_at)
+          VALUES (${store.organisationId}, ${store.spaceId}, ${store.scope}, ${store.environment}, ${store.owner}, ${key},
+            ${JSON.stringify(stored)}::json, ${expiresAt === null ? null : new Date(expiresAt)})
+          ON CONFLICT (org, space, scope, environment, owner, key)
+          DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at, updated_at = now()`
+
+  const write: KeyValues["Type"]["write"] = (store, write, run, entry) =>
+    Effect.gen(function*() {
+      const sealer = yield* vault.of(store.organisationId)
+      // The run first, then the key: the order in which every transaction here locks.
+      const held = yield* sql`SELECT id FROM runs WHERE id = ${run.id} AND epoch = ${run.epoch} FOR NO KEY UPDATE`
+      if (held.length === 0) return yield* new Fenced({ id: run.id })
+      const lock = canonicalJson([store.organisationId, store.spaceId, store.scope, store.environment, store.owner, write.key])
+      yield* sql`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`
+      const [row] = yield* find(store, write.key)
+      const change = effected(write, row?.value)
+      if (change instanceof StateRefused) return yield* change
+      yield* put(store, write.key, change)
+      const done = entry(change.result)
+      const body = sealer.seal({ table: "journal", column: "body", row: `${run.id}/${run.seq}` }, JSON.stringify(done))
+      yield* sql`INSERT INTO journal (id, seq, epoch, kind, call, hash, body) VALUES (${run.id}, ${run.seq}, ${run.epoch}, ${kinds.done},
+        ${"call" in done ? done.call : null}, ${"hash" in done ? done.hash : null}, ${body})`
+      return change.result
+    }).pipe(
+      sql.withTransaction,
+      Effect.mapError((error) =>
+        error._tag === "StateRefused" || error._tag === "Fenced" ? error : unavailable(error))
+    )
+
+  return KeyValues.of({ get, write })
+}))

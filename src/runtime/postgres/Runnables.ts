@@ -1,0 +1,104 @@
+/** Workflows as they are run. What is deployed where may be a second old; a version's content never changes. */
+import { Clock, Effect, Layer } from "effect"
+import { type Runnable, Runnables } from "../../actors/ports/Runnables.js"
+import { NotFound, Unavailable, WorkflowUnavailable } from "../../domain/Failure.js"
+import type { OrganisationId, WorkflowId } from "../../domain/Ids.js"
+import { WriterSql } from "./Pools.js"
+
+const freshMillis = 900
+const versionsKept = 1_000
+
+interface Head extends Omit<Runnable, "version" | "script" | "contentHash" | "inputContract" | "outputContract"> {
+  readonly status: "draft" | "published" | "archived"
+  readonly publishedVersion: number | null
+  readonly deployments: { readonly [environment: string]: number }
+}
+
+type Content = Pick<Runnable, "script" | "contentHash" | "inputContract" | "outputContract">
+
+const headColumns = `w.org AS "organisationId", w.space AS "spaceId", w.id AS "workflowId", w.customer_id AS "customerId", w.name,
+  w.enabled, w.tier, w.timeout_ms AS "timeoutMillis", w.retry, w.callback_url AS "callbackUrl", w.status,
+  w.published_version AS "publishedVersion",
+  COALESCE((SELECT jsonb_object_agg(d.environment, d.number) FROM deployments d WHERE d.workflow_id = w.id), '{}') AS deployments`
+const contentColumns = `script, content_hash AS "contentHash", input_contract AS "inputContract", output_contract AS "outputContract"`
+
+export const layer = Layer.effect(Runnables, Effect.gen(function*() {
+  const sql = yield* WriterSql
+  const heads = new Map<string, { readonly at: number; readonly head: Head | null }>()
+  const versions = new Map<string, Content>()
+
+  const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
+  const gone = () => new NotFound({ what: "workflow" })
+
+  const loadHead = Effect.fnUntraced(function*(organisation: OrganisationId, workflow: WorkflowId) {
+    const [head] = yield* sql.unsafe<Head>(
+      `SELECT ${headColumns} FROM workflows w WHERE w.id = $1 AND w.org = $2 AND w.deleted_at IS NULL`, [workflow, organisation]
+    ).pipe(Effect.mapError(unavailable))
+    return head ?? null
+  })
+
+  const head = Effect.fnUntraced(function*(organisation: OrganisationId, workflow: WorkflowId) {
+    const key = `${organisation}/${workflow}`
+    const now = yield* Clock.currentTimeMillis
+    const known = heads.get(key)
+    if (known !== undefined && now - known.at < freshMillis) return known.head ?? (yield* gone())
+    const found = yield* loadHead(organisation, workflow)
+    if (heads.size >= versionsKept) heads.clear()
+    heads.set(key, { at: now, head: found })
+    return found ?? (yield* gone())
+  })
+
+  const content = Effect.fnUntraced(function*(workflow: WorkflowId, number: number) {
+    const key = `${workflow}@${number}`
+    const known = versions.get(key)
+    if (known !== undefined) return known
+    const [found] = yield* sql.unsafe<Content>(
+      `SELECT ${contentColumns} FROM workflow_versions WHERE workflow_id = $1 AND number = $2`, [workflow, number]
+    ).pipe(Effect.mapError(unavailable))
+    if (found === undefined) return yield* gone()
+    if (versions.size >= versionsKept) versions.clear()
+    versions.set(key, found)
+    return found
+  })
+
+  const runnable = ({ deployments: _deployments, publishedVersion: _published, status: _status, ...head }: Head, found: Content, version: number | null): Runnable =>
+    ({ ...head, ...found, version })
+
+  const version = Effect.fnUntraced(function*(organisation: OrganisationId, workflow: WorkflowId, number: number) {
+    return runnable(yield* head(organisation, workflow), yield* content(workflow, number), number)
+  })
+
+  const inEnvironment = Effect.fnUntraced(function*(organisation: OrganisationId, workflow: WorkflowId, environment: string) {
+    const found = yield* head(organisation, workflow)
+    if (found.publishedVersion === null) {
+      return yield* new WorkflowUnavailable({
+        code: "WORKFLOW_NOT_PUBLISHED",
+        message: `${found.name} has never been published: POST /api/v1/workflows/${workflow}/publish`
+      })
+    }
+    if (found.status === "archived") {
+      return yield* new WorkflowUnavailable({
+        code: "WORKFLOW_ARCHIVED", message: `${found.name} is archived: publish it again to run it`
+      })
+    }
+    const number = environment === "test" ? found.publishedVersion : found.deployments[environment]
+    if (number === undefined) {
+      return yield* new WorkflowUnavailable({
+        code: "WORKFLOW_NOT_DEPLOYED",
+        message: `no version of ${found.name} is deployed to the environment "${environment}"`
+      })
+    }
+    return runnable(found, yield* content(workflow, number), number)
+  })
+
+  const draft = Effect.fnUntraced(function*(organisation: OrganisationId, workflow: WorkflowId) {
+    const [found] = yield* sql.unsafe<Head & Content>(
+      `SELECT ${headColumns}, ${contentColumns} FROM workflows w WHERE w.id = $1 AND w.org = $2 AND w.deleted_at IS NULL`,
+      [workflow, organisation]
+    ).pipe(Effect.mapError(unavailable))
+    if (found === undefined) return yield* gone()
+    return runnable(found, found, null)
+  })
+
+  return Runnables.of({ inEnvironment, draft, version })
+}))
