@@ -66,4 +66,4 @@ const roomInMemory = () => {
 }
 const place = roomInMemory() ? "/dev/shm" : os.tmpdir()
 /** Kept from run to run, and on a disk: programs may be forbidden in shared memory. */
-const programDir = path.join(os.tmpdir(), `svc-test-program-${os.userInfo().uid}`)
+const programDir = path.join(os.tmpdir(), `svc-test-program-${process.getuid?.()}`)

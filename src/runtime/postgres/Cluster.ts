@@ -99,7 +99,15 @@ const create = (directory: string, binaries: Binaries, user: RunAs, options: { r
         if (!fs.existsSync(directory)) throw cause
       }
     },
-    catch: (cause) => new Refusal({ message: `Postgres could not make its files in ${directory}: ${reasonOf(cause)}.` })
+    catch: (cause) => {
+      const reason = reasonOf(cause)
+      const hint = /could not look up effective user/.test(reason)
+        ? " Postgres wants its user to be in /etc/passwd: start svc as one that is."
+        : ""
+      return new Refusal({
+        message: `Postgres could not make its files in ${directory}: ${reason.replace(/\.$/, "")}.${hint}`
+      })
+    }
   })
 
 const initialise = (draft: string, binaries: Binaries, user: RunAs, superuser: Redacted.Redacted, durable: boolean) => {

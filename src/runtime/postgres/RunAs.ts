@@ -49,4 +49,4 @@ export const passage = (directory: string, user: RunAs): Passage => {
   return { path: "/proc/self/fd/3", descriptors: [descriptor], close: () => fs.closeSync(descriptor) }
 }
 
-const nobody = 65_534
+const nobody = process.platform === "darwin" ? 2 ** 32 - 2 : 65_534

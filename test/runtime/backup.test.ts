@@ -1,0 +1,127 @@
+import { afterAll, assert, it } from "@effect/vitest"
+import { Effect, Option, Redacted } from "effect"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { Client } from "pg"
+import { running } from "../../src/runtime/postgres/Embedded.js"
+import { dataDirectory, service } from "../support/Service.js"
+
+const { directory, dataDir, remove } = dataDirectory()
+fs.chmodSync(directory, 0o755)
+afterAll(remove)
+
+const connected = async <A>(dataDir: string, use: (client: Client) => Promise<A>) => {
+  const found = Option.getOrThrow(await Effect.runPromise(running(dataDir)))
+  const client = new Client({ connectionString: Redacted.value(found.urls.owner) })
+  await client.connect()
+  try {
+    return await use(client)
+  } finally {
+    await client.end()
+  }
+}
+
+const run = async (dataDir: string, ...command: ReadonlyArray<string>) => {
+  const one = service({ dataDir, command })
+  return { code: await one.ended, output: one.output() }
+}
+
+const archive = path.join(directory, "backup.tar.gz")
+const restored = path.join(directory, "elsewhere")
+
+it("a backup made while the service writes holds every row acknowledged before it, and its keys", async () => {
+  const source = service({ dataDir })
+  await source.ready
+  const before = await connected(dataDir, async (client) => {
+    await client.query("CREATE TABLE written (n int PRIMARY KEY, filler text)")
+    await client.query("INSERT INTO written SELECT n, repeat('x', 500) FROM generate_series(1, 20000) n")
+    let n = 20_000
+    const enough = new AbortController()
+    const writer = (async () => {
+      while (!enough.signal.aborted) await client.query("INSERT INTO written VALUES ($1, repeat('y', 500))", [(n += 1)])
+    })()
+    const acknowledged = n
+    const made = await run(dataDir, "backup", archive)
+    assert.strictEqual(made.code, 0, made.output)
+    enough.abort()
+    await writer
+    assert.isAbove(n, acknowledged + 10)
+    return acknowledged
+  })
+  source.kill("SIGTERM")
+  assert.strictEqual(await source.ended, 0)
+  assert.strictEqual(fs.statSync(archive).mode & 0o777, 0o600)
+
+  const put = await run(restored, "restore", archive)
+  assert.strictEqual(put.code, 0, put.output)
+  for (const file of ["master.keys", "key.pepper"]) {
+    assert.strictEqual(
+      fs.readFileSync(path.join(restored, file), "utf8"),
+      fs.readFileSync(path.join(dataDir, file), "utf8")
+    )
+    assert.strictEqual(fs.statSync(path.join(restored, file)).mode & 0o777, 0o600)
+  }
+  const copy = service({ dataDir: restored })
+  await copy.ready
+  const [row] = await connected(
+    restored,
+    async (client) =>
+      (
+        await client.query<{ readonly first: string; readonly last: number; readonly whole: boolean }>(
+          "SELECT count(*) FILTER (WHERE n <= $1) AS first, max(n) AS last, count(*) = max(n) AS whole FROM written",
+          [before]
+        )
+      ).rows
+  )
+  assert.strictEqual(Number(row?.first), before)
+  assert.isTrue(row?.whole, "rows are missing between the first and the last")
+  copy.kill("SIGTERM")
+  assert.strictEqual(await copy.ended, 0)
+}, 90_000)
+
+it("a backup can be made while the service is stopped", async () => {
+  const file = path.join(directory, "stopped.tar.gz")
+  const made = await run(dataDir, "backup", file)
+  assert.strictEqual(made.code, 0, made.output)
+  assert.isTrue(Option.isNone(await Effect.runPromise(running(dataDir))))
+  assert.strictEqual((await run(path.join(directory, "third"), "restore", file)).code, 0)
+}, 60_000)
+
+it("a restore over data needs --force, and then keeps what was there", async () => {
+  const refused = await run(restored, "restore", archive)
+  assert.strictEqual(refused.code, 1)
+  assert.match(refused.output, /is in use\. With --force/)
+  fs.writeFileSync(path.join(restored, "master.keys"), "the old keys")
+  const forced = await run(restored, "restore", "--force", archive)
+  assert.strictEqual(forced.code, 0, forced.output)
+  const aside = fs.readdirSync(restored).find((name) => name.startsWith("before-restore-")) ?? ""
+  assert.strictEqual(fs.readFileSync(path.join(restored, aside, "master.keys"), "utf8"), "the old keys")
+  assert.strictEqual(
+    fs.readFileSync(path.join(restored, "master.keys"), "utf8"),
+    fs.readFileSync(path.join(dataDir, "master.keys"), "utf8")
+  )
+}, 60_000)
+
+it("a restore under a running service is refused", async () => {
+  const source = service({ dataDir })
+  await source.ready
+  const refused = await run(dataDir, "restore", "--force", archive)
+  assert.strictEqual(refused.code, 1)
+  assert.match(refused.output, /Stop it first/)
+  source.kill("SIGTERM")
+  await source.ended
+}, 60_000)
+
+it("a cut or foreign archive changes nothing", async () => {
+  const whole = fs.readFileSync(archive)
+  const cut = path.join(directory, "cut.tar.gz")
+  fs.writeFileSync(cut, whole.subarray(0, Math.floor(whole.length * 0.9)))
+  const keys = fs.readFileSync(path.join(dataDir, "master.keys"), "utf8")
+  for (const file of [cut, path.join(dataDir, "master.keys")]) {
+    const refused = await run(dataDir, "restore", "--force", file)
+    assert.strictEqual(refused.code, 1)
+    assert.match(refused.output, /could not be restored: .*Nothing has changed/)
+  }
+  assert.strictEqual(fs.readFileSync(path.join(dataDir, "master.keys"), "utf8"), keys)
+  assert.deepStrictEqual(fs.readdirSync(dataDir).sort(), ["key.pepper", "master.keys", "postgres"])
+}, 60_000)

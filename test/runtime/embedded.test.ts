@@ -1,0 +1,211 @@
+import { afterAll, assert, describe, it } from "@effect/vitest"
+import { Effect, Option, Redacted } from "effect"
+import { once } from "node:events"
+import * as fs from "node:fs"
+import { createServer } from "node:net"
+import * as path from "node:path"
+import { Client } from "pg"
+import { running } from "../../src/runtime/postgres/Embedded.js"
+import { isAlive } from "../../src/runtime/postgres/Postmaster.js"
+import { dataDirectory, postgresOf, service } from "../support/Service.js"
+
+/** An ordinary user that every Linux has. */
+const daemon = 1
+const isRoot = process.getuid?.() === 0
+
+const query = async (dataDir: string, statement: string) => {
+  const found = Option.getOrThrow(await Effect.runPromise(running(dataDir)))
+  const client = new Client({ connectionString: Redacted.value(found.urls.owner) })
+  await client.connect()
+  try {
+    return (await client.query({ text: statement, rowMode: "array" })).rows
+  } finally {
+    await client.end()
+  }
+}
+
+const until = async (condition: () => boolean | Promise<boolean>) => {
+  const deadline = performance.now() + 15_000
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error("it never came about")
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+describe("the embedded Postgres", () => {
+  const { directory, dataDir, remove } = dataDirectory()
+  if (isRoot) fs.chmodSync(directory, 0o755)
+  afterAll(remove)
+
+  it("is ready within 15 s at the first start and within 3 s later, and ends with the service", async () => {
+    const first = service({ dataDir })
+    assert.isBelow(await first.ready, 15_000)
+    const postgres = postgresOf(dataDir)
+    assert.isTrue(isAlive(postgres))
+    await query(dataDir, "CREATE TABLE kept (n int)")
+    first.kill("SIGTERM")
+    assert.strictEqual(await first.ended, 0)
+    assert.isFalse(isAlive(postgres))
+    const second = service({ dataDir })
+    assert.isBelow(await second.ready, 3_000)
+    assert.deepStrictEqual(await query(dataDir, "SELECT n FROM kept"), [])
+    second.kill("SIGINT")
+    assert.strictEqual(await second.ended, 0)
+  })
+
+  it("lets only the owner of the data directory read its passwords, and nobody in without one", async () => {
+    for (const file of ["master.keys", "key.pepper", "postgres/cluster/access.json"]) {
+      assert.strictEqual(fs.statSync(path.join(dataDir, file)).mode & 0o077, 0, file)
+    }
+    const running = service({ dataDir })
+    await running.ready
+    const port = Number(
+      fs.readFileSync(path.join(dataDir, "postgres/cluster/data/postmaster.pid"), "utf8").split("\n")[3]
+    )
+    const guess = new Client({ host: "127.0.0.1", port, user: "postgres", password: "postgres", database: "postgres" })
+    const refusal = await guess.connect().then(
+      () => "let in",
+      (cause: unknown) => String(cause)
+    )
+    assert.match(refusal, /password authentication failed/)
+    assert.deepStrictEqual(await query(dataDir, "SHOW listen_addresses"), [["127.0.0.1"]])
+    assert.deepStrictEqual(await query(dataDir, "SHOW fsync"), [["on"]])
+    running.kill("SIGTERM")
+    await running.ended
+  })
+
+  it("is adopted by the next start when the service was killed", async () => {
+    const killed = service({ dataDir })
+    await killed.ready
+    const postgres = postgresOf(dataDir)
+    await query(dataDir, "INSERT INTO kept VALUES (1)")
+    killed.kill("SIGKILL")
+    await killed.ended
+    assert.isTrue(isAlive(postgres))
+    const next = service({ dataDir })
+    await next.ready
+    assert.strictEqual(postgresOf(dataDir), postgres)
+    assert.deepStrictEqual(await query(dataDir, "SELECT n FROM kept"), [[1]])
+    next.kill("SIGTERM")
+    assert.strictEqual(await next.ended, 0)
+    assert.isFalse(isAlive(postgres))
+  })
+
+  it("recovers every acknowledged row when service and Postgres were killed", async () => {
+    const killed = service({ dataDir })
+    await killed.ready
+    const postgres = postgresOf(dataDir)
+    await query(dataDir, "INSERT INTO kept VALUES (2)")
+    process.kill(postgres, "SIGKILL")
+    killed.kill("SIGKILL")
+    await killed.ended
+    const next = service({ dataDir })
+    assert.isBelow(await next.ready, 10_000)
+    assert.deepStrictEqual(await query(dataDir, "SELECT n FROM kept ORDER BY n"), [[1], [2]])
+    next.kill("SIGTERM")
+    await next.ended
+  })
+
+  it("starts although the pid in its lock file now belongs to somebody else", async () => {
+    const lock = path.join(dataDir, "postgres/cluster/data/postmaster.pid")
+    fs.writeFileSync(lock, [process.pid, "/elsewhere", 1, 5432, "", "127.0.0.1", "", "ready", ""].join("\n"))
+    const next = service({ dataDir })
+    await next.ready
+    assert.notStrictEqual(postgresOf(dataDir), process.pid)
+    next.kill("SIGTERM")
+    await next.ended
+  })
+
+  it("belongs to one service: a second is told the first one's pid in one line, and the first goes on", async () => {
+    const first = service({ dataDir })
+    await first.ready
+    const second = service({ dataDir })
+    assert.strictEqual(await second.ended, 1)
+    assert.match(second.output(), new RegExp(`^svc is already running on .*, pid ${first.pid}\\. Stop it first.*\n$`))
+    assert.deepStrictEqual(await query(dataDir, "SELECT 1"), [[1]])
+    first.kill("SIGTERM")
+    assert.strictEqual(await first.ended, 0)
+  })
+
+  it("is restarted when it dies under the service, on the port that the pools know", async () => {
+    const survivor = service({ dataDir })
+    await survivor.ready
+    const postgres = postgresOf(dataDir)
+    const port = await query(dataDir, "SHOW port")
+    process.kill(postgres, "SIGKILL")
+    await until(() => survivor.output().includes("has ended; restarting it"))
+    await until(async () => Option.isSome(await Effect.runPromise(running(dataDir))))
+    assert.deepStrictEqual(await query(dataDir, "SHOW port"), port)
+    assert.notStrictEqual(postgresOf(dataDir), postgres)
+    survivor.kill("SIGTERM")
+    assert.strictEqual(await survivor.ended, 0)
+  })
+
+  it("ends in order although npm passes the terminal's Ctrl-C on a second time", async () => {
+    const stopped = service({ dataDir })
+    await stopped.ready
+    const postgres = postgresOf(dataDir)
+    stopped.kill("SIGINT")
+    stopped.kill("SIGINT")
+    assert.strictEqual(await stopped.ended, 0)
+    assert.isFalse(isAlive(postgres))
+  })
+
+  it("is not left behind when the service refuses to start: a taken port is one line that says what to do", async () => {
+    const taker = createServer().listen(0, "127.0.0.1")
+    await once(taker, "listening")
+    const address = taker.address()
+    const port = typeof address === "object" && address !== null ? String(address.port) : ""
+    const refused = service({ dataDir, env: { SVC_PORT: port } })
+    assert.strictEqual(await refused.ended, 1)
+    assert.strictEqual(
+      refused.output(),
+      `Port ${port} of 127.0.0.1 is taken by another program. Stop it, or set SVC_PORT to a free port (0 takes any).\n`
+    )
+    assert.isTrue(Option.isNone(await Effect.runPromise(running(dataDir))))
+    taker.close()
+  })
+})
+
+it("of two services that start at once on nothing, one runs and the other is refused", async () => {
+  const { directory, dataDir, remove } = dataDirectory()
+  fs.chmodSync(directory, 0o755)
+  const both = [service({ dataDir }), service({ dataDir })]
+  const outcomes = await Promise.allSettled(both.map(({ ready }) => ready))
+  assert.deepStrictEqual(outcomes.map(({ status }) => status).sort(), ["fulfilled", "rejected"])
+  const loser = both[outcomes.findIndex(({ status }) => status === "rejected")]
+  assert.match(loser?.output() ?? "", /svc is already running/)
+  for (const one of both) one.kill("SIGTERM")
+  await Promise.all(both.map(({ ended }) => ended))
+  remove()
+})
+
+describe.runIf(isRoot)("started by root", () => {
+  it("Postgres runs as nobody, also on a data directory that only root may enter", async () => {
+    const { dataDir, remove } = dataDirectory()
+    const started = service({ dataDir })
+    await started.ready
+    assert.strictEqual(fs.statSync(`/proc/${postgresOf(dataDir)}`).uid, 65_534)
+    assert.deepStrictEqual(await query(dataDir, "SELECT 1"), [[1]])
+    started.kill("SIGTERM")
+    assert.strictEqual(await started.ended, 0)
+    remove()
+  })
+
+  it("an ordinary user starts it too, and everything stays that user's", async () => {
+    const { directory, dataDir, remove } = dataDirectory()
+    fs.chownSync(directory, daemon, daemon)
+    const started = service({ dataDir, uid: daemon })
+    await started.ready
+    assert.strictEqual(fs.statSync(`/proc/${postgresOf(dataDir)}`).uid, daemon)
+    started.kill("SIGTERM")
+    assert.strictEqual(await started.ended, 0)
+    // Root then goes on with the same data, and leaves it to its owner.
+    const later = service({ dataDir })
+    await later.ready
+    assert.strictEqual(fs.statSync(`/proc/${postgresOf(dataDir)}`).uid, daemon)
+    later.kill("SIGTERM")
+    assert.strictEqual(await later.ended, 0)
+    remove()
+  })
+})

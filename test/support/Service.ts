@@ -1,0 +1,86 @@
+/** The program as the operator runs it: the bundle, in a process of its own. */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { fileURLToPath } from "node:url"
+
+export interface Service {
+  readonly pid: number
+  /** Everything it has printed. */
+  readonly output: () => string
+  /** Resolves with the milliseconds since its start; rejects with its output when it ends before. */
+  readonly ready: Promise<number>
+  /** Resolves with the exit code; null after a signal. */
+  readonly ended: Promise<number | null>
+  readonly kill: (signal: NodeJS.Signals) => void
+}
+
+export interface ServiceOptions {
+  readonly dataDir: string
+  readonly env?: Readonly<Record<string, string>>
+  /** The user to run as; only for root. */
+  readonly uid?: number
+  readonly command?: ReadonlyArray<string>
+}
+
+/** Starts `svc start`, or another command. What still runs when the test process ends is killed. */
+export const service = (options: ServiceOptions): Service => {
+  build()
+  const started = performance.now()
+  let output = ""
+  const child = spawn(process.execPath, [bundle, ...(options.command ?? ["start"])], {
+    cwd: os.tmpdir(),
+    env: { PATH: process.env["PATH"], SVC_PORT: "0", SVC_DATA_DIR: options.dataDir, ...options.env },
+    stdio: ["ignore", "pipe", "pipe"],
+    ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid })
+  })
+  alive.add(child)
+  const ended = new Promise<number | null>((resolve) =>
+    child.once("close", (code) => {
+      alive.delete(child)
+      resolve(code)
+    })
+  )
+  const ready = new Promise<number>((resolve, reject) => {
+    const onText = (text: string) => {
+      output += text
+      if (output.includes("svc is ready")) resolve(performance.now() - started)
+    }
+    child.stdout.setEncoding("utf8").on("data", onText)
+    child.stderr.setEncoding("utf8").on("data", onText)
+    void ended.then(() => reject(new Error(`svc has ended: ${output}`)))
+  })
+  ready.catch(() => {})
+  return { pid: child.pid ?? 0, output: () => output, ready, ended, kill: (signal) => void child.kill(signal) }
+}
+
+/** A new directory for the files of one service, removed by `remove`. */
+export const dataDirectory = (parent = os.tmpdir()) => {
+  const directory = fs.mkdtempSync(path.join(parent, "svc-data-"))
+  return {
+    directory,
+    dataDir: path.join(directory, ".svc"),
+    remove: () => fs.rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+/** The pid of the Postgres on a data directory. */
+export const postgresOf = (dataDir: string): number =>
+  Number(fs.readFileSync(path.join(dataDir, "postgres", "cluster", "data", "postmaster.pid"), "utf8").split("\n")[0])
+
+const root = fileURLToPath(new URL("../..", import.meta.url))
+const bundle = path.join(root, "dist", "svc.js")
+
+let built = false
+const build = () => {
+  if (built) return
+  const made = spawnSync(process.execPath, [path.join(root, "scripts", "build.mjs")], { encoding: "utf8" })
+  if (made.status !== 0) throw new Error(made.stderr)
+  built = true
+}
+
+const alive = new Set<ChildProcess>()
+process.on("exit", () => {
+  for (const child of alive) child.kill("SIGKILL")
+})
