@@ -1,0 +1,201 @@
+/**
+ * The runners of this process: one a slot, and a spare that takes the place of the next one that dies. Chooses where
+ * a run goes: the runner of its tenant, whose memory holds its program, unless that one is clearly busier than another.
+ */
+import type { Buffer } from "node:buffer"
+import type { JailReport } from "../../actors/ports/Sandbox.js"
+import type { Jail } from "./Jail.js"
+import type { RunnerProcess } from "./RunnerProcess.js"
+import { startRunner } from "./RunnerProcess.js"
+
+/** A runner with fewer turns in hand than this is never called busy. */
+const busyFrom = 4
+/** Pauses between attempts when runners die as they start. */
+const restartMillis = { first: 50, most: 5000 }
+/** How long a runner may take to answer for the first time before its jail counts as impossible here. */
+const firstAnswerMillis = 10_000
+
+export interface FleetOptions {
+  readonly jails: ReadonlyArray<Jail>
+  readonly source: Buffer
+  readonly wasm: Buffer
+  readonly engine: string
+  readonly runners: number
+  readonly spare: boolean
+  readonly mostLive: number
+  readonly onEvent: (event: { readonly level: "info" | "warning"; readonly message: string }) => void
+}
+
+export interface Fleet {
+  readonly jail: JailReport
+  /** The runner for a program; waits, in `onRunner`, while there is none. Returns how to stop waiting. */
+  readonly pick: (key: string, onRunner: (runner: RunnerProcess) => void) => () => void
+  /** The processes that were started, for those who watch or test them. */
+  readonly pids: () => ReadonlyArray<number>
+  readonly stop: () => void
+}
+
+/** Fails when no runner can be started in any of the jails. */
+export const startFleet = (options: FleetOptions): Promise<Fleet> =>
+  new Promise((resolve, reject) => {
+    const slots: Array<RunnerProcess | undefined> = Array.from({ length: options.runners })
+    const starting = new Set<RunnerProcess>()
+    const waiting = new Set<{ readonly key: string; readonly onRunner: (runner: RunnerProcess) => void }>()
+    let spare: RunnerProcess | undefined
+    let stopped = false
+    let pause = restartMillis.first
+
+    // --- Choosing ---
+
+    const choose = (key: string): RunnerProcess | undefined => {
+      const preferred = slots[hash(tenantOf(key)) % slots.length]
+      if (preferred?.alive() === true && preferred.load() < busyFrom) return preferred
+      let least: RunnerProcess | undefined
+      for (const runner of slots) {
+        if (runner?.alive() === true && (least === undefined || runner.load() < least.load())) least = runner
+      }
+      if (preferred?.alive() !== true) return least
+      return least !== undefined && least.load() * 2 < preferred.load() ? least : preferred
+    }
+
+    const serveWaiting = (): void => {
+      for (const one of waiting) {
+        const runner = choose(one.key)
+        if (runner === undefined) return
+        waiting.delete(one)
+        one.onRunner(runner)
+      }
+    }
+
+    // --- Keeping the slots filled ---
+
+    const wanted = (): number =>
+      slots.filter((slot) => slot === undefined).length + (options.spare && spare === undefined ? 1 : 0) - starting.size
+
+    const refill = (jail: Jail): void => {
+      while (!stopped && wanted() > 0) begin(jail)
+    }
+
+    const place = (runner: RunnerProcess): void => {
+      const free = slots.indexOf(undefined)
+      if (free >= 0) slots[free] = runner
+      else if (options.spare && spare === undefined) spare = runner
+      else runner.kill()
+      serveWaiting()
+    }
+
+    /** Starts a runner; `onReady` and `onFailed` tell of its start, its later death is dealt with here. */
+    const launch = (
+      jail: Jail,
+      onReady: (runner: RunnerProcess) => void,
+      onFailed: (why: string) => void
+    ): RunnerProcess => {
+      let isReady = false
+      const runner = startRunner({
+        jail,
+        source: options.source,
+        wasm: options.wasm,
+        mostLive: options.mostLive,
+        onReady: (engine) => {
+          if (engine !== options.engine) {
+            options.onEvent({ level: "warning", message: staleRunner })
+            return runner.kill()
+          }
+          isReady = true
+          pause = restartMillis.first
+          onReady(runner)
+        },
+        onGone: (why) => {
+          if (!isReady) return onFailed(why)
+          if (spare === runner) spare = undefined
+          const slot = slots.indexOf(runner)
+          if (slot >= 0) {
+            slots[slot] = spare
+            spare = undefined
+          }
+          if (stopped) return
+          options.onEvent({ level: "warning", message: `a runner is replaced: ${why}` })
+          serveWaiting()
+          refill(jail)
+        }
+      })
+      return runner
+    }
+
+    const begin = (jail: Jail): void => {
+      const runner = launch(
+        jail,
+        (ready) => {
+          starting.delete(ready)
+          place(ready)
+        },
+        (why) => {
+          starting.delete(runner)
+          if (stopped) return
+          options.onEvent({ level: "warning", message: `a runner did not start: ${why}` })
+          pause = Math.min(pause * 2, restartMillis.most)
+          setTimeout(() => refill(jail), pause)
+        }
+      )
+      starting.add(runner)
+    }
+
+    // --- The first runner tells which jail works ---
+
+    const attempt = (index: number, troubles: ReadonlyArray<string>): void => {
+      const jail = options.jails[index]
+      if (jail === undefined) return reject(new Error(`no runner can be started: ${troubles.join("; ")}`))
+      const impatient = setTimeout(() => runner.kill(), firstAnswerMillis)
+      const runner = launch(
+        jail,
+        (ready) => {
+          clearTimeout(impatient)
+          place(ready)
+          refill(jail)
+          resolve(fleet(jail.report))
+        },
+        (why) => {
+          clearTimeout(impatient)
+          attempt(index + 1, [...troubles, `${jail.report.level} (${jail.command}): ${why}`])
+        }
+      )
+    }
+
+    const fleet = (report: JailReport): Fleet => ({
+      jail: report,
+      pick: (key, onRunner) => {
+        const runner = choose(key)
+        if (runner !== undefined) {
+          onRunner(runner)
+          return () => undefined
+        }
+        const one = { key, onRunner }
+        waiting.add(one)
+        return () => waiting.delete(one)
+      },
+      pids: () => [...slots, spare].flatMap((runner) => (runner?.pid === undefined ? [] : [runner.pid])),
+      stop: () => {
+        stopped = true
+        for (const runner of [...slots, spare, ...starting]) runner?.kill()
+      }
+    })
+
+    attempt(0, [])
+  })
+
+// --- Private ---
+
+const staleRunner = "the runner's bundle was built from other sources than this process: build again"
+
+/** What comes before the first separator of a program's key names the tenant. */
+const tenantOf = (key: string): string => {
+  const end = key.search(/[:|/]/)
+  return end < 0 ? key : key.slice(0, end)
+}
+
+/** FNV-1a: spreads similar keys. */
+const hash = (text: string): number => {
+  let value = 0x811c9dc5
+  for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193)
+  return value >>> 0
+}

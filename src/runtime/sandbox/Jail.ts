@@ -1,0 +1,116 @@
+/**
+ * The command lines under which a runner may be started, strictest first. All of them run node with its permission
+ * model and no right at all; what differs is how much of the system is out of reach besides.
+ */
+import type { JailReport } from "../../actors/ports/Sandbox.js"
+
+export interface Jail {
+  readonly report: JailReport
+  /** The program to start and its arguments; its source is expected on the standard input. */
+  readonly command: string
+  readonly args: ReadonlyArray<string>
+}
+
+/** Which jails may be tried: `auto` is all of them, in order. */
+export type JailMode = "auto" | JailReport["level"]
+
+/**
+ * A user that owns nothing and runs nothing else. It is not `nobody`, as whom other services run, an embedded
+ * database for one.
+ */
+const runnerUser = 65_530
+
+/**
+ * Deep recursion in a guest must end at the engine's own limit and not at V8's, which would be reached first by
+ * default; in kilobytes, below the usual 8 MiB stack of a process.
+ */
+const stackKilobytes = 7000
+
+const permission = Number(process.versions.node.split(".")[0]) >= 24 ? "--permission" : "--experimental-permission"
+
+const node: ReadonlyArray<string> = [
+  process.execPath,
+  permission,
+  "--no-warnings",
+  "--disallow-code-generation-from-strings",
+  `--stack-size=${stackKilobytes}`,
+  "--max-old-space-size=512",
+  "--input-type=module",
+  "-"
+]
+
+/** Dies with its parent, even by SIGKILL. Set again after every change of user, which clears it. */
+const dieWithParent = ["setpriv", "--pdeathsig", "KILL"]
+const limits = ["prlimit", "--core=0", "--fsize=0", "--nofile=64", "--nproc=1024", `--stack=${16 * 1024 * 1024}`, "--"]
+const namespaces = ["--net", "--pid", "--fork", "--ipc", "--uts"]
+const powerless = ["--inh-caps=-all", "--bounding-set=-all", "--no-new-privs"]
+
+const root = (mount: ReadonlyArray<string>): ReadonlyArray<string> => [
+  ...dieWithParent,
+  "--",
+  "unshare",
+  ...namespaces,
+  ...mount,
+  "--",
+  ...limits,
+  ...dieWithParent,
+  `--reuid=${runnerUser}`,
+  `--regid=${runnerUser}`,
+  "--clear-groups",
+  ...powerless,
+  "--",
+  ...node
+]
+const user = (mount: ReadonlyArray<string>): ReadonlyArray<string> => [
+  ...dieWithParent,
+  "--",
+  "unshare",
+  "--user",
+  "--map-current-user",
+  ...namespaces,
+  ...mount,
+  "--",
+  ...limits,
+  ...dieWithParent,
+  ...powerless,
+  "--",
+  ...node
+]
+
+const jail = (level: JailReport["level"], detail: string, line: ReadonlyArray<string>): Jail => {
+  const [command = process.execPath, ...args] = line
+  return { report: { level, detail }, command, args }
+}
+
+const walls = "no network, own processes, no files, no environment"
+
+/** The jails that this process may try, strictest first. */
+export const jails = (mode: JailMode): ReadonlyArray<Jail> => {
+  const isRoot = process.getuid?.() === 0
+  const full = isRoot
+    ? [
+        jail("full", `uid ${runnerUser} without capabilities, ${walls}`, root(["--mount-proc"])),
+        jail("full", `uid ${runnerUser} without capabilities, ${walls}, the host's /proc`, root([]))
+      ]
+    : []
+  const inUserNamespace = [
+    jail("userNamespace", `a user namespace without capabilities, ${walls}`, user(["--mount-proc"])),
+    jail("userNamespace", `a user namespace without capabilities, ${walls}, the host's /proc`, user([]))
+  ]
+  const bare =
+    "runners are kept back by node's permission model only: they share this process's user, network and machine"
+  const none = [
+    jail("none", bare, [...dieWithParent, "--no-new-privs", "--", ...limits, ...node]),
+    jail("none", bare, node)
+  ]
+  switch (mode) {
+    case "auto":
+      return [...full, ...inUserNamespace, ...none]
+    case "full":
+      return full
+    case "userNamespace":
+      return inUserNamespace
+    case "none":
+      return none
+  }
+}

@@ -1,0 +1,319 @@
+/**
+ * One runner as the pool sees it: frames out, answers back, and a watch over the guest that it works on. Callbacks,
+ * not effects: this is the path of every turn.
+ */
+import { Buffer } from "node:buffer"
+import type { ChildProcess } from "node:child_process"
+import { spawn } from "node:child_process"
+import { readFileSync } from "node:fs"
+import type { Duplex } from "node:stream"
+import type { GuestLimits, GuestOutput } from "../../actors/ports/Sandbox.js"
+import type { Jail } from "./Jail.js"
+import {
+  Ask,
+  eventsFrame,
+  frame,
+  frameReader,
+  idFrame,
+  type Refusal,
+  Tell,
+  textFrame,
+  turnFlag,
+  turnHeader
+} from "./runner/Protocol.js"
+
+/** How long beyond its computing time a guest may stay silent before its runner is killed. */
+const graceMillis = 500
+/** How often the runner at work is looked at. */
+const watchMillis = 100
+/** Silence beyond this many times the allowed one kills, even if the runner had no processor to compute with. */
+const starvation = 10
+/** Programs that a runner is made to remember: this many, and this many bytes of script. */
+const programsKept = 512
+const scriptBytesKept = 64 * 1024 * 1024
+
+/** What a turn led to. */
+export type Answer =
+  | {
+      readonly tag: "Turn"
+      readonly outputs: ReadonlyArray<ReadonlyArray<GuestOutput>>
+      readonly ended: boolean
+      readonly stuck: boolean
+      readonly cpuMillis: number
+      readonly memoryBytes: number
+    }
+  | Refusal
+  | { readonly tag: "RunnerDied" }
+
+export interface RunnerProcess {
+  readonly pid: number | undefined
+  /** Turns asked for and not answered yet. */
+  readonly load: () => number
+  readonly alive: () => boolean
+  readonly start: (
+    session: number,
+    program: { readonly key: string; readonly script: string },
+    limits: GuestLimits,
+    events: ReadonlyArray<string>,
+    onAnswer: (answer: Answer) => void
+  ) => void
+  readonly feed: (
+    session: number,
+    limits: GuestLimits,
+    events: ReadonlyArray<string>,
+    onAnswer: (answer: Answer) => void
+  ) => void
+  readonly close: (session: number) => void
+  readonly kill: () => void
+}
+
+export interface RunnerOptions {
+  readonly jail: Jail
+  readonly source: Buffer
+  readonly wasm: Buffer
+  readonly mostLive: number
+  /** It answers; `engine` is what it says it is. */
+  readonly onReady: (engine: string) => void
+  /** It is gone, ready or not. Called once. */
+  readonly onGone: (why: string) => void
+}
+
+interface Asked {
+  readonly onAnswer: (answer: Answer) => void
+  readonly limitMillis: number
+}
+
+export const startRunner = (options: RunnerOptions): RunnerProcess => {
+  const child = spawn(options.jail.command, options.jail.args, {
+    cwd: "/",
+    env: { TZ: "UTC" },
+    // In a session of its own: a Ctrl-C in the terminal is for the service, which still needs its runners to drain.
+    detached: true,
+    stdio: ["pipe", "ignore", "pipe", "pipe"]
+  })
+  // Node types further pipes as readable or writable; a "pipe" is a socket, hence both.
+  const socket = child.stdio[3] as Duplex
+  /** In the order in which the runner will come to them; the first is in hand unless `current` says otherwise. */
+  const asked = new Map<number, Asked>()
+  /** Replays that stepped aside. */
+  const paused = new Map<number, Asked>()
+  let current: number | undefined
+  let since = 0
+  let hung: number | undefined
+  let ready = false
+  let gone = false
+  let complaint = ""
+
+  // --- Writing ---
+
+  let outgoing: Array<Buffer> = []
+  const flush = (): void => {
+    const frames = outgoing
+    outgoing = []
+    const [only] = frames
+    if (!gone && only !== undefined) socket.write(frames.length === 1 ? only : Buffer.concat(frames))
+  }
+  const send = (bytes: Buffer): void => {
+    if (outgoing.push(bytes) === 1) queueMicrotask(flush)
+  }
+
+  // --- Programs that the runner knows, least lately used first ---
+
+  const programs = new Map<string, { readonly id: number; readonly bytes: number }>()
+  let programCount = 0
+  let scriptBytes = 0
+  const programOf = (key: string, script: string): number => {
+    const known = programs.get(key)
+    if (known !== undefined) {
+      programs.delete(key)
+      programs.set(key, known)
+      return known.id
+    }
+    const added = { id: ++programCount, bytes: script.length }
+    for (const [oldest, { bytes, id }] of programs) {
+      if (programs.size < programsKept && scriptBytes + added.bytes <= scriptBytesKept) break
+      programs.delete(oldest)
+      scriptBytes -= bytes
+      send(idFrame(Ask.forget, id))
+    }
+    programs.set(key, added)
+    scriptBytes += added.bytes
+    send(textFrame(Ask.program, added.id, script))
+    return added.id
+  }
+
+  // --- Answers ---
+
+  const ask = (session: number, limits: GuestLimits, onAnswer: (answer: Answer) => void): void => {
+    if (asked.size === 0 && paused.size === 0) since = performance.now()
+    asked.set(session, { onAnswer, limitMillis: limits.cpuPerStepMillis })
+    watch()
+  }
+
+  const settle = (session: number, answer: Answer): void => {
+    const waiting = asked.get(session) ?? paused.get(session)
+    asked.delete(session)
+    paused.delete(session)
+    current = undefined
+    since = performance.now()
+    waiting?.onAnswer(answer)
+  }
+
+  const onFrame = (kind: number, payload: Buffer): void => {
+    const session = payload.readUInt32BE(0)
+    switch (kind) {
+      case Tell.turn: {
+        const flags = payload[4] ?? 0
+        return settle(session, {
+          tag: "Turn",
+          // Written by the prelude, and by nothing that a workflow can reach: its shape is that of the port.
+          outputs: JSON.parse(payload.toString("utf8", turnHeader)) as ReadonlyArray<ReadonlyArray<GuestOutput>>,
+          ended: (flags & turnFlag.ended) !== 0,
+          stuck: (flags & turnFlag.stuck) !== 0,
+          cpuMillis: payload.readDoubleBE(5),
+          memoryBytes: payload.readDoubleBE(13)
+        })
+      }
+      case Tell.failed:
+        return settle(session, JSON.parse(payload.toString("utf8", 4)) as Refusal)
+      case Tell.yielded: {
+        const waiting = asked.get(session)
+        asked.delete(session)
+        if (waiting !== undefined) paused.set(session, waiting)
+        current = undefined
+        since = performance.now()
+        return
+      }
+      case Tell.begin:
+        current = session
+        since = performance.now()
+        return
+      case Tell.ready:
+        ready = true
+        return options.onReady(payload.toString("utf8", 4))
+      default:
+        throw new Error(`a runner says ${kind}, which is unknown`)
+    }
+  }
+
+  const inHand = (): number | undefined => {
+    if (current !== undefined) return current
+    for (const session of asked.keys()) return session
+    return undefined
+  }
+
+  // --- The watch ---
+
+  let watching: NodeJS.Timeout | undefined
+  let seen = { since: 0, processor: 0 }
+  const watch = (): void => {
+    if (watching === undefined) watching = setTimeout(look, watchMillis).unref()
+  }
+  const look = (): void => {
+    watching = undefined
+    const session = inHand()
+    if (gone || session === undefined) return
+    watch()
+    if (seen.since !== since) seen = { since, processor: processorMillis(child) }
+    const allowed = ((asked.get(session) ?? paused.get(session))?.limitMillis ?? 0) + graceMillis
+    const silent = performance.now() - since
+    if (silent < allowed) return
+    // It may have answered while this process was busy: read what there is before judging.
+    const suspected = since
+    setImmediate(() =>
+      setImmediate(() => {
+        if (gone || since !== suspected || inHand() !== session) return
+        const computed = processorMillis(child) - seen.processor
+        if (computed < allowed - 2 * watchMillis && silent < allowed * starvation) return
+        hung = session
+        kill()
+      })
+    )
+  }
+
+  // --- The end ---
+
+  const kill = (): void => {
+    child.kill("SIGKILL")
+    socket.destroy()
+  }
+
+  const onGone = (why: string): void => {
+    if (gone) return
+    gone = true
+    clearTimeout(watching)
+    kill()
+    const waiting = [...asked, ...paused]
+    asked.clear()
+    paused.clear()
+    options.onGone(complaint === "" ? why : `${why}: ${complaint.trim()}`)
+    for (const [session, { limitMillis, onAnswer }] of waiting) {
+      onAnswer(session === hung ? { tag: "CpuLimit", limit: limitMillis } : { tag: "RunnerDied" })
+    }
+  }
+
+  const read = frameReader(onFrame)
+  socket.on("data", (chunk: Buffer) => {
+    try {
+      read(chunk)
+    } catch (cause) {
+      onGone(`the runner broke the protocol: ${String(cause)}`)
+    }
+  })
+  socket.on("error", (cause) => onGone(String(cause)))
+  socket.on("close", () =>
+    onGone(hung === undefined ? "the runner closed its socket" : "a guest hung and its runner was killed")
+  )
+  child.on("error", (cause) => onGone(String(cause)))
+  child.on("exit", (code, signal) => onGone(`the runner ended (${signal ?? code})`))
+  child.stderr?.on("data", (chunk: Buffer) => {
+    if (complaint.length < 2000) complaint += chunk.toString()
+  })
+  // Its end is told by the socket and by the process; a source that could not be delivered is told by both.
+  child.stdin?.on("error", () => undefined)
+  child.stdin?.end(options.source)
+  const init = frame(Ask.init, 4 + options.wasm.length)
+  init.writeUInt32BE(options.mostLive, 5)
+  options.wasm.copy(init, 9)
+  send(init)
+
+  return {
+    pid: child.pid,
+    load: () => asked.size + paused.size,
+    alive: () => ready && !gone,
+    start: (session, program, limits, events, onAnswer) => {
+      const id = programOf(program.key, program.script)
+      ask(session, limits, onAnswer)
+      send(eventsFrame(Ask.start, [session, id, limits.memoryBytes, Math.ceil(limits.cpuPerStepMillis)], events))
+    },
+    feed: (session, limits, events, onAnswer) => {
+      ask(session, limits, onAnswer)
+      send(eventsFrame(Ask.feed, [session], events))
+    },
+    close: (session) => send(idFrame(Ask.close, session)),
+    kill
+  }
+}
+
+// --- Private ---
+
+/**
+ * Milliseconds that the runner has computed, by the system's books, to ten milliseconds; wall time where there are
+ * none. The jail's own processes stand between this one and the runner.
+ */
+const processorMillis = (child: ChildProcess): number => {
+  try {
+    let pid = String(child.pid)
+    for (let depth = 0; depth < 3; depth++) {
+      const below = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim()
+      if (below === "") break
+      pid = below.split(" ")[0] ?? pid
+    }
+    const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
+      .replace(/^.*\) /s, "")
+      .split(" ")
+    return (Number(fields[11]) + Number(fields[12])) * 10
+  } catch {
+    return performance.now()
+  }
+}

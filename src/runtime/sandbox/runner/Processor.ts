@@ -1,0 +1,10 @@
+/** The two clocks of a runner. */
+
+/** Milliseconds of the monotonic clock. */
+export const wallMillis = (): number => performance.now()
+
+/** Milliseconds that this process has computed. */
+export const processorMillis = (): number => {
+  const { system, user } = process.cpuUsage()
+  return (user + system) / 1000
+}

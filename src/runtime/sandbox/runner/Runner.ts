@@ -1,0 +1,260 @@
+/**
+ * A runner: the process in which workflows compute. It is started in a jail, with its own source on its standard input
+ * and one socket to the pool, and holds nothing that is worth reaching for. It does one thing at a time, in the order
+ * in which it was asked; a long replay steps aside for its neighbours every few milliseconds. It ends when the socket does.
+ */
+import { Buffer } from "node:buffer"
+import { Socket } from "node:net"
+import { guest } from "../../../domain/Limits.js"
+import type { Engine } from "./Engine.js"
+import { GuestStopped, makeEngine } from "./Engine.js"
+import { engineIdentity } from "./Identity.js"
+import type { Guests, Live } from "./Guests.js"
+import { makeGuests } from "./Guests.js"
+import { oversized } from "./OutputSize.js"
+import { processorMillis, wallMillis } from "./Processor.js"
+import {
+  Ask,
+  frame,
+  frameReader,
+  idFrame,
+  readEvents,
+  type Refusal,
+  Tell,
+  textFrame,
+  turnFlag,
+  turnHeader
+} from "./Protocol.js"
+
+/** How long a replay computes before its neighbours have their turn. */
+const sliceMillis = 20
+/** How long the runner works before it looks whether somebody gave up. */
+const pollMillis = 20
+
+/** One `start` or `feed`, answered once. */
+interface Work {
+  readonly session: number
+  readonly events: ReadonlyArray<Buffer>
+  readonly open: { readonly program: number; readonly memoryBytes: number; readonly cpuMillis: number } | undefined
+  next: number
+  live: Live | undefined
+  cpuMillis: number
+  stuck: boolean
+  ended: boolean
+  readonly outputs: Array<Buffer>
+  closed: boolean
+}
+
+const socket = new Socket({ fd: 3, readable: true, writable: true })
+let engine: Engine
+let guests: Guests
+const queue: Array<Work> = []
+let paused = 0
+let working = false
+
+const send = (bytes: Buffer): void => {
+  socket.write(bytes)
+}
+
+// --- Answers ---
+
+const refuse = (work: Work, refusal: Refusal): void => {
+  if (work.live !== undefined) guests.release(work.live)
+  send(textFrame(Tell.failed, work.session, JSON.stringify(refusal)))
+}
+
+const comma = Buffer.from(",")
+const answer = (work: Work, live: Live): void => {
+  let size = 2
+  for (const output of work.outputs) size += output.length
+  size += Math.max(0, work.outputs.length - 1)
+  const bytes = frame(Tell.turn, turnHeader + size)
+  bytes.writeUInt32BE(work.session, 5)
+  bytes[9] = (work.ended ? turnFlag.ended : 0) | (work.stuck ? turnFlag.stuck : 0)
+  bytes.writeDoubleBE(work.cpuMillis, 10)
+  bytes.writeDoubleBE(engine.usedBytes(live.instance), 18)
+  let at = bytes.write("[", 5 + turnHeader) + 5 + turnHeader
+  work.outputs.forEach((output, i) => {
+    if (i > 0) at += comma.copy(bytes, at)
+    at += output.copy(bytes, at)
+  })
+  bytes.write("]", at)
+  send(bytes)
+  if (work.ended) guests.release(live)
+  else guests.rest(live)
+}
+
+const refusalOf = (work: Work, cause: unknown): Refusal => {
+  const limits = work.live?.instance.limits ?? work.open
+  if (!(cause instanceof GuestStopped)) throw cause
+  switch (cause.reason) {
+    case "memory":
+      return { tag: "OutOfMemory", limit: limits?.memoryBytes ?? 0 }
+    case "cpu":
+      return { tag: "CpuLimit", limit: limits?.cpuMillis ?? 0 }
+    default:
+      return { tag: "LoadFailed", ...cause.thrown }
+  }
+}
+
+/** The engine gave up inside a running workflow: the workflow's own error, so that it ends like any that throws. */
+const endByThrow = (work: Work, thrown: { readonly name: string; readonly message: string }): void => {
+  work.outputs.push(Buffer.from(JSON.stringify([{ t: "throw", e: thrown }])))
+  work.ended = true
+}
+
+// --- Work ---
+
+const states = { running: 114, stuck: 115, memory: 109 } as const
+
+/** Delivers one event; `false` once the work is answered. */
+const deliver = (work: Work, live: Live, event: Buffer): boolean => {
+  let text: Buffer
+  try {
+    text = engine.step(live.instance, event)
+  } catch (cause) {
+    if (cause instanceof GuestStopped && (cause.reason === "native" || cause.reason === "threw")) {
+      live.instance.spoiled = true
+      endByThrow(work, cause.thrown)
+      return true
+    }
+    refuse(work, refusalOf(work, cause))
+    return false
+  }
+  const state = text[0]
+  const outputs = text.subarray(1)
+  if (state === states.memory) {
+    live.instance.spoiled = true
+    refuse(work, { tag: "OutOfMemory", limit: live.instance.limits.memoryBytes })
+    return false
+  }
+  if (oversized(outputs)) {
+    refuse(work, { tag: "OutputTooLarge", limit: guest.outputBytes })
+    return false
+  }
+  work.outputs.push(outputs)
+  work.stuck = state === states.stuck
+  work.ended = state !== states.running && state !== states.stuck
+  return true
+}
+
+/** Works until it is answered or its slice is over; `true` when it is answered. */
+const proceed = async (work: Work): Promise<boolean> => {
+  const lost = (reason: "evicted" | "closed"): boolean => {
+    refuse(work, { tag: "SessionLost", reason })
+    return true
+  }
+  if (work.closed) return lost("closed")
+  const before = processorMillis()
+  if (work.open !== undefined && work.live === undefined) {
+    try {
+      work.live = await guests.open(work.session, work.open.program, work.open)
+    } catch (cause) {
+      refuse(work, refusalOf(work, cause))
+      return true
+    }
+  } else if (work.live === undefined) {
+    work.live = guests.find(work.session)
+    if (work.live === undefined) return lost("evicted")
+    work.live.busy = true
+  }
+  const until = wallMillis() + sliceMillis
+  while (work.next < work.events.length && !work.ended) {
+    const event = work.events[work.next++]
+    if (event !== undefined && !deliver(work, work.live, event)) return true
+    if (wallMillis() > until && work.next < work.events.length && !work.ended) {
+      work.cpuMillis += processorMillis() - before
+      return false
+    }
+  }
+  work.cpuMillis += processorMillis() - before
+  answer(work, work.live)
+  return true
+}
+
+/**
+ * Works off the queue. Whatever was answered is on its way before the next piece begins, so that the pool can tell
+ * a guest that hangs from those behind it.
+ */
+const workOff = async (): Promise<void> => {
+  if (working) return
+  working = true
+  let since = wallMillis()
+  for (let work = queue.shift(); work !== undefined; work = queue.shift()) {
+    if (socket.writableLength > 0) await new Promise<void>((resolve) => socket.once("drain", resolve))
+    const resumed = work.next > 0
+    if (paused > 0) send(idFrame(Tell.begin, work.session))
+    if (resumed) paused--
+    if (!(await proceed(work))) {
+      paused++
+      queue.push(work)
+      send(idFrame(Tell.yielded, work.session))
+    }
+    if (wallMillis() - since > pollMillis) {
+      await new Promise<void>((resolve) => setImmediate(resolve))
+      since = wallMillis()
+    }
+  }
+  working = false
+}
+
+const enqueue = (session: number, events: ReadonlyArray<Buffer>, open: Work["open"]): void => {
+  const live = guests.find(session)
+  if (live !== undefined) live.busy = true
+  queue.push({
+    session,
+    events,
+    open,
+    next: 0,
+    live: undefined,
+    cpuMillis: 0,
+    stuck: false,
+    ended: false,
+    outputs: [],
+    closed: false
+  })
+  void workOff()
+}
+
+// --- What the pool asks ---
+
+const initialise = async (mostLive: number, wasm: Uint8Array<ArrayBuffer>): Promise<void> => {
+  engine = await makeEngine(wasm)
+  guests = makeGuests(engine, mostLive)
+  send(textFrame(Tell.ready, 0, engineIdentity(wasm)))
+}
+
+const onFrame = (kind: number, payload: Buffer): void => {
+  const number = (index: number): number => payload.readUInt32BE(index * 4)
+  switch (kind) {
+    case Ask.init:
+      void initialise(number(0), Uint8Array.from(payload.subarray(4)))
+      return
+    case Ask.program:
+      return guests.define(number(0), payload.subarray(4))
+    case Ask.forget:
+      return guests.forget(number(0))
+    case Ask.start:
+      return enqueue(number(0), readEvents(payload, 16), {
+        program: number(1),
+        memoryBytes: number(2),
+        cpuMillis: number(3)
+      })
+    case Ask.feed:
+      return enqueue(number(0), readEvents(payload, 4), undefined)
+    case Ask.close: {
+      const session = number(0)
+      const queued = queue.find((work) => work.session === session)
+      if (queued !== undefined) queued.closed = true
+      const live = guests.find(session)
+      if (live !== undefined && queued === undefined) guests.release(live)
+      return
+    }
+    default:
+      throw new Error(`the pool asks for ${kind}, which this runner does not know`)
+  }
+}
+
+socket.on("data", frameReader(onFrame))
+socket.on("close", () => process.exit(0))
+socket.on("error", () => process.exit(0))

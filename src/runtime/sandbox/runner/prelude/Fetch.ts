@@ -1,0 +1,211 @@
+/** Prelude, part 7: fetch over the host call of that name. Bodies are whole values, there and back; there are no streams. */
+export const fetching = String.raw`
+let abortSignal, giveBody, peekBody
+
+// --- Abort ---
+
+class AbortSignal {
+  #listeners = []
+  aborted = false
+  reason = undefined
+  onabort = null
+  static { abortSignal = (signal, reason) => signal.#abort(reason) }
+  static abort(reason) { const signal = new AbortSignal(); abortSignal(signal, reason); return signal }
+  static timeout(milliseconds) {
+    const signal = new AbortSignal()
+    setTimeout(() => abortSignal(signal, new NativeDOMException("the operation timed out", "TimeoutError")), milliseconds)
+    return signal
+  }
+  static any(signals) {
+    const signal = new AbortSignal()
+    for (const source of signals) {
+      if (source.aborted) { abortSignal(signal, source.reason); break }
+      source.addEventListener("abort", () => abortSignal(signal, source.reason))
+    }
+    return signal
+  }
+  throwIfAborted() { if (this.aborted) throw this.reason }
+  addEventListener(type, listener) { if (type === "abort") this.#listeners.push(listener) }
+  removeEventListener(type, listener) { this.#listeners = this.#listeners.filter((one) => one !== listener) }
+  dispatchEvent() { return true }
+  #abort(reason = new NativeDOMException("the operation was aborted", "AbortError")) {
+    if (this.aborted) return
+    this.aborted = true
+    this.reason = reason
+    const event = { type: "abort", target: this }
+    for (const listener of [this.onabort, ...this.#listeners]) {
+      if (typeof listener === "function") apply(listener, this, [event])
+      else if (listener !== null) listener.handleEvent(event)
+    }
+  }
+}
+class AbortController {
+  signal = new AbortSignal()
+  abort(reason) { abortSignal(this.signal, reason) }
+}
+global("AbortSignal", AbortSignal)
+global("AbortController", AbortController)
+
+// --- Headers ---
+
+class Headers {
+  #values = new Map()
+  constructor(init = {}) {
+    const entries = typeof init[Symbol.iterator] === "function" ? [...init] : Object.entries(init)
+    for (const [name, value] of entries) this.append(name, value)
+  }
+  #key(name) {
+    const key = NativeString(name).toLowerCase()
+    if (!/^[!#$%&'*+.^_\x60|~0-9a-z-]+$/.test(key)) throw new TypeError("not a header name: " + describe(name))
+    return key
+  }
+  #value(value) {
+    const text = NativeString(value).replace(/^[\t\n\r ]+|[\t\n\r ]+$/g, "")
+    if (/[\x00\n\r]/.test(text)) throw new TypeError("a header's value is one line")
+    return text
+  }
+  append(name, value) {
+    const key = this.#key(name)
+    const text = this.#value(value)
+    const list = this.#values.get(key)
+    if (list === undefined) this.#values.set(key, [text])
+    else list.push(text)
+  }
+  set(name, value) { this.#values.set(this.#key(name), [this.#value(value)]) }
+  delete(name) { this.#values.delete(this.#key(name)) }
+  has(name) { return this.#values.has(this.#key(name)) }
+  get(name) { return this.#values.get(this.#key(name))?.join(", ") ?? null }
+  getSetCookie() { return [...(this.#values.get("set-cookie") ?? [])] }
+  forEach(visit, self) { for (const [name, value] of this) apply(visit, self, [value, name, this]) }
+  *entries() {
+    for (const name of [...this.#values.keys()].sort()) {
+      if (name === "set-cookie") for (const value of this.#values.get(name)) yield [name, value]
+      else yield [name, this.get(name)]
+    }
+  }
+  *keys() { for (const [name] of this.entries()) yield name }
+  *values() { for (const [, value] of this.entries()) yield value }
+  [Symbol.iterator]() { return this.entries() }
+}
+global("Headers", Headers)
+
+// --- Bodies ---
+
+/** A body as text or as bytes, whichever it is already, and its media type when the caller gave none. */
+const bodyOf = (body) => {
+  if (body === undefined || body === null) return { text: null, bytes: null, type: null }
+  if (body instanceof URLSearchParams) {
+    return { text: body.toString(), bytes: null, type: "application/x-www-form-urlencoded;charset=UTF-8" }
+  }
+  if (body instanceof NativeArrayBuffer || NativeArrayBuffer.isView(body)) return { text: null, bytes: bytesOf(body).slice(), type: null }
+  return { text: NativeString(body), bytes: null, type: "text/plain;charset=UTF-8" }
+}
+class Body {
+  #parts
+  #used = false
+  static {
+    giveBody = (target, parts) => { target.#parts = parts }
+    peekBody = (target) => target.#parts
+  }
+  get bodyUsed() { return this.#used }
+  get body() { return null }
+  #take() {
+    if (this.#used) throw new TypeError("the body has been read already: clone() before reading twice")
+    this.#used = true
+    return this.#parts
+  }
+  async text() {
+    const parts = this.#take()
+    if (parts.text !== null) return parts.text
+    const text = parts.bytes === null ? "" : decodeUtf8(parts.bytes, false)
+    return text[0] === "\ufeff" ? text.slice(1) : text
+  }
+  async json() { return parse(await this.text()) }
+  async bytes() {
+    const parts = this.#take()
+    return parts.bytes !== null ? parts.bytes.slice() : utf8(parts.text ?? "")
+  }
+  async arrayBuffer() { return (await this.bytes()).buffer }
+  async blob() { throw new TypeError("Blob does not exist in a workflow: use bytes() or arrayBuffer()") }
+  async formData() { throw new TypeError("FormData does not exist in a workflow: use text() and URLSearchParams") }
+}
+
+class Request extends Body {
+  constructor(input, init = {}) {
+    super()
+    const from = input instanceof Request ? input : undefined
+    this.url = from === undefined ? new URL(input).href : from.url
+    this.method = NativeString(init.method ?? from?.method ?? "GET").toUpperCase()
+    this.headers = new Headers(init.headers ?? from?.headers ?? {})
+    this.signal = init.signal ?? from?.signal ?? new AbortSignal()
+    this.redirect = init.redirect ?? from?.redirect ?? "follow"
+    const parts = init.body === undefined && from !== undefined ? peekBody(from) : bodyOf(init.body)
+    const hasBody = parts.text !== null || parts.bytes !== null
+    if (hasBody && (this.method === "GET" || this.method === "HEAD")) throw new TypeError("a " + this.method + " request has no body")
+    if (parts.type !== null && !this.headers.has("content-type")) this.headers.set("content-type", parts.type)
+    giveBody(this, parts)
+  }
+  clone() { return new Request(this) }
+}
+
+class Response extends Body {
+  constructor(body, init = {}) {
+    super()
+    const parts = bodyOf(body)
+    this.status = init.status ?? 200
+    this.statusText = init.statusText ?? ""
+    this.headers = new Headers(init.headers ?? {})
+    this.url = ""
+    this.redirected = false
+    this.type = "default"
+    if (parts.type !== null && !this.headers.has("content-type")) this.headers.set("content-type", parts.type)
+    giveBody(this, parts)
+  }
+  static json(value, init = {}) {
+    const headers = new Headers(init.headers ?? {})
+    if (!headers.has("content-type")) headers.set("content-type", "application/json")
+    return new Response(json(value), { ...init, headers })
+  }
+  static error() { const response = new Response(null, { status: 0 }); response.type = "error"; return response }
+  get ok() { return this.status >= 200 && this.status <= 299 }
+  clone() {
+    if (this.bodyUsed) throw new TypeError("the body has been read already: clone() before reading it")
+    const copy = new Response(null, this)
+    copy.url = this.url
+    copy.redirected = this.redirected
+    giveBody(copy, peekBody(this))
+    return copy
+  }
+}
+global("Request", Request)
+global("Response", Response)
+
+// --- fetch ---
+
+const tooLarge = () => new TypeError("fetch sends at most " + limits.fetchBytes + " bytes")
+const fetchNow = async (input, init) => {
+  const request = new Request(input, init)
+  request.signal.throwIfAborted?.()
+  const parts = peekBody(request)
+  const asked = { url: request.url, method: request.method, headers: [...request.headers], body: parts.text }
+  if (request.redirect !== "follow") asked.redirect = request.redirect
+  if (parts.bytes !== null) {
+    if (parts.bytes.length > limits.fetchBytes) throw tooLarge()
+    asked.bodyBase64 = base64(parts.bytes)
+  } else if (parts.text !== null && parts.text.length > limits.fetchBytes) throw tooLarge()
+  const answered = call("fetch", [asked])
+  const answer = await new NativePromise((resolve, reject) => {
+    answered.then(resolve, reject)
+    request.signal.addEventListener("abort", () => reject(request.signal.reason))
+  })
+  const response = new Response(null, { status: answer.status, statusText: answer.statusText, headers: answer.headers })
+  response.url = answer.url
+  response.redirected = answer.url !== request.url
+  response.type = "basic"
+  giveBody(response, typeof answer.body === "string"
+    ? { text: answer.body, bytes: null, type: null }
+    : { text: null, bytes: base64Bytes(answer.bodyBase64 ?? ""), type: null })
+  return response
+}
+global("fetch", (input, init) => fetchNow(input, init))
+`

@@ -1,0 +1,41 @@
+/**
+ * The script that every guest begins with. It is text, not functions turned into text, so that no bundler can change
+ * it: its exact characters are part of the engine's identity, by which journals are matched to engines.
+ * Its value is an array of three functions that no code of a workflow can reach: step, take, load.
+ */
+import { guest } from "../../../../domain/Limits.js"
+import { core } from "./Core.js"
+import { fetching } from "./Fetch.js"
+import { hashing } from "./Hash.js"
+import { svc } from "./Svc.js"
+import { text } from "./Text.js"
+import { time } from "./Time.js"
+import { url } from "./Url.js"
+
+const limits = {
+  logLine: guest.logLine,
+  logLines: guest.logLines,
+  /** Characters of an error's message, its stack, and its further members as JSON. */
+  message: 16_384,
+  stack: 8_192,
+  errorData: 262_144,
+  fetchBytes: guest.fetchBytes
+}
+
+/** Names of the engine that a workflow may not have: what they do cannot be replayed, or has no meaning here. */
+const removed = [
+  "SharedArrayBuffer",
+  "Atomics",
+  "WeakRef",
+  "FinalizationRegistry",
+  "performance",
+  "WebAssembly",
+  "navigator"
+]
+
+export const prelude = `"use strict";(() => {
+const limits = Object.freeze(${JSON.stringify(limits)})
+${removed.map((name) => `delete globalThis.${name}`).join("\n")}
+${core}${time}${svc}${text}${url}${hashing}${fetching}
+return [step, take, load]
+})()`

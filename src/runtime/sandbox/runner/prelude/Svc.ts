@@ -1,0 +1,81 @@
+/** Prelude, part 3: "svc" and the console. A call's name is the path by which it was reached. */
+export const svc = String.raw`
+const NativeProxy = Proxy
+const refuseChange = () => { throw new TypeError("svc cannot be changed") }
+const sealedTraps = {
+  __proto__: null, set: refuseChange, defineProperty: refuseChange, deleteProperty: refuseChange,
+  setPrototypeOf: refuseChange, preventExtensions: () => false
+}
+
+/** Any path below "name" is a call. "then" is left out, else awaiting a path would call it. */
+const tree = (name) => new NativeProxy(() => {}, {
+  __proto__: null,
+  ...sealedTraps,
+  get: (_, member) => typeof member !== "string" || member === "then" || member === "toJSON" ? undefined : tree(name + "." + member),
+  apply: (_, __, args) => call(name, args)
+})
+
+/** A service with the given methods only; a misspelt one says which there are. */
+const service = (name, methods) => {
+  const members = { __proto__: null, ...methods }
+  const list = keys(members).join(", ")
+  return new NativeProxy(freeze(members), {
+    __proto__: null,
+    ...sealedTraps,
+    get: (_, member) => {
+      if (hasOwn(members, member)) return members[member]
+      if (typeof member !== "string" || member === "then" || member === "toJSON") return undefined
+      throw new TypeError(name + "." + member + " does not exist: " + name + " has " + list)
+    }
+  })
+}
+const method = (name) => (...args) => call(name, args)
+
+const rowsOf = async (sql, params) => {
+  const result = await call("db.query", params === undefined ? [sql] : [sql, params])
+  if (isArray(result) || !isObject(result) || !isArray(result.rows)) return result
+  define(result.rows, "rowCount", result.rowCount ?? result.rows.length, false)
+  define(result.rows, "fields", result.fields ?? [], false)
+  return result.rows
+}
+const connector = tree("connector")
+
+global("svc", service("svc", {
+  connector,
+  connectors: connector,
+  unified: tree("unified"),
+  db: service("svc.db", {
+    query: rowsOf,
+    transaction: async () => { throw new NativeError("svc.db.transaction is not available") }
+  }),
+  state: service("svc.state", {
+    get: method("state.get"),
+    set: method("state.set"),
+    delete: method("state.delete"),
+    increment: method("state.increment"),
+    compareAndSet: method("state.compareAndSet")
+  }),
+  secrets: service("svc.secrets", { get: method("secrets.get") }),
+  envConfig: service("svc.envConfig", { get: method("envConfig.get") }),
+  diff: service("svc.diff", { compare: method("diff.compare") }),
+  sync: service("svc.sync", { upsert: method("sync.upsert") })
+}))
+defineProperty(globalThis, "svc", { __proto__: null, writable: false, configurable: false })
+
+// --- Console ---
+
+const line = (level, text) => emit('{"t":"log","level":"' + level + '","m":' + stringify(textOf(text, limits.logLine)) + "}")
+const log = (level) => (...values) => {
+  if (ended || logLines > limits.logLines) return
+  if (++logLines > limits.logLines) return line("warn", "more than " + limits.logLines + " lines: the rest is left out")
+  let text = ""
+  for (let i = 0; i < values.length; i++) text += (i === 0 ? "" : " ") + describe(values[i])
+  line(level, text)
+}
+const silent = () => {}
+global("console", {
+  log: log("info"), info: log("info"), warn: log("warn"), error: log("error"), debug: log("debug"), trace: log("debug"),
+  dir: log("info"), table: log("info"), group: log("info"), groupEnd: silent, time: silent, timeEnd: silent,
+  assert: (condition, ...values) => { if (!condition) apply(log("error"), undefined, ["assertion failed:", ...values]) }
+})
+`
