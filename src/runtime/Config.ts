@@ -43,7 +43,7 @@ export type Database = { readonly _tag: "Embedded" } | { readonly _tag: "Externa
 export type ServiceConfig = Effect.Effect.Success<ReturnType<typeof read>>
 
 /** The environment of this process, over a file `.env` if there is one. A variable set to nothing counts as not set. */
-export const environment = (): Readonly<Record<string, string>> => {
+const environment = (): Readonly<Record<string, string>> => {
   const file = existsSync(".env") ? parseEnv(readFileSync(".env", "utf8")) : {}
   return Object.fromEntries(
     Object.entries({ ...file, ...process.env }).filter((entry): entry is [string, string] => Boolean(entry[1]))
@@ -85,7 +85,7 @@ export const read = Effect.fn("Config.read")(function* (env: Readonly<Record<str
 })
 
 /** One sentence for each variable `SVC_…` that nothing reads. */
-export const unknownVariables = (env: Readonly<Record<string, string>>): ReadonlyArray<string> =>
+const unknownVariables = (env: Readonly<Record<string, string>>): ReadonlyArray<string> =>
   Object.keys(env)
     .filter((name) => name.startsWith("SVC_") && !name.startsWith("SVC_TEST_"))
     .filter((name) => !described.some((one) => one.name === name))

@@ -3,7 +3,7 @@ import { Context, Effect, Layer } from "effect"
 import type { ServiceConfig } from "./Config.js"
 import { type InstallationSecrets, resolve } from "./Keyring.js"
 import { whenFree } from "./Port.js"
-import { embedded } from "./postgres/Embedded.js"
+import { embedded, reach } from "./postgres/Embedded.js"
 import { migrate } from "./postgres/Migrations.js"
 import { connect, layer as pools } from "./postgres/Pools.js"
 import type { DatabaseUrls } from "./postgres/Roles.js"
@@ -25,16 +25,17 @@ const secrets = Layer.effect(Secrets, Effect.flatMap(Settings, resolve))
 // --- Postgres ---
 
 /** Needs the secrets only because they must be made before the data that needs them. */
-const databases = Layer.scoped(
-  Databases,
-  Effect.gen(function* () {
-    const { database, dataDir } = yield* Settings
-    yield* Secrets
-    const urls = database._tag === "Embedded" ? (yield* embedded({ dataDir })).urls : database.urls
-    yield* migrate(urls.owner)
-    return urls
-  })
-)
+const databasesBy = (server: typeof embedded | typeof reach) =>
+  Layer.scoped(
+    Databases,
+    Effect.gen(function* () {
+      const { database, dataDir } = yield* Settings
+      yield* Secrets
+      const urls = database._tag === "Embedded" ? (yield* server({ dataDir })).urls : database.urls
+      yield* migrate(urls.owner)
+      return urls
+    })
+  )
 
 const connections = Layer.unwrapEffect(
   Effect.gen(function* () {
@@ -55,11 +56,20 @@ const alone = Layer.scopedDiscard(
 /** Asked early, so that a taken port is told at once and plainly. */
 const listenable = Layer.effectDiscard(Effect.flatMap(Settings, ({ host, port }) => whenFree(host, port)))
 
+/** The service. */
 export const layer = (config: ServiceConfig) =>
   alone.pipe(
     Layer.provideMerge(connections),
     Layer.provideMerge(listenable),
-    Layer.provideMerge(databases),
+    Layer.provideMerge(databasesBy(embedded)),
+    Layer.provideMerge(secrets),
+    Layer.provideMerge(Layer.succeed(Settings, config))
+  )
+
+/** What a command needs that works on the database, beside a service that may be running. */
+export const layerBeside = (config: ServiceConfig) =>
+  connections.pipe(
+    Layer.provideMerge(databasesBy(reach)),
     Layer.provideMerge(secrets),
     Layer.provideMerge(Layer.succeed(Settings, config))
   )

@@ -11,7 +11,7 @@ export const start = Effect.gen(function* () {
   const ready = Effect.suspend(() =>
     Effect.logInfo(`svc is ready on ${config.publicUrl}, ${Math.round(performance.now())} ms after its start`)
   )
-  yield* Effect.zipRight(ready, Effect.never).pipe(
+  return yield* Effect.zipRight(ready, Effect.never).pipe(
     Effect.provide(layer(config)),
     Effect.provide(Layer.merge(format, Logger.minimumLogLevel(config.logLevel)))
   )

@@ -8,14 +8,14 @@ import { reasonOf, Refusal } from "../Refusal.js"
 import type { Binaries } from "./Binaries.js"
 import { passage, type RunAs } from "./RunAs.js"
 
-export const Access = Schema.Struct({
+const Access = Schema.Struct({
   superuser: Schema.Redacted(Schema.String),
   owner: Schema.Redacted(Schema.String),
   writer: Schema.Redacted(Schema.String),
   app: Schema.Redacted(Schema.String),
   auditReader: Schema.Redacted(Schema.String)
 })
-export type Access = typeof Access.Type
+type Access = typeof Access.Type
 
 export interface Cluster {
   /** Holds `data` and `access.json`. */

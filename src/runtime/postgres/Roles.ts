@@ -58,9 +58,9 @@ export const urlsOfLogin = (login: Redacted.Redacted): DatabaseUrls =>
 
 /**
  * The SQL that makes the roles and the database, for an administrator to run with psql. Repeatable; a role that
- * exists keeps its password. Without passwords it shows placeholders.
+ * exists keeps its password.
  */
-export const rolesSql = (passwords?: RolePasswords, database = "svc"): string =>
+export const rolesSql = (passwords: RolePasswords, database = "svc"): string =>
   [
     ...roleStatements(passwords).map((statement) => `${statement};`),
     `SELECT 'CREATE DATABASE ${database} OWNER svc_owner TEMPLATE template0 ENCODING ${"''UTF8''"}'`,
@@ -132,11 +132,11 @@ const onServer = async <A>(
   }
 }
 
-const roleStatements = (passwords: RolePasswords | undefined) =>
+const roleStatements = (passwords: RolePasswords) =>
   Object.values(
     forEachRole((role) => {
       const name = roleNames[role]
-      const password = passwords === undefined ? `<password of ${name}>` : Redacted.value(passwords[role])
+      const password = Redacted.value(passwords[role])
       const attributes = "LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT NOREPLICATION NOBYPASSRLS"
       return (
         `DO $svc$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '${name}') THEN ` +

@@ -1,0 +1,66 @@
+// Every check that needs no running service: one line each, the findings below it. `npm run verify -- NAME…` runs some.
+import { spawn } from "node:child_process"
+import { delimiter, dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+process.chdir(dirname(dirname(fileURLToPath(import.meta.url))))
+
+const code = ["src", "test", "migrations", "bench", "scripts"]
+
+/** Name, command. What each proves is what its name says. */
+const checks = [
+  ["types", "tsc"],
+  [
+    "effect",
+    "effect-language-service",
+    "diagnostics",
+    "--project",
+    "tsconfig.json",
+    "--severity",
+    "error",
+    "--format",
+    "text"
+  ],
+  ["lint", "oxlint", ...code],
+  ["format", "oxfmt", "--check", ...code],
+  ["imports", "depcruise", "src", "--config", ".dependency-cruiser.cjs"],
+  ["unused", "knip", "--no-progress"],
+  ["generated", process.execPath, "scripts/generate.mjs", "--check"]
+]
+
+const run = (command, args) =>
+  new Promise((resolve) => {
+    const child = spawn(command, args, {
+      env: {
+        ...process.env,
+        PATH: `${join(process.cwd(), "node_modules", ".bin")}${delimiter}${process.env.PATH}`,
+        NO_COLOR: "1"
+      },
+      stdio: ["ignore", "pipe", "pipe"]
+    })
+    let output = ""
+    child.stdout.on("data", (part) => (output += part))
+    child.stderr.on("data", (part) => (output += part))
+    child.on("error", (cause) => resolve({ passed: false, output: String(cause) }))
+    child.on("close", (status) => resolve({ passed: status === 0, output }))
+  })
+
+const asked = process.argv.slice(2)
+const unknown = asked.filter((name) => !checks.some(([known]) => known === name))
+if (unknown.length > 0) {
+  console.error(`There is no check ${unknown.join(", ")}; there are ${checks.map(([name]) => name).join(", ")}.`)
+  process.exit(2)
+}
+
+let failed = 0
+for (const [name, command, ...args] of checks.filter(([name]) => asked.length === 0 || asked.includes(name))) {
+  const started = performance.now()
+  const { passed, output } = await run(command, args)
+  console.log(`${passed ? "ok  " : "FAIL"} ${name.padEnd(10)} ${((performance.now() - started) / 1000).toFixed(1)} s`)
+  if (!passed) {
+    failed += 1
+    console.log(output.trimEnd().replaceAll(/^/gm, "     "))
+  }
+}
+console.log(failed === 0 ? "verify: all checks passed" : `verify: ${failed} failed`)
+process.exit(failed === 0 ? 0 : 1)

@@ -1,0 +1,33 @@
+/** `svc bootstrap`: the first organisation, by which all others and their keys are made. */
+import { Command, Options } from "@effect/cli"
+import { Console, Effect, Redacted } from "effect"
+import { read } from "../Config.js"
+import { type Databases, layerBeside, type Secrets, type Settings } from "../Layers.js"
+import type { AppSql, WriterSql } from "../postgres/Pools.js"
+import { Refusal } from "../Refusal.js"
+
+export interface FirstKey {
+  readonly organisationId: string
+  /** Full access to the organisation. Shown once, stored as a hash. */
+  readonly apiKey: Redacted.Redacted
+}
+
+/** Makes the organisation of that name with its first workspace and key. Fails when there is one already. */
+export type MakeFirst = (
+  name: string
+) => Effect.Effect<FirstKey, Refusal, AppSql | WriterSql | Databases | Secrets | Settings>
+
+export const bootstrap = (makeFirst: MakeFirst) =>
+  Command.make("bootstrap", { organisation }, ({ organisation }) =>
+    Effect.gen(function* () {
+      const config = yield* read()
+      const first = yield* makeFirst(organisation).pipe(
+        Effect.provide(layerBeside(config)),
+        Effect.catchTag("SqlError", ({ message, cause }) => new Refusal({ message: `${message}: ${String(cause)}` }))
+      )
+      yield* Console.log(`Organisation ${first.organisationId} (${organisation}) is made. Its API key, shown once:`)
+      yield* Console.log(Redacted.value(first.apiKey))
+    })
+  ).pipe(Command.withDescription("Make the first organisation and print its API key, once"))
+
+const organisation = Options.text("organisation").pipe(Options.withDescription("The name of the organisation"))
