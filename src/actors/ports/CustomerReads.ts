@@ -1,0 +1,13 @@
+/** The customer that a request names. The answer may be a second old. */
+import type { Effect, Option } from "effect"
+import { Context } from "effect"
+import type { Customer } from "../../domain/Customer.js"
+import type { Unavailable } from "../../domain/Failure.js"
+import type { OrganisationId } from "../../domain/Ids.js"
+import type { CustomerReference } from "../../domain/Tenancy.js"
+
+export type KnownCustomer = Pick<Customer, "id" | "externalRef" | "status">
+
+export class CustomerReads extends Context.Tag("svc/CustomerReads")<CustomerReads, {
+  readonly find: (organisation: OrganisationId, reference: CustomerReference) => Effect.Effect<Option.Option<KnownCustomer>, Unavailable>
+}>() {}

@@ -1,0 +1,43 @@
+/** Executions as they stand in Postgres, read as the request role. */
+import type { Effect, Option } from "effect"
+import { Context } from "effect"
+import type { ExecutionStatus, TriggerType } from "../../domain/Execution.js"
+import type { ExecutionDetail, ExecutionView, LogLine } from "../../domain/ExecutionView.js"
+import type { Unavailable } from "../../domain/Failure.js"
+import type { BlobId, CustomerId, ExecutionId, OrganisationId } from "../../domain/Ids.js"
+import type { Json } from "../../domain/Json.js"
+import type { RetentionClass, RunRecord } from "./Journal.js"
+
+export interface ExecutionQuery {
+  readonly workflowId?: string
+  readonly status?: ExecutionStatus
+  readonly triggerType?: TriggerType
+  /** Only these customers' executions; a key that reaches some customers sees no others. */
+  readonly customerIds?: ReadonlyArray<CustomerId>
+  /** Bounds on the time of creation, Unix milliseconds. */
+  readonly from?: number
+  readonly to?: number
+  /** Text in the workflow's name, the execution's id or its error. */
+  readonly text?: string
+  /** Only executions before this one: newest first. */
+  readonly before?: ExecutionId
+  readonly limit: number
+}
+
+/** What a repetition of a run needs of it. */
+export interface Rerunnable {
+  readonly view: ExecutionDetail
+  readonly record: RunRecord
+  readonly retention: RetentionClass
+}
+
+export class ExecutionReads extends Context.Tag("svc/ExecutionReads")<ExecutionReads, {
+  readonly list: (organisation: OrganisationId, query: ExecutionQuery) => Effect.Effect<ReadonlyArray<ExecutionView>, Unavailable>
+  readonly get: (organisation: OrganisationId, id: ExecutionId) => Effect.Effect<Option.Option<ExecutionDetail>, Unavailable>
+  readonly rerunnable: (organisation: OrganisationId, id: ExecutionId) => Effect.Effect<Option.Option<Rerunnable>, Unavailable>
+  /** Lines after `after`, oldest first. */
+  readonly logs: (
+    organisation: OrganisationId, id: ExecutionId, after: number, limit: number
+  ) => Effect.Effect<ReadonlyArray<LogLine>, Unavailable>
+  readonly blob: (organisation: OrganisationId, id: ExecutionId, blob: BlobId) => Effect.Effect<Option.Option<Json>, Unavailable>
+}>() {}

@@ -1,0 +1,92 @@
+/**
+ * Errors as the surfaces A and C answer them: one row for each failure, one body for all. Contract: errors.
+ * Nothing else reaches a client: what is not in this table is answered as `INTERNAL_ERROR` and logged as a defect.
+ */
+import type { Detail, Failure } from "../domain/Failure.js"
+import type { Json } from "../domain/Json.js"
+import { jsonReply, type RawReply } from "./Wire.js"
+
+export interface ErrorBody {
+  readonly code: string
+  readonly statusCode: number
+  readonly message: string
+  readonly requestId: string
+  readonly retryable: boolean
+  readonly details: ReadonlyArray<Detail>
+  readonly [more: string]: unknown
+}
+
+interface Row {
+  readonly status: number
+  readonly code: string
+  readonly message: string
+  readonly details?: ReadonlyArray<Detail>
+  readonly more?: { readonly [member: string]: Json }
+  readonly retryAfterSeconds?: number
+}
+
+type Rows = { readonly [Tag in Failure["_tag"]]: (failure: Extract<Failure, { readonly _tag: Tag }>) => Row }
+
+const secondsUntil = (unixSeconds: number, nowMillis: number) => Math.max(1, Math.ceil(unixSeconds - nowMillis / 1000))
+
+const rows = (now: number): Rows => ({
+  InvalidRequest: ({ code, details, message }) => ({ status: 400, code, message, details: details ?? [] }),
+  Unauthorized: ({ code, message }) => ({ status: 401, code, message }),
+  Forbidden: ({ code, message, needs }) => ({
+    status: 403, code, message, details: needs === undefined ? [] : [{ path: "", code: needs, message }]
+  }),
+  PlanLimitReached: ({ dimension, limit, used }) => ({
+    status: 403, code: "PLAN_LIMIT_REACHED", message: `the plan allows ${limit} of ${dimension}; ${used} are in use`,
+    more: { quota: { dimension, limit, used, resetAt: null } }
+  }),
+  NotFound: ({ what }) => ({ status: 404, code: "NOT_FOUND", message: `there is no such ${what}` }),
+  Conflict: ({ code, details, message }) => ({ status: 409, code, message, details: details ?? [] }),
+  InvalidState: ({ message, state }) => ({ status: 409, code: "INVALID_STATE", message, more: { state } }),
+  WorkflowUnavailable: ({ code, message }) => ({ status: 409, code, message }),
+  ValidationFailed: ({ code, details, message }) => ({ status: 422, code, message, details }),
+  IdempotencyInProgress: () => ({
+    status: 409, code: "IDEMPOTENCY_IN_PROGRESS", retryAfterSeconds: 1,
+    message: "the first request with this Idempotency-Key has not been answered yet: ask again"
+  }),
+  PayloadTooLarge: ({ limitBytes }) => ({ status: 413, code: "PAYLOAD_TOO_LARGE", message: `the body is larger than ${limitBytes} bytes` }),
+  UnsupportedMediaType: ({ got }) => ({
+    status: 415, code: "UNSUPPORTED_MEDIA_TYPE", message: `send the body as content-type: application/json, not ${got === "" ? "without a content-type" : got}`
+  }),
+  RateLimited: ({ limit, resetAt }) => ({
+    status: 429, code: "RATE_LIMITED", message: `more than ${limit} calls in this minute`, retryAfterSeconds: secondsUntil(resetAt, now)
+  }),
+  TimedOut: ({ executionId }) => ({
+    status: 408, code: "TIMED_OUT", message: "the execution took longer than its caller can wait", more: { executionId }
+  }),
+  Unavailable: ({ reason, retryAfterSeconds }) => ({ status: 503, code: "UNAVAILABLE", message: reason, retryAfterSeconds })
+})
+
+const retryable = new Set([408, 429, 502, 503, 504])
+
+/** `now`: Unix milliseconds. */
+export const failureReply = (failure: Failure, requestId: string, now: number): RawReply => {
+  // Each tag has its row, and the row takes the failure of that tag.
+  const row = (rows(now)[failure._tag] as (failure: Failure) => Row)(failure)
+  return errorReply(row, requestId)
+}
+
+export const errorReply = (row: Row, requestId: string): RawReply => {
+  const body: ErrorBody = {
+    code: row.code, statusCode: row.status, message: row.message, requestId, retryable: retryable.has(row.status),
+    details: row.details ?? [], ...row.more
+  }
+  return jsonReply(row.status, body, {
+    "x-request-id": requestId,
+    ...(row.retryAfterSeconds === undefined ? {} : { "retry-after": String(row.retryAfterSeconds) })
+  })
+}
+
+/** A bug: the client learns that it happened and how to name it, nothing more. */
+export const defectReply = (requestId: string): RawReply =>
+  errorReply({ status: 500, code: "INTERNAL_ERROR", message: "an unexpected error; report it with its request id" }, requestId)
+
+export const failureTags: ReadonlySet<string> = new Set(Object.keys(rows(0)))
+
+/** Whether a value is one of the failures that this table answers. */
+export const isFailure = (value: unknown): value is Failure =>
+  typeof value === "object" && value !== null && "_tag" in value && typeof value._tag === "string" && failureTags.has(value._tag)

@@ -1,0 +1,110 @@
+/**
+ * From a request to its caller: the key by either scheme, its state, its address list, its Test-mode header, its
+ * identity signature. Specification: Authentication.
+ */
+import { Clock, Effect, Either, Option } from "effect"
+import { Addresses } from "../../actors/ports/Addresses.js"
+import { Digests } from "../../actors/ports/Digests.js"
+import { Keys, type KnownKey } from "../../actors/ports/Keys.js"
+import { Nonces } from "../../actors/ports/Nonces.js"
+import { keyStatus } from "../../domain/ApiKey.js"
+import { type Failure, Forbidden, Unauthorized, type Unavailable } from "../../domain/Failure.js"
+import type { RequestId } from "../../domain/Ids.js"
+import { nonceLifetime } from "../../domain/Limits.js"
+import { identityHeader, verifyIdentity } from "../../domain/Signature.js"
+import type { RawRequest } from "../Wire.js"
+import { type Principal, principal } from "./Caller.js"
+
+/** The shape of a key; anything else is not worth a look. */
+const keyPattern = /^svk_(live|test)_[A-Za-z0-9_-]{43}$/
+
+const unauthorized = (message: string) => new Unauthorized({ code: "UNAUTHORIZED", message })
+const howTo = "send Authorization: Bearer <key> or x-svc-api-key: <key>"
+
+/** The key that the request presents; both schemes may be used together if they agree. */
+const presented = ({ headers }: RawRequest): string | Unauthorized => {
+  const bearer = headers["authorization"]
+  const header = headers["x-svc-api-key"]
+  const token = bearer === undefined ? undefined : /^Bearer +(\S+)$/i.exec(bearer)?.[1]
+  if (bearer !== undefined && token === undefined) return unauthorized(`the Authorization header is not of the form Bearer <key>: ${howTo}`)
+  if (token !== undefined && header !== undefined && header !== "" && token !== header) return unauthorized("the two keys of this request differ: send one")
+  return token ?? (header !== undefined && header !== "" ? header : unauthorized(`no API key: ${howTo}`))
+}
+
+export const make = Effect.gen(function*() {
+  const keys = yield* Keys
+  const digests = yield* Digests
+  const addresses = yield* Addresses
+  const nonces = yield* Nonces
+
+  const refusal = ({ key, organisation, rotated }: KnownKey, request: RawRequest, ip: string, now: number): Failure | undefined => {
+    const status = keyStatus(key, now)
+    if (status === "revoked") return new Unauthorized({ code: "KEY_REVOKED", message: "this key was revoked" })
+    if (status === "expired") return new Unauthorized({ code: "KEY_EXPIRED", message: "this key has expired" })
+    if (rotated && (key.beforeUntil === null || Date.parse(key.beforeUntil) <= now)) return unauthorized("this key was rotated: use its new secret")
+    if (organisation.status !== "active") return new Forbidden({ code: "FORBIDDEN", message: "the organisation is suspended" })
+    if (key.allowedIps.length > 0 && !addresses.within(ip, key.allowedIps)) {
+      return new Forbidden({ code: "IP_NOT_ALLOWED", message: `this key may not be used from ${ip}` })
+    }
+    if (key.mode === "test" && request.headers["x-svc-test-mode"]?.toLowerCase() !== "true") {
+      return new Forbidden({ code: "TEST_MODE_HEADER_REQUIRED", message: "a Test key must send the header X-svc-Test-Mode: true" })
+    }
+    const space = request.headers["x-svc-space-id"]
+    if (space !== undefined && space !== "" && space !== key.spaceId) {
+      return new Forbidden({ code: "FORBIDDEN", message: "x-svc-space-id names another workspace than the key's" })
+    }
+    return undefined
+  }
+
+  const signed = Effect.fnUntraced(function*({ key }: KnownKey, request: RawRequest, now: number): Effect.fn.Return<void, Unauthorized | Unavailable> {
+    const header = request.headers[identityHeader]
+    if (header === undefined || header === "") {
+      return yield* new Unauthorized({ code: "IDENTITY_HMAC_REQUIRED", message: `this key verifies its caller: sign the request in ${identityHeader}` })
+    }
+    const invalid = (message: string) => new Unauthorized({ code: "IDENTITY_HMAC_INVALID", message })
+    const secret = yield* keys.identitySecret(key.organisationId, key)
+    const verified = verifyIdentity(digests, [secret], {
+      method: request.method, target: request.target, header: (name) => request.headers[name],
+      bodySha256: digests.sha256Hex(request.body)
+    }, header, Math.floor(now / 1000))
+    if (Either.isLeft(verified)) {
+      return yield* invalid({
+        malformed: `${identityHeader} is not of the form t=<unix seconds>,v1=<hex>`,
+        stale: `${identityHeader} was made more than 300 s ago or ahead`,
+        mismatch: `${identityHeader} does not belong to this request and this key's identity secret`
+      }[verified.left])
+    }
+    const { nonce } = verified.right
+    if (nonce !== "" && !(yield* nonces.use(key.organisationId, `${key.id}|${nonce}`, nonceLifetime))) {
+      return yield* invalid("this nonce was used before")
+    }
+  })
+
+  const accepted = (known: KnownKey, request: RawRequest, requestId: RequestId, now: number): Effect.Effect<Principal, Failure> => {
+    const ip = addresses.client(request.remoteAddress, request.headers["x-forwarded-for"])
+    const refused = refusal(known, request, ip, now)
+    if (refused !== undefined) return Effect.fail(refused)
+    keys.used(known.key, now)
+    const caller = principal(known, { requestId, ip, userAgent: request.headers["user-agent"]?.slice(0, 500) ?? null })
+    return known.key.hmacSecret === null ? Effect.succeed(caller) : Effect.as(signed(known, request, now), caller)
+  }
+
+  /** The caller; fails with what `refusals` of the contract says. */
+  const authenticate = (request: RawRequest, requestId: RequestId): Effect.Effect<Principal, Failure> =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      const text = presented(request)
+      if (typeof text !== "string") return Effect.fail(text)
+      if (!keyPattern.test(text)) return Effect.fail(unauthorized("this is no API key of this service"))
+      const hash = digests.keyHash(text)
+      const held = keys.held(hash, now)
+      if (held !== undefined) return accepted(held, request, requestId, now)
+      return Effect.flatMap(keys.find(hash), Option.match({
+        onNone: () => Effect.fail(unauthorized("this API key is unknown")),
+        onSome: (known) => accepted(known, request, requestId, now)
+      }))
+    })
+
+  return { authenticate }
+})
+
+export type Authentication = Effect.Effect.Success<typeof make>

@@ -1,0 +1,67 @@
+/** Who asks: the key, what it may do, and for whom. Both schemes of authentication lead to this one value. */
+import { Context } from "effect"
+import type { ApiKey } from "../../domain/ApiKey.js"
+import type { AuditActor } from "../../domain/Audit.js"
+import { Forbidden } from "../../domain/Failure.js"
+import type { CustomerId, OrganisationId, RequestId, SpaceId } from "../../domain/Ids.js"
+import { type Permission, type PermissionSet, toSet } from "../../domain/Permission.js"
+import { type Plan, plans } from "../../domain/Plan.js"
+import type { KnownKey } from "../../actors/ports/Keys.js"
+
+export interface Principal {
+  readonly organisationId: OrganisationId
+  readonly spaceId: SpaceId
+  readonly organisation: KnownKey["organisation"]
+  readonly key: ApiKey
+  readonly permissions: PermissionSet
+  readonly customers: "all" | ReadonlySet<CustomerId>
+  readonly plan: Plan
+  readonly requestId: RequestId
+  readonly ip: string
+  readonly userAgent: string | null
+}
+
+/** The caller of the request being handled. */
+export class Caller extends Context.Tag("svc/Caller")<Caller, Principal>() {}
+
+const sets = new WeakMap<ApiKey, PermissionSet>()
+
+export const permissionsOf = (key: ApiKey): PermissionSet => {
+  const known = sets.get(key)
+  if (known !== undefined) return known
+  const made = toSet(key.permissions)
+  sets.set(key, made)
+  return made
+}
+
+export const principal = (
+  known: KnownKey, request: Pick<Principal, "requestId" | "ip" | "userAgent">
+): Principal => ({
+  organisationId: known.organisation.id,
+  spaceId: known.key.spaceId,
+  organisation: known.organisation,
+  key: known.key,
+  permissions: permissionsOf(known.key),
+  customers: known.key.customersMode === "all" ? "all" : new Set(known.key.customerIds),
+  plan: plans[known.organisation.plan],
+  ...request
+})
+
+export const missing = (caller: Principal, permission: Permission): Forbidden | undefined =>
+  caller.permissions.has(permission) ? undefined
+    : new Forbidden({ code: "FORBIDDEN", needs: permission, message: `this key lacks the permission ${permission}` })
+
+/** A key narrowed to particular resources of a type reaches no others of that type. */
+export const outOfScope = (caller: Principal, type: ApiKey["resourceScope"][number]["type"], id: string): Forbidden | undefined => {
+  const scope = caller.key.resourceScope.filter((entry) => entry.type === type)
+  return scope.length === 0 || scope.some((entry) => entry.ids.includes(id)) ? undefined
+    : new Forbidden({ code: "RESOURCE_OUT_OF_SCOPE", message: `this key does not reach that ${type}` })
+}
+
+export const reaches = (caller: Principal, customer: CustomerId): boolean =>
+  caller.customers === "all" || caller.customers.has(customer)
+
+/** Keys are service accounts and act under their own name. */
+export const actorOf = (caller: Principal): AuditActor => ({
+  type: "service_account", id: caller.key.id, name: caller.key.name, ip: caller.ip, userAgent: caller.userAgent, onBehalfOf: null
+})

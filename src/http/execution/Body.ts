@@ -1,0 +1,77 @@
+/** The body of an execute request, read by hand: it is on the hot path, and `input` is nobody's schema but the workflow's. */
+import { InvalidRequest, PayloadTooLarge, UnsupportedMediaType, ValidationFailed } from "../../domain/Failure.js"
+import { isObject, type Json, type JsonObject, unstorable, unstorableMessage } from "../../domain/Json.js"
+import { bodyBytes, metadataBytes } from "../../domain/Limits.js"
+import type { RawRequest } from "../Wire.js"
+
+export interface ExecuteBody {
+  readonly input: JsonObject
+  readonly metadata: JsonObject
+  readonly callback: { readonly url: string; readonly events: ReadonlyArray<string> | null } | null
+}
+
+export type BodyFailure = InvalidRequest | PayloadTooLarge | UnsupportedMediaType | ValidationFailed
+
+const members = new Set(["input", "metadata", "callback", "environment", "draft"])
+const callbackEvents = new Set(["completed", "failed", "timed_out", "cancelled"].map((status) => `execution.${status}`))
+
+const wrong = (path: string, message: string, code = "INVALID_TYPE") =>
+  new ValidationFailed({ code: "VALIDATION_FAILED", message: `${path} ${message}`, details: [{ path, code, message }] })
+
+const decoder = new TextDecoder("utf-8", { fatal: true })
+
+/** The request's JSON; fails when it is none, or holds what cannot be stored. */
+export const readJson = (request: RawRequest, limit: number): Json | undefined | BodyFailure => {
+  if (request.body.byteLength > limit) return new PayloadTooLarge({ limitBytes: limit })
+  if (request.body.byteLength === 0) return undefined
+  const type = request.headers["content-type"] ?? ""
+  if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type)) return new UnsupportedMediaType({ got: type.slice(0, 100) })
+  try {
+    const value: Json = JSON.parse(decoder.decode(request.body))
+    const bad = unstorable(value)
+    if (bad === undefined) return value
+    const message = unstorableMessage[bad.reason]
+    return new ValidationFailed({
+      code: "VALIDATION_FAILED", message: `${bad.path === "" ? "the body" : bad.path} ${message}`,
+      details: [{ path: bad.path, code: "NOT_STORABLE", message }]
+    })
+  } catch (error) {
+    const why = error instanceof SyntaxError ? error.message : "it is not UTF-8"
+    return new InvalidRequest({ code: "INVALID_REQUEST", message: `the body is not JSON: ${why.slice(0, 200)}` })
+  }
+}
+
+const callbackOf = (value: Json | undefined): ExecuteBody["callback"] | ValidationFailed => {
+  if (value === undefined || value === null) return null
+  if (!isObject(value) || typeof value["url"] !== "string") return wrong("callback.url", "is required: an https URL", "REQUIRED")
+  const events = value["events"]
+  if (events === undefined || events === null) return { url: value["url"], events: null }
+  if (!Array.isArray(events)) return wrong("callback.events", "must be a list")
+  const unknown = events.find((event) => typeof event !== "string" || !callbackEvents.has(event))
+  return unknown === undefined ? { url: value["url"], events: events.map(String) }
+    : wrong("callback.events", `has "${String(unknown)}"; there are ${[...callbackEvents].join(", ")}`, "INVALID_VALUE")
+}
+
+export const readExecuteBody = (request: RawRequest): (ExecuteBody & { readonly environment?: string; readonly draft?: boolean }) | BodyFailure => {
+  const json = readJson(request, bodyBytes.execute)
+  if (json instanceof Error) return json
+  if (json === undefined) return { input: {}, metadata: {}, callback: null }
+  if (!isObject(json)) return wrong("", "the body must be a JSON object with the member input")
+  for (const name of Object.keys(json)) {
+    if (!members.has(name)) {
+      return new ValidationFailed({
+        code: "UNKNOWN_FIELD", message: `${name} is not a member of this request; put the workflow's own data into input`,
+        details: [{ path: name, code: "UNKNOWN_FIELD", message: "is unknown" }]
+      })
+    }
+  }
+  const { draft, environment, input = {}, metadata = {} } = json
+  if (!isObject(input)) return wrong("input", "must be an object")
+  if (!isObject(metadata)) return wrong("metadata", "must be an object")
+  if (JSON.stringify(metadata).length > metadataBytes) return wrong("metadata", `must be at most ${metadataBytes} bytes of JSON`, "OUT_OF_RANGE")
+  if (environment !== undefined && typeof environment !== "string") return wrong("environment", "must be a slug")
+  if (draft !== undefined && typeof draft !== "boolean") return wrong("draft", "must be true or false")
+  const callback = callbackOf(json["callback"])
+  if (callback instanceof Error) return callback
+  return { input, metadata, callback, ...(environment === undefined ? {} : { environment }), ...(draft === undefined ? {} : { draft }) }
+}

@@ -1,0 +1,204 @@
+/**
+ * Starting a run over HTTP: one route for `POST …/execute` (surface A) and `POST …/run` (surface C), thin because it is
+ * hot, with the same authentication, limits and errors as everything else. Specification: Surface A.
+ */
+import { Cause, Clock, DateTime, Effect, Option } from "effect"
+import { AuditTrail } from "../../actors/ports/AuditTrail.js"
+import { Contracts } from "../../actors/ports/Contracts.js"
+import { Digests } from "../../actors/ports/Digests.js"
+import { Egress } from "../../actors/ports/Egress.js"
+import { ExecutionReads } from "../../actors/ports/ExecutionReads.js"
+import { Executions, type Started, type StartRequest } from "../../actors/ports/Executions.js"
+import { Identifiers } from "../../actors/ports/Identifiers.js"
+import { RateLimits, type Admission } from "../../actors/ports/RateLimits.js"
+import { type Runnable, Runnables } from "../../actors/ports/Runnables.js"
+import type { AuditEntry } from "../../domain/Audit.js"
+import { isTerminal } from "../../domain/Execution.js"
+import {
+  type Failure, IdempotencyInProgress, InvalidRequest, InvalidState, NotFound, Unavailable, ValidationFailed
+} from "../../domain/Failure.js"
+import { type ExecutionId, WorkflowId } from "../../domain/Ids.js"
+import { idempotencyKeyLength } from "../../domain/Limits.js"
+import { workflowHeaders } from "../../domain/Tenancy.js"
+import { make as makeActingFor } from "../auth/ActingFor.js"
+import { make as makeAuthentication } from "../auth/Authenticate.js"
+import { actorOf, missing, outOfScope, type Principal } from "../auth/Caller.js"
+import { defectReply, failureReply, isFailure } from "../Surface.js"
+import type { RawReply, RawRequest } from "../Wire.js"
+import { type ExecuteBody, readExecuteBody } from "./Body.js"
+import { acceptedReply, endedReply } from "./Reply.js"
+
+const environmentPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/
+const isWorkflowId = (text: string): text is WorkflowId => /^wf_[0-9a-f]{12}$/.test(text)
+
+export const make = Effect.gen(function*() {
+  const { authenticate } = yield* makeAuthentication
+  const { actingFor } = yield* makeActingFor
+  const limits = yield* RateLimits
+  const runnables = yield* Runnables
+  const executions = yield* Executions
+  const reads = yield* ExecutionReads
+  const contracts = yield* Contracts
+  const digests = yield* Digests
+  const identifiers = yield* Identifiers
+  const egress = yield* Egress
+  const trail = yield* AuditTrail
+
+  // --- What is asked ---
+
+  const environmentOf = (caller: Principal, request: RawRequest, body: { readonly environment?: string }): string | InvalidRequest => {
+    const header = request.headers["x-svc-env"]
+    const slug = body.environment ?? (header === undefined || header === "" ? caller.organisation.defaultEnvironment : header)
+    return environmentPattern.test(slug) ? slug.toLowerCase()
+      : new InvalidRequest({ code: "INVALID_HEADER", message: "x-svc-env is not the slug of an environment" })
+  }
+
+  const contractFailure = (runnable: Runnable, body: ExecuteBody): ValidationFailed | undefined => {
+    const found = runnable.inputContract === null ? [] : contracts.violations(runnable.inputContract, body.input)
+    const [first] = found
+    return first === undefined ? undefined : new ValidationFailed({
+      code: "INPUT_CONTRACT_VIOLATION", message: `input breaks the workflow's input contract: ${first.message}`,
+      details: found.map((detail) => ({ ...detail, path: detail.path === "" ? "input" : `input.${detail.path}` }))
+    })
+  }
+
+  const idempotencyOf = (caller: Principal, request: RawRequest): StartRequest["idempotency"] | InvalidRequest => {
+    const key = request.headers["idempotency-key"]
+    if (key === undefined || key === "") return undefined
+    if (key.length > idempotencyKeyLength) {
+      return new InvalidRequest({ code: "INVALID_REQUEST", message: `Idempotency-Key has at most ${idempotencyKeyLength} characters` })
+    }
+    return { key: `${caller.key.id}|${request.target}|${key}`, hash: digests.sha256Hex(request.body) }
+  }
+
+  const callbackOf = Effect.fnUntraced(function*(request: RawRequest, body: ExecuteBody): Effect.fn.Return<ExecuteBody["callback"], Failure> {
+    const header = request.headers["x-svc-callback-url"]
+    const callback = body.callback ?? (header === undefined || header === "" ? null : { url: header, events: null })
+    if (callback === null) return null
+    yield* egress.check(callback.url).pipe(Effect.mapError(({ reason }) => new ValidationFailed({
+      code: "VALIDATION_FAILED", message: `callback.url cannot be called: ${reason}`,
+      details: [{ path: "callback.url", code: "URL_NOT_ALLOWED", message: reason }]
+    })))
+    return callback
+  })
+
+  const runnableOf = (caller: Principal, workflow: WorkflowId, environment: string, draft: boolean) =>
+    draft ? runnables.draft(caller.organisationId, workflow) : runnables.inEnvironment(caller.organisationId, workflow, environment)
+
+  const auditOf = (caller: Principal, runnable: Runnable, customer: AuditEntry["customerId"], at: string) => (id: ExecutionId): AuditEntry => ({
+    id: identifiers.next("aud"), organisationId: caller.organisationId, at, actor: actorOf(caller), action: "workflow.execute",
+    resource: { type: "workflow", id: runnable.workflowId, name: runnable.name }, customerId: customer, outcome: "success",
+    requestId: caller.requestId, changes: [{ path: "executionId", before: null, after: id }], count: 1
+  })
+
+  const start = Effect.fnUntraced(function*(caller: Principal, workflow: WorkflowId, request: RawRequest): Effect.fn.Return<RawReply, Failure> {
+    const scoped = missing(caller, "workflows:execute") ?? outOfScope(caller, "workflow", workflow)
+    if (scoped !== undefined) return yield* scoped
+    const body = readExecuteBody(request)
+    if (body instanceof Error) return yield* body
+    const draft = body.draft === true
+    const mayDraft = draft ? missing(caller, "workflows:update") : undefined
+    if (mayDraft !== undefined) return yield* mayDraft
+    const environment = environmentOf(caller, request, body)
+    if (environment instanceof Error) return yield* environment
+    const idempotency = idempotencyOf(caller, request)
+    if (idempotency instanceof Error) return yield* idempotency
+    const acting = yield* actingFor(caller, request)
+    const runnable = yield* runnableOf(caller, workflow, environment, draft)
+    if (runnable.spaceId !== caller.spaceId) return yield* new NotFound({ what: "workflow" })
+    if (runnable.customerId !== null && runnable.customerId !== acting.customer?.id) return yield* new NotFound({ what: "workflow" })
+    if (!runnable.enabled) return yield* new InvalidState({ state: "disabled", message: "the workflow is disabled: set enabled to true" })
+    const broken = contractFailure(runnable, body)
+    if (broken !== undefined) return yield* broken
+    const callback = yield* callbackOf(request, body)
+    const now = yield* DateTime.now
+    const started = yield* executions.start({
+      runnable, environment, retention: caller.plan.retentionDays, priority: 1, input: body.input,
+      headers: workflowHeaders(request.headers),
+      customer: acting.customer === null ? null : { id: acting.customer.id, ref: acting.customer.externalRef },
+      installation: null, connections: null, userId: acting.userId,
+      trigger: { type: "api", keyId: caller.key.id, keyName: caller.key.name },
+      metadata: body.metadata, callback, traceparent: request.headers["traceparent"] ?? null,
+      audit: auditOf(caller, runnable, acting.customer?.id ?? null, DateTime.formatIso(now)),
+      ...(idempotency === undefined ? {} : { idempotency })
+    })
+    return yield* replyOf(caller, runnable, started, idempotency?.hash, DateTime.toEpochMillis(now))
+  })
+
+  // --- What is answered ---
+
+  const replyOf = (
+    caller: Principal, runnable: Runnable, started: Started, hash: string | undefined, now: number
+  ): Effect.Effect<RawReply, Failure> => {
+    switch (started._tag) {
+      case "Ended": {
+        const { error, output, run, status } = started.end
+        return Effect.succeed(endedReply({ id: run.id, status, version: runnable.version, output, error }, caller.requestId, now))
+      }
+      case "Accepted": {
+        const { record, tier, id } = started.run
+        return Effect.succeed(acceptedReply({ id, tier, version: runnable.version, callback: record.callbackUrl !== null }, caller.requestId))
+      }
+      case "Repeated": return repeated(caller, started.target, hash === started.hash, now)
+    }
+  }
+
+  /** A repetition is answered from the run that had the key first. */
+  const repeated = Effect.fnUntraced(function*(caller: Principal, target: ExecutionId, sameBody: boolean, now: number): Effect.fn.Return<RawReply, Failure> {
+    if (!sameBody) {
+      return yield* new ValidationFailed({
+        code: "IDEMPOTENCY_KEY_REUSED", message: "this Idempotency-Key was used for a request with another body: use a new one",
+        details: [{ path: "Idempotency-Key", code: "IDEMPOTENCY_KEY_REUSED", message: "belongs to another request" }]
+      })
+    }
+    const found = yield* reads.get(caller.organisationId, target)
+    if (Option.isNone(found)) return yield* new Unavailable({ reason: "the first run with this key is being recorded", retryAfterSeconds: 1 })
+    const run = found.value
+    const replayed = { "idempotent-replayed": "true" }
+    if (run.tier !== "instant") {
+      return acceptedReply({ id: run.id, tier: run.tier, version: run.workflowVersion, callback: false }, caller.requestId, replayed)
+    }
+    if (!isTerminal(run.status)) return yield* new IdempotencyInProgress()
+    return endedReply({ id: run.id, status: run.status, version: run.workflowVersion, output: run.output, error: run.error }, caller.requestId, now, replayed)
+  })
+
+  const rateHeaders = (admission: Admission | null): { readonly [name: string]: string } =>
+    admission === null ? {} : {
+      "x-ratelimit-limit": String(admission.limit), "x-ratelimit-remaining": String(admission.remaining),
+      "x-ratelimit-reset": String(admission.resetAt)
+    }
+
+  const refused = (caller: Principal, workflow: string, failure: Failure): Effect.Effect<void> =>
+    Effect.map(DateTime.now, (now) => trail.note({
+      id: identifiers.next("aud"), organisationId: caller.organisationId, at: DateTime.formatIso(now), actor: actorOf(caller),
+      action: "workflow.execute", resource: { type: "workflow", id: workflow, name: null }, customerId: null,
+      outcome: failure._tag === "Forbidden" ? "denied" : "failure", requestId: caller.requestId,
+      changes: [{ path: "error", before: null, after: "code" in failure ? failure.code : failure._tag }], count: 1
+    }))
+
+  const handled = (caller: Principal, workflow: string, request: RawRequest): Effect.Effect<RawReply, Failure> =>
+    Effect.flatMap(
+      limits.admit({ organisationId: caller.organisationId, keyId: caller.key.id, key: caller.key.rateLimit, plan: caller.plan.apiCallsPerMinute }),
+      (admission) => {
+        const reply = isWorkflowId(workflow) ? start(caller, workflow, request) : Effect.fail(new NotFound({ what: "workflow" }))
+        return admission === null ? reply
+          : Effect.map(reply, (made) => ({ ...made, headers: { ...made.headers, ...rateHeaders(admission) } }))
+      }
+    ).pipe(Effect.tapError((failure) => refused(caller, workflow, failure)))
+
+  /** Never fails: whatever happens is a reply. */
+  const execute = (request: RawRequest, workflow: string): Effect.Effect<RawReply> =>
+    Effect.suspend(() => {
+      const requestId = identifiers.next("req")
+      return authenticate(request, requestId).pipe(
+        Effect.flatMap((caller) => handled(caller, workflow, request)),
+        Effect.catchAllCause((cause) => Effect.flatMap(Clock.currentTimeMillis, (now) => {
+          const failure = Option.getOrUndefined(Cause.failureOption(cause))
+          if (isFailure(failure)) return Effect.succeed(failureReply(failure, requestId, now))
+          return Effect.as(Effect.logError("a start failed unexpectedly", cause), defectReply(requestId))
+        }))
+      )
+    })
+
+  return { execute }
+})

@@ -1,0 +1,49 @@
+/** What a start is answered: the workflow's value, how it failed, or where to look later. Contract: run responses. */
+import type { ExecutionStatus, Tier } from "../../domain/Execution.js"
+import { isObject, type Json } from "../../domain/Json.js"
+import { TimedOut } from "../../domain/Failure.js"
+import { failureReply } from "../Surface.js"
+import { jsonReply, type RawReply } from "../Wire.js"
+
+export interface Ended {
+  readonly id: string
+  readonly status: ExecutionStatus
+  readonly version: number | null
+  readonly output: Json
+  readonly error: Json
+}
+
+const markers = (run: { readonly id: string; readonly status: string; readonly version: number | null }, requestId: string) => ({
+  "x-request-id": requestId,
+  "x-svc-execution-id": run.id,
+  "x-svc-execution-status": run.status,
+  "x-svc-workflow-version": run.version === null ? "draft" : String(run.version)
+})
+
+/** A workflow that runs and throws is a failed execution, not an HTTP error. */
+const failedBody = (run: Ended): Json => {
+  const { category = null, message = null, name = null, retryable = false, step = null, code } = isObject(run.error) ? run.error : {}
+  return {
+    executionId: run.id, status: run.status,
+    error: { name, message, category, step, retryable, ...(code === undefined ? {} : { code }) }
+  }
+}
+
+export const endedReply = (run: Ended, requestId: string, now: number, more: { readonly [name: string]: string } = {}): RawReply => {
+  const headers = { ...markers(run, requestId), ...more }
+  if (run.status === "completed") return jsonReply(200, run.output, headers)
+  if (run.status === "timed_out") {
+    const reply = failureReply(new TimedOut({ executionId: run.id }), requestId, now)
+    return { ...reply, headers: { ...reply.headers, ...headers } }
+  }
+  return jsonReply(200, failedBody(run), headers)
+}
+
+export const acceptedReply = (
+  run: { readonly id: string; readonly version: number | null; readonly tier: Tier; readonly callback: boolean },
+  requestId: string,
+  more: { readonly [name: string]: string } = {}
+): RawReply =>
+  jsonReply(202, { executionId: run.id, status: "pending", tier: run.tier, callback: run.callback }, {
+    ...markers({ ...run, status: "pending" }, requestId), location: `/api/v1/executions/${run.id}`, ...more
+  })

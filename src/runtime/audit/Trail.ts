@@ -1,0 +1,131 @@
+/** The audit trail on Postgres: notes written in batches, reads counted by the minute, the chain recomputed on demand. */
+import { Clock, Effect, Layer } from "effect"
+import { AuditTrail, type AuditQuery, type Checkpoint, type SealedEntry } from "../../actors/ports/AuditTrail.js"
+import { Digests } from "../../actors/ports/Digests.js"
+import { type AuditEntry, sealText } from "../../domain/Audit.js"
+import { Unavailable } from "../../domain/Failure.js"
+import type { OrganisationId } from "../../domain/Ids.js"
+import { AppSql, WriterSql } from "../postgres/Pools.js"
+
+const noteInterval = "100 millis"
+const mostWaiting = 50_000
+const verifyBatch = 2_000
+
+interface Sealed {
+  readonly seq: number
+  readonly prev_hash: string | null
+  readonly hash: string
+  readonly entry: AuditEntry
+}
+
+const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
+
+/** Entries that tell of the same reads. */
+const readKey = ({ action, actor, organisationId, resource }: AuditEntry) => [organisationId, actor.id, action, resource.type, resource.id].join("|")
+
+const rowOf = (entry: AuditEntry) => ({
+  id: entry.id, org: entry.organisationId, at: entry.at, actor_type: entry.actor.type, actor_id: entry.actor.id,
+  action: entry.action, resource_type: entry.resource.type, resource_id: entry.resource.id,
+  customer_id: entry.customerId, outcome: entry.outcome, entry
+})
+
+export const layer = (checkpoints: { readonly latest: (organisation: OrganisationId) => Checkpoint | null }) =>
+  Layer.scoped(AuditTrail, Effect.gen(function*() {
+    const app = yield* AppSql
+    const writer = yield* WriterSql
+    const digests = yield* Digests
+    let waiting: Array<AuditEntry> = []
+    let reads = new Map<string, AuditEntry>()
+    let minute = 0
+
+    const insert = (entries: ReadonlyArray<AuditEntry>) =>
+      writer`INSERT INTO audit_entries (id, org, at, actor_type, actor_id, action, resource_type, resource_id, customer_id, outcome, entry)
+        SELECT id, org, at, actor_type, actor_id, action, resource_type, resource_id, customer_id, outcome, entry
+        FROM json_to_recordset(${JSON.stringify(entries.map(rowOf))}::json) AS t(id text, org text, at timestamptz, actor_type text,
+          actor_id text, action text, resource_type text, resource_id text, customer_id text, outcome text, entry json)
+        ON CONFLICT (id) DO NOTHING`
+
+    const closeMinute = (all: boolean) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        const current = Math.floor(now / 60_000)
+        if (!all && current === minute) return
+        minute = current
+        waiting.push(...reads.values())
+        reads = new Map()
+      })
+
+    const flush = Effect.gen(function*() {
+      const entries = waiting
+      if (entries.length === 0) return
+      waiting = []
+      yield* insert(entries).pipe(Effect.catchAll((error) =>
+        Effect.zipRight(
+          Effect.sync(() => {
+            waiting = [...entries, ...waiting].slice(0, mostWaiting)
+          }),
+          Effect.logError("writing audit entries failed; they are kept and tried again", error)
+        )))
+    })
+    yield* closeMinute(false).pipe(Effect.zipRight(flush), Effect.delay(noteInterval), Effect.forever, Effect.forkScoped)
+    yield* Effect.addFinalizer(() => Effect.zipRight(closeMinute(true), flush))
+
+    const scoped = <A>(organisation: OrganisationId, body: Effect.Effect<A, unknown>): Effect.Effect<A, Unavailable> =>
+      app.withTransaction(Effect.zipRight(app`SELECT set_config('svc.org', ${organisation}, true)`, body)).pipe(Effect.mapError(unavailable))
+
+    const list = (organisation: OrganisationId, query: AuditQuery) => {
+      const values: Array<unknown> = [organisation]
+      const add = (value: unknown) => `$${values.push(value)}`
+      const is = (column: string, value: string | undefined) => value === undefined ? [] : [`e.${column} = ${add(value)}`]
+      const where = [
+        "e.org = $1", ...is("customer_id", query.customerId), ...is("actor_type", query.actorType), ...is("actor_id", query.actorId),
+        ...is("action", query.action), ...is("resource_type", query.resourceType), ...is("resource_id", query.resourceId),
+        ...(query.from === undefined ? [] : [`e.at >= ${add(query.from)}`]),
+        ...(query.to === undefined ? [] : [`e.at < ${add(query.to)}`]),
+        ...(query.before === undefined ? [] : [`e.id < ${add(query.before)}`])
+      ].join(" AND ")
+      return scoped(organisation, app.unsafe<{ entry: AuditEntry; seq: number | null; prevHash: string | null; hash: string | null }>(
+        `SELECT e.entry, s.seq::float8 AS seq, s.prev_hash AS "prevHash", s.hash FROM audit_entries e
+           LEFT JOIN audit_seal s ON s.entry_id = e.id WHERE ${where} ORDER BY e.id DESC LIMIT ${add(query.limit)}`, values
+      )).pipe(Effect.map((rows) => rows.map(({ entry, ...place }): SealedEntry => ({ ...entry, ...place }))))
+    }
+
+    const chain = (organisation: OrganisationId, after: number, from: string | undefined, to: string | undefined) =>
+      app.unsafe<Sealed>(
+        `SELECT s.seq::float8 AS seq, s.prev_hash, s.hash, e.entry FROM audit_seal s JOIN audit_entries e ON e.id = s.entry_id
+         WHERE s.org = $1 AND s.seq > $2 AND ($3::timestamptz IS NULL OR e.at >= $3) AND ($4::timestamptz IS NULL OR e.at < $4)
+         ORDER BY s.seq LIMIT ${verifyBatch}`, [organisation, after, from ?? null, to ?? null]
+      )
+
+    const verify = (organisation: OrganisationId, from: string | undefined, to: string | undefined) =>
+      scoped(organisation, Effect.gen(function*() {
+        let checked = 0
+        let last: Sealed | undefined
+        let firstBadSeq: number | null = null
+        for (;;) {
+          const rows: ReadonlyArray<Sealed> = yield* chain(organisation, last?.seq ?? -1, from, to)
+          for (const row of rows) {
+            const follows = last === undefined || last.seq + 1 !== row.seq || last.hash === row.prev_hash
+            const genuine = digests.sha256Hex(sealText(row.prev_hash, row.seq, row.entry)) === row.hash
+            if (firstBadSeq === null && !(follows && genuine)) firstBadSeq = row.seq
+            checked++
+            last = row
+          }
+          if (rows.length < verifyBatch) break
+        }
+        const [tail] = yield* app<{ n: number }>`SELECT count(*)::int AS n FROM audit_entries e
+          WHERE e.org = ${organisation} AND NOT EXISTS (SELECT 1 FROM audit_seal s WHERE s.entry_id = e.id)`
+        return { ok: firstBadSeq === null, checked, firstBadSeq, checkpoint: checkpoints.latest(organisation), unsealed: tail?.n ?? 0 }
+      }))
+
+    return AuditTrail.of({
+      note: (entry) => {
+        if (waiting.length < mostWaiting) waiting.push(entry)
+      },
+      read: (entry) => {
+        const key = readKey(entry)
+        const known = reads.get(key)
+        reads.set(key, known === undefined ? entry : { ...known, count: known.count + 1 })
+      },
+      list, verify
+    })
+  }))

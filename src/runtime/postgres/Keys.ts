@@ -1,0 +1,94 @@
+/** Keys by their hash, as the writer: a request's organisation is not known before its key is. */
+import { Clock, Effect, Layer, Option, Redacted } from "effect"
+import { Keys, type KnownKey } from "../../actors/ports/Keys.js"
+import { Vault } from "../../actors/ports/Vault.js"
+import type { ApiKey } from "../../domain/ApiKey.js"
+import { Unavailable } from "../../domain/Failure.js"
+import { WriterSql } from "./Pools.js"
+import { recordOf, selection } from "./records/Table.js"
+import { apiKeys } from "./records/Tables.js"
+
+/** Less than the second that revocation may take: the rest is for the request in flight. */
+const freshMillis = 800
+const heldKeys = 10_000
+const usedInterval = "2 seconds"
+
+/** Where a key's identity secret is sealed. */
+export const identityPlace = (organisation: string, keyId: string) =>
+  ({ organisation, table: "api_keys", column: "hmac_secret", row: keyId })
+
+interface OrganisationRow {
+  readonly org_name: string
+  readonly org_plan: KnownKey["organisation"]["plan"]
+  readonly org_status: KnownKey["organisation"]["status"]
+  readonly org_environment: string
+  readonly org_settings: KnownKey["organisation"]["settings"]
+  readonly org_parent: KnownKey["organisation"]["parentId"]
+}
+
+const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
+
+export const layer = Layer.scoped(Keys, Effect.gen(function*() {
+  const sql = yield* WriterSql
+  const vault = yield* Vault
+  const cache = new Map<string, { readonly at: number; readonly known: KnownKey | undefined }>()
+  const lastUsed = new Map<string, number>()
+
+  const load = Effect.fnUntraced(function*(hash: string) {
+    const [row] = yield* sql.unsafe<OrganisationRow & { readonly [column: string]: unknown }>(
+      `SELECT ${selection(apiKeys).split(", ").map((part) => `k.${part}`).join(", ")}, o.name AS org_name, o.plan AS org_plan,
+         o.status AS org_status, o.default_environment AS org_environment, o.settings AS org_settings, o.parent_id AS org_parent
+       FROM api_keys k JOIN organisations o ON o.id = k.org WHERE k.hash = $1 OR k.hash_before = $1`, [hash]
+    )
+    if (row === undefined) return undefined
+    const { org_environment, org_name, org_parent, org_plan, org_settings, org_status, ...columns } = row
+    const key = recordOf<ApiKey>(columns)
+    return {
+      key, rotated: key.hash !== hash,
+      organisation: {
+        id: key.organisationId, name: org_name, plan: org_plan, status: org_status, defaultEnvironment: org_environment,
+        settings: org_settings, parentId: org_parent
+      }
+    } satisfies KnownKey
+  }, Effect.mapError(unavailable))
+
+  const held = (hash: string, now: number): KnownKey | undefined => {
+    const entry = cache.get(hash)
+    return entry !== undefined && now - entry.at < freshMillis ? entry.known : undefined
+  }
+
+  const find = Effect.fnUntraced(function*(hash: string) {
+    const now = yield* Clock.currentTimeMillis
+    const fresh = held(hash, now)
+    if (fresh !== undefined) return Option.some(fresh)
+    const known = yield* load(hash)
+    // Unknown keys are not remembered: guesses must not push out the keys in use.
+    if (known !== undefined) {
+      if (cache.size >= heldKeys) cache.clear()
+      cache.set(hash, { at: now, known })
+    }
+    return Option.fromNullable(known)
+  })
+
+  const writeUses = Effect.gen(function*() {
+    if (lastUsed.size === 0) return
+    const uses = [...lastUsed]
+    lastUsed.clear()
+    yield* sql`UPDATE api_keys k SET last_used_at = u.at FROM json_to_recordset(${
+      JSON.stringify(uses.map(([id, at]) => ({ id, at: new Date(at).toISOString() })))
+    }::json) AS u(id text, at timestamptz) WHERE k.id = u.id AND (k.last_used_at IS NULL OR k.last_used_at < u.at)`
+  }).pipe(Effect.catchAll((error) => Effect.logWarning("noting the use of keys failed", error)))
+  yield* writeUses.pipe(Effect.delay(usedInterval), Effect.forever, Effect.forkScoped)
+  yield* Effect.addFinalizer(() => writeUses)
+
+  return Keys.of({
+    find,
+    held,
+    used: (key, now) => {
+      lastUsed.set(key.id, now)
+    },
+    identitySecret: (organisation, key) =>
+      key.hmacSecret === null ? Effect.succeed("")
+        : vault.open(identityPlace(organisation, key.id), key.hmacSecret).pipe(Effect.map(Redacted.value), Effect.mapError(unavailable))
+  })
+}))
