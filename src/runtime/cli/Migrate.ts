@@ -16,8 +16,16 @@ const print = Options.boolean("print").pipe(
 )
 
 export const migrate = Command.make("migrate", { adminUrl, print }, ({ adminUrl, print }) =>
-  print ? Console.log(rolesSql()) : Option.match(adminUrl, { onSome: asAdministrator, onNone: () => asConfigured })
+  print ? printed : Option.match(adminUrl, { onSome: asAdministrator, onNone: () => asConfigured })
 ).pipe(Command.withDescription("Bring the database to this release"))
+
+const printed = Effect.gen(function* () {
+  const passwords = forEachRole(freshPassword)
+  const urls = urlsOf(Redacted.make("postgres://HOST:5432"), passwords)
+  yield* Console.log("-- Run with psql as an administrator. Then these are svc's logins:")
+  for (const [role, variable] of entries) yield* Console.log(`-- ${variable}=${Redacted.value(urls[role])}`)
+  yield* Console.log(rolesSql(passwords))
+})
 
 const printed = Effect.gen(function* () {
   const passwords = forEachRole(freshPassword)
