@@ -27,14 +27,6 @@ const printed = Effect.gen(function* () {
   yield* Console.log(rolesSql(passwords))
 })
 
-const printed = Effect.gen(function* () {
-  const passwords = forEachRole(freshPassword)
-  const urls = urlsOf(Redacted.make("postgres://HOST:5432"), passwords)
-  yield* Console.log("-- Run with psql as an administrator. Then these are svc's logins:")
-  for (const [role, variable] of entries) yield* Console.log(`-- ${variable}=${Redacted.value(urls[role])}`)
-  yield* Console.log(rolesSql(passwords))
-})
-
 const asConfigured = Effect.gen(function* () {
   const { database, dataDir } = yield* read()
   const { owner } = database._tag === "External" ? database.urls : (yield* reach({ dataDir })).urls
