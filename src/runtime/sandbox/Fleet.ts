@@ -73,7 +73,8 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
       slots.filter((slot) => slot === undefined).length + (options.spare && spare === undefined ? 1 : 0) - starting.size
 
     const refill = (jail: Jail): void => {
-      while (!stopped && wanted() > 0) begin(jail)
+      if (stopped) return
+      for (let missing = wanted(); missing > 0; missing--) begin(jail)
     }
 
     const place = (runner: RunnerProcess): void => {

@@ -6,6 +6,8 @@
  */
 import { Buffer } from "node:buffer"
 import { wallMillis, processorMillis } from "./Processor.js"
+import { GuestStopped, stoppedBy } from "./GuestStopped.js"
+import { findHeapEnd } from "./HeapEnd.js"
 import { prelude } from "./prelude/Prelude.js"
 import type { EngineModule, Ffi, WasmMemory } from "./Wasm.js"
 import { loadBindings, Memory, Module } from "./Wasm.js"
@@ -62,16 +64,6 @@ export interface Instance {
 export interface StepLimits {
   readonly memoryBytes: number
   readonly cpuMillis: number
-}
-
-/** The guest cannot go on. `native`: the engine itself gave up, e.g. its own stack was too small for a built-in. */
-export class GuestStopped extends Error {
-  constructor(
-    readonly reason: "memory" | "cpu" | "native" | "threw",
-    readonly thrown: { readonly name: string; readonly message: string } = { name: "InternalError", message: reason }
-  ) {
-    super(thrown.message)
-  }
 }
 
 export interface Engine {
@@ -362,46 +354,4 @@ const overdue = (instance: Instance): boolean => {
   return true
 }
 
-const stoppedBy = (dump: string): GuestStopped => {
-  let name = "InternalError"
-  let message = dump === "" ? "out of memory" : dump
-  try {
-    const read: unknown = JSON.parse(dump)
-    if (typeof read === "object" && read !== null) {
-      if ("name" in read) name = String(read.name)
-      if ("message" in read) message = String(read.message)
-    }
-  } catch {
-    // The dump of a thrown primitive is its text.
-  }
-  const memory = message === "out of memory" || dump === "null"
-  return new GuestStopped(memory ? "memory" : "threw", { name, message: message.slice(0, 4000) })
-}
-
 const emptyBlock = Buffer.alloc(block)
-
-/**
- * Finds the allocator's end-of-heap word by watching which word follows two large allocations, and checks that it
- * stays when they are freed: only then is everything beyond it known to be untouched.
- */
-const findHeapEnd = async (instance: Instance): Promise<number> => {
-  const large = 3 * 1024 * 1024
-  const words = new Uint32Array(instance.memory.buffer, 0, 0x40000)
-  const before = words.slice()
-  const one = instance.module._malloc(large)
-  const between = words.slice()
-  const two = instance.module._malloc(large)
-  const after = words.slice()
-  instance.module._free(two)
-  instance.module._free(one)
-  const grew = (from: number, to: number): boolean => to - from > large * 0.8 && to - from < large * 1.3
-  let found = 0
-  let value = 0
-  for (let i = 0; i < words.length; i++) {
-    const [a = 0, b = 0, c = 0] = [before[i], between[i], after[i]]
-    if (!grew(a, b) || !grew(b, c) || c > instance.memory.buffer.byteLength || c <= value) continue
-    found = i * 4
-    value = c
-  }
-  return found !== 0 && words[found / 4] === value ? found : 0
-}

@@ -56,8 +56,11 @@ const insideRun = (what) => {
 
 // --- Host calls ---
 
-const call = (name, args) => new NativePromise((resolve, reject) => {
+const call = (name, args) => {
   insideRun("svc." + name)
+  return new NativePromise((resolve, reject) => ask(name, args, resolve, reject))
+}
+const ask = (name, args, resolve, reject) => {
   if (ended) return
   let text = ""
   for (let i = 0; i < args.length; i++) {
@@ -70,7 +73,7 @@ const call = (name, args) => new NativePromise((resolve, reject) => {
   const id = calls++
   mapSet(pending, id, { __proto__: null, resolve, reject })
   emit('{"t":"call","id":' + id + ',"name":' + stringify(toWellFormed(name)) + ',"args":[' + text + "]}")
-})
+}
 
 // --- Errors ---
 

@@ -98,7 +98,7 @@ const setTimer = (name, repeat) => (task, delay, ...args) => {
       if (mapGet(timers, id) === undefined) return
       if (!repeat) mapDelete(timers, id)
       runDetached(task, args)
-    } while (repeat && !ended)
+    } while (mapGet(timers, id) === true && !ended)
   }
   insideRun(name)
   tick().catch(fail)

@@ -27,7 +27,7 @@ const encodeSet = (characters) => (text) => {
 const encodeFragment = encodeSet(' "<>\x60')
 const encodeQuery = encodeSet(' "#<>')
 const encodeSpecialQuery = encodeSet(" \"#<>'")
-const encodePath = encodeSet(' "#<>?^\x60{}')
+const encodePath = encodeSet(' "#<>?\x60{}')
 const encodeUser = encodeSet(' "#<>?^\x60{}/:;=@[\\]|')
 const encodeOpaque = encodeSet("")
 const unpercent = (text) => {

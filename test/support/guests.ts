@@ -1,0 +1,86 @@
+/** Short ways to write a workflow, start it and answer its calls. */
+import { Effect } from "effect"
+import type { Json } from "../../src/domain/Json.js"
+import type {
+  GuestError,
+  GuestEvent,
+  GuestLimits,
+  GuestOutput,
+  Program,
+  SandboxFailure,
+  Turn
+} from "../../src/actors/ports/Sandbox.js"
+import { Sandbox } from "../../src/actors/ports/Sandbox.js"
+
+export const limits: GuestLimits = { memoryBytes: 128 * 1024 * 1024, cpuPerStepMillis: 2000 }
+
+/** A program whose workflow has this body; `ctx` is in scope. Equal bodies are the same program. */
+export const program = (body: string, tenant = "org_test"): Program => ({
+  key: `${tenant}:${body}`,
+  script: `"use strict";(() => { globalThis.__workflow = async function (ctx) {\n${body}\n} })();`
+})
+
+export const startEvent = (ctx: Json = { input: {} }, now = 1_700_000_000_000): GuestEvent => ({
+  t: "start",
+  now,
+  seed: [11, 22, 33, 44],
+  ctx
+})
+
+export const done = (id: number, v: Json, now = 1_700_000_001_000): GuestEvent => ({ t: "done", id, now, ok: true, v })
+export const failed = (id: number, e: GuestError, now = 1_700_000_001_000): GuestEvent => ({
+  t: "done",
+  id,
+  now,
+  ok: false,
+  e
+})
+
+export const begin = (body: string, ctx?: Json, limitsOf = limits) =>
+  Effect.flatMap(Sandbox, (sandbox) => sandbox.start(program(body), limitsOf, startEvent(ctx)))
+
+export const lastOutputs = (turn: Turn): ReadonlyArray<GuestOutput> => turn.outputs.at(-1) ?? []
+export const end = (turn: Turn): GuestOutput | undefined =>
+  turn.outputs.flat().find((output) => output.t === "ret" || output.t === "throw")
+export const calls = (turn: Turn) => turn.outputs.flat().filter((output) => output.t === "call")
+
+/** What a workflow that needs no host returns; dies when it throws. */
+export const result = (body: string, ctx?: Json): Effect.Effect<Json, SandboxFailure, Sandbox> =>
+  Effect.map(begin(body, ctx), (turn) => {
+    const ended = end(turn)
+    if (ended?.t !== "ret") throw new Error(`no result but ${JSON.stringify(ended ?? turn.outputs)}`)
+    return ended.v
+  })
+
+/** What a workflow throws. */
+export const thrownBy = (body: string, ctx?: Json) =>
+  Effect.map(begin(body, ctx), (turn) => {
+    const ended = end(turn)
+    if (ended?.t !== "throw") throw new Error(`nothing thrown but ${JSON.stringify(ended ?? turn.outputs)}`)
+    return ended.e
+  })
+
+type Answer = { readonly ok: true; readonly v: Json } | { readonly ok: false; readonly e: GuestError }
+
+/** Runs a workflow to its end, answering each call; returns the end and all calls that were made. */
+export const drive = Effect.fn(function* (
+  body: string,
+  host: (name: string, args: ReadonlyArray<Json>) => Answer,
+  ctx?: Json
+) {
+  let turn = yield* begin(body, ctx)
+  let now = 1_700_000_000_000
+  const made: Array<{ readonly name: string; readonly args: ReadonlyArray<Json> }> = []
+  const open: Array<GuestEvent> = []
+  for (;;) {
+    for (const { args, id, name } of calls(turn)) {
+      made.push({ name, args })
+      open.push({ t: "done", id, now: (now += 1000), ...host(name, args) })
+    }
+    const ended = end(turn)
+    if (ended !== undefined) return { ended, made }
+    const next = open.shift()
+    if (next === undefined) throw new Error(`stuck after ${made.map(({ name }) => name).join()}`)
+    turn = yield* turn.session.feed([next])
+  }
+})
