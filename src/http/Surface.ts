@@ -63,12 +63,11 @@ const rows = (now: number): Rows => ({
 
 const retryable = new Set([408, 429, 502, 503, 504])
 
-/** `now`: Unix milliseconds. */
-export const failureReply = (failure: Failure, requestId: string, now: number): RawReply => {
-  // Each tag has its row, and the row takes the failure of that tag.
-  const row = (rows(now)[failure._tag] as (failure: Failure) => Row)(failure)
-  return errorReply(row, requestId)
-}
+/** `now`: Unix milliseconds. Each tag has its row, and the row takes the failure of that tag. */
+export const errorRow = (failure: Failure, now: number): Row => (rows(now)[failure._tag] as (failure: Failure) => Row)(failure)
+
+export const failureReply = (failure: Failure, requestId: string, now: number): RawReply =>
+  errorReply(errorRow(failure, now), requestId)
 
 export const errorReply = (row: Row, requestId: string): RawReply => {
   const body: ErrorBody = {

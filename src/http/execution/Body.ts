@@ -1,7 +1,8 @@
 /** The body of an execute request, read by hand: it is on the hot path, and `input` is nobody's schema but the workflow's. */
-import { InvalidRequest, PayloadTooLarge, UnsupportedMediaType, ValidationFailed } from "../../domain/Failure.js"
-import { isObject, type Json, type JsonObject, unstorable, unstorableMessage } from "../../domain/Json.js"
+import { ValidationFailed } from "../../domain/Failure.js"
+import { isObject, type Json, type JsonObject } from "../../domain/Json.js"
 import { bodyBytes, metadataBytes } from "../../domain/Limits.js"
+import { type BodyFailure, readJson } from "../Body.js"
 import type { RawRequest } from "../Wire.js"
 
 export interface ExecuteBody {
@@ -10,36 +11,11 @@ export interface ExecuteBody {
   readonly callback: { readonly url: string; readonly events: ReadonlyArray<string> | null } | null
 }
 
-export type BodyFailure = InvalidRequest | PayloadTooLarge | UnsupportedMediaType | ValidationFailed
-
 const members = new Set(["input", "metadata", "callback", "environment", "draft"])
 const callbackEvents = new Set(["completed", "failed", "timed_out", "cancelled"].map((status) => `execution.${status}`))
 
 const wrong = (path: string, message: string, code = "INVALID_TYPE") =>
   new ValidationFailed({ code: "VALIDATION_FAILED", message: `${path} ${message}`, details: [{ path, code, message }] })
-
-const decoder = new TextDecoder("utf-8", { fatal: true })
-
-/** The request's JSON; fails when it is none, or holds what cannot be stored. */
-export const readJson = (request: RawRequest, limit: number): Json | undefined | BodyFailure => {
-  if (request.body.byteLength > limit) return new PayloadTooLarge({ limitBytes: limit })
-  if (request.body.byteLength === 0) return undefined
-  const type = request.headers["content-type"] ?? ""
-  if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type)) return new UnsupportedMediaType({ got: type.slice(0, 100) })
-  try {
-    const value: Json = JSON.parse(decoder.decode(request.body))
-    const bad = unstorable(value)
-    if (bad === undefined) return value
-    const message = unstorableMessage[bad.reason]
-    return new ValidationFailed({
-      code: "VALIDATION_FAILED", message: `${bad.path === "" ? "the body" : bad.path} ${message}`,
-      details: [{ path: bad.path, code: "NOT_STORABLE", message }]
-    })
-  } catch (error) {
-    const why = error instanceof SyntaxError ? error.message : "it is not UTF-8"
-    return new InvalidRequest({ code: "INVALID_REQUEST", message: `the body is not JSON: ${why.slice(0, 200)}` })
-  }
-}
 
 const callbackOf = (value: Json | undefined): ExecuteBody["callback"] | ValidationFailed => {
   if (value === undefined || value === null) return null

@@ -1,0 +1,29 @@
+/** The JSON of a request's body, checked for its form before anybody looks at its meaning. */
+import { InvalidRequest, PayloadTooLarge, UnsupportedMediaType, ValidationFailed } from "../domain/Failure.js"
+import { type Json, unstorable, unstorableMessage } from "../domain/Json.js"
+import type { RawRequest } from "./Wire.js"
+
+export type BodyFailure = InvalidRequest | PayloadTooLarge | UnsupportedMediaType | ValidationFailed
+
+const decoder = new TextDecoder("utf-8", { fatal: true })
+
+/** The request's JSON; fails when it is none, or holds what cannot be stored. */
+export const readJson = (request: RawRequest, limit: number): Json | undefined | BodyFailure => {
+  if (request.body.byteLength > limit) return new PayloadTooLarge({ limitBytes: limit })
+  if (request.body.byteLength === 0) return undefined
+  const type = request.headers["content-type"] ?? ""
+  if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type)) return new UnsupportedMediaType({ got: type.slice(0, 100) })
+  try {
+    const value: Json = JSON.parse(decoder.decode(request.body))
+    const bad = unstorable(value)
+    if (bad === undefined) return value
+    const message = unstorableMessage[bad.reason]
+    return new ValidationFailed({
+      code: "VALIDATION_FAILED", message: `${bad.path === "" ? "the body" : bad.path} ${message}`,
+      details: [{ path: bad.path, code: "NOT_STORABLE", message }]
+    })
+  } catch (error) {
+    const why = error instanceof SyntaxError ? error.message : "it is not UTF-8"
+    return new InvalidRequest({ code: "INVALID_REQUEST", message: `the body is not JSON: ${why.slice(0, 200)}` })
+  }
+}

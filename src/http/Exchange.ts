@@ -1,0 +1,38 @@
+/**
+ * One request on its way through the typed API: its bytes, who asks, and what its reply's headers gather on the way.
+ * The API's own request object carries it, so that handlers reach it without a global.
+ */
+import { HttpServerRequest } from "@effect/platform"
+import type { AuditEntry } from "../domain/Audit.js"
+import type { Principal } from "./auth/Caller.js"
+import type { RawRequest } from "./Wire.js"
+
+export class Exchange {
+  /** Headers that the reply will have. */
+  readonly replyHeaders: { [name: string]: string } = {}
+  /** The customer that the call turned out to be about. */
+  customerId: AuditEntry["customerId"] = null
+  /** A change was recorded with its own audit entry. */
+  audited = false
+
+  constructor(readonly request: RawRequest, readonly caller: Principal, readonly audit: { readonly action: string; readonly resource: string } | null) {}
+}
+
+const exchanges = new WeakMap<object, Exchange>()
+
+/** The typed API's view of the request. */
+export const serverRequest = (exchange: Exchange, path: string): HttpServerRequest.HttpServerRequest => {
+  const { body, headers, method } = exchange.request
+  const hasBody = body.byteLength > 0 && method !== "GET" && method !== "HEAD"
+  const source = new Request(`http://svc${path}`, {
+    method, headers: Object.entries(headers).filter(([name]) => name !== "content-length" && name !== "transfer-encoding"),
+    // A view of a pooled buffer is a body like any other.
+    ...(hasBody ? { body: Uint8Array.from(body) } : {})
+  })
+  exchanges.set(source, exchange)
+  return HttpServerRequest.fromWeb(source)
+}
+
+/** The exchange of a request that `serverRequest` made. */
+export const exchangeOf = (request: HttpServerRequest.HttpServerRequest): Exchange | undefined =>
+  typeof request.source === "object" && request.source !== null ? exchanges.get(request.source) : undefined

@@ -1,0 +1,147 @@
+/**
+ * The one way into the typed API: finds the endpoint, authenticates, counts, checks the endpoint's permission and the
+ * body's form, lets the API decode and handle it, and translates every failure. Nothing a client sends answers 5xx.
+ */
+import { type HttpApp, HttpApiError, type HttpRouter, HttpServerRequest, type HttpServerResponse } from "@effect/platform"
+import { Cause, Clock, Context, DateTime, Effect, Option, Stream } from "effect"
+import { AuditTrail } from "../actors/ports/AuditTrail.js"
+import { Identifiers } from "../actors/ports/Identifiers.js"
+import { type Admission, RateLimits } from "../actors/ports/RateLimits.js"
+import type { AuditEntry, Outcome } from "../domain/Audit.js"
+import { type Failure, Forbidden, NotFound } from "../domain/Failure.js"
+import { bodyBytes } from "../domain/Limits.js"
+import { make as makeAuthentication } from "./auth/Authenticate.js"
+import { actorOf, missing, type Principal } from "./auth/Caller.js"
+import { decodeFailure } from "./Decode.js"
+import { Exchange, serverRequest } from "./Exchange.js"
+import { makeMatcher, type Route } from "./Routes.js"
+import { readJson } from "./Body.js"
+import { defectReply, errorReply, failureReply, isFailure } from "./Surface.js"
+import { pathOf, type RawReply, type RawRequest } from "./Wire.js"
+
+type App = HttpApp.Default<unknown, HttpRouter.HttpRouter.DefaultServices>
+
+/** What a caller without any ceiling is told: the headers are on every response. */
+const unlimited = 1_000_000
+
+const bodyOf = (response: HttpServerResponse.HttpServerResponse): Effect.Effect<string | Uint8Array, unknown> => {
+  const { body } = response
+  switch (body._tag) {
+    case "Uint8Array": return Effect.succeed(body.body)
+    case "Raw": return Effect.succeed(typeof body.body === "string" ? body.body : "")
+    case "Stream": return Effect.map(Stream.runCollect(body.stream), (chunks) => Buffer.concat([...chunks]))
+    default: return Effect.succeed("")
+  }
+}
+
+const permitted = (caller: Principal, permit: Route["permit"]): Forbidden | undefined => {
+  if (permit === undefined) return new Forbidden({ code: "FORBIDDEN", message: "this endpoint declares no permission" })
+  if (permit === "anyKey") return undefined
+  if (typeof permit === "string") return missing(caller, permit)
+  const [first] = permit
+  return first === undefined || permit.some((one) => caller.permissions.has(one)) ? undefined : missing(caller, first)
+}
+
+export const make = (routes: ReadonlyArray<Route>, app: App) => Effect.gen(function*() {
+  const { authenticate } = yield* makeAuthentication
+  const limits = yield* RateLimits
+  const identifiers = yield* Identifiers
+  const trail = yield* AuditTrail
+  const services = yield* Effect.context<HttpRouter.HttpRouter.DefaultServices>()
+  const match = makeMatcher(routes)
+
+  const rateHeaders = (admission: Admission | null, now: number): { readonly [name: string]: string } => {
+    const { limit, remaining, resetAt } = admission ??
+      { limit: unlimited, remaining: unlimited, resetAt: (Math.floor(now / 60_000) + 1) * 60 }
+    return {
+      "x-ratelimit-limit": String(limit), "x-ratelimit-remaining": String(remaining), "x-ratelimit-reset": String(resetAt)
+    }
+  }
+
+  // --- Audit ---
+
+  const entry = (exchange: Exchange, action: string, resource: string, id: string | null, outcome: Outcome, at: string): AuditEntry => ({
+    id: identifiers.next("aud"), organisationId: exchange.caller.organisationId, at, actor: actorOf(exchange.caller), action,
+    resource: { type: resource, id, name: null }, customerId: exchange.customerId, outcome,
+    requestId: exchange.caller.requestId, changes: [], count: 1
+  })
+
+  /** Changes carry their own entry; what is left are reads and refusals. */
+  const note = (exchange: Exchange, route: Route, id: string | null, failure: Failure | "defect" | undefined) =>
+    Effect.map(DateTime.now, (now) => {
+      const policy = route.audit
+      if (policy === undefined || policy._tag === "NotAudited" || (failure === undefined && exchange.audited)) return
+      const at = DateTime.formatIso(now)
+      const action = policy._tag === "Audited" ? policy.action : `${policy.resource}.read`
+      if (failure === undefined && policy._tag === "Read") trail.read(entry(exchange, action, policy.resource, id, "success", at))
+      else {
+        const outcome = failure === undefined ? "success" : failure !== "defect" && failure._tag === "Forbidden" ? "denied" : "failure"
+        trail.note(entry(exchange, action, policy.resource, id, outcome, at))
+      }
+    })
+
+  // --- The way through ---
+
+  const dispatch = Effect.fnUntraced(function*(exchange: Exchange, path: string): Effect.fn.Return<RawReply, unknown> {
+    const request = serverRequest(exchange, path)
+    const response = yield* Effect.provide(app, Context.add(services, HttpServerRequest.HttpServerRequest, request))
+    return { status: response.status, headers: { ...response.headers, ...exchange.replyHeaders }, body: yield* bodyOf(response) }
+  }, Effect.scoped)
+
+  const passed = Effect.fnUntraced(function*(caller: Principal, route: Route, params: { readonly [name: string]: string }, raw: RawRequest, path: string): Effect.fn.Return<RawReply, unknown> {
+    const policy = route.audit
+    const exchange = new Exchange(raw, caller, policy?._tag === "Audited" ? { action: policy.action, resource: policy.resource } : null)
+    const id = Object.values(params)[0] ?? null
+    const refused = permitted(caller, route.permit)
+    const body = refused ?? (raw.method === "GET" || raw.method === "DELETE" ? undefined : readJson(raw, bodyBytes.management))
+    const effect = body instanceof Error ? Effect.fail(body) : dispatch(exchange, path)
+    return yield* effect.pipe(
+      Effect.tapErrorCause((cause) => note(exchange, route, id, failureOf(cause, raw.method) ?? "defect")),
+      Effect.tap(() => note(exchange, route, id, undefined))
+    )
+  })
+
+  const failureOf = (cause: Cause.Cause<unknown>, method: string): Failure | undefined => {
+    const error = Option.getOrUndefined(Cause.failureOption(cause))
+    if (isFailure(error)) return error
+    if (error instanceof HttpApiError.HttpApiDecodeError) return decodeFailure(error, method)
+    return undefined
+  }
+
+  const translated = (cause: Cause.Cause<unknown>, method: string, requestId: string): Effect.Effect<RawReply> =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      const failure = failureOf(cause, method)
+      if (failure !== undefined) return Effect.succeed(failureReply(failure, requestId, now))
+      return Effect.as(Effect.logError("a request failed unexpectedly", cause).pipe(Effect.annotateLogs({ requestId })), defectReply(requestId))
+    })
+
+  /** Never fails: whatever happens is a reply. */
+  const handle = (raw: RawRequest): Effect.Effect<RawReply> =>
+    Effect.gen(function*() {
+      const requestId = identifiers.next("req")
+      const now = yield* Clock.currentTimeMillis
+      const found = match(raw.method, pathOf(raw.target))
+      if (found._tag === "OtherMethod") {
+        const reply = errorReply({ status: 405, code: "METHOD_NOT_ALLOWED", message: `this path takes ${found.methods.join(", ")}` }, requestId)
+        return { ...reply, headers: { ...reply.headers, allow: found.methods.join(", ") } }
+      }
+      if (found._tag === "Unknown") return failureReply(new NotFound({ what: "path" }), requestId, now)
+      let headers = rateHeaders(null, now)
+      const reply = yield* authenticate(raw, requestId).pipe(
+        Effect.tap((caller) =>
+          limits.admit({ organisationId: caller.organisationId, keyId: caller.key.id, key: caller.key.rateLimit, plan: caller.plan.apiCallsPerMinute }).pipe(
+            Effect.tap((admission) => Effect.sync(() => {
+              headers = rateHeaders(admission, now)
+            })),
+            Effect.tapErrorTag("RateLimited", ({ limit, resetAt }) => Effect.sync(() => {
+              headers = rateHeaders({ limit, remaining: 0, resetAt }, now)
+            }))
+          )),
+        Effect.flatMap((caller) => passed(caller, found.route, found.params, raw, raw.target)),
+        Effect.catchAllCause((cause) => translated(cause, raw.method, requestId))
+      )
+      return { ...reply, headers: { "x-request-id": requestId, ...headers, ...reply.headers } }
+    })
+
+  return { handle }
+})

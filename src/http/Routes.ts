@@ -1,0 +1,69 @@
+/** The table of all endpoints, as the gate looks them up: by method and path, before anything else is known of a request. */
+import { HttpApi } from "@effect/platform"
+import { Context, Option } from "effect"
+import { Audited, type AuditPolicy, Permit } from "./Endpoint.js"
+
+export interface Route {
+  readonly method: string
+  /** With `:name` for a part that varies. */
+  readonly path: string
+  readonly group: string
+  readonly name: string
+  readonly permit: Permit["Type"] | undefined
+  readonly audit: AuditPolicy | undefined
+}
+
+export type Match =
+  | { readonly _tag: "Found"; readonly route: Route; readonly params: { readonly [name: string]: string } }
+  /** The path exists with these methods only. */
+  | { readonly _tag: "OtherMethod"; readonly methods: ReadonlyArray<string> }
+  | { readonly _tag: "Unknown" }
+
+/** Every endpoint of an API with what it declares. */
+export const routesOf = <Id extends string, Groups extends Parameters<typeof HttpApi.reflect>[0]["groups"][string], E, R>(
+  api: HttpApi.HttpApi<Id, Groups, E, R>
+): ReadonlyArray<Route> => {
+  const routes: Array<Route> = []
+  HttpApi.reflect(api, {
+    onGroup: () => undefined,
+    onEndpoint: ({ endpoint, group, mergedAnnotations }) => {
+      routes.push({
+        method: endpoint.method, path: endpoint.path, group: group.identifier, name: endpoint.name,
+        permit: Option.getOrUndefined(Context.getOption(mergedAnnotations, Permit)),
+        audit: Option.getOrUndefined(Context.getOption(mergedAnnotations, Audited))
+      })
+    }
+  })
+  return routes
+}
+
+const matchPath = (pattern: ReadonlyArray<string>, path: ReadonlyArray<string>): { readonly [name: string]: string } | undefined => {
+  if (pattern.length !== path.length) return undefined
+  const params: { [name: string]: string } = {}
+  for (let i = 0; i < pattern.length; i++) {
+    const expected = pattern[i] ?? ""
+    const given = path[i] ?? ""
+    if (expected.startsWith(":")) {
+      if (given === "") return undefined
+      params[expected.slice(1)] = given
+    } else if (expected !== given) return undefined
+  }
+  return params
+}
+
+export const makeMatcher = (routes: ReadonlyArray<Route>) => {
+  // Paths without a varying part come first: `/users/invite` is not a user.
+  const table = routes.map((route) => ({ route, parts: route.path.split("/") }))
+    .sort((a, b) => a.route.path.split(":").length - b.route.path.split(":").length)
+  return (method: string, path: string): Match => {
+    const parts = path.replace(/\/+$/, "").split("/")
+    const methods: Array<string> = []
+    for (const { parts: pattern, route } of table) {
+      const params = matchPath(pattern, parts)
+      if (params === undefined) continue
+      if (route.method === method) return { _tag: "Found", route, params }
+      methods.push(route.method)
+    }
+    return methods.length > 0 ? { _tag: "OtherMethod", methods: [...new Set(methods)] } : { _tag: "Unknown" }
+  }
+}

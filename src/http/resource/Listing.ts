@@ -1,0 +1,92 @@
+/** Pages: their size, their bounds, and cursors that only this service can have made. Contract: conventions. */
+import { Clock, Effect, Either, Encoding } from "effect"
+import { Digests } from "../../actors/ports/Digests.js"
+import type { ListQuery, Repository } from "../../actors/ports/Records.js"
+import { InvalidRequest, type Unavailable } from "../../domain/Failure.js"
+import { cursorLifetime, pageSize } from "../../domain/Limits.js"
+import { Duration } from "effect"
+import type { ListParams } from "./Shapes.js"
+
+export interface PageOf<A> {
+  readonly data: ReadonlyArray<A>
+  readonly page: { readonly size: number; readonly nextCursor: string | null; readonly hasMore: boolean }
+}
+
+interface Position {
+  readonly createdAt: string
+  readonly id: string
+}
+
+/** What a page asks for: absent or too large sizes are the default and the largest. */
+export const sizeOf = (params: { readonly page_size?: number | undefined }): number => Math.min(params.page_size ?? pageSize.default, pageSize.max)
+
+const timeOf = (name: string, text: string | undefined): string | undefined | InvalidRequest => {
+  if (text === undefined || text === "") return undefined
+  const at = Date.parse(text)
+  return Number.isNaN(at) ? new InvalidRequest({ code: "INVALID_REQUEST", message: `${name} is not a time of the form 2026-11-21T07:10:41Z` })
+    : new Date(at).toISOString()
+}
+
+/** Both spellings of the bounds on the time of creation. */
+export const bounds = (params: ListParams): { readonly after?: string; readonly before?: string } | InvalidRequest => {
+  const after = timeOf("created_after", params.created_after ?? params.from)
+  const before = timeOf("created_before", params.created_before ?? params.to)
+  if (after instanceof InvalidRequest) return after
+  if (before instanceof InvalidRequest) return before
+  return { ...(after === undefined ? {} : { after }), ...(before === undefined ? {} : { before }) }
+}
+
+export const make = Effect.map(Digests, (digests) => {
+  const signature = (text: string) => digests.keyHash(`cursor|${text}`).slice(0, 24)
+
+  const cursor = (position: Position): Effect.Effect<string> =>
+    Effect.map(Clock.currentTimeMillis, (now) => {
+      const text = JSON.stringify([position.createdAt, position.id, now])
+      return Encoding.encodeBase64Url(`${signature(text)}${text}`)
+    })
+
+  const invalid = new InvalidRequest({ code: "INVALID_CURSOR", message: "the cursor is wrong or older than 24 hours: begin again without it" })
+
+  const position = (text: string | undefined): Effect.Effect<Position | undefined, InvalidRequest> => {
+    if (text === undefined || text === "") return Effect.succeed(undefined)
+    return Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      const decoded = Either.getOrElse(Encoding.decodeBase64UrlString(text), () => "")
+      const body = decoded.slice(24)
+      if (!digests.equal(decoded.slice(0, 24), signature(body))) return Effect.fail(invalid)
+      // Signed, so written above.
+      const [createdAt, id, at]: [string, string, number] = JSON.parse(body)
+      return now - at > Duration.toMillis(cursorLifetime) ? Effect.fail(invalid) : Effect.succeed({ createdAt, id })
+    })
+  }
+
+  /** A page out of one row more than it holds: the last one only tells that there are more. */
+  const pageOf = <A>(rows: ReadonlyArray<A>, size: number, positionOf: (row: A) => Position): Effect.Effect<PageOf<A>> => {
+    const data = rows.slice(0, size)
+    const last = data.at(-1)
+    const hasMore = rows.length > size
+    return Effect.map(last !== undefined && hasMore ? cursor(positionOf(last)) : Effect.succeed(null), (nextCursor) => ({
+      data, page: { size, nextCursor, hasMore }
+    }))
+  }
+
+  /** A page of a repository. */
+  const list = <R extends { readonly id: string; readonly createdAt: string }>(
+    repository: Repository<R>, params: ListParams, query: Omit<ListQuery<R>, "limit" | "after">
+  ): Effect.Effect<PageOf<R>, InvalidRequest | Unavailable> =>
+    Effect.gen(function*() {
+      const size = sizeOf(params)
+      const after = yield* position(params.cursor)
+      const range = bounds(params)
+      if (range instanceof InvalidRequest) return yield* range
+      const rows = yield* repository.list({
+        ...query, limit: size + 1, ...(after === undefined ? {} : { after }),
+        ...(range.after === undefined ? {} : { createdAfter: range.after }),
+        ...(range.before === undefined ? {} : { createdBefore: range.before })
+      })
+      return yield* pageOf(rows, size, (row) => ({ createdAt: row.createdAt, id: row.id }))
+    })
+
+  return { list, pageOf, position }
+})
+
+export type Listing = Effect.Effect.Success<typeof make>
