@@ -49,12 +49,14 @@ const connections = Layer.unwrapEffect(
 const alone = Layer.scopedDiscard(
   Effect.gen(function* () {
     const { owner } = yield* Databases
-    yield* single(yield* connect(owner, { maxConnections: 1, applicationName: `svc, pid ${process.pid}` }))
+    yield* single(yield* connect(owner, { maxConnections: 2, applicationName: `svc, pid ${process.pid}` }), stop)
   })
 )
 
 /** Asked early, so that a taken port is told at once and plainly. */
 const listenable = Layer.effectDiscard(Effect.flatMap(Settings, ({ host, port }) => whenFree(host, port)))
+
+const stop = Effect.sync(() => void process.kill(process.pid, "SIGTERM"))
 
 /** The service. */
 export const layer = (config: ServiceConfig) =>

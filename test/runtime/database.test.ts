@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Deferred, Effect, Schedule } from "effect"
 import { migrations } from "../../migrations/index.js"
 import { migrate } from "../../src/runtime/postgres/Migrations.js"
 import { AppSql, connect, WriterSql } from "../../src/runtime/postgres/Pools.js"
@@ -77,9 +77,41 @@ it.layer(layer)("a migrated database", (it) => {
   it.effect("a second service on the same database is refused until the first has ended", () =>
     Effect.gen(function* () {
       const sql = yield* WriterSql
-      const refusal = yield* Effect.scoped(single(sql).pipe(Effect.zipRight(Effect.flip(Effect.scoped(single(sql))))))
-      assert.match(String(refusal), /Another svc already runs on this database \(svc writer from 127\.0\.0\.1/)
-      yield* Effect.scoped(single(sql))
+      const refusal = yield* Effect.scoped(
+        single(sql, Effect.void).pipe(Effect.zipRight(Effect.flip(Effect.scoped(single(sql, Effect.void)))))
+      )
+      assert.match(String(refusal), /Another svc already runs on this database \(svc writer from 127\.0\.0\.1\)/)
+      yield* Effect.scoped(single(sql, Effect.void))
     })
   )
 })
+
+it.scopedLive("a service whose session the server has cut holds the database again, or learns that another does", () =>
+  Effect.gen(function* () {
+    const { admin, urls } = yield* TestDatabase
+    const server = yield* connect(admin, { maxConnections: 1, applicationName: "test" })
+    const first = yield* connect(urls.owner, { maxConnections: 2, applicationName: "first" })
+    const lost = yield* Deferred.make<void>()
+    yield* single(first, Deferred.succeed(lost, undefined))
+    const holder = server<{ readonly pid: number; readonly name: string }>`
+        SELECT pid, application_name AS name FROM pg_stat_activity JOIN pg_locks USING (pid)
+        WHERE locktype = 'advisory' AND granted AND datname = current_database()`
+    const cut = Effect.flatMap(holder, ([{ pid } = { pid: 0 }]) => server`SELECT pg_terminate_backend(${pid}, 5000)`)
+    const [before] = yield* holder
+    yield* cut
+    const after = yield* holder.pipe(
+      Effect.filterOrFail(
+        (rows) => rows.length > 0,
+        () => "nobody holds it yet"
+      ),
+      Effect.retry(Schedule.spaced("50 millis"))
+    )
+    assert.strictEqual(after[0]?.name, "first")
+    assert.notStrictEqual(after[0]?.pid, before?.pid)
+    const second = yield* connect(urls.owner, { maxConnections: 2, applicationName: "second" })
+    yield* cut
+    yield* single(second, Effect.void)
+    yield* Deferred.await(lost)
+    assert.strictEqual((yield* holder)[0]?.name, "second")
+  }).pipe(Effect.timeout("20 seconds"), Effect.provide(layer))
+)

@@ -1,12 +1,13 @@
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { Effect, Option, Redacted } from "effect"
+import { spawn } from "node:child_process"
 import { once } from "node:events"
 import * as fs from "node:fs"
 import { createServer } from "node:net"
 import * as path from "node:path"
 import { Client } from "pg"
 import { running } from "../../src/runtime/postgres/Embedded.js"
-import { isAlive } from "../../src/runtime/postgres/Postmaster.js"
+import { find, isAlive } from "../../src/runtime/postgres/Postmaster.js"
 import { dataDirectory, postgresOf, service } from "../support/Service.js"
 
 /** An ordinary user that every Linux has. */
@@ -165,6 +166,24 @@ describe("the embedded Postgres", () => {
     assert.isTrue(Option.isNone(await Effect.runPromise(running(dataDir))))
     taker.close()
   })
+})
+
+it.runIf(process.platform === "linux")("a lock file that names a zombie is removed: the zombie has ended", async () => {
+  const { directory, remove } = dataDirectory()
+  // The first program is replaced by one that never asks how its child ended.
+  const parent = spawn("sh", ["-c", "sleep 0 & echo $!; exec sleep 60"], { stdio: ["ignore", "pipe", "ignore"] })
+  const [printed] = await once(parent.stdout, "data")
+  const zombie = Number(String(printed))
+  await until(() => /\) Z /.test(fs.readFileSync(`/proc/${zombie}/stat`, "utf8")))
+  process.kill(zombie, 0)
+  fs.writeFileSync(
+    path.join(directory, "postmaster.pid"),
+    [zombie, directory, 1, 5432, "", "127.0.0.1", "", "ready", ""].join("\n")
+  )
+  assert.isTrue(Option.isNone(await Effect.runPromise(find(directory))))
+  assert.deepStrictEqual(fs.readdirSync(directory), [])
+  parent.kill()
+  remove()
 })
 
 it("of two services that start at once on nothing, one runs and the other is refused", async () => {

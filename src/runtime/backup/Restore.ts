@@ -45,13 +45,17 @@ export const restore = Effect.fn("Backup.restore")(function* (
         }),
         (draft) => Effect.sync(() => fs.rmSync(draft, { recursive: true, force: true }))
       )
-      return yield* Effect.tryPromise({
-        try: async () => {
-          await unpack(file, draft, runAs(path.join(home, clusterPath, "data")))
-          return exchange(home, draft, present, now)
-        },
+      yield* Effect.tryPromise({
+        try: () => unpack(file, draft, runAs(path.join(home, clusterPath, "data"))),
         catch: (cause) =>
           new Refusal({ message: `${file} could not be restored: ${reasonOf(cause)}. Nothing has changed.` })
+      })
+      return yield* Effect.try({
+        try: () => exchange(home, draft, present, now),
+        catch: (cause) =>
+          new Refusal({
+            message: `The backup could not be put in place: ${reasonOf(cause)}. What was there is in ${home}.`
+          })
       })
     })
   )
