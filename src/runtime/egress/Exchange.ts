@@ -163,12 +163,12 @@ const headerPairs = (raw: Dispatcher.DispatchController["rawHeaders"]): Readonly
 // --- Decompression ---
 
 type Encoding = "gzip" | "deflate" | "br"
-const encodingNames: Readonly<Record<string, Encoding>> = {
-  gzip: "gzip",
-  "x-gzip": "gzip",
-  deflate: "deflate",
-  br: "br"
-}
+const encodingNames: ReadonlyMap<string, Encoding> = new Map([
+  ["gzip", "gzip"],
+  ["x-gzip", "gzip"],
+  ["deflate", "deflate"],
+  ["br", "br"]
+])
 const mostEncodings = 2
 
 /** The encodings in the order in which they were applied. An encoding that is not known leaves the body as it came. */
@@ -178,7 +178,7 @@ const encodingsOf = (headers: ReadonlyArray<readonly [string, string]>): Readonl
     .flatMap(([, value]) => value.toLowerCase().split(","))
     .map((name) => name.trim())
     .filter((name) => name !== "" && name !== "identity")
-  const known = names.flatMap((name) => encodingNames[name] ?? [])
+  const known = names.flatMap((name) => encodingNames.get(name) ?? [])
   return known.length === names.length && known.length <= mostEncodings ? known : []
 }
 

@@ -1,0 +1,185 @@
+/** Which connector actions the code calls, and what about its calls deserves a warning. */
+import type { AnyNode, CallExpression } from "acorn"
+import type { Binding, SourceIssue } from "../../../actors/ports/WorkflowSource.js"
+import type { Compiled } from "./Compile.js"
+import { hostPath, type Names, type Path, services } from "./Names.js"
+import { isFunction } from "./Syntax.js"
+
+export interface Findings {
+  /** Without repetition, in the order of the source. Slugs are as written: `acmeCrm` may stand for `acme-crm`. */
+  readonly bindings: ReadonlyArray<Binding>
+  readonly warnings: ReadonlyArray<SourceIssue>
+}
+
+/** Nobody reads more. */
+const mostWarnings = 200
+
+export const findings = (compiled: Compiled, names: Names): Findings => {
+  const { tree } = compiled
+  const bindings = new Map<string, Binding>()
+  const warnings = new Map<string, SourceIssue>()
+  const warn = (node: AnyNode, code: string, message: string) => {
+    if (warnings.size >= mostWarnings) return
+    const issue = tree.issue(node, code, message)
+    warnings.set(`${code} ${issue.line} ${issue.column}`, issue)
+  }
+  const bound = (connector = "*", action = "*") => {
+    bindings.set(`${connector} ${action}`, { connector, action })
+  }
+
+  const useOf = (node: AnyNode, path: Path, passedOn: boolean) => {
+    const [root, connector, action] = path
+    if (root === undefined && passedOn) {
+      bound()
+      warn(node, "DYNAMIC_NAME", "svc is passed on: which connectors are used cannot be told from here")
+    }
+    if (root === undefined || root.startsWith("@")) return
+    if (!services.has(root)) {
+      const message =
+        root === "*"
+          ? "svc is used with a computed name: write svc.connector, svc.db and so on, so that the use can be checked"
+          : `svc.${root} does not exist (there are ${[...services].join(", ")})`
+      return warn(node, root === "*" ? "DYNAMIC_NAME" : "UNKNOWN_CALL", message)
+    }
+    if (root !== "connector") return
+    if (path.length >= 3) bound(connector, action)
+    else if (passedOn) bound(connector)
+    if (connector === "*" || action === "*" || (path.length < 3 && passedOn)) {
+      warn(
+        node,
+        "DYNAMIC_NAME",
+        "the connector or action is not named here: at run time only connectors bound elsewhere can be reached"
+      )
+    }
+  }
+
+  const targets = new Set<AnyNode>()
+  const endings = new Map<AnyNode, boolean>()
+  tree.nodes.forEach((node, at) => {
+    const parent = tree.nodes[tree.parents[at] ?? -1]
+    if (node.type === "MemberExpression" || node.type === "Identifier") {
+      if (parent?.type === "MemberExpression" && parent.object === node) return lostCall(node, parent, names, warn)
+      const passedOn = parent !== undefined && !targets.has(parent) && isPassedOn(node, parent, names)
+      for (const path of names.pathsOf(node)) {
+        if (node.type === "MemberExpression" || passedOn || path.length > 2) useOf(node, path, passedOn)
+      }
+    } else if (node.type === "ObjectPattern") {
+      for (const property of node.properties) targets.add(property)
+    } else if (node.type === "CallExpression") {
+      callWarnings(node, names, warn)
+    } else if (node.type === "BlockStatement" || node.type === "Program") {
+      unreachable(node.body, endings, warn)
+    } else if (node.type === "SwitchCase") unreachable(node.consequent, endings, warn)
+    if (parent !== undefined) lostCall(node, parent, names, warn)
+  })
+  const byPosition = [...warnings.values()].sort((a, b) => a.line - b.line || a.column - b.column)
+  return { bindings: [...bindings.values()], warnings: byPosition }
+}
+
+type Warn = (node: AnyNode, code: string, message: string) => void
+
+/** Whether a value leaves the reach of what is understood: given to somebody else's function, stored, returned. */
+const isPassedOn = (node: AnyNode, parent: AnyNode | undefined, names: Names): boolean => {
+  switch (parent?.type) {
+    case "CallExpression":
+      return (
+        parent.callee !== node &&
+        !(parent.callee.type === "Identifier" && names.functionOf(parent.callee.name) !== undefined)
+      )
+    case "NewExpression":
+    case "ArrayExpression":
+    case "ReturnStatement":
+    case "SpreadElement":
+    case "ForOfStatement":
+    case "ForInStatement":
+      return true
+    case "Property":
+      return parent.value === node && parent.kind === "init" && !parent.shorthand
+    case "ArrowFunctionExpression":
+      return parent.body === node
+    default:
+      return false
+  }
+}
+
+const callWarnings = (node: CallExpression, names: Names, warn: Warn) => {
+  for (const path of names.pathsOf(node.callee)) {
+    if (path[0] === "connector" && path.length < 3)
+      warn(node, "UNKNOWN_CALL", "expected svc.connector.<slug>.<action>(args)")
+    if (path[0] === "db" && path[1] === "query" && !names.isConstant(node.arguments[0])) {
+      warn(
+        node,
+        "DYNAMIC_SQL",
+        "the statement of svc.db.query is not constant text: put values into params ($1, $2 …), never into the statement"
+      )
+    }
+  }
+}
+
+// --- Calls that nobody awaits ---
+
+const chained: ReadonlySet<string> = new Set(["then", "catch", "finally"])
+
+/** The host call at the root of a promise chain such as `svc.x.y.z().then(…)`. */
+const calledIn = (node: AnyNode, names: Names): CallExpression | undefined => {
+  if (node.type === "ChainExpression") return calledIn(node.expression, names)
+  if (node.type !== "CallExpression") return undefined
+  if (hostPath(names, node.callee) !== undefined) return node
+  const { callee } = node
+  const follows =
+    callee.type === "MemberExpression" && callee.property.type === "Identifier" && chained.has(callee.property.name)
+  return follows ? calledIn(callee.object, names) : undefined
+}
+
+const lostCall = (node: AnyNode, parent: AnyNode, names: Names, warn: Warn) => {
+  const lost =
+    parent.type === "ExpressionStatement" ||
+    (parent.type === "UnaryExpression" && parent.operator !== "delete") ||
+    (parent.type === "MemberExpression" &&
+      parent.object === node &&
+      !(parent.property.type === "Identifier" && chained.has(parent.property.name)))
+  const call = lost ? calledIn(node, names) : undefined
+  if (call === undefined) return
+  const message =
+    parent.type === "MemberExpression"
+      ? "this reads a member of a promise: await the call first"
+      : "nobody awaits this call: the run may end before it is done, and its failure goes unnoticed"
+  warn(call, "NOT_AWAITED", message)
+}
+
+// --- Code that nothing reaches ---
+
+const unreachable = (statements: ReadonlyArray<AnyNode>, known: Map<AnyNode, boolean>, warn: Warn) => {
+  const end = statements.findIndex((node) => ends(node, known))
+  const rest = end < 0 ? [] : statements.slice(end + 1)
+  const next = rest.find((node) => !isFunction(node) && node.type !== "EmptyStatement")
+  if (next !== undefined) warn(next, "UNREACHABLE", "nothing reaches this code")
+}
+
+/** Whether nothing that follows the statement in its block can run. */
+const ends = (node: AnyNode, known: Map<AnyNode, boolean>): boolean => {
+  const before = known.get(node)
+  if (before !== undefined) return before
+  const found = endsAnew(node, known)
+  known.set(node, found)
+  return found
+}
+
+const endsAnew = (node: AnyNode, known: Map<AnyNode, boolean>): boolean => {
+  switch (node.type) {
+    case "ReturnStatement":
+    case "ThrowStatement":
+    case "BreakStatement":
+    case "ContinueStatement":
+      return true
+    case "IfStatement":
+      return node.alternate ? ends(node.consequent, known) && ends(node.alternate, known) : false
+    case "BlockStatement":
+      return node.body.some((child) => ends(child, known))
+    case "TryStatement":
+      if (node.finalizer && ends(node.finalizer, known)) return true
+      return ends(node.block, known) && (!node.handler || ends(node.handler.body, known))
+    default:
+      return false
+  }
+}

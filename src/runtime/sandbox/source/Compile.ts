@@ -1,0 +1,225 @@
+/**
+ * From a workflow's source to the script that the sandbox runs.
+ *
+ * `export default async function …` becomes an assignment to `globalThis.__workflow` inside a strict function. Every line
+ * and column of the script is that of the source, so that a stack trace points at what the author wrote; only columns
+ * of the first line are shifted, by `firstLineShift`.
+ */
+import type { AnyNode, ExportDefaultDeclaration, Program } from "acorn"
+import { Either } from "effect"
+import type { SourceIssue } from "../../../actors/ports/WorkflowSource.js"
+import { guest } from "../../../domain/Limits.js"
+import { ModuleParser } from "./Parser.js"
+import { type FunctionNode, isFunction, type Tree, treeOf } from "./Syntax.js"
+
+export interface Compiled {
+  readonly tree: Tree
+  /** The function that runs. */
+  readonly main: FunctionNode
+  readonly script: string
+}
+
+const opening = `"use strict";(function(){`
+
+/** By how many columns the first line of the script stands to the right of the source's. */
+export const firstLineShift = opening.length
+
+/** Every reason why the source cannot become a workflow, or the workflow. */
+export const compile = (source: string): Either.Either<Compiled, ReadonlyArray<SourceIssue>> => {
+  if (Buffer.byteLength(source) > guest.sourceBytes) {
+    const message = `the source is larger than ${guest.sourceBytes / 1024} KiB: move data into the input, a secret or svc.db`
+    return Either.left([{ code: "SOURCE_TOO_LARGE", message, line: 1, column: 1 }])
+  }
+  return Either.flatMap(parseModule(source), (program) => {
+    const tree = treeOf(source, program)
+    if (tree === undefined) return Either.left([tooComplex])
+    const { main, issues } = mainOf(tree)
+    const all = [...issues, ...forbidden(tree)].sort((a, b) => a.line - b.line || a.column - b.column)
+    if (main === undefined || all.length > 0) return Either.left(all)
+    return Either.right({ tree, main: main.node, script: scriptOf(source, main) })
+  })
+}
+
+const tooComplex: SourceIssue = {
+  code: "TOO_COMPLEX",
+  message: "the source has more than 250,000 expressions: move data into the input, a secret or svc.db",
+  line: 1,
+  column: 1
+}
+
+const parseModule = (source: string): Either.Either<Program, ReadonlyArray<SourceIssue>> =>
+  Either.try({
+    try: () => ModuleParser.parse(source, { ecmaVersion: 2024, sourceType: "module", allowHashBang: false }),
+    catch: (error) => {
+      if (error instanceof SyntaxError) return [syntaxIssue(error)]
+      throw error
+    }
+  })
+
+const syntaxIssue = (error: SyntaxError): SourceIssue => {
+  const at = "loc" in error && isPosition(error.loc) ? error.loc : { line: 1, column: 0 }
+  const place = { line: at.line, column: at.column + 1 }
+  if (error.message.startsWith("Not enough stack space")) return { ...nestedTooDeeply, ...place }
+  return { code: "SYNTAX_ERROR", message: error.message.replace(/ \(\d+:\d+\)$/, ""), ...place }
+}
+
+/** Parser and readers recurse: code that nests hundreds of levels deep exhausts the stack, and nobody writes it by hand. */
+export const nestedTooDeeply: SourceIssue = {
+  code: "NESTED_TOO_DEEPLY",
+  message: "the code nests deeper than can be read: split long chains of operators or calls, and data, into parts",
+  line: 1,
+  column: 1
+}
+
+const isPosition = (value: unknown): value is { readonly line: number; readonly column: number } =>
+  typeof value === "object" &&
+  value !== null &&
+  "line" in value &&
+  "column" in value &&
+  typeof value.line === "number" &&
+  typeof value.column === "number"
+
+// --- The default export ---
+
+interface Main {
+  readonly statement: ExportDefaultDeclaration
+  readonly node: FunctionNode
+  /** The name under which the function is known to the rest of the module, if it has one. */
+  readonly name: string | undefined
+}
+
+const mainOf = (tree: Tree): { readonly main: Main | undefined; readonly issues: ReadonlyArray<SourceIssue> } => {
+  const issues: Array<SourceIssue> = []
+  let main: Main | undefined
+  let defaults = 0
+  for (const statement of tree.program.body) {
+    if (statement.type === "ImportDeclaration") {
+      issues.push(
+        tree.issue(
+          statement,
+          "IMPORT_NOT_ALLOWED",
+          "a workflow imports nothing: what it may use is global (svc, fetch, crypto …)"
+        )
+      )
+    } else if (statement.type === "ExportNamedDeclaration" || statement.type === "ExportAllDeclaration") {
+      issues.push(
+        tree.issue(statement, "EXPORT_NOT_ALLOWED", "a workflow has its default export only: remove this export")
+      )
+    } else if (statement.type === "ExportDefaultDeclaration") {
+      defaults++
+      const found = functionOf(statement, tree.program)
+      if (found === undefined)
+        issues.push(
+          tree.issue(
+            statement,
+            "DEFAULT_NOT_FUNCTION",
+            "the default export must be a function: export default async function (ctx) { … }"
+          )
+        )
+      else if (!found.node.async || found.node.generator) {
+        issues.push(
+          tree.issue(
+            found.node,
+            "DEFAULT_NOT_ASYNC",
+            `the default export must be an async function${found.node.generator ? ", not a generator" : ": write async before it"}`
+          )
+        )
+      } else main = found
+    }
+  }
+  if (defaults === 0) {
+    issues.push({
+      code: "NO_DEFAULT_EXPORT",
+      message: "the default export is missing: export default async function (ctx) { … }",
+      line: 1,
+      column: 1
+    })
+  }
+  return { main, issues }
+}
+
+const functionOf = (statement: ExportDefaultDeclaration, program: Program): Main | undefined => {
+  const { declaration } = statement
+  if (isFunction(declaration)) {
+    const name = declaration.type === "FunctionDeclaration" ? declaration.id?.name : undefined
+    return { statement, node: declaration, name }
+  }
+  if (declaration.type !== "Identifier") return undefined
+  for (const other of program.body) {
+    if (other.type === "FunctionDeclaration" && other.id.name === declaration.name) {
+      return { statement, node: other, name: undefined }
+    }
+    if (other.type !== "VariableDeclaration" || other.kind !== "const") continue
+    for (const { id, init } of other.declarations) {
+      if (id.type === "Identifier" && id.name === declaration.name && isFunction(init))
+        return { statement, node: init, name: undefined }
+    }
+  }
+  return undefined
+}
+
+/** What a module may hold and the script of a workflow may not. */
+const forbidden = (tree: Tree): ReadonlyArray<SourceIssue> => {
+  const issues: Array<SourceIssue> = []
+  tree.nodes.forEach((node, at) => {
+    if (node.type === "ImportExpression") {
+      issues.push(tree.issue(node, "DYNAMIC_IMPORT", "a workflow imports nothing: import() is not available"))
+    } else if (node.type === "MetaProperty" && node.meta.name === "import") {
+      issues.push(tree.issue(node, "DYNAMIC_IMPORT", "import.meta is not available"))
+    } else if (isHtmlComment(node, tree.source)) {
+      issues.push(
+        tree.issue(node, "SYNTAX_ERROR", "<!-- and --> begin a comment in a script: put spaces between the operators")
+      )
+    } else if (
+      (node.type === "AwaitExpression" || (node.type === "ForOfStatement" && node.await)) &&
+      outside(tree, at)
+    ) {
+      issues.push(tree.issue(node, "SYNTAX_ERROR", "await works inside of async functions only"))
+    }
+  })
+  return issues
+}
+
+/** Whether a node stands in no function. */
+const outside = (tree: Tree, index: number): boolean => {
+  for (let at = index; at >= 0; at = tree.parents[at] ?? -1) if (isFunction(tree.nodes[at])) return false
+  return true
+}
+
+/** Operators that a module reads as such and a script as the start of a comment: what was checked would not be what runs. */
+const isHtmlComment = (node: AnyNode, source: string): boolean => {
+  if (node.type !== "BinaryExpression") return false
+  if (node.operator === "<") return source.startsWith("<!--", node.right.start - 1)
+  if (node.operator !== ">" || !source.startsWith("-->", node.left.end - 2)) return false
+  const line = source.slice(
+    Math.max(source.lastIndexOf("\n", node.left.end), source.lastIndexOf("\r", node.left.end)) + 1,
+    node.left.end - 2
+  )
+  return /(^|\*\/)\s*$/.test(line)
+}
+
+// --- The script ---
+
+const wordExport = "export".length
+const wordDefault = "default".length
+const blank = /^(?:\s|\/\*[\s\S]*?\*\/|\/\/[^\n\r\u2028\u2029]*)*/
+
+/** The words `export` and `default` are replaced by text of the same length, so that nothing moves. */
+const scriptOf = (source: string, main: Main): string => {
+  const { start, end } = main.statement
+  const between = blank.exec(source.slice(start + wordExport, end))?.[0] ?? ""
+  const body = source.slice(start + wordExport + between.length + wordDefault, end)
+  const name = main.name ?? unusedName(source)
+  // A function declaration with a name stays one, so that the rest of the module can call it.
+  const words = main.name === undefined ? ["var   ", `${name} =`] : [" ".repeat(wordExport), " ".repeat(wordDefault)]
+  const module = `${source.slice(0, start)}${words[0]}${between}${words[1]}${body};${source.slice(end)}`
+  return `${opening}${module}\nglobalThis.__workflow=${name}\n})();`
+}
+
+/** A name of five letters that the source does not contain. */
+const unusedName = (source: string): string => {
+  for (let i = 0; ; i++) {
+    const name = `$${i.toString(36).padStart(4, "_")}`
+    if (!source.includes(name)) return name
+  }
+}
