@@ -3,8 +3,12 @@ import { Effect, Option, Redacted } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { Client } from "pg"
+import { vi } from "vitest"
 import { running } from "../../src/runtime/postgres/Embedded.js"
 import { dataDirectory, service } from "../support/Service.js"
+
+/** Processes and disks: a busy machine takes its time. */
+vi.setConfig({ testTimeout: 120_000 })
 
 const { directory, dataDir, remove } = dataDirectory()
 fs.chmodSync(directory, 0o755)
@@ -77,7 +81,7 @@ it("a backup made while the service writes holds every row acknowledged before i
   assert.isTrue(row?.whole, "rows are missing between the first and the last")
   copy.kill("SIGTERM")
   assert.strictEqual(await copy.ended, 0)
-}, 90_000)
+})
 
 it("a backup can be made while the service is stopped", async () => {
   const file = path.join(directory, "stopped.tar.gz")
@@ -85,7 +89,7 @@ it("a backup can be made while the service is stopped", async () => {
   assert.strictEqual(made.code, 0, made.output)
   assert.isTrue(Option.isNone(await Effect.runPromise(running(dataDir))))
   assert.strictEqual((await run(path.join(directory, "third"), "restore", file)).code, 0)
-}, 60_000)
+})
 
 it("a restore over data needs --force, and then keeps what was there", async () => {
   const refused = await run(restored, "restore", archive)
@@ -100,7 +104,7 @@ it("a restore over data needs --force, and then keeps what was there", async () 
     fs.readFileSync(path.join(restored, "master.keys"), "utf8"),
     fs.readFileSync(path.join(dataDir, "master.keys"), "utf8")
   )
-}, 60_000)
+})
 
 it("a restore under a running service is refused", async () => {
   const source = service({ dataDir })
@@ -110,7 +114,7 @@ it("a restore under a running service is refused", async () => {
   assert.match(refused.output, /Stop it first/)
   source.kill("SIGTERM")
   await source.ended
-}, 60_000)
+})
 
 it("a cut or foreign archive changes nothing", async () => {
   const whole = fs.readFileSync(archive)
@@ -124,4 +128,4 @@ it("a cut or foreign archive changes nothing", async () => {
   }
   assert.strictEqual(fs.readFileSync(path.join(dataDir, "master.keys"), "utf8"), keys)
   assert.deepStrictEqual(fs.readdirSync(dataDir).sort(), ["key.pepper", "master.keys", "postgres"])
-}, 60_000)
+})

@@ -6,9 +6,13 @@ import * as fs from "node:fs"
 import { createServer } from "node:net"
 import * as path from "node:path"
 import { Client } from "pg"
+import { vi } from "vitest"
 import { running } from "../../src/runtime/postgres/Embedded.js"
 import { find, isAlive } from "../../src/runtime/postgres/Postmaster.js"
 import { dataDirectory, postgresOf, service } from "../support/Service.js"
+
+/** Processes and disks: a busy machine takes its time. */
+vi.setConfig({ testTimeout: 120_000 })
 
 /** An ordinary user that every Linux has. */
 const daemon = 1

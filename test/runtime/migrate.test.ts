@@ -2,8 +2,12 @@ import { afterAll, assert, beforeAll, it } from "@effect/vitest"
 import { Effect, Exit, Redacted, Scope } from "effect"
 import * as fs from "node:fs"
 import { Client } from "pg"
+import { vi } from "vitest"
 import { embedded } from "../../src/runtime/postgres/Embedded.js"
 import { dataDirectory, service } from "../support/Service.js"
+
+/** Processes and disks: a busy machine takes its time. */
+vi.setConfig({ testTimeout: 120_000 })
 
 /** The operator's Postgres, whose administrator is no superuser, as with most hosters. */
 const scope = Effect.runSync(Scope.make())
@@ -77,7 +81,7 @@ it("an administrator's URL makes roles, database and tables, prints the logins o
   await third.ready
   third.kill("SIGTERM")
   assert.strictEqual(await third.ended, 0)
-}, 60_000)
+})
 
 it("a database without its roles is one line that says how to make them", async () => {
   const keys = readVariables((await run(["keys", "new"])).output)

@@ -130,6 +130,7 @@ const attempt = Effect.fnUntraced(function* (launch: Launch, cluster: Cluster) {
       yield* Effect.promise(() => session.end())
       return yield* new Contended({ message: "it was started with other settings" })
     }
+    if (Option.isSome(found)) yield* Effect.logInfo(`Postgres (pid ${server.pid}) was left behind and is adopted`)
     const onExit = () => signalTo(held.server.pid, "SIGINT")
     const held: Held = { server, session, adopted: Option.isSome(found), onExit }
     process.on("exit", onExit)
