@@ -211,8 +211,8 @@ const style = [
   ".svc-node rect,.svc-node polygon{fill:var(--card);stroke:var(--a);stroke-width:1.25}",
   ".svc-mark{fill:var(--a)}",
   `.svc-label{font-size:${nodeText}px}`,
-  ".svc-kind{font-size:10px;letter-spacing:.04em;fill:var(--soft)}",
+  ".svc-diagram .svc-kind{font-size:10px;letter-spacing:.04em;fill:var(--soft)}",
   ".svc-edge{fill:none;stroke:var(--line);stroke-width:1.5}.svc-back{stroke-dasharray:5 4}.svc-error{stroke:var(--err);stroke-dasharray:2 4;stroke-linecap:round}",
   ".svc-line{fill:var(--line)}.svc-line-error{fill:var(--err)}",
-  ".svc-edge-label{font-size:11px;fill:var(--soft);paint-order:stroke;stroke:var(--bg);stroke-width:5px;stroke-linejoin:round}.svc-error-label{fill:var(--err)}"
+  ".svc-diagram .svc-edge-label{font-size:11px;fill:var(--soft);paint-order:stroke;stroke:var(--bg);stroke-width:5px;stroke-linejoin:round}.svc-diagram .svc-error-label{fill:var(--err)}"
 ].join("")

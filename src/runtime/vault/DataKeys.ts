@@ -1,0 +1,80 @@
+/** Where the organisations' data keys are kept, each wrapped by a master key. */
+import { SqlClient, type SqlError } from "@effect/sql"
+import { Context, Data, Effect, Layer } from "effect"
+
+export interface DataKey {
+  readonly org: string
+  readonly id: string
+  readonly wrapped: Uint8Array
+  /** The master key that wraps it. */
+  readonly masterKeyId: string
+  /** Whether it seals; an organisation has one such key at most, and any number that only open. */
+  readonly active: boolean
+}
+
+/** The keys cannot be read or written at the moment. */
+export class DataKeysUnavailable extends Data.TaggedError("DataKeysUnavailable")<{ readonly reason: string }> {}
+
+export class DataKeys extends Context.Tag("svc/DataKeys")<
+  DataKeys,
+  {
+    /** All keys of an organisation. */
+    readonly load: (org: string) => Effect.Effect<ReadonlyArray<DataKey>, DataKeysUnavailable>
+    /** Stores the key unless the organisation has an active one already; of two at once, one is stored. */
+    readonly insertIfAbsent: (key: DataKey) => Effect.Effect<void, DataKeysUnavailable>
+    /** Replaces the wrapping, unless somebody else did since: `from` is the master key that wrapped it when it was read. */
+    readonly rewrap: (key: DataKey, from: string) => Effect.Effect<boolean, DataKeysUnavailable>
+    /** Up to `limit` keys wrapped by another master key than this, with ids after `after`, in the order of their ids. */
+    readonly wrappedByOthers: (
+      masterKeyId: string,
+      after: string,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<DataKey>, DataKeysUnavailable>
+  }
+>() {}
+
+interface Row {
+  readonly org: string
+  readonly id: string
+  readonly wrapped: Uint8Array
+  readonly master_key_id: string
+  readonly active: boolean
+}
+
+const fromRow = (row: Row): DataKey => ({
+  org: row.org,
+  id: row.id,
+  wrapped: row.wrapped,
+  masterKeyId: row.master_key_id,
+  active: row.active
+})
+
+const unavailable = (error: SqlError.SqlError) => new DataKeysUnavailable({ reason: error.message })
+
+const keys = (rows: Effect.Effect<ReadonlyArray<Row>, SqlError.SqlError>) =>
+  Effect.mapBoth(rows, { onFailure: unavailable, onSuccess: (found) => found.map(fromRow) })
+
+/** Over the table `data_keys`, as the role that may read it for every organisation. */
+export const layerPostgres: Layer.Layer<DataKeys, never, SqlClient.SqlClient> = Layer.effect(
+  DataKeys,
+  Effect.map(SqlClient.SqlClient, (sql) =>
+    DataKeys.of({
+      load: (org) =>
+        keys(sql<Row>`SELECT org, id, wrapped, master_key_id, active FROM data_keys WHERE org = ${org} ORDER BY id`),
+      insertIfAbsent: (key) =>
+        sql`INSERT INTO data_keys (org, id, wrapped, master_key_id, active)
+            VALUES (${key.org}, ${key.id}, ${key.wrapped}, ${key.masterKeyId}, ${key.active}) ON CONFLICT DO NOTHING`.pipe(
+          Effect.mapError(unavailable),
+          Effect.asVoid
+        ),
+      rewrap: (key, from) =>
+        sql<Row>`UPDATE data_keys SET wrapped = ${key.wrapped}, master_key_id = ${key.masterKeyId}
+                 WHERE org = ${key.org} AND id = ${key.id} AND master_key_id = ${from} RETURNING id`.pipe(
+          Effect.mapBoth({ onFailure: unavailable, onSuccess: (rows) => rows.length === 1 })
+        ),
+      wrappedByOthers: (masterKeyId, after, limit) =>
+        keys(sql<Row>`SELECT org, id, wrapped, master_key_id, active FROM data_keys
+                      WHERE master_key_id <> ${masterKeyId} AND id COLLATE "C" > ${after} ORDER BY id COLLATE "C" LIMIT ${limit}`)
+    })
+  )
+)

@@ -1,0 +1,167 @@
+/** The port `Vault`: data keys per organisation, unwrapped once and held, values bound to their place. */
+import { randomBytes } from "node:crypto"
+import { Cache, Duration, Effect, Exit, Layer, Redacted } from "effect"
+import { type OrganisationVault, type Place, Vault, VaultRefused } from "../../actors/ports/Vault.js"
+import { openWith, readSealed, sealWith } from "./Cipher.js"
+import { type DataKey, DataKeys, type DataKeysUnavailable } from "./DataKeys.js"
+import type { Keyring } from "./Keyring.js"
+
+export interface VaultOptions {
+  readonly keyring: Keyring
+}
+
+/** How many organisations' keys are held, and how long before a key that another node made is seen. */
+const heldOrganisations = 10_000
+const heldFor = Duration.minutes(5)
+const rewrapBatch = 200
+
+export const make = (options: VaultOptions) =>
+  Effect.gen(function* () {
+    const dataKeys = yield* DataKeys
+    const { keyring } = options
+
+    const firstKey = Effect.fnUntraced(function* (org: string) {
+      const key = {
+        org,
+        id: `dk_${randomBytes(12).toString("hex")}`,
+        active: true,
+        wrapped: new Uint8Array(),
+        masterKeyId: keyring.active
+      }
+      const fresh = yield* wrapped(keyring, key, new Uint8Array(randomBytes(32)))
+      yield* dataKeys.insertIfAbsent(fresh).pipe(Effect.mapError((error) => unreadable(org, error)))
+      // Another node may have been first: what is stored counts.
+      return yield* load(org)
+    })
+    const load = (org: string) => dataKeys.load(org).pipe(Effect.mapError((error) => unreadable(org, error)))
+
+    const unlock = Effect.fnUntraced(function* (org: string) {
+      const stored = yield* load(org)
+      const all = stored.some((key) => key.active) ? stored : yield* firstKey(org)
+      const plain = new Map<string, Uint8Array>()
+      for (const key of all) plain.set(key.id, yield* unwrapped(keyring, key))
+      const active = all.find((key) => key.active)
+      if (active === undefined) return yield* refused(placeOf(org), "the organisation has no active data key")
+      return organisationVault(org, plain, active.id)
+    })
+
+    const held = yield* Cache.makeWith({
+      capacity: heldOrganisations,
+      lookup: unlock,
+      timeToLive: (exit) => (Exit.isSuccess(exit) ? heldFor : Duration.zero)
+    })
+
+    return Vault.of({
+      of: (org) => held.get(org),
+      seal: (place, secret) =>
+        Effect.map(held.get(place.organisation), (vault) => vault.seal(place, Redacted.value(secret))),
+      open: (place, sealed) =>
+        Effect.flatMap(held.get(place.organisation), (vault) =>
+          Effect.try({
+            try: () => Redacted.make(Buffer.from(vault.open(place, sealed)).toString("utf8")),
+            catch: (error) =>
+              error instanceof VaultRefused ? error : new VaultRefused({ place, reason: String(error) })
+          })
+        )
+    })
+  })
+
+/**
+ * Wraps every data key by the active master key. Safe while the service runs, on any number of nodes, and repeatable;
+ * afterwards the older master keys may leave the keyring. The answer is how many keys were wrapped anew.
+ */
+export const rewrapAll = (keyring: Keyring): Effect.Effect<number, VaultRefused, DataKeys> =>
+  Effect.gen(function* () {
+    const dataKeys = yield* DataKeys
+    const failed = (error: DataKeysUnavailable) => unreadable("*", error)
+    let done = 0
+    let after = ""
+    for (;;) {
+      const batch = yield* dataKeys.wrappedByOthers(keyring.active, after, rewrapBatch).pipe(Effect.mapError(failed))
+      for (const key of batch) {
+        const plain = yield* unwrapped(keyring, key)
+        const anew = yield* wrapped(keyring, key, plain)
+        if (yield* dataKeys.rewrap(anew, key.masterKeyId).pipe(Effect.mapError(failed))) done++
+        after = key.id
+      }
+      if (batch.length < rewrapBatch) return done
+    }
+  })
+
+// --- Values under a data key ---
+
+const organisationVault = (org: string, keys: ReadonlyMap<string, Uint8Array>, active: string): OrganisationVault => {
+  const sealing = keys.get(active)
+  if (sealing === undefined) throw new Error("the active data key is not among the keys")
+  return {
+    seal: (place, plain) => sealWith(sealing, active, boundTo(org, place), plain),
+    open: (place, sealed) => {
+      const whole = { organisation: org, table: place.table, column: place.column, row: place.row }
+      const parts = readSealed(sealed)
+      if (parts === undefined) throw new VaultRefused({ place: whole, reason: "this is not a sealed value" })
+      const key = keys.get(parts.keyId)
+      if (key === undefined) {
+        throw new VaultRefused({
+          place: whole,
+          reason: `it was sealed under the data key ${parts.keyId}, which the organisation does not have: restore data_keys`
+        })
+      }
+      const plain = openWith(key, boundTo(org, place), parts)
+      if (plain === undefined)
+        throw new VaultRefused({ place: whole, reason: "it was altered, or sealed for another place" })
+      return plain
+    }
+  }
+}
+
+const boundTo = (org: string, place: Omit<Place, "organisation">) => [
+  "svc-value",
+  org,
+  place.table,
+  place.column,
+  place.row
+]
+
+// --- Data keys under a master key ---
+
+const wrapped = (keyring: Keyring, key: DataKey, plain: Uint8Array): Effect.Effect<DataKey, VaultRefused> =>
+  Effect.suspend(() => {
+    const master = keyring.keys.get(keyring.active)
+    if (master === undefined) return refused(placeOf(key.org, key.id), "the keyring does not hold its own active key")
+    const sealed = sealWith(Redacted.value(master), keyring.active, ["svc-data-key", key.org, key.id], plain)
+    return Effect.succeed({ ...key, wrapped: sealed, masterKeyId: keyring.active })
+  })
+
+const unwrapped = (keyring: Keyring, key: DataKey): Effect.Effect<Uint8Array, VaultRefused> =>
+  Effect.suspend(() => {
+    const master = keyring.keys.get(key.masterKeyId)
+    if (master === undefined) {
+      return refused(
+        placeOf(key.org, key.id),
+        `the data key is wrapped by the master key "${key.masterKeyId}", which is not in the keyring: add it to SVC_MASTER_KEYS behind the active one`
+      )
+    }
+    const parts = readSealed(key.wrapped)
+    const plain =
+      parts === undefined ? undefined : openWith(Redacted.value(master), ["svc-data-key", key.org, key.id], parts)
+    return plain === undefined
+      ? refused(
+          placeOf(key.org, key.id),
+          `the master key "${key.masterKeyId}" of the keyring is not the one that wrapped this data key: put the right bytes behind that id in SVC_MASTER_KEYS`
+        )
+      : Effect.succeed(plain)
+  })
+
+const placeOf = (organisation: string, row = "*"): Place => ({
+  organisation,
+  table: "data_keys",
+  column: "wrapped",
+  row
+})
+
+const refused = (place: Place, reason: string) => Effect.fail(new VaultRefused({ place, reason }))
+
+const unreadable = (org: string, error: DataKeysUnavailable) =>
+  new VaultRefused({ place: placeOf(org), reason: `the data keys cannot be reached at the moment: ${error.reason}` })
+
+export const layer = (options: VaultOptions): Layer.Layer<Vault, never, DataKeys> => Layer.effect(Vault, make(options))
