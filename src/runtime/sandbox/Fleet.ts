@@ -23,7 +23,8 @@ export interface FleetOptions {
   readonly runners: number
   readonly spare: boolean
   readonly mostLive: number
-  readonly onEvent: (event: { readonly level: "info" | "warning"; readonly message: string }) => void
+  /** Told in words when a runner is lost or does not start. */
+  readonly onTrouble: (message: string) => void
 }
 
 export interface Fleet {
@@ -99,7 +100,7 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
         mostLive: options.mostLive,
         onReady: (engine) => {
           if (engine !== options.engine) {
-            options.onEvent({ level: "warning", message: staleRunner })
+            options.onTrouble(staleRunner)
             return runner.kill()
           }
           isReady = true
@@ -115,7 +116,7 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
             spare = undefined
           }
           if (stopped) return
-          options.onEvent({ level: "warning", message: `a runner is replaced: ${why}` })
+          options.onTrouble(`a runner is replaced: ${why}`)
           serveWaiting()
           refill(jail)
         }
@@ -133,7 +134,7 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
         (why) => {
           starting.delete(runner)
           if (stopped) return
-          options.onEvent({ level: "warning", message: `a runner did not start: ${why}` })
+          options.onTrouble(`a runner did not start: ${why}`)
           pause = Math.min(pause * 2, restartMillis.most)
           setTimeout(() => refill(jail), pause)
         }

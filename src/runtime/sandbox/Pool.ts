@@ -54,7 +54,7 @@ export const layer = (options: SandboxOptions): Layer.Layer<Sandbox> =>
           runners: options.runners ?? availableParallelism(),
           spare: options.spare ?? true,
           mostLive: options.liveGuests ?? defaultLiveGuests,
-          onEvent: (message) => void runFork(Effect.logWarning(message))
+          onTrouble: (message) => void runFork(Effect.logWarning(message))
         })
       )
       const fleet = yield* Effect.acquireRelease(start, (started) => Effect.sync(started.stop))

@@ -211,9 +211,11 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
   }
   const look = (): void => {
     watching = undefined
-    const session = inHand()
-    if (gone || session === undefined) return
+    if (gone || asked.size + paused.size === 0) return
     watch()
+    const session = inHand()
+    // Between a replay that stepped aside and the next piece of work nothing is in hand.
+    if (session === undefined) return
     if (seen.since !== since) seen = { since, processor: processorMillis(child) }
     const allowed = ((asked.get(session) ?? paused.get(session))?.limitMillis ?? 0) + graceMillis
     const silent = performance.now() - since

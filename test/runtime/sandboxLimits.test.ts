@@ -1,0 +1,236 @@
+import { assert, describe, layer } from "@effect/vitest"
+import { readFileSync } from "node:fs"
+import { Effect, Fiber } from "effect"
+import { afterAll } from "vitest"
+import type { GuestEvent, GuestOutput } from "../../src/actors/ports/Sandbox.js"
+import { Sandbox } from "../../src/actors/ports/Sandbox.js"
+import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
+import { begin, calls, done, end, limits, program, startEvent } from "../support/guests.js"
+import { bundleRunner } from "../support/sandboxRunner.js"
+
+const runner = bundleRunner()
+afterAll(runner.remove)
+let pids: () => ReadonlyArray<number> = () => []
+const pool = sandboxLayer({
+  runnerPath: runner.path,
+  runners: 1,
+  spare: true,
+  liveGuests: 10,
+  onStarted: (started) => {
+    pids = started
+  }
+})
+
+const quick = { memoryBytes: 32 * 1024 * 1024, cpuPerStepMillis: 200 }
+/** Spends its time inside one native call, where no interrupt is looked for. */
+const hang = `const a = "a".repeat(2 ** 21); return (a + "b").lastIndexOf("a".repeat(2 ** 20) + "c") + a.indexOf("a".repeat(2 ** 20) + "b")`
+const waiting = `const v = await svc.state.get("k"); return ["answered", v]`
+const answered: GuestOutput = { t: "ret", v: ["answered", 5] }
+
+layer(pool, { excludeTestServices: true })("limits", (it) => {
+  describe("each limit is its own failure, and a neighbour in the same runner finishes", () => {
+    const bombs: ReadonlyArray<readonly [string, string, string]> = [
+      ["computing without end", "for (;;);", "CpuLimit"],
+      ["memory in small pieces", "const a = []; for (;;) a.push({ x: a.length })", "OutOfMemory"],
+      ["memory in one piece", "return 'x'.repeat(2 ** 27).length + new Uint8Array(2 ** 27).length", "OutOfMemory"],
+      ["a large result", "return 'x'.repeat(5 * 1024 * 1024)", "OutputTooLarge"],
+      ["a large call", "await svc.state.set('k', 'x'.repeat(7 * 1024 * 1024))", "OutputTooLarge"]
+    ]
+    for (const [name, body, tag] of bombs) {
+      it.effect(`${name} ends as ${tag}`, () =>
+        Effect.gen(function* () {
+          const neighbour = yield* begin(waiting)
+          const failure = yield* Effect.flip(
+            begin(body, {}, tag === "CpuLimit" ? quick : { ...quick, cpuPerStepMillis: 5000 })
+          )
+          assert.strictEqual(failure._tag, tag)
+          assert.deepStrictEqual(end(yield* neighbour.session.feed([done(0, 5)])), answered)
+        })
+      )
+    }
+    it.effect("recursion without end is the workflow's own RangeError", () =>
+      Effect.gen(function* () {
+        for (const body of [
+          "const f = () => f() + 1; f()",
+          "let p = {}; for (let i = 0; i < 1e5; i++) p = new Proxy(p, {}); p.x",
+          "JSON.parse('['.repeat(1e5))",
+          "const f = () => [2, 1].sort(f); f()"
+        ]) {
+          const ended = end(yield* begin(body))
+          assert(ended?.t === "throw", body)
+          assert.strictEqual(ended.e.name, "RangeError", body)
+        }
+      })
+    )
+    it.effect("the limit counts anew for every event", () =>
+      Effect.gen(function* () {
+        const spin = "{ const until = 4e5; let n = 0; for (let i = 0; i < until; i++) n += i }"
+        const turn = yield* begin(
+          `for (let k = 0; k < 40; k++) { ${spin} await svc.state.get("k") } return "done"`,
+          {},
+          quick
+        )
+        const last = yield* turn.session.feed(Array.from({ length: 40 }, (_, id) => done(id, null)))
+        assert.deepStrictEqual(end(last), { t: "ret", v: "done" })
+        assert.isAbove(last.cpuMillis, 200)
+      })
+    )
+  })
+
+  it.effect(
+    "a guest hung in native code is killed with its runner; its neighbours are told to replay, and the pool goes on",
+    () =>
+      Effect.gen(function* () {
+        const neighbour = yield* begin(waiting)
+        const before = pids()
+        const startedAt = performance.now()
+        const hung = yield* Effect.fork(Effect.flip(begin(hang, {}, { ...quick, memoryBytes: limits.memoryBytes })))
+        yield* Effect.yieldNow()
+        const queued = yield* Effect.fork(Effect.flip(neighbour.session.feed([done(0, 5)])))
+        assert.deepInclude(yield* Fiber.join(hung), { _tag: "CpuLimit", limitMillis: 200 })
+        assert.isBelow(performance.now() - startedAt, 6000)
+        assert.deepInclude(yield* Fiber.join(queued), { _tag: "SessionLost", reason: "runnerDied" })
+        const sandbox = yield* Sandbox
+        const again = yield* sandbox.start(program(waiting), limits, startEvent(), [done(0, 5)])
+        assert.deepStrictEqual(end(again), answered)
+        assert.notInclude(pids(), before[0])
+      })
+  )
+
+  it.effect("a runner killed from outside loses its sessions and is replaced", () =>
+    Effect.gen(function* () {
+      for (let round = 0; round < 3; round++) {
+        const turn = yield* begin(waiting)
+        const [pid] = pids()
+        assert(pid !== undefined)
+        process.kill(pid, "SIGKILL")
+        while (pids().includes(pid)) yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+        assert.deepInclude(yield* Effect.flip(turn.session.feed([done(0, 5)])), {
+          _tag: "SessionLost",
+          reason: "runnerDied"
+        })
+        const replayed = yield* Effect.flatMap(Sandbox, (sandbox) =>
+          sandbox.start(program(waiting), limits, startEvent(), [done(0, 5)])
+        )
+        assert.deepStrictEqual(end(replayed), answered)
+      }
+    })
+  )
+
+  it.effect("at the cap of live guests the one that waits longest is dropped", () =>
+    Effect.gen(function* () {
+      const turns = yield* Effect.forEach(
+        Array.from({ length: 12 }, (_, i) => i),
+        (i) => begin(`${waiting} // ${i % 3}`)
+      )
+      const ends = yield* Effect.forEach(turns, (turn) => Effect.either(turn.session.feed([done(0, 5)])))
+      const told = ends.map((one) =>
+        one._tag === "Left" ? `${one.left._tag}:${"reason" in one.left ? one.left.reason : ""}` : end(one.right)?.t
+      )
+      assert.deepStrictEqual(told, [
+        "SessionLost:evicted",
+        "SessionLost:evicted",
+        ...Array.from({ length: 10 }, () => "ret")
+      ])
+    })
+  )
+
+  it.effect("closed sessions make room, and closing twice is nothing", () =>
+    Effect.gen(function* () {
+      const keep = yield* begin(waiting)
+      for (let i = 0; i < 30; i++) {
+        const turn = yield* begin(waiting)
+        yield* turn.session.close
+        yield* turn.session.close
+        assert.deepInclude(yield* Effect.flip(turn.session.feed([done(0, 5)])), {
+          _tag: "SessionLost",
+          reason: "closed"
+        })
+      }
+      assert.deepStrictEqual(end(yield* keep.session.feed([done(0, 5)])), answered)
+    })
+  )
+
+  it.effect("an interrupted start gives its guest back", () =>
+    Effect.gen(function* () {
+      const fibers = yield* Effect.forEach(Array.from({ length: 8 }), () =>
+        Effect.fork(begin("for (let i = 0; i < 3e5; i++); await svc.state.get('k')"))
+      )
+      yield* Effect.yieldNow()
+      yield* Fiber.interruptAll(fibers)
+      const turns = yield* Effect.forEach(Array.from({ length: 10 }), () => begin(waiting))
+      for (const turn of turns) assert.deepStrictEqual(end(yield* turn.session.feed([done(0, 5)])), answered)
+    })
+  )
+
+  describe("a replay of 10,000 events", () => {
+    const long = `let sum = 0; for (let i = 0; i < 10000; i++) sum += await svc.state.get("k" + i); return sum`
+    const history: ReadonlyArray<GuestEvent> = Array.from({ length: 10_000 }, (_, id) =>
+      done(id, 1, 1_700_000_000_000 + id)
+    )
+    it.effect("is exact, and leaves its neighbours their turns", () =>
+      Effect.gen(function* () {
+        const sandbox = yield* Sandbox
+        yield* begin(waiting)
+        const startedAt = performance.now()
+        const replay = yield* Effect.fork(sandbox.start(program(long), limits, startEvent(), history))
+        const waits: Array<number> = []
+        while (replay.unsafePoll() === null) {
+          const before = performance.now()
+          const turn = yield* begin(waiting)
+          yield* turn.session.close
+          waits.push(performance.now() - before)
+        }
+        const turn = yield* Fiber.join(replay)
+        const took = performance.now() - startedAt
+        assert.deepStrictEqual(end(turn), { t: "ret", v: 10_000 })
+        assert.strictEqual(turn.outputs.length, 10_001)
+        assert.strictEqual(calls(turn).at(-1)?.name, "state.get")
+        assert.isAbove(waits.length, 5)
+        waits.sort((a, b) => a - b)
+        const median = waits[waits.length >> 1] ?? Infinity
+        console.log(
+          `replay ${took.toFixed(0)} ms, ${turn.cpuMillis.toFixed(0)} ms computed, ${waits.length} neighbours, median wait ${median.toFixed(1)} ms, most ${waits.at(-1)?.toFixed(1)} ms`
+        )
+        assert.isBelow(median, took / 4)
+      })
+    )
+    it.effect("a guest that hangs in the middle of one is told from its neighbours", () =>
+      Effect.gen(function* () {
+        const sandbox = yield* Sandbox
+        const hangs = `for (let i = 0; i < 6000; i++) await svc.state.get("k"); ${hang}`
+        const replays = yield* Effect.forEach([hangs, long], (body) =>
+          Effect.fork(
+            Effect.either(sandbox.start(program(body), { ...limits, cpuPerStepMillis: 300 }, startEvent(), history))
+          )
+        )
+        const [hung, neighbour] = yield* Effect.forEach(replays, Fiber.join)
+        assert.isTrue(hung?._tag === "Left" && hung.left._tag === "CpuLimit")
+        assert.isTrue(neighbour?._tag === "Right" || neighbour?.left._tag === "SessionLost")
+      })
+    )
+  })
+
+  it.effect("bombs one after the other do not swell the runner", () =>
+    Effect.gen(function* () {
+      for (let i = 0; i < 8; i++) {
+        assert.strictEqual(
+          (yield* Effect.flip(begin("const a = []; for (;;) a.push('x'.repeat(1e6) + a.length)")))._tag,
+          "OutOfMemory"
+        )
+      }
+      const turn = yield* begin(waiting)
+      const resident = pids().map(
+        (pid) => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${innermost(pid)}/status`, "utf8"))?.[1] ?? 0) / 1024
+      )
+      assert.isBelow(Math.max(...resident), 1500)
+      yield* turn.session.close
+    })
+  )
+})
+
+/** The runner below the programs that jail it. */
+const innermost = (pid: number): number => {
+  const child = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim()
+  return child === "" ? pid : innermost(Number(child.split(" ")[0]))
+}
