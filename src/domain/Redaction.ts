@@ -1,54 +1,184 @@
-/** Keeps secrets out of whatever is recorded, logged or shown. Specification: secrets never appear in records. */
-import { Encoding } from "effect"
-import { isObject, type Json } from "./Json.js"
+/**
+ * Takes secrets out of what is stored or shown: the values that a run used, wherever they appear, and members and
+ * headers that are secret by their name. Specification: secrets never appear in logs, traces, errors.
+ */
+import type { Json } from "./Json.js"
 
 export const redacted = "[redacted]"
 
-/** Headers that carry a credential; never recorded, and never given to a workflow. */
-export const credentialHeaders: ReadonlySet<string> = new Set([
-  "authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "x-svc-api-key", "x-svc-access-key",
-  "x-identity-hmac"
-])
-
-/** Replaces the secrets in use by one run, in whatever form they turn up. */
 export interface Scrubber {
+  readonly text: (text: string) => string
+  /** The same value where nothing had to go; member names are scrubbed as well. */
   readonly json: (value: Json) => Json
-  readonly text: (value: string) => string
 }
 
-/** Shorter values are no secrets, and would be found in everything. */
-const shortest = 4
+/** Shorter values are left alone: they occur everywhere and hide nothing. */
+const shortestSecret = 4
 
-/** The forms in which a secret leaves a program: as it is, in base64 (both alphabets), URL-encoded, inside JSON. */
-const forms = (secret: string): ReadonlyArray<string> => {
-  const plain = secret.toWellFormed()
-  const base64 = Encoding.encodeBase64(plain)
-  const all = [
-    plain, base64.replace(/=+$/, ""), Encoding.encodeBase64Url(plain), encodeURIComponent(plain),
-    new URLSearchParams({ s: plain }).toString().slice(2), JSON.stringify(plain).slice(1, -1)
-  ]
-  return [...new Set(all)].filter((form) => form.length >= shortest)
-}
+/**
+ * Replaces each value wherever it stands, also inside longer text, and in the forms in which it travels: base64 and
+ * base64url (also as part of a longer encoded text, such as `user:password`), and URL-encoded.
+ * Without values it costs nothing.
+ */
+export const makeScrubber = (values: Iterable<string>): Scrubber => {
+  const forms = new Set<string>()
+  for (const value of values) if (value.length >= shortestSecret) for (const form of formsOf(value)) forms.add(form)
+  if (forms.size === 0) return { text: (text) => text, json: (value) => value }
 
-const identity: Scrubber = { json: (value) => value, text: (value) => value }
+  // Longest first, so that a secret which begins another does not leave the other's rest behind.
+  const longestFirst = [...forms].sort((a, b) => b.length - a.length)
+  const pattern = new RegExp(longestFirst.map(escaped).join("|"), "g")
+  const text = (input: string) => input.replace(pattern, redacted)
 
-/** A scrubber of the given secrets; with none it does nothing, at no cost. */
-export const makeScrubber = (secrets: Iterable<string>): Scrubber => {
-  const found = [...secrets].filter((secret) => secret.length >= shortest).flatMap(forms)
-  if (found.length === 0) return identity
-  // The longest first, so that a secret that contains another goes as a whole.
-  const pattern = new RegExp(
-    found.sort((a, b) => b.length - a.length).map((form) => form.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&")).join("|"), "g"
-  )
-  const text = (value: string): string => value.replace(pattern, redacted)
   const json = (value: Json): Json => {
     if (typeof value === "string") return text(value)
-    if (Array.isArray(value)) return value.map(json)
-    if (!isObject(value)) return value
-    return Object.fromEntries(Object.entries(value).map(([key, member]) => [
-      text(key),
-      credentialHeaders.has(key.toLowerCase()) && typeof member === "string" ? redacted : json(member)
-    ]))
+    if (typeof value === "number") return scrubbedNumber(value)
+    if (typeof value !== "object" || value === null) return value
+    if (isList(value)) {
+      const items = value.map(json)
+      return items.some((item, at) => item !== value[at]) ? items : value
+    }
+    const members = Object.entries(value)
+    const scrubbed = members.map(([name, member]): [string, Json] => [text(name), json(member)])
+    const changed = scrubbed.some(([name, member], at) => name !== members[at]?.[0] || member !== members[at]?.[1])
+    return changed ? Object.fromEntries(scrubbed) : value
   }
-  return { json, text }
+  const scrubbedNumber = (value: number): Json => {
+    const written = String(value)
+    return text(written) === written ? value : redacted
+  }
+
+  return { text, json }
+}
+
+// --- By name ---
+
+const secretHeaders: ReadonlySet<string> = new Set([
+  "authorization",
+  "cookie",
+  "set-cookie",
+  "x-svc-api-key",
+  "x-svc-access-key",
+  "x-identity-hmac",
+  "proxy-authorization",
+  "x-api-key"
+])
+
+/** Whether a header's value is never shown, whoever set it. */
+export const isSecretHeader = (name: string): boolean => secretHeaders.has(name.toLowerCase()) || isSecretMember(name)
+
+/** Names that mean a secret by themselves, compared without case, `-` and `_`. */
+const secretMembers: ReadonlySet<string> = new Set([
+  "password",
+  "passwd",
+  "passphrase",
+  "secret",
+  "token",
+  "apikey",
+  "accesskey",
+  "accesstoken",
+  "refreshtoken",
+  "idtoken",
+  "clientsecret",
+  "authorization",
+  "privatekey",
+  "signingsecret",
+  "webhooksecret",
+  "credential",
+  "credentials",
+  "bearer"
+])
+/** Endings that mean one in a longer name, e.g. `stripeApiKey`, `x-shop-access-token`. */
+const secretEndings = [
+  "password",
+  "secret",
+  "apikey",
+  "accesskey",
+  "accesstoken",
+  "refreshtoken",
+  "authtoken",
+  "privatekey"
+]
+
+/** Whether a member of an object holds a secret by its name: `password`, `client_secret`, `x-shop-access-token` … */
+export const isSecretMember = (name: string): boolean => {
+  const plain = name.toLowerCase().replace(/[-_]/g, "")
+  return secretMembers.has(plain) || secretEndings.some((ending) => plain.endsWith(ending))
+}
+
+/** Headers as they may be shown. */
+export const redactHeaders = <Value>(
+  headers: Readonly<Record<string, Value>>
+): Record<string, Value | typeof redacted> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, isSecretHeader(name) ? redacted : value]))
+
+/** A JSON value in which every member that is secret by its name is replaced, at any depth. */
+export const redactMembers = (value: Json): Json => {
+  if (typeof value !== "object" || value === null) return value
+  if (isList(value)) return value.map(redactMembers)
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, isSecretMember(name) ? redacted : redactMembers(member)])
+  )
+}
+
+// --- Forms of a secret ---
+
+const isList = (value: Json): value is ReadonlyArray<Json> => Array.isArray(value)
+
+const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&")
+
+const formsOf = (value: string): ReadonlyArray<string> => {
+  const bytes = new TextEncoder().encode(value)
+  const url = encodeURIComponent(value.toWellFormed())
+  return [
+    value,
+    // As JSON writes it inside a string, e.g. a key with line breaks.
+    JSON.stringify(value).slice(1, -1),
+    url,
+    // As forms write it: a plus for a space, and more characters encoded than encodeURIComponent does.
+    url.replace(/%20/g, "+"),
+    url.replace(/%20/g, "+").replace(/[!'()~]/g, percent),
+    url.replace(/[!'()*~]/g, percent),
+    lowerPercent(url),
+    ...base64Forms(bytes)
+  ].filter((form) => form.length >= shortestSecret)
+}
+
+const percent = (letter: string) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`
+const lowerPercent = (text: string) => text.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase())
+
+const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+/**
+ * Base64 of bytes that begin at each of the three places inside a group, without the letters that neighbouring bytes
+ * take part in: what is left appears in every longer text that holds the value.
+ */
+const base64Forms = (bytes: Uint8Array): ReadonlyArray<string> =>
+  [0, 1, 2].flatMap((offset) => {
+    const whole = base64([...Array.from({ length: offset }, () => 0), ...bytes])
+    const first = Math.ceil((offset * 8) / 6)
+    const last = Math.floor(((offset + bytes.length) * 8) / 6)
+    const inner = whole.slice(first, last)
+    const exact = offset === 0 ? [whole] : []
+    // A few letters of base64 occur by chance everywhere.
+    return [...exact, ...(inner.length >= 5 ? [inner] : [])].flatMap((form) => [
+      form,
+      form.replace(/\+/g, "-").replace(/\//g, "_")
+    ])
+  })
+
+/** Without padding: text with padding holds it as well. */
+const base64 = (bytes: ReadonlyArray<number>): string => {
+  let out = ""
+  let held = 0
+  let bits = 0
+  for (const byte of bytes) {
+    held = (held << 8) | byte
+    for (bits += 8; bits >= 6;) {
+      bits -= 6
+      out += alphabet.charAt((held >> bits) & 63)
+    }
+    held &= (1 << bits) - 1
+  }
+  return bits === 0 ? out : out + alphabet.charAt((held << (6 - bits)) & 63)
 }

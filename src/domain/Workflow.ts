@@ -82,7 +82,7 @@ export interface Deployment {
   readonly deployedBy: string
 }
 
-const RetryInput = Schema.partial(RetryPolicy)
+const RetryInput = Schema.partialWith(RetryPolicy, { exact: true })
 
 const settings = {
   description: Schema.optional(Schema.String.pipe(Schema.maxLength(10_000))),

@@ -31,7 +31,8 @@ export interface StartRequest {
   readonly idempotency?: { readonly key: string; readonly hash: string }
   readonly parent?: {
     readonly id: ExecutionId
-    readonly rootId: ExecutionId
+    /** The root that a resumed run goes on under; a fresh one is its own. */
+    readonly rootId?: ExecutionId
     /** What the parent remembers, for a run that resumes it. */
     readonly journal: ReadonlyArray<JournalEntry>
   }

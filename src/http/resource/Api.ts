@@ -1,0 +1,20 @@
+/** Surface C: the resources, for management. Specification: Surface C. */
+import { HttpApi, OpenApi } from "@effect/platform"
+import { Authenticated } from "../auth/Authenticated.js"
+import {
+  BadRequest, Conflicting, Invalid, Missing, NotAllowed, NotAuthorized, NotNow, TookTooLong, TooLarge, TooMany, WrongMediaType
+} from "../Errors.js"
+import { ApiKeysApi } from "./ApiKeysApi.js"
+import { CustomersApi } from "./CustomersApi.js"
+import { ExecutionsApi } from "./ExecutionsApi.js"
+import { WorkflowsApi } from "./WorkflowsApi.js"
+
+export const ResourceApi = HttpApi.make("resource")
+  .add(CustomersApi)
+  .add(WorkflowsApi)
+  .add(ExecutionsApi)
+  .add(ApiKeysApi)
+  .addError(BadRequest).addError(NotAuthorized).addError(NotAllowed).addError(Missing).addError(Conflicting).addError(TooLarge)
+  .addError(WrongMediaType).addError(Invalid).addError(TooMany).addError(TookTooLong).addError(NotNow)
+  .middleware(Authenticated)
+  .annotate(OpenApi.Title, "svc: resources (surface C)")

@@ -1,0 +1,188 @@
+/** Executions: listed, traced, cancelled, repeated. */
+import { HttpApiBuilder } from "@effect/platform"
+import { DateTime, Effect, Either, Encoding, Option } from "effect"
+import { ExecutionReads, type ExecutionQuery } from "../../actors/ports/ExecutionReads.js"
+import { Executions } from "../../actors/ports/Executions.js"
+import { Identifiers } from "../../actors/ports/Identifiers.js"
+import { Journal } from "../../actors/ports/Journal.js"
+import { type Runnable, Runnables } from "../../actors/ports/Runnables.js"
+import type { AuditEntry } from "../../domain/Audit.js"
+import { isTerminal } from "../../domain/Execution.js"
+import type { ExecutionDetail, ExecutionView } from "../../domain/ExecutionView.js"
+import { type Failure, InvalidRequest, InvalidState, NotFound, Unavailable, ValidationFailed } from "../../domain/Failure.js"
+import type { BlobId, ExecutionId } from "../../domain/Ids.js"
+import { type Json, type JsonObject, isObject } from "../../domain/Json.js"
+import type { AttemptEntry, JournalEntry, StartEntry } from "../../domain/RunJournal.js"
+import { Current } from "../auth/Authenticated.js"
+import { actorOf, missing, outOfScope, type Principal, reaches } from "../auth/Caller.js"
+import type { Exchange } from "../Exchange.js"
+import { ResourceApi } from "./Api.js"
+import { bounds, make as makeListing, sizeOf } from "./Listing.js"
+
+const gone = () => new NotFound({ what: "execution" })
+const isExecutionId = (text: string): text is ExecutionId => /^exec_[0-9a-hjkmnp-tv-z]{26}$/.test(text)
+
+/** A key that is narrowed to customers or workflows sees only their executions. */
+const sees = (caller: Principal, view: ExecutionView): boolean =>
+  (caller.customers === "all" || (view.customerId !== null && reaches(caller, view.customerId))) &&
+  outOfScope(caller, "workflow", view.workflowId) === undefined
+
+const summary = ({ input: _input, output: _output, steps: _steps, ...view }: ExecutionDetail): ExecutionView => view
+
+const isStart = (entry: JournalEntry | undefined): entry is StartEntry => entry?.kind === "start"
+
+/** What a resumed run makes anew: transient failures, and the failure that ended the run. */
+const afresh = (entries: ReadonlyArray<JournalEntry>): ReadonlyArray<number> => {
+  const failures = entries.flatMap((entry) => entry.kind === "done" && !entry.result.ok ? [entry] : [])
+  const last = failures.at(-1)
+  return failures.filter((entry) => entry === last || (!entry.result.ok && entry.result.failure.category === "transient")).map((entry) => entry.call)
+}
+
+export const ExecutionsLive = HttpApiBuilder.group(ResourceApi, "executions", (handlers) =>
+  Effect.gen(function*() {
+    const reads = yield* ExecutionReads
+    const executions = yield* Executions
+    const runnables = yield* Runnables
+    const journal = yield* Journal
+    const identifiers = yield* Identifiers
+    const listing = yield* makeListing
+
+    const find = Effect.fnUntraced(function*(caller: Principal, id: string): Effect.fn.Return<ExecutionDetail, Failure> {
+      if (!isExecutionId(id)) return yield* gone()
+      const found = yield* reads.get(caller.organisationId, id)
+      return Option.isSome(found) && sees(caller, found.value) ? found.value : yield* gone()
+    })
+
+    const auditOf = (exchange: Exchange, action: string, view: ExecutionView, at: string, changes: AuditEntry["changes"] = []): AuditEntry => ({
+      id: identifiers.next("aud"), organisationId: exchange.caller.organisationId, at, actor: actorOf(exchange.caller), action,
+      resource: { type: "execution", id: view.id, name: view.workflowName }, customerId: view.customerId, outcome: "success",
+      requestId: exchange.caller.requestId, changes, count: 1
+    })
+
+    // --- Re-run ---
+
+    const codeOf = (caller: Principal, view: ExecutionView, version: "same" | "latest"): Effect.Effect<Runnable, Failure> =>
+      version === "latest" ? runnables.inEnvironment(caller.organisationId, view.workflowId, view.environment)
+        : view.workflowVersion === null ? runnables.draft(caller.organisationId, view.workflowId)
+        : runnables.version(caller.organisationId, view.workflowId, view.workflowVersion)
+
+    const journalOf = (caller: Principal, id: ExecutionId) =>
+      journal.read(caller.organisationId, id).pipe(Effect.mapError(({ reason }) => new Unavailable({ reason, retryAfterSeconds: 1 })))
+
+    const notResumable = (message: string) => new ValidationFailed({
+      code: "VALIDATION_FAILED", message, details: [{ path: "mode", code: "NOT_ALLOWED", message }]
+    })
+
+    const rerun = Effect.fnUntraced(function*(exchange: Exchange, id: string, request: { readonly mode?: "fresh" | "resume" | undefined; readonly version?: "same" | "latest" | undefined; readonly input?: JsonObject | undefined }): Effect.fn.Return<ExecutionView, Failure> {
+      const { caller } = exchange
+      const view = yield* find(caller, id)
+      if (!isTerminal(view.status)) return yield* new InvalidState({ state: view.status, message: "the execution has not ended: cancel it first" })
+      const needs = missing(caller, "workflows:execute")
+      if (needs !== undefined) return yield* needs
+      const resume = request.mode === "resume"
+      if (resume && (request.version === "latest" || request.input !== undefined)) {
+        return yield* notResumable("a resumed run has the version and the input of the run that it resumes: leave both out, or use the mode fresh")
+      }
+      const found = yield* reads.rerunnable(caller.organisationId, view.id)
+      if (Option.isNone(found)) return yield* gone()
+      const { record, retention } = found.value
+      const [start, ...entries] = yield* journalOf(caller, view.id)
+      if (resume && !isStart(start)) return yield* notResumable("the journal of this run is gone, or it made no call that could be kept: use the mode fresh")
+      const now = yield* DateTime.now
+      const runnable = yield* codeOf(caller, view, request.version ?? "same")
+      const attempt: AttemptEntry = { kind: "attempt", attempt: 1, at: DateTime.toEpochMillis(now), afresh: afresh(entries) }
+      const exact = isStart(start) ? start : undefined
+      const input: Json = request.input ?? exact?.input ?? view.input
+      if (isObject(input) && "$blob" in input) return yield* notResumable("the input of this run was too large to keep: send it with the request")
+      const started = yield* executions.start({
+        runnable: exact?.script !== undefined && exact.script !== null ? { ...runnable, script: exact.script } : runnable,
+        environment: view.environment, retention, priority: view.priority === 1 ? 2 : view.priority === 3 ? 3 : view.priority === 4 ? 4 : 2,
+        input, headers: exact?.headers ?? {},
+        customer: view.customerId === null ? null : { id: view.customerId, ref: view.customerRef },
+        installation: exact?.installation ?? null, connections: exact?.connections ?? null, userId: view.userId,
+        trigger: { type: "rerun", keyId: caller.key.id, keyName: caller.key.name }, metadata: view.metadata,
+        callback: record.callbackUrl === null ? null : { url: record.callbackUrl, events: record.callbackEvents },
+        traceparent: exchange.request.headers["traceparent"] ?? null,
+        parent: { id: view.id, ...(resume ? { rootId: record.rootId } : {}), journal: resume ? [...entries, attempt] : [] },
+        audit: (made) => auditOf(exchange, "execution.rerun", view, DateTime.formatIso(now), [{ path: "executionId", before: view.id, after: made }])
+      })
+      exchange.audited = true
+      if (started._tag !== "Accepted") return yield* new Unavailable({ reason: "the run was not queued", retryAfterSeconds: 1 })
+      exchange.replyHeaders["location"] = `/api/v1/executions/${started.run.id}`
+      return summary(yield* find(caller, started.run.id))
+    })
+
+    // --- Listing ---
+
+    const queryOf = (caller: Principal, params: { readonly workflow_id?: string | undefined; readonly customer_id?: string | undefined }): Pick<ExecutionQuery, "workflowId" | "customerIds"> | "nothing" => {
+      const named = params.customer_id
+      const reachable = caller.customers === "all" ? undefined : [...caller.customers]
+      const customerIds = named === undefined ? reachable : reachable === undefined || reachable.some((id) => id === named) ? [named as NonNullable<ExecutionView["customerId"]>] : []
+      if (customerIds?.length === 0) return "nothing"
+      if (params.workflow_id !== undefined && outOfScope(caller, "workflow", params.workflow_id) !== undefined) return "nothing"
+      return {
+        ...(customerIds === undefined ? {} : { customerIds }), ...(params.workflow_id === undefined ? {} : { workflowId: params.workflow_id })
+      }
+    }
+
+    return handlers
+      .handle("list", ({ urlParams }) => Effect.gen(function*() {
+        const { caller } = yield* Current
+        const size = sizeOf(urlParams)
+        const range = bounds(urlParams)
+        if (range instanceof InvalidRequest) return yield* range
+        const position = yield* listing.position(urlParams.cursor)
+        const query = queryOf(caller, urlParams)
+        if (query === "nothing") return { data: [], page: { size, nextCursor: null, hasMore: false } }
+        const rows = yield* reads.list(caller.organisationId, {
+          ...query, limit: size + 1,
+          ...(urlParams.status === undefined ? {} : { status: urlParams.status }),
+          ...(urlParams.trigger_type === undefined ? {} : { triggerType: urlParams.trigger_type }),
+          ...(range.after === undefined ? {} : { from: Date.parse(range.after) }),
+          ...(range.before === undefined ? {} : { to: Date.parse(range.before) }),
+          ...(urlParams.q === undefined ? {} : { text: urlParams.q }),
+          ...(position === undefined || !isExecutionId(position.id) ? {} : { before: position.id })
+        })
+        const page = yield* listing.pageOf(rows, size, ({ createdAt, id }) => ({ createdAt, id }))
+        return { ...page, data: page.data.filter((view) => sees(caller, view)) }
+      }))
+      .handle("get", ({ path }) => Effect.gen(function*() {
+        const { caller } = yield* Current
+        return { data: yield* find(caller, path.eid) }
+      }))
+      .handle("cancel", ({ path }) => Effect.gen(function*() {
+        const exchange = yield* Current
+        const view = yield* find(exchange.caller, path.eid)
+        if (isTerminal(view.status)) return yield* new InvalidState({ state: view.status, message: `the execution is ${view.status} already` })
+        const now = yield* DateTime.now
+        yield* executions.cancel(exchange.caller.organisationId, view.id, auditOf(exchange, "execution.cancel", view, DateTime.formatIso(now), [
+          { path: "status", before: view.status, after: "cancelled" }
+        ])).pipe(Effect.catchTag("NotFound", () => new InvalidState({ state: "completed", message: "the execution has just ended" })))
+        exchange.audited = true
+        return { data: yield* find(exchange.caller, path.eid) }
+      }))
+      .handle("rerun", ({ path, payload }) => Effect.gen(function*() {
+        const exchange = yield* Current
+        return { data: yield* rerun(exchange, path.eid, payload) }
+      }))
+      .handle("logs", ({ path, urlParams }) => Effect.gen(function*() {
+        const { caller } = yield* Current
+        const view = yield* find(caller, path.eid)
+        const size = sizeOf(urlParams)
+        const after = urlParams.cursor === undefined || urlParams.cursor === "" ? -1
+          : Number(Either.getOrElse(Encoding.decodeBase64UrlString(urlParams.cursor), () => "x"))
+        if (!Number.isInteger(after)) return yield* new InvalidRequest({ code: "INVALID_CURSOR", message: "the cursor is wrong: begin again without it" })
+        const lines = yield* reads.logs(caller.organisationId, view.id, after, size + 1)
+        const data = lines.slice(0, size)
+        const last = data.at(-1)
+        // A run that goes on may log more: its cursor waits where the log ends now.
+        const more = lines.length > size || !isTerminal(view.status)
+        return { data, page: { size, hasMore: lines.length > size, nextCursor: more ? Encoding.encodeBase64Url(String(last?.seq ?? after)) : null } }
+      }))
+      .handle("blob", ({ path }) => Effect.gen(function*() {
+        const { caller } = yield* Current
+        const view = yield* find(caller, path.eid)
+        const found = yield* reads.blob(caller.organisationId, view.id, path.id as BlobId) // any text: no other row matches
+        return Option.isSome(found) ? found.value : yield* new NotFound({ what: "blob" })
+      }))
+  }))

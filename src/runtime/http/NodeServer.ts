@@ -1,0 +1,139 @@
+/**
+ * The server: node:http in front of the surfaces. It reads each body whole, up to the limit of its path, and hands the
+ * bytes on; whatever is larger is refused while it is still coming in.
+ */
+import { Effect, Runtime, type Scope } from "effect"
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import { PayloadTooLarge } from "../../domain/Failure.js"
+import { bodyBytes, headerBytes } from "../../domain/Limits.js"
+import { failureReply } from "../../http/Surface.js"
+import type { RawReply, RawRequest } from "../../http/Wire.js"
+import { Refusal } from "../Refusal.js"
+
+export interface Handlers {
+  /** `POST …/execute` and `POST …/run`. */
+  readonly execute: (request: RawRequest, workflow: string) => Effect.Effect<RawReply>
+  /** Everything else. */
+  readonly handle: (request: RawRequest) => Effect.Effect<RawReply>
+}
+
+export interface ServerOptions {
+  readonly host: string
+  readonly port: number
+}
+
+export interface RunningServer {
+  readonly port: number
+  /** Stops listening; open requests go on. */
+  readonly stopListening: () => void
+  /** Requests that have not been answered. */
+  readonly open: () => number
+}
+
+const executePath = /^\/api\/v1\/workflows\/([^/?]+)\/(?:execute|run)(?:\?|$)/
+const noBody = new Uint8Array(0)
+
+/** Reads the body; `undefined` when it is larger than the limit, or the client went away. */
+const readBody = (request: IncomingMessage, limit: number, done: (body: Uint8Array | undefined) => void): void => {
+  const announced = Number(request.headers["content-length"] ?? 0)
+  if (announced > limit) return done(undefined)
+  const chunks: Array<Buffer> = []
+  let size = 0
+  let ended = false
+  const finish = (body: Uint8Array | undefined) => {
+    if (ended) return
+    ended = true
+    done(body)
+  }
+  request.on("data", (chunk: Buffer) => {
+    size += chunk.length
+    if (size > limit) {
+      chunks.length = 0
+      request.pause()
+      finish(undefined)
+    } else chunks.push(chunk)
+  })
+  request.on("end", () => finish(chunks.length === 1 ? chunks[0] ?? noBody : Buffer.concat(chunks)))
+  request.on("error", () => finish(undefined))
+}
+
+const headersOf = (request: IncomingMessage): { readonly [name: string]: string } => {
+  const headers: { [name: string]: string } = {}
+  for (const name in request.headers) {
+    const value = request.headers[name]
+    if (typeof value === "string") headers[name] = value
+    else if (value !== undefined) headers[name] = value.join(", ")
+  }
+  return headers
+}
+
+const write = (response: ServerResponse, reply: RawReply, close: boolean): void => {
+  if (response.destroyed) return
+  const length = typeof reply.body === "string" ? Buffer.byteLength(reply.body) : reply.body.byteLength
+  const bodiless = reply.status === 204 || reply.status === 304
+  response.writeHead(reply.status, {
+    ...reply.headers, ...(bodiless ? {} : { "content-length": String(length) }), ...(close ? { connection: "close" } : {})
+  })
+  response.end(bodiless ? undefined : reply.body)
+}
+
+const listen = (server: Server, { host, port }: ServerOptions) =>
+  Effect.async<number, Refusal>((resume) => {
+    server.once("error", (error: NodeJS.ErrnoException) => {
+      resume(new Refusal({
+        message: error.code === "EADDRINUSE"
+          ? `Port ${port} on ${host} is taken. Stop what uses it, or start svc on another one: SVC_PORT=${port + 1} npm start`
+          : error.code === "EADDRNOTAVAIL" ? `${host} is no address of this machine. Set SVC_HOST to one that is.`
+          : `svc cannot listen on ${host}:${port}: ${error.message}`
+      }))
+    })
+    server.listen({ host, port, backlog: 1024 }, () => {
+      const address = server.address()
+      resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : port))
+    })
+  })
+
+/** Listens until the scope closes. */
+export const serve = (handlers: Handlers, options: ServerOptions): Effect.Effect<RunningServer, Refusal, Scope.Scope> =>
+  Effect.gen(function*() {
+    const runFork = Runtime.runFork(yield* Effect.runtime<never>())
+    let open = 0
+
+    const onRequest = (request: IncomingMessage, response: ServerResponse) => {
+      const target = request.url ?? "/"
+      const started = request.method === "POST" ? executePath.exec(target) : null
+      const limit = started === null ? bodyBytes.management : bodyBytes.execute
+      open++
+      response.once("close", () => {
+        open--
+      })
+      readBody(request, limit, (body) => {
+        if (body === undefined) {
+          return write(response, failureReply(new PayloadTooLarge({ limitBytes: limit }), "req_none", Date.now()), true)
+        }
+        const raw: RawRequest = {
+          method: request.method ?? "GET", target, headers: headersOf(request), body,
+          remoteAddress: request.socket.remoteAddress ?? ""
+        }
+        const fiber = runFork(started === null ? handlers.handle(raw) : handlers.execute(raw, started[1] ?? ""))
+        fiber.addObserver((exit) => {
+          if (exit._tag === "Success") write(response, exit.value, false)
+          else response.destroy()
+        })
+      })
+    }
+
+    const server = createServer({ maxHeaderSize: headerBytes, keepAliveTimeout: 65_000, requestTimeout: 60_000 }, onRequest)
+    server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+      if (!socket.writable) return
+      const [status, code] = error.code === "HPE_HEADER_OVERFLOW" ? [431, "headers larger than 32 KiB"] as const : [400, "not an HTTP request"] as const
+      const body = JSON.stringify({ code: "INVALID_REQUEST", statusCode: status, message: code, requestId: "req_none", retryable: false, details: [] })
+      socket.end(`HTTP/1.1 ${status} ${status === 431 ? "Request Header Fields Too Large" : "Bad Request"}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`)
+    })
+    yield* Effect.addFinalizer(() => Effect.async<void>((resume) => {
+      server.close(() => resume(Effect.void))
+      server.closeAllConnections()
+    }))
+    const port = yield* listen(server, options)
+    return { port, open: () => open, stopListening: () => { server.close() } }
+  })
