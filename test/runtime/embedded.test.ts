@@ -156,6 +156,23 @@ describe("the embedded Postgres", () => {
     assert.isFalse(isAlive(postgres))
   })
 
+  it("holds nobody up who asks again: a later second signal ends the service at once, and the next start is well", async () => {
+    const stuck = service({ dataDir })
+    await stuck.ready
+    const postgres = postgresOf(dataDir)
+    process.kill(postgres, "SIGSTOP")
+    const started = performance.now()
+    const impatient = setInterval(() => stuck.kill("SIGTERM"), 200)
+    assert.strictEqual(await stuck.ended, 130)
+    clearInterval(impatient)
+    assert.isBelow(performance.now() - started, 5_000)
+    process.kill(postgres, "SIGCONT")
+    const next = service({ dataDir })
+    await next.ready
+    next.kill("SIGTERM")
+    assert.strictEqual(await next.ended, 0)
+  })
+
   it("is not left behind when the service refuses to start: a taken port is one line that says what to do", async () => {
     const taker = createServer().listen(0, "127.0.0.1")
     await once(taker, "listening")
@@ -187,6 +204,37 @@ it.runIf(process.platform === "linux")("a lock file that names a zombie is remov
   assert.isTrue(Option.isNone(await Effect.runPromise(find(directory))))
   assert.deepStrictEqual(fs.readdirSync(directory), [])
   parent.kill()
+  remove()
+})
+
+it("a service killed at any moment of its first start leaves nothing that prevents the next", async () => {
+  const { directory, dataDir, remove } = dataDirectory()
+  fs.chmodSync(directory, 0o755)
+  const cluster = path.join(dataDir, "postgres", "cluster")
+  const moments = [
+    () => fs.existsSync(path.join(dataDir, "master.keys")),
+    () =>
+      fs.existsSync(path.join(dataDir, "postgres")) &&
+      fs.readdirSync(path.join(dataDir, "postgres")).some((name) => name.startsWith("cluster.")),
+    () => fs.existsSync(cluster),
+    () => fs.existsSync(path.join(cluster, "data", "postmaster.pid")),
+    () =>
+      fs.existsSync(path.join(cluster, "data", "postmaster.pid")) &&
+      /ready/.test(fs.readFileSync(path.join(cluster, "data", "postmaster.pid"), "utf8"))
+  ]
+  for (const moment of moments) {
+    const killed = service({ dataDir })
+    await until(moment)
+    killed.kill("SIGKILL")
+    await killed.ended
+  }
+  const next = service({ dataDir })
+  await next.ready
+  assert.deepStrictEqual(await query(dataDir, "SELECT count(*)::int > 20 FROM pg_tables WHERE schemaname = 'public'"), [
+    [true]
+  ])
+  next.kill("SIGTERM")
+  assert.strictEqual(await next.ended, 0)
   remove()
 })
 

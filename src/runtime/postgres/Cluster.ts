@@ -6,7 +6,8 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { reasonOf, Refusal } from "../Refusal.js"
 import type { Binaries } from "./Binaries.js"
-import { passage, type RunAs } from "./RunAs.js"
+import { isAlive } from "./Postmaster.js"
+import { childEnvironment, identity, passage, type RunAs } from "./RunAs.js"
 
 const Access = Schema.Struct({
   superuser: Schema.Redacted(Schema.String),
@@ -74,7 +75,8 @@ const create = (directory: string, binaries: Binaries, user: RunAs, options: { r
   Effect.try({
     try: () => {
       fs.mkdirSync(path.dirname(directory), { recursive: true, mode: 0o755 })
-      const draft = fs.mkdtempSync(`${directory}.`)
+      sweep(directory)
+      const draft = fs.mkdtempSync(`${directory}.${process.pid}-`)
       try {
         fs.mkdirSync(path.join(draft, "data"), { mode: 0o700 })
         if (user.switches) {
@@ -109,6 +111,19 @@ const create = (directory: string, binaries: Binaries, user: RunAs, options: { r
       })
     }
   })
+
+/** Removes what a start that was killed has left half made. */
+const sweep = (directory: string) => {
+  for (const name of fs.readdirSync(path.dirname(directory))) {
+    const pid = /^cluster\.(\d+)-/.exec(name)?.[1]
+    if (pid === undefined || isAlive(Number(pid))) continue
+    try {
+      fs.rmSync(path.join(path.dirname(directory), name), { recursive: true, force: true })
+    } catch {
+      // Its initdb still writes: the next start finds it done.
+    }
+  }
+}
 
 const initialise = (draft: string, binaries: Binaries, user: RunAs, superuser: Redacted.Redacted, durable: boolean) => {
   const way = passage(draft, user)
@@ -149,8 +164,3 @@ const initialise = (draft: string, binaries: Binaries, user: RunAs, superuser: R
     fs.rmSync(passwordFile, { force: true })
   }
 }
-
-/** The child's whole environment: nothing of the service's own goes to Postgres. */
-export const childEnvironment = { PATH: "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" }
-
-export const identity = (user: RunAs) => (user.switches ? { uid: user.uid, gid: user.gid } : {})

@@ -14,7 +14,7 @@ import { reasonOf, Refusal } from "../Refusal.js"
 import { install } from "./Binaries.js"
 import { type Cluster, open } from "./Cluster.js"
 import { Contended, isAlive, type Launch, type Postmaster, signalTo, start, stop, untilReady } from "./Postmaster.js"
-import { type DatabaseUrls, ensureRoles, roleNames, urlsOf } from "./Roles.js"
+import { type DatabaseUrls, ensureRoles, isComplete, urlsOf } from "./Roles.js"
 import { runAs } from "./RunAs.js"
 
 export interface Embedded {
@@ -42,9 +42,8 @@ export const embedded = Effect.fn("Embedded.start")(function* (options: Embedded
   const { cluster, launch } = yield* prepare(options)
   const held = yield* Effect.acquireRelease(Effect.interruptible(own(launch, cluster)), (held) => release(held))
   const admin = adminUrl(held.server, cluster)
-  yield* rolesMissing(held.session).pipe(
-    Effect.flatMap((missing) => (missing ? ensureRoles(admin, cluster.access) : Effect.void))
-  )
+  const complete = yield* Effect.promise(() => isComplete(held.session))
+  if (!complete) yield* ensureRoles(admin, cluster.access)
   yield* Effect.forkScoped(supervise(held, launch, cluster))
   return { urls: urlsOf(admin, cluster.access), admin, adopted: held.adopted } satisfies Embedded
 })
@@ -201,16 +200,6 @@ const launchedAs = (session: Client) =>
       "SELECT current_setting('svc.launch', true) AS mark"
     )
     return answer.rows[0]?.mark
-  })
-
-const rolesMissing = (session: Client) =>
-  Effect.promise(async () => {
-    const answer = await session.query<{ readonly complete: boolean }>(
-      `SELECT count(*) = ${Object.keys(roleNames).length} AND EXISTS (SELECT FROM pg_database WHERE datname = 'svc') AS complete
-       FROM pg_roles WHERE rolname = ANY($1)`,
-      [Object.values(roleNames)]
-    )
-    return answer.rows[0]?.complete !== true
   })
 
 const adminUrl = (server: Postmaster, cluster: Cluster) =>

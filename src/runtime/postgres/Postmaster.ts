@@ -6,8 +6,7 @@ import { createServer } from "node:net"
 import * as path from "node:path"
 import { reasonOf, Refusal } from "../Refusal.js"
 import type { Binaries } from "./Binaries.js"
-import { childEnvironment, identity } from "./Cluster.js"
-import { passage, type RunAs } from "./RunAs.js"
+import { childEnvironment, identity, passage, type RunAs } from "./RunAs.js"
 
 export interface Postmaster {
   readonly pid: number

@@ -112,6 +112,17 @@ export const ensureRoles = Effect.fn("Roles.ensure")(function* (
   })
 })
 
+/** Whether `ensureRoles` once came to its end. */
+export const isComplete = async (session: Client, database = "svc"): Promise<boolean> => {
+  const answer = await session.query<{ readonly complete: boolean }>(
+    `SELECT count(*) = $1 AND EXISTS (
+       SELECT FROM pg_database WHERE datname = $2 AND NOT has_database_privilege('public', oid, 'TEMPORARY')
+     ) AS complete FROM pg_roles WHERE rolname = ANY($3)`,
+    [Object.keys(roleNames).length, database, Object.values(roleNames)]
+  )
+  return answer.rows[0]?.complete === true
+}
+
 const onServer = async <A>(
   admin: Redacted.Redacted,
   database: string | undefined,
@@ -145,11 +156,12 @@ const roleStatements = (passwords: RolePasswords) =>
     })
   )
 
+/** The last one is what `isComplete` looks for. */
 const databaseStatements = (database: string) => [
-  `REVOKE ALL ON DATABASE ${database} FROM PUBLIC`,
   `GRANT CONNECT, CREATE, TEMPORARY ON DATABASE ${database} TO svc_owner`,
   `GRANT CONNECT ON DATABASE ${database} TO svc_writer, svc_app, svc_audit_reader`,
   "REVOKE ALL ON SCHEMA public FROM PUBLIC",
   "GRANT USAGE, CREATE ON SCHEMA public TO svc_owner",
-  "GRANT USAGE ON SCHEMA public TO svc_writer, svc_app, svc_audit_reader"
+  "GRANT USAGE ON SCHEMA public TO svc_writer, svc_app, svc_audit_reader",
+  `REVOKE ALL ON DATABASE ${database} FROM PUBLIC`
 ]

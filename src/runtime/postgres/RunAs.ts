@@ -49,4 +49,9 @@ export const passage = (directory: string, user: RunAs): Passage => {
   return { path: "/proc/self/fd/3", descriptors: [descriptor], close: () => fs.closeSync(descriptor) }
 }
 
+/** The child's whole environment: nothing of the service's own goes to Postgres. */
+export const childEnvironment = { PATH: "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" }
+
+export const identity = (user: RunAs) => (user.switches ? { uid: user.uid, gid: user.gid } : {})
+
 const nobody = process.platform === "darwin" ? 2 ** 32 - 2 : 65_534
