@@ -8,7 +8,7 @@ export const redacted = "[redacted]"
 
 export interface Scrubber {
   readonly text: (text: string) => string
-  /** The same value where nothing had to go; member names are scrubbed as well. */
+  /** The same value where nothing had to go. Member names are scrubbed as well, and credential headers by their name. */
   readonly json: (value: Json) => Json
 }
 
@@ -39,10 +39,12 @@ export const makeScrubber = (values: Iterable<string>): Scrubber => {
       return items.some((item, at) => item !== value[at]) ? items : value
     }
     const members = Object.entries(value)
-    const scrubbed = members.map(([name, member]): [string, Json] => [text(name), json(member)])
+    const scrubbed = members.map(([name, member]): [string, Json] => [text(name), scrubbedMember(name, member)])
     const changed = scrubbed.some(([name, member], at) => name !== members[at]?.[0] || member !== members[at]?.[1])
     return changed ? Object.fromEntries(scrubbed) : value
   }
+  const scrubbedMember = (name: string, member: Json): Json =>
+    typeof member === "string" && credentialHeaders.has(name.toLowerCase()) ? redacted : json(member)
   const scrubbedNumber = (value: number): Json => {
     const written = String(value)
     return text(written) === written ? value : redacted
@@ -53,19 +55,21 @@ export const makeScrubber = (values: Iterable<string>): Scrubber => {
 
 // --- By name ---
 
-const secretHeaders: ReadonlySet<string> = new Set([
+/** Headers that carry a credential; never recorded, and never given to a workflow. */
+export const credentialHeaders: ReadonlySet<string> = new Set([
   "authorization",
+  "proxy-authorization",
   "cookie",
   "set-cookie",
+  "x-api-key",
   "x-svc-api-key",
   "x-svc-access-key",
-  "x-identity-hmac",
-  "proxy-authorization",
-  "x-api-key"
+  "x-identity-hmac"
 ])
 
 /** Whether a header's value is never shown, whoever set it. */
-export const isSecretHeader = (name: string): boolean => secretHeaders.has(name.toLowerCase()) || isSecretMember(name)
+export const isSecretHeader = (name: string): boolean =>
+  credentialHeaders.has(name.toLowerCase()) || isSecretMember(name)
 
 /** Names that mean a secret by themselves, compared without case, `-` and `_`. */
 const secretMembers: ReadonlySet<string> = new Set([

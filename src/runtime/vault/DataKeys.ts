@@ -1,6 +1,7 @@
 /** Where the organisations' data keys are kept, each wrapped by a master key. */
-import { SqlClient, type SqlError } from "@effect/sql"
+import type { SqlError } from "@effect/sql"
 import { Context, Data, Effect, Layer } from "effect"
+import { WriterSql } from "../postgres/Pools.js"
 
 export interface DataKey {
   readonly org: string
@@ -54,10 +55,10 @@ const unavailable = (error: SqlError.SqlError) => new DataKeysUnavailable({ reas
 const keys = (rows: Effect.Effect<ReadonlyArray<Row>, SqlError.SqlError>) =>
   Effect.mapBoth(rows, { onFailure: unavailable, onSuccess: (found) => found.map(fromRow) })
 
-/** Over the table `data_keys`, as the role that may read it for every organisation. */
-export const layerPostgres: Layer.Layer<DataKeys, never, SqlClient.SqlClient> = Layer.effect(
+/** Over the table `data_keys`, as the role that sees every organisation. */
+export const layerPostgres: Layer.Layer<DataKeys, never, WriterSql> = Layer.effect(
   DataKeys,
-  Effect.map(SqlClient.SqlClient, (sql) =>
+  Effect.map(WriterSql, (sql) =>
     DataKeys.of({
       load: (org) =>
         keys(sql<Row>`SELECT org, id, wrapped, master_key_id, active FROM data_keys WHERE org = ${org} ORDER BY id`),

@@ -1,0 +1,44 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Either, Layer, Redacted } from "effect"
+import { Vault } from "../../src/actors/ports/Vault.js"
+import { WriterSql } from "../../src/runtime/postgres/Pools.js"
+import { DataKeys, layerPostgres } from "../../src/runtime/vault/DataKeys.js"
+import { parseKeyring } from "../../src/runtime/vault/Keyring.js"
+import { layer, rewrapAll } from "../../src/runtime/vault/Vault.js"
+import { layer as database } from "../support/Database.js"
+
+const master = (id: string, fill: number) => `${id}:${Buffer.alloc(32, fill).toString("base64")}`
+const keyring = (...entries: ReadonlyArray<string>) => Either.getOrThrow(parseKeyring(Redacted.make(entries.join(","))))
+const place = { organisation: "org_a", table: "secrets", column: "value", row: "sec_1" }
+const node = (...entries: ReadonlyArray<string>) => Effect.provide(Vault, layer({ keyring: keyring(...entries) }))
+
+describe("data keys in Postgres", () => {
+  it.scoped("nodes that race for the first key share one, and a rotation leaves every value readable", () =>
+    Effect.gen(function* () {
+      const sql = yield* WriterSql
+      const dataKeys = yield* DataKeys
+      const nodes = yield* Effect.all(Array.from({ length: 8 }, () => node(master("m1", 1))))
+      const sealed = yield* Effect.all(
+        nodes.map((vault) => vault.seal(place, Redacted.make("hush"))),
+        { concurrency: "unbounded" }
+      )
+      const rows = yield* sql<{
+        readonly active: boolean
+        readonly master_key_id: string
+      }>`SELECT active, master_key_id FROM data_keys`
+      assert.deepStrictEqual(rows, [{ active: true, master_key_id: "m1" }])
+
+      const both = keyring(master("m2", 2), master("m1", 1))
+      assert.deepStrictEqual(
+        yield* Effect.all([rewrapAll(both), rewrapAll(both)], { concurrency: 2 }).pipe(Effect.map(([a, b]) => a + b)),
+        1
+      )
+      assert.deepStrictEqual(
+        (yield* dataKeys.load("org_a")).map((key) => key.masterKeyId),
+        ["m2"]
+      )
+      const later = yield* node(master("m2", 2))
+      for (const value of sealed) assert.strictEqual(Redacted.value(yield* later.open(place, value)), "hush")
+    }).pipe(Effect.provide(layerPostgres.pipe(Layer.provideMerge(database))))
+  )
+})
