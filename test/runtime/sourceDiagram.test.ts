@@ -136,6 +136,7 @@ describe("the diagram", () => {
     const codes = [
       "return 1",
       "throw 1",
+      "await Promise.constructor([fetch(1)])",
       "while (true) { await svc.connector.a.b() }",
       "break_: { break break_ }",
       "do { await fetch('x') } while (await svc.state.get('x'))",

@@ -49,7 +49,7 @@ export const guardedConnector = (options: ConnectOptions): Connector => {
   return (target, callback) => {
     const port = Number(target.port) || (target.protocol === "https:" ? 443 : 80)
     const host = target.hostname.replace(/^\[|\]$/g, "")
-    const connectTo = (addresses: ReadonlyArray<string>) => {
+    const judge = (addresses: ReadonlyArray<string>) => {
       const refusals = addresses.map((address) => ({ address, reason: whyBlocked(address, port, options.allow) }))
       const permitted = refusals.filter((entry) => entry.reason === undefined).map((entry) => entry.address)
       if (permitted.length > 0) return race(open, target, permitted.slice(0, mostAddresses), callback)
@@ -58,6 +58,14 @@ export const guardedConnector = (options: ConnectOptions): Connector => {
         new BlockedAddress(first === undefined ? "the name has no address" : `${first.address} ${first.reason}`),
         null
       )
+    }
+    // Whatever net or tls throws belongs to this request, not to the process.
+    const connectTo = (addresses: ReadonlyArray<string>) => {
+      try {
+        judge(addresses)
+      } catch (error) {
+        callback(error instanceof Error ? error : new Error(String(error)), null)
+      }
     }
     if (isIP(host) !== 0) return connectTo([host])
     const settle = once(options.timeoutMillis, callback)
