@@ -4,12 +4,16 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { Duplex } from "node:stream"
 import { buildSync } from "esbuild"
+import { Cause, Effect, Exit, Layer } from "effect"
 import { afterAll } from "vitest"
+import { Sandbox } from "../../src/actors/ports/Sandbox.js"
 import type { Jail } from "../../src/runtime/sandbox/Jail.js"
 import { jails } from "../../src/runtime/sandbox/Jail.js"
+import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
+import { result } from "../support/guests.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 
 /** Started in a runner's place: tries what a runner that was broken into would try, and tells what came of it. */
@@ -102,6 +106,33 @@ describe("from inside a runner", () => {
     for (const what of withoutFiles) assert.notMatch(String(seen[what]), /^DONE/, what)
     assert.deepStrictEqual(seen["env"], ["TZ"])
   })
+})
+
+describe("the pool", () => {
+  const runner = bundleRunner()
+  afterAll(runner.remove)
+  for (const mode of ["userNamespace", "none"] as const) {
+    it.effect(`runs workflows in the jail "${mode}" and says so`, () =>
+      Effect.gen(function* () {
+        const sandbox = yield* Sandbox
+        assert.strictEqual((yield* sandbox.jail).level, mode)
+        assert.deepStrictEqual(yield* result("return 6 * 7"), 42)
+      }).pipe(Effect.provide(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false, jail: mode })))
+    )
+  }
+  it.effect("refuses to start with a runner that was built from other sources", () =>
+    Effect.gen(function* () {
+      const stale = join(mkdtempSync(join(tmpdir(), "svc-stale-")), "runner.js")
+      writeFileSync(
+        stale,
+        readFileSync(runner.path, "utf8").replace("is not available while the workflow loads", "is missing")
+      )
+      const exit = yield* Effect.exit(Layer.build(sandboxLayer({ runnerPath: stale, runners: 1, jail: "none" })))
+      assert(Exit.isFailure(exit))
+      assert.match(Cause.pretty(exit.cause), /built from other sources/)
+      rmSync(dirname(stale), { recursive: true })
+    }).pipe(Effect.scoped)
+  )
 })
 
 describe("when the service is killed", () => {

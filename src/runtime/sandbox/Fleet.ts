@@ -93,6 +93,7 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
       onFailed: (why: string) => void
     ): RunnerProcess => {
       let isReady = false
+      let isStale = false
       const runner = startRunner({
         jail,
         source: options.source,
@@ -100,7 +101,7 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
         mostLive: options.mostLive,
         onReady: (engine) => {
           if (engine !== options.engine) {
-            options.onTrouble(staleRunner)
+            isStale = true
             return runner.kill()
           }
           isReady = true
@@ -108,7 +109,7 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
           onReady(runner)
         },
         onGone: (why) => {
-          if (!isReady) return onFailed(why)
+          if (!isReady) return onFailed(isStale ? staleRunner : why)
           if (spare === runner) spare = undefined
           const slot = slots.indexOf(runner)
           if (slot >= 0) {

@@ -10,6 +10,7 @@ const { parse, stringify } = JSON
 const NativePromise = Promise
 const NativeError = Error
 const NativeInternalError = InternalError
+const NativeTypeError = TypeError
 const NativeString = String
 const unbound = (method) => (self, ...args) => apply(method, self, args)
 const mapGet = unbound(Map.prototype.get)
@@ -22,6 +23,9 @@ const slice = unbound(String.prototype.slice)
 const indexOf = unbound(String.prototype.indexOf)
 const isWellFormed = unbound(String.prototype.isWellFormed)
 const toWellFormed = unbound(String.prototype.toWellFormed)
+const join = unbound(Array.prototype.join)
+const withoutPrototype = Object.setPrototypeOf
+const newList = () => withoutPrototype([], null)
 const isError = (value) => value instanceof NativeError
 const isObject = (value) => (typeof value === "object" && value !== null) || typeof value === "function"
 /** Sets a property without asking setters or prototypes. */
@@ -29,11 +33,16 @@ const define = (target, name, value, enumerable) =>
   defineProperty(target, name, { __proto__: null, value, enumerable, writable: true, configurable: true })
 const global = (name, value) => define(globalThis, name, value, false)
 
+// Frames of a stack would lead to the functions of this prelude: there is no hook that is shown them.
+defineProperty(Error, "prepareStackTrace", { __proto__: null, get: () => undefined, set: () => {}, configurable: false })
+
 // --- State of the run ---
 
 let started = false
 let ended = false
-let outbox = ""
+/** Pieces of text, joined when they are taken. Without a prototype, so that writing to it asks nobody. */
+let outbox = newList()
+let outputs = 0
 let outOfMemory = false
 let calls = 0
 let logLines = 0
@@ -41,7 +50,7 @@ let now = 0
 let workflow
 const pending = new Map()
 
-const emit = (text) => { outbox = outbox === "" ? text : outbox + "," + text }
+const emit = (text) => { outbox[outputs++] = text }
 
 /** The value as JSON text; what JSON has no place for becomes null. */
 const json = (value) => {
@@ -56,23 +65,33 @@ const insideRun = (what) => {
 
 // --- Host calls ---
 
-const call = (name, args) => {
-  insideRun("svc." + name)
-  return new NativePromise((resolve, reject) => ask(name, args, resolve, reject))
-}
-const ask = (name, args, resolve, reject) => {
-  if (ended) return
+const isOutOfMemory = (cause) => cause instanceof NativeInternalError && read(cause, "message") === "out of memory"
+const argumentsText = (name, args) => {
   let text = ""
   for (let i = 0; i < args.length; i++) {
     let one
     try { one = json(args[i]) } catch (cause) {
-      throw new TypeError("argument " + (i + 1) + " of " + name + " cannot be sent as JSON: " + messageOf(cause))
+      if (cause === null || isOutOfMemory(cause)) throw cause
+      throw new NativeTypeError("argument " + (i + 1) + " of " + name + " cannot be sent as JSON: " + messageOf(cause))
     }
     text = i === 0 ? one : text + "," + one
   }
-  const id = calls++
-  mapSet(pending, id, { __proto__: null, resolve, reject })
-  emit('{"t":"call","id":' + id + ',"name":' + stringify(toWellFormed(name)) + ',"args":[' + text + "]}")
+  return text
+}
+const call = (name, args) => {
+  insideRun("svc." + name)
+  let text
+  try { text = argumentsText(name, args) } catch (cause) {
+    // As a rejection that nobody awaits, it would let a loop of calls run on without memory.
+    if (cause === null || isOutOfMemory(cause)) throw cause
+    return new NativePromise((_, reject) => reject(cause))
+  }
+  return new NativePromise((resolve, reject) => {
+    if (ended) return
+    const id = calls++
+    mapSet(pending, id, { __proto__: null, resolve, reject })
+    emit('{"t":"call","id":' + id + ',"name":' + stringify(toWellFormed(name)) + ',"args":[' + text + "]}")
+  })
 }
 
 // --- Errors ---
@@ -197,7 +216,7 @@ const thrown = (value) => {
   }
   const name = textOf(read(value, "name"), 200) || "Error"
   let message = textOf(read(value, "message"), limits.message)
-  if (value instanceof NativeInternalError && message === "out of memory") outOfMemory = true
+  if (isOutOfMemory(value)) outOfMemory = true
   if (message === "" && !isError(value)) message = textOf(describe(value), limits.message)
   const code = read(value, "code")
   const stack = ownFrames(textOf(read(value, "stack"), limits.stack))
@@ -221,7 +240,7 @@ const fail = (value) => { if (!ended) end(thrown(value)) }
 const returned = (value) => {
   let text
   try { text = json(value) } catch (cause) {
-    const error = new TypeError("the workflow's result cannot be sent as JSON: " + messageOf(cause))
+    const error = new NativeTypeError("the workflow's result cannot be sent as JSON: " + messageOf(cause))
     define(error, "stack", "", false)
     return fail(error)
   }
@@ -261,8 +280,9 @@ const step = (text) => {
 /** Takes the outputs: a letter of state (running, stuck, ended, out of memory) and a JSON array. */
 const take = () => {
   const state = ended ? (outOfMemory ? "m" : "e") : mapSize(pending) === 0 ? "s" : "r"
-  const text = state + "[" + outbox + "]"
-  outbox = ""
+  const text = state + "[" + join(outbox, ",") + "]"
+  outbox = newList()
+  outputs = 0
   return text
 }
 
