@@ -1,7 +1,6 @@
 /** The headers by which a request says for which customer it acts. Specification: Multi-tenant request headers. */
 import { Either, Encoding } from "effect"
 import { InvalidRequest } from "./Failure.js"
-import { credentialHeaders } from "./Redaction.js"
 import { isObject, type Json, unstorable } from "./Json.js"
 
 /** A customer as a request names it. */
@@ -112,6 +111,10 @@ export const claimedRef = (header: Header): string | undefined => {
   const ref = header("x-end-org-ref")
   return ref === undefined || ref === "" ? undefined : ref
 }
+
+const credentialHeaders: ReadonlySet<string> = new Set([
+  "authorization", "proxy-authorization", "cookie", "x-svc-api-key", "x-svc-access-key", "x-identity-hmac"
+])
 
 /** Headers as a workflow sees them: names in lower case, no credential among them. */
 export const workflowHeaders = (headers: { readonly [name: string]: string }): { readonly [name: string]: string } =>

@@ -3,7 +3,7 @@ import { createHmac, hash, randomBytes, timingSafeEqual } from "node:crypto"
 import { Layer, Redacted } from "effect"
 import { Digests } from "../actors/ports/Digests.js"
 import { Identifiers } from "../actors/ports/Identifiers.js"
-import { ulidTime } from "../domain/Ids.js"
+import { type IdOf, type IdPrefix, ulidTime, type WorkflowId } from "../domain/Ids.js"
 
 /** `pepper`: the server's secret. Another pepper means that no stored API key is recognised any more. */
 export interface DigestsOptions {
@@ -36,8 +36,9 @@ export const makeDigests = (options: DigestsOptions): typeof Digests.Service => 
 export const makeIdentifiers = (millis: () => number = Date.now): typeof Identifiers.Service => {
   const nextUlid = monotonicUlid(millis)
   return Identifiers.of({
-    next: (prefix) => `${prefix}_${nextUlid()}`,
-    workflow: () => `wf_${randomBytes(6).toString("hex")}`,
+    // The one place where ids come to be: each is of the form that its brand stands for.
+    next: <P extends IdPrefix>(prefix: P) => `${prefix}_${nextUlid()}` as IdOf[P],
+    workflow: () => `wf_${randomBytes(6).toString("hex")}` as WorkflowId,
     token: (length) =>
       randomBytes(Math.ceil((length * 3) / 4))
         .toString("base64url")

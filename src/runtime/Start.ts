@@ -3,16 +3,31 @@ import { Effect, Layer, Logger } from "effect"
 import { read } from "./Config.js"
 import { layer } from "./Layers.js"
 import { Refusal } from "./Refusal.js"
+import { server, services } from "./Service.js"
+import { welcome } from "./Welcome.js"
 
 /** Runs until interrupted; then drains and closes everything that it opened. */
 export const start = Effect.gen(function* () {
   const config = yield* read()
   const format = config.logFormat === "pretty" ? Logger.pretty : Logger.json
-  const ready = Effect.suspend(() =>
-    Effect.logInfo(`svc is ready on ${config.publicUrl}, ${Math.round(performance.now())} ms after its start`)
+  const run = Effect.gen(function* () {
+    const { port } = yield* server
+    const baseUrl = config.port === 0 ? `http://${config.host}:${port}` : config.publicUrl
+    yield* welcome(config, baseUrl)
+    yield* Effect.logInfo(`svc is ready on ${baseUrl}, ${Math.round(performance.now())} ms after its start`)
+    return yield* Effect.never
+  })
+  return yield* Effect.scoped(run).pipe(
+    Effect.provide(Layer.provideMerge(services, layer(config))),
+    Effect.provide(Layer.merge(format, Logger.minimumLogLevel(config.logLevel))),
+    Effect.withTracerEnabled(false)
   )
-  return yield* Effect.zipRight(ready, Effect.never).pipe(
-    Effect.provide(layer(config)),
-    Effect.provide(Layer.merge(format, Logger.minimumLogLevel(config.logLevel)))
-  )
-}).pipe(Effect.catchTag("SqlError", ({ cause, message }) => new Refusal({ message: `${message}: ${String(cause)}` })))
+}).pipe(
+  Effect.catchTags({
+    SqlError: ({ cause, message }) => new Refusal({ message: `${message}: ${String(cause)}` }),
+    AlreadyExists: ({ index }) => new Refusal({ message: `svc cannot start: ${index} is taken.` }),
+    Changed: () => new Refusal({ message: "svc cannot start: another process changes the same records." }),
+    NotFound: ({ what }) => new Refusal({ message: `The ${what} is not there.` }),
+    Unavailable: ({ reason }) => new Refusal({ message: `svc cannot start: ${reason}.` })
+  })
+)

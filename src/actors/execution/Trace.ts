@@ -5,7 +5,7 @@
 import type { BlobId } from "../../domain/Ids.js"
 import { isObject, type Json } from "../../domain/Json.js"
 import { traceValueBytes } from "../../domain/Limits.js"
-import type { Scrubber } from "../../domain/Redaction.js"
+import { isSecretHeader, redacted, redactHeaders, type Scrubber } from "../../domain/Redaction.js"
 import type { CallFailure, CallResult } from "../../domain/RunJournal.js"
 import type { Blob, StepRow } from "../ports/Journal.js"
 
@@ -34,6 +34,19 @@ export const storable = (value: Json): Json => {
   if (Array.isArray(value)) return value.map(storable)
   if (!isObject(value)) return value
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [storable(key), storable(member)]))
+}
+
+/** Header pairs and header objects lose what carries a credential, wherever they stand. */
+const withoutCredentials = (value: Json): Json => {
+  if (Array.isArray(value)) {
+    const [name, text] = value
+    if (value.length === 2 && typeof name === "string" && typeof text === "string" && isSecretHeader(name)) return [name, redacted]
+    return value.map(withoutCredentials)
+  }
+  if (!isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [
+    key, key === "headers" && isObject(member) ? redactHeaders(member) : withoutCredentials(member)
+  ]))
 }
 
 /** The value as the trace holds it; a large one becomes a blob and a reference to it. */
@@ -96,8 +109,8 @@ export const stepRow = (call: TracedCall, scrub: Scrubber, offload: Offload, blo
         finishedAt: iso(attempt.finishedAt),
         error: attempt.error === null ? null : failureJson(attempt.error, scrub)
       })),
-      input: shown(call.args, scrub, offload, blobs),
-      output: result !== null && result.ok ? shown(result.value, scrub, offload, blobs) : null,
+      input: shown(withoutCredentials(call.args), scrub, offload, blobs),
+      output: result !== null && result.ok ? shown(withoutCredentials(result.value), scrub, offload, blobs) : null,
       error: result !== null && !result.ok ? failureJson(result.failure, scrub) : null,
       startedAt: iso(call.startedAt),
       finishedAt: iso(call.finishedAt),

@@ -39,9 +39,9 @@ export const layer = (checkpoints: CheckpointFile) => Layer.scopedDiscard(Effect
     const head = yield* headOf(organisation)
     const rows = yield* sql<{ entry: AuditEntry; xid: string }>`
       SELECT entry, xid::text AS xid FROM audit_entries
-      WHERE org = ${organisation} AND (xid, id) > (${head.xid}::xid8, ${head.entryId}) AND xid < pg_snapshot_xmin(pg_current_snapshot())
+      WHERE org = ${organisation} AND (xid, id) > (${head.xid}, ${head.entryId}) AND xid < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
       ORDER BY xid, id LIMIT ${batch}`
-    if (rows.length === 0) return
+    if (rows.length === 0) return 0
     let { entryId, hash, seq, xid } = head
     const links: Array<{ org: string; seq: number; entry_id: string; prev_hash: string | null; hash: string }> = []
     for (const row of rows) {
@@ -59,20 +59,21 @@ export const layer = (checkpoints: CheckpointFile) => Layer.scopedDiscard(Effect
         AS t(org text, seq bigint, entry_id text, prev_hash text, hash text)`
     heads.set(organisation, { seq, hash, xid, entryId })
     yield* checkpoints.offer({ organisationId: organisation, seq, hash: hash ?? "" })
+    return rows.length
   })
 
-  // Only organisations with something new since the last look: entries are found by id, which is time.
-  let since = ""
+  /** All that was committed before this transaction id is sealed; nothing is known of the time before the start. */
+  let sealedBelow: string | undefined
   const look = Effect.gen(function*() {
-    const [row] = yield* sql<{ id: string | null }>`SELECT max(id) AS id FROM audit_entries`
-    const organisations = yield* sql<{ org: OrganisationId }>`
-      SELECT DISTINCT e.org FROM audit_entries e LEFT JOIN audit_seal s ON s.entry_id = e.id
-      WHERE s.entry_id IS NULL AND e.id > ${since}`
+    const [snapshot] = yield* sql<{ xmin: string }>`SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xmin`
+    const organisations = sealedBelow === undefined
+      ? yield* sql<{ org: OrganisationId }>`SELECT id AS org FROM organisations`
+      : yield* sql<{ org: OrganisationId }>`SELECT DISTINCT org FROM audit_entries WHERE xid >= ${sealedBelow}`
     for (const { org } of organisations) {
-      if (ownership.holds(ownership.shardOf(org))) yield* seal(org)
+      if (!ownership.holds(ownership.shardOf(org))) continue
+      while ((yield* seal(org)) === batch);
     }
-    // Ids of one node rise; those of others may lag a little behind.
-    if (organisations.length === 0 && row?.id !== null && row?.id !== undefined) since = row.id
+    sealedBelow = snapshot?.xmin
   }).pipe(Effect.catchAll((error) => Effect.logWarning("sealing the audit trail failed; it is tried again", error)))
 
   yield* look.pipe(Effect.delay(interval), Effect.forever, Effect.forkScoped)

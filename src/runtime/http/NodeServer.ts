@@ -8,7 +8,8 @@ import { PayloadTooLarge } from "../../domain/Failure.js"
 import { bodyBytes, headerBytes } from "../../domain/Limits.js"
 import { failureReply } from "../../http/Surface.js"
 import type { RawReply, RawRequest } from "../../http/Wire.js"
-import { Refusal } from "../Refusal.js"
+import { portRefusal } from "../Port.js"
+import type { Refusal } from "../Refusal.js"
 
 export interface Handlers {
   /** `POST …/execute` and `POST …/run`. */
@@ -79,14 +80,7 @@ const write = (response: ServerResponse, reply: RawReply, close: boolean): void 
 
 const listen = (server: Server, { host, port }: ServerOptions) =>
   Effect.async<number, Refusal>((resume) => {
-    server.once("error", (error: NodeJS.ErrnoException) => {
-      resume(new Refusal({
-        message: error.code === "EADDRINUSE"
-          ? `Port ${port} on ${host} is taken. Stop what uses it, or start svc on another one: SVC_PORT=${port + 1} npm start`
-          : error.code === "EADDRNOTAVAIL" ? `${host} is no address of this machine. Set SVC_HOST to one that is.`
-          : `svc cannot listen on ${host}:${port}: ${error.message}`
-      }))
-    })
+    server.once("error", (error) => resume(portRefusal(error, host, port)))
     server.listen({ host, port, backlog: 1024 }, () => {
       const address = server.address()
       resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : port))

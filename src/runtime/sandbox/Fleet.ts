@@ -137,7 +137,7 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
           if (stopped) return
           options.onTrouble(`a runner did not start: ${why}`)
           pause = Math.min(pause * 2, restartMillis.most)
-          setTimeout(() => refill(jail), pause)
+          setTimeout(() => refill(jail), pause).unref()
         }
       )
       starting.add(runner)

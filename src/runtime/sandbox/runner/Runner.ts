@@ -44,6 +44,8 @@ interface Work {
   ended: boolean
   readonly outputs: Array<Buffer>
   closed: boolean
+  /** Stepped aside for its neighbours. */
+  paused: boolean
 }
 
 const socket = new Socket({ fd: 3, readable: true, writable: true })
@@ -60,7 +62,9 @@ const send = (bytes: Buffer): void => {
 // --- Answers ---
 
 const refuse = (work: Work, refusal: Refusal): void => {
-  if (work.live !== undefined) guests.release(work.live)
+  // Closed before its turn came: the guest was never taken in hand, and is there all the same.
+  const live = work.live ?? guests.find(work.session)
+  if (live !== undefined) guests.release(live)
   send(textFrame(Tell.failed, work.session, JSON.stringify(refusal)))
 }
 
@@ -147,6 +151,12 @@ const proceed = async (work: Work): Promise<boolean> => {
   }
   if (work.closed) return lost("closed")
   const before = processorMillis()
+  const until = wallMillis() + sliceMillis
+  const isLate = (): boolean => wallMillis() > until && work.next < work.events.length && !work.ended
+  const stepAside = (): boolean => {
+    work.cpuMillis += processorMillis() - before
+    return false
+  }
   if (work.open !== undefined && work.live === undefined) {
     try {
       work.live = await guests.open(work.session, work.open.program, work.open)
@@ -159,14 +169,12 @@ const proceed = async (work: Work): Promise<boolean> => {
     if (work.live === undefined) return lost("evicted")
     work.live.busy = true
   }
-  const until = wallMillis() + sliceMillis
+  // Loading had a step's time of its own: the first event begins a new one in the eyes of the watch.
+  if (isLate() && work.next === 0) return stepAside()
   while (work.next < work.events.length && !work.ended) {
     const event = work.events[work.next++]
     if (event !== undefined && !deliver(work, work.live, event)) return true
-    if (wallMillis() > until && work.next < work.events.length && !work.ended) {
-      work.cpuMillis += processorMillis() - before
-      return false
-    }
+    if (isLate()) return stepAside()
   }
   work.cpuMillis += processorMillis() - before
   answer(work, work.live)
@@ -183,10 +191,10 @@ const workOff = async (): Promise<void> => {
   let since = wallMillis()
   for (let work = queue.shift(); work !== undefined; work = queue.shift()) {
     if (socket.writableLength > 0) await new Promise<void>((resolve) => socket.once("drain", resolve))
-    const resumed = work.next > 0
     if (paused > 0) send(idFrame(Tell.begin, work.session))
-    if (resumed) paused--
-    if (!(await proceed(work))) {
+    if (work.paused) paused--
+    work.paused = !(await proceed(work))
+    if (work.paused) {
       paused++
       queue.push(work)
       send(idFrame(Tell.yielded, work.session))

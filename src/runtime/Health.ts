@@ -1,0 +1,51 @@
+/** What an operator's probes ask: is the process alive, may it be sent work. */
+import { Clock, Effect } from "effect"
+import { Sandbox } from "../actors/ports/Sandbox.js"
+import { jsonReply, type RawReply } from "../http/Wire.js"
+import { WriterSql } from "./postgres/Pools.js"
+
+export interface Health {
+  readonly healthz: Effect.Effect<RawReply>
+  readonly readyz: Effect.Effect<RawReply>
+  /** From now on the node asks for no more work. */
+  readonly drain: () => void
+}
+
+export const make = Effect.gen(function*() {
+  const sql = yield* WriterSql
+  const sandbox = yield* Sandbox
+  let draining = false
+
+  const database = sql`SELECT 1`.pipe(
+    Effect.timeout("2 seconds"), Effect.as({ ok: true, detail: "" }),
+    Effect.catchAll((error) => Effect.succeed({ ok: false, detail: String(error) }))
+  )
+
+  /** Runs that no engine of this release can go on with. */
+  const engines = sql<{ engine: string; n: number }>`SELECT engine, count(*)::int AS n FROM runs GROUP BY engine`.pipe(
+    Effect.map((rows) => rows.filter((row) => row.engine !== sandbox.engine)),
+    Effect.catchAll(() => Effect.succeed([]))
+  )
+
+  return {
+    healthz: Effect.map(Clock.currentTimeMillis, (now) => jsonReply(200, { status: "ok", at: new Date(now).toISOString() })),
+    readyz: Effect.gen(function*() {
+      const db = yield* database
+      const jail = yield* sandbox.jail
+      const foreign = db.ok ? yield* engines : []
+      const ready = db.ok && !draining
+      return jsonReply(ready ? 200 : 503, {
+        status: draining ? "draining" : ready ? "ready" : "not_ready",
+        checks: {
+          database: { ok: db.ok, ...(db.ok ? {} : { detail: "the database does not answer" }) },
+          jail: { ok: jail.level === "full", level: jail.level, detail: jail.detail },
+          engines: { ok: foreign.length === 0, current: sandbox.engine, others: foreign },
+          dbQuery: { ok: false, detail: "svc.db is not part of this release" }
+        }
+      })
+    }),
+    drain: () => {
+      draining = true
+    }
+  } satisfies Health
+})

@@ -1,0 +1,135 @@
+/** The running service: actors, surfaces and the server, on a database that is there. */
+import { Duration, Effect, Layer, Redacted } from "effect"
+import { existsSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import * as ExecutionActor from "../actors/execution/Actor.js"
+import * as Executions from "../actors/execution/Executions.js"
+import * as LiveRuns from "../actors/execution/LiveRuns.js"
+import * as Sweep from "../actors/execution/Sweep.js"
+import { Sandbox } from "../actors/ports/Sandbox.js"
+import * as TenantActor from "../actors/tenant/Actor.js"
+import * as RateLimits from "../actors/tenant/RateLimits.js"
+import { pathOf } from "../http/Wire.js"
+import * as Addresses from "./Addresses.js"
+import { open as openCheckpoints } from "./audit/Checkpoints.js"
+import * as Sealer from "./audit/Sealer.js"
+import * as Trail from "./audit/Trail.js"
+import * as SingleNode from "./cluster/SingleNode.js"
+import * as Contracts from "./Contracts.js"
+import * as Crypto from "./Crypto.js"
+import * as Egress from "./egress/Egress.js"
+import { make as makeHealth } from "./Health.js"
+import { serve } from "./http/NodeServer.js"
+import * as Surfaces from "./http/Surfaces.js"
+import { Databases, Secrets, Settings } from "./Layers.js"
+import * as CustomerReads from "./postgres/CustomerReads.js"
+import * as ExecutionReads from "./postgres/ExecutionReads.js"
+import * as Journal from "./postgres/journal/Journal.js"
+import * as Keys from "./postgres/Keys.js"
+import * as KeyValues from "./postgres/KeyValues.js"
+import * as Nonces from "./postgres/Nonces.js"
+import * as RateWindows from "./postgres/RateWindows.js"
+import * as Records from "./postgres/records/Records.js"
+import * as Runnables from "./postgres/Runnables.js"
+import * as RunReads from "./postgres/RunReads.js"
+import * as Runs from "./postgres/Runs.js"
+import * as VirtualTags from "./postgres/VirtualTags.js"
+import * as Pool from "./sandbox/Pool.js"
+import * as WorkflowSource from "./sandbox/source/WorkflowSource.js"
+import { layerPostgres as dataKeys } from "./vault/DataKeys.js"
+import * as Vault from "./vault/Vault.js"
+import * as Wakeups from "./Wakeups.js"
+
+const journalCapacity = 20_000
+
+/** The runner's bundle lies beside the program's; a chunk of the program lies one folder deeper. */
+const runnerPath = ["./runner.js", "../runner.js"].map((path) => fileURLToPath(new URL(path, import.meta.url))).find(existsSync) ?? "dist/runner.js"
+
+// --- Ports that depend on nothing but configuration ---
+
+const pure = Layer.unwrapEffect(Effect.gen(function*() {
+  const { egressAllow, trustedProxies } = yield* Settings
+  const { keyPepper } = yield* Secrets
+  return Layer.mergeAll(
+    Crypto.layerDigests({ pepper: keyPepper }), Crypto.layerIdentifiers, Addresses.layer(trustedProxies), Contracts.layer,
+    WorkflowSource.layer, Egress.layer({ allow: egressAllow }), Wakeups.layer
+  )
+}))
+
+const vault = Layer.unwrapEffect(Effect.gen(function*() {
+  const { masterKeys } = yield* Secrets
+  const [active, ...others] = Redacted.value(masterKeys)
+  const all = active === undefined ? others : [active, ...others]
+  return Vault.layer({
+    keyring: { active: active?.id ?? "", keys: new Map(all.map(({ id, key }) => [id, Redacted.make(key)])) }
+  })
+})).pipe(Layer.provide(dataKeys))
+
+// --- Postgres ---
+
+const journal = Layer.unwrapEffect(Effect.map(Databases, ({ writer }) => Journal.layer({ capacity: journalCapacity, writer })))
+
+const trail = Layer.unwrapEffect(Effect.gen(function*() {
+  const { dataDir } = yield* Settings
+  const { keyPepper } = yield* Secrets
+  const sign = (text: string) => Crypto.makeDigests({ pepper: keyPepper }).keyHash(`checkpoint|${text}`)
+  const checkpoints = openCheckpoints(`${dataDir}/audit-checkpoints.jsonl`, sign)
+  return Layer.merge(Trail.layer(checkpoints), Sealer.layer(checkpoints))
+}))
+
+/** What the records of management and the commands need, beside a service or in it. */
+export const records = Records.layer.pipe(Layer.provideMerge(vault), Layer.provideMerge(pure))
+
+const stores = Layer.mergeAll(
+  journal, Runs.layer, Runnables.layer, RunReads.layer, KeyValues.layer, Keys.layer, CustomerReads.layer, Nonces.layer,
+  ExecutionReads.layer, RateWindows.layer
+).pipe(Layer.provideMerge(VirtualTags.layer), Layer.provideMerge(records))
+
+// --- Actors ---
+
+const sandbox = Layer.unwrapEffect(Effect.map(Settings, ({ runners }) => Pool.layer({ runnerPath, runners })))
+
+const actors = Layer.unwrapEffect(Effect.gen(function*() {
+  const { runSlots } = yield* Settings
+  const { engine } = yield* Sandbox
+  const options = { slots: runSlots, carries: (other: string) => other === engine }
+  return Layer.mergeAll(Executions.layer(options), Sweep.layer(options), ExecutionActor.layer(options), TenantActor.layer({ nodes: () => 1 })).pipe(
+    Layer.provideMerge(LiveRuns.layer)
+  )
+}))
+
+const cluster = SingleNode.ownership.pipe(Layer.provideMerge(SingleNode.sharding))
+
+/** Everything but the server. */
+export const services = Surfaces.layer.pipe(
+  Layer.provideMerge(RateLimits.layer),
+  Layer.provideMerge(actors),
+  Layer.provideMerge(trail),
+  Layer.provideMerge(stores),
+  Layer.provideMerge(sandbox),
+  Layer.provideMerge(cluster)
+)
+
+/** Serves until its scope closes; then drains: no new work, a second for runs to finish, the rest goes on elsewhere. */
+export const server = Effect.gen(function*() {
+  const { host, port, shutdownGrace } = yield* Settings
+  const surfaces = yield* Surfaces.Surfaces
+  const live = yield* LiveRuns.LiveRuns
+  const health = yield* makeHealth
+  const running = yield* serve({
+    execute: surfaces.execute,
+    handle: (request) => {
+      switch (pathOf(request.target)) {
+        case "/healthz": return health.healthz
+        case "/readyz": return health.readyz
+        default: return surfaces.handle(request)
+      }
+    }
+  }, { host, port })
+  yield* Effect.addFinalizer(() => Effect.gen(function*() {
+    health.drain()
+    running.stopListening()
+    yield* live.drain(Duration.min(shutdownGrace, Duration.seconds(1)))
+  }))
+  return running
+})

@@ -1,0 +1,28 @@
+/** The surfaces as one pair of handlers: the thin route of starts, and the gate in front of the typed API. */
+import { HttpApiBuilder, HttpRouter } from "@effect/platform"
+import { NodeHttpServer } from "@effect/platform-node"
+import { Context, Effect, Layer } from "effect"
+import * as Authenticated from "../../http/auth/Authenticated.js"
+import { make as makeExecute } from "../../http/execution/Execute.js"
+import { make as makeGate } from "../../http/Gate.js"
+import { ResourceApi } from "../../http/resource/Api.js"
+import { ApiKeysLive } from "../../http/resource/ApiKeysHandlers.js"
+import { CustomersLive } from "../../http/resource/CustomersHandlers.js"
+import { ExecutionsLive } from "../../http/resource/ExecutionsHandlers.js"
+import { WorkflowsLive } from "../../http/resource/WorkflowsHandlers.js"
+import { routesOf } from "../../http/Routes.js"
+import type { Handlers } from "./NodeServer.js"
+
+export class Surfaces extends Context.Tag("svc/Surfaces")<Surfaces, Handlers>() {}
+
+const groups = Layer.mergeAll(CustomersLive, WorkflowsLive, ExecutionsLive, ApiKeysLive)
+
+/** Routes without the library's own answer to failures: the gate has one for each. */
+const router = HttpApiBuilder.api(ResourceApi).pipe(Layer.provide(groups), Layer.provide(Authenticated.layer))
+
+export const layer = Layer.effect(Surfaces, Effect.gen(function*() {
+  const app = yield* HttpRouter.toHttpApp(yield* Effect.flatMap(HttpApiBuilder.Router, (service) => service.router))
+  const { execute } = yield* makeExecute
+  const { handle } = yield* makeGate(routesOf(ResourceApi), app)
+  return Surfaces.of({ execute, handle })
+})).pipe(Layer.provide(router), Layer.provide(HttpApiBuilder.Router.Live), Layer.provide(NodeHttpServer.layerContext))
