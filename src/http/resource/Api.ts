@@ -10,11 +10,10 @@ import { ExecutionsApi } from "./ExecutionsApi.js"
 import { WorkflowsApi } from "./WorkflowsApi.js"
 
 export const ResourceApi = HttpApi.make("resource")
-  .add(CustomersApi)
-  .add(WorkflowsApi)
-  .add(ExecutionsApi)
-  .add(ApiKeysApi)
+  .add(CustomersApi.middleware(Authenticated))
+  .add(WorkflowsApi.middleware(Authenticated))
+  .add(ExecutionsApi.middleware(Authenticated))
+  .add(ApiKeysApi.middleware(Authenticated))
   .addError(BadRequest).addError(NotAuthorized).addError(NotAllowed).addError(Missing).addError(Conflicting).addError(TooLarge)
   .addError(WrongMediaType).addError(Invalid).addError(TooMany).addError(TookTooLong).addError(NotNow)
-  .middleware(Authenticated)
   .annotate(OpenApi.Title, "svc: resources (surface C)")
