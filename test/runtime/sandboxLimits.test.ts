@@ -151,6 +151,20 @@ layer(pool, { excludeTestServices: true })("limits", (it) => {
     })
   )
 
+  it.effect("an interrupted feed gives its guest back, also one whose turn had not come", () =>
+    Effect.gen(function* () {
+      const turns = yield* Effect.forEach(Array.from({ length: 10 }), () =>
+        begin("await svc.state.get('k'); for (let i = 0; i < 3e5; i++); await svc.state.get('k')")
+      )
+      const fibers = yield* Effect.forEach(turns, (turn) => Effect.fork(turn.session.feed([done(0, 5)])))
+      yield* Effect.yieldNow()
+      yield* Fiber.interruptAll(fibers)
+      const others = yield* Effect.forEach(Array.from({ length: 10 }), () => begin(waiting))
+      for (const turn of others) assert.deepStrictEqual(end(yield* turn.session.feed([done(0, 5)])), answered)
+      for (const turn of turns) assert.deepInclude(yield* Effect.flip(turn.session.feed([])), { reason: "closed" })
+    })
+  )
+
   it.effect("an interrupted start gives its guest back", () =>
     Effect.gen(function* () {
       const fibers = yield* Effect.forEach(Array.from({ length: 8 }), () =>

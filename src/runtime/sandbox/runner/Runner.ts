@@ -221,7 +221,8 @@ const enqueue = (session: number, events: ReadonlyArray<Buffer>, open: Work["ope
     stuck: false,
     ended: false,
     outputs: [],
-    closed: false
+    closed: false,
+    paused: false
   })
   void workOff()
 }
