@@ -57,6 +57,15 @@ export const poisonAfter = 5
 
 export const allowedIps = 100
 
+/** The value of a secret, in characters. */
+export const secretLength = 64 * KiB
+
+/** How long an invitation can be accepted. */
+export const inviteLifetime = Duration.days(7)
+
+/** How long signatures of a rotated callback secret go along with those of the new one. */
+export const callbackSecretOverlap = Duration.hours(24)
+
 /** How long a decision about a key may rest on a cached record: revocation reaches every node within it. */
 export const keyCacheLifetime = Duration.seconds(1)
 

@@ -1,7 +1,8 @@
 /** People and their roles, as records: signing in comes with the console. Contract: users and roles. */
 import { Schema } from "effect"
+import { invalid, type ValidationFailed } from "./Failure.js"
 import type { CustomerId, OrganisationId, RoleId, UserId } from "./Ids.js"
-import { allPermissions, PermissionMatrix, presetPermissions, toMatrix } from "./Permission.js"
+import { allPermissions, beyond, PermissionMatrix, presetPermissions, toMatrix, toSet } from "./Permission.js"
 
 export interface Role {
   readonly id: RoleId
@@ -39,17 +40,38 @@ export const builtinRoles: ReadonlyArray<{ readonly name: string; readonly permi
   ...(["developer", "operator", "viewer", "end_user"] as const).map((name) => ({ name, permissions: toMatrix(presetPermissions(name)) }))
 ]
 
+export const roleView = (role: Role) => ({
+  id: role.id, name: role.name, builtin: role.builtin, parent: role.parent, permissions: role.permissions,
+  createdAt: role.createdAt, updatedAt: role.updatedAt, version: role.version
+})
+
+/** A person as listings show it: never the invitation. */
+export const userView = (user: User) => ({
+  id: user.id, email: user.email, name: user.name, roleId: user.roleId, customerIds: user.customerIds, teams: user.teams,
+  status: user.status, lastActiveAt: user.lastActiveAt, createdAt: user.createdAt, updatedAt: user.updatedAt, version: user.version
+})
+
+/** A custom role holds no more than its parent. */
+export const checkRole = (asked: PermissionMatrix, parent: Role): ValidationFailed | undefined => {
+  const wanted = toSet(asked)
+  if (wanted.size === 0) return invalid("permissions", "REQUIRED", "must grant at least one permission")
+  const [outside] = beyond(wanted, toSet(parent.permissions))
+  return outside === undefined ? undefined
+    : invalid(`permissions.${outside.split(":")[0]}`, "NOT_ALLOWED", `has ${outside}, which the parent ${parent.name} does not hold`)
+}
+
 export const InviteUser = Schema.Struct({
   email: Schema.String.pipe(Schema.pattern(/^[^\s@]+@[^\s@]+$/), Schema.maxLength(254)),
-  role: Schema.String,
+  role: Schema.String.annotations({ description: "the id or the name of a role" }),
+  name: Schema.optional(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))),
   customerIds: Schema.optional(Schema.Array(Schema.String).pipe(Schema.maxItems(1_000))),
-  teams: Schema.optional(Schema.Array(Schema.String).pipe(Schema.maxItems(100)))
+  teams: Schema.optional(Schema.Array(Schema.String.pipe(Schema.maxLength(200))).pipe(Schema.maxItems(100)))
 }).annotations({ identifier: "InviteUser" })
 export type InviteUser = typeof InviteUser.Type
 
 export const CreateRole = Schema.Struct({
   name: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(100)),
-  parent: Schema.String,
+  parent: Schema.String.annotations({ description: "the id or the name of the role that it narrows" }),
   permissions: PermissionMatrix
 }).annotations({ identifier: "CreateRole" })
 export type CreateRole = typeof CreateRole.Type

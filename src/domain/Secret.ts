@@ -1,7 +1,9 @@
 /** An encrypted value that the organisation holds itself. Contract: secret record. */
 import { Schema } from "effect"
+import { invalid, type ValidationFailed } from "./Failure.js"
 import type { CustomerId, OrganisationId, SecretId, SpaceId } from "./Ids.js"
-import { Json } from "./Json.js"
+import { Json, unstorable, unstorableMessage } from "./Json.js"
+import { secretLength } from "./Limits.js"
 
 export const secretNamePattern = /^[A-Z][A-Z0-9_]{0,63}$/
 
@@ -30,6 +32,10 @@ export interface SecretVersion {
   readonly retiredAt: string | null
 }
 
+/** Where the value of one version of a secret is sealed. */
+export const secretPlace = (organisation: string, id: string, number: number) =>
+  ({ organisation, table: "secret_versions", column: "sealed", row: `${id}/${number}` })
+
 export const CreateSecret = Schema.Struct({
   name: Schema.String.pipe(Schema.pattern(secretNamePattern, { message: () => "must be UPPER_SNAKE_CASE, at most 64 characters" })),
   type: Schema.optional(Schema.Literal("text", "json")),
@@ -44,3 +50,28 @@ export const secretView = (secret: Secret) => ({
   scope: { customerId: secret.customerId, environment: secret.environment },
   createdAt: secret.createdAt, updatedAt: secret.updatedAt, version: secret.version
 })
+
+/** The text that is sealed. JSON may be given as a value or as its text; what is no JSON is refused. */
+export const secretText = (type: Secret["type"], value: Json): string | ValidationFailed => {
+  const text = typeof value === "string" ? value : type === "json" ? JSON.stringify(value) : undefined
+  if (text === undefined) return invalid("value", "INVALID_TYPE", "must be text; JSON needs the type json")
+  if (text === "") return invalid("value", "REQUIRED", "must not be empty")
+  if (text.length > secretLength) return invalid("value", "OUT_OF_RANGE", `must have at most ${secretLength} characters`)
+  return type === "json" ? jsonMistake(text) ?? text : text
+}
+
+/** The value as a reader gets it. */
+export const secretValue = (type: Secret["type"], text: string): Json => {
+  if (type === "text") return text
+  const value: Json = JSON.parse(text)
+  return value
+}
+
+const jsonMistake = (text: string): ValidationFailed | undefined => {
+  try {
+    const bad = unstorable(JSON.parse(text))
+    return bad === undefined ? undefined : invalid("value", "NOT_STORABLE", unstorableMessage[bad.reason])
+  } catch {
+    return invalid("value", "SYNTAX_ERROR", "is not JSON, which a secret of the type json must be")
+  }
+}

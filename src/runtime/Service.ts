@@ -8,6 +8,7 @@ import * as LiveRuns from "../actors/execution/LiveRuns.js"
 import * as Sweep from "../actors/execution/Sweep.js"
 import { Sandbox } from "../actors/ports/Sandbox.js"
 import * as TenantActor from "../actors/tenant/Actor.js"
+import * as CallbackSecrets from "../actors/tenant/CallbackSecrets.js"
 import * as RateLimits from "../actors/tenant/RateLimits.js"
 import { pathOf } from "../http/Wire.js"
 import * as Addresses from "./Addresses.js"
@@ -102,7 +103,7 @@ const cluster = SingleNode.ownership.pipe(Layer.provideMerge(SingleNode.sharding
 
 /** Everything but the server. */
 export const services = Surfaces.layer.pipe(
-  Layer.provideMerge(RateLimits.layer),
+  Layer.provideMerge(Layer.merge(RateLimits.layer, CallbackSecrets.layer)),
   Layer.provideMerge(actors),
   Layer.provideMerge(trail),
   Layer.provideMerge(stores),

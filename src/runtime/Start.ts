@@ -25,8 +25,6 @@ export const start = Effect.gen(function* () {
 }).pipe(
   Effect.catchTags({
     SqlError: ({ cause, message }) => new Refusal({ message: `${message}: ${String(cause)}` }),
-    AlreadyExists: ({ index }) => new Refusal({ message: `svc cannot start: ${index} is taken.` }),
-    Changed: () => new Refusal({ message: "svc cannot start: another process changes the same records." }),
     NotFound: ({ what }) => new Refusal({ message: `The ${what} is not there.` }),
     Unavailable: ({ reason }) => new Refusal({ message: `svc cannot start: ${reason}.` })
   })

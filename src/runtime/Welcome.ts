@@ -2,11 +2,11 @@
 import { Effect, Redacted } from "effect"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import * as path from "node:path"
+import { CallbackSecrets } from "../actors/ports/CallbackSecrets.js"
 import type { ServiceConfig } from "./Config.js"
 import { makeExample, makeFirst } from "./First.js"
 import { Refusal } from "./Refusal.js"
 import { WriterSql } from "./postgres/Pools.js"
-import { callbackSecretOf } from "./CallbackSecret.js"
 
 /** What a developer needs to begin; `.svc/dev.json`, readable by its owner only. */
 export interface DevFile {
@@ -58,10 +58,11 @@ const known = (config: ServiceConfig, baseUrl: string): DevFile | undefined => {
 const make = Effect.fn("Welcome.make")(function*(config: ServiceConfig, baseUrl: string) {
   const first = yield* makeFirst("My organisation", config.defaultPlan)
   const example = yield* makeExample(first)
+  const secrets = yield* CallbackSecrets
   const dev: DevFile = {
     baseUrl, apiKey: Redacted.value(first.apiKey), organisationId: first.organisationId, spaceId: first.spaceId,
     customerId: example.customerId, exampleWorkflowId: example.workflowId,
-    callbackSecret: Redacted.value(yield* callbackSecretOf(first.organisationId, first.spaceId))
+    callbackSecret: Redacted.value(yield* secrets.current(first.organisationId, first.spaceId))
   }
   yield* write(config, dev)
   return dev

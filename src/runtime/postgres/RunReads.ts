@@ -5,6 +5,7 @@ import { type Reader, RunReads, type SecretReference, type SecretValue } from ".
 import { Vault } from "../../actors/ports/Vault.js"
 import type { OrganisationId, SecretId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
+import { secretPlace } from "../../domain/Secret.js"
 import { WriterSql } from "./Pools.js"
 
 interface Row {
@@ -13,10 +14,6 @@ interface Row {
   readonly type: "text" | "json"
   readonly sealed: Uint8Array
 }
-
-/** Where the value of one version of a secret is sealed. */
-export const secretPlace = (organisation: string, id: string, number: number) =>
-  ({ organisation, table: "secret_versions", column: "sealed", row: `${id}/${number}` })
 
 const unavailable = (error: unknown) => new JournalUnavailable({ reason: String(error) })
 

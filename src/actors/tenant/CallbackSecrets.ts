@@ -1,0 +1,100 @@
+/** Callback secrets in their workspace's record, sealed by the vault. */
+import { Clock, DateTime, Duration, Effect, Encoding, Layer, Option, Redacted } from "effect"
+import { NotFound, Unavailable } from "../../domain/Failure.js"
+import type { OrganisationId, SpaceId } from "../../domain/Ids.js"
+import { callbackSecretOverlap } from "../../domain/Limits.js"
+import type { Workspace } from "../../domain/Organisation.js"
+import { CallbackSecrets } from "../ports/CallbackSecrets.js"
+import { Identifiers } from "../ports/Identifiers.js"
+import { type AlreadyExists, type Changed, Records, type Tx } from "../ports/Records.js"
+import { Vault } from "../ports/Vault.js"
+
+type Column = "callback_secret" | "callback_secret_before"
+
+const secretBytes = 32
+
+const place = ({ id, organisationId }: Workspace, column: Column) => ({
+  organisation: organisationId,
+  table: "workspaces",
+  column,
+  row: id
+})
+
+const unopened = () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
+
+const known = <E>(found: Effect.Effect<Option.Option<Workspace>, E>) =>
+  Effect.flatMap(
+    found,
+    Option.match({ onNone: () => new NotFound({ what: "workspace" }), onSome: (one) => Effect.succeed(one) })
+  )
+
+const stillValid = (workspace: Workspace, now: number): boolean =>
+  workspace.callbackRotatedAt !== null &&
+  now - Date.parse(workspace.callbackRotatedAt) < Duration.toMillis(callbackSecretOverlap)
+
+export const layer = Layer.effect(
+  CallbackSecrets,
+  Effect.gen(function* () {
+    const records = yield* Records
+    const vault = yield* Vault
+    const identifiers = yield* Identifiers
+
+    const seal = (workspace: Workspace, column: Column, secret: Redacted.Redacted) =>
+      Effect.mapError(vault.seal(place(workspace, column), secret), unopened)
+    const open = (workspace: Workspace, column: Column, sealed: Uint8Array) =>
+      Effect.mapError(vault.open(place(workspace, column), sealed), unopened)
+    const fresh = () => Redacted.make(`whsec_${Encoding.encodeBase64(identifiers.bytes(secretBytes))}`)
+
+    /** The secret in force; makes it where there is none yet. */
+    const held = Effect.fnUntraced(function* (tx: Tx, workspace: Workspace) {
+      if (workspace.callbackSecret !== null) return yield* open(workspace, "callback_secret", workspace.callbackSecret)
+      const made = fresh()
+      yield* tx.workspaces.update({ ...workspace, callbackSecret: yield* seal(workspace, "callback_secret", made) })
+      return made
+    })
+
+    const valid = Effect.fnUntraced(function* (tx: Tx, workspace: Workspace) {
+      const current = yield* held(tx, workspace)
+      const before = workspace.callbackSecretBefore
+      if (before === null || !stillValid(workspace, yield* Clock.currentTimeMillis)) return [current]
+      return [current, yield* open(workspace, "callback_secret_before", before)]
+    })
+
+    const rotate = Effect.fnUntraced(function* (tx: Tx, workspace: Workspace) {
+      const before = yield* held(tx, workspace)
+      const made = fresh()
+      yield* tx.workspaces.update({
+        ...workspace,
+        callbackSecret: yield* seal(workspace, "callback_secret", made),
+        callbackSecretBefore: yield* seal(workspace, "callback_secret_before", before),
+        callbackRotatedAt: DateTime.formatIso(yield* DateTime.now)
+      })
+      return made
+    })
+
+    type Body<A> = (tx: Tx, workspace: Workspace) => Effect.Effect<A, Unavailable | AlreadyExists | Changed>
+
+    /** The workspace is locked where it may be written: many callbacks are signed at once. */
+    const inSpace =
+      <A>(writes: (workspace: Workspace) => boolean, body: Body<A>) =>
+      (organisation: OrganisationId, id: SpaceId) =>
+        records
+          .transact(organisation, (tx) =>
+            Effect.gen(function* () {
+              const found = yield* known(tx.workspaces.find({ id }))
+              return yield* body(tx, writes(found) ? yield* known(tx.workspaces.lock({ id })) : found)
+            })
+          )
+          .pipe(
+            // The row is locked, and none of its unique members is written.
+            Effect.catchTags({ AlreadyExists: Effect.die, Changed: Effect.die })
+          )
+    const missing = ({ callbackSecret }: Workspace) => callbackSecret === null
+
+    return CallbackSecrets.of({
+      current: inSpace(missing, held),
+      valid: inSpace(missing, valid),
+      rotate: inSpace(() => true, rotate)
+    })
+  })
+)
