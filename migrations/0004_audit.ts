@@ -16,11 +16,12 @@ const appendOnly = (table: string) =>
 const tables = script(
   `CREATE TABLE audit_entries (
      id text COLLATE "C" PRIMARY KEY, org text COLLATE "C" NOT NULL, at timestamptz NOT NULL,
-     xid xid8 NOT NULL DEFAULT pg_current_xact_id(), actor_type text NOT NULL, actor_id text NOT NULL,
+     xid bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint, actor_type text NOT NULL, actor_id text NOT NULL,
      action text NOT NULL, resource_type text NOT NULL, resource_id text, customer_id text COLLATE "C",
      outcome text NOT NULL, entry json NOT NULL)`,
   `CREATE INDEX audit_entries_list ON audit_entries (org, id DESC)`,
   `CREATE INDEX audit_entries_order ON audit_entries (org, xid, id)`,
+  `CREATE INDEX audit_entries_recent ON audit_entries USING brin (xid) WITH (pages_per_range = 32)`,
   `CREATE TABLE audit_seal (
      org text COLLATE "C" NOT NULL, seq bigint NOT NULL, entry_id text COLLATE "C" NOT NULL UNIQUE, prev_hash text,
      hash text NOT NULL, PRIMARY KEY (org, seq))`,

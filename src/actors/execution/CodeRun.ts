@@ -7,39 +7,27 @@ import { Clock, Duration, Effect, Option, Queue, Random } from "effect"
 import { backoff, countsTowardsCeiling, decide, type RunError, tiers } from "../../domain/Execution.js"
 import { isObject, type Json, unstorable, unstorableMessage } from "../../domain/Json.js"
 import { guest } from "../../domain/Limits.js"
-import { type CallFailure, type DoneEntry, history, reuseKey, transientCalls } from "../../domain/RunJournal.js"
+import { type CallFailure, type DoneEntry, history, transientCalls } from "../../domain/RunJournal.js"
 import { Contracts } from "../ports/Contracts.js"
 import { Digests } from "../ports/Digests.js"
 import { Faults } from "../ports/Faults.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { type AppendFailure, ChangeRefused, Journal, type RunChange } from "../ports/Journal.js"
-import { type GuestEvent, Sandbox, type SandboxFailure, type Session, SessionLost, type Turn } from "../ports/Sandbox.js"
+import { type GuestEvent, Sandbox, type SandboxFailure, type Session, type SessionLost, type Turn } from "../ports/Sandbox.js"
 import { callbacks, type End, finished } from "./Ending.js"
-import { type Answer, failure, type HostCall, make as makeHostCalls } from "./HostCalls.js"
-import { type PendingCall, Progress } from "./Progress.js"
-import { type Outcome, runError, type RunSpec } from "./RunSpec.js"
+import { type Completion, makeCalls, shortTimerMillis } from "./Calls.js"
+import { make as makeHostCalls } from "./HostCalls.js"
+import { Progress } from "./Progress.js"
+import {
+  contractViolation, nonDeterminism, notRecordable, notStorable, poisoned, sandboxError, secretGone, stuck, timedOut, totalCpu
+} from "./RunErrors.js"
+import { failed, type Outcome, type RunSpec, type Stop } from "./RunSpec.js"
+import { stepName } from "./Trace.js"
 
-/** A timer up to this long is waited for in memory; a longer one is durable and the run hibernates. */
-const shortTimerMillis = 1_000
 /** How often a guest may be lost under one run, through no fault of its own, before the run counts as poisoned. */
 const guestLosses = 5
 
-interface Completion {
-  readonly call: PendingCall
-  readonly result: DoneEntry["result"]
-  readonly secret: Answer["secret"]
-  readonly at: number
-  readonly attempts: ReadonlyArray<{ readonly startedAt: number; readonly finishedAt: number; readonly error: CallFailure | null }>
-  /** The journal row is committed already. */
-  readonly written: boolean
-}
-
 const limits = { memoryBytes: guest.memoryBytes, cpuPerStepMillis: Duration.toMillis(guest.cpuPerStep) }
-
-/** The failure of a run as a whole, or the end of this incarnation. */
-type Stop = { readonly _tag: "Failed"; readonly error: RunError } | AppendFailure
-
-const failed = (error: RunError): Effect.Effect<never, Stop> => Effect.fail({ _tag: "Failed", error })
 
 export const make = Effect.gen(function*() {
   const sandbox = yield* Sandbox
@@ -66,6 +54,8 @@ export const make = Effect.gen(function*() {
       return write(p.take(patch === undefined ? {} : { patch }))
     })
 
+  const { launch } = makeCalls(host, faults, digests.sha256Hex, flush)
+
   // --- The guest ---
 
   const contextOf = ({ run, start }: RunSpec): Json => ({
@@ -86,8 +76,6 @@ export const make = Effect.gen(function*() {
     name, message, ...(code === undefined ? {} : { code }), data: { ...(isObject(data ?? null) ? data as object : {}), category, step }
   })
 
-  const stepOf = (call: { readonly name: string; readonly nth: number }) => `${call.name}#${call.nth + 1}`
-
   /** The event that feeds a recorded result; a secret is fetched again, in the version that was read. */
   const eventOf = (p: Progress, entry: DoneEntry, step: string): Effect.Effect<GuestEvent, Stop> => {
     const event = { t: "done", id: entry.call, now: entry.at } as const
@@ -96,26 +84,13 @@ export const make = Effect.gen(function*() {
     return host.secretAt(p.spec, entry.secret).pipe(
       Effect.catchAll(() => Effect.fail(new ChangeRefused({ reason: "a secret could not be read" }))),
       Effect.flatMap(Option.match({
-        onNone: () => failed(runError({ name: "SecretNotFound", message: "a secret that this run read is gone", category: "code", code: "SecretNotFound" })),
+        onNone: () => failed(secretGone),
         onSome: (answer): Effect.Effect<GuestEvent> => {
           if (answer.secret !== undefined) p.hide(answer.secret.text)
           return Effect.succeed({ ...event, ok: true, v: answer.value })
         }
       }))
     )
-  }
-
-  const sandboxError = (error: Exclude<SandboxFailure, SessionLost>): RunError => {
-    switch (error._tag) {
-      case "OutOfMemory":
-        return runError({ name: "OutOfMemory", code: "OUT_OF_MEMORY", category: "memory", message: `the workflow needs more than ${error.limitBytes / 1024 / 1024} MiB of memory` })
-      case "CpuLimit":
-        return runError({ name: "CpuLimit", code: "CPU_LIMIT", category: "timeout", message: `the workflow computed for more than ${error.limitMillis} ms without a host call` })
-      case "OutputTooLarge":
-        return runError({ name: "OutputTooLarge", code: "OUTPUT_TOO_LARGE", category: "contract", message: `the workflow returned or asked for more than ${error.limitBytes} bytes at once` })
-      case "LoadFailed":
-        return runError({ name: error.name, category: "code", message: error.message })
-    }
   }
 
   const guestFailure = <A>(effect: Effect.Effect<A, SandboxFailure>): Effect.Effect<A, Stop | SessionLost> =>
@@ -143,7 +118,7 @@ export const make = Effect.gen(function*() {
   const matched = (p: Progress, entry: DoneEntry): Effect.Effect<void, Stop> => {
     const call = p.calls.get(entry.call)
     if (call === undefined) return mismatch(entry, "the workflow did not make this call")
-    if (call.hash !== entry.hash) return mismatch(entry, `the workflow now asks ${stepOf(call)}(${JSON.stringify(call.args).slice(0, 200)})`)
+    if (call.hash !== entry.hash) return mismatch(entry, `the workflow now asks ${stepName(call)}(${JSON.stringify(call.args).slice(0, 200)})`)
     p.calls.delete(entry.call)
     p.lastEventAt = entry.at
     if (entry.result.ok) p.succeeded++
@@ -151,104 +126,7 @@ export const make = Effect.gen(function*() {
     return Effect.void
   }
 
-  const mismatch = (entry: DoneEntry, now: string): Effect.Effect<never, Stop> =>
-    failed(runError({
-      name: "NonDeterminism", code: "NON_DETERMINISM", category: "code",
-      message: `call ${entry.call} is in the journal with request ${entry.hash}, but ${now}: ` +
-        "a workflow must ask the same again when it is replayed"
-    }))
-
-  // --- Host calls ---
-
-  const keyOf = (p: Progress, call: PendingCall): string => {
-    const again = [...p.reusable.values()].some((done) => done.call === call.id && done.hash !== call.hash)
-    return digests.sha256Hex(`${p.run.record.rootId}|${call.id}${again ? `|${call.hash}` : ""}`)
-  }
-
-  const complete = (inbox: Queue.Queue<Completion>, call: PendingCall, answer: Effect.Effect<Answer, CallFailure>) =>
-    Effect.exit(answer).pipe(
-      Effect.flatMap((exit) => Effect.flatMap(Clock.currentTimeMillis, (at) => {
-        const result: DoneEntry["result"] = exit._tag === "Success" ? { ok: true, value: exit.value.value }
-          : exit.cause._tag === "Fail" ? { ok: false, failure: exit.cause.error }
-          : { ok: false, failure: failure("InternalError", "the service failed while it made this call", "transient") }
-        return Queue.offer(inbox, {
-          call, result, at, secret: exit._tag === "Success" ? exit.value.secret : undefined, written: false,
-          attempts: [{ startedAt: call.startedAt, finishedAt: at, error: result.ok ? null : result.failure }]
-        })
-      }))
-    )
-
-  const fork = (inbox: Queue.Queue<Completion>, call: PendingCall, answer: Effect.Effect<Answer, CallFailure>) =>
-    Effect.asVoid(Effect.fork(complete(inbox, call, answer)))
-
-  const outside = (answer: Effect.Effect<Answer, CallFailure>) =>
-    Effect.zipRight(faults.at("beforeCall"), Effect.zipLeft(answer, faults.at("called")))
-
-  /** Writes state and journal row together; nothing else of this run is written meanwhile. */
-  const writeState = Effect.fnUntraced(function*(p: Progress, inbox: Queue.Queue<Completion>, call: PendingCall, plan: Extract<HostCall, { _tag: "Write" }>) {
-    yield* flush(p)
-    const at = Math.max(yield* Clock.currentTimeMillis, p.lastEventAt)
-    const seq = p.nextSeq()
-    const entry = (value: Json): DoneEntry => ({ kind: "done", call: call.id, hash: call.hash, at, result: { ok: true, value } })
-    const attempt = yield* host.write(plan.store, plan.write, { id: p.run.id, epoch: p.run.epoch, seq }, entry).pipe(
-      Effect.map((value) => ({ result: { ok: true as const, value }, written: true })),
-      Effect.catchTag("StateRefused", ({ message }) =>
-        Effect.succeed({ result: { ok: false as const, failure: failure("TypeError", message) }, written: false }))
-    )
-    yield* Queue.offer(inbox, { call, at, secret: undefined, attempts: [{ startedAt: call.startedAt, finishedAt: at, error: null }], ...attempt })
-  })
-
-  const timer = (p: Progress, inbox: Queue.Queue<Completion>, call: PendingCall, millis: number) =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      const due = p.timers.get(call.id)?.due ?? now + millis
-      if (millis > shortTimerMillis && !p.timers.has(call.id)) {
-        const entry = { kind: "timer", call: call.id, hash: call.hash, due } as const
-        p.timers.set(call.id, entry)
-        p.record(entry)
-      }
-      return fork(inbox, call, Effect.as(Effect.sleep(Duration.millis(Math.max(0, due - now))), { value: null }))
-    })
-
-  const launch = Effect.fnUntraced(function*(p: Progress, inbox: Queue.Queue<Completion>) {
-    const outgoing: Array<readonly [PendingCall, Effect.Effect<Answer, CallFailure>]> = []
-    const writes: Array<readonly [PendingCall, Extract<HostCall, { _tag: "Write" }>]> = []
-    for (const call of p.calls.values()) {
-      if (call.launched) continue
-      if (call.id >= guest.calls) {
-        yield* failed(runError({ name: "TooManyCalls", category: "code", message: `a run may make ${guest.calls} host calls` }))
-      }
-      call.launched = true
-      call.startedAt = yield* Clock.currentTimeMillis
-      const reused = p.reusable.get(reuseKey(call.id, call.hash))
-      if (reused !== undefined) {
-        yield* fork(inbox, call, reuse(p, reused))
-        continue
-      }
-      const plan = yield* host.plan({ spec: p.spec, name: call.name, args: call.args, key: keyOf(p, call) })
-      switch (plan._tag) {
-        case "Refused": yield* fork(inbox, call, Effect.fail(plan.failure)); break
-        case "Read": yield* fork(inbox, call, plan.run); break
-        case "Timer": yield* timer(p, inbox, call, plan.millis); break
-        case "Write": writes.push([call, plan]); break
-        case "Outside": outgoing.push([call, plan.run]); break
-      }
-    }
-    for (const [call, plan] of writes) yield* writeState(p, inbox, call, plan)
-    if (outgoing.length > 0) {
-      yield* flush(p)
-      p.outside += outgoing.length
-      for (const [call, answer] of outgoing) yield* fork(inbox, call, outside(answer))
-    }
-  })
-
-  /** A success of an earlier attempt, used again. */
-  const reuse = (p: Progress, entry: DoneEntry): Effect.Effect<Answer, CallFailure> =>
-    entry.secret !== undefined
-      ? Effect.flatMap(host.secretAt(p.spec, entry.secret), Option.match({
-        onNone: () => Effect.fail(failure("SecretNotFound", "the secret is gone", "code")),
-        onSome: Effect.succeed
-      }))
-      : Effect.succeed({ value: entry.result.ok ? entry.result.value : null })
+  const mismatch = (entry: DoneEntry, now: string): Effect.Effect<never, Stop> => failed(nonDeterminism(entry, now))
 
   // --- The loop ---
 
@@ -272,7 +150,7 @@ export const make = Effect.gen(function*() {
       p.trace({ ...call, attempts, finishedAt: at, result: secret === undefined ? result : { ok: true, value: "[redacted]" } })
       events.push(result.ok
         ? { t: "done", id: call.id, now: p.lastEventAt, ok: true, v: result.value }
-        : { t: "done", id: call.id, now: p.lastEventAt, ok: false, e: fedError(result.failure, stepOf(call)) })
+        : { t: "done", id: call.id, now: p.lastEventAt, ok: false, e: fedError(result.failure, stepName(call)) })
     }
     const turn = yield* guestFailure(session.feed(events))
     p.spent(turn, false)
@@ -302,7 +180,7 @@ export const make = Effect.gen(function*() {
     const [call] = p.calls.values()
     yield* flush(p, {
       wakeAt: until, deadlineAt: extended(p, "wait", now, until),
-      waiting: { kind: "wait", step: call === undefined ? null : stepOf(call), until }
+      waiting: { kind: "wait", step: call === undefined ? null : stepName(call), until }
     })
     return { _tag: "Hibernated" } as const satisfies Outcome
   })
@@ -312,11 +190,11 @@ export const make = Effect.gen(function*() {
     let turn = first
     for (;;) {
       if (overCpu(p)) {
-        return yield* failed(runError({ name: "CpuLimit", code: "CPU_LIMIT", category: "timeout", message: `the run computed for more than ${Duration.toSeconds(tiers[p.run.tier].cpu)} s in total` }))
+        return yield* failed(totalCpu(p.run.tier))
       }
       if (p.end !== undefined) return yield* conclude(p)
       if (p.calls.size === 0) {
-        return yield* failed(runError({ name: "Stuck", code: "STUCK", category: "code", message: "the workflow waits for something that can never come" }))
+        return yield* failed(stuck)
       }
       yield* launch(p, inbox)
       const now = yield* Clock.currentTimeMillis
@@ -331,7 +209,7 @@ export const make = Effect.gen(function*() {
   /** A guest that was lost is started again and replayed; calls in flight are made again under their keys. */
   const again = (p: Progress, losses: number): Effect.Effect<Outcome, Stop> =>
     losses >= guestLosses
-      ? failed(runError({ name: "Poisoned", code: "POISONED", category: "code", message: `the workflow's sandbox was lost ${losses} times in a row` }))
+      ? failed(poisoned(losses))
       : Effect.gen(function*() {
         if (p.opened) yield* flush(p)
         const rows = p.opened ? yield* journal.read(p.run.organisationId, p.run.id) : [p.spec.start, ...p.unwritten]
@@ -359,17 +237,17 @@ export const make = Effect.gen(function*() {
   const outputError = (p: Progress, value: Json): RunError | undefined => {
     const bad = unstorable(value)
     if (bad !== undefined) {
-      return runError({ name: "OutputNotStorable", category: "contract", message: `the returned value${bad.path === "" ? "" : ` at ${bad.path}`} ${unstorableMessage[bad.reason]}` })
+      return notStorable(bad.path, unstorableMessage[bad.reason])
     }
     const contract = p.spec.runnable.outputContract
     const [violation] = contract === null ? [] : contracts.violations(contract, value)
     return violation === undefined ? undefined
-      : runError({ name: "OutputContractViolation", category: "contract", message: `the returned value breaks the output contract at ${violation.path}: ${violation.message}` })
+      : contractViolation(violation)
   }
 
   const conclude = (p: Progress): Effect.Effect<Outcome, Stop> => {
     const end = p.end
-    if (end === undefined || !end.ok) return failed(end?.error ?? runError({ name: "Stuck", category: "code", message: "no result" }))
+    if (end === undefined || !end.ok) return failed(end?.error ?? stuck)
     const wrong = outputError(p, end.value)
     return wrong === undefined ? close(p, { status: "completed", statusReason: null, output: end.value, error: null }) : failed(wrong)
   }
@@ -419,7 +297,7 @@ export const make = Effect.gen(function*() {
 
   /** Postgres refused what the run wanted to record: it fails with that reason, and records nothing else. */
   const unrecordable = (p: Progress, error: ChangeRefused): Effect.Effect<Outcome, AppendFailure> =>
-    close(p, { status: "failed", statusReason: null, output: null, error: runError({ name: "NotRecordable", category: "contract", message: `a value of this run cannot be stored: ${error.reason}` }) })
+    close(p, { status: "failed", statusReason: null, output: null, error: notRecordable(error.reason) })
 
   /** Runs until the end, until it has nothing to do for a while, or until it may not go on here. */
   const drive = (spec: RunSpec, watch?: (progress: Progress) => void): Effect.Effect<Outcome> =>
@@ -435,9 +313,7 @@ export const make = Effect.gen(function*() {
 
   /** Ends a run whose time is up; the fiber that drove it has stopped. */
   const timeOut = (p: Progress): Effect.Effect<Outcome> =>
-    close(p, { status: "timed_out", statusReason: null, output: null, error: runError({
-      name: "TimedOut", category: "timeout", message: "the run took longer than it may"
-    }) }).pipe(Effect.catchAll((error) => Effect.succeed(stopped(error))))
+    close(p, { status: "timed_out", statusReason: null, output: null, error: timedOut }).pipe(Effect.catchAll((error) => Effect.succeed(stopped(error))))
 
   /** Writes the calls that started before `before` and go on as running steps, so that the trace shows them. */
   const showSlow = (p: Progress, before: number): Effect.Effect<void> => {

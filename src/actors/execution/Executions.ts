@@ -6,6 +6,7 @@ import type { ExecutionId } from "../../domain/Ids.js"
 import { guest, idempotencyLifetime, queueTimeout } from "../../domain/Limits.js"
 import type { StartEntry } from "../../domain/RunJournal.js"
 import { Executions, type Started, type StartRequest } from "../ports/Executions.js"
+import { Faults } from "../ports/Faults.js"
 import { type AppendFailure, type Claim, type FinishedRun, Journal, type OpenRun, type RunRecord } from "../ports/Journal.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { Ownership } from "../ports/Ownership.js"
@@ -29,6 +30,7 @@ export const layer = (options: { readonly slots: number }) => Layer.effect(Execu
   const sandbox = yield* Sandbox
   const live = yield* LiveRuns
   const execution = yield* Execution.client
+  const faults = yield* Faults
 
   // --- Acceptance ---
 
@@ -112,12 +114,13 @@ export const layer = (options: { readonly slots: number }) => Layer.effect(Execu
   const queued = (request: StartRequest, run: OpenRun, start: StartEntry): Effect.Effect<Started, Unavailable> => {
     const taken = claim(request, run.createdAt)
     const history = (request.parent?.journal ?? []).map((entry, i) => ({ seq: i + 1, entry }))
-    return journal.append({
+    return Effect.zipRight(faults.at("parsed"), journal.append({
       id: run.id, organisationId: run.organisationId, spaceId: run.spaceId, retention: run.retention, epoch: null,
       open: run, journal: [{ seq: 0, entry: start }, ...history], enqueue: { notBefore: run.createdAt },
       ...(taken === undefined ? {} : { claim: taken }),
       ...(request.audit === undefined ? {} : { audit: request.audit(run.id) })
-    }).pipe(
+    })).pipe(
+      Effect.zipLeft(faults.at("committed")),
       Effect.as({ _tag: "Accepted", run } as const),
       Effect.catchTag("ClaimTaken", ({ hash, target }) =>
         Effect.succeed({ _tag: "Repeated", target: targetOf(target), hash } as const)),

@@ -53,6 +53,17 @@ export const secretAnswer = (found: SecretValue): Answer => {
 /** Checked to be JSON when the secret was stored. */
 const parsed = (text: string): Json => JSON.parse(text)
 
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+
+/** The bytes as text, where they are text. */
+const utf8 = (bytes: Uint8Array): string | undefined => {
+  try {
+    return decoder.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
 const scopes = ["ORG", "INVOCATION", "WORKFLOW", "CUSTOMER"] as const
 const isScope = (value: unknown): value is Store["scope"] => scopes.some((scope) => scope === value)
 
@@ -173,12 +184,18 @@ export const make = Effect.gen(function*() {
     }
   }
 
+  /** Text travels as text: the trace can be read, and the guest need not decode it. */
+  const body = (bytes: Uint8Array): { readonly body: string } | { readonly bodyBase64: string } => {
+    const text = utf8(bytes)
+    return text === undefined ? { bodyBase64: Encoding.encodeBase64(bytes) } : { body: text }
+  }
+
   const answerOf = (response: EgressResponse): Answer => ({
     value: {
       status: response.status,
       url: response.url,
       headers: response.headers.map(([name, value]) => [name, value]),
-      bodyBase64: Encoding.encodeBase64(response.body)
+      ...body(response.body)
     }
   })
 

@@ -1,9 +1,10 @@
 /** What a run is given and what comes of it. */
+import { Effect } from "effect"
 import type { AuditEntry } from "../../domain/Audit.js"
 import type { RunError } from "../../domain/Execution.js"
 import type { Json } from "../../domain/Json.js"
 import type { History, StartEntry } from "../../domain/RunJournal.js"
-import type { Claim, FinishedRun, OpenRun } from "../ports/Journal.js"
+import type { AppendFailure, Claim, FinishedRun, OpenRun } from "../ports/Journal.js"
 import type { Runnable } from "../ports/Runnables.js"
 
 export interface RunSpec {
@@ -31,6 +32,11 @@ export type Outcome =
   | { readonly _tag: "Repeated"; readonly target: string; readonly hash: string | null }
   /** Postgres could not be written; the run goes on later, elsewhere if need be. */
   | { readonly _tag: "Unwritten"; readonly reason: string }
+
+/** The failure of a run as a whole, or the end of this incarnation of it. */
+export type Stop = { readonly _tag: "Failed"; readonly error: RunError } | AppendFailure
+
+export const failed = (error: RunError): Effect.Effect<never, Stop> => Effect.fail({ _tag: "Failed", error })
 
 export const runError = (
   error: Pick<RunError, "name" | "message" | "category"> & Partial<RunError>

@@ -7,6 +7,7 @@ import { type RunError, tiers } from "../../domain/Execution.js"
 import { guest, poisonAfter } from "../../domain/Limits.js"
 import type { ExecutionId } from "../../domain/Ids.js"
 import { history, type StartEntry } from "../../domain/RunJournal.js"
+import { Faults } from "../ports/Faults.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { Journal, type OpenRun } from "../ports/Journal.js"
 import { Ownership } from "../ports/Ownership.js"
@@ -31,6 +32,7 @@ export const make = (options: { readonly slots: number; readonly carries: (engin
   const runnables = yield* Runnables
   const wakeups = yield* Wakeups
   const identifiers = yield* Identifiers
+  const faults = yield* Faults
 
   const free = () => Math.max(0, options.slots - live.size())
 
@@ -59,6 +61,7 @@ export const make = (options: { readonly slots: number; readonly carries: (engin
 
   /** Drives a run that is this node's, from its journal. */
   const go = Effect.fnUntraced(function*(run: OpenRun) {
+    yield* faults.at("claimed")
     const rows = yield* journal.read(run.organisationId, run.id)
     const [start, ...rest] = rows
     if (!isStart(start)) return yield* failWith(run, runError({ name: "JournalLost", category: "code", message: "the run's journal has no start" }))

@@ -1,0 +1,124 @@
+/** Makes a run's host calls: each in the way that its kind asks for, and in the order that the journal needs. */
+import { Clock, Duration, Effect, Option, Queue } from "effect"
+import { guest } from "../../domain/Limits.js"
+import type { Json } from "../../domain/Json.js"
+import { type CallFailure, type DoneEntry, reuseKey } from "../../domain/RunJournal.js"
+import type { Faults } from "../ports/Faults.js"
+import type { AppendFailure } from "../ports/Journal.js"
+import { type Answer, failure, type HostCall, type HostCalls } from "./HostCalls.js"
+import type { PendingCall, Progress } from "./Progress.js"
+import { tooManyCalls } from "./RunErrors.js"
+import { failed } from "./RunSpec.js"
+
+/** A timer up to this long is waited for in memory; a longer one is durable and the run hibernates. */
+export const shortTimerMillis = 1_000
+
+/** A call that ended. */
+export interface Completion {
+  readonly call: PendingCall
+  readonly result: DoneEntry["result"]
+  readonly secret: Answer["secret"]
+  readonly at: number
+  readonly attempts: ReadonlyArray<{ readonly startedAt: number; readonly finishedAt: number; readonly error: CallFailure | null }>
+  /** The journal row is committed already. */
+  readonly written: boolean
+}
+
+export const makeCalls = (
+  host: HostCalls,
+  faults: Faults["Type"],
+  sha256: (text: string) => string,
+  flush: (p: Progress) => Effect.Effect<void, AppendFailure>
+) => {
+  const keyOf = (p: Progress, call: PendingCall): string => {
+    const again = [...p.reusable.values()].some((done) => done.call === call.id && done.hash !== call.hash)
+    return sha256(`${p.run.record.rootId}|${call.id}${again ? `|${call.hash}` : ""}`)
+  }
+
+  const complete = (inbox: Queue.Queue<Completion>, call: PendingCall, answer: Effect.Effect<Answer, CallFailure>) =>
+    Effect.exit(answer).pipe(
+      Effect.flatMap((exit) => Effect.flatMap(Clock.currentTimeMillis, (at) => {
+        const result: DoneEntry["result"] = exit._tag === "Success" ? { ok: true, value: exit.value.value }
+          : exit.cause._tag === "Fail" ? { ok: false, failure: exit.cause.error }
+          : { ok: false, failure: failure("InternalError", "the service failed while it made this call", "transient") }
+        return Queue.offer(inbox, {
+          call, result, at, secret: exit._tag === "Success" ? exit.value.secret : undefined, written: false,
+          attempts: [{ startedAt: call.startedAt, finishedAt: at, error: result.ok ? null : result.failure }]
+        })
+      }))
+    )
+
+  const fork = (inbox: Queue.Queue<Completion>, call: PendingCall, answer: Effect.Effect<Answer, CallFailure>) =>
+    Effect.asVoid(Effect.fork(complete(inbox, call, answer)))
+
+  const outside = (answer: Effect.Effect<Answer, CallFailure>) =>
+    Effect.zipRight(faults.at("beforeCall"), Effect.zipLeft(answer, faults.at("called")))
+
+  /** Writes state and journal row together; nothing else of this run is written meanwhile. */
+  const writeState = Effect.fnUntraced(function*(p: Progress, inbox: Queue.Queue<Completion>, call: PendingCall, plan: Extract<HostCall, { _tag: "Write" }>) {
+    yield* flush(p)
+    const at = Math.max(yield* Clock.currentTimeMillis, p.lastEventAt)
+    const seq = p.nextSeq()
+    const entry = (value: Json): DoneEntry => ({ kind: "done", call: call.id, hash: call.hash, at, result: { ok: true, value } })
+    const attempt = yield* host.write(plan.store, plan.write, { id: p.run.id, epoch: p.run.epoch, seq }, entry).pipe(
+      Effect.map((value) => ({ result: { ok: true as const, value }, written: true })),
+      Effect.catchTag("StateRefused", ({ message }) =>
+        Effect.succeed({ result: { ok: false as const, failure: failure("TypeError", message) }, written: false }))
+    )
+    yield* Queue.offer(inbox, { call, at, secret: undefined, attempts: [{ startedAt: call.startedAt, finishedAt: at, error: null }], ...attempt })
+  })
+
+  const timer = (p: Progress, inbox: Queue.Queue<Completion>, call: PendingCall, millis: number) =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      const due = p.timers.get(call.id)?.due ?? now + millis
+      if (millis > shortTimerMillis && !p.timers.has(call.id)) {
+        const entry = { kind: "timer", call: call.id, hash: call.hash, due } as const
+        p.timers.set(call.id, entry)
+        p.record(entry)
+      }
+      return fork(inbox, call, Effect.as(Effect.sleep(Duration.millis(Math.max(0, due - now))), { value: null }))
+    })
+
+  const launch = Effect.fnUntraced(function*(p: Progress, inbox: Queue.Queue<Completion>) {
+    const outgoing: Array<readonly [PendingCall, Effect.Effect<Answer, CallFailure>]> = []
+    const writes: Array<readonly [PendingCall, Extract<HostCall, { _tag: "Write" }>]> = []
+    for (const call of p.calls.values()) {
+      if (call.launched) continue
+      if (call.id >= guest.calls) {
+        yield* failed(tooManyCalls)
+      }
+      call.launched = true
+      call.startedAt = yield* Clock.currentTimeMillis
+      const reused = p.reusable.get(reuseKey(call.id, call.hash))
+      if (reused !== undefined) {
+        yield* fork(inbox, call, reuse(p, reused))
+        continue
+      }
+      const plan = yield* host.plan({ spec: p.spec, name: call.name, args: call.args, key: keyOf(p, call) })
+      switch (plan._tag) {
+        case "Refused": yield* fork(inbox, call, Effect.fail(plan.failure)); break
+        case "Read": yield* fork(inbox, call, plan.run); break
+        case "Timer": yield* timer(p, inbox, call, plan.millis); break
+        case "Write": writes.push([call, plan]); break
+        case "Outside": outgoing.push([call, plan.run]); break
+      }
+    }
+    for (const [call, plan] of writes) yield* writeState(p, inbox, call, plan)
+    if (outgoing.length > 0) {
+      yield* flush(p)
+      p.outside += outgoing.length
+      for (const [call, answer] of outgoing) yield* fork(inbox, call, outside(answer))
+    }
+  })
+
+  /** A success of an earlier attempt, used again. */
+  const reuse = (p: Progress, entry: DoneEntry): Effect.Effect<Answer, CallFailure> =>
+    entry.secret !== undefined
+      ? Effect.flatMap(host.secretAt(p.spec, entry.secret), Option.match({
+        onNone: () => Effect.fail(failure("SecretNotFound", "the secret is gone", "code")),
+        onSome: Effect.succeed
+      }))
+      : Effect.succeed({ value: entry.result.ok ? entry.result.value : null })
+
+  return { launch }
+}
