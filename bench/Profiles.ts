@@ -1,0 +1,32 @@
+/** W1 and W2 at 64 connections under V8's profiler: where the service's own time goes. */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { load, startStub } from "./support/Children.js"
+import { printProfile } from "./support/Profile.js"
+import { publish, type Service, startService } from "./support/Service.js"
+import { threeCalls } from "./W2.js"
+
+const connections = Number(process.env["SVC_BENCH_CONNECTIONS"] ?? 64)
+
+const profiled = async (title: string, make: (service: Service) => Promise<string>): Promise<void> => {
+  const directory = mkdtempSync(join(tmpdir(), "svc-profile-"))
+  const service = await startService({ node: ["--cpu-prof", `--cpu-prof-dir=${directory}`] })
+  const workflow = await make(service)
+  const { headers, port } = service
+  const path = `/api/v1/workflows/${workflow}/execute`
+  const body = JSON.stringify({ input: { name: "you" } })
+  const { result } = await load({ port, path, headers, body, connections, warmupMillis: 2_000, millis: 8_000 }, () => 0)
+  await service.stop()
+  printProfile(directory, `${title}, c=${connections}: ${Math.round(result.perSecond)}/s under the profiler`)
+  rmSync(directory, { recursive: true })
+}
+
+export const profileW1 = (): Promise<void> =>
+  profiled("W1", (service) => publish(service, "trivial", "return { hello: ctx.input.name }"))
+
+export const profileW2 = async (): Promise<void> => {
+  const stub = await startStub()
+  await profiled("W2", (service) => publish(service, "three calls", threeCalls(stub.url)))
+  await stub.stop()
+}

@@ -1,0 +1,101 @@
+/**
+ * The load generator, in a process of its own: so many connections, each with one request at a time and the next as
+ * soon as the answer is there. Raw sockets, because a client library would take a core from what is measured.
+ * Prints `measuring`, later `measured`, then one line of JSON.
+ */
+import { connect } from "node:net"
+
+export interface LoadOrder {
+  readonly port: number
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly connections: number
+  readonly warmupMillis: number
+  readonly millis: number
+}
+
+export interface LoadResult {
+  readonly count: number
+  readonly errors: number
+  readonly perSecond: number
+  /** Milliseconds. */
+  readonly p50: number
+  readonly p99: number
+}
+
+const [, , text = "{}"] = process.argv
+const order: LoadOrder = JSON.parse(text)
+
+const head = Object.entries({
+  host: "127.0.0.1",
+  "content-length": String(Buffer.byteLength(order.body)),
+  ...order.headers
+})
+const request = Buffer.from(
+  `POST ${order.path} HTTP/1.1\r\n${head.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${order.body}`
+)
+
+const times: Array<number> = []
+let errors = 0
+let firstError = ""
+let measures = false
+let over = false
+
+const failed = (what: string) => {
+  errors++
+  firstError ||= what
+}
+
+const open = () => {
+  const socket = connect({ port: order.port, host: "127.0.0.1", noDelay: true })
+  let sent = 0
+  let held = ""
+  const send = () => {
+    if (over) return void socket.end()
+    sent = performance.now()
+    socket.write(request)
+  }
+  socket.setEncoding("latin1")
+  socket.on("connect", send)
+  socket.on("data", (chunk: string) => {
+    held = held === "" ? chunk : held + chunk
+    const end = held.indexOf("\r\n\r\n")
+    if (end < 0) return
+    const length = Number(/content-length: (\d+)/i.exec(held)?.[1])
+    if (held.length < end + 4 + length) return
+    if (measures) {
+      if (held.startsWith("200", 9)) times.push(performance.now() - sent)
+      else failed(held)
+    }
+    held = ""
+    send()
+  })
+  socket.on("error", (error) => failed(String(error)))
+  socket.on("close", () => {
+    if (!over) setTimeout(open, 10)
+  })
+}
+for (let i = 0; i < order.connections; i++) open()
+
+const pause = (millis: number) => new Promise((resolve) => setTimeout(resolve, millis))
+await pause(order.warmupMillis)
+measures = true
+const started = performance.now()
+console.log("measuring")
+await pause(order.millis)
+measures = false
+const seconds = (performance.now() - started) / 1000
+console.log("measured")
+over = true
+times.sort((a, b) => a - b)
+const at = (part: number) => times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? Number.NaN
+if (errors > 0) console.error(firstError.slice(0, 600))
+const result: LoadResult = {
+  count: times.length,
+  errors,
+  perSecond: times.length / seconds,
+  p50: at(0.5),
+  p99: at(0.99)
+}
+process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit(0))

@@ -1,0 +1,32 @@
+/** `npm run bench` runs all but the slow ones; `npm run bench -- W1 long-list` runs those that are named. */
+import { list, longList, replay, sleep } from "./Growth.js"
+import { profileW1, profileW2 } from "./Profiles.js"
+import { w1 } from "./W1.js"
+import { w2 } from "./W2.js"
+import { w4 } from "./W4.js"
+import { w5 } from "./W5.js"
+
+const benches: Readonly<Record<string, () => Promise<void>>> = {
+  W1: w1,
+  W2: w2,
+  W4: w4,
+  W5: w5,
+  list,
+  sleep,
+  replay,
+  "long-list": longList,
+  "profile-W1": profileW1,
+  "profile-W2": profileW2
+}
+/** These take minutes and gigabytes of disk, or disturb what they measure. */
+const onDemand = new Set(["long-list", "profile-W1", "profile-W2"])
+
+const asked = process.argv.slice(2)
+const unknown = asked.filter((name) => benches[name] === undefined)
+if (unknown.length > 0) {
+  console.error(`There is no bench ${unknown.join(", ")}; there are ${Object.keys(benches).join(", ")}.`)
+  process.exit(2)
+}
+for (const name of asked.length > 0 ? asked : Object.keys(benches).filter((name) => !onDemand.has(name)))
+  await benches[name]?.()
+process.exit(0)

@@ -1,0 +1,124 @@
+/** The service as an operator starts it, on a data directory of its own, and its API. */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { type Child, start } from "./Children.js"
+import { type Usage, usage } from "./Usage.js"
+
+interface DevFile {
+  readonly baseUrl: string
+  readonly apiKey: string
+  readonly organisationId: string
+  readonly spaceId: string
+  readonly exampleWorkflowId: string
+}
+
+export interface Service {
+  readonly child: Child
+  readonly dataDir: string
+  readonly port: number
+  readonly dev: DevFile
+  readonly usage: () => Usage
+  readonly headers: Readonly<Record<string, string>>
+  /** A request to the API; fails unless the status is 2xx. */
+  readonly call: (method: string, path: string, body?: unknown) => Promise<{ readonly [member: string]: unknown }>
+  /** The superuser's login to a database. */
+  readonly admin: (database: string) => string
+  readonly stop: () => Promise<unknown>
+}
+
+const removals = new Set<string>()
+process.on("exit", () => {
+  for (const path of removals) rmSync(path, { recursive: true, force: true })
+})
+
+/** A directory that is removed at the end, after its Postgres was stopped. */
+export const dataDirectory = (): string => {
+  const path = mkdtempSync(join(tmpdir(), "svc-bench-"))
+  removals.add(path)
+  return path
+}
+
+const postgresPid = (dataDir: string): readonly [pid: number, port: number] => {
+  const [pid, , , port] = readFileSync(join(dataDir, "postgres", "cluster", "data", "postmaster.pid"), "utf8").split(
+    "\n"
+  )
+  return [Number(pid), Number(port)]
+}
+
+/** Nothing survives the bench, not even a Postgres whose service was killed. */
+process.prependListener("exit", () => {
+  for (const path of removals) {
+    try {
+      process.kill(postgresPid(path)[0], "SIGQUIT")
+    } catch {
+      // It has ended already.
+    }
+  }
+})
+
+const ready = /svc is ready on http:\/\/127\.0\.0\.1:(\d+)/
+
+export interface Start {
+  readonly dataDir: string
+  readonly env?: Readonly<Record<string, string>>
+  /** Arguments for node itself. */
+  readonly node?: ReadonlyArray<string>
+}
+
+export const launch = ({ dataDir, env = {}, node = [] }: Start): Child =>
+  start([...node, "dist/svc.js", "start"], {
+    SVC_PORT: "0",
+    SVC_DATA_DIR: dataDir,
+    SVC_LOG_FORMAT: "json",
+    SVC_EGRESS_ALLOW: "127.0.0.1/32",
+    ...env
+  })
+
+export const attach = async (child: Child, dataDir: string): Promise<Service> => {
+  const port = Number(ready.exec(await child.printed(ready))?.[1])
+  const dev: DevFile = JSON.parse(readFileSync(join(dataDir, "dev.json"), "utf8"))
+  const headers = { authorization: `Bearer ${dev.apiKey}`, "content-type": "application/json" }
+  const call: Service["call"] = async (method, path, body) => {
+    const init = body === undefined ? {} : { body: JSON.stringify(body) }
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers, ...init })
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`)
+    return JSON.parse(await answer.text())
+  }
+  const admin = (database: string) => {
+    const access: { readonly superuser: string } = JSON.parse(
+      readFileSync(join(dataDir, "postgres", "cluster", "access.json"), "utf8")
+    )
+    return `postgres://postgres:${access.superuser}@127.0.0.1:${postgresPid(dataDir)[1]}/${database}`
+  }
+  const stop = () => {
+    child.kill("SIGTERM")
+    return child.ended
+  }
+  return {
+    child,
+    dataDir,
+    port,
+    dev,
+    headers,
+    call,
+    admin,
+    stop,
+    usage: () => usage(child.pid, postgresPid(dataDir)[0])
+  }
+}
+
+export const startService = async (options: Partial<Start> = {}): Promise<Service> => {
+  const dataDir = options.dataDir ?? dataDirectory()
+  return attach(launch({ ...options, dataDir }), dataDir)
+}
+
+/** Creates and publishes a workflow; returns its id. */
+export const publish = async (service: Service, name: string, body: string, tier = "instant"): Promise<string> => {
+  const code = `export default async (ctx) => {\n${body}\n}\n`
+  const created = await service.call("POST", "/api/v1/workflows", { name, form: "code", code, tier })
+  const data = created["data"]
+  if (typeof data !== "object" || data === null || !("id" in data)) throw new Error("no id")
+  await service.call("POST", `/api/v1/workflows/${String(data.id)}/publish`, {})
+  return String(data.id)
+}

@@ -1,0 +1,110 @@
+/** Load on one path at one, 16 and 64 connections, as rows of the table. */
+import { load, type Server } from "./Children.js"
+import type { Service } from "./Service.js"
+import { Table } from "./Table.js"
+import { type Usage, usage } from "./Usage.js"
+
+export const table = () =>
+  new Table(
+    "",
+    "c",
+    "per s",
+    "p50 ms",
+    "p99 ms",
+    "errors",
+    "cpu ms/req: own",
+    "runners",
+    "postgres",
+    "MB: own",
+    "runners"
+  )
+
+export interface Measured {
+  readonly perSecond: number
+  readonly p50: number
+}
+
+export interface Target {
+  readonly name: string
+  readonly port: number
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly usage: () => Usage
+}
+
+export const serviceTarget = (service: Service, name: string, workflow: string): Target => ({
+  name,
+  port: service.port,
+  path: `/api/v1/workflows/${workflow}/execute`,
+  headers: service.headers,
+  usage: service.usage
+})
+
+/** A floor runs on the service's Postgres. */
+export const floorTarget = (name: string, server: Server): Target => ({
+  name,
+  port: server.port,
+  path: "/",
+  headers: {},
+  usage: () => usage(server.pid, -1)
+})
+
+export const levels = [1, 16, 64] as const
+export type Level = (typeof levels)[number]
+
+/** Seconds of each measurement; `SVC_BENCH_SECONDS` makes a quick run. */
+const seconds = Number(process.env["SVC_BENCH_SECONDS"] ?? 6)
+
+const body = JSON.stringify({ input: { name: "you" } })
+
+export const measure = async (rows: Table, target: Target): Promise<ReadonlyMap<Level, Measured>> => {
+  const found = new Map<Level, Measured>()
+  for (const connections of levels) {
+    const { port, path, headers } = target
+    const order = { port, path, headers, body, connections, warmupMillis: seconds * 500, millis: seconds * 1000 }
+    const { after, before, result } = await load(order, target.usage)
+    const each = (part: keyof Usage["cpu"]) => ((after.cpu[part] - before.cpu[part]) / result.count).toFixed(3)
+    const { count: _, errors, p50, p99, perSecond } = result
+    rows.add(
+      target.name,
+      connections,
+      Math.round(perSecond),
+      p50.toFixed(2),
+      p99.toFixed(2),
+      errors,
+      each("own"),
+      each("runners"),
+      each("postgres"),
+      Math.round(after.memory.own),
+      Math.round(after.memory.runners)
+    )
+    found.set(connections, { perSecond, p50 })
+  }
+  return found
+}
+
+/** How the service stands to the best floor and to its targets. */
+export const verdict = (
+  rows: Table,
+  own: ReadonlyMap<Level, Measured>,
+  floor: ReadonlyMap<Level, Measured>,
+  targets: {
+    readonly mustPerSecond: number
+    readonly aimPerSecond: number
+    readonly mustP50: number
+    readonly aimP50: number
+  }
+): void => {
+  const most = own.get(64)?.perSecond ?? 0
+  const ratio = most / (floor.get(64)?.perSecond ?? Number.NaN)
+  const latency = own.get(1)?.p50 ?? Number.NaN
+  const word = (must: boolean, aim: boolean) => (aim ? "aim reached" : must ? "must reached" : "MISSED")
+  rows.note(
+    `c=64: ${Math.round(most)}/s is ${ratio.toFixed(2)} of the floor; must ${targets.mustPerSecond}, aim ${targets.aimPerSecond}: ` +
+      word(most >= targets.mustPerSecond, most >= targets.aimPerSecond)
+  )
+  rows.note(
+    `c=1: p50 ${latency.toFixed(2)} ms (floor ${floor.get(1)?.p50.toFixed(2)}); must ${targets.mustP50}, aim ${targets.aimP50}: ` +
+      word(latency <= targets.mustP50, latency <= targets.aimP50)
+  )
+}

@@ -1,0 +1,71 @@
+/** What processes have used, by the books of Linux: processor time and resident memory. */
+import { readdirSync, readFileSync } from "node:fs"
+
+/** Of a service's tree: itself, its Postgres, its runners. Processor time in milliseconds, memory in MB. */
+export interface Usage {
+  readonly cpu: { readonly own: number; readonly postgres: number; readonly runners: number }
+  readonly memory: { readonly own: number; readonly postgres: number; readonly runners: number }
+}
+
+const ticksPerSecond = 100
+const pageBytes = 4096
+
+interface Process {
+  readonly pid: number
+  readonly parent: number
+  readonly name: string
+  readonly cpu: number
+  readonly memory: number
+}
+
+const processes = (): ReadonlyArray<Process> =>
+  readdirSync("/proc").flatMap((entry) => {
+    if (!/^\d+$/.test(entry)) return []
+    try {
+      const stat = readFileSync(`/proc/${entry}/stat`, "utf8")
+      const fields = stat
+        .slice(stat.lastIndexOf(")") + 2)
+        .split(" ")
+        .map(Number)
+      return [
+        {
+          pid: Number(entry),
+          parent: fields[1] ?? 0,
+          name: stat.slice(stat.indexOf("(") + 1, stat.lastIndexOf(")")),
+          cpu: (((fields[11] ?? 0) + (fields[12] ?? 0)) * 1000) / ticksPerSecond,
+          memory: ((fields[21] ?? 0) * pageBytes) / 1024 / 1024
+        }
+      ]
+    } catch {
+      // It ended meanwhile.
+      return []
+    }
+  })
+
+/** `postgresPid`: its parent may be gone, when it was adopted. */
+export const usage = (pid: number, postgresPid: number): Usage => {
+  const all = processes()
+  const isBelow = (process: Process | undefined, root: number): boolean =>
+    process !== undefined &&
+    (process.pid === root ||
+      isBelow(
+        all.find(({ pid }) => pid === process.parent),
+        root
+      ))
+  const cpu = { own: 0, postgres: 0, runners: 0 }
+  const memory = { own: 0, postgres: 0, runners: 0 }
+  for (const process of all) {
+    const part =
+      process.pid === pid
+        ? "own"
+        : isBelow(process, postgresPid)
+          ? "postgres"
+          : isBelow(process, pid)
+            ? "runners"
+            : undefined
+    if (part === undefined) continue
+    cpu[part] += process.cpu
+    memory[part] += process.memory
+  }
+  return { cpu, memory }
+}
