@@ -5,8 +5,12 @@ import {
   BadRequest, Conflicting, Invalid, Missing, NotAllowed, NotAuthorized, NotNow, TookTooLong, TooLarge, TooMany, WrongMediaType
 } from "../Errors.js"
 import { ApiKeysApi } from "./ApiKeysApi.js"
+import { AuditApi } from "./AuditApi.js"
+import { CallbackSecretApi } from "./CallbackSecretApi.js"
 import { CustomersApi } from "./CustomersApi.js"
 import { ExecutionsApi } from "./ExecutionsApi.js"
+import { SecretsApi } from "./SecretsApi.js"
+import { RolesApi, UsersApi } from "./UsersApi.js"
 import { WorkflowsApi } from "./WorkflowsApi.js"
 
 export const ResourceApi = HttpApi.make("resource")
@@ -14,6 +18,11 @@ export const ResourceApi = HttpApi.make("resource")
   .add(WorkflowsApi.middleware(Authenticated))
   .add(ExecutionsApi.middleware(Authenticated))
   .add(ApiKeysApi.middleware(Authenticated))
+  .add(UsersApi.middleware(Authenticated))
+  .add(RolesApi.middleware(Authenticated))
+  .add(SecretsApi.middleware(Authenticated))
+  .add(CallbackSecretApi.middleware(Authenticated))
+  .add(AuditApi.middleware(Authenticated))
   .addError(BadRequest).addError(NotAuthorized).addError(NotAllowed).addError(Missing).addError(Conflicting).addError(TooLarge)
   .addError(WrongMediaType).addError(Invalid).addError(TooMany).addError(TookTooLong).addError(NotNow)
   .annotate(OpenApi.Title, "svc: resources (surface C)")

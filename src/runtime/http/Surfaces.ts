@@ -7,18 +7,26 @@ import { make as makeExecute } from "../../http/execution/Execute.js"
 import { make as makeGate } from "../../http/Gate.js"
 import { ResourceApi } from "../../http/resource/Api.js"
 import { ApiKeysLive } from "../../http/resource/ApiKeysHandlers.js"
+import { AuditLive } from "../../http/resource/AuditHandlers.js"
+import { CallbackSecretLive } from "../../http/resource/CallbackSecretHandlers.js"
 import { CustomersLive } from "../../http/resource/CustomersHandlers.js"
 import { ExecutionsLive } from "../../http/resource/ExecutionsHandlers.js"
+import { SecretsLive } from "../../http/resource/SecretsHandlers.js"
+import { RolesLive, UsersLive } from "../../http/resource/UsersHandlers.js"
 import { WorkflowsLive } from "../../http/resource/WorkflowsHandlers.js"
+import { Origin } from "../../http/Origin.js"
 import { routesOf } from "../../http/Routes.js"
+import { Settings } from "../Layers.js"
 import type { Handlers } from "./NodeServer.js"
 
 export class Surfaces extends Context.Tag("svc/Surfaces")<Surfaces, Handlers>() {}
 
-const groups = Layer.mergeAll(CustomersLive, WorkflowsLive, ExecutionsLive, ApiKeysLive)
+const groups = Layer.mergeAll(CustomersLive, WorkflowsLive, ExecutionsLive, ApiKeysLive, UsersLive, RolesLive, SecretsLive, CallbackSecretLive, AuditLive)
+
+const origin = Layer.effect(Origin, Effect.map(Settings, ({ publicUrl }) => publicUrl))
 
 /** Routes without the library's own answer to failures: the gate has one for each. */
-const router = HttpApiBuilder.api(ResourceApi).pipe(Layer.provide(groups), Layer.provide(Authenticated.layer))
+const router = HttpApiBuilder.api(ResourceApi).pipe(Layer.provide(groups), Layer.provide(origin), Layer.provide(Authenticated.layer))
 
 export const layer = Layer.effect(Surfaces, Effect.gen(function*() {
   const app = yield* HttpRouter.toHttpApp(yield* Effect.flatMap(HttpApiBuilder.Router, (service) => service.router))

@@ -1,0 +1,78 @@
+/** The audit trail, read only: no endpoint changes or removes an entry. Contract: audit entry and its hash chain. */
+import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { Schema } from "effect"
+import { ActorType, Outcome } from "../../domain/Audit.js"
+import { Json } from "../../domain/Json.js"
+import { Audited, Permit, read } from "../Endpoint.js"
+import { Data, listParams, Page, Time } from "./Shapes.js"
+
+const Text = Schema.NullOr(Schema.String)
+
+/** With everything that its hash is taken of, so that anybody can check the chain. */
+export const AuditEntryView = Schema.Struct({
+  id: Schema.String,
+  organisationId: Schema.String,
+  at: Time,
+  actor: Schema.Struct({
+    type: ActorType,
+    id: Schema.String,
+    name: Schema.String,
+    ip: Text,
+    userAgent: Text,
+    onBehalfOf: Text
+  }),
+  action: Schema.String,
+  resource: Schema.Struct({ type: Schema.String, id: Text, name: Text }),
+  customerId: Text,
+  outcome: Outcome,
+  requestId: Text,
+  changes: Schema.Array(Schema.Struct({ path: Schema.String, before: Json, after: Json })),
+  count: Schema.Number,
+  seq: Schema.NullOr(Schema.Number).annotations({ description: "null until the entry is sealed, within a second" }),
+  prevHash: Text,
+  hash: Text
+}).annotations({ identifier: "AuditEntry" })
+
+export const VerificationView = Schema.Struct({
+  ok: Schema.Boolean,
+  checked: Schema.Number,
+  firstBadSeq: Schema.NullOr(Schema.Number),
+  checkpoint: Schema.NullOr(
+    Schema.Struct({
+      organisationId: Schema.String,
+      seq: Schema.Number,
+      hash: Schema.String,
+      at: Time,
+      signature: Schema.String
+    })
+  ),
+  unsealed: Schema.Number
+}).annotations({ identifier: "AuditVerification" })
+
+const text = Schema.optional(Schema.String)
+
+export const AuditApi = HttpApiGroup.make("audit")
+  .add(
+    HttpApiEndpoint.get("list", "/api/v1/audit")
+      .setUrlParams(
+        Schema.Struct({
+          ...listParams,
+          customer_id: text,
+          actor_type: Schema.optional(ActorType),
+          actor_id: text,
+          action: text,
+          resource_type: text,
+          resource_id: text
+        })
+      )
+      .addSuccess(Page(AuditEntryView))
+      .annotate(Permit, "settings:manage")
+      .annotate(Audited, read("audit"))
+  )
+  .add(
+    HttpApiEndpoint.get("verify", "/api/v1/audit/verify")
+      .setUrlParams(Schema.Struct({ from: text, to: text }))
+      .addSuccess(Data(VerificationView))
+      .annotate(Permit, "settings:manage")
+      .annotate(Audited, read("audit"))
+  )

@@ -1,0 +1,66 @@
+/** Secrets: their names are listed, their values read one by one. Specification: Surface C; contract: secret record. */
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
+import { Schema } from "effect"
+import { Json } from "../../domain/Json.js"
+import { CreateSecret } from "../../domain/Secret.js"
+import { Audited, audited, Permit, read } from "../Endpoint.js"
+import { created, Data, listParams, Page, strict, Time } from "./Shapes.js"
+
+const SecretType = Schema.Literal("text", "json")
+
+export const SecretView = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  type: SecretType,
+  scope: Schema.Struct({ customerId: Schema.NullOr(Schema.String), environment: Schema.NullOr(Schema.String) }),
+  createdAt: Time,
+  updatedAt: Time,
+  version: Schema.Number
+}).annotations({ identifier: "Secret" })
+
+export const RevealedSecret = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  type: SecretType,
+  value: Json
+}).annotations({ identifier: "RevealedSecret" })
+
+const path = Schema.Struct({ sid: Schema.String })
+const at = "/api/v1/secrets"
+
+export const SecretsApi = HttpApiGroup.make("secrets")
+  .add(
+    HttpApiEndpoint.get("list", at)
+      .setUrlParams(
+        Schema.Struct({
+          ...listParams,
+          customer_id: Schema.optional(Schema.String),
+          environment: Schema.optional(Schema.String)
+        })
+      )
+      .addSuccess(Page(SecretView))
+      .annotate(Permit, ["secrets:read", "secrets:write"])
+      .annotate(Audited, read("secret"))
+  )
+  .add(
+    HttpApiEndpoint.post("store", at)
+      .setPayload(strict(CreateSecret))
+      .addSuccess(created(SecretView))
+      .addSuccess(Data(SecretView))
+      .annotate(Permit, "secrets:write")
+      .annotate(Audited, audited("secret.create"))
+  )
+  .add(
+    HttpApiEndpoint.get("reveal", `${at}/:sid/value`)
+      .setPath(path)
+      .addSuccess(Data(RevealedSecret))
+      .annotate(Permit, "secrets:read")
+      .annotate(Audited, audited("secret.read"))
+  )
+  .add(
+    HttpApiEndpoint.del("delete", `${at}/:sid`)
+      .setPath(path)
+      .addSuccess(HttpApiSchema.NoContent)
+      .annotate(Permit, "secrets:delete")
+      .annotate(Audited, audited("secret.delete"))
+  )

@@ -1,0 +1,74 @@
+/** People and their roles. Specification: Surface C; contract: presets and roles. */
+import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { Schema } from "effect"
+import { CreateRole, InviteUser } from "../../domain/Person.js"
+import { PermissionMatrix } from "../../domain/Permission.js"
+import { Audited, audited, Permit, read } from "../Endpoint.js"
+import { created, listParams, NullableTime, Page, strict, Time } from "./Shapes.js"
+
+const UserStatus = Schema.Literal("active", "invited", "disabled")
+
+export const UserView = Schema.Struct({
+  id: Schema.String,
+  email: Schema.String,
+  name: Schema.NullOr(Schema.String),
+  roleId: Schema.String,
+  customerIds: Schema.Array(Schema.String).annotations({ description: "empty: all customers" }),
+  teams: Schema.Array(Schema.String),
+  status: UserStatus,
+  lastActiveAt: NullableTime,
+  createdAt: Time,
+  updatedAt: Time,
+  version: Schema.Number
+}).annotations({ identifier: "User" })
+
+/** The link is shown once. */
+export const Invitation = Schema.Struct({
+  userId: Schema.String,
+  status: Schema.Literal("invited"),
+  inviteUrl: Schema.String,
+  expiresAt: Time
+}).annotations({ identifier: "Invitation" })
+
+export const RoleView = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  builtin: Schema.Boolean,
+  parent: Schema.NullOr(Schema.String),
+  permissions: PermissionMatrix,
+  createdAt: Time,
+  updatedAt: Time,
+  version: Schema.Number
+}).annotations({ identifier: "Role" })
+
+export const UsersApi = HttpApiGroup.make("users")
+  .add(
+    HttpApiEndpoint.get("list", "/api/v1/users")
+      .setUrlParams(Schema.Struct({ ...listParams, status: Schema.optional(UserStatus) }))
+      .addSuccess(Page(UserView))
+      .annotate(Permit, "users:read")
+      .annotate(Audited, read("user"))
+  )
+  .add(
+    HttpApiEndpoint.post("invite", "/api/v1/users/invite")
+      .setPayload(strict(InviteUser))
+      .addSuccess(created(Invitation))
+      .annotate(Permit, "users:invite")
+      .annotate(Audited, audited("user.invite"))
+  )
+
+export const RolesApi = HttpApiGroup.make("roles")
+  .add(
+    HttpApiEndpoint.get("list", "/api/v1/roles")
+      .setUrlParams(Schema.Struct(listParams))
+      .addSuccess(Page(RoleView))
+      .annotate(Permit, "users:read")
+      .annotate(Audited, read("role"))
+  )
+  .add(
+    HttpApiEndpoint.post("create", "/api/v1/roles")
+      .setPayload(strict(CreateRole))
+      .addSuccess(created(RoleView))
+      .annotate(Permit, "settings:manage")
+      .annotate(Audited, audited("role.create"))
+  )
