@@ -6,11 +6,14 @@ import { tsImport } from "tsx/esm/api"
 const from = (file) => tsImport(`../src/${file}`, import.meta.url)
 
 const { environmentTable, environmentExample } = await from("runtime/EnvironmentPages.ts")
+const { documentText } = await from("http/Documents.ts")
 
 /** Path and content of every generated file. */
 const generated = {
   "docs/env.md": environmentTable(),
-  ".env.example": environmentExample()
+  ".env.example": environmentExample(),
+  "docs/openapi/a.json": documentText("a"),
+  "docs/openapi/c.json": documentText("c")
 }
 
 const stale = Object.entries(generated).filter(

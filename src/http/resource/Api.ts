@@ -1,5 +1,5 @@
 /** Surface C: the resources, for management. Specification: Surface C. */
-import { HttpApi, OpenApi } from "@effect/platform"
+import { HttpApi } from "@effect/platform"
 import { Authenticated } from "../auth/Authenticated.js"
 import {
   BadRequest, Conflicting, Invalid, Missing, NotAllowed, NotAuthorized, NotNow, TookTooLong, TooLarge, TooMany, WrongMediaType
@@ -25,4 +25,3 @@ export const ResourceApi = HttpApi.make("resource")
   .add(AuditApi.middleware(Authenticated))
   .addError(BadRequest).addError(NotAuthorized).addError(NotAllowed).addError(Missing).addError(Conflicting).addError(TooLarge)
   .addError(WrongMediaType).addError(Invalid).addError(TooMany).addError(TookTooLong).addError(NotNow)
-  .annotate(OpenApi.Title, "svc: resources (surface C)")

@@ -1,0 +1,85 @@
+/**
+ * Starting a run, as the documents tell of it. The route itself is thinner than the typed API; a test holds both to the
+ * same paths and statuses. Specification: Surface A.
+ */
+import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "@effect/platform"
+import { Schema } from "effect"
+import { Json, JsonObject } from "../../domain/Json.js"
+import { Tier } from "../../domain/Execution.js"
+import { Audited, audited, Permit } from "../Endpoint.js"
+import {
+  BadRequest,
+  Conflicting,
+  Invalid,
+  Missing,
+  NotAllowed,
+  NotAuthorized,
+  NotNow,
+  TookTooLong,
+  TooLarge,
+  TooMany,
+  WrongMediaType
+} from "../Errors.js"
+
+export const ExecuteRequest = Schema.Struct({
+  input: Schema.optional(JsonObject),
+  metadata: Schema.optional(JsonObject).annotations({ description: "echoed in the record and the callback; at most 4 KiB" }),
+  environment: Schema.optional(Schema.String),
+  draft: Schema.optional(Schema.Boolean).annotations({ description: "runs the draft; needs workflows:update too" }),
+  callback: Schema.optional(
+    Schema.NullOr(
+      Schema.Struct({
+        url: Schema.String,
+        events: Schema.optional(
+          Schema.Array(
+            Schema.Literal("execution.completed", "execution.failed", "execution.timed_out", "execution.cancelled")
+          )
+        )
+      })
+    )
+  )
+}).annotations({ identifier: "ExecuteRequest" })
+
+/** What an Instant workflow returned, or how it failed: then the header x-svc-execution-status says so. */
+const Returned = Json.annotations({
+  identifier: "Returned",
+  description: "what the workflow returned; with x-svc-execution-status: failed, {executionId, status, error}"
+})
+
+const Accepted = Schema.Struct({
+  executionId: Schema.String,
+  status: Schema.Literal("pending"),
+  tier: Tier,
+  callback: Schema.Boolean
+}).annotations({ identifier: "AcceptedRun", ...HttpApiSchema.annotations({ status: 202 }) })
+
+const endpoint = <const Name extends string, const Path extends `/${string}`>(name: Name, path: Path) =>
+  HttpApiEndpoint.post(name, path)
+    .setPath(Schema.Struct({ workflowId: Schema.String }))
+    .setPayload(ExecuteRequest)
+    .addSuccess(Returned)
+    .addSuccess(Accepted)
+    .addError(BadRequest)
+    .addError(NotAuthorized)
+    .addError(NotAllowed)
+    .addError(Missing)
+    .addError(TookTooLong)
+    .addError(Conflicting)
+    .addError(TooLarge)
+    .addError(WrongMediaType)
+    .addError(Invalid)
+    .addError(TooMany)
+    .addError(NotNow)
+    .annotate(Permit, "workflows:execute")
+    .annotate(Audited, audited("workflow.execute"))
+    .annotate(OpenApi.Summary, "Starts a run: an Instant one answers with its result, others with 202")
+
+/** Surface A. */
+export const ExecutionApi = HttpApi.make("execution").add(
+  HttpApiGroup.make("execution").add(endpoint("execute", "/api/v1/workflows/:workflowId/execute"))
+)
+
+/** The same on surface C. */
+export const RunApi = HttpApi.make("run").add(
+  HttpApiGroup.make("run").add(endpoint("run", "/api/v1/workflows/:workflowId/run"))
+)
