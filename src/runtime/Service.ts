@@ -6,6 +6,7 @@ import * as ExecutionActor from "../actors/execution/Actor.js"
 import * as Executions from "../actors/execution/Executions.js"
 import * as LiveRuns from "../actors/execution/LiveRuns.js"
 import * as Sweep from "../actors/execution/Sweep.js"
+import * as Deliver from "../actors/pipeline/Deliver.js"
 import { Sandbox } from "../actors/ports/Sandbox.js"
 import * as TenantActor from "../actors/tenant/Actor.js"
 import * as CallbackSecrets from "../actors/tenant/CallbackSecrets.js"
@@ -24,6 +25,7 @@ import { serve } from "./http/NodeServer.js"
 import * as Surfaces from "./http/Surfaces.js"
 import { Databases, Secrets, Settings } from "./Layers.js"
 import * as CustomerReads from "./postgres/CustomerReads.js"
+import * as Deliveries from "./postgres/Deliveries.js"
 import * as ExecutionReads from "./postgres/ExecutionReads.js"
 import * as Journal from "./postgres/journal/Journal.js"
 import * as Keys from "./postgres/Keys.js"
@@ -83,7 +85,7 @@ export const records = Records.layer.pipe(Layer.provideMerge(vault), Layer.provi
 
 const stores = Layer.mergeAll(
   journal, Runs.layer, Runnables.layer, RunReads.layer, KeyValues.layer, Keys.layer, CustomerReads.layer, Nonces.layer,
-  ExecutionReads.layer, RateWindows.layer
+  ExecutionReads.layer, RateWindows.layer, Deliveries.layer({ alone: true })
 ).pipe(Layer.provideMerge(VirtualTags.layer), Layer.provideMerge(records))
 
 // --- Actors ---
@@ -103,6 +105,7 @@ const cluster = SingleNode.ownership.pipe(Layer.provideMerge(SingleNode.sharding
 
 /** Everything but the server. */
 export const services = Surfaces.layer.pipe(
+  Layer.provideMerge(Deliver.layer()),
   Layer.provideMerge(Layer.merge(RateLimits.layer, CallbackSecrets.layer)),
   Layer.provideMerge(actors),
   Layer.provideMerge(trail),

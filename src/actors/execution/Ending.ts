@@ -43,15 +43,21 @@ export const finished = (run: OpenRun, end: End, progress: Progress | null, memo
 const eventType = (status: ExecutionStatus) => `execution.${status}`
 const iso = (millis: number | null) => millis === null ? null : new Date(millis).toISOString()
 
+/** A larger output has gone to a blob; this stands in its place. */
+const isBlobReference = (output: Json): boolean =>
+  isObject(output) && "$blob" in output && "sha256" in output && Object.keys(output).length === 3
+
+/** What a receiver learns of an error: no stack, which names the workflow's lines. */
+const told = (error: Json): Json =>
+  isObject(error) ? { name: error["name"] ?? null, message: error["message"] ?? null, category: error["category"] ?? null, step: error["step"] ?? null } : null
+
 /** The callback of a finished run, where the caller or the workflow asked for one. */
 export const callbacks = (end: FinishedRun, id: () => DeliveryId): ReadonlyArray<DeliveryRow> => {
   const { record } = end.run
   const type = eventType(end.status)
   if (record.callbackUrl === null || end.run.tier === "instant" || !isTerminal(end.status)) return []
   if (record.callbackEvents !== null && !record.callbackEvents.includes(type)) return []
-  // A larger output has gone to a blob.
-  const truncated = isObject(end.output) && "$blob" in end.output
-  const error = end.error
+  const truncated = isBlobReference(end.output)
   const payload = {
     type,
     timestamp: iso(end.finishedAt),
@@ -61,7 +67,7 @@ export const callbacks = (end: FinishedRun, id: () => DeliveryId): ReadonlyArray
       customerRef: record.customerRef, installationId: record.installationId, attempt: end.run.attempt,
       startedAt: iso(end.run.startedAt), finishedAt: iso(end.finishedAt),
       durationMs: end.run.startedAt === null ? 0 : Math.max(0, end.finishedAt - end.run.startedAt),
-      output: truncated ? null : end.output, outputTruncated: truncated, error, metadata: record.metadata,
+      output: truncated ? null : end.output, outputTruncated: truncated, error: told(end.error), metadata: record.metadata,
       triggeredBy: { type: record.trigger.type, keyId: record.trigger.keyId, keyName: record.trigger.keyName }
     }
   }

@@ -1,0 +1,87 @@
+/** The deliveries that wait, on the writer's pool. Every time is Postgres' own. */
+import { Duration, Effect, Layer } from "effect"
+import { Deliveries } from "../../actors/ports/Deliveries.js"
+import { answerTimeout, type Delivery, inFlight, type Verdict } from "../../domain/Delivery.js"
+import { Unavailable } from "../../domain/Failure.js"
+import { WriterSql } from "./Pools.js"
+
+export interface DeliveriesOptions {
+  /** No other node works on this database: what is claimed at the start was claimed by a process that is gone. */
+  readonly alone: boolean
+}
+
+/** Longer than any attempt takes, with the secrets read before it and the result written after it. */
+const lease = Duration.sum(answerTimeout, Duration.seconds(15))
+
+/** How many of those that are due one look considers. */
+const window = 1_000
+
+/** The endpoint of a URL, as `endpointOf` has it. */
+const endpoint = "split_part(split_part(url, '#', 1), '?', 1)"
+
+/**
+ * Places are dealt out by endpoint, longest due first, among the first of all that are due to endpoints with a free
+ * place: $2 are those without one, $3 and $4 those with some of theirs taken, and how many.
+ */
+const claimSql = `
+  WITH due AS MATERIALIZED (
+    SELECT id, next_at, ${endpoint} AS endpoint FROM deliveries
+    WHERE status = 'pending' AND next_at <= now() AND (claimed_until IS NULL OR claimed_until <= now())
+      AND NOT ${endpoint} = ANY($2::text[])
+    ORDER BY next_at LIMIT ${window}
+  ), placed AS (
+    SELECT due.id, due.next_at, COALESCE(t.taken, 0) + row_number() OVER (PARTITION BY due.endpoint ORDER BY due.next_at, due.id) AS place
+    FROM due LEFT JOIN unnest($3::text[], $4::int[]) AS t(endpoint, taken) USING (endpoint)
+  ), chosen AS (
+    SELECT d.id FROM deliveries d
+    WHERE d.id IN (SELECT id FROM placed WHERE place <= ${inFlight.perEndpoint} ORDER BY next_at LIMIT $1)
+      AND d.status = 'pending' AND (d.claimed_until IS NULL OR d.claimed_until <= now())
+    FOR UPDATE SKIP LOCKED
+  )
+  UPDATE deliveries d SET claimed_until = now() + $5 * interval '1 millisecond', attempts = d.attempts + 1
+  FROM chosen WHERE d.id = chosen.id
+  RETURNING d.id, d.org AS "organisationId", d.space AS "spaceId", d.kind, d.url, d.execution_id AS "executionId", d.payload,
+    d.attempts AS attempt`
+
+const unavailable = (error: unknown) => new Unavailable({ reason: String(error), retryAfterSeconds: 1 })
+
+export const layer = ({ alone }: DeliveriesOptions) =>
+  Layer.effect(
+    Deliveries,
+    Effect.gen(function* () {
+      const sql = yield* WriterSql
+      if (alone)
+        yield* sql`UPDATE deliveries SET claimed_until = NULL WHERE status = 'pending' AND claimed_until > now()`
+
+      const claim = Effect.fn("Deliveries.claim")(function* (slots: number, underWay: ReadonlyMap<string, number>) {
+        const busy = [...underWay]
+        const full = busy.filter(([, taken]) => taken >= inFlight.perEndpoint)
+        return yield* sql.unsafe<Delivery>(claimSql, [
+          slots,
+          full.map(([endpoint]) => endpoint),
+          busy.map(([endpoint]) => endpoint),
+          busy.map(([, taken]) => taken),
+          Duration.toMillis(lease)
+        ])
+      }, Effect.mapError(unavailable))
+
+      const settle = Effect.fn("Deliveries.settle")(function* ({ attempt, id }: Delivery, verdict: Verdict) {
+        const held = sql`id = ${id} AND status = 'pending' AND attempts = ${attempt}`
+        switch (verdict._tag) {
+          case "Delivered":
+            yield* sql`UPDATE deliveries SET status = 'delivered', finished_at = now(), claimed_until = NULL,
+              last_status = ${verdict.status}, last_error = NULL WHERE ${held}`
+            break
+          case "Exhausted":
+            yield* sql`UPDATE deliveries SET status = 'exhausted', finished_at = now(), claimed_until = NULL,
+              last_status = ${verdict.status}, last_error = ${verdict.reason} WHERE ${held}`
+            break
+          case "Retry":
+            yield* sql`UPDATE deliveries SET next_at = now() + ${Duration.toMillis(verdict.after)} * interval '1 millisecond',
+              claimed_until = NULL, last_status = ${verdict.status}, last_error = ${verdict.reason} WHERE ${held}`
+        }
+      }, Effect.mapError(unavailable))
+
+      return Deliveries.of({ claim, settle })
+    })
+  )
