@@ -16,9 +16,14 @@ const profiled = async (title: string, make: (service: Service) => Promise<strin
   const { headers, port } = service
   const path = `/api/v1/workflows/${workflow}/execute`
   const body = JSON.stringify({ input: { name: "you" } })
-  const { result } = await load({ port, path, headers, body, connections, warmupMillis: 2_000, millis: 8_000 }, () => 0)
+  const now = () => performance.now()
+  const { after, before, result } = await load(
+    { port, path, headers, body, connections, warmupMillis: 2_000, millis: 8_000 },
+    now
+  )
   await service.stop()
-  printProfile(directory, `${title}, c=${connections}: ${Math.round(result.perSecond)}/s under the profiler`)
+  const window = { millis: after - before, endMillis: performance.now() - after }
+  printProfile(directory, `${title}, c=${connections}: ${Math.round(result.perSecond)}/s under the profiler`, window)
   rmSync(directory, { recursive: true })
 }
 

@@ -7,12 +7,14 @@ import { Table } from "./Table.js"
 interface CpuProfile {
   readonly nodes: ReadonlyArray<{
     readonly id: number
+    readonly children?: ReadonlyArray<number>
     readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number }
   }>
   readonly samples: ReadonlyArray<number>
   /** Microseconds since the sample before. */
   readonly timeDeltas: ReadonlyArray<number>
   readonly startTime: number
+  readonly endTime: number
 }
 
 /** Which module a line of a bundle comes from: esbuild writes its path above it. */
@@ -32,35 +34,52 @@ const moduleFinder = () => {
   }
 }
 
-/** Prints the profile in the directory, per request where their number is known; `seconds`: only so much of its end. */
-export const printProfile = (directory: string, title: string): void => {
+/** Prints the profile in the directory; only what came in the `millis` before the last `endMillis` counts. */
+export const printProfile = (
+  directory: string,
+  title: string,
+  window: { readonly millis: number; readonly endMillis: number }
+): void => {
   const file = readdirSync(directory).find((name) => name.endsWith(".cpuprofile"))
   if (file === undefined) throw new Error(`there is no profile in ${directory}`)
   const profile: CpuProfile = JSON.parse(readFileSync(join(directory, file), "utf8"))
   const moduleOf = moduleFinder()
-  const names = new Map(
+  const parents = new Map(
+    profile.nodes.flatMap(({ children = [], id }) => children.map((child) => [child, id] as const))
+  )
+  const places = new Map(
     profile.nodes.map(({ callFrame: { functionName, lineNumber, url }, id }) => {
       const module = moduleOf(url, lineNumber)
       return [id, { module, name: `${functionName || "(anonymous)"} ${module}:${lineNumber + 1}` }] as const
     })
   )
-  const modules = new Map<string, number>()
-  const functions = new Map<string, number>()
+  /** The innermost function of this code base that was running. */
+  const ownCaller = (id: number | undefined): string => {
+    const place = id === undefined ? undefined : places.get(id)
+    return place === undefined ? "none" : place.module.startsWith("src/") ? place.name : ownCaller(parents.get(id ?? 0))
+  }
+  const found = {
+    module: new Map<string, number>(),
+    function: new Map<string, number>(),
+    "own function and what it called": new Map<string, number>()
+  }
+  const add = (map: Map<string, number>, key: string, micros: number) => map.set(key, (map.get(key) ?? 0) + micros)
+  const end = profile.endTime - window.endMillis * 1000
   let busy = 0
+  let at = profile.startTime
   profile.samples.forEach((sample, i) => {
-    const found = names.get(sample)
+    at += profile.timeDeltas[i] ?? 0
+    const place = places.get(sample)
     const micros = profile.timeDeltas[i + 1] ?? 0
-    if (found === undefined || found.name.startsWith("(idle)")) return
+    if (place === undefined || place.name.startsWith("(idle)") || at > end || at < end - window.millis * 1000) return
     busy += micros
-    modules.set(found.module, (modules.get(found.module) ?? 0) + micros)
-    functions.set(found.name, (functions.get(found.name) ?? 0) + micros)
+    add(found.module, place.module, micros)
+    add(found.function, place.name, micros)
+    add(found["own function and what it called"], ownCaller(sample), micros)
   })
-  for (const [what, found, most] of [
-    ["module", modules, 25],
-    ["function", functions, 45]
-  ] as const) {
+  for (const [what, times] of Object.entries(found)) {
     const rows = new Table(`self time by ${what}`, "ms", "%")
-    for (const [name, micros] of [...found].sort((a, b) => b[1] - a[1]).slice(0, most)) {
+    for (const [name, micros] of [...times].sort((a, b) => b[1] - a[1]).slice(0, 40)) {
       rows.add(name, Math.round(micros / 1000), ((100 * micros) / busy).toFixed(1))
     }
     rows.print(`${title}, ${Math.round(busy / 1000)} ms busy`)

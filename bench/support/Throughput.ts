@@ -55,6 +55,9 @@ export type Level = (typeof levels)[number]
 /** Seconds of each measurement; `SVC_BENCH_SECONDS` makes a quick run. */
 const seconds = Number(process.env["SVC_BENCH_SECONDS"] ?? 6)
 
+/** `SVC_BENCH_FLOORS=no` leaves them out, for who changes the service and measures often. */
+export const withFloors = process.env["SVC_BENCH_FLOORS"] !== "no"
+
 const body = JSON.stringify({ input: { name: "you" } })
 
 export const measure = async (rows: Table, target: Target): Promise<ReadonlyMap<Level, Measured>> => {

@@ -47,6 +47,20 @@ export const makeIdentifiers = (millis: () => number = Date.now): typeof Identif
   })
 }
 
+/** Random bytes by the thousand: asking for a few costs as much as asking for a page. */
+const randomPages = (): ((length: number) => Buffer) => {
+  let page = Buffer.alloc(0)
+  let at = 0
+  return (length) => {
+    if (at + length > page.length) {
+      page = randomBytes(4096)
+      at = 0
+    }
+    at += length
+    return page.subarray(at - length, at)
+  }
+}
+
 const half = 2 ** 40
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
@@ -65,22 +79,23 @@ const eightLetters = (value: number): string => {
  * advances by a random step, so that neighbours cannot be guessed from one another either.
  */
 const monotonicUlid = (millis: () => number): (() => string) => {
+  const random = randomPages()
   let time = 0
   let timeText = ""
   let high = 0
   let low = 0
   const start = (at: number) => {
-    const random = randomBytes(10)
+    const bytes = random(10)
     time = at
     timeText = ulidTime(at)
-    high = random.readUIntBE(0, 5)
-    low = random.readUIntBE(5, 5)
+    high = bytes.readUIntBE(0, 5)
+    low = bytes.readUIntBE(5, 5)
   }
   return () => {
     const now = millis()
     if (now > time) start(now)
     else {
-      low += 1 + randomBytes(4).readUInt32BE(0)
+      low += 1 + random(4).readUInt32BE(0)
       if (low >= half) {
         low -= half
         high += 1

@@ -3,14 +3,15 @@ import type { AuditEntry } from "../../../domain/Audit.js"
 import type { JournalEntry } from "../../../domain/RunJournal.js"
 import type { FinishedRun, OpenRun, RunChange, RunPatch } from "../../../actors/ports/Journal.js"
 import type { OrganisationVault } from "../../../actors/ports/Vault.js"
-import type { Table } from "./Statement.js"
+import { type Table, tables } from "./Statement.js"
 
 type Row = { readonly [column: string]: unknown }
 
 /** One change made ready before it enters the queue. */
 export interface Prepared {
   readonly change: RunChange
-  readonly rows: { readonly [T in Table]?: ReadonlyArray<Row> }
+  /** Each row as JSON: written once, and put together by the statement. */
+  readonly rows: { readonly [T in Table]?: ReadonlyArray<string> }
   /** About how many characters it adds to the statement. */
   readonly size: number
 }
@@ -24,7 +25,7 @@ export interface Batch {
   readonly ended: ReadonlyArray<string>
   /** Of these, the ones that never started: they leave the queue. */
   readonly dequeued: ReadonlyArray<string>
-  readonly rows: { readonly [T in Table]: ReadonlyArray<Row> }
+  readonly rows: { readonly [T in Table]: ReadonlyArray<string> }
 }
 
 const time = (millis: number | null): string | null => (millis === null ? null : new Date(millis).toISOString())
@@ -167,7 +168,20 @@ export const prepare = (change: RunChange, vault: OrganisationVault | null, vtag
       payload: delivery.payload
     }))
   }
-  return { change, rows, size: JSON.stringify(rows).length }
+  return { change, ...texts(rows) }
+}
+
+const texts = (rows: { readonly [T in Table]?: ReadonlyArray<Row> }): Pick<Prepared, "rows" | "size"> => {
+  const written: { [T in Table]?: ReadonlyArray<string> } = {}
+  let size = 0
+  for (const table of tables) {
+    const own = rows[table]
+    if (own === undefined) continue
+    const lines = own.map((row) => JSON.stringify(row))
+    for (const line of lines) size += line.length
+    written[table] = lines
+  }
+  return { rows: written, size }
 }
 
 const changeRow = ({ claim, epoch, id, organisationId }: RunChange): Row => ({

@@ -120,7 +120,7 @@ const additions = {
 } as const
 
 export type Table = keyof typeof additions
-const tables = Object.keys(additions) as ReadonlyArray<Table>
+export const tables = Object.keys(additions) as ReadonlyArray<Table>
 
 const addition = (table: Table, parameter: number): string => {
   const shape: { columns: Columns; conflict: string; select?: string } = additions[table]
@@ -196,7 +196,7 @@ export const statement = (batch: Batch): Statement => {
   if (batch.claimed) ctes.push(taken)
   ctes.push(ok(fenced, batch.claimed))
   if (batch.patches.length > 0) ctes.push(patched(parameter(JSON.stringify(batch.patches))))
-  for (const table of present) ctes.push(addition(table, parameter(JSON.stringify(batch.rows[table]))))
+  for (const table of present) ctes.push(addition(table, parameter(`[${batch.rows[table].join(",")}]`)))
   if (batch.ended.length > 0) ctes.push(ended(parameter(batch.ended)))
   if (batch.dequeued.length > 0) ctes.push(dequeued(parameter(batch.dequeued)))
   const name = `svc_${parts}`
