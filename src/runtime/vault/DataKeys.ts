@@ -1,5 +1,5 @@
 /** Where the organisations' data keys are kept, each wrapped by a master key. */
-import type { SqlError } from "@effect/sql"
+import { SqlClient, type SqlError } from "@effect/sql"
 import { Context, Data, Effect, Layer } from "effect"
 import { WriterSql } from "../postgres/Pools.js"
 
@@ -52,8 +52,15 @@ const fromRow = (row: Row): DataKey => ({
 
 const unavailable = (error: SqlError.SqlError) => new DataKeysUnavailable({ reason: error.message })
 
+/**
+ * Out of any transaction that the caller is in: that is one of another pool and role, and the library would take its
+ * connection for this one's.
+ */
+const apart = <A, E>(statement: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+  Effect.mapInputContext(statement, Context.omit(SqlClient.TransactionConnection))
+
 const keys = (rows: Effect.Effect<ReadonlyArray<Row>, SqlError.SqlError>) =>
-  Effect.mapBoth(rows, { onFailure: unavailable, onSuccess: (found) => found.map(fromRow) })
+  Effect.mapBoth(apart(rows), { onFailure: unavailable, onSuccess: (found) => found.map(fromRow) })
 
 /** Over the table `data_keys`, as the role that sees every organisation. */
 export const layerPostgres: Layer.Layer<DataKeys, never, WriterSql> = Layer.effect(
@@ -65,12 +72,14 @@ export const layerPostgres: Layer.Layer<DataKeys, never, WriterSql> = Layer.effe
       insertIfAbsent: (key) =>
         sql`INSERT INTO data_keys (org, id, wrapped, master_key_id, active)
             VALUES (${key.org}, ${key.id}, ${key.wrapped}, ${key.masterKeyId}, ${key.active}) ON CONFLICT DO NOTHING`.pipe(
+          apart,
           Effect.mapError(unavailable),
           Effect.asVoid
         ),
       rewrap: (key, from) =>
         sql<Row>`UPDATE data_keys SET wrapped = ${key.wrapped}, master_key_id = ${key.masterKeyId}
                  WHERE org = ${key.org} AND id = ${key.id} AND master_key_id = ${from} RETURNING id`.pipe(
+          apart,
           Effect.mapBoth({ onFailure: unavailable, onSuccess: (rows) => rows.length === 1 })
         ),
       wrappedByOthers: (masterKeyId, after, limit) =>
