@@ -23,7 +23,8 @@ const published = (value: Json, member = ""): Json => {
     const [only, ...others] = value["anyOf"].filter((one) => !(isObject(one) && one["$ref"] === libraryRef))
     return others.length === 0 && only !== undefined ? only : { anyOf: [only ?? {}, ...others] }
   }
-  const dropped = (name: string) => (member === "schemas" ? libraryOnly.has(name) : name === "security" && "responses" in value)
+  const dropped = (name: string) =>
+    member === "schemas" ? libraryOnly.has(name) : name === "security" && "responses" in value
   return Object.fromEntries(
     Object.entries(value)
       .filter(([name]) => !dropped(name))
@@ -68,7 +69,11 @@ export const SvcApi = HttpApi.make("svc")
 
 export type DocumentName = "a" | "c" | "all"
 
-const apis = { a: () => OpenApi.fromApi(surfaceA), c: () => OpenApi.fromApi(surfaceC), all: () => OpenApi.fromApi(SvcApi) }
+const apis = {
+  a: () => OpenApi.fromApi(surfaceA),
+  c: () => OpenApi.fromApi(surfaceC),
+  all: () => OpenApi.fromApi(SvcApi)
+}
 
 /** A document as JSON text. */
 export const documentText = (name: DocumentName): string => `${JSON.stringify(apis[name](), null, 2)}\n`

@@ -11,7 +11,6 @@ import { Sandbox } from "../actors/ports/Sandbox.js"
 import * as TenantActor from "../actors/tenant/Actor.js"
 import * as CallbackSecrets from "../actors/tenant/CallbackSecrets.js"
 import * as RateLimits from "../actors/tenant/RateLimits.js"
-import { pathOf } from "../http/Wire.js"
 import * as Addresses from "./Addresses.js"
 import { open as openCheckpoints } from "./audit/Checkpoints.js"
 import * as Sealer from "./audit/Sealer.js"
@@ -20,7 +19,7 @@ import * as SingleNode from "./cluster/SingleNode.js"
 import * as Contracts from "./Contracts.js"
 import * as Crypto from "./Crypto.js"
 import * as Egress from "./egress/Egress.js"
-import { make as makeHealth } from "./Health.js"
+import { make as makeFront } from "./http/Front.js"
 import { serve } from "./http/NodeServer.js"
 import * as Surfaces from "./http/Surfaces.js"
 import { Databases, Secrets, Settings } from "./Layers.js"
@@ -40,6 +39,7 @@ import * as VirtualTags from "./postgres/VirtualTags.js"
 import * as Pool from "./sandbox/Pool.js"
 import * as WorkflowSource from "./sandbox/source/WorkflowSource.js"
 import { layerPostgres as dataKeys } from "./vault/DataKeys.js"
+import { counted } from "./telemetry/JournalMetrics.js"
 import * as Vault from "./vault/Vault.js"
 import * as Wakeups from "./Wakeups.js"
 
@@ -70,7 +70,7 @@ const vault = Layer.unwrapEffect(Effect.gen(function*() {
 
 // --- Postgres ---
 
-const journal = Layer.unwrapEffect(Effect.map(Databases, ({ writer }) => Journal.layer({ capacity: journalCapacity, writer })))
+const journal = Layer.unwrapEffect(Effect.map(Databases, ({ writer }) => counted(Journal.layer({ capacity: journalCapacity, writer }))))
 
 const trail = Layer.unwrapEffect(Effect.gen(function*() {
   const { dataDir } = yield* Settings
@@ -117,21 +117,11 @@ export const services = Surfaces.layer.pipe(
 /** Serves until its scope closes; then drains: no new work, a second for runs to finish, the rest goes on elsewhere. */
 export const server = Effect.gen(function*() {
   const { host, port, shutdownGrace } = yield* Settings
-  const surfaces = yield* Surfaces.Surfaces
   const live = yield* LiveRuns.LiveRuns
-  const health = yield* makeHealth
-  const running = yield* serve({
-    execute: surfaces.execute,
-    handle: (request) => {
-      switch (pathOf(request.target)) {
-        case "/healthz": return health.healthz
-        case "/readyz": return health.readyz
-        default: return surfaces.handle(request)
-      }
-    }
-  }, { host, port })
+  const front = yield* makeFront
+  const running = yield* serve(front, { host, port })
   yield* Effect.addFinalizer(() => Effect.gen(function*() {
-    health.drain()
+    front.drain()
     running.stopListening()
     yield* live.drain(Duration.min(shutdownGrace, Duration.seconds(1)))
   }))

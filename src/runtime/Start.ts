@@ -4,6 +4,7 @@ import { read } from "./Config.js"
 import { layer } from "./Layers.js"
 import { Refusal } from "./Refusal.js"
 import { server, services } from "./Service.js"
+import { exporter } from "./telemetry/Tracing.js"
 import { welcome } from "./Welcome.js"
 
 /** Runs until interrupted; then drains and closes everything that it opened. */
@@ -19,6 +20,7 @@ export const start = Effect.gen(function* () {
   })
   return yield* Effect.scoped(run).pipe(
     Effect.provide(Layer.provideMerge(services, layer(config))),
+    Effect.provide(exporter(config)),
     Effect.provide(Layer.merge(format, Logger.minimumLogLevel(config.logLevel))),
     Effect.withTracerEnabled(false)
   )

@@ -23,7 +23,9 @@ import {
 
 export const ExecuteRequest = Schema.Struct({
   input: Schema.optional(JsonObject),
-  metadata: Schema.optional(JsonObject).annotations({ description: "echoed in the record and the callback; at most 4 KiB" }),
+  metadata: Schema.optional(JsonObject).annotations({
+    description: "echoed in the record and the callback; at most 4 KiB"
+  }),
   environment: Schema.optional(Schema.String),
   draft: Schema.optional(Schema.Boolean).annotations({ description: "runs the draft; needs workflows:update too" }),
   callback: Schema.optional(

@@ -4,9 +4,8 @@
  */
 import { Effect, Runtime, type Scope } from "effect"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
-import { PayloadTooLarge } from "../../domain/Failure.js"
+import { type Failure, PayloadTooLarge } from "../../domain/Failure.js"
 import { bodyBytes, headerBytes } from "../../domain/Limits.js"
-import { failureReply } from "../../http/Surface.js"
 import type { RawReply, RawRequest } from "../../http/Wire.js"
 import { portRefusal } from "../Port.js"
 import type { Refusal } from "../Refusal.js"
@@ -16,6 +15,8 @@ export interface Handlers {
   readonly execute: (request: RawRequest, workflow: string) => Effect.Effect<RawReply>
   /** Everything else. */
   readonly handle: (request: RawRequest) => Effect.Effect<RawReply>
+  /** The answer to a request that was not even read whole. */
+  readonly refused: (failure: Failure, execution: boolean) => RawReply
 }
 
 export interface ServerOptions {
@@ -103,7 +104,7 @@ export const serve = (handlers: Handlers, options: ServerOptions): Effect.Effect
       })
       readBody(request, limit, (body) => {
         if (body === undefined) {
-          return write(response, failureReply(new PayloadTooLarge({ limitBytes: limit }), "req_none", Date.now()), true)
+          return write(response, handlers.refused(new PayloadTooLarge({ limitBytes: limit }), started !== null), true)
         }
         const raw: RawRequest = {
           method: request.method ?? "GET", target, headers: headersOf(request), body,

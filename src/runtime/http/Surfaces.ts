@@ -19,7 +19,7 @@ import { routesOf } from "../../http/Routes.js"
 import { Settings } from "../Layers.js"
 import type { Handlers } from "./NodeServer.js"
 
-export class Surfaces extends Context.Tag("svc/Surfaces")<Surfaces, Handlers>() {}
+export class Surfaces extends Context.Tag("svc/Surfaces")<Surfaces, Pick<Handlers, "execute" | "handle">>() {}
 
 const groups = Layer.mergeAll(CustomersLive, WorkflowsLive, ExecutionsLive, ApiKeysLive, UsersLive, RolesLive, SecretsLive, CallbackSecretLive, AuditLive)
 

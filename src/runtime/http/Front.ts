@@ -1,0 +1,87 @@
+/** Everything that the server answers: the surfaces, and beside them what operators and readers of the API ask for. */
+import { Effect, Option } from "effect"
+import { Identifiers } from "../../actors/ports/Identifiers.js"
+import type { Failure } from "../../domain/Failure.js"
+import { errorReply, failureReply } from "../../http/Surface.js"
+import { pathOf, type RawReply, type RawRequest } from "../../http/Wire.js"
+import { make as makeHealth } from "../Health.js"
+import { Settings } from "../Layers.js"
+import { countRequest, type Surface } from "../telemetry/Metrics.js"
+import { make as makeScrape } from "../telemetry/Scrape.js"
+import { echoed, traced } from "../telemetry/Tracing.js"
+import { make as makeDocs } from "./Docs.js"
+import type { Handlers } from "./NodeServer.js"
+import { Surfaces } from "./Surfaces.js"
+
+export interface Front extends Handlers {
+  /** From now on the node asks for no more work. */
+  readonly drain: () => void
+}
+
+export const make = Effect.gen(function* () {
+  const { otlpUrl } = yield* Settings
+  const identifiers = yield* Identifiers
+  const surfaces = yield* Surfaces
+  const health = yield* makeHealth
+  const { pageAt } = yield* makeDocs
+  const { scrape } = yield* makeScrape
+
+  const operatorPage = (path: string): Effect.Effect<RawReply> | undefined => {
+    switch (path) {
+      case "/healthz":
+        return health.healthz
+      case "/readyz":
+        return health.readyz
+      case "/metrics":
+        return scrape
+      default:
+        return pageAt(path)
+    }
+  }
+
+  /** Pages have one method, and a request id like everything else. */
+  const paged = (request: RawRequest, page: Effect.Effect<RawReply>): Effect.Effect<RawReply> => {
+    const requestId = identifiers.next("req")
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      const refused = errorReply({ status: 405, code: "METHOD_NOT_ALLOWED", message: "this path takes GET" }, requestId)
+      return Effect.succeed({ ...refused, headers: { ...refused.headers, allow: "GET, HEAD" } })
+    }
+    return Effect.map(page, (reply) => ({ ...reply, headers: { ...reply.headers, "x-request-id": requestId } }))
+  }
+
+  /** Counted; with a collector, traced. */
+  const observed = Option.isSome(otlpUrl)
+    ? (surface: Surface, request: RawRequest, handled: Effect.Effect<RawReply>) =>
+        counted(surface, traced(request, handled), (reply) => reply)
+    : (surface: Surface, request: RawRequest, handled: Effect.Effect<RawReply>) =>
+        counted(surface, handled, (reply) => echoed(request, reply))
+
+  return {
+    execute: (request, workflow) => observed("execution", request, surfaces.execute(request, workflow)),
+    handle: (request) => {
+      const page = operatorPage(pathOf(request.target))
+      return page === undefined
+        ? observed("resource", request, surfaces.handle(request))
+        : observed("operator", request, paged(request, page))
+    },
+    refused: (failure: Failure, execution: boolean) => {
+      const reply = failureReply(failure, identifiers.next("req"), 0)
+      countRequest(execution ? "execution" : "resource", reply.status, 0)
+      return reply
+    },
+    drain: health.drain
+  } satisfies Front
+})
+
+const counted = (
+  surface: Surface,
+  handled: Effect.Effect<RawReply>,
+  done: (reply: RawReply) => RawReply
+): Effect.Effect<RawReply> =>
+  Effect.suspend(() => {
+    const started = performance.now()
+    return Effect.map(handled, (reply) => {
+      countRequest(surface, reply.status, performance.now() - started)
+      return done(reply)
+    })
+  })

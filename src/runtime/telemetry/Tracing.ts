@@ -1,0 +1,58 @@
+/**
+ * Traces of requests: only with a collector configured, and only of requests, not of the loops that run beside them.
+ * `traceparent` (W3C) is honoured and returned either way.
+ */
+import { Headers, HttpTraceContext } from "@effect/platform"
+import { NodeHttpClient } from "@effect/platform-node"
+import { layerJson } from "@effect/opentelemetry/Otlp"
+import { Effect, Layer, Option, Redacted } from "effect"
+import { pathOf, type RawReply, type RawRequest } from "../../http/Wire.js"
+import type { ServiceConfig } from "../Config.js"
+
+const valid = /^[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
+
+const returned = (reply: RawReply, traceparent: string): RawReply => ({
+  ...reply,
+  headers: { ...reply.headers, traceparent }
+})
+
+/** Without a collector: the caller's own trace goes back to it. */
+export const echoed = (request: RawRequest, reply: RawReply): RawReply => {
+  const traceparent = request.headers["traceparent"]
+  return traceparent !== undefined && valid.test(traceparent) ? returned(reply, traceparent) : reply
+}
+
+/** With a collector: the request is a span, of the caller's trace where there is one. */
+export const traced = (request: RawRequest, handled: Effect.Effect<RawReply>): Effect.Effect<RawReply> =>
+  Effect.useSpan(
+    // Without ids, so that requests of one kind have one name.
+    `${request.method} ${pathOf(request.target).replace(/\/[a-z]{2,5}_[0-9a-z]+/g, "/:id")}`,
+    {
+      kind: "server",
+      captureStackTrace: false,
+      parent: Option.getOrUndefined(HttpTraceContext.fromHeaders(Headers.unsafeFromRecord({ ...request.headers }))),
+      attributes: { "http.request.method": request.method, "url.path": pathOf(request.target) }
+    },
+    (span) =>
+      Effect.map(Effect.withParentSpan(handled, span), (reply) => {
+        span.attribute("http.response.status_code", reply.status)
+        const execution = reply.headers["x-svc-execution-id"]
+        if (execution !== undefined) span.attribute("svc.execution.id", execution)
+        return returned(reply, HttpTraceContext.toHeaders(span)["traceparent"] ?? "")
+      })
+  ).pipe(Effect.withTracerEnabled(true))
+
+/** Exports traces, metrics and logs to the collector, if there is one. */
+export const exporter = ({ otlpHeaders, otlpUrl }: Pick<ServiceConfig, "otlpHeaders" | "otlpUrl">) =>
+  Option.match(otlpUrl, {
+    onNone: () => Layer.empty,
+    onSome: (baseUrl) =>
+      layerJson({
+        baseUrl,
+        resource: { serviceName: "svc" },
+        ...Option.match(otlpHeaders, {
+          onNone: () => ({}),
+          onSome: (headers) => ({ headers: Redacted.value(headers) })
+        })
+      }).pipe(Layer.provide(NodeHttpClient.layerUndici))
+  })

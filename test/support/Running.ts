@@ -1,0 +1,137 @@
+/** The service in this process, on a fresh database: called directly, or over a port of its own. */
+import { Effect, Exit, Layer, Logger, LogLevel, ManagedRuntime, Redacted, Scope } from "effect"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import type { PlanName } from "../../src/domain/Plan.js"
+import type { FirstOrganisation } from "../../src/runtime/First.js"
+import { makeExample, makeFirst } from "../../src/runtime/First.js"
+import type { RawReply, RawRequest } from "../../src/http/Wire.js"
+import { read } from "../../src/runtime/Config.js"
+import { freshTexts, resolve } from "../../src/runtime/Keyring.js"
+import { Databases, Secrets, Settings } from "../../src/runtime/Layers.js"
+import { make as makeFront } from "../../src/runtime/http/Front.js"
+import { server, services } from "../../src/runtime/Service.js"
+import * as Database from "./Database.js"
+
+export interface Answer {
+  readonly status: number
+  readonly headers: { readonly [name: string]: string }
+  /** The body as JSON; its text where it is none. */
+  // The shape is what each test asserts.
+  readonly body: any // oxlint-disable-line typescript/no-explicit-any
+  readonly text: string
+}
+
+export interface Ask {
+  readonly key?: string
+  /** Sent as JSON. */
+  readonly body?: unknown
+  /** Sent as it is. */
+  readonly raw?: string | Uint8Array
+  readonly headers?: { readonly [name: string]: string }
+  readonly from?: string
+}
+
+const dataDirectory = Effect.acquireRelease(
+  Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "svc-running-"))),
+  (directory) => Effect.sync(() => fs.rmSync(directory, { recursive: true, force: true }))
+)
+
+const settings = (env: Readonly<Record<string, string>>) =>
+  Layer.unwrapScoped(
+    Effect.gen(function* () {
+      const dataDir = yield* dataDirectory
+      const fresh = freshTexts(new Date())
+      const config = yield* read({
+        SVC_DATA_DIR: dataDir,
+        SVC_PORT: "0",
+        SVC_MASTER_KEYS: fresh.masterKeys,
+        SVC_KEY_PEPPER: fresh.keyPepper,
+        SVC_PUBLIC_URL: "http://svc.test",
+        SVC_RUNNERS: "1",
+        ...env
+      })
+      return Layer.merge(Layer.succeed(Settings, config), Layer.effect(Secrets, resolve(config)))
+    })
+  )
+
+const databases = Layer.effect(
+  Databases,
+  Effect.map(Database.TestDatabase, ({ urls }) => urls)
+)
+
+const layer = (env: Readonly<Record<string, string>>) =>
+  services.pipe(
+    Layer.provideMerge(databases),
+    Layer.provideMerge(Database.layer),
+    Layer.provideMerge(settings(env)),
+    Layer.provideMerge(Logger.minimumLogLevel(LogLevel.Error)),
+    Layer.orDie
+  )
+
+/** Everything of the running service, and what its first organisation has. */
+export const start = async (env: Readonly<Record<string, string>> = {}) => {
+  const runtime = ManagedRuntime.make(layer(env))
+  const run = <A, E>(effect: Effect.Effect<A, E, Layer.Layer.Success<ReturnType<typeof layer>>>) =>
+    runtime.runPromise(Effect.withTracerEnabled(effect, false))
+  const scope = await Effect.runPromise(Scope.make())
+  const pair = await run(makeFront)
+
+  const organisation = (name: string, plan: PlanName = "unlimited") =>
+    run(
+      Effect.flatMap(makeFirst(name, plan), (first) =>
+        Effect.map(makeExample(first), (example) => ({ ...first, ...example, key: keyOf(first) }))
+      )
+    )
+
+  const send = async (raw: RawRequest): Promise<RawReply> => {
+    const started =
+      raw.method === "POST" ? /^\/api\/v1\/workflows\/([^/?]+)\/(?:execute|run)(?:\?|$)/.exec(raw.target) : null
+    return await run(started === null ? pair.handle(raw) : pair.execute(raw, started[1] ?? ""))
+  }
+
+  const ask = async (
+    method: string,
+    target: string,
+    { body, from = "127.0.0.1", headers = {}, key, raw }: Ask = {}
+  ): Promise<Answer> => {
+    const bytes = raw ?? (body === undefined ? "" : JSON.stringify(body))
+    const reply = await send({
+      method,
+      target,
+      remoteAddress: from,
+      body: typeof bytes === "string" ? Buffer.from(bytes) : bytes,
+      headers: {
+        ...(body === undefined && raw === undefined ? {} : { "content-type": "application/json" }),
+        ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+        ...headers
+      }
+    })
+    const text = typeof reply.body === "string" ? reply.body : Buffer.from(reply.body).toString()
+    return { status: reply.status, headers: reply.headers, text, body: jsonOf(text) }
+  }
+
+  /** Listens on a port of its own, until the service stops. */
+  const listen = () =>
+    run(Effect.map(Scope.extend(server, scope), ({ port }) => ({ port, baseUrl: `http://127.0.0.1:${port}` })))
+
+  const stop = async () => {
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+    await runtime.dispose()
+  }
+
+  return { run, send, ask, organisation, listen, stop, first: await organisation("First") }
+}
+
+export type Running = Awaited<ReturnType<typeof start>>
+
+const keyOf = (first: FirstOrganisation) => Redacted.value(first.apiKey)
+
+const jsonOf = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
