@@ -1,0 +1,193 @@
+import { assert, layer } from "@effect/vitest"
+import { Duration, Effect, Layer } from "effect"
+import { Deliveries } from "../../src/actors/ports/Deliveries.js"
+import { endpointOf } from "../../src/domain/Delivery.js"
+import * as Driver from "../../src/runtime/postgres/Deliveries.js"
+import { WriterSql } from "../../src/runtime/postgres/Pools.js"
+import { layer as database } from "../support/Database.js"
+
+const insert = (rows: ReadonlyArray<{ readonly id: string; readonly url: string; readonly ageMillis?: number }>) =>
+  Effect.flatMap(WriterSql, (sql) =>
+    Effect.forEach(
+      rows,
+      ({
+        ageMillis = 1_000,
+        id,
+        url
+      }) => sql`INSERT INTO deliveries (id, org, space, kind, url, execution_id, payload, next_at)
+        VALUES (${id}, 'org_a', 'spc_a', 'callback', ${url}, 'exec_a', '{}', now() - ${ageMillis} * interval '1 millisecond')`,
+      { discard: true }
+    )
+  )
+
+const clear = Effect.flatMap(WriterSql, (sql) => sql`DELETE FROM deliveries`)
+
+interface Row {
+  readonly status: string
+  readonly attempts: number
+  readonly claimed: boolean
+  readonly wait: number
+  readonly lastStatus: number | null
+  readonly lastError: string | null
+}
+
+const rowOf = (id: string) =>
+  Effect.flatMap(WriterSql, (sql) =>
+    Effect.map(
+      sql<Row>`SELECT status, attempts, claimed_until IS NOT NULL AS claimed, last_status AS "lastStatus", last_error AS "lastError",
+        round(extract(epoch FROM next_at - now()))::int AS wait FROM deliveries WHERE id = ${id}`,
+      ([row]) => row
+    )
+  )
+
+const none: ReadonlyMap<string, number> = new Map()
+const ids = (claimed: ReadonlyArray<{ readonly id: string }>) => claimed.map(({ id }) => id).sort()
+
+layer(Driver.layer({ alone: true }).pipe(Layer.provideMerge(database)), {
+  excludeTestServices: true,
+  timeout: "60 seconds"
+})("waiting deliveries on Postgres", (it) => {
+  it.effect("are taken once, the longest due first, two to an endpoint", () =>
+    Effect.gen(function* () {
+      const deliveries = yield* Deliveries
+      yield* clear
+      yield* insert([
+        { id: "d1", url: "https://a.example/x?n=1", ageMillis: 3_000 },
+        { id: "d2", url: "https://a.example/x?n=2", ageMillis: 2_000 },
+        { id: "d3", url: "https://a.example/x#3", ageMillis: 1_000 },
+        { id: "d4", url: "https://a.example/y", ageMillis: 500 },
+        { id: "later", url: "https://b.example/", ageMillis: -60_000 }
+      ])
+      const first = yield* deliveries.claim(64, none)
+      assert.deepStrictEqual(ids(first), ["d1", "d2", "d4"])
+      assert.deepInclude(
+        first.find(({ id }) => id === "d1"),
+        {
+          organisationId: "org_a",
+          spaceId: "spc_a",
+          kind: "callback",
+          url: "https://a.example/x?n=1",
+          executionId: "exec_a",
+          payload: "{}",
+          attempt: 1
+        }
+      )
+      const underWay = new Map([["https://a.example/x", 2]])
+      assert.deepStrictEqual(yield* deliveries.claim(64, underWay), [])
+      assert.deepStrictEqual(ids(yield* deliveries.claim(64, new Map([["https://a.example/x", 1]]))), ["d3"])
+    })
+  )
+
+  it.effect("are taken no more than there are slots", () =>
+    Effect.gen(function* () {
+      const deliveries = yield* Deliveries
+      yield* clear
+      yield* insert(
+        Array.from({ length: 10 }, (_, i) => ({ id: `d${i}`, url: `https://a.example/${i}`, ageMillis: 10_000 - i }))
+      )
+      assert.deepStrictEqual(ids(yield* deliveries.claim(3, none)), ["d0", "d1", "d2"])
+    })
+  )
+
+  it.effect("to an endpoint with thousands of them do not hide the others", () =>
+    Effect.gen(function* () {
+      const deliveries = yield* Deliveries
+      const sql = yield* WriterSql
+      yield* clear
+      yield* sql`INSERT INTO deliveries (id, org, space, kind, url, payload, next_at)
+          SELECT 'flood' || n, 'org_a', 'spc_a', 'callback', 'https://flood.example/hook?n=' || n, '{}', now() - interval '1 hour'
+          FROM generate_series(1, 5000) AS n`
+      yield* insert([{ id: "other", url: "https://other.example/" }])
+      const first = yield* deliveries.claim(64, none)
+      assert.deepStrictEqual(
+        first.map(({ url }) => endpointOf(url)),
+        ["https://flood.example/hook", "https://flood.example/hook"]
+      )
+      assert.deepStrictEqual(ids(yield* deliveries.claim(64, new Map([["https://flood.example/hook", 2]]))), ["other"])
+    })
+  )
+
+  it.effect("asked for by many at once each go to one of them", () =>
+    Effect.gen(function* () {
+      const deliveries = yield* Deliveries
+      yield* clear
+      yield* insert(Array.from({ length: 100 }, (_, i) => ({ id: `d${i}`, url: `https://a.example/${i}` })))
+      const claims = yield* Effect.all(
+        Array.from({ length: 8 }, () => deliveries.claim(64, none)),
+        { concurrency: 8 }
+      )
+      const all = claims.flat().map(({ id }) => id)
+      assert.strictEqual(new Set(all).size, all.length)
+    })
+  )
+
+  it.effect("are settled as delivered, put off by Postgres' clock, or kept as exhausted", () =>
+    Effect.gen(function* () {
+      const deliveries = yield* Deliveries
+      yield* clear
+      yield* insert(["a", "b", "c"].map((id) => ({ id, url: `https://a.example/${id}` })))
+      const claimed = yield* deliveries.claim(64, none)
+      for (const delivery of claimed) {
+        const id: string = delivery.id
+        yield* deliveries.settle(
+          delivery,
+          id === "a"
+            ? { _tag: "Delivered", status: 204 }
+            : id === "b"
+              ? { _tag: "Retry", after: Duration.minutes(5), status: 500, reason: "no" }
+              : { _tag: "Exhausted", status: null, reason: "blocked" }
+        )
+      }
+      assert.deepInclude(yield* rowOf("a"), {
+        status: "delivered",
+        attempts: 1,
+        claimed: false,
+        lastStatus: 204,
+        lastError: null
+      })
+      assert.deepInclude(yield* rowOf("b"), {
+        status: "pending",
+        attempts: 1,
+        claimed: false,
+        wait: 300,
+        lastStatus: 500,
+        lastError: "no"
+      })
+      assert.deepInclude(yield* rowOf("c"), {
+        status: "exhausted",
+        attempts: 1,
+        claimed: false,
+        lastStatus: null,
+        lastError: "blocked"
+      })
+      assert.deepStrictEqual(yield* deliveries.claim(64, none), [])
+    })
+  )
+
+  it.effect("whose lease has ended belong to the next; the late result changes nothing", () =>
+    Effect.gen(function* () {
+      const deliveries = yield* Deliveries
+      const sql = yield* WriterSql
+      yield* clear
+      yield* insert([{ id: "a", url: "https://a.example/" }])
+      const [late] = yield* deliveries.claim(1, none)
+      yield* sql`UPDATE deliveries SET claimed_until = now() - interval '1 second'`
+      const [next] = yield* deliveries.claim(1, none)
+      assert.strictEqual(next?.attempt, 2)
+      if (late !== undefined) yield* deliveries.settle(late, { _tag: "Exhausted", status: 410, reason: "gone" })
+      assert.deepInclude(yield* rowOf("a"), { status: "pending", attempts: 2, claimed: true, lastError: null })
+    })
+  )
+
+  it.effect("that a dead process held are free as soon as the next one starts", () =>
+    Effect.gen(function* () {
+      const deliveries = yield* Deliveries
+      yield* clear
+      yield* insert([{ id: "a", url: "https://a.example/" }])
+      yield* deliveries.claim(1, none)
+      assert.deepStrictEqual(yield* deliveries.claim(1, none), [])
+      const restarted = yield* Effect.provide(Deliveries, Layer.fresh(Driver.layer({ alone: true })))
+      assert.deepStrictEqual(ids(yield* restarted.claim(1, none)), ["a"])
+    })
+  )
+})
