@@ -14,15 +14,13 @@ import { make as makeAuthentication } from "./auth/Authenticate.js"
 import { actorOf, missing, type Principal } from "./auth/Caller.js"
 import { decodeFailure } from "./Decode.js"
 import { Exchange, serverRequest } from "./Exchange.js"
+import { rateHeaders, refusedHeaders } from "./Rates.js"
 import { makeMatcher, type Route } from "./Routes.js"
 import { readJson } from "./Body.js"
 import { defectReply, errorReply, failureReply, isFailure } from "./Surface.js"
 import { pathOf, type RawReply, type RawRequest } from "./Wire.js"
 
 type App = HttpApp.Default<unknown, HttpRouter.HttpRouter.DefaultServices>
-
-/** What a caller without any ceiling is told: the headers are on every response. */
-const unlimited = 1_000_000
 
 const bodyOf = (response: HttpServerResponse.HttpServerResponse): Effect.Effect<string | Uint8Array, unknown> => {
   const { body } = response
@@ -49,14 +47,6 @@ export const make = (routes: ReadonlyArray<Route>, app: App) => Effect.gen(funct
   const trail = yield* AuditTrail
   const services = yield* Effect.context<HttpRouter.HttpRouter.DefaultServices>()
   const match = makeMatcher(routes)
-
-  const rateHeaders = (admission: Admission | null, now: number): { readonly [name: string]: string } => {
-    const { limit, remaining, resetAt } = admission ??
-      { limit: unlimited, remaining: unlimited, resetAt: (Math.floor(now / 60_000) + 1) * 60 }
-    return {
-      "x-ratelimit-limit": String(limit), "x-ratelimit-remaining": String(remaining), "x-ratelimit-reset": String(resetAt)
-    }
-  }
 
   // --- Audit ---
 
@@ -115,6 +105,10 @@ export const make = (routes: ReadonlyArray<Route>, app: App) => Effect.gen(funct
       return Effect.as(Effect.logError("a request failed unexpectedly", cause).pipe(Effect.annotateLogs({ requestId })), defectReply(requestId))
     })
 
+  /** What is logged on the way tells whose request it was. */
+  const logged = <A, E>(effect: Effect.Effect<A, E>, { key, organisationId, requestId }: Principal) =>
+    Effect.annotateLogs(effect, { requestId, organisationId, key: key.name })
+
   /** Never fails: whatever happens is a reply. */
   const handle = (raw: RawRequest): Effect.Effect<RawReply> =>
     Effect.gen(function*() {
@@ -126,21 +120,21 @@ export const make = (routes: ReadonlyArray<Route>, app: App) => Effect.gen(funct
         return { ...reply, headers: { ...reply.headers, allow: found.methods.join(", ") } }
       }
       if (found._tag === "Unknown") return failureReply(new NotFound({ what: "path" }), requestId, now)
-      let headers = rateHeaders(null, now)
+      let admitted: Admission | null = null
       const reply = yield* authenticate(raw, requestId).pipe(
         Effect.tap((caller) =>
           limits.admit({ organisationId: caller.organisationId, keyId: caller.key.id, key: caller.key.rateLimit, plan: caller.plan.apiCallsPerMinute }).pipe(
             Effect.tap((admission) => Effect.sync(() => {
-              headers = rateHeaders(admission, now)
-            })),
-            Effect.tapErrorTag("RateLimited", ({ limit, resetAt }) => Effect.sync(() => {
-              headers = rateHeaders({ limit, remaining: 0, resetAt }, now)
+              admitted = admission
             }))
           )),
-        Effect.flatMap((caller) => passed(caller, found.route, found.params, raw, raw.target)),
-        Effect.catchAllCause((cause) => translated(cause, raw.method, requestId))
+        Effect.flatMap((caller) => logged(passed(caller, found.route, found.params, raw, raw.target), caller)),
+        Effect.map((reply) => ({ ...reply, headers: { ...rateHeaders(admitted, now), ...reply.headers } })),
+        Effect.catchAllCause((cause) => Effect.map(translated(cause, raw.method, requestId), (reply) => ({
+          ...reply, headers: { ...refusedHeaders(failureOf(cause, raw.method), admitted, now), ...reply.headers }
+        })))
       )
-      return { ...reply, headers: { "x-request-id": requestId, ...headers, ...reply.headers } }
+      return { ...reply, headers: { "x-request-id": requestId, ...reply.headers } }
     })
 
   return { handle }

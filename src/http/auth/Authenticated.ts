@@ -1,7 +1,7 @@
 /** Gives handlers the exchange that the gate opened for their request. */
 import { HttpApiMiddleware, HttpServerRequest } from "@effect/platform"
 import { Context, Effect, Layer } from "effect"
-import { Exchange, exchangeOf } from "../Exchange.js"
+import { type Exchange, exchangeOf } from "../Exchange.js"
 
 /** The request being handled: its caller, its bytes, and the headers of its reply. */
 export class Current extends Context.Tag("svc/Current")<Current, Exchange>() {}

@@ -17,12 +17,13 @@ import { isTerminal } from "../../domain/Execution.js"
 import {
   type Failure, IdempotencyInProgress, InvalidRequest, InvalidState, NotFound, Unavailable, ValidationFailed
 } from "../../domain/Failure.js"
-import { type ExecutionId, WorkflowId } from "../../domain/Ids.js"
+import type { ExecutionId, RequestId, WorkflowId } from "../../domain/Ids.js"
 import { idempotencyKeyLength } from "../../domain/Limits.js"
 import { workflowHeaders } from "../../domain/Tenancy.js"
 import { make as makeActingFor } from "../auth/ActingFor.js"
 import { make as makeAuthentication } from "../auth/Authenticate.js"
 import { actorOf, missing, outOfScope, type Principal } from "../auth/Caller.js"
+import { rateHeaders, refusedHeaders } from "../Rates.js"
 import { defectReply, failureReply, isFailure } from "../Surface.js"
 import type { RawReply, RawRequest } from "../Wire.js"
 import { type ExecuteBody, readExecuteBody } from "./Body.js"
@@ -162,12 +163,6 @@ export const make = Effect.gen(function*() {
     return endedReply({ id: run.id, status: run.status, version: run.workflowVersion, output: run.output, error: run.error }, caller.requestId, now, replayed)
   })
 
-  const rateHeaders = (admission: Admission | null): { readonly [name: string]: string } =>
-    admission === null ? {} : {
-      "x-ratelimit-limit": String(admission.limit), "x-ratelimit-remaining": String(admission.remaining),
-      "x-ratelimit-reset": String(admission.resetAt)
-    }
-
   const refused = (caller: Principal, workflow: string, failure: Failure): Effect.Effect<void> =>
     Effect.map(DateTime.now, (now) => trail.note({
       id: identifiers.next("aud"), organisationId: caller.organisationId, at: DateTime.formatIso(now), actor: actorOf(caller),
@@ -176,27 +171,41 @@ export const make = Effect.gen(function*() {
       changes: [{ path: "error", before: null, after: "code" in failure ? failure.code : failure._tag }], count: 1
     }))
 
+  const admit = (caller: Principal) =>
+    limits.admit({ organisationId: caller.organisationId, keyId: caller.key.id, key: caller.key.rateLimit, plan: caller.plan.apiCallsPerMinute })
+
   const handled = (caller: Principal, workflow: string, request: RawRequest): Effect.Effect<RawReply, Failure> =>
-    Effect.flatMap(
-      limits.admit({ organisationId: caller.organisationId, keyId: caller.key.id, key: caller.key.rateLimit, plan: caller.plan.apiCallsPerMinute }),
-      (admission) => {
-        const reply = isWorkflowId(workflow) ? start(caller, workflow, request) : Effect.fail(new NotFound({ what: "workflow" }))
-        return admission === null ? reply
-          : Effect.map(reply, (made) => ({ ...made, headers: { ...made.headers, ...rateHeaders(admission) } }))
-      }
-    ).pipe(Effect.tapError((failure) => refused(caller, workflow, failure)))
+    isWorkflowId(workflow) ? start(caller, workflow, request) : Effect.fail(new NotFound({ what: "workflow" }))
+
+  /** Every failure as its reply; what nobody expected is logged with whose request it was. */
+  const failed = (cause: Cause.Cause<Failure>, requestId: RequestId, caller: Principal | undefined, admitted: Admission | null) =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      const failure = Option.getOrUndefined(Option.filter(Cause.failureOption(cause), isFailure))
+      const reply = failure === undefined ? defectReply(requestId) : failureReply(failure, requestId, now)
+      const told = { ...reply, headers: { ...refusedHeaders(failure, admitted, now), ...reply.headers } }
+      if (failure !== undefined) return Effect.succeed(told)
+      return Effect.logError("a start failed unexpectedly", cause).pipe(
+        Effect.annotateLogs({ requestId, ...(caller === undefined ? {} : { organisationId: caller.organisationId, key: caller.key.name }) }),
+        Effect.as(told)
+      )
+    })
 
   /** Never fails: whatever happens is a reply. */
   const execute = (request: RawRequest, workflow: string): Effect.Effect<RawReply> =>
     Effect.suspend(() => {
       const requestId = identifiers.next("req")
+      let asks: Principal | undefined
+      let admitted: Admission | null = null
       return authenticate(request, requestId).pipe(
-        Effect.flatMap((caller) => handled(caller, workflow, request)),
-        Effect.catchAllCause((cause) => Effect.flatMap(Clock.currentTimeMillis, (now) => {
-          const failure = Option.getOrUndefined(Cause.failureOption(cause))
-          if (isFailure(failure)) return Effect.succeed(failureReply(failure, requestId, now))
-          return Effect.as(Effect.logError("a start failed unexpectedly", cause), defectReply(requestId))
-        }))
+        Effect.flatMap((caller) => {
+          asks = caller
+          return Effect.flatMap(admit(caller), (admission) => {
+            admitted = admission
+            return handled(caller, workflow, request)
+          }).pipe(Effect.tapError((failure) => refused(caller, workflow, failure)))
+        }),
+        Effect.zipWith(Clock.currentTimeMillis, (reply, now): RawReply => ({ ...reply, headers: { ...rateHeaders(admitted, now), ...reply.headers } })),
+        Effect.catchAllCause((cause) => failed(cause, requestId, asks, admitted))
       )
     })
 

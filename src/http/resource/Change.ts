@@ -2,10 +2,10 @@
  * How every change of a management record is made: in one transaction with its audit entry and, where the client sent
  * an Idempotency-Key, with the answer that a repetition will get.
  */
-import { DateTime, Duration, Effect, Option, Redacted } from "effect"
+import { DateTime, Effect, Option, Redacted } from "effect"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
-import { AlreadyExists, Changed, Records, type Tx } from "../../actors/ports/Records.js"
+import { type AlreadyExists, type Changed, Records, type Tx } from "../../actors/ports/Records.js"
 import { Vault } from "../../actors/ports/Vault.js"
 import { changesBetween } from "../../domain/Audit.js"
 import { Conflict, type Failure, IdempotencyInProgress, InvalidRequest, Unavailable, ValidationFailed } from "../../domain/Failure.js"
