@@ -81,9 +81,9 @@ export const make = (options: DeliverOptions = {}) =>
       )
 
     const attempt = Effect.fn("Deliver.attempt")(function* (delivery: Delivery) {
-      yield* faults.at("beforeCall")
+      yield* faults.at("beforeEffect")
       const answer = yield* send(delivery)
-      yield* faults.at("called")
+      yield* faults.at("effected")
       yield* deliveries.settle(delivery, decide(delivery.attempt, answer, yield* Clock.currentTimeMillis, pauses))
     })
 

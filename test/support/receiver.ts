@@ -1,0 +1,51 @@
+/** A server that receives callbacks, keeps them, and answers what it is told to. */
+import * as http from "node:http"
+import type { AddressInfo } from "node:net"
+
+export interface Received {
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly at: number
+}
+
+export interface Receiver {
+  readonly url: string
+  /** What came to the path, in order. */
+  readonly at: (path: string) => ReadonlyArray<Received>
+  /** The next answers on this path, one request each; then 200. */
+  readonly answer: (
+    path: string,
+    ...replies: ReadonlyArray<readonly [status: number, headers?: Record<string, string>]>
+  ) => void
+  readonly close: () => Promise<void>
+}
+
+export const receiver = async (): Promise<Receiver> => {
+  const received: Array<Received> = []
+  const planned = new Map<string, Array<readonly [status: number, headers?: Record<string, string>]>>()
+  const server = http.createServer((request, response) => {
+    const chunks: Array<Buffer> = []
+    request.on("data", (chunk: Buffer) => chunks.push(chunk))
+    request.on("end", () => {
+      const path = request.url ?? ""
+      const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]))
+      received.push({ path, headers, body: Buffer.concat(chunks).toString(), at: Date.now() })
+      const [status, more] = planned.get(path)?.shift() ?? [200]
+      response.writeHead(status, more).end("ok")
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  // A server that listens on TCP has such an address.
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    at: (path) => received.filter((one) => one.path === path),
+    answer: (path, ...replies) => void planned.set(path, [...replies]),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      })
+  }
+}
