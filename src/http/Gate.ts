@@ -2,13 +2,13 @@
  * The one way into the typed API: finds the endpoint, authenticates, counts, checks the endpoint's permission and the
  * body's form, lets the API decode and handle it, and translates every failure. Nothing a client sends answers 5xx.
  */
-import { type HttpApp, HttpApiError, type HttpRouter, HttpServerRequest, type HttpServerResponse } from "@effect/platform"
+import { type HttpApp, HttpApiError, type HttpRouter, HttpServerError, HttpServerRequest, type HttpServerResponse } from "@effect/platform"
 import { Cause, Clock, Context, DateTime, Effect, Option, Stream } from "effect"
 import { AuditTrail } from "../actors/ports/AuditTrail.js"
 import { Identifiers } from "../actors/ports/Identifiers.js"
 import { type Admission, RateLimits } from "../actors/ports/RateLimits.js"
 import type { AuditEntry, Outcome } from "../domain/Audit.js"
-import { type Failure, Forbidden, NotFound } from "../domain/Failure.js"
+import { type Failure, Forbidden, InvalidRequest, NotFound } from "../domain/Failure.js"
 import { bodyBytes } from "../domain/Limits.js"
 import { make as makeAuthentication } from "./auth/Authenticate.js"
 import { actorOf, missing, type Principal } from "./auth/Caller.js"
@@ -30,6 +30,13 @@ const bodyOf = (response: HttpServerResponse.HttpServerResponse): Effect.Effect<
     case "Stream": return Effect.map(Stream.runCollect(body.stream), (chunks) => Buffer.concat([...chunks]))
     default: return Effect.succeed("")
   }
+}
+
+/** U+0000 cannot be stored, so no id has it and no filter finds it. */
+const nulIn = (target: string): NotFound | InvalidRequest | undefined => {
+  if (!target.includes("%00")) return undefined
+  return pathOf(target).includes("%00") ? new NotFound({ what: "path" })
+    : new InvalidRequest({ code: "INVALID_REQUEST", message: "the query contains the character U+0000" })
 }
 
 const permitted = (caller: Principal, permit: Route["permit"]): Forbidden | undefined => {
@@ -95,6 +102,8 @@ export const make = (routes: ReadonlyArray<Route>, app: App) => Effect.gen(funct
     const error = Option.getOrUndefined(Cause.failureOption(cause))
     if (isFailure(error)) return error
     if (error instanceof HttpApiError.HttpApiDecodeError) return decodeFailure(error, method)
+    // A path that the gate's table has and the router cannot read: an id of broken percent signs.
+    if (error instanceof HttpServerError.RouteNotFound) return new NotFound({ what: "path" })
     return undefined
   }
 
@@ -117,9 +126,13 @@ export const make = (routes: ReadonlyArray<Route>, app: App) => Effect.gen(funct
       const found = match(raw.method, pathOf(raw.target))
       if (found._tag === "OtherMethod") {
         const reply = errorReply({ status: 405, code: "METHOD_NOT_ALLOWED", message: `this path takes ${found.methods.join(", ")}` }, requestId)
-        return { ...reply, headers: { ...reply.headers, allow: found.methods.join(", ") } }
+        return { ...reply, headers: { ...rateHeaders(null, now), ...reply.headers, allow: found.methods.join(", ") } }
       }
-      if (found._tag === "Unknown") return failureReply(new NotFound({ what: "path" }), requestId, now)
+      const unreadable = found._tag === "Unknown" ? new NotFound({ what: "path" }) : nulIn(raw.target)
+      if (found._tag === "Unknown" || unreadable !== undefined) {
+        const reply = failureReply(unreadable ?? new NotFound({ what: "path" }), requestId, now)
+        return { ...reply, headers: { ...rateHeaders(null, now), ...reply.headers } }
+      }
       let admitted: Admission | null = null
       const reply = yield* authenticate(raw, requestId).pipe(
         Effect.tap((caller) =>

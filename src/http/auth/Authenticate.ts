@@ -2,7 +2,7 @@
  * From a request to its caller: the key by either scheme, its state, its address list, its Test-mode header, its
  * identity signature. Specification: Authentication.
  */
-import { Clock, Effect, Either, Option } from "effect"
+import { Effect, Either, Option } from "effect"
 import { Addresses } from "../../actors/ports/Addresses.js"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Keys, type KnownKey } from "../../actors/ports/Keys.js"
@@ -36,6 +36,7 @@ export const make = Effect.gen(function*() {
   const digests = yield* Digests
   const addresses = yield* Addresses
   const nonces = yield* Nonces
+  const clock = yield* Effect.clock
 
   const refusal = ({ key, organisation, rotated }: KnownKey, request: RawRequest, ip: string, now: number): Failure | undefined => {
     const status = keyStatus(key, now)
@@ -91,7 +92,8 @@ export const make = Effect.gen(function*() {
 
   /** The caller; fails with what `refusals` of the contract says. */
   const authenticate = (request: RawRequest, requestId: RequestId): Effect.Effect<Principal, Failure> =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    Effect.suspend(() => {
+      const now = clock.unsafeCurrentTimeMillis()
       const text = presented(request)
       if (typeof text !== "string") return Effect.fail(text)
       if (!keyPattern.test(text)) return Effect.fail(unauthorized("this is no API key of this service"))

@@ -44,6 +44,7 @@ export const make = Effect.gen(function*() {
   const identifiers = yield* Identifiers
   const egress = yield* Egress
   const trail = yield* AuditTrail
+  const clock = yield* Effect.clock
 
   // --- What is asked ---
 
@@ -72,16 +73,18 @@ export const make = Effect.gen(function*() {
     return { key: `${caller.key.id}|${request.target}|${key}`, hash: digests.sha256Hex(request.body) }
   }
 
-  const callbackOf = Effect.fnUntraced(function*(request: RawRequest, body: ExecuteBody): Effect.fn.Return<ExecuteBody["callback"], Failure> {
+  const callbackOf = (request: RawRequest, body: ExecuteBody): Effect.Effect<ExecuteBody["callback"], Failure> => {
     const header = request.headers["x-svc-callback-url"]
     const callback = body.callback ?? (header === undefined || header === "" ? null : { url: header, events: null })
-    if (callback === null) return null
-    yield* egress.check(callback.url).pipe(Effect.mapError(({ reason }) => new ValidationFailed({
-      code: "VALIDATION_FAILED", message: `callback.url cannot be called: ${reason}`,
-      details: [{ path: "callback.url", code: "URL_NOT_ALLOWED", message: reason }]
-    })))
-    return callback
-  })
+    if (callback === null) return Effect.succeed(null)
+    return Effect.mapBoth(egress.check(callback.url), {
+      onSuccess: () => callback,
+      onFailure: ({ reason }) => new ValidationFailed({
+        code: "VALIDATION_FAILED", message: `callback.url cannot be called: ${reason}`,
+        details: [{ path: "callback.url", code: "URL_NOT_ALLOWED", message: reason }]
+      })
+    })
+  }
 
   const runnableOf = (caller: Principal, workflow: WorkflowId, environment: string, draft: boolean) =>
     draft ? runnables.draft(caller.organisationId, workflow) : runnables.inEnvironment(caller.organisationId, workflow, environment)
@@ -112,7 +115,7 @@ export const make = Effect.gen(function*() {
     const broken = contractFailure(runnable, body)
     if (broken !== undefined) return yield* broken
     const callback = yield* callbackOf(request, body)
-    const now = yield* DateTime.now
+    const now = clock.unsafeCurrentTimeMillis()
     const started = yield* executions.start({
       runnable, environment, retention: caller.plan.retentionDays, priority: 1, input: body.input,
       headers: workflowHeaders(request.headers),
@@ -120,10 +123,10 @@ export const make = Effect.gen(function*() {
       installation: null, connections: null, userId: acting.userId,
       trigger: { type: "api", keyId: caller.key.id, keyName: caller.key.name },
       metadata: body.metadata, callback, traceparent: request.headers["traceparent"] ?? null,
-      audit: auditOf(caller, runnable, acting.customer?.id ?? null, DateTime.formatIso(now)),
+      audit: auditOf(caller, runnable, acting.customer?.id ?? null, new Date(now).toISOString()),
       ...(idempotency === undefined ? {} : { idempotency })
     })
-    return yield* replyOf(caller, runnable, started, idempotency?.hash, DateTime.toEpochMillis(now))
+    return yield* replyOf(caller, runnable, started, idempotency?.hash, now)
   })
 
   // --- What is answered ---

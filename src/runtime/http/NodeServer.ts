@@ -51,7 +51,6 @@ const readBody = (request: IncomingMessage, limit: number, done: (body: Uint8Arr
     size += chunk.length
     if (size > limit) {
       chunks.length = 0
-      request.pause()
       finish(undefined)
     } else chunks.push(chunk)
   })
@@ -69,14 +68,33 @@ const headersOf = (request: IncomingMessage): { readonly [name: string]: string 
   return headers
 }
 
-const write = (response: ServerResponse, reply: RawReply, close: boolean): void => {
+const write = (response: ServerResponse, reply: RawReply): void => {
   if (response.destroyed) return
   const length = typeof reply.body === "string" ? Buffer.byteLength(reply.body) : reply.body.byteLength
   const bodiless = reply.status === 204 || reply.status === 304
   response.writeHead(reply.status, {
-    ...reply.headers, ...(bodiless ? {} : { "content-length": String(length) }), ...(close ? { connection: "close" } : {})
+    ...reply.headers, ...(bodiless ? {} : { "content-length": String(length) })
   })
   response.end(bodiless ? undefined : reply.body)
+}
+
+/** How long the rest of a refused body is read and forgotten: a client that still sends would lose the answer otherwise. */
+const forgetMillis = 2_000
+
+/** Answers before the request has ended, and closes the connection when it has. */
+const refuse = (request: IncomingMessage, response: ServerResponse, reply: RawReply): void => {
+  if (response.destroyed) return
+  response.writeHead(reply.status, {
+    ...reply.headers, "content-length": String(Buffer.byteLength(reply.body)), connection: "close"
+  })
+  response.write(reply.body)
+  const end = () => {
+    clearTimeout(patience)
+    response.end()
+  }
+  const patience = setTimeout(end, forgetMillis)
+  request.once("end", end).once("close", end)
+  request.resume()
 }
 
 const listen = (server: Server, { host, port }: ServerOptions) =>
@@ -104,7 +122,7 @@ export const serve = (handlers: Handlers, options: ServerOptions): Effect.Effect
       })
       readBody(request, limit, (body) => {
         if (body === undefined) {
-          return write(response, handlers.refused(new PayloadTooLarge({ limitBytes: limit }), started !== null), true)
+          return refuse(request, response, handlers.refused(new PayloadTooLarge({ limitBytes: limit }), started !== null))
         }
         const raw: RawRequest = {
           method: request.method ?? "GET", target, headers: headersOf(request), body,
@@ -112,7 +130,7 @@ export const serve = (handlers: Handlers, options: ServerOptions): Effect.Effect
         }
         const fiber = runFork(started === null ? handlers.handle(raw) : handlers.execute(raw, started[1] ?? ""))
         fiber.addObserver((exit) => {
-          if (exit._tag === "Success") write(response, exit.value, false)
+          if (exit._tag === "Success") write(response, exit.value)
           else response.destroy()
         })
       })

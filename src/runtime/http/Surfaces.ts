@@ -3,6 +3,8 @@ import { HttpApiBuilder, HttpRouter } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import { Context, Effect, Layer } from "effect"
 import * as Authenticated from "../../http/auth/Authenticated.js"
+import { headerBytes } from "../../domain/Limits.js"
+import { ExecutionApi, RunApi } from "../../http/execution/Api.js"
 import { make as makeExecute } from "../../http/execution/Execute.js"
 import { make as makeGate } from "../../http/Gate.js"
 import { ResourceApi } from "../../http/resource/Api.js"
@@ -29,8 +31,10 @@ const origin = Layer.effect(Origin, Effect.map(Settings, ({ publicUrl }) => publ
 const router = HttpApiBuilder.api(ResourceApi).pipe(Layer.provide(groups), Layer.provide(origin), Layer.provide(Authenticated.layer))
 
 export const layer = Layer.effect(Surfaces, Effect.gen(function*() {
-  const app = yield* HttpRouter.toHttpApp(yield* Effect.flatMap(HttpApiBuilder.Router, (service) => service.router))
+  const app = yield* HttpRouter.toHttpApp(yield* Effect.flatMap(HttpApiBuilder.Router, (service) => service.router)).pipe(
+    HttpRouter.withRouterConfig({ maxParamLength: headerBytes })
+  )
   const { execute } = yield* makeExecute
-  const { handle } = yield* makeGate(routesOf(ResourceApi), app)
+  const { handle } = yield* makeGate([...routesOf(ResourceApi), ...routesOf(ExecutionApi), ...routesOf(RunApi)], app)
   return Surfaces.of({ execute, handle })
 })).pipe(Layer.provide(router), Layer.provide(HttpApiBuilder.Router.Live), Layer.provide(NodeHttpServer.layerContext))

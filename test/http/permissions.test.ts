@@ -1,0 +1,147 @@
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { allPermissions, isPermission, type Preset, presetPermissions } from "../../src/domain/Permission.js"
+import { ExecutionApi, RunApi } from "../../src/http/execution/Api.js"
+import { ResourceApi } from "../../src/http/resource/Api.js"
+import { type Route, routesOf } from "../../src/http/Routes.js"
+import { type Running, start } from "../support/Running.js"
+
+const routes = [...routesOf(ExecutionApi), ...routesOf(RunApi), ...routesOf(ResourceApi)]
+const presets: ReadonlyArray<Exclude<Preset, "custom">> = ["full_access", "developer", "operator", "viewer", "end_user"]
+
+let svc: Running
+const keys = new Map<string, string>()
+
+beforeAll(async () => {
+  svc = await start()
+  for (const preset of presets) {
+    const made = await svc.ask("POST", "/api/v1/api-keys", {
+      key: svc.first.key,
+      body: { name: preset, mode: "live", preset }
+    })
+    assert.strictEqual(made.status, 201)
+    keys.set(preset, made.body.data.key)
+  }
+})
+afterAll(() => svc.stop())
+
+/** An id of the right shape that names nothing. */
+const unknown: { readonly [parameter: string]: string } = {
+  cid: "cus_00000000000000000000000000",
+  wid: "wf_000000000000",
+  workflowId: "wf_000000000000",
+  eid: "exec_00000000000000000000000000",
+  kid: "key_00000000000000000000000000",
+  sid: "sec_00000000000000000000000000",
+  id: "blob_00000000000000000000000000",
+  a: "1",
+  b: "1"
+}
+
+const at = (route: Route, ids: { readonly [parameter: string]: string }) =>
+  route.path.replace(/:(\w+)/g, (_, name: string) => ids[name] ?? assert.fail(`no id for :${name} of ${route.path}`))
+
+const needs = (route: Route): ReadonlyArray<string> =>
+  typeof route.permit === "string" ? (route.permit === "anyKey" ? [] : [route.permit]) : (route.permit ?? [])
+
+describe.each(presets)("a key of the preset %s", (preset) => {
+  const held: ReadonlySet<string> = presetPermissions(preset)
+
+  it.each(routes)("$method $path", async (route) => {
+    const { body, status } = await svc.ask(route.method, at(route, unknown), {
+      key: keys.get(preset) ?? "",
+      ...(route.method === "GET" || route.method === "DELETE" ? {} : { body: {} })
+    })
+    const wanted = needs(route)
+    if (wanted.length > 0 && !wanted.some((one) => held.has(one))) {
+      assert.deepStrictEqual([status, body.code, body.details[0].code], [403, "FORBIDDEN", wanted[0]])
+    } else {
+      assert.notStrictEqual(status, 403, JSON.stringify(body))
+      assert.isBelow(status, 500)
+    }
+  })
+})
+
+describe("a key that holds all permissions but one", () => {
+  it.each([...new Set(routes.flatMap((route) => needs(route)))])("lacks exactly %s", async (lacking) => {
+    const permissions: { [group: string]: Array<string> } = {}
+    for (const [group, name] of allPermissions.filter((one) => one !== lacking).map((one) => one.split(":"))) {
+      ;(permissions[group ?? ""] ??= []).push(name ?? "")
+    }
+    const made = await svc.ask("POST", "/api/v1/api-keys", {
+      key: svc.first.key,
+      body: { name: `not ${lacking}`, mode: "live", preset: "custom", permissions }
+    })
+    assert.strictEqual(made.status, 201, made.text)
+    for (const route of routes) {
+      const { body, status } = await svc.ask(route.method, at(route, unknown), {
+        key: made.body.data.key,
+        ...(route.method === "GET" || route.method === "DELETE" ? {} : { body: {} })
+      })
+      const wanted = needs(route)
+      const refused = status === 403 && isPermission(body.details[0]?.code ?? "") && body.details[0].code === lacking
+      assert.strictEqual(
+        refused,
+        wanted.length === 1 && wanted[0] === lacking,
+        `${route.method} ${route.path}: ${JSON.stringify(body)}`
+      )
+    }
+  })
+})
+
+describe("ids of another organisation answer like ids of nothing", () => {
+  let theirs: { readonly [parameter: string]: string }
+  /** What makes each request readable, so that the id is what it fails by. */
+  const bodies: { readonly [endpoint: string]: unknown } = {
+    "customers.update": { name: "Taken" },
+    "workflows.update": { description: "mine now" },
+    "apiKeys.update": { name: "Taken" }
+  }
+
+  beforeAll(async () => {
+    const other = await svc.organisation("Other")
+    const run = await svc.ask("POST", `/api/v1/workflows/${other.workflowId}/execute`, {
+      key: other.key,
+      body: { input: {} }
+    })
+    const secret = await svc.ask("POST", "/api/v1/secrets", {
+      key: other.key,
+      body: { name: "THEIRS", value: "theirs" }
+    })
+    const key = await svc.ask("POST", "/api/v1/api-keys", {
+      key: other.key,
+      body: { name: "theirs", hmac: { enabled: true } }
+    })
+    assert.deepStrictEqual([run.status, secret.status, key.status], [200, 201, 201])
+    theirs = {
+      ...unknown,
+      cid: other.customerId,
+      wid: other.workflowId,
+      workflowId: other.workflowId,
+      sid: secret.body.data.id,
+      kid: key.body.data.id,
+      eid: run.headers["x-svc-execution-id"] ?? ""
+    }
+    for (const route of routes.filter((one) => one.method === "GET" && /:(cid|wid|kid|sid|eid)$/.test(one.path))) {
+      assert.strictEqual(
+        (await svc.ask("GET", at(route, theirs), { key: other.key })).status,
+        200,
+        `${route.path} is theirs`
+      )
+    }
+  })
+
+  it.each(routes.filter(({ path }) => path.includes(":")))("$method $path", async (route) => {
+    const ask = async (ids: typeof unknown) => {
+      const { body, status } = await svc.ask(route.method, at(route, ids), {
+        key: svc.first.key,
+        ...(route.method === "GET" || route.method === "DELETE"
+          ? {}
+          : { body: bodies[`${route.group}.${route.name}`] ?? {} })
+      })
+      return { status, code: body.code, message: body.message, details: body.details, members: Object.keys(body) }
+    }
+    const [foreign, nothing] = [await ask(theirs), await ask(unknown)]
+    assert.deepStrictEqual(foreign, nothing)
+    assert.deepStrictEqual([foreign.status, foreign.code], [404, "NOT_FOUND"])
+  })
+})
