@@ -22,6 +22,8 @@ export interface LoadResult {
   /** Milliseconds. */
   readonly p50: number
   readonly p99: number
+  /** Processor time of the generator itself while it measured. */
+  readonly cpuMillis: number
 }
 
 const [, , text = "{}"] = process.argv
@@ -82,10 +84,12 @@ const pause = (millis: number) => new Promise((resolve) => setTimeout(resolve, m
 await pause(order.warmupMillis)
 measures = true
 const started = performance.now()
+const cpuBefore = process.cpuUsage()
 console.log("measuring")
 await pause(order.millis)
 measures = false
 const seconds = (performance.now() - started) / 1000
+const cpu = process.cpuUsage(cpuBefore)
 console.log("measured")
 over = true
 times.sort((a, b) => a - b)
@@ -96,6 +100,7 @@ const result: LoadResult = {
   errors,
   perSecond: times.length / seconds,
   p50: at(0.5),
-  p99: at(0.99)
+  p99: at(0.99),
+  cpuMillis: (cpu.user + cpu.system) / 1000
 }
 process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit(0))

@@ -54,9 +54,13 @@ export const printProfile = (
     })
   )
   /** The innermost function of this code base that was running. */
-  const ownCaller = (id: number | undefined): string => {
+  const ownCaller = (id: number | undefined, leaf = places.get(id ?? 0)): string => {
     const place = id === undefined ? undefined : places.get(id)
-    return place === undefined ? "none" : place.module.startsWith("src/") ? place.name : ownCaller(parents.get(id ?? 0))
+    return place === undefined
+      ? `none: ${leaf?.module === "(native)" ? leaf.name : leaf?.module}`
+      : place.module.startsWith("src/")
+        ? place.name
+        : ownCaller(parents.get(id ?? 0), leaf)
   }
   const found = {
     module: new Map<string, number>(),

@@ -2,7 +2,7 @@
 import { load, type Server } from "./Children.js"
 import type { Service } from "./Service.js"
 import { Table } from "./Table.js"
-import { type Usage, usage } from "./Usage.js"
+import { machineMillis, type Usage, usage } from "./Usage.js"
 
 export const table = () =>
   new Table(
@@ -16,7 +16,8 @@ export const table = () =>
     "runners",
     "postgres",
     "MB: own",
-    "runners"
+    "runners",
+    "others, cores"
   )
 
 export interface Measured {
@@ -65,8 +66,10 @@ export const measure = async (rows: Table, target: Target): Promise<ReadonlyMap<
   for (const connections of levels) {
     const { port, path, headers } = target
     const order = { port, path, headers, body, connections, warmupMillis: seconds * 500, millis: seconds * 1000 }
-    const { after, before, result } = await load(order, target.usage)
-    const each = (part: keyof Usage["cpu"]) => ((after.cpu[part] - before.cpu[part]) / result.count).toFixed(3)
+    const { after, before, result } = await load(order, () => ({ ...target.usage(), machine: machineMillis() }))
+    const spent = (part: keyof Usage["cpu"]) => after.cpu[part] - before.cpu[part]
+    const each = (part: keyof Usage["cpu"]) => (spent(part) / result.count).toFixed(3)
+    const rest = after.machine - before.machine - spent("own") - spent("runners") - spent("postgres") - result.cpuMillis
     const { count: _, errors, p50, p99, perSecond } = result
     rows.add(
       target.name,
@@ -79,7 +82,8 @@ export const measure = async (rows: Table, target: Target): Promise<ReadonlyMap<
       each("runners"),
       each("postgres"),
       Math.round(after.memory.own),
-      Math.round(after.memory.runners)
+      Math.round(after.memory.runners),
+      (rest / (seconds * 1000)).toFixed(2)
     )
     found.set(connections, { perSecond, p50 })
   }

@@ -42,6 +42,13 @@ const processes = (): ReadonlyArray<Process> =>
     }
   })
 
+/** Processor time that the whole machine has spent, in milliseconds. */
+export const machineMillis = (): number => {
+  const [, ...fields] = (readFileSync("/proc/stat", "utf8").split("\n")[0] ?? "").split(/ +/).map(Number)
+  const [user = 0, nice = 0, system = 0, , , irq = 0, soft = 0, steal = 0] = fields
+  return ((user + nice + system + irq + soft + steal) * 1000) / ticksPerSecond
+}
+
 /** `postgresPid`: its parent may be gone, when it was adopted. */
 export const usage = (pid: number, postgresPid: number): Usage => {
   const all = processes()

@@ -70,8 +70,26 @@ export const isObject = (value: unknown): value is { readonly [member: string]: 
  * numbers as ECMAScript prints them. Two equal values have one text, so the text can be hashed.
  */
 export const canonicalJson = (value: unknown): string => {
+  if (isCanonical(value)) return JSON.stringify(value)
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(",")}]`
   if (!isObject(value)) return JSON.stringify(value ?? null)
-  const members = Object.keys(value).filter((key) => value[key] !== undefined).sort()
-  return `{${members.map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key])}`).join(",")}}`
+  let text = ""
+  for (const key of Object.keys(value).sort()) {
+    const child = value[key]
+    if (child !== undefined) text += `${text === "" ? "" : ","}${JSON.stringify(key)}:${canonicalJson(child)}`
+  }
+  return `{${text}}`
+}
+
+/** Whether its members stand in their canonical order already: then the engine's own serialiser, far faster, will do. */
+const isCanonical = (value: unknown): boolean => {
+  if (typeof value !== "object" || value === null) return value !== undefined
+  if (Array.isArray(value)) return value.every(isCanonical)
+  if (!isObject(value)) return false
+  let before: string | undefined
+  for (const key of Object.keys(value)) {
+    if ((before !== undefined && before >= key) || !isCanonical(value[key])) return false
+    before = key
+  }
+  return true
 }

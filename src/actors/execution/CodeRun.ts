@@ -37,6 +37,7 @@ export const make = Effect.gen(function*() {
   const identifiers = yield* Identifiers
   const host = yield* makeHostCalls
   const faults = yield* Faults
+  const clock = yield* Effect.clock
   const ports = {
     offload: { id: () => identifiers.next("blob"), sha256: digests.sha256Hex },
     hash: (text: string) => digests.sha256Hex(text).slice(0, 22)
@@ -101,7 +102,7 @@ export const make = Effect.gen(function*() {
   const begin = Effect.fnUntraced(function*(p: Progress, replay: ReadonlyArray<DoneEntry>, inherited: number, known: boolean) {
     const { runnable } = p.spec
     const program = { key: `${runnable.organisationId}/${runnable.workflowId}/${runnable.contentHash}`, script: runnable.script }
-    const events = yield* Effect.forEach(replay, (entry) => eventOf(p, entry, String(entry.call)))
+    const events = replay.length === 0 ? [] : yield* Effect.forEach(replay, (entry) => eventOf(p, entry, String(entry.call)))
     const turn = yield* guestFailure(sandbox.start(program, limits, startEvent(p.spec), events))
     p.spent(turn, replay.length > 0)
     for (let i = 0; i < turn.outputs.length; i++) {
@@ -253,7 +254,8 @@ export const make = Effect.gen(function*() {
   }
 
   const close = (p: Progress, end: Omit<End, "at">): Effect.Effect<Outcome, AppendFailure> =>
-    Effect.flatMap(Clock.currentTimeMillis, (at) => {
+    Effect.suspend(() => {
+      const at = clock.unsafeCurrentTimeMillis()
       const shownEnd = { ...end, output: p.show(end.output), at }
       const done = finished({ ...p.run, startedAt: p.run.startedAt ?? p.run.createdAt }, shownEnd, p, guest.memoryBytes)
       const deliveries = callbacks(done, () => identifiers.next("dlv"))

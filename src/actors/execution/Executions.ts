@@ -1,5 +1,5 @@
 /** Accepts runs, inline or into the start queue, and ends them from outside. */
-import { Clock, Deferred, Duration, Effect, Layer, Option } from "effect"
+import { Clock, Duration, Effect, Layer, Option } from "effect"
 import { tiers } from "../../domain/Execution.js"
 import { InvalidState, NotFound, Unavailable } from "../../domain/Failure.js"
 import type { ExecutionId } from "../../domain/Ids.js"
@@ -30,6 +30,7 @@ export const layer = (options: { readonly slots: number }) => Layer.effect(Execu
   const sandbox = yield* Sandbox
   const live = yield* LiveRuns
   const execution = yield* Execution.client
+  const clock = yield* Effect.clock
   const faults = yield* Faults
 
   // --- Acceptance ---
@@ -88,18 +89,17 @@ export const layer = (options: { readonly slots: number }) => Layer.effect(Execu
       expiresAt: now + Duration.toMillis(idempotencyLifetime)
     }
 
-  const inline = (request: StartRequest, run: OpenRun, start: StartEntry): Effect.Effect<Started, Unavailable> =>
-    Effect.gen(function*() {
-      const outcome = yield* Deferred.make<Outcome>()
-      const taken = claim(request, run.createdAt)
-      const spec: RunSpec = {
-        run, runnable: request.runnable, start, history: null, opened: false, nextSeq: 1,
-        ...(taken === undefined ? {} : { claim: taken }),
-        ...(request.audit === undefined ? {} : { audit: request.audit(run.id) })
-      }
-      live.launch(spec, (settled) => Deferred.unsafeDone(outcome, Effect.succeed(settled)))
-      return yield* answered(run, yield* Deferred.await(outcome))
-    })
+  const inline = (request: StartRequest, run: OpenRun, start: StartEntry): Effect.Effect<Started, Unavailable> => {
+    const taken = claim(request, run.createdAt)
+    const spec: RunSpec = {
+      run, runnable: request.runnable, start, history: null, opened: false, nextSeq: 1,
+      ...(taken === undefined ? {} : { claim: taken }),
+      ...(request.audit === undefined ? {} : { audit: request.audit(run.id) })
+    }
+    // Whoever asked may go away meanwhile: the run goes on.
+    const settled = Effect.async<Outcome>((resume) => live.launch(spec, (outcome) => resume(Effect.succeed(outcome))))
+    return Effect.flatMap(settled, (outcome) => answered(run, outcome))
+  }
 
   const answered = (run: OpenRun, outcome: Outcome): Effect.Effect<Started, Unavailable> => {
     switch (outcome._tag) {
@@ -129,7 +129,8 @@ export const layer = (options: { readonly slots: number }) => Layer.effect(Execu
   }
 
   const start = (request: StartRequest): Effect.Effect<Started, Unavailable> =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    Effect.suspend(() => {
+      const now = clock.unsafeCurrentTimeMillis()
       const run = openRun(request, ownId(), now)
       const entry = startEntry(request, now)
       if (request.runnable.tier !== "instant" || request.parent !== undefined) return queued(request, { ...run, status: "pending", wakeAt: null, startedAt: null }, entry)

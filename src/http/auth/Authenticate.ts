@@ -18,6 +18,8 @@ import { type Principal, principal } from "./Caller.js"
 /** The shape of a key; anything else is not worth a look. */
 const keyPattern = /^svk_(live|test)_[A-Za-z0-9_-]{43}$/
 
+const peersKept = 1_000
+
 const unauthorized = (message: string) => new Unauthorized({ code: "UNAUTHORIZED", message })
 const howTo = "send Authorization: Bearer <key> or x-svc-api-key: <key>"
 
@@ -37,6 +39,20 @@ export const make = Effect.gen(function*() {
   const addresses = yield* Addresses
   const nonces = yield* Nonces
   const clock = yield* Effect.clock
+
+  /** Peers that spoke for themselves, by their sockets' addresses: few, and seen again and again. */
+  const peers = new Map<string, string>()
+  const addressOf = ({ headers, remoteAddress }: RawRequest): string => {
+    const forwarded = headers["x-forwarded-for"]
+    const known = forwarded === undefined ? peers.get(remoteAddress) : undefined
+    if (known !== undefined) return known
+    const address = addresses.client(remoteAddress, forwarded)
+    if (forwarded === undefined) {
+      if (peers.size >= peersKept) peers.clear()
+      peers.set(remoteAddress, address)
+    }
+    return address
+  }
 
   const refusal = ({ key, organisation, rotated }: KnownKey, request: RawRequest, ip: string, now: number): Failure | undefined => {
     const status = keyStatus(key, now)
@@ -82,7 +98,7 @@ export const make = Effect.gen(function*() {
   })
 
   const accepted = (known: KnownKey, request: RawRequest, requestId: RequestId, now: number): Effect.Effect<Principal, Failure> => {
-    const ip = addresses.client(request.remoteAddress, request.headers["x-forwarded-for"])
+    const ip = addressOf(request)
     const refused = refusal(known, request, ip, now)
     if (refused !== undefined) return Effect.fail(refused)
     keys.used(known.key, now)

@@ -61,7 +61,7 @@ export const outOfScope = (caller: Principal, type: ApiKey["resourceScope"][numb
 export const reaches = (caller: Principal, customer: CustomerId): boolean =>
   caller.customers === "all" || caller.customers.has(customer)
 
-/** Keys are service accounts and act under their own name. */
+/** Keys are service accounts and act under their own name. In canonical order, which makes its sealing cheap. */
 export const actorOf = (caller: Principal): AuditActor => ({
-  type: "service_account", id: caller.key.id, name: caller.key.name, ip: caller.ip, userAgent: caller.userAgent, onBehalfOf: null
+  id: caller.key.id, ip: caller.ip, name: caller.key.name, onBehalfOf: null, type: "service_account", userAgent: caller.userAgent
 })

@@ -91,8 +91,8 @@ export const make = Effect.gen(function*() {
 
   const auditOf = (caller: Principal, runnable: Runnable, customer: AuditEntry["customerId"], at: string) => (id: ExecutionId): AuditEntry => ({
     id: identifiers.next("aud"), organisationId: caller.organisationId, at, actor: actorOf(caller), action: "workflow.execute",
-    resource: { type: "workflow", id: runnable.workflowId, name: runnable.name }, customerId: customer, outcome: "success",
-    requestId: caller.requestId, changes: [{ path: "executionId", before: null, after: id }], count: 1
+    resource: { id: runnable.workflowId, name: runnable.name, type: "workflow" }, customerId: customer, outcome: "success",
+    requestId: caller.requestId, changes: [{ after: id, before: null, path: "executionId" }], count: 1
   })
 
   const start = Effect.fnUntraced(function*(caller: Principal, workflow: WorkflowId, request: RawRequest): Effect.fn.Return<RawReply, Failure> {

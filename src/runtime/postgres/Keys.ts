@@ -1,9 +1,10 @@
 /** Keys by their hash, as the writer: a request's organisation is not known before its key is. */
-import { Clock, Effect, Layer, Option, Redacted } from "effect"
+import { Effect, Layer, Option, Redacted } from "effect"
 import { Keys, type KnownKey } from "../../actors/ports/Keys.js"
 import { Vault } from "../../actors/ports/Vault.js"
 import type { ApiKey } from "../../domain/ApiKey.js"
 import { Unavailable } from "../../domain/Failure.js"
+import { make as makeFresh } from "./Fresh.js"
 import { WriterSql } from "./Pools.js"
 import { recordOf, selection } from "./records/Table.js"
 import { apiKeys } from "./records/Tables.js"
@@ -31,7 +32,8 @@ const unavailable = () => new Unavailable({ reason: "the database cannot be reac
 export const layer = Layer.scoped(Keys, Effect.gen(function*() {
   const sql = yield* WriterSql
   const vault = yield* Vault
-  const cache = new Map<string, { readonly at: number; readonly known: KnownKey | undefined }>()
+  // Unknown keys are not remembered: guesses must not push out the keys in use.
+  const cache = yield* makeFresh<KnownKey, Unavailable>({ millis: freshMillis, most: heldKeys })
   const lastUsed = new Map<string, number>()
 
   const load = Effect.fnUntraced(function*(hash: string) {
@@ -52,23 +54,7 @@ export const layer = Layer.scoped(Keys, Effect.gen(function*() {
     } satisfies KnownKey
   }, Effect.mapError(unavailable))
 
-  const held = (hash: string, now: number): KnownKey | undefined => {
-    const entry = cache.get(hash)
-    return entry !== undefined && now - entry.at < freshMillis ? entry.known : undefined
-  }
-
-  const find = Effect.fnUntraced(function*(hash: string) {
-    const now = yield* Clock.currentTimeMillis
-    const fresh = held(hash, now)
-    if (fresh !== undefined) return Option.some(fresh)
-    const known = yield* load(hash)
-    // Unknown keys are not remembered: guesses must not push out the keys in use.
-    if (known !== undefined) {
-      if (cache.size >= heldKeys) cache.clear()
-      cache.set(hash, { at: now, known })
-    }
-    return Option.fromNullable(known)
-  })
+  const find = (hash: string) => Effect.map(cache.get(hash, load(hash)), Option.fromNullable)
 
   const writeUses = Effect.gen(function*() {
     if (lastUsed.size === 0) return
@@ -83,7 +69,7 @@ export const layer = Layer.scoped(Keys, Effect.gen(function*() {
 
   return Keys.of({
     find,
-    held,
+    held: cache.held,
     used: (key, now) => {
       lastUsed.set(key.id, now)
     },

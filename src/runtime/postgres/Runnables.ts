@@ -1,8 +1,9 @@
 /** Workflows as they are run. What is deployed where may be a second old; a version's content never changes. */
-import { Clock, Effect, Layer } from "effect"
+import { Effect, Layer } from "effect"
 import { type Runnable, Runnables } from "../../actors/ports/Runnables.js"
 import { NotFound, Unavailable, WorkflowUnavailable } from "../../domain/Failure.js"
 import type { OrganisationId, WorkflowId } from "../../domain/Ids.js"
+import { make as makeFresh } from "./Fresh.js"
 import { WriterSql } from "./Pools.js"
 
 const freshMillis = 900
@@ -24,7 +25,7 @@ const contentColumns = `script, content_hash AS "contentHash", input_contract AS
 
 export const layer = Layer.effect(Runnables, Effect.gen(function*() {
   const sql = yield* WriterSql
-  const heads = new Map<string, { readonly at: number; readonly head: Head | null }>()
+  const heads = yield* makeFresh<Head, Unavailable>({ millis: freshMillis, most: versionsKept })
   const versions = new Map<string, Content>()
 
   const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
@@ -34,19 +35,12 @@ export const layer = Layer.effect(Runnables, Effect.gen(function*() {
     const [head] = yield* sql.unsafe<Head>(
       `SELECT ${headColumns} FROM workflows w WHERE w.id = $1 AND w.org = $2 AND w.deleted_at IS NULL`, [workflow, organisation]
     ).pipe(Effect.mapError(unavailable))
-    return head ?? null
+    return head
   })
 
-  const head = Effect.fnUntraced(function*(organisation: OrganisationId, workflow: WorkflowId) {
-    const key = `${organisation}/${workflow}`
-    const now = yield* Clock.currentTimeMillis
-    const known = heads.get(key)
-    if (known !== undefined && now - known.at < freshMillis) return known.head ?? (yield* gone())
-    const found = yield* loadHead(organisation, workflow)
-    if (heads.size >= versionsKept) heads.clear()
-    heads.set(key, { at: now, head: found })
-    return found ?? (yield* gone())
-  })
+  const head = (organisation: OrganisationId, workflow: WorkflowId): Effect.Effect<Head, NotFound | Unavailable> =>
+    Effect.flatMap(heads.get(`${organisation}/${workflow}`, loadHead(organisation, workflow)), (found) =>
+      found === undefined ? gone() : Effect.succeed(found))
 
   const content = Effect.fnUntraced(function*(workflow: WorkflowId, number: number) {
     const key = `${workflow}@${number}`
@@ -64,32 +58,43 @@ export const layer = Layer.effect(Runnables, Effect.gen(function*() {
   const runnable = ({ deployments: _deployments, publishedVersion: _published, status: _status, ...head }: Head, found: Content, version: number | null): Runnable =>
     ({ ...head, ...found, version })
 
+  /** Put together once for each read of a workflow's head, not for each run. */
+  const published = new WeakMap<Head, Map<number, Runnable>>()
+  const publishedOf = (head: Head, number: number): Effect.Effect<Runnable, NotFound | Unavailable> => {
+    const known = published.get(head) ?? new Map<number, Runnable>()
+    const found = known.get(number)
+    if (found !== undefined) return Effect.succeed(found)
+    return Effect.map(content(head.workflowId, number), (content) => {
+      const made = runnable(head, content, number)
+      published.set(head, known.set(number, made))
+      return made
+    })
+  }
+
   const version = Effect.fnUntraced(function*(organisation: OrganisationId, workflow: WorkflowId, number: number) {
     return runnable(yield* head(organisation, workflow), yield* content(workflow, number), number)
   })
 
-  const inEnvironment = Effect.fnUntraced(function*(organisation: OrganisationId, workflow: WorkflowId, environment: string) {
-    const found = yield* head(organisation, workflow)
+  const deployed = (found: Head, environment: string): Effect.Effect<Runnable, NotFound | WorkflowUnavailable | Unavailable> => {
     if (found.publishedVersion === null) {
-      return yield* new WorkflowUnavailable({
+      return new WorkflowUnavailable({
         code: "WORKFLOW_NOT_PUBLISHED",
-        message: `${found.name} has never been published: POST /api/v1/workflows/${workflow}/publish`
+        message: `${found.name} has never been published: POST /api/v1/workflows/${found.workflowId}/publish`
       })
     }
     if (found.status === "archived") {
-      return yield* new WorkflowUnavailable({
+      return new WorkflowUnavailable({
         code: "WORKFLOW_ARCHIVED", message: `${found.name} is archived: publish it again to run it`
       })
     }
     const number = environment === "test" ? found.publishedVersion : found.deployments[environment]
-    if (number === undefined) {
-      return yield* new WorkflowUnavailable({
-        code: "WORKFLOW_NOT_DEPLOYED",
-        message: `no version of ${found.name} is deployed to the environment "${environment}"`
-      })
-    }
-    return runnable(found, yield* content(workflow, number), number)
-  })
+    return number !== undefined ? publishedOf(found, number) : new WorkflowUnavailable({
+      code: "WORKFLOW_NOT_DEPLOYED", message: `no version of ${found.name} is deployed to the environment "${environment}"`
+    })
+  }
+
+  const inEnvironment = (organisation: OrganisationId, workflow: WorkflowId, environment: string) =>
+    Effect.flatMap(head(organisation, workflow), (found) => deployed(found, environment))
 
   const draft = Effect.fnUntraced(function*(organisation: OrganisationId, workflow: WorkflowId) {
     const [found] = yield* sql.unsafe<Head & Content>(

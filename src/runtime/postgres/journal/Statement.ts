@@ -177,7 +177,7 @@ export interface Statement {
 
 const texts = new Map<string, string>()
 
-/** The statement that writes the batch; its rows are the ids of the changes that were accepted. */
+/** The statement that writes the batch; its rows are the ids of the changes that were not accepted. */
 export const statement = (batch: Batch): Statement => {
   const present = tables.filter((table) => batch.rows[table].length > 0)
   const fenced = batch.fenced.length > 0
@@ -202,7 +202,7 @@ export const statement = (batch: Batch): Statement => {
   const name = `svc_${parts}`
   let text = texts.get(name)
   if (text === undefined) {
-    text = `WITH ${ctes.join(",\n")}\nSELECT id FROM ok`
+    text = `WITH ${ctes.join(",\n")}\nSELECT ch.id FROM ch WHERE ch.id NOT IN (SELECT ok.id FROM ok)`
     texts.set(name, text)
   }
   return { name: name.length > 60 ? `svc_${hash(name)}` : name, text, values }

@@ -2,7 +2,7 @@
  * Group commit: one writer a process. Changes queue up while two flushes are in flight, and each flush takes all
  * that wait, so batches grow with the load and no timer delays a lone change.
  */
-import pg from "pg"
+import { Client, DatabaseError } from "pg"
 import {
   ChangeRefused,
   ClaimTaken,
@@ -41,7 +41,7 @@ const resendMillis = 10_000
 const claimKey = ({ change }: Prepared): string | undefined =>
   change.claim === undefined ? undefined : `${change.organisationId}|${change.claim.scope}|${change.claim.key}`
 
-const sqlState = (error: unknown): string => (error instanceof pg.DatabaseError ? (error.code ?? "") : "")
+const sqlState = (error: unknown): string => (error instanceof DatabaseError ? (error.code ?? "") : "")
 /** Postgres judged the statement; anything else means that the connection failed and the outcome is unknown. */
 const isJudged = (error: unknown): boolean => /^(2[0-9A-Z]|3|4[24]|5[45]|XX|P0)/.test(sqlState(error))
 const isRetryable = (error: unknown): boolean => sqlState(error).startsWith("40")
@@ -55,11 +55,11 @@ export const makeWriter = (options: WriterOptions): Writer => {
   let inFlight = 0
   let scheduled = false
   let closed = false
-  const idle: Array<pg.Client | undefined> = Array.from({ length: flushes }, () => undefined)
+  const idle: Array<Client | undefined> = Array.from({ length: flushes }, () => undefined)
   let drained: (() => void) | undefined
 
-  const connect = async (): Promise<pg.Client> => {
-    const client = new pg.Client({
+  const connect = async (): Promise<Client> => {
+    const client = new Client({
       connectionString: options.connectionString,
       application_name: "svc-journal",
       keepAlive: true,
@@ -126,18 +126,18 @@ export const makeWriter = (options: WriterOptions): Writer => {
 
   /** Writes the batch and answers everyone in it; gives back the connection, or nothing when it is broken. */
   const flush = async (
-    held: pg.Client | undefined,
+    held: Client | undefined,
     items: ReadonlyArray<Waiter>,
     since: number,
     resent: boolean
-  ): Promise<pg.Client | undefined> => {
+  ): Promise<Client | undefined> => {
     let client = held
     try {
       client ??= await connect()
       const { name, text, values } = statement(batch(items))
       const result = await client.query<{ id: string }>({ name, text, values: [...values] })
-      const accepted = new Set(result.rows.map((row) => row.id))
-      await answer(client, items, accepted, resent)
+      const refused = new Set(result.rows.map((row) => row.id))
+      await answer(client, items, refused, resent)
       return client
     } catch (error) {
       if (isJudged(error)) return judged(client, items, since, error)
@@ -154,11 +154,11 @@ export const makeWriter = (options: WriterOptions): Writer => {
 
   /** A statement that Postgres refuses is halved until the change that it refuses is alone. */
   const judged = async (
-    client: pg.Client | undefined,
+    client: Client | undefined,
     items: ReadonlyArray<Waiter>,
     since: number,
     error: unknown
-  ): Promise<pg.Client | undefined> => {
+  ): Promise<Client | undefined> => {
     const [first] = items
     if (items.length === 1 && first !== undefined) {
       first.done(new ChangeRefused({ reason: reasonOf(error) }))
@@ -170,14 +170,14 @@ export const makeWriter = (options: WriterOptions): Writer => {
   }
 
   const answer = async (
-    client: pg.Client,
+    client: Client,
     items: ReadonlyArray<Waiter>,
-    accepted: ReadonlySet<string>,
+    refused: ReadonlySet<string>,
     resent: boolean
   ): Promise<void> => {
     const committed: Array<Waiter> = []
     for (const item of items) {
-      if (accepted.has(item.change.id)) {
+      if (!refused.has(item.change.id)) {
         committed.push(item)
         continue
       }
@@ -191,7 +191,7 @@ export const makeWriter = (options: WriterOptions): Writer => {
 
   /** A refused change: another's claim, another incarnation, or, sent again, one that had committed already. */
   const whyRefused = async (
-    client: pg.Client,
+    client: Client,
     { change }: Waiter,
     resent: boolean
   ): Promise<AppendFailure | undefined> => {
@@ -209,7 +209,7 @@ export const makeWriter = (options: WriterOptions): Writer => {
     return new Fenced({ id: change.id })
   }
 
-  const wasCommitted = async (client: pg.Client, { change }: Pick<Waiter, "change">): Promise<boolean> => {
+  const wasCommitted = async (client: Client, { change }: Pick<Waiter, "change">): Promise<boolean> => {
     if (change.end !== undefined) {
       const found = await client.query(
         "SELECT 1 FROM executions WHERE id = $1 AND class = $2 AND status = $3 AND finished_at = $4",
