@@ -1,6 +1,6 @@
 /** Node's cryptography behind the ports `Digests` and `Identifiers`. */
 import { createHmac, hash, randomBytes, timingSafeEqual } from "node:crypto"
-import { Layer, Redacted } from "effect"
+import { Effect, Layer, Redacted } from "effect"
 import { Digests } from "../actors/ports/Digests.js"
 import { Identifiers } from "../actors/ports/Identifiers.js"
 import { type IdOf, type IdPrefix, ulidTime, type WorkflowId } from "../domain/Ids.js"
@@ -109,4 +109,8 @@ const monotonicUlid = (millis: () => number): (() => string) => {
 export const layerDigests = (options: DigestsOptions): Layer.Layer<Digests> =>
   Layer.sync(Digests, () => makeDigests(options))
 
-export const layerIdentifiers: Layer.Layer<Identifiers> = Layer.sync(Identifiers, () => makeIdentifiers())
+/** Ids carry the time of the clock that the layer is built with. */
+export const layerIdentifiers: Layer.Layer<Identifiers> = Layer.effect(
+  Identifiers,
+  Effect.map(Effect.clock, (clock) => makeIdentifiers(() => clock.unsafeCurrentTimeMillis()))
+)

@@ -12,6 +12,7 @@ import * as TenantActor from "../actors/tenant/Actor.js"
 import * as CallbackSecrets from "../actors/tenant/CallbackSecrets.js"
 import * as RateLimits from "../actors/tenant/RateLimits.js"
 import * as Addresses from "./Addresses.js"
+import * as Clock from "./Clock.js"
 import { open as openCheckpoints } from "./audit/Checkpoints.js"
 import * as Sealer from "./audit/Sealer.js"
 import * as Trail from "./audit/Trail.js"
@@ -29,6 +30,7 @@ import * as ExecutionReads from "./postgres/ExecutionReads.js"
 import * as Journal from "./postgres/journal/Journal.js"
 import * as Keys from "./postgres/Keys.js"
 import * as KeyValues from "./postgres/KeyValues.js"
+import * as Maintenance from "./postgres/Maintenance.js"
 import * as Nonces from "./postgres/Nonces.js"
 import * as RateWindows from "./postgres/RateWindows.js"
 import * as Records from "./postgres/records/Records.js"
@@ -88,6 +90,9 @@ const stores = Layer.mergeAll(
   ExecutionReads.layer, RateWindows.layer, Deliveries.layer({ alone: true })
 ).pipe(Layer.provideMerge(VirtualTags.layer), Layer.provideMerge(records))
 
+/** Beneath everything that tells the time. */
+const clock = Clock.layer.pipe(Layer.provide(Runs.layer), Layer.provide(VirtualTags.layer))
+
 // --- Actors ---
 
 const sandbox = Layer.unwrapEffect(Effect.map(Settings, ({ runners }) => Pool.layer({ runnerPath, runners })))
@@ -111,7 +116,9 @@ export const services = Surfaces.layer.pipe(
   Layer.provideMerge(trail),
   Layer.provideMerge(stores),
   Layer.provideMerge(sandbox),
-  Layer.provideMerge(cluster)
+  Layer.provideMerge(cluster),
+  Layer.provideMerge(Maintenance.layer),
+  Layer.provideMerge(clock)
 )
 
 /** Serves until its scope closes; then drains: no new work, a second for runs to finish, the rest goes on elsewhere. */

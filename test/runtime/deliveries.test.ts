@@ -60,18 +60,16 @@ layer(Driver.layer({ alone: true }).pipe(Layer.provideMerge(database)), {
       ])
       const first = yield* deliveries.claim(64, none)
       assert.deepStrictEqual(ids(first), ["d1", "d2", "d4"])
-      assert.deepInclude(
-        first.find(({ id }) => id === "d1"),
-        {
-          organisationId: "org_a",
-          spaceId: "spc_a",
-          kind: "callback",
-          url: "https://a.example/x?n=1",
-          executionId: "exec_a",
-          payload: "{}",
-          attempt: 1
-        }
-      )
+      const { id: _, ...oldest } = first.find(({ url }) => url.endsWith("n=1")) ?? { id: null }
+      assert.deepStrictEqual<object>(oldest, {
+        organisationId: "org_a",
+        spaceId: "spc_a",
+        kind: "callback",
+        url: "https://a.example/x?n=1",
+        executionId: "exec_a",
+        payload: "{}",
+        attempt: 1
+      })
       const underWay = new Map([["https://a.example/x", 2]])
       assert.deepStrictEqual(yield* deliveries.claim(64, underWay), [])
       assert.deepStrictEqual(ids(yield* deliveries.claim(64, new Map([["https://a.example/x", 1]]))), ["d3"])

@@ -1,0 +1,92 @@
+/** Whatever the machine's clock says, the service goes by Postgres' time. */
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Context, Effect, Layer, Runtime, TestClock } from "effect"
+import { Identifiers } from "../../src/actors/ports/Identifiers.js"
+import { JournalUnavailable } from "../../src/actors/ports/Journal.js"
+import { Runs } from "../../src/actors/ports/Runs.js"
+import { timeOfId } from "../../src/domain/Ids.js"
+import { layer as clockLayer } from "../../src/runtime/Clock.js"
+import { layerIdentifiers } from "../../src/runtime/Crypto.js"
+
+/** Something that keeps the runtime of its making, as a server does. */
+class Kept extends Context.Tag("test/Kept")<Kept, Runtime.Runtime<never>>() {}
+
+const unasked = () => Effect.dieMessage("not asked for by a clock")
+
+/** Postgres, ahead by what the list says: one entry a measurement, the last for ever. */
+const runs = (offsets: ReadonlyArray<number | "gone">) => {
+  let n = 0
+  return Layer.succeed(
+    Runs,
+    Runs.of({
+      get: unasked,
+      takeOver: unasked,
+      progressed: unasked,
+      due: unasked,
+      claim: unasked,
+      overdue: unasked,
+      clockOffset: Effect.suspend(() => {
+        const offset = offsets[Math.min(n++, offsets.length - 1)]
+        return typeof offset === "number"
+          ? Effect.succeed(offset)
+          : Effect.fail(new JournalUnavailable({ reason: "gone" }))
+      })
+    })
+  )
+}
+
+const above = (offsets: ReadonlyArray<number | "gone">) =>
+  Layer.mergeAll(layerIdentifiers, Layer.effect(Kept, Effect.runtime<never>())).pipe(
+    Layer.provideMerge(clockLayer.pipe(Layer.provide(runs(offsets))))
+  )
+
+const times = (value: number | "gone", n = 5) => Array.from({ length: n }, () => value)
+
+describe("the clock of the service", () => {
+  it.scoped("is Postgres' for all that is built on it: fibers, servers, ids", () =>
+    Effect.gen(function* () {
+      yield* Effect.gen(function* () {
+        const runtime = yield* Kept
+        const identifiers = yield* Identifiers
+        const forked = yield* Effect.fork(Clock.currentTimeMillis)
+        assert.strictEqual(yield* Clock.currentTimeMillis, 61_000)
+        assert.strictEqual(yield* forked.await.pipe(Effect.flatten), 61_000)
+        assert.strictEqual(Runtime.runSync(runtime, Clock.currentTimeMillis), 61_000)
+        assert.strictEqual(timeOfId(identifiers.next("exec")), 61_000)
+        assert.strictEqual(yield* Clock.currentTimeNanos, 61_000_000_000n)
+      }).pipe(Effect.provide(above([60_000])))
+      assert.strictEqual(yield* Clock.currentTimeMillis, 1_000)
+    }).pipe(
+      Effect.tap(() => TestClock.adjust(0)),
+      (test) => Effect.zipRight(TestClock.setTime(1_000), test)
+    )
+  )
+
+  it.scoped("is left alone when it differs by no more than a measurement does", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* Clock.currentTimeMillis, 0)
+    }).pipe(Effect.provide(above([5])))
+  )
+
+  it.scoped("is not moved by one slow answer", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* Clock.currentTimeMillis, 0)
+    }).pipe(Effect.provide(above([0, 900, 1, -700, 2])))
+  )
+
+  it.scoped("follows within 30 s, and keeps the last correction while Postgres is away", () =>
+    Effect.gen(function* () {
+      // The test's clock is found by its place, which the service's takes.
+      const real = yield* Effect.clock
+      const pass = Effect.withClock(TestClock.adjust("31 seconds"), real)
+      yield* Effect.gen(function* () {
+        const ahead = Effect.map(Clock.currentTimeMillis, (told) => told - real.unsafeCurrentTimeMillis())
+        assert.strictEqual(yield* ahead, -250)
+        yield* pass
+        assert.strictEqual(yield* ahead, -250)
+        yield* pass
+        assert.strictEqual(yield* ahead, 40)
+      }).pipe(Effect.provide(above([...times(-250), "gone", ...times(40)])))
+    })
+  )
+})
