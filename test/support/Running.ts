@@ -1,5 +1,5 @@
 /** The service in this process, on a fresh database: called directly, or over a port of its own. */
-import { Effect, Exit, Layer, Logger, LogLevel, ManagedRuntime, Redacted, Scope } from "effect"
+import { Clock, Duration, Effect, Exit, Layer, Logger, LogLevel, ManagedRuntime, Redacted, Scope } from "effect"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -31,6 +31,8 @@ export interface Ask {
   readonly raw?: string | Uint8Array
   readonly headers?: { readonly [name: string]: string }
   readonly from?: string
+  /** The service's clock is this far ahead until it has answered. Requests at once must agree. */
+  readonly later?: Duration.DurationInput
 }
 
 const dataDirectory = Effect.acquireRelease(
@@ -61,18 +63,19 @@ const databases = Layer.effect(
   Effect.map(Database.TestDatabase, ({ urls }) => urls)
 )
 
-const layer = (env: Readonly<Record<string, string>>) =>
+const layer = (env: Readonly<Record<string, string>>, clock: Clock.Clock) =>
   services.pipe(
     Layer.provideMerge(databases),
     Layer.provideMerge(Database.layer),
     Layer.provideMerge(settings(env)),
-    Layer.provideMerge(Logger.minimumLogLevel(LogLevel.Error)),
+    Layer.provideMerge(Layer.merge(Logger.minimumLogLevel(LogLevel.Error), Layer.setClock(clock))),
     Layer.orDie
   )
 
 /** Everything of the running service, and what its first organisation has. */
 export const start = async (env: Readonly<Record<string, string>> = {}) => {
-  const runtime = ManagedRuntime.make(layer(env))
+  const { clock, during } = movableClock()
+  const runtime = ManagedRuntime.make(layer(env, clock))
   const run = <A, E>(effect: Effect.Effect<A, E, Layer.Layer.Success<ReturnType<typeof layer>>>) =>
     runtime.runPromise(Effect.withTracerEnabled(effect, false))
   const scope = await Effect.runPromise(Scope.make())
@@ -85,29 +88,32 @@ export const start = async (env: Readonly<Record<string, string>> = {}) => {
       )
     )
 
-  const send = async (raw: RawRequest): Promise<RawReply> => {
+  const send = async (raw: RawRequest, later: Duration.DurationInput = 0): Promise<RawReply> => {
     const started =
       raw.method === "POST" ? /^\/api\/v1\/workflows\/([^/?]+)\/(?:execute|run)(?:\?|$)/.exec(raw.target) : null
-    return await run(started === null ? pair.handle(raw) : pair.execute(raw, started[1] ?? ""))
+    return await during(later, () => run(started === null ? pair.handle(raw) : pair.execute(raw, started[1] ?? "")))
   }
 
   const ask = async (
     method: string,
     target: string,
-    { body, from = "127.0.0.1", headers = {}, key, raw }: Ask = {}
+    { body, from = "127.0.0.1", headers = {}, key, later = 0, raw }: Ask = {}
   ): Promise<Answer> => {
     const bytes = raw ?? (body === undefined ? "" : JSON.stringify(body))
-    const reply = await send({
-      method,
-      target,
-      remoteAddress: from,
-      body: typeof bytes === "string" ? Buffer.from(bytes) : bytes,
-      headers: {
-        ...(body === undefined && raw === undefined ? {} : { "content-type": "application/json" }),
-        ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
-        ...headers
-      }
-    })
+    const reply = await send(
+      {
+        method,
+        target,
+        remoteAddress: from,
+        body: typeof bytes === "string" ? Buffer.from(bytes) : bytes,
+        headers: {
+          ...(body === undefined && raw === undefined ? {} : { "content-type": "application/json" }),
+          ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+          ...headers
+        }
+      },
+      later
+    )
     const text = typeof reply.body === "string" ? reply.body : Buffer.from(reply.body).toString()
     return { status: reply.status, headers: reply.headers, text, body: jsonOf(text) }
   }
@@ -125,6 +131,33 @@ export const start = async (env: Readonly<Record<string, string>> = {}) => {
 }
 
 export type Running = Awaited<ReturnType<typeof start>>
+
+/** The world's clock, which can be set ahead for a while. */
+const movableClock = () => {
+  const real = Clock.make()
+  let ahead = 0
+  let users = 0
+  const clock: Clock.Clock = {
+    [Clock.ClockTypeId]: Clock.ClockTypeId,
+    unsafeCurrentTimeMillis: () => real.unsafeCurrentTimeMillis() + ahead,
+    unsafeCurrentTimeNanos: () => real.unsafeCurrentTimeNanos() + BigInt(ahead) * 1_000_000n,
+    currentTimeMillis: Effect.map(real.currentTimeMillis, (now) => now + ahead),
+    currentTimeNanos: Effect.map(real.currentTimeNanos, (now) => now + BigInt(ahead) * 1_000_000n),
+    sleep: (duration) => real.sleep(duration)
+  }
+  const during = async <A>(by: Duration.DurationInput, body: () => Promise<A>): Promise<A> => {
+    if (users > 0 && ahead !== Duration.toMillis(by)) throw new Error("requests of different times at once")
+    users++
+    ahead = Duration.toMillis(by)
+    try {
+      return await body()
+    } finally {
+      users--
+      if (users === 0) ahead = 0
+    }
+  }
+  return { clock, during }
+}
 
 const keyOf = (first: FirstOrganisation) => Redacted.value(first.apiKey)
 

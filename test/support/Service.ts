@@ -1,4 +1,5 @@
 /** The program as the operator runs it: the bundle, in a process of its own. */
+import { buildSync } from "esbuild"
 import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -22,16 +23,20 @@ export interface ServiceOptions {
   /** The user to run as; only for root. */
   readonly uid?: number
   readonly command?: ReadonlyArray<string>
+  /** Ends itself, as by `kill -9`, when it passes this point this many times: `point:n`. */
+  readonly kill?: string
 }
 
 /** Starts `svc start`, or another command. What still runs when the test process ends is killed. */
 export const service = (options: ServiceOptions): Service => {
   build()
+  if (options.kill !== undefined) buildFaulty()
   const started = performance.now()
   let output = ""
-  const child = spawn(process.execPath, [bundle, ...(options.command ?? ["start"])], {
+  const program = options.kill === undefined ? [bundle, ...(options.command ?? ["start"])] : [faulty]
+  const child = spawn(process.execPath, program, {
     cwd: os.tmpdir(),
-    env: { PATH: process.env["PATH"], SVC_PORT: "0", SVC_DATA_DIR: options.dataDir, ...options.env },
+    env: { PATH: process.env["PATH"], SVC_PORT: "0", SVC_DATA_DIR: options.dataDir, SVC_TEST_KILL: options.kill, ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
     ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid })
   })
@@ -71,6 +76,20 @@ export const postgresOf = (dataDir: string): number =>
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 const bundle = path.join(root, "dist", "svc.js")
+
+const faulty = path.join(root, "dist", "test", "faulty.js")
+
+let builtFaulty = false
+/** Beside the real bundle, so that it finds the runner's and the packages. */
+const buildFaulty = () => {
+  if (builtFaulty) return
+  buildSync({
+    entryPoints: [path.join(root, "test", "support", "FaultyMain.ts")], outfile: faulty, bundle: true, platform: "node", target: "node20",
+    format: "esm", logLevel: "error", external: ["pg-native", "cloudflare:sockets", "msgpackr-extract", "bufferutil", "utf-8-validate"],
+    banner: { js: 'import { createRequire as makeRequire } from "node:module"; const require = makeRequire(import.meta.url);' }
+  })
+  builtFaulty = true
+}
 
 let built = false
 const build = () => {

@@ -23,7 +23,10 @@ interface Live {
 }
 
 export class LiveRuns extends Context.Tag("svc/LiveRuns")<LiveRuns, {
-  /** Drives a run; `settled` is called once, when it ends, sleeps or may not go on here. */
+  /** Takes a run's place before it is driven; `false` when it is taken. Whoever takes it must launch or release it. */
+  readonly reserve: (id: ExecutionId, organisation: OrganisationId) => boolean
+  readonly release: (id: ExecutionId) => void
+  /** Drives a run, in its place if one is reserved; `settled` is called once, when it ends, sleeps or may not go on here. */
   readonly launch: (spec: RunSpec, settled: (outcome: Outcome) => void) => void
   readonly has: (id: ExecutionId) => boolean
   readonly ids: () => ReadonlyArray<ExecutionId>
@@ -64,11 +67,23 @@ export const layer = Layer.scoped(LiveRuns, Effect.gen(function*() {
     live.settle(outcome)
   }
 
+  const reserve = (id: ExecutionId, organisationId: OrganisationId): boolean => {
+    if (table.has(id)) return false
+    table.set(id, { organisationId, deadlineAt: Infinity, progress: undefined, fiber: undefined, settle: () => undefined })
+    count(organisationId, 1)
+    return true
+  }
+
+  const release = (id: ExecutionId) => {
+    const live = table.get(id)
+    if (live !== undefined && live.fiber === undefined) remove(id, live, { _tag: "Fenced" })
+  }
+
   const launch = (spec: RunSpec, settle: (outcome: Outcome) => void) => {
     const { id, organisationId } = spec.run
     const live: Live = { organisationId, deadlineAt: spec.run.deadlineAt, progress: undefined, fiber: undefined, settle }
+    if (!table.has(id)) count(organisationId, 1)
     table.set(id, live)
-    count(organisationId, 1)
     live.fiber = runFork(run.drive(spec, (progress) => {
       live.progress = progress
       live.deadlineAt = progress.run.deadlineAt
@@ -107,6 +122,8 @@ export const layer = Layer.scoped(LiveRuns, Effect.gen(function*() {
   )
 
   return LiveRuns.of({
+    reserve,
+    release,
     launch,
     has: (id) => table.has(id),
     ids: () => [...table.keys()],

@@ -5,7 +5,7 @@
 import { Clock, Duration, Effect, Layer, Option } from "effect"
 import { type RunError, tiers } from "../../domain/Execution.js"
 import { guest, poisonAfter } from "../../domain/Limits.js"
-import type { ExecutionId } from "../../domain/Ids.js"
+import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import { history, type StartEntry } from "../../domain/RunJournal.js"
 import { Faults } from "../ports/Faults.js"
 import { Identifiers } from "../ports/Identifiers.js"
@@ -33,6 +33,9 @@ export const make = (options: { readonly slots: number; readonly carries: (engin
   const wakeups = yield* Wakeups
   const identifiers = yield* Identifiers
   const faults = yield* Faults
+
+  /** What is due and what is claimed are told apart by the places that are taken: one look at a time. */
+  const looking = yield* Effect.makeSemaphore(1)
 
   const free = () => Math.max(0, options.slots - live.size())
 
@@ -84,10 +87,15 @@ export const make = (options: { readonly slots: number; readonly carries: (engin
     )
   })
 
-  const resume = Effect.fn("Execution.resume")(function*(id: ExecutionId) {
-    if (live.has(id)) return
-    const taken = yield* runs.takeOver(id)
-    if (Option.isSome(taken)) yield* go(taken.value)
+  /** Nothing is left in a run's place when it could not be brought to life. */
+  const inItsPlace = <E>(id: ExecutionId, body: Effect.Effect<void, E>): Effect.Effect<void, E> =>
+    Effect.ensuring(body, Effect.sync(() => live.release(id)))
+
+  const takeUp = (id: ExecutionId) =>
+    inItsPlace(id, Effect.flatMap(runs.takeOver(id), Option.match({ onNone: () => Effect.void, onSome: go })))
+
+  const resume = Effect.fn("Execution.resume")(function*(id: ExecutionId, organisation: OrganisationId) {
+    if (live.reserve(id, organisation)) yield* takeUp(id)
   })
 
   // --- The three looks ---
@@ -95,16 +103,24 @@ export const make = (options: { readonly slots: number; readonly carries: (engin
   const resumeDue = Effect.gen(function*() {
     const slots = free()
     if (slots === 0) return
-    const due = yield* runs.due(ownership.held(), live.ids(), slots)
-    yield* Effect.forEach(due, resume, { concurrency: 8, discard: true })
+    const due = yield* looking.withPermits(1)(
+      runs.due(ownership.held(), live.ids(), slots).pipe(Effect.map((found) =>
+        found.filter(({ id, organisationId }) => live.reserve(id, organisationId))))
+    )
+    yield* Effect.forEach(due, ({ id }) => takeUp(id), { concurrency: 8, discard: true })
   })
 
   const startQueued = Effect.gen(function*() {
     for (;;) {
       const slots = Math.min(free(), 64)
       if (slots === 0) return
-      const claimed = yield* runs.claim(ownership.held(), slots, [])
-      yield* Effect.forEach(claimed, go, { concurrency: 8, discard: true })
+      const claimed = yield* looking.withPermits(1)(
+        Effect.tap(runs.claim(ownership.held(), slots, []), (found) =>
+          Effect.sync(() => {
+            for (const { id, organisationId } of found) live.reserve(id, organisationId)
+          }))
+      )
+      yield* Effect.forEach(claimed, (run) => inItsPlace(run.id, go(run)), { concurrency: 8, discard: true })
       if (claimed.length < slots) return
     }
   })

@@ -18,7 +18,9 @@ export class Runs extends Context.Tag("svc/Runs")<Runs, {
     shards: ReadonlyArray<number>,
     active: ReadonlyArray<ExecutionId>,
     limit: number
-  ) => Effect.Effect<ReadonlyArray<ExecutionId>, JournalUnavailable>
+  ) => Effect.Effect<
+    ReadonlyArray<{ readonly id: ExecutionId; readonly organisationId: OrganisationId }>, JournalUnavailable
+  >
   /** Starts up to `slots` queued runs of these shards, fairest first: they are `running` and the caller's. */
   readonly claim: (
     shards: ReadonlyArray<number>,

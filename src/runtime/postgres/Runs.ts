@@ -116,12 +116,11 @@ export const layer = Layer.effect(
       active: ReadonlyArray<ExecutionId>,
       limit: number
     ) {
-      const rows = yield* sql.unsafe<{ readonly id: ExecutionId }>(
-        `SELECT id FROM runs WHERE shard = ANY($1::int[]) AND wake_at <= now() AND status = 'running'
+      return yield* sql.unsafe<{ readonly id: ExecutionId; readonly organisationId: OrganisationId }>(
+        `SELECT id, org AS "organisationId" FROM runs WHERE shard = ANY($1::int[]) AND wake_at <= now() AND status = 'running'
          AND NOT id = ANY($2::text[]) ORDER BY wake_at LIMIT $3`,
         [shards, active, limit]
       )
-      return rows.map((row) => row.id)
     }, Effect.mapError(unavailable))
 
     const claim = Effect.fn("Runs.claim")(function* (
