@@ -66,12 +66,16 @@ export interface Start {
   readonly node?: ReadonlyArray<string>
 }
 
+/** Arguments for the service's node, for who wants to compare them. */
+const nodeArguments = (process.env["SVC_BENCH_NODE"] ?? "").split(" ").filter((one) => one !== "")
+
 export const launch = ({ dataDir, env = {}, node = [] }: Start): Child =>
-  start([...node, "dist/svc.js", "start"], {
+  start([...nodeArguments, ...node, "dist/svc.js", "start"], {
     SVC_PORT: "0",
     SVC_DATA_DIR: dataDir,
     SVC_LOG_FORMAT: "json",
     SVC_EGRESS_ALLOW: "127.0.0.1/32",
+    ...(process.env["SVC_RUNNERS"] === undefined ? {} : { SVC_RUNNERS: process.env["SVC_RUNNERS"] }),
     ...env
   })
 
