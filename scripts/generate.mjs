@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
 import { tsImport } from "tsx/esm/api"
+import { errorTable } from "./errors.mjs"
 
 const from = (file) => tsImport(`../src/${file}`, import.meta.url)
 
@@ -12,6 +13,7 @@ const { documentText } = await from("http/Documents.ts")
 const generated = {
   "docs/env.md": environmentTable(),
   ".env.example": environmentExample(),
+  "docs/errors.md": errorTable(),
   "docs/openapi/a.json": documentText("a"),
   "docs/openapi/c.json": documentText("c")
 }

@@ -77,11 +77,17 @@ export class ValidationFailed extends Data.TaggedError("ValidationFailed")<{
 /** The first request with this Idempotency-Key has not been answered yet. */
 export class IdempotencyInProgress extends Data.TaggedError("IdempotencyInProgress")<{}> {}
 
+/** The body has more bytes than this endpoint takes. */
 export class PayloadTooLarge extends Data.TaggedError("PayloadTooLarge")<{ readonly limitBytes: number }> {}
+/** The body is not of a type that this endpoint reads. */
 export class UnsupportedMediaType extends Data.TaggedError("UnsupportedMediaType")<{ readonly got: string }> {}
 
-/** Too many calls in this minute. `resetAt`: Unix seconds. */
-export class RateLimited extends Data.TaggedError("RateLimited")<{ readonly limit: number; readonly resetAt: number }> {}
+/** Too many calls in this minute. */
+export class RateLimited extends Data.TaggedError("RateLimited")<{
+  readonly limit: number
+  /** Unix seconds. */
+  readonly resetAt: number
+}> {}
 
 /** An execution went over its maximum while its caller waited. */
 export class TimedOut extends Data.TaggedError("TimedOut")<{ readonly executionId: string }> {}
