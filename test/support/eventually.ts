@@ -1,0 +1,14 @@
+/** Asks until the answer is the one that must come, for a few seconds at most. */
+export const eventually = async <A>(
+  ask: () => Promise<A>,
+  isIt: (answer: A) => boolean,
+  millis = 5_000
+): Promise<A> => {
+  const until = performance.now() + millis
+  for (;;) {
+    const answer = await ask()
+    if (isIt(answer)) return answer
+    if (performance.now() > until) throw new Error(`still ${JSON.stringify(answer)}`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
