@@ -54,6 +54,8 @@ export const queueTimeout = Duration.hours(24)
 
 /** Activations without a new journal row after which a run counts as poisoned. */
 export const poisonAfter = 5
+/** Activations after which a run is taken up alone, so that it is not blamed for what another one does to the process. */
+export const suspectAfter = 2
 
 export const allowedIps = 100
 

@@ -29,6 +29,8 @@ export class LiveRuns extends Context.Tag("svc/LiveRuns")<LiveRuns, {
   /** Drives a run, in its place if one is reserved; `settled` is called once, when it ends, sleeps or may not go on here. */
   readonly launch: (spec: RunSpec, settled: (outcome: Outcome) => void) => void
   readonly has: (id: ExecutionId) => boolean
+  /** Whether a run has written something since it was launched here, or is gone. */
+  readonly hasAdvanced: (id: ExecutionId) => boolean
   readonly ids: () => ReadonlyArray<ExecutionId>
   readonly size: () => number
   readonly ofOrganisation: (organisation: OrganisationId) => number
@@ -126,6 +128,10 @@ export const layer = Layer.scoped(LiveRuns, Effect.gen(function*() {
     release,
     launch,
     has: (id) => table.has(id),
+    hasAdvanced: (id) => {
+      const live = table.get(id)
+      return live === undefined || live.progress?.hasAdvanced === true
+    },
     ids: () => [...table.keys()],
     size: () => table.size,
     ofOrganisation: (organisation) => counts.get(organisation) ?? 0,

@@ -34,6 +34,8 @@ export interface Ports {
   readonly hash: (text: string) => string
 }
 
+const nothingHidden = makeScrubber([])
+
 /** Chunks of later attempts come after all of earlier ones. */
 const attemptStride = 1_000_000
 
@@ -52,7 +54,7 @@ export class Progress {
   slowest: { readonly step: string; readonly millis: number } | null = null
   /** Host calls that reached outside. */
   outside = 0
-  scrub: Scrubber = makeScrubber([])
+  scrub: Scrubber = nothingHidden
   /** Results since the run began, while none is written: a lost guest is brought back with them. */
   unwritten: Array<DoneEntry> = []
   lastEventAt: number
@@ -147,6 +149,11 @@ export class Progress {
   /** The value as the record shows it. */
   show(value: Json): Json {
     return shown(value, this.scrub, this.ports.offload, this.blobs)
+  }
+
+  /** A row has gone to the journal, or is about to. */
+  get hasAdvanced(): boolean {
+    return this.seq > this.spec.nextSeq
   }
 
   get hasUnwritten(): boolean {

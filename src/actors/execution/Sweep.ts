@@ -4,7 +4,7 @@
  */
 import { Clock, Duration, Effect, Layer, Option } from "effect"
 import { type RunError, tiers } from "../../domain/Execution.js"
-import { guest, poisonAfter } from "../../domain/Limits.js"
+import { guest, poisonAfter, suspectAfter } from "../../domain/Limits.js"
 import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import { history, type StartEntry } from "../../domain/RunJournal.js"
 import { Faults } from "../ports/Faults.js"
@@ -21,6 +21,8 @@ import { runError } from "./RunSpec.js"
 const sweepInterval = Duration.millis(500)
 const queuePollInterval = Duration.millis(500)
 const overdueBatch = 100
+const suspectPoll = Duration.millis(5)
+const suspectPatience = Duration.seconds(1)
 
 const isStart = (entry: { readonly kind: string } | undefined): entry is StartEntry => entry?.kind === "start"
 
@@ -98,6 +100,12 @@ export const make = (options: { readonly slots: number; readonly carries: (engin
     if (live.reserve(id, organisation)) yield* takeUp(id)
   })
 
+  /** Waits a moment for a run to get on, before the next suspect is taken up. */
+  const untilAdvanced = (id: ExecutionId) =>
+    Effect.sync(() => live.hasAdvanced(id)).pipe(
+      Effect.delay(suspectPoll), Effect.repeat({ until: (advanced) => advanced }), Effect.timeoutOption(suspectPatience)
+    )
+
   // --- The three looks ---
 
   const resumeDue = Effect.gen(function*() {
@@ -107,7 +115,10 @@ export const make = (options: { readonly slots: number; readonly carries: (engin
       runs.due(ownership.held(), live.ids(), slots).pipe(Effect.map((found) =>
         found.filter(({ id, organisationId }) => live.reserve(id, organisationId))))
     )
-    yield* Effect.forEach(due, ({ id }) => takeUp(id), { concurrency: 8, discard: true })
+    const suspects = due.filter(({ activations }) => activations >= suspectAfter)
+    const others = due.filter(({ activations }) => activations < suspectAfter)
+    yield* Effect.forEach(others, ({ id }) => takeUp(id), { concurrency: 8, discard: true })
+    yield* Effect.forEach(suspects, ({ id }) => Effect.zipRight(takeUp(id), untilAdvanced(id)), { discard: true })
   })
 
   const startQueued = Effect.gen(function*() {

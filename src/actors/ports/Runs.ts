@@ -4,6 +4,13 @@ import { Context } from "effect"
 import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import type { JournalUnavailable, OpenRun } from "./Journal.js"
 
+export interface DueRun {
+  readonly id: ExecutionId
+  readonly organisationId: OrganisationId
+  /** How often it was taken up since its journal last grew. */
+  readonly activations: number
+}
+
 export class Runs extends Context.Tag("svc/Runs")<Runs, {
   readonly get: (organisation: OrganisationId, id: ExecutionId) => Effect.Effect<Option.Option<OpenRun>, JournalUnavailable>
   /**
@@ -18,9 +25,7 @@ export class Runs extends Context.Tag("svc/Runs")<Runs, {
     shards: ReadonlyArray<number>,
     active: ReadonlyArray<ExecutionId>,
     limit: number
-  ) => Effect.Effect<
-    ReadonlyArray<{ readonly id: ExecutionId; readonly organisationId: OrganisationId }>, JournalUnavailable
-  >
+  ) => Effect.Effect<ReadonlyArray<DueRun>, JournalUnavailable>
   /** Starts up to `slots` queued runs of these shards, fairest first: they are `running` and the caller's. */
   readonly claim: (
     shards: ReadonlyArray<number>,

@@ -1,7 +1,7 @@
 /** The table of unfinished runs, on the writer's pool. */
 import { Effect, Layer, Option } from "effect"
 import { JournalUnavailable, type OpenRun, type RunRecord } from "../../actors/ports/Journal.js"
-import { Runs } from "../../actors/ports/Runs.js"
+import { type DueRun, Runs } from "../../actors/ports/Runs.js"
 import type { Waiting } from "../../domain/Execution.js"
 import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
@@ -116,8 +116,8 @@ export const layer = Layer.effect(
       active: ReadonlyArray<ExecutionId>,
       limit: number
     ) {
-      return yield* sql.unsafe<{ readonly id: ExecutionId; readonly organisationId: OrganisationId }>(
-        `SELECT id, org AS "organisationId" FROM runs WHERE shard = ANY($1::int[]) AND wake_at <= now() AND status = 'running'
+      return yield* sql.unsafe<DueRun>(
+        `SELECT id, org AS "organisationId", activations FROM runs WHERE shard = ANY($1::int[]) AND wake_at <= now() AND status = 'running'
          AND NOT id = ANY($2::text[]) ORDER BY wake_at LIMIT $3`,
         [shards, active, limit]
       )
