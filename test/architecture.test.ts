@@ -1,0 +1,56 @@
+/** The documents name only what is there, and stay short. */
+import { assert, describe, it } from "@effect/vitest"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import * as path from "node:path"
+import { fileURLToPath } from "node:url"
+
+const root = fileURLToPath(new URL("..", import.meta.url))
+const read = (file: string) => readFileSync(path.join(root, file), "utf8")
+
+/** What stands in back quotes and begins with a folder or a file of the repository. */
+const top = readdirSync(root).filter((name) => !["node_modules", ".git", ".svc", "dist", ".env"].includes(name))
+const pathsIn = (text: string): ReadonlyArray<string> =>
+  [...text.matchAll(/`([^`\s]+)`/g)]
+    .map(([, found = ""]) => found)
+    .filter((found) => top.some((name) => found === name || found.startsWith(`${name}/`)))
+
+const decisions = readdirSync(path.join(root, "decisions")).map((name) => `decisions/${name}`)
+
+describe("every path exists that is named in", () => {
+  for (const [file, least] of [
+    ["ARCHITECTURE.md", 45],
+    ["README.md", 4],
+    ...decisions.map((one) => [one, 0] as const)
+  ] as const) {
+    it(file, () => {
+      const named = pathsIn(read(file))
+      assert.isAtLeast(named.length, least, "the paths are no longer found: has their form changed?")
+      assert.deepStrictEqual(
+        named.filter((one) => !existsSync(path.join(root, one))),
+        []
+      )
+    })
+  }
+})
+
+describe("the documents stay short", () => {
+  const lines = (file: string) => read(file).trimEnd().split("\n").length
+  it("ARCHITECTURE.md has at most 150 lines", () => assert.isAtMost(lines("ARCHITECTURE.md"), 150))
+  for (const file of decisions) it(`${file} has at most 40 lines`, () => assert.isAtMost(lines(file), 40))
+})
+
+describe("a decision", () => {
+  it("has a number of its own, in order", () => {
+    const numbers = decisions.map((file) => Number(path.basename(file).slice(0, 4))).sort((a, b) => a - b)
+    assert.deepStrictEqual(
+      numbers,
+      numbers.map((_, i) => i + 1)
+    )
+  })
+  for (const file of decisions) {
+    it(`says context, options, decision and consequences: ${file}`, () => {
+      const headings = [...read(file).matchAll(/^## (.+)$/gm)].map(([, heading]) => heading)
+      assert.deepStrictEqual(headings, ["Context", "Options", "Decision", "Consequences"])
+    })
+  }
+})
