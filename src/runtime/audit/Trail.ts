@@ -15,7 +15,8 @@ interface Sealed {
   readonly seq: number
   readonly prev_hash: string | null
   readonly hash: string
-  readonly entry: AuditEntry
+  /** `null`: somebody removed it. */
+  readonly entry: AuditEntry | null
 }
 
 const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
@@ -89,32 +90,48 @@ export const layer = (checkpoints: { readonly latest: (organisation: Organisatio
       )).pipe(Effect.map((rows) => rows.map(({ entry, ...place }): SealedEntry => ({ ...entry, ...place }))))
     }
 
-    const chain = (organisation: OrganisationId, after: number, from: string | undefined, to: string | undefined) =>
-      app.unsafe<Sealed>(
-        `SELECT s.seq::float8 AS seq, s.prev_hash, s.hash, e.entry FROM audit_seal s JOIN audit_entries e ON e.id = s.entry_id
-         WHERE s.org = $1 AND s.seq > $2 AND ($3::timestamptz IS NULL OR e.at >= $3) AND ($4::timestamptz IS NULL OR e.at < $4)
-         ORDER BY s.seq LIMIT ${verifyBatch}`, [organisation, after, from ?? null, to ?? null]
-      )
+    /** The part of the chain that holds the entries of a time: whole, for entries lie in it as they were committed. */
+    const rangeOf = Effect.fnUntraced(function*(organisation: OrganisationId, from: string | undefined, to: string | undefined) {
+      const [row] = yield* app<{ first: number | null; last: number | null }>`
+        SELECT min(s.seq)::float8 AS first, max(s.seq)::float8 AS last FROM audit_seal s LEFT JOIN audit_entries e ON e.id = s.entry_id
+        WHERE s.org = ${organisation} AND (${from ?? null}::timestamptz IS NULL OR e.at >= ${from ?? null})
+          AND (${to ?? null}::timestamptz IS NULL OR e.at < ${to ?? null})`
+      return { first: from === undefined ? 1 : row?.first ?? 1, last: row?.last ?? 0 }
+    })
+
+    const chain = (organisation: OrganisationId, after: number, last: number) =>
+      app<Sealed>`SELECT s.seq::float8 AS seq, s.prev_hash, s.hash, e.entry FROM audit_seal s LEFT JOIN audit_entries e ON e.id = s.entry_id
+        WHERE s.org = ${organisation} AND s.seq > ${after} AND s.seq <= ${last} ORDER BY s.seq LIMIT ${verifyBatch}`
+
+    const genuine = (row: Sealed, before: Sealed | undefined, checkpoint: Checkpoint | null): boolean =>
+      row.entry !== null && digests.sha256Hex(sealText(row.prev_hash, row.seq, row.entry)) === row.hash &&
+      row.prev_hash === (before?.hash ?? null) && (checkpoint?.seq !== row.seq || checkpoint.hash === row.hash)
 
     const verify = (organisation: OrganisationId, from: string | undefined, to: string | undefined) =>
       scoped(organisation, Effect.gen(function*() {
+        const checkpoint = checkpoints.latest(organisation)
+        const { first, last } = yield* rangeOf(organisation, from, to)
+        let before = first === 1 ? undefined : (yield* chain(organisation, first - 2, first - 1))[0]
+        let next = first
         let checked = 0
-        let last: Sealed | undefined
         let firstBadSeq: number | null = null
-        for (;;) {
-          const rows: ReadonlyArray<Sealed> = yield* chain(organisation, last?.seq ?? -1, from, to)
+        while (next <= last) {
+          const rows: ReadonlyArray<Sealed> = yield* chain(organisation, next - 1, last)
           for (const row of rows) {
-            const follows = last === undefined || last.seq + 1 !== row.seq || last.hash === row.prev_hash
-            const genuine = digests.sha256Hex(sealText(row.prev_hash, row.seq, row.entry)) === row.hash
-            if (firstBadSeq === null && !(follows && genuine)) firstBadSeq = row.seq
+            // What is not there is as bad as what is wrong.
+            if (firstBadSeq === null && row.seq !== next) firstBadSeq = next
+            if (firstBadSeq === null && !genuine(row, before, checkpoint)) firstBadSeq = row.seq
             checked++
-            last = row
+            next = row.seq + 1
+            before = row
           }
-          if (rows.length < verifyBatch) break
+          if (rows.length === 0) break
         }
+        // The end of the chain can only be cut off before the last checkpoint if that is noticed here.
+        if (firstBadSeq === null && to === undefined && checkpoint !== null && next <= checkpoint.seq) firstBadSeq = next
         const [tail] = yield* app<{ n: number }>`SELECT count(*)::int AS n FROM audit_entries e
           WHERE e.org = ${organisation} AND NOT EXISTS (SELECT 1 FROM audit_seal s WHERE s.entry_id = e.id)`
-        return { ok: firstBadSeq === null, checked, firstBadSeq, checkpoint: checkpoints.latest(organisation), unsealed: tail?.n ?? 0 }
+        return { ok: firstBadSeq === null, checked, firstBadSeq, checkpoint, unsealed: tail?.n ?? 0 }
       }))
 
     return AuditTrail.of({

@@ -1,0 +1,269 @@
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Redacted } from "effect"
+import { createHash } from "node:crypto"
+import { Client } from "pg"
+import { canonicalJson, type JsonObject } from "../../src/domain/Json.js"
+import { TestDatabase } from "../support/Database.js"
+import { eventually } from "../support/eventually.js"
+import { type Running, start } from "../support/Running.js"
+
+let svc: Running
+let key: string
+beforeAll(async () => {
+  svc = await start()
+  key = svc.first.key
+})
+afterAll(() => svc.stop())
+
+interface Entry extends JsonObject {
+  readonly id: string
+  readonly seq: number
+  readonly prevHash: string | null
+  readonly hash: string
+  readonly action: string
+  readonly count: number
+}
+
+const trail = async (query: string): Promise<ReadonlyArray<Entry>> =>
+  (await svc.ask("GET", `/api/v1/audit?${query}`, { key })).body.data
+const verify = (query = "") => svc.ask("GET", `/api/v1/audit/verify${query}`, { key }).then(({ body }) => body.data)
+const sealed = () =>
+  eventually(
+    () => verify(),
+    ({ unsealed }) => unsealed === 0
+  )
+
+describe("the audit trail", () => {
+  it("has one entry for each change, with who, what and which members", async () => {
+    const made = await svc.ask("POST", "/api/v1/customers", {
+      key,
+      body: { name: "Watched" },
+      from: "192.0.2.1",
+      headers: { "user-agent": "test/1" }
+    })
+    const id = made.body.data.id
+    await svc.ask("PUT", `/api/v1/customers/${id}`, { key, body: { name: "Renamed" } })
+    await svc.ask("DELETE", `/api/v1/customers/${id}`, { key })
+    const entries = await trail(`resource_id=${id}`)
+    assert.deepStrictEqual(
+      entries.map(({ action }) => action),
+      ["customer.delete", "customer.update", "customer.create"]
+    )
+    const [, updated, created] = entries
+    assert.deepInclude(updated, {
+      changes: [{ path: "name", before: "Watched", after: "Renamed" }],
+      outcome: "success",
+      customerId: id
+    })
+    assert.deepInclude(created, {
+      actor: {
+        type: "service_account",
+        id: (await svc.ask("GET", "/api/v1/api-keys", { key })).body.data.at(-1).id,
+        name: "First key",
+        ip: "192.0.2.1",
+        userAgent: "test/1",
+        onBehalfOf: null
+      },
+      requestId: made.headers["x-request-id"] ?? ""
+    })
+  })
+
+  it("has one entry for each refusal and each failed change, and none of a change that did not happen", async () => {
+    const viewer = (await svc.ask("POST", "/api/v1/api-keys", { key, body: { name: "viewer", mode: "live" } })).body
+      .data
+    await svc.ask("POST", "/api/v1/customers", { key: viewer.key, body: { name: "no" } })
+    await svc.ask("POST", `/api/v1/workflows/${svc.first.workflowId}/execute`, { key: viewer.key, body: {} })
+    const denied = await eventually(
+      () => trail(`actor_id=${viewer.id}`),
+      (found) => found.length === 2
+    )
+    assert.deepStrictEqual(denied.map(({ action, outcome }) => [action, outcome]).sort(), [
+      ["customer.create", "denied"],
+      ["workflow.execute", "denied"]
+    ])
+    await svc.ask("PUT", "/api/v1/customers/cus_00000000000000000000000000", { key, body: {} })
+    const [failed] = await eventually(
+      () => trail("resource_id=cus_00000000000000000000000000"),
+      (found) => found.length === 1
+    )
+    assert.deepInclude(failed, { action: "customer.update", outcome: "failure" })
+  })
+
+  it("has one entry for each run", async () => {
+    const run = await svc.ask("POST", `/api/v1/workflows/${svc.first.workflowId}/execute`, { key, body: { input: {} } })
+    const entries = await trail(`action=workflow.execute&resource_id=${svc.first.workflowId}`)
+    const mine = entries.filter((entry) => canonicalJson(entry).includes(run.headers["x-svc-execution-id"] ?? "none"))
+    assert.deepStrictEqual(
+      mine.map(({ outcome }) => outcome),
+      ["success"]
+    )
+  })
+
+  it("counts reads by the minute", async () => {
+    const reader = (
+      await svc.ask("POST", "/api/v1/api-keys", { key, body: { name: "reader", mode: "live", preset: "full_access" } })
+    ).body.data
+    for (let i = 0; i < 5; i++) await svc.ask("GET", `/api/v1/customers/${svc.first.customerId}`, { key: reader.key })
+    const entries = await eventually(
+      () =>
+        svc
+          .ask("GET", `/api/v1/audit?actor_id=${reader.id}&action=customer.read`, { key, later: "61 seconds" })
+          .then(({ body }): ReadonlyArray<Entry> => body.data),
+      (found) => found.reduce((sum, { count }) => sum + count, 0) === 5
+    )
+    // Two where the minute changed meanwhile.
+    assert.isAtMost(entries.length, 2)
+  })
+
+  it("is found by each of its filters", async () => {
+    const count = async (query: string) => (await trail(query)).length
+    assert.strictEqual(await count("action=no.such"), 0)
+    assert.strictEqual(await count("actor_type=agent"), 0)
+    assert.isAbove(await count("actor_type=service_account&resource_type=customer"), 0)
+    assert.strictEqual(await count("to=2020-01-01"), 0)
+    assert.isAbove(await count("from=2020-01-01"), 0)
+    assert.isAbove(await count("resource_type=api_key"), 0)
+    assert.strictEqual((await svc.ask("GET", "/api/v1/audit?actor_type=ghost", { key })).status, 400)
+  })
+
+  it("shows an organisation its own entries only", async () => {
+    const other = await svc.organisation("Audited apart")
+    await svc.ask("POST", "/api/v1/customers", { key: other.key, body: { name: "Theirs" } })
+    const { body } = await svc.ask("GET", "/api/v1/audit", { key: other.key })
+    assert.deepStrictEqual(
+      body.data.map(({ organisationId }: { organisationId: string }) => organisationId),
+      [other.organisationId]
+    )
+  })
+})
+
+describe("the chain", () => {
+  it("is sealed within a second, verifies, and anybody can recompute it from what the API tells", async () => {
+    const from = performance.now()
+    await svc.ask("POST", "/api/v1/customers", { key, body: { name: "Sealed" } })
+    const found = await sealed()
+    assert.isBelow(performance.now() - from, 1_500)
+    assert.deepInclude(found, { ok: true, firstBadSeq: null })
+    assert.isAbove(found.checked, 5)
+    const entries = (await trail("page_size=200")).filter(({ seq }) => seq !== null).toSorted((a, b) => a.seq - b.seq)
+    let previous: string | null = null
+    for (const [at, { hash, ...entry }] of entries.entries()) {
+      assert.deepStrictEqual([entry.seq, entry.prevHash], [at + 1, previous])
+      assert.strictEqual(
+        createHash("sha256")
+          .update(`${previous ?? ""}\n${canonicalJson(entry)}`)
+          .digest("hex"),
+        hash
+      )
+      previous = hash
+    }
+  })
+
+  it("has a signed checkpoint outside the database", async () => {
+    const { checkpoint } = await sealed()
+    assert.strictEqual(checkpoint.organisationId, svc.first.organisationId)
+    assert.match(checkpoint.signature, /^[0-9a-f]{64}$/)
+  })
+
+  const as = async <A>(
+    role: "admin" | "owner" | "writer" | "app",
+    body: (client: Client) => Promise<A>
+  ): Promise<A> => {
+    const { admin, urls } = await svc.run(TestDatabase)
+    const client = new Client({ connectionString: Redacted.value(role === "admin" ? admin : urls[role]) })
+    await client.connect()
+    try {
+      await client.query(`SELECT set_config('svc.org', $1, false)`, [svc.first.organisationId])
+      return await body(client)
+    } finally {
+      await client.end()
+    }
+  }
+
+  it.each(["owner", "writer", "app", "admin"] as const)(
+    "refuses UPDATE, DELETE and TRUNCATE of both tables to the %s",
+    async (role) => {
+      await as(role, async (client) => {
+        for (const table of ["audit_entries", "audit_seal"]) {
+          for (const statement of [`UPDATE ${table} SET org = org`, `DELETE FROM ${table}`, `TRUNCATE ${table}`]) {
+            const refusal = await client.query(statement).then(
+              () => "done",
+              (error: { code: string }) => error.code
+            )
+            assert.strictEqual(refusal, "42501", `${role}: ${statement}`)
+          }
+        }
+      })
+    }
+  )
+
+  const tampered = async (...statements: ReadonlyArray<string>) => {
+    await as("admin", async (client) => {
+      await client.query("SET session_replication_role = replica")
+      for (const statement of statements) await client.query(statement)
+    })
+    return verify()
+  }
+
+  it("tells where a superuser changed, removed or inserted something", async () => {
+    await sealed()
+    const { checked, checkpoint } = await verify()
+    const org = svc.first.organisationId
+    const entryOf = (seq: number) => `(SELECT entry_id FROM audit_seal WHERE org = '${org}' AND seq = ${seq})`
+    await as("admin", (client) =>
+      client.query("CREATE TABLE kept_entries AS TABLE audit_entries; CREATE TABLE kept_seal AS TABLE audit_seal")
+    )
+    // What is written meanwhile stays.
+    const restore = [
+      "DELETE FROM audit_seal WHERE entry_id IN (SELECT entry_id FROM kept_seal)",
+      "DELETE FROM audit_entries WHERE id IN (SELECT id FROM kept_entries)",
+      "INSERT INTO audit_entries TABLE kept_entries",
+      "INSERT INTO audit_seal TABLE kept_seal"
+    ]
+    const broken = async (...statements: ReadonlyArray<string>) => {
+      const found = await tampered(...statements)
+      await tampered(...restore)
+      return [found.ok, found.firstBadSeq]
+    }
+    assert.deepStrictEqual(
+      await broken(
+        `UPDATE audit_entries SET entry = replace(entry::text, 'First key', 'Other key')::json WHERE id = ${entryOf(3)}`
+      ),
+      [false, 3]
+    )
+    assert.deepStrictEqual(
+      await broken(`UPDATE audit_seal SET hash = repeat('0', 64) WHERE org = '${org}' AND seq = 2`),
+      [false, 2]
+    )
+    assert.deepStrictEqual(await broken(`DELETE FROM audit_seal WHERE org = '${org}' AND seq = 3`), [false, 3])
+    assert.deepStrictEqual(await broken(`DELETE FROM audit_entries WHERE id = ${entryOf(3)}`), [false, 3])
+    const cut = `SELECT entry_id FROM kept_seal WHERE org = '${org}' AND seq >= ${checkpoint.seq}`
+    assert.deepStrictEqual(
+      await broken(
+        `DELETE FROM audit_seal WHERE entry_id IN (${cut})`,
+        `DELETE FROM audit_entries WHERE id IN (${cut})`
+      ),
+      [false, checkpoint.seq]
+    )
+    // Somebody who knows how the chain is made can make it anew, but not the checkpoint.
+    let previous: string | null = null
+    const rewritten: Array<string> = []
+    for (const { hash: _, ...entry } of (await trail("page_size=200"))
+      .filter(({ seq }) => seq !== null)
+      .toSorted((a, b) => a.seq - b.seq)) {
+      const { prevHash: _prev, seq, ...plain } = { ...entry, action: `${entry.action}.never` }
+      const hash: string = createHash("sha256")
+        .update(`${previous ?? ""}\n${canonicalJson({ ...plain, seq, prevHash: previous })}`)
+        .digest("hex")
+      rewritten.push(
+        `UPDATE audit_entries SET entry = '${JSON.stringify(plain).replaceAll("'", "''")}' WHERE id = '${entry.id}'`,
+        `UPDATE audit_seal SET prev_hash = ${previous === null ? "NULL" : `'${previous}'`}, hash = '${hash}' WHERE entry_id = '${entry.id}'`
+      )
+      previous = hash
+    }
+    assert.deepStrictEqual(await broken(...rewritten), [false, checkpoint.seq])
+    const whole = await verify()
+    assert.deepInclude(whole, { ok: true })
+    assert.isAtLeast(whole.checked, checked)
+  })
+})
