@@ -5,7 +5,7 @@ import { Client } from "pg"
 import { canonicalJson, type JsonObject } from "../../src/domain/Json.js"
 import { TestDatabase } from "../support/Database.js"
 import { eventually } from "../support/eventually.js"
-import { type Running, start } from "../support/Running.js"
+import { type Running, start } from "../support/InProcess.js"
 
 let svc: Running
 let key: string

@@ -1,7 +1,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { AppSql } from "../../src/runtime/postgres/Pools.js"
-import { type Running, start } from "../support/Running.js"
+import { type Running, start } from "../support/InProcess.js"
 
 let svc: Running
 let key: string

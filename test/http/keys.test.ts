@@ -2,7 +2,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Option } from "effect"
 import { createHash, createHmac } from "node:crypto"
 import { signIdentity } from "../../src/domain/Signature.js"
-import { type Answer, type Running, start } from "../support/Running.js"
+import { type Answer, type Running, start } from "../support/InProcess.js"
 
 let svc: Running
 let full: string

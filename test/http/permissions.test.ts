@@ -3,7 +3,7 @@ import { allPermissions, isPermission, type Preset, presetPermissions } from "..
 import { ExecutionApi, RunApi } from "../../src/http/execution/Api.js"
 import { ResourceApi } from "../../src/http/resource/Api.js"
 import { type Route, routesOf } from "../../src/http/Routes.js"
-import { type Running, start } from "../support/Running.js"
+import { type Running, start } from "../support/InProcess.js"
 
 const routes = [...routesOf(ExecutionApi), ...routesOf(RunApi), ...routesOf(ResourceApi)]
 const presets: ReadonlyArray<Exclude<Preset, "custom">> = ["full_access", "developer", "operator", "viewer", "end_user"]

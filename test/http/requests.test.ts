@@ -1,7 +1,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { request } from "node:http"
 import { connect } from "node:net"
-import { type Answer, type Ask, type Running, start } from "../support/Running.js"
+import { type Answer, type Ask, type Running, start } from "../support/InProcess.js"
 
 let svc: Running
 let key: string
@@ -274,6 +274,28 @@ describe("on a real connection", () => {
       /^HTTP\/1\.1 431 /
     )
     assert.match(await raw("HELLO\r\n\r\n"), /^HTTP\/1\.1 400 /)
+  })
+
+  it.each(["\u0001", "\u007f", "\t tab", "caf\u00e9", "\ud83d\udca9"])(
+    "a header of odd characters %j is no error of ours",
+    async (odd) => {
+      const answer = await raw(
+        `GET /api/v1/customers HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer ${key}\r\nx-odd: ${odd}\r\n\r\n`
+      )
+      assert.match(answer, /^HTTP\/1\.1 (200|400) /)
+    }
+  )
+
+  it.each([
+    "OPTIONS *",
+    "TRACE /api/v1/customers",
+    "GET http://x/api/v1/customers",
+    "PURGE /",
+    "GET /api/v1/customers?%",
+    "GET /api/v1/customers#x"
+  ])("%s is no error of ours", async (line) => {
+    const answer = await raw(`${line} HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer ${key}\r\n\r\n`)
+    assert.match(answer, /^HTTP\/1\.1 [24]\d\d /)
   })
 
   it("a client that goes away in the middle of its body is forgotten", async () => {

@@ -1,0 +1,140 @@
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { ExecutionApi, RunApi } from "../../src/http/execution/Api.js"
+import { ResourceApi } from "../../src/http/resource/Api.js"
+import { type Route, routesOf } from "../../src/http/Routes.js"
+import { type Running, start } from "../support/InProcess.js"
+
+let svc: Running
+let documents: { readonly [name: string]: any } // oxlint-disable-line typescript/no-explicit-any
+beforeAll(async () => {
+  svc = await start()
+  const read = async (path: string) => {
+    const { body, status } = await svc.ask("GET", path)
+    assert.strictEqual(status, 200)
+    return body
+  }
+  documents = {
+    a: await read("/api/v1/openapi/a.json"),
+    c: await read("/api/v1/openapi/c.json"),
+    all: await read("/api/v1/openapi.json")
+  }
+})
+afterAll(() => svc.stop())
+
+const inDocument = ({ path }: Route) => path.replace(/:(\w+)/g, "{$1}")
+const surfaces: ReadonlyArray<readonly [string, ReadonlyArray<Route>]> = [
+  ["a", routesOf(ExecutionApi)],
+  ["c", [...routesOf(ResourceApi), ...routesOf(RunApi)]],
+  ["all", [...routesOf(ExecutionApi), ...routesOf(ResourceApi), ...routesOf(RunApi)]]
+]
+
+/** Every reference in a document. */
+const references = (value: unknown): ReadonlyArray<string> =>
+  typeof value !== "object" || value === null
+    ? []
+    : Object.entries(value).flatMap(([name, child]) =>
+        name === "$ref" && typeof child === "string" ? [child] : references(child)
+      )
+
+describe.each(surfaces)("the document %s", (name, routes) => {
+  it("has exactly the endpoints of its surface", () => {
+    const told = Object.entries(documents[name].paths).flatMap(([path, item]) =>
+      Object.keys(item as object).map((method) => `${method.toUpperCase()} ${path}`)
+    )
+    assert.deepStrictEqual(told.sort(), routes.map((route) => `${route.method} ${inDocument(route)}`).sort())
+  })
+
+  it("is OpenAPI 3.1, resolves all its references, and tells both ways to authenticate", () => {
+    const document = documents[name]
+    assert.strictEqual(document.openapi, "3.1.0")
+    for (const reference of references(document)) {
+      assert.property(document.components.schemas, reference.replace("#/components/schemas/", ""))
+    }
+    assert.deepStrictEqual(document.security, [{ bearer: [] }, { apiKey: [] }])
+    assert.deepInclude(document.components.securitySchemes.apiKey, { in: "header", name: "x-svc-api-key" })
+    for (const item of Object.values<object>(document.paths)) {
+      for (const operation of Object.values(item))
+        assert.notProperty(operation, "security", "nothing is open to everybody")
+    }
+  })
+
+  it("tells no error body but the service's own", () => {
+    assert.notInclude(JSON.stringify(documents[name]), "HttpApiDecodeError")
+  })
+})
+
+describe("the thin route and its document", () => {
+  const statusesOf = (action: "execute" | "run") =>
+    Object.keys(documents["all"].paths[`/api/v1/workflows/{workflowId}/${action}`].post.responses).map(Number)
+
+  const publish = async (body: object) => {
+    const made = await svc.ask("POST", "/api/v1/workflows", { key: svc.first.key, body: { form: "code", ...body } })
+    assert.strictEqual(made.status, 201, made.text)
+    const published = await svc.ask("POST", `/api/v1/workflows/${made.body.data.id}/publish`, {
+      key: svc.first.key,
+      body: {}
+    })
+    assert.strictEqual(published.status, 200, published.text)
+    return made.body.data.id as string
+  }
+
+  it.each(["execute", "run"] as const)("answer %s with the same statuses, whatever is asked", async (action) => {
+    const key = svc.first.key
+    const long = await publish({
+      name: `long_${action}`,
+      tier: "standard",
+      code: "export default async function f() { return 1 }"
+    })
+    const instant = svc.first.workflowId
+    const limited = await svc.ask("POST", "/api/v1/api-keys", {
+      key,
+      body: { name: "one", mode: "live", preset: "full_access", rateLimitPerMinute: 1 }
+    })
+    const viewer = await svc.ask("POST", "/api/v1/api-keys", { key, body: { name: "none", mode: "live" } })
+    const ask = (workflow: string, more: object) =>
+      svc.ask("POST", `/api/v1/workflows/${workflow}/${action}`, { key, body: { input: {} }, ...more })
+    const draft = await svc.ask("POST", "/api/v1/workflows", {
+      key,
+      body: { name: `draft_${action}`, form: "code", code: "export default async function f() {}" }
+    })
+    await ask(instant, { key: limited.body.data.key })
+
+    const answers = [
+      await ask(instant, {}),
+      await ask(long, {}),
+      await ask(instant, { body: undefined, raw: "{", headers: { "content-type": "application/json" } }),
+      await ask(instant, { key: `svk_live_${"A".repeat(43)}` }),
+      await ask(instant, { key: viewer.body.data.key }),
+      await ask("wf_000000000000", {}),
+      await ask("nonsense", {}),
+      await ask(draft.body.data.id, {}),
+      await ask(instant, { body: { input: { a: "x".repeat(3_000_000) } } }),
+      await ask(instant, { body: undefined, raw: "{}", headers: { "content-type": "text/plain" } }),
+      await ask(instant, { body: { surprise: 1 } }),
+      await ask(instant, { key: limited.body.data.key })
+    ]
+    assert.deepStrictEqual(
+      answers.map(({ status }) => status),
+      [200, 202, 400, 401, 403, 404, 404, 409, 413, 415, 422, 429]
+    )
+    const told = statusesOf(action)
+    for (const { status } of answers) assert.include(told, status)
+    assert.includeMembers(told, [408, 503])
+    assert.deepStrictEqual(Object.keys(answers[1]?.body).sort(), ["callback", "executionId", "status", "tier"])
+  })
+})
+
+describe("the page of the documents", () => {
+  it("needs no key and nothing from elsewhere", async () => {
+    const { headers, status, text } = await svc.ask("GET", "/docs")
+    assert.deepStrictEqual([status, headers["content-type"]], [200, "text/html; charset=utf-8"])
+    assert.notMatch(text.slice(0, 2_000), /<script[^>]+src=/)
+    assert.notInclude(text.slice(-2_000), "cdn.")
+    assert.include(text, "/api/v1/secrets/{sid}/value")
+  })
+
+  it("takes GET only", async () => {
+    const { body, status } = await svc.ask("POST", "/docs")
+    assert.deepStrictEqual([status, body.code], [405, "METHOD_NOT_ALLOWED"])
+  })
+})
