@@ -269,7 +269,7 @@ export const make = Effect.gen(function*() {
   const fail = (p: Progress, error: RunError): Effect.Effect<Outcome, AppendFailure> => {
     const event = decide({ status: "running", attempt: p.run.attempt, maxAttempts: p.run.record.maxAttempts, tier: p.run.tier }, { _tag: "Fail", error })
     return event._tag === "RetryScheduled" ? retry(p, event.attempt)
-      : close(p, { status: "failed", statusReason: null, output: null, error: { ...error, message: p.scrub.text(error.message) } })
+      : close(p, { status: "failed", statusReason: null, output: null, error: p.scrubbed(error) })
   }
 
   const retry = Effect.fnUntraced(function*(p: Progress, attempt: number): Effect.fn.Return<Outcome, AppendFailure> {

@@ -120,6 +120,18 @@ export class Progress {
     this.scrub = makeScrubber(this.secrets)
   }
 
+  /** The error as it may be recorded: whatever the guest put into it is the guest's. */
+  scrubbed(error: RunError): RunError {
+    return {
+      ...error,
+      name: this.text(error.name),
+      message: this.text(error.message),
+      ...(error.code === undefined ? {} : { code: this.text(error.code) }),
+      ...(error.stack === undefined ? {} : { stack: this.text(error.stack) }),
+      ...(error.details === undefined ? {} : { details: storable(this.scrub.json(error.details)) })
+    }
+  }
+
   private text(value: string): string {
     return String(storable(this.scrub.text(value)))
   }

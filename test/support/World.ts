@@ -1,0 +1,57 @@
+/** A running service with its first organisation, for one test file. */
+import { api, type Api } from "./api.js"
+import { provider, type Provider } from "./provider.js"
+import { dataDirectory, type Service, service } from "./Service.js"
+
+export interface World {
+  readonly api: () => Api
+  readonly systems: () => Provider
+  readonly output: () => string
+  readonly dataDir: string
+  /** Ends the process as by `kill -9` and starts another on the same data. */
+  readonly crash: () => Promise<void>
+  readonly start: () => Promise<void>
+  readonly stop: () => Promise<void>
+}
+
+/** `allow`: whether workflows may call this machine. */
+export const worldOf = (options: { readonly allow: boolean; readonly env?: Readonly<Record<string, string>>; readonly answer?: Parameters<typeof provider>[0] }): World => {
+  const place = dataDirectory()
+  let systems: Provider | undefined
+  let current: Service | undefined
+  let log = ""
+
+  const begin = async () => {
+    current = service({
+      dataDir: place.dataDir, env: { ...(options.allow ? { SVC_EGRESS_ALLOW: "127.0.0.1/32" } : {}), ...options.env }
+    })
+    await current.ready
+  }
+  const end = async (signal: "SIGKILL" | "SIGTERM") => {
+    current?.kill(signal)
+    await current?.ended
+    log += current?.output() ?? ""
+  }
+  return {
+    dataDir: place.dataDir,
+    api: () => api(place.dataDir),
+    systems: () => {
+      if (systems === undefined) throw new Error("not started")
+      return systems
+    },
+    output: () => log + (current?.output() ?? ""),
+    start: async () => {
+      systems = await provider(options.answer)
+      await begin()
+    },
+    crash: async () => {
+      await end("SIGKILL")
+      await begin()
+    },
+    stop: async () => {
+      await end("SIGTERM")
+      await systems?.close()
+      place.remove()
+    }
+  }
+}
