@@ -134,7 +134,7 @@ export const replay = async (): Promise<void> => {
   const calls = 9_999
   const workflow = await publish(
     service,
-    "long journal",
+    "long_journal",
     `for (let i = 0; i < ${calls}; i++) await svc.state.get("some key")\n  await fetch("${stub.url}/held", { method: "POST" })\n  return {}`,
     "long"
   )

@@ -32,6 +32,6 @@ export const profileW1 = (): Promise<void> =>
 
 export const profileW2 = async (): Promise<void> => {
   const stub = await startStub()
-  await profiled("W2", (service) => publish(service, "three calls", threeCalls(stub.url)))
+  await profiled("W2", (service) => publish(service, "three_calls", threeCalls(stub.url)))
   await stub.stop()
 }

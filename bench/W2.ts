@@ -29,7 +29,7 @@ export const w2 = async (): Promise<void> => {
   const rows = table()
   const stub = await startStub()
   const service = await startService()
-  const workflow = await publish(service, "three calls", threeCalls(stub.url))
+  const workflow = await publish(service, "three_calls", threeCalls(stub.url))
   const best = withFloors ? await floors(rows, await floorDatabase(service), stub.url) : new Map()
   const own = await measure(rows, serviceTarget(service, "svc", workflow))
   await service.stop()

@@ -15,7 +15,7 @@ export const w4 = async (): Promise<void> => {
   const stub = await startStub()
   const service = await startService()
   const { dataDir } = service
-  const workflow = await publish(service, "three calls", threeCalls(stub.url), "standard")
+  const workflow = await publish(service, "three_calls", threeCalls(stub.url), "standard")
   const accepted = Date.now()
   let left = runs
   const submit = async () => {
@@ -24,7 +24,7 @@ export const w4 = async (): Promise<void> => {
   const submitting = Promise.all(Array.from({ length: atOnce }, submit))
   await submitting
   const acceptedMillis = Date.now() - accepted
-  // The stub says when half of all calls were made, unless that was while runs were still accepted.
+  // Half of all calls, or more if the runs overtake their acceptance.
   while ((await stub.counts()).distinct < (runs * 3) / 2) await pause(2)
   service.child.kill("SIGKILL")
   await service.child.ended
@@ -48,7 +48,7 @@ export const w4 = async (): Promise<void> => {
   rows.add("calls made at the kill", atKill.distinct, "")
   rows.add("lost runs", runs - completed, "0")
   rows.add("calls made twice, under their key", counts.repeated, "in flight only")
-  rows.add("... of these answered before the kill", counts.repeatedAfterAnswer, "")
+  rows.add("... of these answered, their result not committed yet", counts.repeatedAfterAnswer, "")
   rows.add("calls beyond three a run", counts.distinct - runs * 3, "0")
   rows.add("restart to ready, ms", readyMillis, "")
   rows.add("restart to first progress, ms", (counts.firstSinceMark ?? Number.NaN) - restarted, "3000, aim 1000")

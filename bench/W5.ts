@@ -41,8 +41,6 @@ export const w5 = async (): Promise<void> => {
   await second.child.ended
   const third = await restart("after kill -9")
   await third.stop()
-  rows.note(
-    "must: first reply 1500 ms, 200 MB without Postgres; aim: 700 ms, 120 MB. A page shared by several processes counts in each."
-  )
+  rows.note("must: first reply 1500 ms, 200 MB without Postgres; aim: 700 ms, 120 MB.")
   rows.print("W5 restart and idle memory")
 }

@@ -1,21 +1,19 @@
-/** What processes have used, by the books of Linux: processor time and resident memory. */
+/** What processes have used, by the books of Linux: processor time and memory. */
 import { readdirSync, readFileSync } from "node:fs"
 
-/** Of a service's tree: itself, its Postgres, its runners. Processor time in milliseconds, memory in MB. */
+/** Of a service's tree: itself, its Postgres, its runners. Processor time in milliseconds, memory in MB, shared pages divided. */
 export interface Usage {
   readonly cpu: { readonly own: number; readonly postgres: number; readonly runners: number }
   readonly memory: { readonly own: number; readonly postgres: number; readonly runners: number }
 }
 
 const ticksPerSecond = 100
-const pageBytes = 4096
 
 interface Process {
   readonly pid: number
   readonly parent: number
   readonly name: string
   readonly cpu: number
-  readonly memory: number
 }
 
 const processes = (): ReadonlyArray<Process> =>
@@ -32,8 +30,7 @@ const processes = (): ReadonlyArray<Process> =>
           pid: Number(entry),
           parent: fields[1] ?? 0,
           name: stat.slice(stat.indexOf("(") + 1, stat.lastIndexOf(")")),
-          cpu: (((fields[11] ?? 0) + (fields[12] ?? 0)) * 1000) / ticksPerSecond,
-          memory: ((fields[21] ?? 0) * pageBytes) / 1024 / 1024
+          cpu: (((fields[11] ?? 0) + (fields[12] ?? 0)) * 1000) / ticksPerSecond
         }
       ]
     } catch {
@@ -47,6 +44,15 @@ export const machineMillis = (): number => {
   const [, ...fields] = (readFileSync("/proc/stat", "utf8").split("\n")[0] ?? "").split(/ +/).map(Number)
   const [user = 0, nice = 0, system = 0, , , irq = 0, soft = 0, steal = 0] = fields
   return ((user + nice + system + irq + soft + steal) * 1000) / ticksPerSecond
+}
+
+/** Proportional memory in MB: a page that several processes share is divided among them, so that sums are true. */
+const proportional = (pid: number): number => {
+  try {
+    return Number(/^Pss: +(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))?.[1] ?? 0) / 1024
+  } catch {
+    return 0
+  }
 }
 
 /** `postgresPid`: its parent may be gone, when it was adopted. */
@@ -72,7 +78,7 @@ export const usage = (pid: number, postgresPid: number): Usage => {
             : undefined
     if (part === undefined) continue
     cpu[part] += process.cpu
-    memory[part] += process.memory
+    memory[part] += proportional(process.pid)
   }
   return { cpu, memory }
 }
