@@ -18,4 +18,3 @@ export class Audited extends Context.Tag("svc/Audited")<Audited, AuditPolicy>() 
 
 export const audited = (action: string): AuditPolicy => ({ _tag: "Audited", action, resource: action.split(".")[0] ?? action })
 export const read = (resource: string): AuditPolicy => ({ _tag: "Read", resource })
-export const notAudited = (reason: string): AuditPolicy => ({ _tag: "NotAudited", reason })

@@ -84,7 +84,7 @@ export const errorReply = (row: Row, requestId: string): RawReply => {
 export const defectReply = (requestId: string): RawReply =>
   errorReply({ status: 500, code: "INTERNAL_ERROR", message: "an unexpected error; report it with its request id" }, requestId)
 
-export const failureTags: ReadonlySet<string> = new Set(Object.keys(rows(0)))
+const failureTags: ReadonlySet<string> = new Set(Object.keys(rows(0)))
 
 /** Whether a value is one of the failures that this table answers. */
 export const isFailure = (value: unknown): value is Failure =>

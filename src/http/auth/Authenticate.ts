@@ -124,5 +124,3 @@ export const make = Effect.gen(function*() {
 
   return { authenticate }
 })
-
-export type Authentication = Effect.Effect.Success<typeof make>

@@ -1,5 +1,4 @@
 /** Who asks: the key, what it may do, and for whom. Both schemes of authentication lead to this one value. */
-import { Context } from "effect"
 import type { ApiKey } from "../../domain/ApiKey.js"
 import type { AuditActor } from "../../domain/Audit.js"
 import { Forbidden } from "../../domain/Failure.js"
@@ -21,12 +20,9 @@ export interface Principal {
   readonly userAgent: string | null
 }
 
-/** The caller of the request being handled. */
-export class Caller extends Context.Tag("svc/Caller")<Caller, Principal>() {}
-
 const sets = new WeakMap<ApiKey, PermissionSet>()
 
-export const permissionsOf = (key: ApiKey): PermissionSet => {
+const permissionsOf = (key: ApiKey): PermissionSet => {
   const known = sets.get(key)
   if (known !== undefined) return known
   const made = toSet(key.permissions)

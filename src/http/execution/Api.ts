@@ -21,7 +21,7 @@ import {
   WrongMediaType
 } from "../Errors.js"
 
-export const ExecuteRequest = Schema.Struct({
+const ExecuteRequest = Schema.Struct({
   input: Schema.optional(JsonObject),
   metadata: Schema.optional(JsonObject).annotations({
     description: "echoed in the record and the callback; at most 4 KiB"

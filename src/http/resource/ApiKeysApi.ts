@@ -16,9 +16,9 @@ const fields = {
   lastUsedAt: NullableTime, rotatedAt: NullableTime, createdBy: Schema.String, createdAt: Time, updatedAt: Time, version: Schema.Number
 }
 
-export const ApiKeyView = Schema.Struct(fields).annotations({ identifier: "ApiKey" })
+const ApiKeyView = Schema.Struct(fields).annotations({ identifier: "ApiKey" })
 /** Shown once. */
-export const IssuedApiKey = Schema.Struct({ ...fields, hmacSecret: Schema.NullOr(Schema.String) }).annotations({ identifier: "IssuedApiKey" })
+const IssuedApiKey = Schema.Struct({ ...fields, hmacSecret: Schema.NullOr(Schema.String) }).annotations({ identifier: "IssuedApiKey" })
 
 const Rotate = Schema.Struct({ graceSeconds: Schema.optional(Schema.Int.pipe(Schema.between(0, 86_400))) })
 const IdentitySecret = Schema.Struct({ hmacSecret: Schema.String }).annotations({ identifier: "IdentitySecret" })

@@ -9,7 +9,7 @@ import { Data, listParams, Page, Time } from "./Shapes.js"
 const Text = Schema.NullOr(Schema.String)
 
 /** With everything that its hash is taken of, so that anybody can check the chain. */
-export const AuditEntryView = Schema.Struct({
+const AuditEntryView = Schema.Struct({
   id: Schema.String,
   organisationId: Schema.String,
   at: Time,
@@ -33,7 +33,7 @@ export const AuditEntryView = Schema.Struct({
   hash: Text
 }).annotations({ identifier: "AuditEntry" })
 
-export const VerificationView = Schema.Struct({
+const VerificationView = Schema.Struct({
   ok: Schema.Boolean,
   checked: Schema.Number,
   firstBadSeq: Schema.NullOr(Schema.Number),

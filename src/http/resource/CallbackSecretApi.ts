@@ -4,7 +4,7 @@ import { Schema } from "effect"
 import { Audited, audited, Permit } from "../Endpoint.js"
 import { Data } from "./Shapes.js"
 
-export const CallbackSecret = Schema.Struct({ secret: Schema.String }).annotations({ identifier: "CallbackSecret" })
+const CallbackSecret = Schema.Struct({ secret: Schema.String }).annotations({ identifier: "CallbackSecret" })
 
 export const CallbackSecretApi = HttpApiGroup.make("callbackSecret")
   .add(

@@ -36,7 +36,7 @@ const replyPlace = (organisation: string, key: string) =>
   ({ organisation, table: "idempotent_replies", column: "sealed", row: key })
 
 const conflict = (message: string) => new Conflict({ code: "CONFLICT", message })
-export const versionMismatch = () =>
+const versionMismatch = () =>
   new Conflict({ code: "VERSION_MISMATCH", message: "the record has changed since you read it: read it again" })
 
 /** Unique members by the index that guards them. */
@@ -48,7 +48,7 @@ const taken: { readonly [index: string]: string } = {
 }
 
 /** The version that the client means to change: `If-Match` or the member `version`; none when it does not care. */
-export const expectedVersion = (exchange: Exchange, version: number | undefined): number | undefined | InvalidRequest => {
+const expectedVersion = (exchange: Exchange, version: number | undefined): number | undefined | InvalidRequest => {
   const header = exchange.request.headers["if-match"]
   if (header === undefined || header === "" || header === "*") return version
   const match = /^(?:W\/)?"?(\d{1,9})"?$/.exec(header)
@@ -160,5 +160,3 @@ const sealed = () => new Unavailable({ reason: "the vault cannot be opened", ret
 
 /** Views and records are plain objects of JSON. */
 const plain = (value: unknown): Record | null => typeof value === "object" && value !== null && !Array.isArray(value) ? value as Record : null
-
-export type Changes = Effect.Effect.Success<typeof make>

@@ -8,7 +8,7 @@ import { PlanName } from "../../domain/Plan.js"
 import { Audited, audited, Permit, read } from "../Endpoint.js"
 import { accepted, created, Data, listParams, Page, strict, Time } from "./Shapes.js"
 
-export const CustomerView = Schema.Struct({
+const CustomerView = Schema.Struct({
   id: CustomerId, name: Schema.String, slug: Schema.String, externalRef: Schema.NullOr(Schema.String), status: CustomerStatus,
   plan: Schema.NullOr(PlanName), adminEmail: Schema.NullOr(Schema.String), metadata: JsonObject,
   limits: Schema.Record({ key: Schema.String, value: Schema.NullOr(Schema.Number) }), connectionCount: Schema.Number,

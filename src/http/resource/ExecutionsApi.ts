@@ -21,8 +21,8 @@ const fields = {
   durationMs: Schema.NullOr(Schema.Number)
 }
 
-export const ExecutionSummary = Schema.Struct(fields).annotations({ identifier: "ExecutionSummary" })
-export const ExecutionView = Schema.Struct({ ...fields, input: Json, output: Json, steps: Schema.Array(Json) }).annotations({ identifier: "Execution" })
+const ExecutionSummary = Schema.Struct(fields).annotations({ identifier: "ExecutionSummary" })
+const ExecutionView = Schema.Struct({ ...fields, input: Json, output: Json, steps: Schema.Array(Json) }).annotations({ identifier: "Execution" })
 
 const LogLine = Schema.Struct({ seq: Schema.Number, at: Time, level: Schema.String, message: Schema.String }).annotations({ identifier: "LogLine" })
 

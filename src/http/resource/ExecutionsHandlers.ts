@@ -4,7 +4,7 @@ import { DateTime, Effect, Either, Encoding, Option } from "effect"
 import { ExecutionReads, type ExecutionQuery } from "../../actors/ports/ExecutionReads.js"
 import { Executions } from "../../actors/ports/Executions.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
-import { Journal } from "../../actors/ports/Journal.js"
+import { Journal, type RunRecord } from "../../actors/ports/Journal.js"
 import { type Runnable, Runnables } from "../../actors/ports/Runnables.js"
 import type { AuditEntry } from "../../domain/Audit.js"
 import { isTerminal } from "../../domain/Execution.js"
@@ -37,6 +37,19 @@ const afresh = (entries: ReadonlyArray<JournalEntry>): ReadonlyArray<number> => 
   const last = failures.at(-1)
   return failures.filter((entry) => entry === last || (!entry.result.ok && entry.result.failure.category === "transient")).map((entry) => entry.call)
 }
+
+interface RerunRequest {
+  readonly mode?: "fresh" | "resume" | undefined
+  readonly version?: "same" | "latest" | undefined
+  readonly input?: JsonObject | undefined
+}
+
+/** A re-run keeps its class, but never goes before what nobody has run yet. */
+const priorityAgain = (priority: number): 2 | 3 | 4 => (priority === 3 || priority === 4 ? priority : 2)
+
+const customerOf = ({ customerId, customerRef }: ExecutionView) => (customerId === null ? null : { id: customerId, ref: customerRef })
+
+const callbackOf = ({ callbackEvents, callbackUrl }: RunRecord) => (callbackUrl === null ? null : { url: callbackUrl, events: callbackEvents })
 
 export const ExecutionsLive = HttpApiBuilder.group(ResourceApi, "executions", (handlers) =>
   Effect.gen(function*() {
@@ -73,35 +86,45 @@ export const ExecutionsLive = HttpApiBuilder.group(ResourceApi, "executions", (h
       code: "VALIDATION_FAILED", message, details: [{ path: "mode", code: "NOT_ALLOWED", message }]
     })
 
-    const rerun = Effect.fnUntraced(function*(exchange: Exchange, id: string, request: { readonly mode?: "fresh" | "resume" | undefined; readonly version?: "same" | "latest" | undefined; readonly input?: JsonObject | undefined }): Effect.fn.Return<ExecutionView, Failure> {
+    /** What of a request to resume cannot be had. */
+    const notAsked = ({ input, mode, version }: RerunRequest): ValidationFailed | undefined =>
+      mode === "resume" && (version === "latest" || input !== undefined)
+        ? notResumable("a resumed run has the version and the input of the run that it resumes: leave both out, or use the mode fresh")
+        : undefined
+
+    /** What the re-run begins with, from the run's journal as far as it is kept. */
+    const beginning = (view: ExecutionDetail, request: RerunRequest, exact: StartEntry | undefined): Json | ValidationFailed => {
+      const input: Json = request.input ?? exact?.input ?? view.input
+      return isObject(input) && "$blob" in input ? notResumable("the input of this run was too large to keep: send it with the request") : input
+    }
+
+    const sameScript = (runnable: Runnable, exact: StartEntry | undefined): Runnable =>
+      exact?.script === undefined || exact.script === null ? runnable : { ...runnable, script: exact.script }
+
+    const rerun = Effect.fnUntraced(function*(exchange: Exchange, id: string, request: RerunRequest): Effect.fn.Return<ExecutionView, Failure> {
       const { caller } = exchange
       const view = yield* find(caller, id)
       if (!isTerminal(view.status)) return yield* new InvalidState({ state: view.status, message: "the execution has not ended: cancel it first" })
-      const needs = missing(caller, "workflows:execute")
-      if (needs !== undefined) return yield* needs
+      const refused = missing(caller, "workflows:execute") ?? notAsked(request)
+      if (refused !== undefined) return yield* refused
       const resume = request.mode === "resume"
-      if (resume && (request.version === "latest" || request.input !== undefined)) {
-        return yield* notResumable("a resumed run has the version and the input of the run that it resumes: leave both out, or use the mode fresh")
-      }
       const found = yield* reads.rerunnable(caller.organisationId, view.id)
       if (Option.isNone(found)) return yield* gone()
       const { record, retention } = found.value
       const [start, ...entries] = yield* journalOf(caller, view.id)
-      if (resume && !isStart(start)) return yield* notResumable("the journal of this run is gone, or it made no call that could be kept: use the mode fresh")
+      const exact = isStart(start) ? start : undefined
+      if (resume && exact === undefined) return yield* notResumable("the journal of this run is gone, or it made no call that could be kept: use the mode fresh")
+      const input = beginning(view, request, exact)
+      if (input instanceof ValidationFailed) return yield* input
       const now = yield* DateTime.now
       const runnable = yield* codeOf(caller, view, request.version ?? "same")
       const attempt: AttemptEntry = { kind: "attempt", attempt: 1, at: DateTime.toEpochMillis(now), afresh: afresh(entries) }
-      const exact = isStart(start) ? start : undefined
-      const input: Json = request.input ?? exact?.input ?? view.input
-      if (isObject(input) && "$blob" in input) return yield* notResumable("the input of this run was too large to keep: send it with the request")
       const started = yield* executions.start({
-        runnable: exact?.script !== undefined && exact.script !== null ? { ...runnable, script: exact.script } : runnable,
-        environment: view.environment, retention, priority: view.priority === 1 ? 2 : view.priority === 3 ? 3 : view.priority === 4 ? 4 : 2,
-        input, headers: exact?.headers ?? {},
-        customer: view.customerId === null ? null : { id: view.customerId, ref: view.customerRef },
+        runnable: sameScript(runnable, exact), environment: view.environment, retention, priority: priorityAgain(view.priority),
+        input, headers: exact?.headers ?? {}, customer: customerOf(view),
         installation: exact?.installation ?? null, connections: exact?.connections ?? null, userId: view.userId,
         trigger: { type: "rerun", keyId: caller.key.id, keyName: caller.key.name }, metadata: view.metadata,
-        callback: record.callbackUrl === null ? null : { url: record.callbackUrl, events: record.callbackEvents },
+        callback: callbackOf(record),
         traceparent: exchange.request.headers["traceparent"] ?? null,
         parent: { id: view.id, ...(resume ? { rootId: record.rootId } : {}), journal: resume ? [...entries, attempt] : [] },
         audit: (made) => auditOf(exchange, "execution.rerun", view, DateTime.formatIso(now), [{ path: "executionId", before: view.id, after: made }])

@@ -88,5 +88,3 @@ export const make = Effect.map(Digests, (digests) => {
 
   return { list, pageOf, position }
 })
-
-export type Listing = Effect.Effect.Success<typeof make>

@@ -8,7 +8,7 @@ import { created, Data, listParams, Page, strict, Time } from "./Shapes.js"
 
 const SecretType = Schema.Literal("text", "json")
 
-export const SecretView = Schema.Struct({
+const SecretView = Schema.Struct({
   id: Schema.String,
   name: Schema.String,
   type: SecretType,
@@ -18,7 +18,7 @@ export const SecretView = Schema.Struct({
   version: Schema.Number
 }).annotations({ identifier: "Secret" })
 
-export const RevealedSecret = Schema.Struct({
+const RevealedSecret = Schema.Struct({
   id: Schema.String,
   name: Schema.String,
   type: SecretType,

@@ -9,7 +9,7 @@ export const strict = <A, I, R>(schema: Schema.Schema<A, I, R>): Schema.Schema<A
 /** One record in its envelope. */
 export const Data = <A, I, R>(schema: Schema.Schema<A, I, R>) => Schema.Struct({ data: schema })
 
-export const PageInfo = Schema.Struct({
+const PageInfo = Schema.Struct({
   size: Schema.Number, nextCursor: Schema.NullOr(Schema.String), hasMore: Schema.Boolean
 }).annotations({ identifier: "Page" })
 

@@ -8,7 +8,7 @@ import { created, listParams, NullableTime, Page, strict, Time } from "./Shapes.
 
 const UserStatus = Schema.Literal("active", "invited", "disabled")
 
-export const UserView = Schema.Struct({
+const UserView = Schema.Struct({
   id: Schema.String,
   email: Schema.String,
   name: Schema.NullOr(Schema.String),
@@ -23,14 +23,14 @@ export const UserView = Schema.Struct({
 }).annotations({ identifier: "User" })
 
 /** The link is shown once. */
-export const Invitation = Schema.Struct({
+const Invitation = Schema.Struct({
   userId: Schema.String,
   status: Schema.Literal("invited"),
   inviteUrl: Schema.String,
   expiresAt: Time
 }).annotations({ identifier: "Invitation" })
 
-export const RoleView = Schema.Struct({
+const RoleView = Schema.Struct({
   id: Schema.String,
   name: Schema.String,
   builtin: Schema.Boolean,

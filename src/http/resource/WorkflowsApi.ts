@@ -12,7 +12,7 @@ const VersionView = Schema.Struct({
   version: Schema.Number, contentHash: Schema.String, publishedAt: Time, publishedBy: Schema.String, notes: Schema.NullOr(Schema.String)
 }).annotations({ identifier: "WorkflowVersion" })
 
-export const WorkflowView = Schema.Struct({
+const WorkflowView = Schema.Struct({
   id: WorkflowId, customerId: Schema.NullOr(Schema.String), name: Schema.String, slug: Schema.String, description: Schema.String,
   form: Schema.Literal("code", "steps"), tier: Tier, timeoutMs: Schema.NullOr(Schema.Number), retry: RetryPolicy,
   enabled: Schema.Boolean, status: Schema.Literal("draft", "published", "archived"),
@@ -25,7 +25,7 @@ export const WorkflowView = Schema.Struct({
 }).annotations({ identifier: "Workflow" })
 
 /** A listed workflow leaves out what can be large. */
-export const WorkflowSummary = WorkflowView.pipe(Schema.omit("draft", "versions", "deployments", "diagram", "warnings", "inputContract", "outputContract"))
+const WorkflowSummary = WorkflowView.pipe(Schema.omit("draft", "versions", "deployments", "diagram", "warnings", "inputContract", "outputContract"))
   .annotations({ identifier: "WorkflowSummary" })
 
 const Published = Schema.Struct({ workflowId: WorkflowId, version: Schema.Number, publishedAt: Time, created: Schema.Boolean, deployedTo: Schema.Array(Schema.String) })
