@@ -6,18 +6,18 @@ import { Clock, Duration, Effect, Layer, Schedule } from "effect"
 import { Runs } from "../actors/ports/Runs.js"
 
 /** How often the offset is measured. */
-export const interval = Duration.seconds(30)
+const interval = Duration.seconds(30)
 /** Below it the measurement tells more of the network than of the clocks. */
-export const tolerance = Duration.millis(5)
+const tolerance = Duration.millis(5)
 const samples = 5
 
-export interface CorrectedClock extends Clock.Clock {
+interface CorrectedClock extends Clock.Clock {
   /** Milliseconds by which it is ahead of the clock that it corrects, from now on. */
   readonly correct: (ahead: number) => void
 }
 
 /** Tells another clock's time, moved by the correction. What sleeps on it sleeps as long as on the other. */
-export const corrected = (base: Clock.Clock): CorrectedClock => {
+const corrected = (base: Clock.Clock): CorrectedClock => {
   let ahead = 0
   const millis = () => base.unsafeCurrentTimeMillis() + ahead
   const nanos = () => base.unsafeCurrentTimeNanos() + BigInt(ahead) * 1_000_000n

@@ -41,7 +41,7 @@ export const finished = (run: OpenRun, end: End, progress: Progress | null, memo
 })
 
 const eventType = (status: ExecutionStatus) => `execution.${status}`
-const iso = (millis: number | null) => millis === null ? null : new Date(millis).toISOString()
+const iso = (millis: number | null) => (millis === null ? null : new Date(millis).toISOString())
 
 /** A larger output has gone to a blob; this stands in its place. */
 const isBlobReference = (output: Json): boolean =>
@@ -49,7 +49,14 @@ const isBlobReference = (output: Json): boolean =>
 
 /** What a receiver learns of an error: no stack, which names the workflow's lines. */
 const told = (error: Json): Json =>
-  isObject(error) ? { name: error["name"] ?? null, message: error["message"] ?? null, category: error["category"] ?? null, step: error["step"] ?? null } : null
+  isObject(error)
+    ? {
+        name: error["name"] ?? null,
+        message: error["message"] ?? null,
+        category: error["category"] ?? null,
+        step: error["step"] ?? null
+      }
+    : null
 
 /** The callback of a finished run, where the caller or the workflow asked for one. */
 export const callbacks = (end: FinishedRun, id: () => DeliveryId): ReadonlyArray<DeliveryRow> => {
@@ -62,12 +69,23 @@ export const callbacks = (end: FinishedRun, id: () => DeliveryId): ReadonlyArray
     type,
     timestamp: iso(end.finishedAt),
     data: {
-      executionId: end.run.id, workflowId: end.run.workflowId, workflowVersion: record.workflowVersion,
-      environment: record.environment, tier: end.run.tier, status: end.status, customerId: end.run.customerId,
-      customerRef: record.customerRef, installationId: record.installationId, attempt: end.run.attempt,
-      startedAt: iso(end.run.startedAt), finishedAt: iso(end.finishedAt),
+      executionId: end.run.id,
+      workflowId: end.run.workflowId,
+      workflowVersion: record.workflowVersion,
+      environment: record.environment,
+      tier: end.run.tier,
+      status: end.status,
+      customerId: end.run.customerId,
+      customerRef: record.customerRef,
+      installationId: record.installationId,
+      attempt: end.run.attempt,
+      startedAt: iso(end.run.startedAt),
+      finishedAt: iso(end.finishedAt),
       durationMs: end.run.startedAt === null ? 0 : Math.max(0, end.finishedAt - end.run.startedAt),
-      output: truncated ? null : end.output, outputTruncated: truncated, error: told(end.error), metadata: record.metadata,
+      output: truncated ? null : end.output,
+      outputTruncated: truncated,
+      error: told(end.error),
+      metadata: record.metadata,
       triggeredBy: { type: record.trigger.type, keyId: record.trigger.keyId, keyName: record.trigger.keyName }
     }
   }

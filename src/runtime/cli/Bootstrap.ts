@@ -6,7 +6,7 @@ import { type Databases, layerBeside, type Secrets, type Settings } from "../Lay
 import type { AppSql, WriterSql } from "../postgres/Pools.js"
 import { Refusal } from "../Refusal.js"
 
-export interface FirstKey {
+interface FirstKey {
   readonly organisationId: string
   /** Full access to the organisation. Shown once, stored as a hash. */
   readonly apiKey: Redacted.Redacted
