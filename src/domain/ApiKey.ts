@@ -155,4 +155,3 @@ export const keyView = (key: ApiKey, now: number) => ({
   updatedAt: key.updatedAt,
   version: key.version
 })
-export type KeyView = ReturnType<typeof keyView>

@@ -78,7 +78,7 @@ export const changedWorkflow = (
   source: input.code ?? workflow.source,
   inputContract: input.inputContract === undefined ? workflow.inputContract : input.inputContract,
   outputContract: input.outputContract === undefined ? workflow.outputContract : input.outputContract,
-  ...(compiled ?? {}),
+  ...compiled,
   contentHash,
   draftUpdatedAt: contentHash === workflow.contentHash ? workflow.draftUpdatedAt : now,
   updatedAt: now,

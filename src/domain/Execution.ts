@@ -136,14 +136,3 @@ export const decide = (state: RunState, command: RunCommand): RunEvent | Refused
         : { _tag: "Failed", error: command.error }
   }
 }
-
-export const evolve = (state: RunState, event: RunEvent): RunState => {
-  switch (event._tag) {
-    case "Started": return { ...state, status: "running" }
-    case "Completed": return { ...state, status: "completed" }
-    case "Failed": return { ...state, status: "failed" }
-    case "RetryScheduled": return { ...state, attempt: event.attempt }
-    case "Cancelled": return { ...state, status: "cancelled" }
-    case "TimedOut": return { ...state, status: "timed_out" }
-  }
-}

@@ -91,19 +91,3 @@ export const timeOfId = (value: string): number => {
   }
   return millis
 }
-
-/** A ULID of the given instant from ten random bytes. */
-export const ulid = (millis: number, random: Uint8Array): string => {
-  let out = ulidTime(millis)
-  let bits = 0
-  let held = 0
-  for (const byte of random.subarray(0, 10)) {
-    held = (held << 8) | byte
-    bits += 8
-    while (bits >= 5) {
-      bits -= 5
-      out += alphabet.charAt((held >> bits) & 31)
-    }
-  }
-  return out
-}

@@ -68,9 +68,6 @@ export const inviteLifetime = Duration.days(7)
 /** How long signatures of a rotated callback secret go along with those of the new one. */
 export const callbackSecretOverlap = Duration.hours(24)
 
-/** How long a decision about a key may rest on a cached record: revocation reaches every node within it. */
-export const keyCacheLifetime = Duration.seconds(1)
-
 /** How far a signed request's timestamp may lie from now. */
 export const signatureWindow = Duration.minutes(5)
 /** How long a nonce of a signed request is remembered. */

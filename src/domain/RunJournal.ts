@@ -110,10 +110,3 @@ export const history = (start: StartEntry, rest: ReadonlyArray<JournalEntry>): H
   for (const done of replay) timers.delete(done.call)
   return { start, attempt, replay, inherited, timers, reusable }
 }
-
-/** The guest did not ask again what the journal says it asked: its code no longer matches its history. */
-export interface Mismatch {
-  readonly call: number
-  readonly recorded: string
-  readonly asked: string
-}

@@ -46,7 +46,7 @@ export const make = (trustedProxies: ReadonlyArray<string>) => {
     client: (peer, forwardedFor) => {
       if (forwardedFor === undefined || trustedProxies.length === 0) return normal(peer)
       // From the nearest hop outwards; whoever speaks beyond the first stranger may say what it likes.
-      const hops = [...forwardedFor.split(",").map((hop) => hop.trim()), peer].reverse()
+      const hops = [...forwardedFor.split(",").map((hop) => hop.trim()), peer].toReversed()
       return normal(hops.find((hop) => !within(hop, trustedProxies)) ?? peer)
     }
   })

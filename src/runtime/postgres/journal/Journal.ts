@@ -12,46 +12,62 @@ import { makeWriter } from "./Writer.js"
 const needsVault = (change: RunChange): boolean => (change.journal?.length ?? 0) > 0
 
 export const layer = (options: { readonly capacity: number; readonly writer: Redacted.Redacted }) =>
-  Layer.scoped(Journal, Effect.gen(function*() {
-    const sql = yield* WriterSql
-    const vault = yield* Vault
-    const wakeups = yield* Wakeups
-    const tags = yield* VirtualTags
+  Layer.scoped(
+    Journal,
+    Effect.gen(function* () {
+      const sql = yield* WriterSql
+      const vault = yield* Vault
+      const wakeups = yield* Wakeups
+      const tags = yield* VirtualTags
 
-    const committed = (changes: ReadonlyArray<Prepared>) => {
-      if (changes.some(({ change }) => change.enqueue !== undefined)) wakeups.queued()
-      if (changes.some(({ change }) => change.deliveries !== undefined && change.deliveries.length > 0)) wakeups.delivery()
-    }
-    const writer = yield* Effect.acquireRelease(
-      Effect.sync(() =>
-        makeWriter({ connectionString: Redacted.value(options.writer), capacity: options.capacity, committed })
-      ),
-      (writer) => Effect.promise(() => writer.close())
-    )
-
-    const write = (prepared: Prepared) =>
-      Effect.async<void, AppendFailure>((resume) => {
-        writer.write(prepared, (failure) => resume(failure === undefined ? Effect.void : Effect.fail(failure)))
-      })
-
-    const tag = ({ open, organisationId }: RunChange) => () => tags.next(organisationId, open?.priority ?? 2)
-
-    const append = (change: RunChange): Effect.Effect<void, AppendFailure> =>
-      needsVault(change)
-        ? vault.of(change.organisationId).pipe(
-          Effect.mapError((refused) => new JournalUnavailable({ reason: refused.reason })),
-          Effect.flatMap((sealer) => write(prepare(change, sealer, tag(change))))
-        )
-        : Effect.suspend(() => write(prepare(change, null, tag(change))))
-
-    const read = Effect.fn("Journal.read")(function*(organisation: string, id: string) {
-      const sealer = yield* vault.of(organisation)
-      const rows = yield* sql<{ seq: number; body: Uint8Array }>`SELECT seq, body FROM journal WHERE id = ${id} ORDER BY seq`
-      return rows.map(({ body, seq }) =>
-        // The journal's own rows, sealed by `prepare`: their shape is ours.
-        JSON.parse(Buffer.from(sealer.open({ table: "journal", column: "body", row: `${id}/${seq}` }, body)).toString()) as JournalEntry
+      const committed = (changes: ReadonlyArray<Prepared>) => {
+        if (changes.some(({ change }) => change.enqueue !== undefined)) wakeups.queued()
+        if (changes.some(({ change }) => change.deliveries !== undefined && change.deliveries.length > 0))
+          wakeups.delivery()
+      }
+      const writer = yield* Effect.acquireRelease(
+        Effect.sync(() =>
+          makeWriter({ connectionString: Redacted.value(options.writer), capacity: options.capacity, committed })
+        ),
+        (writer) => Effect.promise(() => writer.close())
       )
-    }, Effect.mapError((error) => new JournalUnavailable({ reason: String(error) })))
 
-    return Journal.of({ append, read })
-  }))
+      const write = (prepared: Prepared) =>
+        Effect.async<void, AppendFailure>((resume) => {
+          writer.write(prepared, (failure) => resume(failure === undefined ? Effect.void : Effect.fail(failure)))
+        })
+
+      const tag =
+        ({ open, organisationId }: RunChange) =>
+        () =>
+          tags.next(organisationId, open?.priority ?? 2)
+
+      const append = (change: RunChange): Effect.Effect<void, AppendFailure> =>
+        needsVault(change)
+          ? vault.of(change.organisationId).pipe(
+              Effect.mapError((refused) => new JournalUnavailable({ reason: refused.reason })),
+              Effect.flatMap((sealer) => write(prepare(change, sealer, tag(change))))
+            )
+          : Effect.suspend(() => write(prepare(change, null, tag(change))))
+
+      const read = Effect.fn("Journal.read")(
+        function* (organisation: string, id: string) {
+          const sealer = yield* vault.of(organisation)
+          const rows = yield* sql<{
+            seq: number
+            body: Uint8Array
+          }>`SELECT seq, body FROM journal WHERE id = ${id} ORDER BY seq`
+          return rows.map(
+            ({ body, seq }) =>
+              // The journal's own rows, sealed by `prepare`: their shape is ours.
+              JSON.parse(
+                Buffer.from(sealer.open({ table: "journal", column: "body", row: `${id}/${seq}` }, body)).toString()
+              ) as JournalEntry
+          )
+        },
+        Effect.mapError((error) => new JournalUnavailable({ reason: String(error) }))
+      )
+
+      return Journal.of({ append, read })
+    })
+  )

@@ -3,7 +3,7 @@ import type { AuditEntry } from "../../../domain/Audit.js"
 import type { JournalEntry } from "../../../domain/RunJournal.js"
 import type { FinishedRun, OpenRun, RunChange, RunPatch } from "../../../actors/ports/Journal.js"
 import type { OrganisationVault } from "../../../actors/ports/Vault.js"
-import { type Table, tables } from "./Statement.js"
+import { type Table, tables } from "./Additions.js"
 
 type Row = { readonly [column: string]: unknown }
 
