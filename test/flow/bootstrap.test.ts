@@ -1,6 +1,6 @@
 /** An operator's own Postgres: from nothing to a run, by the commands that the README names. */
 import { afterAll, assert, beforeAll, it } from "@effect/vitest"
-import { Effect, Exit, Redacted, Scope } from "effect"
+import { Effect, Exit, Redacted, Schema, Scope } from "effect"
 import * as fs from "node:fs"
 import { Client } from "pg"
 import { vi } from "vitest"
@@ -41,6 +41,8 @@ const command = async (words: ReadonlyArray<string>, env: Readonly<Record<string
   return { code: await one.ended, output: one.output() }
 }
 
+const Created = Schema.Struct({ data: Schema.Struct({ id: Schema.String }) })
+
 const readVariables = (output: string): Readonly<Record<string, string>> =>
   Object.fromEntries([...output.matchAll(/^(SVC_[A-Z_]+)=(.*)$/gm)].map(([, name, value]) => [name, value]))
 
@@ -80,7 +82,7 @@ it("migrate, keys new, bootstrap and start lead to a run by the key that was pri
     code: "export default async (ctx) => ({ n: ctx.input.n * 2 })"
   })
   assert.strictEqual(workflow.status, 201, JSON.stringify(workflow.body))
-  const { id } = workflow.body.data
+  const { id } = Schema.decodeUnknownSync(Created)(workflow.body).data
   assert.strictEqual((await call(`/api/v1/workflows/${id}/publish`, {})).status, 200)
   // The plan is the one that SVC_DEFAULT_PLAN names: 600 calls a minute.
   assert.deepStrictEqual(await call(`/api/v1/workflows/${id}/execute`, { input: { n: 21 } }), {
