@@ -126,7 +126,7 @@ export const make = (options: { readonly slots: number; readonly carries: (engin
       const slots = Math.min(free(), 64)
       if (slots === 0) return
       const claimed = yield* looking.withPermits(1)(
-        Effect.tap(runs.claim(ownership.held(), slots, []), (found) =>
+        Effect.tap(runs.claim(ownership.held(), slots), (found) =>
           Effect.sync(() => {
             for (const { id, organisationId } of found) live.reserve(id, organisationId)
           }))

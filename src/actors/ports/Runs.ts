@@ -29,9 +29,7 @@ export class Runs extends Context.Tag("svc/Runs")<Runs, {
   /** Starts up to `slots` queued runs of these shards, fairest first: they are `running` and the caller's. */
   readonly claim: (
     shards: ReadonlyArray<number>,
-    slots: number,
-    /** Organisations that have all the runs in flight that their plan allows. */
-    without: ReadonlyArray<OrganisationId>
+    slots: number
   ) => Effect.Effect<ReadonlyArray<OpenRun>, JournalUnavailable>
   /** Runs whose deadline has passed. */
   readonly overdue: (limit: number) => Effect.Effect<

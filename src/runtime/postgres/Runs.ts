@@ -58,19 +58,19 @@ const weights = [8, 4, 2, 1] as const
 
 /**
  * One statement: the heads of the four classes in their fair order, merged by weighted virtual time, taken out of the
- * queue and marked as running. Whoever gets a row back owns that run. `$4` is how far each class has come.
+ * queue and marked as running. Whoever gets a row back owns that run. `$3` is how far each class has come.
  */
 const claimSql = `
   WITH head AS (
     ${weights
       .map(
         (_, i) => `(SELECT seq, id, vtag, ${i + 1} AS priority FROM outbox
-      WHERE priority = ${i + 1} AND shard = ANY($1::int[]) AND not_before <= now() AND NOT org = ANY($3::text[])
+      WHERE priority = ${i + 1} AND shard = ANY($1::int[]) AND not_before <= now()
       ORDER BY vtag, seq LIMIT $2)`
       )
       .join(" UNION ALL ")}
   ), ranked AS (
-    SELECT seq, id, vtag, ($4::float8[])[priority]
+    SELECT seq, id, vtag, ($3::float8[])[priority]
       + (row_number() OVER (PARTITION BY priority ORDER BY vtag, seq))::float8 / (ARRAY[${weights.join(",")}])[priority] AS rank
     FROM head
   ), chosen AS (
@@ -123,12 +123,8 @@ export const layer = Layer.effect(
       )
     }, Effect.mapError(unavailable))
 
-    const claim = Effect.fn("Runs.claim")(function* (
-      shards: ReadonlyArray<number>,
-      slots: number,
-      without: ReadonlyArray<OrganisationId>
-    ) {
-      const rows = yield* sql.unsafe<Row & { readonly vtag: number }>(claimSql, [shards, slots, without, served])
+    const claim = Effect.fn("Runs.claim")(function* (shards: ReadonlyArray<number>, slots: number) {
+      const rows = yield* sql.unsafe<Row & { readonly vtag: number }>(claimSql, [shards, slots, served])
       for (const row of rows) {
         tags.started(row.vtag)
         served[row.priority - 1] = (served[row.priority - 1] ?? 0) + 1 / (weights[row.priority - 1] ?? 1)
