@@ -1,5 +1,5 @@
 /** What the service counts. Each series is made once; counting is a look-up and an addition. */
-import { Metric, MetricBoundaries } from "effect"
+import { Metric, MetricBoundaries, MetricKey, MetricLabel } from "effect"
 
 export type Surface = "execution" | "resource" | "operator"
 
@@ -15,35 +15,39 @@ const series = <A>(make: (label: string) => A): ((label: string) => A) => {
   }
 }
 
-const total = (name: string, description: string) => Metric.counter(name, { description, incremental: true })
+const total = (name: string, description: string) => MetricKey.counter(name, { description, incremental: true })
+/** Labels belong into the key: then a metric finds its value once, and not at every count. */
+const labels = (named: { readonly [name: string]: string }) =>
+  Object.entries(named).map(([name, value]) => MetricLabel.make(name, value))
 
 const requests = total("svc_http_requests_total", "Requests answered, by surface and status.")
 const requestsOf = series((label) => {
   const [surface = "", status = ""] = label.split(" ")
-  return requests.pipe(Metric.tagged("surface", surface), Metric.tagged("status", status))
+  return Metric.fromMetricKey(MetricKey.taggedWithLabels(requests, labels({ surface, status })))
 })
 
-const durations = Metric.histogram(
+const durations = MetricKey.histogram(
   "svc_http_request_duration_seconds",
   MetricBoundaries.fromIterable([0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]),
   "From the whole request to its answer, by surface."
 )
-const durationOf = series((surface) => Metric.tagged(durations, "surface", surface))
+const durationOf = series((surface) => Metric.fromMetricKey(MetricKey.taggedWithLabels(durations, labels({ surface }))))
 
 const limited = total("svc_http_rate_limited_total", "Requests refused with 429, by surface.")
-const limitedOf = series((surface) => Metric.tagged(limited, "surface", surface))
+const limitedOf = series((surface) => Metric.fromMetricKey(MetricKey.taggedWithLabels(limited, labels({ surface }))))
 
-const started = total("svc_runs_started_total", "Runs whose first row was committed.")
+const started = Metric.fromMetricKey(total("svc_runs_started_total", "Runs whose first row was committed."))
 const finished = total("svc_runs_finished_total", "Runs that ended, by status.")
-const finishedOf = series((status) => Metric.tagged(finished, "status", status))
+const finishedOf = series((status) => Metric.fromMetricKey(MetricKey.taggedWithLabels(finished, labels({ status }))))
 
 const tooMany = 429
+const none: ReadonlyArray<MetricLabel.MetricLabel> = []
 
 export const countRequest = (surface: Surface, status: number, millis: number): void => {
-  requestsOf(`${surface} ${status}`).unsafeUpdate(1, [])
-  durationOf(surface).unsafeUpdate(millis / 1000, [])
-  if (status === tooMany) limitedOf(surface).unsafeUpdate(1, [])
+  requestsOf(`${surface} ${status}`).unsafeUpdate(1, none)
+  durationOf(surface).unsafeUpdate(millis / 1000, none)
+  if (status === tooMany) limitedOf(surface).unsafeUpdate(1, none)
 }
 
-export const countStarted = (): void => started.unsafeUpdate(1, [])
-export const countFinished = (status: string): void => finishedOf(status).unsafeUpdate(1, [])
+export const countStarted = (): void => started.unsafeUpdate(1, none)
+export const countFinished = (status: string): void => finishedOf(status).unsafeUpdate(1, none)
