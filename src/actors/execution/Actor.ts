@@ -16,6 +16,6 @@ export const layer = (options: { readonly slots: number; readonly carries: (engi
 
     return Execution.of({
       Stop: () => live.stop(id, Option.none()),
-      Resume: ({ payload }) => Effect.orDie(resume(id, payload.organisationId))
+      Resume: () => Effect.orDie(resume(id))
     })
   }), { concurrency: "unbounded", maxIdleTime: Duration.seconds(30), disableFatalDefects: true })

@@ -2,8 +2,8 @@
  * The runs that this node drives. Each is a fiber in this table, started without activating an entity; the execution
  * actor attaches to it when a message arrives.
  */
-import { Clock, Context, Duration, Effect, Fiber, Layer, Option, Runtime } from "effect"
-import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
+import { Cause, Clock, Context, Duration, Effect, Exit, Fiber, Layer, Option, Runtime } from "effect"
+import type { ExecutionId } from "../../domain/Ids.js"
 import type { FinishedRun } from "../ports/Journal.js"
 import { type CodeRun, make as makeCodeRun } from "./CodeRun.js"
 import type { Progress } from "./Progress.js"
@@ -15,7 +15,6 @@ const tickInterval = Duration.millis(100)
 const shownAfterMillis = 500
 
 interface Live {
-  readonly organisationId: OrganisationId
   deadlineAt: number
   progress: Progress | undefined
   fiber: Fiber.RuntimeFiber<Outcome> | undefined
@@ -24,7 +23,7 @@ interface Live {
 
 export class LiveRuns extends Context.Tag("svc/LiveRuns")<LiveRuns, {
   /** Takes a run's place before it is driven; `false` when it is taken. Whoever takes it must launch or release it. */
-  readonly reserve: (id: ExecutionId, organisation: OrganisationId) => boolean
+  readonly reserve: (id: ExecutionId) => boolean
   readonly release: (id: ExecutionId) => void
   /** Drives a run, in its place if one is reserved; `settled` is called once, when it ends, sleeps or may not go on here. */
   readonly launch: (spec: RunSpec, settled: (outcome: Outcome) => void) => void
@@ -33,8 +32,6 @@ export class LiveRuns extends Context.Tag("svc/LiveRuns")<LiveRuns, {
   readonly hasAdvanced: (id: ExecutionId) => boolean
   readonly ids: () => ReadonlyArray<ExecutionId>
   readonly size: () => number
-  readonly ofOrganisation: (organisation: OrganisationId) => number
-  readonly organisations: () => ReadonlyMap<OrganisationId, number>
   /** Stops driving a run that was ended from outside, and tells whoever waits for it how it ended. */
   readonly stop: (id: ExecutionId, end: Option.Option<FinishedRun>) => Effect.Effect<void>
   /** Lets runs finish for a while, then stops the rest: they go on elsewhere from their journal. */
@@ -54,25 +51,15 @@ export const layer = Layer.scoped(LiveRuns, Effect.gen(function*() {
   const runtime = yield* Effect.runtime<never>()
   const runFork = Runtime.runFork(runtime)
   const table = new Map<ExecutionId, Live>()
-  const counts = new Map<OrganisationId, number>()
-
-  const count = (organisation: OrganisationId, by: number) => {
-    const next = (counts.get(organisation) ?? 0) + by
-    if (next === 0) counts.delete(organisation)
-    else counts.set(organisation, next)
-  }
-
   const remove = (id: ExecutionId, live: Live, outcome: Outcome) => {
     if (table.get(id) !== live) return
     table.delete(id)
-    count(live.organisationId, -1)
     live.settle(outcome)
   }
 
-  const reserve = (id: ExecutionId, organisationId: OrganisationId): boolean => {
+  const reserve = (id: ExecutionId): boolean => {
     if (table.has(id)) return false
-    table.set(id, { organisationId, deadlineAt: Infinity, progress: undefined, fiber: undefined, settle: () => undefined })
-    count(organisationId, 1)
+    table.set(id, { deadlineAt: Infinity, progress: undefined, fiber: undefined, settle: () => undefined })
     return true
   }
 
@@ -82,18 +69,20 @@ export const layer = Layer.scoped(LiveRuns, Effect.gen(function*() {
   }
 
   const launch = (spec: RunSpec, settle: (outcome: Outcome) => void) => {
-    const { id, organisationId } = spec.run
-    const live: Live = { organisationId, deadlineAt: spec.run.deadlineAt, progress: undefined, fiber: undefined, settle }
-    if (!table.has(id)) count(organisationId, 1)
+    const { id } = spec.run
+    const live: Live = { deadlineAt: spec.run.deadlineAt, progress: undefined, fiber: undefined, settle }
     table.set(id, live)
     live.fiber = runFork(run.drive(spec, (progress) => {
       live.progress = progress
       live.deadlineAt = progress.run.deadlineAt
     }))
     live.fiber.addObserver((exit) => {
-      if (exit._tag === "Success") remove(id, live, exit.value)
-      // An interrupted run is settled by whoever interrupted it; a defect must not leave its caller waiting.
-      else if (!Fiber.isFiber(live.fiber) || exit.cause._tag === "Die") remove(id, live, { _tag: "Unwritten", reason: "defect" })
+      if (Exit.isSuccess(exit)) remove(id, live, exit.value)
+      // An interrupted run is settled by whoever interrupted it; a bug must not leave its caller waiting.
+      else if (!Cause.isInterruptedOnly(exit.cause)) {
+        runFork(Effect.logError("driving a run failed unexpectedly; it is taken up again", exit.cause).pipe(Effect.annotateLogs({ executionId: id })))
+        remove(id, live, { _tag: "Unwritten", reason: "an unexpected error; the run goes on" })
+      }
     })
   }
 
@@ -107,7 +96,7 @@ export const layer = Layer.scoped(LiveRuns, Effect.gen(function*() {
         live.deadlineAt = Infinity
         yield* Effect.forkDaemon(Effect.map(passed(run, live), (outcome) => remove(id, live, outcome)))
       } else if (live.progress !== undefined) {
-        yield* run.showSlow(live.progress, now - shownAfterMillis)
+        yield* Effect.forkDaemon(run.showSlow(live.progress, now - shownAfterMillis))
       }
     }
   })
@@ -134,8 +123,6 @@ export const layer = Layer.scoped(LiveRuns, Effect.gen(function*() {
     },
     ids: () => [...table.keys()],
     size: () => table.size,
-    ofOrganisation: (organisation) => counts.get(organisation) ?? 0,
-    organisations: () => counts,
     stop: (id, end) =>
       Effect.suspend(() => {
         const live = table.get(id)

@@ -5,12 +5,11 @@
 import { ClusterSchema, Entity } from "@effect/cluster"
 import { Rpc } from "@effect/rpc"
 import { Schema } from "effect"
-import { OrganisationId } from "../../domain/Ids.js"
 
 /** The run was ended from outside: stop driving it. Idempotent. */
 export const Stop = Rpc.make("Stop", { payload: { status: Schema.Literal("cancelled", "timed_out") } })
 
 /** The run is due: go on with it unless it is being driven already. Idempotent. */
-export const Resume = Rpc.make("Resume", { payload: { organisationId: OrganisationId } })
+export const Resume = Rpc.make("Resume")
 
 export const Execution = Entity.make("Execution", [Stop, Resume]).annotate(ClusterSchema.ClientTracingEnabled, false)

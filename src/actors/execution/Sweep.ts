@@ -5,7 +5,7 @@
 import { Clock, Duration, Effect, Layer, Option } from "effect"
 import { type RunError, tiers } from "../../domain/Execution.js"
 import { guest, poisonAfter, suspectAfter } from "../../domain/Limits.js"
-import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
+import type { ExecutionId } from "../../domain/Ids.js"
 import { history, type StartEntry } from "../../domain/RunJournal.js"
 import { Faults } from "../ports/Faults.js"
 import { Identifiers } from "../ports/Identifiers.js"
@@ -76,7 +76,8 @@ export const make = (options: { readonly slots: number; readonly carries: (engin
         message: `the run was taken up ${run.activations} times without getting on: whatever ran it did not survive`
       }))
     }
-    if (rows.length > run.progress) yield* runs.progressed(run, rows.length)
+    // A run that is taken up for the first time has nothing to be counted from.
+    if (run.activations > 0 && rows.length > run.progress) yield* runs.progressed(run, rows.length)
     if (!options.carries(run.engine)) {
       return yield* failWith(run, runError({ name: "EngineGone", category: "code", message: "the run began on an engine that this release no longer carries" }))
     }
@@ -96,8 +97,8 @@ export const make = (options: { readonly slots: number; readonly carries: (engin
   const takeUp = (id: ExecutionId) =>
     inItsPlace(id, Effect.flatMap(runs.takeOver(id), Option.match({ onNone: () => Effect.void, onSome: go })))
 
-  const resume = Effect.fn("Execution.resume")(function*(id: ExecutionId, organisation: OrganisationId) {
-    if (live.reserve(id, organisation)) yield* takeUp(id)
+  const resume = Effect.fn("Execution.resume")(function*(id: ExecutionId) {
+    if (live.reserve(id)) yield* takeUp(id)
   })
 
   /** Waits a moment for a run to get on, before the next suspect is taken up. */
@@ -113,7 +114,7 @@ export const make = (options: { readonly slots: number; readonly carries: (engin
     if (slots === 0) return
     const due = yield* looking.withPermits(1)(
       runs.due(ownership.held(), live.ids(), slots).pipe(Effect.map((found) =>
-        found.filter(({ id, organisationId }) => live.reserve(id, organisationId))))
+        found.filter(({ id }) => live.reserve(id))))
     )
     const suspects = due.filter(({ activations }) => activations >= suspectAfter)
     const others = due.filter(({ activations }) => activations < suspectAfter)
@@ -128,7 +129,7 @@ export const make = (options: { readonly slots: number; readonly carries: (engin
       const claimed = yield* looking.withPermits(1)(
         Effect.tap(runs.claim(ownership.held(), slots), (found) =>
           Effect.sync(() => {
-            for (const { id, organisationId } of found) live.reserve(id, organisationId)
+            for (const { id } of found) live.reserve(id)
           }))
       )
       yield* Effect.forEach(claimed, (run) => inItsPlace(run.id, go(run)), { concurrency: 8, discard: true })

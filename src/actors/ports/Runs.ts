@@ -6,7 +6,6 @@ import type { JournalUnavailable, OpenRun } from "./Journal.js"
 
 export interface DueRun {
   readonly id: ExecutionId
-  readonly organisationId: OrganisationId
   /** How often it was taken up since its journal last grew. */
   readonly activations: number
 }

@@ -117,7 +117,7 @@ export const layer = Layer.effect(
       limit: number
     ) {
       return yield* sql.unsafe<DueRun>(
-        `SELECT id, org AS "organisationId", activations FROM runs WHERE shard = ANY($1::int[]) AND wake_at <= now() AND status = 'running'
+        `SELECT id, activations FROM runs WHERE shard = ANY($1::int[]) AND wake_at <= now() AND status = 'running'
          AND NOT id = ANY($2::text[]) ORDER BY wake_at LIMIT $3`,
         [shards, active, limit]
       )
