@@ -8,7 +8,11 @@ import { script, tenantTable } from "./policies.js"
 const all = "SELECT, INSERT, UPDATE, DELETE"
 const partitioned = ["executions", "steps", "logs", "blobs"] as const
 /** Retention in days, and how many days one partition spans: at most 60 partitions of a table live at once. */
-const classes = [[7, 1], [30, 2], [365, 14]] as const
+const classes = [
+  [7, 1],
+  [30, 2],
+  [365, 14]
+] as const
 
 const tables = script(
   `CREATE TABLE runs (

@@ -16,7 +16,7 @@ interface Access {
 }
 
 export const tenantTable = (table: string, { app, writer = "", column = "org" }: Access) =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     yield* sql.unsafe(`ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY`)
     yield* sql.unsafe(
@@ -25,14 +25,16 @@ export const tenantTable = (table: string, { app, writer = "", column = "org" }:
     )
     if (app !== "") yield* sql.unsafe(`GRANT ${app} ON ${table} TO svc_app`)
     if (writer !== "") {
-      yield* sql.unsafe(`CREATE POLICY ${table}_writer ON ${table} FOR ALL TO svc_writer USING (true) WITH CHECK (true)`)
+      yield* sql.unsafe(
+        `CREATE POLICY ${table}_writer ON ${table} FOR ALL TO svc_writer USING (true) WITH CHECK (true)`
+      )
       yield* sql.unsafe(`GRANT ${writer} ON ${table} TO svc_writer`)
     }
   })
 
 /** Runs the statements of a script one after the other. */
 export const script = (...statements: ReadonlyArray<string>) =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     for (const statement of statements) yield* sql.unsafe(statement)
   })

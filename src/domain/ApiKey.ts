@@ -3,15 +3,25 @@ import { Schema } from "effect"
 import { Forbidden, invalid, type ValidationFailed } from "./Failure.js"
 import type { ApiKeyId, CustomerId, OrganisationId, SpaceId } from "./Ids.js"
 import { allowedIps } from "./Limits.js"
-import { beyond, PermissionMatrix, type PermissionSet, Preset, presetPermissions, toMatrix, toSet } from "./Permission.js"
+import {
+  beyond,
+  PermissionMatrix,
+  type PermissionSet,
+  Preset,
+  presetPermissions,
+  toMatrix,
+  toSet
+} from "./Permission.js"
 
 export const KeyMode = Schema.Literal("test", "live")
 export type KeyMode = typeof KeyMode.Type
 
-export const ResourceScope = Schema.Array(Schema.Struct({
-  type: Schema.Literal("connector", "connection", "workflow", "widget", "secret", "environment"),
-  ids: Schema.Array(Schema.String).pipe(Schema.minItems(1), Schema.maxItems(1_000))
-}))
+export const ResourceScope = Schema.Array(
+  Schema.Struct({
+    type: Schema.Literal("connector", "connection", "workflow", "widget", "secret", "environment"),
+    ids: Schema.Array(Schema.String).pipe(Schema.minItems(1), Schema.maxItems(1_000))
+  })
+)
 export type ResourceScope = typeof ResourceScope.Type
 
 /** The stored key. Times are RFC 3339. The secret itself is nowhere: `hash` is an HMAC of it under the server's pepper. */
@@ -55,9 +65,12 @@ export const CreateApiKey = Schema.Struct({
   mode: Schema.optional(KeyMode),
   preset: Schema.optional(Preset),
   permissions: Schema.optional(PermissionMatrix),
-  customers: Schema.optional(Schema.Struct({
-    mode: Schema.Literal("all", "subset"), ids: Schema.optional(Schema.Array(Schema.String).pipe(Schema.maxItems(1_000)))
-  })),
+  customers: Schema.optional(
+    Schema.Struct({
+      mode: Schema.Literal("all", "subset"),
+      ids: Schema.optional(Schema.Array(Schema.String).pipe(Schema.maxItems(1_000)))
+    })
+  ),
   hmac: Schema.optional(Schema.Struct({ enabled: Schema.Boolean })),
   resourceScope: Schema.optional(ResourceScope),
   allowedIps: Schema.optional(Schema.Array(Schema.String).pipe(Schema.maxItems(allowedIps))),
@@ -70,9 +83,12 @@ export type CreateApiKey = typeof CreateApiKey.Type
 export const UpdateApiKey = Schema.Struct({
   name: Schema.optional(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))),
   permissions: Schema.optional(PermissionMatrix),
-  customers: Schema.optional(Schema.Struct({
-    mode: Schema.Literal("all", "subset"), ids: Schema.optional(Schema.Array(Schema.String).pipe(Schema.maxItems(1_000)))
-  })),
+  customers: Schema.optional(
+    Schema.Struct({
+      mode: Schema.Literal("all", "subset"),
+      ids: Schema.optional(Schema.Array(Schema.String).pipe(Schema.maxItems(1_000)))
+    })
+  ),
   allowedIps: Schema.optional(Schema.Array(Schema.String).pipe(Schema.maxItems(allowedIps))),
   rateLimitPerMinute: Schema.optional(Schema.NullOr(Schema.Int.pipe(Schema.between(1, 1_000_000)))),
   version: Schema.optional(Schema.Int)
@@ -84,10 +100,14 @@ const day = 86_400_000
 /** When a key made at `now` (Unix milliseconds) ends; `null` for never. */
 export const expiryOf = (choice: string, now: number): number | null | ValidationFailed => {
   switch (choice) {
-    case "30d": return now + 30 * day
-    case "90d": return now + 90 * day
-    case "1y": return now + 365 * day
-    case "never": return null
+    case "30d":
+      return now + 30 * day
+    case "90d":
+      return now + 90 * day
+    case "1y":
+      return now + 365 * day
+    case "never":
+      return null
     default: {
       const at = Date.parse(choice)
       if (Number.isNaN(at)) return invalid("expires", "INVALID_DATE", "is not a date of the form YYYY-MM-DD")
@@ -98,14 +118,18 @@ export const expiryOf = (choice: string, now: number): number | null | Validatio
 
 /** The permissions that a request for a key asks for. */
 export const askedPermissions = (
-  preset: Preset, matrix: PermissionMatrix | undefined
+  preset: Preset,
+  matrix: PermissionMatrix | undefined
 ): PermissionSet | ValidationFailed => {
   if (preset !== "custom") {
-    return matrix === undefined ? presetPermissions(preset)
+    return matrix === undefined
+      ? presetPermissions(preset)
       : invalid("permissions", "NOT_ALLOWED", `can only be given with the preset custom; ${preset} has its own`)
   }
   const set = toSet(matrix ?? {})
-  return set.size > 0 ? set : invalid("permissions", "REQUIRED", "must grant at least one permission with the preset custom")
+  return set.size > 0
+    ? set
+    : invalid("permissions", "REQUIRED", "must grant at least one permission with the preset custom")
 }
 
 /** Nobody grants more than they hold: neither permissions nor customers. */
@@ -115,13 +139,21 @@ export const grantable = (
 ): Forbidden | undefined => {
   const [missing] = beyond(asked.permissions, held.permissions)
   if (missing !== undefined) {
-    return new Forbidden({ code: "FORBIDDEN", needs: missing, message: `a key cannot grant ${missing}, which it does not hold itself` })
+    return new Forbidden({
+      code: "FORBIDDEN",
+      needs: missing,
+      message: `a key cannot grant ${missing}, which it does not hold itself`
+    })
   }
   if (held.customers === "all") return undefined
   const mine = held.customers
   const outside = asked.customers === "all" ? "all customers" : asked.customers.find((id) => !mine.has(id))
-  return outside === undefined ? undefined
-    : new Forbidden({ code: "CUSTOMER_NOT_REACHABLE", message: `a key cannot grant ${outside}, which it does not reach itself` })
+  return outside === undefined
+    ? undefined
+    : new Forbidden({
+        code: "CUSTOMER_NOT_REACHABLE",
+        message: `a key cannot grant ${outside}, which it does not reach itself`
+      })
 }
 
 export type KeyStatus = "active" | "revoked" | "expired"

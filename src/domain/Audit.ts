@@ -60,9 +60,11 @@ export const changesBetween = (
     const old = before?.[path] ?? null
     const now = after?.[path] ?? null
     if (canonicalJson(old) === canonicalJson(now)) continue
-    changes.push(hidden.has(path)
-      ? { path, before: old === null ? null : redacted, after: now === null ? null : redacted }
-      : { path, before: old, after: now })
+    changes.push(
+      hidden.has(path)
+        ? { path, before: old === null ? null : redacted, after: now === null ? null : redacted }
+        : { path, before: old, after: now }
+    )
   }
   return changes
 }

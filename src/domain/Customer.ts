@@ -28,9 +28,13 @@ export interface Customer {
 
 const fields = {
   externalRef: Schema.optional(Schema.NullOr(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(128)))),
-  adminEmail: Schema.optional(Schema.NullOr(Schema.String.pipe(Schema.pattern(/^[^\s@]+@[^\s@]+$/), Schema.maxLength(254)))),
+  adminEmail: Schema.optional(
+    Schema.NullOr(Schema.String.pipe(Schema.pattern(/^[^\s@]+@[^\s@]+$/), Schema.maxLength(254)))
+  ),
   metadata: Schema.optional(JsonObject),
-  limits: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.NullOr(Schema.Int.pipe(Schema.nonNegative())) })),
+  limits: Schema.optional(
+    Schema.Record({ key: Schema.String, value: Schema.NullOr(Schema.Int.pipe(Schema.nonNegative())) })
+  ),
   plan: Schema.optional(Schema.NullOr(PlanName)),
   status: Schema.optional(Schema.Literal("active", "pending_admin_activation", "suspended"))
 }
@@ -52,5 +56,6 @@ export type UpdateCustomer = typeof UpdateCustomer.Type
 
 /** A customer as the API shows it; one that was deleted keeps only its id. */
 export const customerView = ({ deletedAt: _deleted, organisationId: _organisation, ...customer }: Customer) => ({
-  ...customer, connectionCount: 0
+  ...customer,
+  connectionCount: 0
 })

@@ -14,7 +14,15 @@ export type ExecutionStatus = typeof ExecutionStatus.Type
 export const isTerminal = (status: ExecutionStatus): boolean => status !== "pending" && status !== "running"
 
 export const TriggerType = Schema.Literal(
-  "api", "webhook", "schedule", "app_event", "event", "manual", "mcp", "rerun", "agent"
+  "api",
+  "webhook",
+  "schedule",
+  "app_event",
+  "event",
+  "manual",
+  "mcp",
+  "rerun",
+  "agent"
 )
 export type TriggerType = typeof TriggerType.Type
 
@@ -27,7 +35,15 @@ export const tiers: Record<Tier, { readonly ceiling: Duration.Duration; readonly
 
 /** What went wrong, and so whether a retry could help: only `transient` is retried. */
 export const ErrorCategory = Schema.Literal(
-  "transient", "provider", "auth", "contract", "code", "timeout", "memory", "quota", "cancelled"
+  "transient",
+  "provider",
+  "auth",
+  "contract",
+  "code",
+  "timeout",
+  "memory",
+  "quota",
+  "cancelled"
 )
 export type ErrorCategory = typeof ErrorCategory.Type
 
@@ -55,8 +71,7 @@ export interface Waiting {
 }
 
 /** Whether time spent waiting for this counts towards the tier's ceiling. */
-export const countsTowardsCeiling = (tier: Tier, kind: WaitKind): boolean =>
-  tier !== "standard" || kind === "approval"
+export const countsTowardsCeiling = (tier: Tier, kind: WaitKind): boolean => tier !== "standard" || kind === "approval"
 
 /** One retry shape for everything that is retried. Delays in milliseconds, as in the record. */
 export const Retry = Schema.Struct({
@@ -74,15 +89,24 @@ export const RetryPolicy = Schema.Struct({ enabled: Schema.Boolean, ...Retry.fie
 export type RetryPolicy = typeof RetryPolicy.Type
 
 export const defaultRetryPolicy: RetryPolicy = {
-  enabled: false, maxAttempts: 3, backoff: "exponential", initialMs: 5_000, coefficient: 2, maxMs: 60_000, jitter: 0.2
+  enabled: false,
+  maxAttempts: 3,
+  backoff: "exponential",
+  initialMs: 5_000,
+  coefficient: 2,
+  maxMs: 60_000,
+  jitter: 0.2
 }
 
 /** How long to wait before attempt `next` (2 is the first retry); `random` in [0, 1) spreads it by the jitter. */
 export const backoff = (retry: Retry, next: number, random: number): Duration.Duration => {
   const n = Math.max(0, next - 2)
-  const raw = retry.backoff === "fixed" ? retry.initialMs
-    : retry.backoff === "linear" ? retry.initialMs * (n + 1)
-    : retry.initialMs * retry.coefficient ** n
+  const raw =
+    retry.backoff === "fixed"
+      ? retry.initialMs
+      : retry.backoff === "linear"
+        ? retry.initialMs * (n + 1)
+        : retry.initialMs * retry.coefficient ** n
   const capped = Math.min(raw, retry.maxMs)
   return Duration.millis(Math.round(capped * (1 + retry.jitter * (2 * random - 1))))
 }

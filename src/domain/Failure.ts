@@ -25,14 +25,23 @@ export class InvalidRequest extends Data.TaggedError("InvalidRequest")<{
 /** The caller is nobody that the service knows, or no longer. */
 export class Unauthorized extends Data.TaggedError("Unauthorized")<{
   readonly code:
-    | "UNAUTHORIZED" | "KEY_REVOKED" | "KEY_EXPIRED" | "IDENTITY_HMAC_REQUIRED" | "IDENTITY_HMAC_INVALID" | "INVALID_SIGNATURE"
+    | "UNAUTHORIZED"
+    | "KEY_REVOKED"
+    | "KEY_EXPIRED"
+    | "IDENTITY_HMAC_REQUIRED"
+    | "IDENTITY_HMAC_INVALID"
+    | "INVALID_SIGNATURE"
   readonly message: string
 }> {}
 
 /** The caller is known and may not do this. */
 export class Forbidden extends Data.TaggedError("Forbidden")<{
   readonly code:
-    | "FORBIDDEN" | "IP_NOT_ALLOWED" | "CUSTOMER_NOT_REACHABLE" | "CUSTOMER_SUBSET_REQUIRED" | "RESOURCE_OUT_OF_SCOPE"
+    | "FORBIDDEN"
+    | "IP_NOT_ALLOWED"
+    | "CUSTOMER_NOT_REACHABLE"
+    | "CUSTOMER_SUBSET_REQUIRED"
+    | "RESOURCE_OUT_OF_SCOPE"
     | "TEST_MODE_HEADER_REQUIRED"
   readonly message: string
   /** The permission that is missing, or the switch that forbids it. */
@@ -57,7 +66,10 @@ export class Conflict extends Data.TaggedError("Conflict")<{
 }> {}
 
 /** The record's state does not allow it. */
-export class InvalidState extends Data.TaggedError("InvalidState")<{ readonly state: string; readonly message: string }> {}
+export class InvalidState extends Data.TaggedError("InvalidState")<{
+  readonly state: string
+  readonly message: string
+}> {}
 
 /** The workflow has nothing that could run where the caller asked. */
 export class WorkflowUnavailable extends Data.TaggedError("WorkflowUnavailable")<{
@@ -68,7 +80,11 @@ export class WorkflowUnavailable extends Data.TaggedError("WorkflowUnavailable")
 /** The request is readable and wrong. */
 export class ValidationFailed extends Data.TaggedError("ValidationFailed")<{
   readonly code:
-    | "VALIDATION_FAILED" | "INPUT_CONTRACT_VIOLATION" | "RESERVED_NAME" | "UNKNOWN_FIELD" | "IMMUTABLE_FIELD"
+    | "VALIDATION_FAILED"
+    | "INPUT_CONTRACT_VIOLATION"
+    | "RESERVED_NAME"
+    | "UNKNOWN_FIELD"
+    | "IMMUTABLE_FIELD"
     | "IDEMPOTENCY_KEY_REUSED"
   readonly message: string
   readonly details: ReadonlyArray<Detail>
@@ -99,8 +115,21 @@ export class Unavailable extends Data.TaggedError("Unavailable")<{
 }> {}
 
 export type Failure =
-  | InvalidRequest | Unauthorized | Forbidden | PlanLimitReached | NotFound | Conflict | InvalidState | WorkflowUnavailable
-  | ValidationFailed | IdempotencyInProgress | PayloadTooLarge | UnsupportedMediaType | RateLimited | TimedOut | Unavailable
+  | InvalidRequest
+  | Unauthorized
+  | Forbidden
+  | PlanLimitReached
+  | NotFound
+  | Conflict
+  | InvalidState
+  | WorkflowUnavailable
+  | ValidationFailed
+  | IdempotencyInProgress
+  | PayloadTooLarge
+  | UnsupportedMediaType
+  | RateLimited
+  | TimedOut
+  | Unavailable
 
 /** A `ValidationFailed` of one detail. */
 export const invalid = (path: string, code: string, message: string): ValidationFailed =>

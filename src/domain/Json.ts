@@ -7,7 +7,11 @@ export type JsonObject = { readonly [member: string]: Json }
 
 export const Json: Schema.Schema<Json> = Schema.suspend((): Schema.Schema<Json> =>
   Schema.Union(
-    Schema.Null, Schema.Boolean, Schema.JsonNumber, Schema.String, Schema.Array(Json),
+    Schema.Null,
+    Schema.Boolean,
+    Schema.JsonNumber,
+    Schema.String,
+    Schema.Array(Json),
     Schema.Record({ key: Schema.String, value: Json })
   )
 ).annotations({ identifier: "Json", description: "any JSON value", jsonSchema: {} })

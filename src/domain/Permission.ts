@@ -50,11 +50,16 @@ export type PermissionMatrix = typeof PermissionMatrix.Type
 export type PermissionSet = ReadonlySet<Permission>
 
 export const toSet = (matrix: PermissionMatrix): PermissionSet =>
-  new Set(Object.entries(matrix).flatMap(([group, names]) => names.map((name) => `${group}:${name}`).filter(isPermission)))
+  new Set(
+    Object.entries(matrix).flatMap(([group, names]) => names.map((name) => `${group}:${name}`).filter(isPermission))
+  )
 
 export const toMatrix = (set: PermissionSet): PermissionMatrix =>
   Object.fromEntries(
-    Object.entries(groups).map(([group, names]) => [group, names.filter((name) => set.has(`${group}:${name}` as Permission))])
+    Object.entries(groups).map(([group, names]) => [
+      group,
+      names.filter((name) => set.has(`${group}:${name}` as Permission))
+    ])
   )
 
 export const Preset = Schema.Literal("full_access", "developer", "operator", "viewer", "custom", "end_user")

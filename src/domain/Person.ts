@@ -37,18 +37,36 @@ export interface User {
 export const builtinRoles: ReadonlyArray<{ readonly name: string; readonly permissions: PermissionMatrix }> = [
   { name: "owner", permissions: toMatrix(new Set(allPermissions)) },
   { name: "admin", permissions: toMatrix(new Set(allPermissions)) },
-  ...(["developer", "operator", "viewer", "end_user"] as const).map((name) => ({ name, permissions: toMatrix(presetPermissions(name)) }))
+  ...(["developer", "operator", "viewer", "end_user"] as const).map((name) => ({
+    name,
+    permissions: toMatrix(presetPermissions(name))
+  }))
 ]
 
 export const roleView = (role: Role) => ({
-  id: role.id, name: role.name, builtin: role.builtin, parent: role.parent, permissions: role.permissions,
-  createdAt: role.createdAt, updatedAt: role.updatedAt, version: role.version
+  id: role.id,
+  name: role.name,
+  builtin: role.builtin,
+  parent: role.parent,
+  permissions: role.permissions,
+  createdAt: role.createdAt,
+  updatedAt: role.updatedAt,
+  version: role.version
 })
 
 /** A person as listings show it: never the invitation. */
 export const userView = (user: User) => ({
-  id: user.id, email: user.email, name: user.name, roleId: user.roleId, customerIds: user.customerIds, teams: user.teams,
-  status: user.status, lastActiveAt: user.lastActiveAt, createdAt: user.createdAt, updatedAt: user.updatedAt, version: user.version
+  id: user.id,
+  email: user.email,
+  name: user.name,
+  roleId: user.roleId,
+  customerIds: user.customerIds,
+  teams: user.teams,
+  status: user.status,
+  lastActiveAt: user.lastActiveAt,
+  createdAt: user.createdAt,
+  updatedAt: user.updatedAt,
+  version: user.version
 })
 
 /** A custom role holds no more than its parent. */
@@ -56,8 +74,13 @@ export const checkRole = (asked: PermissionMatrix, parent: Role): ValidationFail
   const wanted = toSet(asked)
   if (wanted.size === 0) return invalid("permissions", "REQUIRED", "must grant at least one permission")
   const [outside] = beyond(wanted, toSet(parent.permissions))
-  return outside === undefined ? undefined
-    : invalid(`permissions.${outside.split(":")[0]}`, "NOT_ALLOWED", `has ${outside}, which the parent ${parent.name} does not hold`)
+  return outside === undefined
+    ? undefined
+    : invalid(
+        `permissions.${outside.split(":")[0]}`,
+        "NOT_ALLOWED",
+        `has ${outside}, which the parent ${parent.name} does not hold`
+      )
 }
 
 export const InviteUser = Schema.Struct({

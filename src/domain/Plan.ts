@@ -24,24 +24,60 @@ export interface Plan {
 
 export const plans: Record<PlanName, Plan> = {
   starter: {
-    eventsPerDay: 1_000, activeIntegrations: 5, flowsPerTenant: 10, apiCallsPerMinute: 60, agentSessionsPerDay: 10,
-    llmTokensPerDay: 100_000, connectorsPerTenant: 3, storageMb: 100, apiKeysPerCustomer: 5, organisationKeys: 10,
-    concurrentRuns: 10, retentionDays: 7
+    eventsPerDay: 1_000,
+    activeIntegrations: 5,
+    flowsPerTenant: 10,
+    apiCallsPerMinute: 60,
+    agentSessionsPerDay: 10,
+    llmTokensPerDay: 100_000,
+    connectorsPerTenant: 3,
+    storageMb: 100,
+    apiKeysPerCustomer: 5,
+    organisationKeys: 10,
+    concurrentRuns: 10,
+    retentionDays: 7
   },
   growth: {
-    eventsPerDay: 50_000, activeIntegrations: 50, flowsPerTenant: 100, apiCallsPerMinute: 600, agentSessionsPerDay: 100,
-    llmTokensPerDay: 1_000_000, connectorsPerTenant: 20, storageMb: 1_000, apiKeysPerCustomer: 25, organisationKeys: 50,
-    concurrentRuns: 100, retentionDays: 30
+    eventsPerDay: 50_000,
+    activeIntegrations: 50,
+    flowsPerTenant: 100,
+    apiCallsPerMinute: 600,
+    agentSessionsPerDay: 100,
+    llmTokensPerDay: 1_000_000,
+    connectorsPerTenant: 20,
+    storageMb: 1_000,
+    apiKeysPerCustomer: 25,
+    organisationKeys: 50,
+    concurrentRuns: 100,
+    retentionDays: 30
   },
   enterprise: {
-    eventsPerDay: null, activeIntegrations: null, flowsPerTenant: null, apiCallsPerMinute: 6_000, agentSessionsPerDay: null,
-    llmTokensPerDay: 10_000_000, connectorsPerTenant: null, storageMb: 10_000, apiKeysPerCustomer: 100,
-    organisationKeys: null, concurrentRuns: 1_000, retentionDays: 365
+    eventsPerDay: null,
+    activeIntegrations: null,
+    flowsPerTenant: null,
+    apiCallsPerMinute: 6_000,
+    agentSessionsPerDay: null,
+    llmTokensPerDay: 10_000_000,
+    connectorsPerTenant: null,
+    storageMb: 10_000,
+    apiKeysPerCustomer: 100,
+    organisationKeys: null,
+    concurrentRuns: 1_000,
+    retentionDays: 365
   },
   /** The self-hoster's plan: no ceiling but the machine's. */
   unlimited: {
-    eventsPerDay: null, activeIntegrations: null, flowsPerTenant: null, apiCallsPerMinute: null, agentSessionsPerDay: null,
-    llmTokensPerDay: null, connectorsPerTenant: null, storageMb: null, apiKeysPerCustomer: null, organisationKeys: null,
-    concurrentRuns: null, retentionDays: 365
+    eventsPerDay: null,
+    activeIntegrations: null,
+    flowsPerTenant: null,
+    apiCallsPerMinute: null,
+    agentSessionsPerDay: null,
+    llmTokensPerDay: null,
+    connectorsPerTenant: null,
+    storageMb: null,
+    apiKeysPerCustomer: null,
+    organisationKeys: null,
+    concurrentRuns: null,
+    retentionDays: 365
   }
 }

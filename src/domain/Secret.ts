@@ -33,11 +33,17 @@ export interface SecretVersion {
 }
 
 /** Where the value of one version of a secret is sealed. */
-export const secretPlace = (organisation: string, id: string, number: number) =>
-  ({ organisation, table: "secret_versions", column: "sealed", row: `${id}/${number}` })
+export const secretPlace = (organisation: string, id: string, number: number) => ({
+  organisation,
+  table: "secret_versions",
+  column: "sealed",
+  row: `${id}/${number}`
+})
 
 export const CreateSecret = Schema.Struct({
-  name: Schema.String.pipe(Schema.pattern(secretNamePattern, { message: () => "must be UPPER_SNAKE_CASE, at most 64 characters" })),
+  name: Schema.String.pipe(
+    Schema.pattern(secretNamePattern, { message: () => "must be UPPER_SNAKE_CASE, at most 64 characters" })
+  ),
   type: Schema.optional(Schema.Literal("text", "json")),
   value: Json,
   customerId: Schema.optional(Schema.NullOr(Schema.String)),
@@ -46,9 +52,13 @@ export const CreateSecret = Schema.Struct({
 export type CreateSecret = typeof CreateSecret.Type
 
 export const secretView = (secret: Secret) => ({
-  id: secret.id, name: secret.name, type: secret.type,
+  id: secret.id,
+  name: secret.name,
+  type: secret.type,
   scope: { customerId: secret.customerId, environment: secret.environment },
-  createdAt: secret.createdAt, updatedAt: secret.updatedAt, version: secret.version
+  createdAt: secret.createdAt,
+  updatedAt: secret.updatedAt,
+  version: secret.version
 })
 
 /** The text that is sealed. JSON may be given as a value or as its text; what is no JSON is refused. */
@@ -56,8 +66,9 @@ export const secretText = (type: Secret["type"], value: Json): string | Validati
   const text = typeof value === "string" ? value : type === "json" ? JSON.stringify(value) : undefined
   if (text === undefined) return invalid("value", "INVALID_TYPE", "must be text; JSON needs the type json")
   if (text === "") return invalid("value", "REQUIRED", "must not be empty")
-  if (text.length > secretLength) return invalid("value", "OUT_OF_RANGE", `must have at most ${secretLength} characters`)
-  return type === "json" ? jsonMistake(text) ?? text : text
+  if (text.length > secretLength)
+    return invalid("value", "OUT_OF_RANGE", `must have at most ${secretLength} characters`)
+  return type === "json" ? (jsonMistake(text) ?? text) : text
 }
 
 /** The value as a reader gets it. */

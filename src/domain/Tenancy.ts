@@ -27,9 +27,13 @@ const mostConnections = 50
 const configBytes = 8 * 1024
 
 const bad = (header: string, message: string) =>
-  Either.left(new InvalidRequest({
-    code: "INVALID_HEADER", message: `${header}: ${message}`, details: [{ path: header, code: "INVALID_HEADER", message }]
-  }))
+  Either.left(
+    new InvalidRequest({
+      code: "INVALID_HEADER",
+      message: `${header}: ${message}`,
+      details: [{ path: header, code: "INVALID_HEADER", message }]
+    })
+  )
 
 /** `cus_…` or `ref:<externalRef>`. */
 export const customerReference = (text: string): CustomerReference =>
@@ -39,7 +43,10 @@ const same = (a: CustomerReference, b: CustomerReference): boolean =>
   ("id" in a && "id" in b && a.id === b.id) || ("ref" in a && "ref" in b && a.ref === b.ref)
 
 /** All forms in which a request can name its customer; ids must agree, and so must references. An id and a reference are compared once the customer is known. */
-const customersNamed = (header: Header, organisationId: string): ReadonlyArray<readonly [string, CustomerReference]> => {
+const customersNamed = (
+  header: Header,
+  organisationId: string
+): ReadonlyArray<readonly [string, CustomerReference]> => {
   const named: Array<readonly [string, CustomerReference]> = []
   const add = (name: string, reference: (value: string) => CustomerReference) => {
     const value = header(name)
@@ -57,12 +64,16 @@ const customersNamed = (header: Header, organisationId: string): ReadonlyArray<r
 const connectionPattern = /^(?:([a-z0-9][a-z0-9-]{0,62})(?::([A-Za-z0-9_-]{1,64}))?=)?(conn_[0-9a-hjkmnp-tv-z]{26})$/
 
 const parseConnections = (text: string): Either.Either<ReadonlyArray<AllowedConnection>, InvalidRequest> => {
-  const parts = text.split(",").map((part) => part.trim()).filter((part) => part !== "")
+  const parts = text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "")
   if (parts.length > mostConnections) return bad("x-svc-connections", `names more than ${mostConnections} connections`)
   const found: Array<AllowedConnection> = []
   for (const part of parts) {
     const match = connectionPattern.exec(part)
-    if (match === null) return bad("x-svc-connections", `"${part.slice(0, 60)}" is not conn_id, slug=conn_id or slug:alias=conn_id`)
+    if (match === null)
+      return bad("x-svc-connections", `"${part.slice(0, 60)}" is not conn_id, slug=conn_id or slug:alias=conn_id`)
     found.push({ connector: match[1] ?? null, alias: match[2] ?? null, connectionId: match[3] ?? "" })
   }
   return Either.right(found)
@@ -83,7 +94,7 @@ const parseConfig = (text: string): Either.Either<Json, InvalidRequest> => {
 
 /** Reads the headers. An empty one counts as absent. */
 export const parseTenancy = (header: Header, organisationId: string): Either.Either<Tenancy, InvalidRequest> =>
-  Either.gen(function*() {
+  Either.gen(function* () {
     const value = (name: string) => {
       const text = header(name)
       return text === undefined || text === "" ? null : text
@@ -92,7 +103,8 @@ export const parseTenancy = (header: Header, organisationId: string): Either.Eit
     const [first, ...others] = named
     for (const [name, reference] of others) {
       const rival = named.find(([, other]) => "id" in other === "id" in reference)
-      if (rival !== undefined && !same(rival[1], reference)) return yield* bad(name, `names another customer than ${rival[0]}`)
+      if (rival !== undefined && !same(rival[1], reference))
+        return yield* bad(name, `names another customer than ${rival[0]}`)
     }
     const connections = value("x-svc-connections")
     const config = value("x-svc-installation-config")
@@ -113,9 +125,18 @@ export const claimedRef = (header: Header): string | undefined => {
 }
 
 const credentialHeaders: ReadonlySet<string> = new Set([
-  "authorization", "proxy-authorization", "cookie", "x-svc-api-key", "x-svc-access-key", "x-identity-hmac"
+  "authorization",
+  "proxy-authorization",
+  "cookie",
+  "x-svc-api-key",
+  "x-svc-access-key",
+  "x-identity-hmac"
 ])
 
 /** Headers as a workflow sees them: names in lower case, no credential among them. */
 export const workflowHeaders = (headers: { readonly [name: string]: string }): { readonly [name: string]: string } =>
-  Object.fromEntries(Object.entries(headers).filter(([name, text]) => !credentialHeaders.has(name) && text.isWellFormed() && !text.includes("\u0000")))
+  Object.fromEntries(
+    Object.entries(headers).filter(
+      ([name, text]) => !credentialHeaders.has(name) && text.isWellFormed() && !text.includes("\u0000")
+    )
+  )

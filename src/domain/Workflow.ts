@@ -11,9 +11,11 @@ export const flowNamePattern = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
 
 /** First path segments of `/api/v1`: no flow can have one of these names. */
 export const reservedNames: ReadonlySet<string> = new Set(
-  ("customers connectors connections workflows triggers executions users roles secrets billing audit ai quota config " +
+  (
+    "customers connectors connections workflows triggers executions users roles secrets billing audit ai quota config " +
     "notifications organizations mcp clients tenants unified embed webhooks events dlq proxy health openapi callbacks " +
-    "conflicts cluster installations widgets environments releases attempts approvals builds login auth rpc docs").split(" ")
+    "conflicts cluster installations widgets environments releases attempts approvals builds login auth rpc docs"
+  ).split(" ")
 )
 
 export type WorkflowStatus = "draft" | "published" | "archived"
@@ -121,7 +123,11 @@ export type UpdateWorkflow = typeof UpdateWorkflow.Type
 
 /** A name as a slug: lower case, hyphens. */
 export const slugOf = (name: string): string =>
-  name.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 63) || "workflow"
+  name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "")
+    .slice(0, 63) || "workflow"
 
 /** One line of a difference between two texts. */
 export interface DiffLine {
@@ -136,7 +142,12 @@ export const diffLines = (a: string, b: string): ReadonlyArray<DiffLine> => {
   let head = 0
   while (head < left.length && head < right.length && left[head] === right[head]) head++
   let tail = 0
-  while (tail < left.length - head && tail < right.length - head && left[left.length - 1 - tail] === right[right.length - 1 - tail]) tail++
+  while (
+    tail < left.length - head &&
+    tail < right.length - head &&
+    left[left.length - 1 - tail] === right[right.length - 1 - tail]
+  )
+    tail++
   const as = left.slice(head, left.length - tail)
   const bs = right.slice(head, right.length - tail)
   const same = (lines: ReadonlyArray<string>) => lines.map((text): DiffLine => ({ op: "same", text }))

@@ -12,14 +12,16 @@ export const readJson = (request: RawRequest, limit: number): Json | undefined |
   if (request.body.byteLength > limit) return new PayloadTooLarge({ limitBytes: limit })
   if (request.body.byteLength === 0) return undefined
   const type = request.headers["content-type"] ?? ""
-  if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type)) return new UnsupportedMediaType({ got: type.slice(0, 100) })
+  if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type))
+    return new UnsupportedMediaType({ got: type.slice(0, 100) })
   try {
     const value: Json = JSON.parse(decoder.decode(request.body))
     const bad = unstorable(value)
     if (bad === undefined) return value
     const message = unstorableMessage[bad.reason]
     return new ValidationFailed({
-      code: "VALIDATION_FAILED", message: `${bad.path === "" ? "the body" : bad.path} ${message}`,
+      code: "VALIDATION_FAILED",
+      message: `${bad.path === "" ? "the body" : bad.path} ${message}`,
       details: [{ path: bad.path, code: "NOT_STORABLE", message }]
     })
   } catch (error) {

@@ -10,16 +10,28 @@ const pathText = (path: Issue["path"]): string =>
     return /^\d+$/.test(name) ? `${text}[${name}]` : text === "" ? name : `${text}.${name}`
   }, "")
 
-const codes: { readonly [tag: string]: string } = { Unexpected: "UNKNOWN_FIELD", Missing: "REQUIRED", Forbidden: "NOT_ALLOWED" }
+const codes: { readonly [tag: string]: string } = {
+  Unexpected: "UNKNOWN_FIELD",
+  Missing: "REQUIRED",
+  Forbidden: "NOT_ALLOWED"
+}
 
 const detail = (issue: Issue): Detail => ({
   path: pathText(issue.path),
   code: codes[issue._tag] ?? "INVALID_VALUE",
-  message: issue._tag === "Unexpected" ? "is not a member of this request" : issue._tag === "Missing" ? "is required" : issue.message
+  message:
+    issue._tag === "Unexpected"
+      ? "is not a member of this request"
+      : issue._tag === "Missing"
+        ? "is required"
+        : issue.message
 })
 
 /** What is wrong with a query makes the request unreadable; what is wrong with a body makes it invalid. */
-export const decodeFailure = (error: HttpApiError.HttpApiDecodeError, method: string): InvalidRequest | ValidationFailed => {
+export const decodeFailure = (
+  error: HttpApiError.HttpApiDecodeError,
+  method: string
+): InvalidRequest | ValidationFailed => {
   const details = error.issues.map(detail)
   const [first] = details
   const message = first === undefined ? error.message : `${first.path} ${first.message}`.trim()

@@ -16,5 +16,9 @@ export type AuditPolicy =
 
 export class Audited extends Context.Tag("svc/Audited")<Audited, AuditPolicy>() {}
 
-export const audited = (action: string): AuditPolicy => ({ _tag: "Audited", action, resource: action.split(".")[0] ?? action })
+export const audited = (action: string): AuditPolicy => ({
+  _tag: "Audited",
+  action,
+  resource: action.split(".")[0] ?? action
+})
 export const read = (resource: string): AuditPolicy => ({ _tag: "Read", resource })

@@ -15,7 +15,11 @@ export class Exchange {
   /** A change was recorded with its own audit entry. */
   audited = false
 
-  constructor(readonly request: RawRequest, readonly caller: Principal, readonly audit: { readonly action: string; readonly resource: string } | null) {}
+  constructor(
+    readonly request: RawRequest,
+    readonly caller: Principal,
+    readonly audit: { readonly action: string; readonly resource: string } | null
+  ) {}
 }
 
 const exchanges = new WeakMap<object, Exchange>()
@@ -25,7 +29,8 @@ export const serverRequest = (exchange: Exchange, path: string): HttpServerReque
   const { body, headers, method } = exchange.request
   const hasBody = body.byteLength > 0 && method !== "GET" && method !== "HEAD"
   const source = new Request(`http://svc${path}`, {
-    method, headers: Object.entries(headers).filter(([name]) => name !== "content-length" && name !== "transfer-encoding"),
+    method,
+    headers: Object.entries(headers).filter(([name]) => name !== "content-length" && name !== "transfer-encoding"),
     // A view of a pooled buffer is a body like any other.
     ...(hasBody ? { body: Uint8Array.from(body) } : {})
   })

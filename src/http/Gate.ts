@@ -2,7 +2,14 @@
  * The one way into the typed API: finds the endpoint, authenticates, counts, checks the endpoint's permission and the
  * body's form, lets the API decode and handle it, and translates every failure. Nothing a client sends answers 5xx.
  */
-import { type HttpApp, HttpApiError, type HttpRouter, HttpServerError, HttpServerRequest, type HttpServerResponse } from "@effect/platform"
+import {
+  type HttpApp,
+  HttpApiError,
+  type HttpRouter,
+  HttpServerError,
+  HttpServerRequest,
+  type HttpServerResponse
+} from "@effect/platform"
 import { Cause, Clock, Context, DateTime, Effect, Option, Stream } from "effect"
 import { AuditTrail } from "../actors/ports/AuditTrail.js"
 import { Identifiers } from "../actors/ports/Identifiers.js"
@@ -25,17 +32,22 @@ type App = HttpApp.Default<unknown, HttpRouter.HttpRouter.DefaultServices>
 const bodyOf = (response: HttpServerResponse.HttpServerResponse): Effect.Effect<string | Uint8Array, unknown> => {
   const { body } = response
   switch (body._tag) {
-    case "Uint8Array": return Effect.succeed(body.body)
-    case "Raw": return Effect.succeed(typeof body.body === "string" ? body.body : "")
-    case "Stream": return Effect.map(Stream.runCollect(body.stream), (chunks) => Buffer.concat([...chunks]))
-    default: return Effect.succeed("")
+    case "Uint8Array":
+      return Effect.succeed(body.body)
+    case "Raw":
+      return Effect.succeed(typeof body.body === "string" ? body.body : "")
+    case "Stream":
+      return Effect.map(Stream.runCollect(body.stream), (chunks) => Buffer.concat([...chunks]))
+    default:
+      return Effect.succeed("")
   }
 }
 
 /** U+0000 cannot be stored, so no id has it and no filter finds it. */
 const nulIn = (target: string): NotFound | InvalidRequest | undefined => {
   if (!target.includes("%00")) return undefined
-  return pathOf(target).includes("%00") ? new NotFound({ what: "path" })
+  return pathOf(target).includes("%00")
+    ? new NotFound({ what: "path" })
     : new InvalidRequest({ code: "INVALID_REQUEST", message: "the query contains the character U+0000" })
 }
 
@@ -47,108 +59,167 @@ const permitted = (caller: Principal, permit: Route["permit"]): Forbidden | unde
   return first === undefined || permit.some((one) => caller.permissions.has(one)) ? undefined : missing(caller, first)
 }
 
-export const make = (routes: ReadonlyArray<Route>, app: App) => Effect.gen(function*() {
-  const { authenticate } = yield* makeAuthentication
-  const limits = yield* RateLimits
-  const identifiers = yield* Identifiers
-  const trail = yield* AuditTrail
-  const services = yield* Effect.context<HttpRouter.HttpRouter.DefaultServices>()
-  const match = makeMatcher(routes)
+export const make = (routes: ReadonlyArray<Route>, app: App) =>
+  Effect.gen(function* () {
+    const { authenticate } = yield* makeAuthentication
+    const limits = yield* RateLimits
+    const identifiers = yield* Identifiers
+    const trail = yield* AuditTrail
+    const services = yield* Effect.context<HttpRouter.HttpRouter.DefaultServices>()
+    const match = makeMatcher(routes)
 
-  // --- Audit ---
+    // --- Audit ---
 
-  const entry = (exchange: Exchange, action: string, resource: string, id: string | null, outcome: Outcome, at: string): AuditEntry => ({
-    id: identifiers.next("aud"), organisationId: exchange.caller.organisationId, at, actor: actorOf(exchange.caller), action,
-    resource: { type: resource, id, name: null }, customerId: exchange.customerId, outcome,
-    requestId: exchange.caller.requestId, changes: [], count: 1
-  })
+    const entry = (
+      exchange: Exchange,
+      action: string,
+      resource: string,
+      id: string | null,
+      outcome: Outcome,
+      at: string
+    ): AuditEntry => ({
+      id: identifiers.next("aud"),
+      organisationId: exchange.caller.organisationId,
+      at,
+      actor: actorOf(exchange.caller),
+      action,
+      resource: { type: resource, id, name: null },
+      customerId: exchange.customerId,
+      outcome,
+      requestId: exchange.caller.requestId,
+      changes: [],
+      count: 1
+    })
 
-  /** Changes carry their own entry; what is left are reads and refusals. */
-  const note = (exchange: Exchange, route: Route, id: string | null, failure: Failure | "defect" | undefined) =>
-    Effect.map(DateTime.now, (now) => {
+    /** Changes carry their own entry; what is left are reads and refusals. */
+    const note = (exchange: Exchange, route: Route, id: string | null, failure: Failure | "defect" | undefined) =>
+      Effect.map(DateTime.now, (now) => {
+        const policy = route.audit
+        if (policy === undefined || policy._tag === "NotAudited" || (failure === undefined && exchange.audited)) return
+        const at = DateTime.formatIso(now)
+        const action = policy._tag === "Audited" ? policy.action : `${policy.resource}.read`
+        if (failure === undefined && policy._tag === "Read")
+          trail.read(entry(exchange, action, policy.resource, id, "success", at))
+        else {
+          const outcome =
+            failure === undefined
+              ? "success"
+              : failure !== "defect" && failure._tag === "Forbidden"
+                ? "denied"
+                : "failure"
+          trail.note(entry(exchange, action, policy.resource, id, outcome, at))
+        }
+      })
+
+    // --- The way through ---
+
+    const dispatch = Effect.fnUntraced(function* (
+      exchange: Exchange,
+      path: string
+    ): Effect.fn.Return<RawReply, unknown> {
+      const request = serverRequest(exchange, path)
+      const response = yield* Effect.provide(app, Context.add(services, HttpServerRequest.HttpServerRequest, request))
+      return {
+        status: response.status,
+        headers: { ...response.headers, ...exchange.replyHeaders },
+        body: yield* bodyOf(response)
+      }
+    }, Effect.scoped)
+
+    const passed = Effect.fnUntraced(function* (
+      caller: Principal,
+      route: Route,
+      params: { readonly [name: string]: string },
+      raw: RawRequest,
+      path: string
+    ): Effect.fn.Return<RawReply, unknown> {
       const policy = route.audit
-      if (policy === undefined || policy._tag === "NotAudited" || (failure === undefined && exchange.audited)) return
-      const at = DateTime.formatIso(now)
-      const action = policy._tag === "Audited" ? policy.action : `${policy.resource}.read`
-      if (failure === undefined && policy._tag === "Read") trail.read(entry(exchange, action, policy.resource, id, "success", at))
-      else {
-        const outcome = failure === undefined ? "success" : failure !== "defect" && failure._tag === "Forbidden" ? "denied" : "failure"
-        trail.note(entry(exchange, action, policy.resource, id, outcome, at))
-      }
-    })
-
-  // --- The way through ---
-
-  const dispatch = Effect.fnUntraced(function*(exchange: Exchange, path: string): Effect.fn.Return<RawReply, unknown> {
-    const request = serverRequest(exchange, path)
-    const response = yield* Effect.provide(app, Context.add(services, HttpServerRequest.HttpServerRequest, request))
-    return { status: response.status, headers: { ...response.headers, ...exchange.replyHeaders }, body: yield* bodyOf(response) }
-  }, Effect.scoped)
-
-  const passed = Effect.fnUntraced(function*(caller: Principal, route: Route, params: { readonly [name: string]: string }, raw: RawRequest, path: string): Effect.fn.Return<RawReply, unknown> {
-    const policy = route.audit
-    const exchange = new Exchange(raw, caller, policy?._tag === "Audited" ? { action: policy.action, resource: policy.resource } : null)
-    const id = Object.values(params)[0] ?? null
-    const refused = permitted(caller, route.permit)
-    const body = refused ?? (raw.method === "GET" || raw.method === "DELETE" ? undefined : readJson(raw, bodyBytes.management))
-    const effect = body instanceof Error ? Effect.fail(body) : dispatch(exchange, path)
-    return yield* effect.pipe(
-      Effect.tapErrorCause((cause) => note(exchange, route, id, failureOf(cause, raw.method) ?? "defect")),
-      Effect.tap(() => note(exchange, route, id, undefined))
-    )
-  })
-
-  const failureOf = (cause: Cause.Cause<unknown>, method: string): Failure | undefined => {
-    const error = Option.getOrUndefined(Cause.failureOption(cause))
-    if (isFailure(error)) return error
-    if (error instanceof HttpApiError.HttpApiDecodeError) return decodeFailure(error, method)
-    // A path that the gate's table has and the router cannot read: an id of broken percent signs.
-    if (error instanceof HttpServerError.RouteNotFound) return new NotFound({ what: "path" })
-    return undefined
-  }
-
-  const translated = (cause: Cause.Cause<unknown>, method: string, requestId: string): Effect.Effect<RawReply> =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      const failure = failureOf(cause, method)
-      if (failure !== undefined) return Effect.succeed(failureReply(failure, requestId, now))
-      return Effect.as(Effect.logError("a request failed unexpectedly", cause).pipe(Effect.annotateLogs({ requestId })), defectReply(requestId))
-    })
-
-  /** What is logged on the way tells whose request it was. */
-  const logged = <A, E>(effect: Effect.Effect<A, E>, { key, organisationId, requestId }: Principal) =>
-    Effect.annotateLogs(effect, { requestId, organisationId, key: key.name })
-
-  /** Never fails: whatever happens is a reply. */
-  const handle = (raw: RawRequest): Effect.Effect<RawReply> =>
-    Effect.gen(function*() {
-      const requestId = identifiers.next("req")
-      const now = yield* Clock.currentTimeMillis
-      const found = match(raw.method, pathOf(raw.target))
-      if (found._tag === "OtherMethod") {
-        const reply = errorReply({ status: 405, code: "METHOD_NOT_ALLOWED", message: `this path takes ${found.methods.join(", ")}` }, requestId)
-        return { ...reply, headers: { ...rateHeaders(null, now), ...reply.headers, allow: found.methods.join(", ") } }
-      }
-      const unreadable = found._tag === "Unknown" ? new NotFound({ what: "path" }) : nulIn(raw.target)
-      if (found._tag === "Unknown" || unreadable !== undefined) {
-        const reply = failureReply(unreadable ?? new NotFound({ what: "path" }), requestId, now)
-        return { ...reply, headers: { ...rateHeaders(null, now), ...reply.headers } }
-      }
-      let admitted: Admission | null = null
-      const reply = yield* authenticate(raw, requestId).pipe(
-        Effect.tap((caller) =>
-          limits.admit({ organisationId: caller.organisationId, keyId: caller.key.id, key: caller.key.rateLimit, plan: caller.plan.apiCallsPerMinute }).pipe(
-            Effect.tap((admission) => Effect.sync(() => {
-              admitted = admission
-            }))
-          )),
-        Effect.flatMap((caller) => logged(passed(caller, found.route, found.params, raw, raw.target), caller)),
-        Effect.map((reply) => ({ ...reply, headers: { ...rateHeaders(admitted, now), ...reply.headers } })),
-        Effect.catchAllCause((cause) => Effect.map(translated(cause, raw.method, requestId), (reply) => ({
-          ...reply, headers: { ...refusedHeaders(failureOf(cause, raw.method), admitted, now), ...reply.headers }
-        })))
+      const exchange = new Exchange(
+        raw,
+        caller,
+        policy?._tag === "Audited" ? { action: policy.action, resource: policy.resource } : null
       )
-      return { ...reply, headers: { "x-request-id": requestId, ...reply.headers } }
+      const id = Object.values(params)[0] ?? null
+      const refused = permitted(caller, route.permit)
+      const body =
+        refused ?? (raw.method === "GET" || raw.method === "DELETE" ? undefined : readJson(raw, bodyBytes.management))
+      const effect = body instanceof Error ? Effect.fail(body) : dispatch(exchange, path)
+      return yield* effect.pipe(
+        Effect.tapErrorCause((cause) => note(exchange, route, id, failureOf(cause, raw.method) ?? "defect")),
+        Effect.tap(() => note(exchange, route, id, undefined))
+      )
     })
 
-  return { handle }
-})
+    const failureOf = (cause: Cause.Cause<unknown>, method: string): Failure | undefined => {
+      const error = Option.getOrUndefined(Cause.failureOption(cause))
+      if (isFailure(error)) return error
+      if (error instanceof HttpApiError.HttpApiDecodeError) return decodeFailure(error, method)
+      // A path that the gate's table has and the router cannot read: an id of broken percent signs.
+      if (error instanceof HttpServerError.RouteNotFound) return new NotFound({ what: "path" })
+      return undefined
+    }
+
+    const translated = (cause: Cause.Cause<unknown>, method: string, requestId: string): Effect.Effect<RawReply> =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const failure = failureOf(cause, method)
+        if (failure !== undefined) return Effect.succeed(failureReply(failure, requestId, now))
+        return Effect.as(
+          Effect.logError("a request failed unexpectedly", cause).pipe(Effect.annotateLogs({ requestId })),
+          defectReply(requestId)
+        )
+      })
+
+    /** What is logged on the way tells whose request it was. */
+    const logged = <A, E>(effect: Effect.Effect<A, E>, { key, organisationId, requestId }: Principal) =>
+      Effect.annotateLogs(effect, { requestId, organisationId, key: key.name })
+
+    /** Never fails: whatever happens is a reply. */
+    const handle = (raw: RawRequest): Effect.Effect<RawReply> =>
+      Effect.gen(function* () {
+        const requestId = identifiers.next("req")
+        const now = yield* Clock.currentTimeMillis
+        const found = match(raw.method, pathOf(raw.target))
+        if (found._tag === "OtherMethod") {
+          const reply = errorReply(
+            { status: 405, code: "METHOD_NOT_ALLOWED", message: `this path takes ${found.methods.join(", ")}` },
+            requestId
+          )
+          return { ...reply, headers: { ...rateHeaders(null, now), ...reply.headers, allow: found.methods.join(", ") } }
+        }
+        const unreadable = found._tag === "Unknown" ? new NotFound({ what: "path" }) : nulIn(raw.target)
+        if (found._tag === "Unknown" || unreadable !== undefined) {
+          const reply = failureReply(unreadable ?? new NotFound({ what: "path" }), requestId, now)
+          return { ...reply, headers: { ...rateHeaders(null, now), ...reply.headers } }
+        }
+        let admitted: Admission | null = null
+        const reply = yield* authenticate(raw, requestId).pipe(
+          Effect.tap((caller) =>
+            limits
+              .admit({
+                organisationId: caller.organisationId,
+                keyId: caller.key.id,
+                key: caller.key.rateLimit,
+                plan: caller.plan.apiCallsPerMinute
+              })
+              .pipe(
+                Effect.tap((admission) =>
+                  Effect.sync(() => {
+                    admitted = admission
+                  })
+                )
+              )
+          ),
+          Effect.flatMap((caller) => logged(passed(caller, found.route, found.params, raw, raw.target), caller)),
+          Effect.map((reply) => ({ ...reply, headers: { ...rateHeaders(admitted, now), ...reply.headers } })),
+          Effect.catchAllCause((cause) =>
+            Effect.map(translated(cause, raw.method, requestId), (reply) => ({
+              ...reply,
+              headers: { ...refusedHeaders(failureOf(cause, raw.method), admitted, now), ...reply.headers }
+            }))
+          )
+        )
+        return { ...reply, headers: { "x-request-id": requestId, ...reply.headers } }
+      })
+
+    return { handle }
+  })

@@ -20,7 +20,12 @@ export type Match =
   | { readonly _tag: "Unknown" }
 
 /** Every endpoint of an API with what it declares. */
-export const routesOf = <Id extends string, Groups extends Parameters<typeof HttpApi.reflect>[0]["groups"][string], E, R>(
+export const routesOf = <
+  Id extends string,
+  Groups extends Parameters<typeof HttpApi.reflect>[0]["groups"][string],
+  E,
+  R
+>(
   api: HttpApi.HttpApi<Id, Groups, E, R>
 ): ReadonlyArray<Route> => {
   const routes: Array<Route> = []
@@ -28,7 +33,10 @@ export const routesOf = <Id extends string, Groups extends Parameters<typeof Htt
     onGroup: () => undefined,
     onEndpoint: ({ endpoint, group, mergedAnnotations }) => {
       routes.push({
-        method: endpoint.method, path: endpoint.path, group: group.identifier, name: endpoint.name,
+        method: endpoint.method,
+        path: endpoint.path,
+        group: group.identifier,
+        name: endpoint.name,
         permit: Option.getOrUndefined(Context.getOption(mergedAnnotations, Permit)),
         audit: Option.getOrUndefined(Context.getOption(mergedAnnotations, Audited))
       })
@@ -37,7 +45,10 @@ export const routesOf = <Id extends string, Groups extends Parameters<typeof Htt
   return routes
 }
 
-const matchPath = (pattern: ReadonlyArray<string>, path: ReadonlyArray<string>): { readonly [name: string]: string } | undefined => {
+const matchPath = (
+  pattern: ReadonlyArray<string>,
+  path: ReadonlyArray<string>
+): { readonly [name: string]: string } | undefined => {
   if (pattern.length !== path.length) return undefined
   const params: { [name: string]: string } = {}
   for (let i = 0; i < pattern.length; i++) {
@@ -53,7 +64,8 @@ const matchPath = (pattern: ReadonlyArray<string>, path: ReadonlyArray<string>):
 
 export const makeMatcher = (routes: ReadonlyArray<Route>) => {
   // Paths without a varying part come first: `/users/invite` is not a user.
-  const table = routes.map((route) => ({ route, parts: route.path.split("/") }))
+  const table = routes
+    .map((route) => ({ route, parts: route.path.split("/") }))
     .sort((a, b) => a.route.path.split(":").length - b.route.path.split(":").length)
   return (method: string, path: string): Match => {
     const parts = path.replace(/\/+$/, "").split("/")

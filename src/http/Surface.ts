@@ -33,10 +33,15 @@ const rows = (now: number): Rows => ({
   InvalidRequest: ({ code, details, message }) => ({ status: 400, code, message, details: details ?? [] }),
   Unauthorized: ({ code, message }) => ({ status: 401, code, message }),
   Forbidden: ({ code, message, needs }) => ({
-    status: 403, code, message, details: needs === undefined ? [] : [{ path: "", code: needs, message }]
+    status: 403,
+    code,
+    message,
+    details: needs === undefined ? [] : [{ path: "", code: needs, message }]
   }),
   PlanLimitReached: ({ dimension, limit, used }) => ({
-    status: 403, code: "PLAN_LIMIT_REACHED", message: `the plan allows ${limit} of ${dimension}; ${used} are in use`,
+    status: 403,
+    code: "PLAN_LIMIT_REACHED",
+    message: `the plan allows ${limit} of ${dimension}; ${used} are in use`,
     more: { quota: { dimension, limit, used, resetAt: null } }
   }),
   NotFound: ({ what }) => ({ status: 404, code: "NOT_FOUND", message: `there is no such ${what}` }),
@@ -45,34 +50,59 @@ const rows = (now: number): Rows => ({
   WorkflowUnavailable: ({ code, message }) => ({ status: 409, code, message }),
   ValidationFailed: ({ code, details, message }) => ({ status: 422, code, message, details }),
   IdempotencyInProgress: () => ({
-    status: 409, code: "IDEMPOTENCY_IN_PROGRESS", retryAfterSeconds: 1,
+    status: 409,
+    code: "IDEMPOTENCY_IN_PROGRESS",
+    retryAfterSeconds: 1,
     message: "the first request with this Idempotency-Key has not been answered yet: ask again"
   }),
-  PayloadTooLarge: ({ limitBytes }) => ({ status: 413, code: "PAYLOAD_TOO_LARGE", message: `the body is larger than ${limitBytes} bytes` }),
+  PayloadTooLarge: ({ limitBytes }) => ({
+    status: 413,
+    code: "PAYLOAD_TOO_LARGE",
+    message: `the body is larger than ${limitBytes} bytes`
+  }),
   UnsupportedMediaType: ({ got }) => ({
-    status: 415, code: "UNSUPPORTED_MEDIA_TYPE", message: `send the body as content-type: application/json, not ${got === "" ? "without a content-type" : got}`
+    status: 415,
+    code: "UNSUPPORTED_MEDIA_TYPE",
+    message: `send the body as content-type: application/json, not ${got === "" ? "without a content-type" : got}`
   }),
   RateLimited: ({ limit, resetAt }) => ({
-    status: 429, code: "RATE_LIMITED", message: `more than ${limit} calls in this minute`, retryAfterSeconds: secondsUntil(resetAt, now)
+    status: 429,
+    code: "RATE_LIMITED",
+    message: `more than ${limit} calls in this minute`,
+    retryAfterSeconds: secondsUntil(resetAt, now)
   }),
   TimedOut: ({ executionId }) => ({
-    status: 408, code: "TIMED_OUT", message: "the execution took longer than its caller can wait", more: { executionId }
+    status: 408,
+    code: "TIMED_OUT",
+    message: "the execution took longer than its caller can wait",
+    more: { executionId }
   }),
-  Unavailable: ({ reason, retryAfterSeconds }) => ({ status: 503, code: "UNAVAILABLE", message: reason, retryAfterSeconds })
+  Unavailable: ({ reason, retryAfterSeconds }) => ({
+    status: 503,
+    code: "UNAVAILABLE",
+    message: reason,
+    retryAfterSeconds
+  })
 })
 
 const retryable = new Set([408, 429, 502, 503, 504])
 
 /** `now`: Unix milliseconds. Each tag has its row, and the row takes the failure of that tag. */
-export const errorRow = (failure: Failure, now: number): Row => (rows(now)[failure._tag] as (failure: Failure) => Row)(failure)
+export const errorRow = (failure: Failure, now: number): Row =>
+  (rows(now)[failure._tag] as (failure: Failure) => Row)(failure)
 
 export const failureReply = (failure: Failure, requestId: string, now: number): RawReply =>
   errorReply(errorRow(failure, now), requestId)
 
 export const errorReply = (row: Row, requestId: string): RawReply => {
   const body: ErrorBody = {
-    code: row.code, statusCode: row.status, message: row.message, requestId, retryable: retryable.has(row.status),
-    details: row.details ?? [], ...row.more
+    code: row.code,
+    statusCode: row.status,
+    message: row.message,
+    requestId,
+    retryable: retryable.has(row.status),
+    details: row.details ?? [],
+    ...row.more
   }
   return jsonReply(row.status, body, {
     "x-request-id": requestId,
@@ -82,10 +112,17 @@ export const errorReply = (row: Row, requestId: string): RawReply => {
 
 /** A bug: the client learns that it happened and how to name it, nothing more. */
 export const defectReply = (requestId: string): RawReply =>
-  errorReply({ status: 500, code: "INTERNAL_ERROR", message: "an unexpected error; report it with its request id" }, requestId)
+  errorReply(
+    { status: 500, code: "INTERNAL_ERROR", message: "an unexpected error; report it with its request id" },
+    requestId
+  )
 
 const failureTags: ReadonlySet<string> = new Set(Object.keys(rows(0)))
 
 /** Whether a value is one of the failures that this table answers. */
 export const isFailure = (value: unknown): value is Failure =>
-  typeof value === "object" && value !== null && "_tag" in value && typeof value._tag === "string" && failureTags.has(value._tag)
+  typeof value === "object" &&
+  value !== null &&
+  "_tag" in value &&
+  typeof value._tag === "string" &&
+  failureTags.has(value._tag)

@@ -22,6 +22,12 @@ export const pathOf = (target: string): string => {
   return query < 0 ? target : target.slice(0, query)
 }
 
-export const jsonReply = (status: number, body: unknown, headers: { readonly [name: string]: string } = {}): RawReply => ({
-  status, headers: { "content-type": "application/json; charset=utf-8", ...headers }, body: JSON.stringify(body)
+export const jsonReply = (
+  status: number,
+  body: unknown,
+  headers: { readonly [name: string]: string } = {}
+): RawReply => ({
+  status,
+  headers: { "content-type": "application/json; charset=utf-8", ...headers },
+  body: JSON.stringify(body)
 })

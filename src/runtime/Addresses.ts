@@ -42,7 +42,8 @@ export const make = (trustedProxies: ReadonlyArray<string>) => {
   }
   return Addresses.of({
     within,
-    mistake: (range) => parseRange(range) === undefined ? `"${range}" is neither an address nor a range such as 192.0.2.0/24` : undefined,
+    mistake: (range) =>
+      parseRange(range) === undefined ? `"${range}" is neither an address nor a range such as 192.0.2.0/24` : undefined,
     client: (peer, forwardedFor) => {
       if (forwardedFor === undefined || trustedProxies.length === 0) return normal(peer)
       // From the nearest hop outwards; whoever speaks beyond the first stranger may say what it likes.

@@ -7,10 +7,14 @@ import type { JsonObject } from "../domain/Json.js"
 
 /** `#/items/0/name` as `items[0].name`. */
 const dotted = (pointer: string): string =>
-  pointer.replace(/^#\/?/, "").split("/").filter((part) => part !== "").reduce((path, part) => {
-    const name = decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~")
-    return /^\d+$/.test(name) ? `${path}[${name}]` : path === "" ? name : `${path}.${name}`
-  }, "")
+  pointer
+    .replace(/^#\/?/, "")
+    .split("/")
+    .filter((part) => part !== "")
+    .reduce((path, part) => {
+      const name = decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~")
+      return /^\d+$/.test(name) ? `${path}[${name}]` : path === "" ? name : `${path}.${name}`
+    }, "")
 
 /** Errors that only say that something further in is wrong. */
 const wrappers = new Set(["properties", "items", "prefixItems", "allOf", "$ref", "additionalProperties"])
@@ -31,7 +35,9 @@ const make = () => {
     if (valid) return []
     const precise = errors.filter((error) => !wrappers.has(error.keyword))
     return (precise.length > 0 ? precise : errors).slice(0, 20).map((error) => ({
-      path: dotted(error.instanceLocation), code: error.keyword, message: error.error
+      path: dotted(error.instanceLocation),
+      code: error.keyword,
+      message: error.error
     }))
   }
 
@@ -48,7 +54,8 @@ const make = () => {
 }
 
 const types = new Set(["null", "boolean", "object", "array", "number", "integer", "string"])
-const isObject = (value: unknown): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value)
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** The mistakes that people make in schemas and that an interpreter passes over: unknown types, wrong shapes. */
 const badMembers = (schema: JsonObject, path: string): ReadonlyArray<Detail> => {
@@ -58,7 +65,11 @@ const badMembers = (schema: JsonObject, path: string): ReadonlyArray<Detail> => 
   const named = Array.isArray(type) ? type : type === undefined ? [] : [type]
   for (const name of named) {
     if (typeof name !== "string" || !types.has(name)) {
-      found.push({ path: at("type"), code: "INVALID_SCHEMA", message: `"${String(name)}" is not a type; there are ${[...types].join(", ")}` })
+      found.push({
+        path: at("type"),
+        code: "INVALID_SCHEMA",
+        message: `"${String(name)}" is not a type; there are ${[...types].join(", ")}`
+      })
     }
   }
   if (required !== undefined && !(Array.isArray(required) && required.every((name) => typeof name === "string"))) {
@@ -69,7 +80,8 @@ const badMembers = (schema: JsonObject, path: string): ReadonlyArray<Detail> => 
   } else {
     for (const [name, child] of Object.entries(properties ?? {})) {
       if (isObject(child)) found.push(...badMembers(child, at(`properties.${name}`)))
-      else if (typeof child !== "boolean") found.push({ path: at(`properties.${name}`), code: "INVALID_SCHEMA", message: "must be a schema" })
+      else if (typeof child !== "boolean")
+        found.push({ path: at(`properties.${name}`), code: "INVALID_SCHEMA", message: "must be a schema" })
     }
   }
   if (isObject(schema["items"])) found.push(...badMembers(schema["items"], at("items")))

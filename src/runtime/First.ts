@@ -33,21 +33,52 @@ export default async function greet(ctx) {
 }
 `
 
-const author = (organisationId: OrganisationId, spaceId: SpaceId, now: string): Author => ({ organisationId, spaceId, by: "bootstrap", now })
+const author = (organisationId: OrganisationId, spaceId: SpaceId, now: string): Author => ({
+  organisationId,
+  spaceId,
+  by: "bootstrap",
+  now
+})
 
 const insertEnvironments = (tx: Tx, organisationId: OrganisationId, now: string, identifiers: Identifiers["Type"]) =>
-  Effect.forEach(["test", "live"], (slug) => tx.environments.insert({
-    id: identifiers.next("env"), organisationId, customerId: null, name: slug === "test" ? "Test" : "Live", slug, type: "builtin",
-    protected: slug === "live", requiresReview: false, autoDeploy: slug === "live", createdAt: now
-  }), { discard: true })
+  Effect.forEach(
+    ["test", "live"],
+    (slug) =>
+      tx.environments.insert({
+        id: identifiers.next("env"),
+        organisationId,
+        customerId: null,
+        name: slug === "test" ? "Test" : "Live",
+        slug,
+        type: "builtin",
+        protected: slug === "live",
+        requiresReview: false,
+        autoDeploy: slug === "live",
+        createdAt: now
+      }),
+    { discard: true }
+  )
 
 const insertRoles = (tx: Tx, organisationId: OrganisationId, now: string, identifiers: Identifiers["Type"]) =>
-  Effect.forEach(builtinRoles, ({ name, permissions }) => tx.roles.insert({
-    id: identifiers.next("role"), organisationId, name, builtin: true, parent: null, permissions, createdAt: now, updatedAt: now, version: 1
-  }), { discard: true })
+  Effect.forEach(
+    builtinRoles,
+    ({ name, permissions }) =>
+      tx.roles.insert({
+        id: identifiers.next("role"),
+        organisationId,
+        name,
+        builtin: true,
+        parent: null,
+        permissions,
+        createdAt: now,
+        updatedAt: now,
+        version: 1
+      }),
+    { discard: true }
+  )
 
 /** Makes an organisation with its first workspace and a Full access Live key. Fails when the name is taken. */
-export const makeFirst = Effect.fn("First.make")(function*(name: string, plan: PlanName) {
+export const makeFirst = Effect.fn("First.make")(function* (name: string, plan: PlanName) {
   const records = yield* Records
   const identifiers = yield* Identifiers
   const digests = yield* Digests
@@ -56,26 +87,75 @@ export const makeFirst = Effect.fn("First.make")(function*(name: string, plan: P
   const spaceId = identifiers.next("spc")
   const text = `${keyPrefix("live")}${identifiers.token(secretLength)}`
   const key: ApiKey = {
-    id: identifiers.next("key"), organisationId, spaceId, name: "First key", hash: digests.keyHash(text), hashBefore: null, beforeUntil: null,
-    prefix: keyPrefix("live"), last4: text.slice(-4), mode: "live", preset: "full_access", permissions: toMatrix(new Set(allPermissions)),
-    customersMode: "all", customerIds: [], hmacSecret: null, resourceScope: [], allowedIps: [], rateLimit: null, expiresAt: null,
-    revokedAt: null, lastUsedAt: null, rotatedAt: null, createdBy: "bootstrap", createdAt: now, updatedAt: now, version: 1
+    id: identifiers.next("key"),
+    organisationId,
+    spaceId,
+    name: "First key",
+    hash: digests.keyHash(text),
+    hashBefore: null,
+    beforeUntil: null,
+    prefix: keyPrefix("live"),
+    last4: text.slice(-4),
+    mode: "live",
+    preset: "full_access",
+    permissions: toMatrix(new Set(allPermissions)),
+    customersMode: "all",
+    customerIds: [],
+    hmacSecret: null,
+    resourceScope: [],
+    allowedIps: [],
+    rateLimit: null,
+    expiresAt: null,
+    revokedAt: null,
+    lastUsedAt: null,
+    rotatedAt: null,
+    createdBy: "bootstrap",
+    createdAt: now,
+    updatedAt: now,
+    version: 1
   }
-  yield* records.transact(organisationId, (tx) => Effect.gen(function*() {
-    yield* tx.organisations.insert({
-      id: organisationId, name, slug: slugOf(name), parentId: null, timezone: "UTC", plan, status: "active", defaultEnvironment: "live",
-      settings: { codeEditing: true, dlqAutoReplay: false }, createdAt: now, updatedAt: now, version: 1
-    })
-    yield* tx.workspaces.insert({
-      id: spaceId, organisationId, name: "Main", slug: "main", callbackSecret: null, callbackSecretBefore: null, callbackRotatedAt: null, createdAt: now
-    })
-    yield* insertRoles(tx, organisationId, now, identifiers)
-    yield* insertEnvironments(tx, organisationId, now, identifiers)
-    yield* tx.apiKeys.insert(key)
-  })).pipe(
-    Effect.catchTag("AlreadyExists", () => new Refusal({ message: `There is an organisation called ${name} already. Choose another name.` })),
-    Effect.catchTag("Unavailable", ({ reason }) => new Refusal({ message: `The organisation could not be made: ${reason}.` }))
-  )
+  yield* records
+    .transact(organisationId, (tx) =>
+      Effect.gen(function* () {
+        yield* tx.organisations.insert({
+          id: organisationId,
+          name,
+          slug: slugOf(name),
+          parentId: null,
+          timezone: "UTC",
+          plan,
+          status: "active",
+          defaultEnvironment: "live",
+          settings: { codeEditing: true, dlqAutoReplay: false },
+          createdAt: now,
+          updatedAt: now,
+          version: 1
+        })
+        yield* tx.workspaces.insert({
+          id: spaceId,
+          organisationId,
+          name: "Main",
+          slug: "main",
+          callbackSecret: null,
+          callbackSecretBefore: null,
+          callbackRotatedAt: null,
+          createdAt: now
+        })
+        yield* insertRoles(tx, organisationId, now, identifiers)
+        yield* insertEnvironments(tx, organisationId, now, identifiers)
+        yield* tx.apiKeys.insert(key)
+      })
+    )
+    .pipe(
+      Effect.catchTag(
+        "AlreadyExists",
+        () => new Refusal({ message: `There is an organisation called ${name} already. Choose another name.` })
+      ),
+      Effect.catchTag(
+        "Unavailable",
+        ({ reason }) => new Refusal({ message: `The organisation could not be made: ${reason}.` })
+      )
+    )
   return { organisationId, spaceId, apiKey: Redacted.make(text) } satisfies FirstOrganisation
 })
 
@@ -85,29 +165,62 @@ export interface Example {
 }
 
 /** Gives a development installation a customer to act for and a published workflow to run. */
-export const makeExample = Effect.fn("First.example")(function*({ organisationId, spaceId }: FirstOrganisation) {
+export const makeExample = Effect.fn("First.example")(function* ({ organisationId, spaceId }: FirstOrganisation) {
   const records = yield* Records
   const identifiers = yield* Identifiers
   const digests = yield* Digests
   const source = yield* WorkflowSource
   const by = author(organisationId, spaceId, DateTime.formatIso(yield* DateTime.now))
   const { bindings, diagram, script, warnings } = yield* Effect.orDie(source.analyse(exampleSource))
-  const draft = newWorkflow(identifiers.workflow(), by, {
-    name: "hello_world", form: "code", code: exampleSource, description: "An example: greets whom its input names"
-  }, null, { script, bindings: bindings as unknown as Json, diagram: diagram as unknown as Json, warnings: warnings as unknown as Json }, "") // plain data
+  const draft = newWorkflow(
+    identifiers.workflow(),
+    by,
+    {
+      name: "hello_world",
+      form: "code",
+      code: exampleSource,
+      description: "An example: greets whom its input names"
+    },
+    null,
+    {
+      script,
+      bindings: bindings as unknown as Json,
+      diagram: diagram as unknown as Json,
+      warnings: warnings as unknown as Json
+    },
+    ""
+  ) // plain data
   const workflow = publishedWorkflow({ ...draft, contentHash: digests.sha256Hex(contentText(draft)) }, 1, by.now)
   const customerId = identifiers.next("cus")
-  yield* records.transact(organisationId, (tx) => Effect.gen(function*() {
-    yield* tx.customers.insert({
-      id: customerId, organisationId, name: "Example customer", slug: "example", externalRef: "example", status: "active", plan: null,
-      adminEmail: null, metadata: {}, limits: {}, createdAt: by.now, updatedAt: by.now, deletedAt: null, version: 1
-    })
-    yield* tx.workflows.insert({ ...workflow, version: 1 })
-    yield* tx.workflowVersions.insert(snapshot(workflow, 1, null, by))
-    yield* tx.deployments.insert(deployment(workflow, "live", 1, by))
-  })).pipe(Effect.catchTags({
-    AlreadyExists: () => Effect.dieMessage("a fresh organisation has nothing in it"),
-    Unavailable: ({ reason }) => new Refusal({ message: `The example could not be made: ${reason}.` })
-  }))
+  yield* records
+    .transact(organisationId, (tx) =>
+      Effect.gen(function* () {
+        yield* tx.customers.insert({
+          id: customerId,
+          organisationId,
+          name: "Example customer",
+          slug: "example",
+          externalRef: "example",
+          status: "active",
+          plan: null,
+          adminEmail: null,
+          metadata: {},
+          limits: {},
+          createdAt: by.now,
+          updatedAt: by.now,
+          deletedAt: null,
+          version: 1
+        })
+        yield* tx.workflows.insert({ ...workflow, version: 1 })
+        yield* tx.workflowVersions.insert(snapshot(workflow, 1, null, by))
+        yield* tx.deployments.insert(deployment(workflow, "live", 1, by))
+      })
+    )
+    .pipe(
+      Effect.catchTags({
+        AlreadyExists: () => Effect.dieMessage("a fresh organisation has nothing in it"),
+        Unavailable: ({ reason }) => new Refusal({ message: `The example could not be made: ${reason}.` })
+      })
+    )
   return { customerId, workflowId: workflow.id } satisfies Example
 })

@@ -11,13 +11,14 @@ export interface Health {
   readonly drain: () => void
 }
 
-export const make = Effect.gen(function*() {
+export const make = Effect.gen(function* () {
   const sql = yield* WriterSql
   const sandbox = yield* Sandbox
   let draining = false
 
   const database = sql`SELECT 1`.pipe(
-    Effect.timeout("2 seconds"), Effect.as({ ok: true, detail: "" }),
+    Effect.timeout("2 seconds"),
+    Effect.as({ ok: true, detail: "" }),
     Effect.catchAll((error) => Effect.succeed({ ok: false, detail: String(error) }))
   )
 
@@ -28,8 +29,10 @@ export const make = Effect.gen(function*() {
   )
 
   return {
-    healthz: Effect.map(Clock.currentTimeMillis, (now) => jsonReply(200, { status: "ok", at: new Date(now).toISOString() })),
-    readyz: Effect.gen(function*() {
+    healthz: Effect.map(Clock.currentTimeMillis, (now) =>
+      jsonReply(200, { status: "ok", at: new Date(now).toISOString() })
+    ),
+    readyz: Effect.gen(function* () {
       const db = yield* database
       const jail = yield* sandbox.jail
       const foreign = db.ok ? yield* engines : []

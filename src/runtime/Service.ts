@@ -48,46 +48,70 @@ import * as Wakeups from "./Wakeups.js"
 const journalCapacity = 20_000
 
 /** The runner's bundle lies beside the program's; a chunk of the program lies one folder deeper. */
-const runnerPath = ["./runner.js", "../runner.js"].map((path) => fileURLToPath(new URL(path, import.meta.url))).find(existsSync) ?? "dist/runner.js"
+const runnerPath =
+  ["./runner.js", "../runner.js"].map((path) => fileURLToPath(new URL(path, import.meta.url))).find(existsSync) ??
+  "dist/runner.js"
 
 // --- Ports that depend on nothing but configuration ---
 
-const pure = Layer.unwrapEffect(Effect.gen(function*() {
-  const { egressAllow, trustedProxies } = yield* Settings
-  const { keyPepper } = yield* Secrets
-  return Layer.mergeAll(
-    Crypto.layerDigests({ pepper: keyPepper }), Crypto.layerIdentifiers, Addresses.layer(trustedProxies), Contracts.layer,
-    WorkflowSource.layer, Egress.layer({ allow: egressAllow }), Wakeups.layer
-  )
-}))
-
-const vault = Layer.unwrapEffect(Effect.gen(function*() {
-  const { masterKeys } = yield* Secrets
-  const [active, ...others] = Redacted.value(masterKeys)
-  const all = active === undefined ? others : [active, ...others]
-  return Vault.layer({
-    keyring: { active: active?.id ?? "", keys: new Map(all.map(({ id, key }) => [id, Redacted.make(key)])) }
+const pure = Layer.unwrapEffect(
+  Effect.gen(function* () {
+    const { egressAllow, trustedProxies } = yield* Settings
+    const { keyPepper } = yield* Secrets
+    return Layer.mergeAll(
+      Crypto.layerDigests({ pepper: keyPepper }),
+      Crypto.layerIdentifiers,
+      Addresses.layer(trustedProxies),
+      Contracts.layer,
+      WorkflowSource.layer,
+      Egress.layer({ allow: egressAllow }),
+      Wakeups.layer
+    )
   })
-})).pipe(Layer.provide(dataKeys))
+)
+
+const vault = Layer.unwrapEffect(
+  Effect.gen(function* () {
+    const { masterKeys } = yield* Secrets
+    const [active, ...others] = Redacted.value(masterKeys)
+    const all = active === undefined ? others : [active, ...others]
+    return Vault.layer({
+      keyring: { active: active?.id ?? "", keys: new Map(all.map(({ id, key }) => [id, Redacted.make(key)])) }
+    })
+  })
+).pipe(Layer.provide(dataKeys))
 
 // --- Postgres ---
 
-const journal = Layer.unwrapEffect(Effect.map(Databases, ({ writer }) => counted(Journal.layer({ capacity: journalCapacity, writer }))))
+const journal = Layer.unwrapEffect(
+  Effect.map(Databases, ({ writer }) => counted(Journal.layer({ capacity: journalCapacity, writer })))
+)
 
-const trail = Layer.unwrapEffect(Effect.gen(function*() {
-  const { dataDir } = yield* Settings
-  const { keyPepper } = yield* Secrets
-  const sign = (text: string) => Crypto.makeDigests({ pepper: keyPepper }).keyHash(`checkpoint|${text}`)
-  const checkpoints = openCheckpoints(`${dataDir}/audit-checkpoints.jsonl`, sign)
-  return Layer.merge(Trail.layer(checkpoints), Sealer.layer(checkpoints))
-}))
+const trail = Layer.unwrapEffect(
+  Effect.gen(function* () {
+    const { dataDir } = yield* Settings
+    const { keyPepper } = yield* Secrets
+    const sign = (text: string) => Crypto.makeDigests({ pepper: keyPepper }).keyHash(`checkpoint|${text}`)
+    const checkpoints = openCheckpoints(`${dataDir}/audit-checkpoints.jsonl`, sign)
+    return Layer.merge(Trail.layer(checkpoints), Sealer.layer(checkpoints))
+  })
+)
 
 /** What the records of management and the commands need, beside a service or in it. */
 export const records = Records.layer.pipe(Layer.provideMerge(vault), Layer.provideMerge(pure))
 
 const stores = Layer.mergeAll(
-  journal, Runs.layer, Runnables.layer, RunReads.layer, KeyValues.layer, Keys.layer, CustomerReads.layer, Nonces.layer,
-  ExecutionReads.layer, RateWindows.layer, Deliveries.layer({ alone: true })
+  journal,
+  Runs.layer,
+  Runnables.layer,
+  RunReads.layer,
+  KeyValues.layer,
+  Keys.layer,
+  CustomerReads.layer,
+  Nonces.layer,
+  ExecutionReads.layer,
+  RateWindows.layer,
+  Deliveries.layer({ alone: true })
 ).pipe(Layer.provideMerge(VirtualTags.layer), Layer.provideMerge(records))
 
 /** Beneath everything that tells the time. */
@@ -97,14 +121,19 @@ const clock = Clock.layer.pipe(Layer.provide(Runs.layer), Layer.provide(VirtualT
 
 const sandbox = Layer.unwrapEffect(Effect.map(Settings, ({ runners }) => Pool.layer({ runnerPath, runners })))
 
-const actors = Layer.unwrapEffect(Effect.gen(function*() {
-  const { runSlots } = yield* Settings
-  const { engine } = yield* Sandbox
-  const options = { slots: runSlots, carries: (other: string) => other === engine }
-  return Layer.mergeAll(Executions.layer(options), Sweep.layer(options), ExecutionActor.layer(options), TenantActor.layer({ nodes: () => 1 })).pipe(
-    Layer.provideMerge(LiveRuns.layer)
-  )
-}))
+const actors = Layer.unwrapEffect(
+  Effect.gen(function* () {
+    const { runSlots } = yield* Settings
+    const { engine } = yield* Sandbox
+    const options = { slots: runSlots, carries: (other: string) => other === engine }
+    return Layer.mergeAll(
+      Executions.layer(options),
+      Sweep.layer(options),
+      ExecutionActor.layer(options),
+      TenantActor.layer({ nodes: () => 1 })
+    ).pipe(Layer.provideMerge(LiveRuns.layer))
+  })
+)
 
 const cluster = SingleNode.ownership.pipe(Layer.provideMerge(SingleNode.sharding))
 
@@ -122,15 +151,17 @@ export const services = Surfaces.layer.pipe(
 )
 
 /** Serves until its scope closes; then drains: no new work, a second for runs to finish, the rest goes on elsewhere. */
-export const server = Effect.gen(function*() {
+export const server = Effect.gen(function* () {
   const { host, port, shutdownGrace } = yield* Settings
   const live = yield* LiveRuns.LiveRuns
   const front = yield* makeFront
   const running = yield* serve(front, { host, port })
-  yield* Effect.addFinalizer(() => Effect.gen(function*() {
-    front.drain()
-    running.stopListening()
-    yield* live.drain(Duration.min(shutdownGrace, Duration.seconds(1)))
-  }))
+  yield* Effect.addFinalizer(() =>
+    Effect.gen(function* () {
+      front.drain()
+      running.stopListening()
+      yield* live.drain(Duration.min(shutdownGrace, Duration.seconds(1)))
+    })
+  )
   return running
 })

@@ -9,7 +9,10 @@ const flag = () => {
     raise: () => {
       latch.unsafeOpen()
     },
-    untilRaised: Effect.zipLeft(latch.await, Effect.sync(() => latch.unsafeClose()))
+    untilRaised: Effect.zipLeft(
+      latch.await,
+      Effect.sync(() => latch.unsafeClose())
+    )
   }
 }
 

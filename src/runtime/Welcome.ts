@@ -55,13 +55,17 @@ const known = (config: ServiceConfig, baseUrl: string): DevFile | undefined => {
   return { ...dev, baseUrl }
 }
 
-const make = Effect.fn("Welcome.make")(function*(config: ServiceConfig, baseUrl: string) {
+const make = Effect.fn("Welcome.make")(function* (config: ServiceConfig, baseUrl: string) {
   const first = yield* makeFirst("My organisation", config.defaultPlan)
   const example = yield* makeExample(first)
   const secrets = yield* CallbackSecrets
   const dev: DevFile = {
-    baseUrl, apiKey: Redacted.value(first.apiKey), organisationId: first.organisationId, spaceId: first.spaceId,
-    customerId: example.customerId, exampleWorkflowId: example.workflowId,
+    baseUrl,
+    apiKey: Redacted.value(first.apiKey),
+    organisationId: first.organisationId,
+    spaceId: first.spaceId,
+    customerId: example.customerId,
+    exampleWorkflowId: example.workflowId,
     callbackSecret: Redacted.value(yield* secrets.current(first.organisationId, first.spaceId))
   }
   yield* write(config, dev)
@@ -69,7 +73,7 @@ const make = Effect.fn("Welcome.make")(function*(config: ServiceConfig, baseUrl:
 })
 
 /** Embedded services only: the operator's own Postgres gets its first organisation by `svc bootstrap`. */
-export const welcome = Effect.fn("Welcome")(function*(config: ServiceConfig, baseUrl: string) {
+export const welcome = Effect.fn("Welcome")(function* (config: ServiceConfig, baseUrl: string) {
   if (config.database._tag !== "Embedded") return
   const sql = yield* WriterSql
   const [row] = yield* sql<{ n: number }>`SELECT count(*)::int AS n FROM organisations`

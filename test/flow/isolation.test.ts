@@ -14,10 +14,16 @@ describe("Two tenants", () => {
 
   it("whose runs alternate on the same runners see nothing of each other", async () => {
     const { call, run, workflow } = world.api()
-    const customers = await Promise.all(["north", "south"].map(async (name) =>
-      String((await call("POST", "/api/v1/customers", { name, externalRef: name })).body.data.id)))
+    const customers = await Promise.all(
+      ["north", "south"].map(async (name) =>
+        String((await call("POST", "/api/v1/customers", { name, externalRef: name })).body.data.id)
+      )
+    )
     // Leaves a mark in every place that a guest can write to, and looks for the other's.
-    const id = await workflow("marks", "instant", `let module = []
+    const id = await workflow(
+      "marks",
+      "instant",
+      `let module = []
       export default async (ctx) => {
         const me = ctx.customer.ref
         const seen = [globalThis.mark, Object.prototype.mark, Array.prototype.mark, module.at(-1), JSON.mark, Math.mark]
@@ -27,7 +33,8 @@ describe("Two tenants", () => {
         await svc.state.set("mine", me, { scope: "CUSTOMER" })
         const mine = await svc.state.get("mine", { scope: "CUSTOMER" })
         return { me, seen, mine, id: ctx.customer.id }
-      }`)
+      }`
+    )
     const one = async (n: number) => {
       const customer = customers[n % 2] ?? ""
       const answer = await run(id, { n }, { "x-end-org-id": customer })
@@ -39,14 +46,31 @@ describe("Two tenants", () => {
 
   it("cannot be reached by a key of the other", async () => {
     const { call, dev, workflow } = world.api()
-    const customer = String((await call("POST", "/api/v1/customers", { name: "west", externalRef: "west" })).body.data.id)
-    const key = (await call("POST", "/api/v1/api-keys", {
-      name: "only north", mode: "live", preset: "full_access", customers: { mode: "subset", ids: [dev.customerId] }
-    })).body.data.key
+    const customer = String(
+      (await call("POST", "/api/v1/customers", { name: "west", externalRef: "west" })).body.data.id
+    )
+    const key = (
+      await call("POST", "/api/v1/api-keys", {
+        name: "only north",
+        mode: "live",
+        preset: "full_access",
+        customers: { mode: "subset", ids: [dev.customerId] }
+      })
+    ).body.data.key
     const narrowed = { authorization: `Bearer ${key}` }
     const id = await workflow("narrow", "instant", "export default async (ctx) => ctx.customer")
-    const foreign = await call("POST", `/api/v1/workflows/${id}/execute`, { input: {} }, { ...narrowed, "x-end-org-id": customer })
-    const unknown = await call("POST", `/api/v1/workflows/${id}/execute`, { input: {} }, { ...narrowed, "x-end-org-id": customer.replace(/.$/, (c) => (c === "0" ? "1" : "0")) })
+    const foreign = await call(
+      "POST",
+      `/api/v1/workflows/${id}/execute`,
+      { input: {} },
+      { ...narrowed, "x-end-org-id": customer }
+    )
+    const unknown = await call(
+      "POST",
+      `/api/v1/workflows/${id}/execute`,
+      { input: {} },
+      { ...narrowed, "x-end-org-id": customer.replace(/.$/, (c) => (c === "0" ? "1" : "0")) }
+    )
     assert.deepStrictEqual([foreign.status, foreign.body.code], [403, "CUSTOMER_NOT_REACHABLE"])
     assert.deepStrictEqual({ ...foreign.body, requestId: "" }, { ...unknown.body, requestId: "" })
     const none = await call("POST", `/api/v1/workflows/${id}/execute`, { input: {} }, narrowed)
@@ -64,24 +88,47 @@ describe("Two tenants", () => {
     const address = inside.address()
     const port = typeof address === "object" && address !== null ? address.port : 0
     const { run, workflow } = world.api()
-    const id = await workflow("inside", "instant", `export default async (ctx) => {
+    const id = await workflow(
+      "inside",
+      "instant",
+      `export default async (ctx) => {
       const out = []
       for (const url of ctx.input.urls) {
         try { await fetch(url); out.push("REACHED " + url) } catch (error) { out.push(error.code ?? error.name) }
       }
       return out
-    }`)
+    }`
+    )
     const hosts = [
-      "127.0.0.1", "localhost", "2130706433", "0x7f000001", "0177.0.0.1", "127.1", "[::1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]",
-      "0.0.0.0", "[::]", "127.0.0.1.", "LOCALHOST"
+      "127.0.0.1",
+      "localhost",
+      "2130706433",
+      "0x7f000001",
+      "0177.0.0.1",
+      "127.1",
+      "[::1]",
+      "[::ffff:127.0.0.1]",
+      "[::ffff:7f00:1]",
+      "0.0.0.0",
+      "[::]",
+      "127.0.0.1.",
+      "LOCALHOST"
     ]
     const urls = [
-      ...hosts.map((host) => `http://${host}:${port}/`), "http://169.254.169.254/latest/meta-data", "http://10.0.0.1/", "http://192.168.0.1/",
-      "http://[fd00::1]/", "file:///etc/passwd", `http://user:pass@127.0.0.1:${port}/`
+      ...hosts.map((host) => `http://${host}:${port}/`),
+      "http://169.254.169.254/latest/meta-data",
+      "http://10.0.0.1/",
+      "http://192.168.0.1/",
+      "http://[fd00::1]/",
+      "file:///etc/passwd",
+      `http://user:pass@127.0.0.1:${port}/`
     ]
     const answer = await run(id, { urls })
     assert.strictEqual(answer.status, 200)
-    assert.deepStrictEqual(answer.body.filter((text: string) => text.startsWith("REACHED")), [])
+    assert.deepStrictEqual(
+      answer.body.filter((text: string) => text.startsWith("REACHED")),
+      []
+    )
     assert.strictEqual(connections, 0)
     inside.close()
   }, 60_000)
@@ -100,7 +147,10 @@ describe("A secret", () => {
       assert.notInclude(JSON.stringify(made.body), value)
     }
     const url = world.systems().url
-    const leaks = await workflow("leaks", "instant", `export default async () => {
+    const leaks = await workflow(
+      "leaks",
+      "instant",
+      `export default async () => {
       const values = []
       for (let i = 0; i < 12; i++) values.push(await svc.secrets.get("CANARY_" + i))
       console.log("logged", values[0], btoa(values[1]), encodeURIComponent(values[2]), JSON.stringify({ v: values[3] }))
@@ -110,9 +160,14 @@ describe("A secret", () => {
       const failure = new Error("failed with " + values[9])
       failure.stack = "stack " + values[10]
       if (values[11] !== "") throw failure
-    }`)
+    }`
+    )
     const failed = await run(leaks)
-    const returns = await workflow("returns", "instant", "export default async () => ({ v: await svc.secrets.get('CANARY_0') })")
+    const returns = await workflow(
+      "returns",
+      "instant",
+      "export default async () => ({ v: await svc.secrets.get('CANARY_0') })"
+    )
     const returned = await run(returns)
     // The caller gets what the workflow returns; nothing else does.
     assert.strictEqual(returned.body.v, canaries[0])
@@ -120,26 +175,40 @@ describe("A secret", () => {
     const seen: Array<string> = [JSON.stringify(failed.body), world.output()]
     for (const answer of [failed, returned]) {
       const id = answer.headers.get("x-svc-execution-id") ?? answer.body.executionId
-      for (const target of [`/api/v1/executions/${id}`, `/api/v1/executions/${id}/logs`]) seen.push(JSON.stringify((await call("GET", target)).body))
+      for (const target of [`/api/v1/executions/${id}`, `/api/v1/executions/${id}/logs`])
+        seen.push(JSON.stringify((await call("GET", target)).body))
     }
-    seen.push(JSON.stringify((await call("GET", "/api/v1/secrets")).body), JSON.stringify((await call("GET", "/api/v1/audit?page_size=200")).body))
+    seen.push(
+      JSON.stringify((await call("GET", "/api/v1/secrets")).body),
+      JSON.stringify((await call("GET", "/api/v1/audit?page_size=200")).body)
+    )
     seen.push(await everyRow(world.dataDir))
-    const files = readdirSync(world.dataDir).map((file) => path.join(world.dataDir, file)).filter((file) => statSync(file).isFile())
+    const files = readdirSync(world.dataDir)
+      .map((file) => path.join(world.dataDir, file))
+      .filter((file) => statSync(file).isFile())
     for (const file of files) seen.push(readFileSync(file, "utf8"))
     const found = canaries.flatMap((canary, i) =>
-      [canary, btoa(canary), encodeURIComponent(canary)].flatMap((form) => seen.flatMap((text, where) => (text.includes(form) ? [`canary ${i} in ${where}`] : []))))
+      [canary, btoa(canary), encodeURIComponent(canary)].flatMap((form) =>
+        seen.flatMap((text, where) => (text.includes(form) ? [`canary ${i} in ${where}`] : []))
+      )
+    )
     assert.deepStrictEqual(found, [])
   }, 60_000)
 })
 
 /** Every row of every table, as text. */
 const everyRow = async (dataDir: string): Promise<string> => {
-  const access = JSON.parse(readFileSync(path.join(dataDir, "postgres", "cluster", "access.json"), "utf8")) as { superuser: string }
-  const port = Number(readFileSync(path.join(dataDir, "postgres", "cluster", "data", "postmaster.pid"), "utf8").split("\n")[3])
+  const access = JSON.parse(readFileSync(path.join(dataDir, "postgres", "cluster", "access.json"), "utf8")) as {
+    superuser: string
+  }
+  const port = Number(
+    readFileSync(path.join(dataDir, "postgres", "cluster", "data", "postmaster.pid"), "utf8").split("\n")[3]
+  )
   const client = new Client({ host: "127.0.0.1", port, user: "postgres", password: access.superuser, database: "svc" })
   await client.connect()
   const { rows: tables } = await client.query<{ name: string }>(
-    "SELECT quote_ident(relname) AS name FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace")
+    "SELECT quote_ident(relname) AS name FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
+  )
   const texts: Array<string> = []
   for (const { name } of tables) {
     const { rows } = await client.query<{ text: string }>(`SELECT t::text AS text FROM ${name} t`)

@@ -11,7 +11,16 @@ import { dataDirectory, type Service, service } from "../support/Service.js"
 const long = process.env["SVC_TEST_LONG"] === "1"
 const runs = long ? 10_000 : 1_000
 const kills = long ? 50 : 8
-const points = ["parsed", "committed", "claimed", "beforeCall", "called", "beforeAppend", "appended", "terminal"] as const
+const points = [
+  "parsed",
+  "committed",
+  "claimed",
+  "beforeCall",
+  "called",
+  "beforeAppend",
+  "appended",
+  "terminal"
+] as const
 const callers = 16
 const workflowCalls = 3
 
@@ -34,14 +43,18 @@ describe("A run that was accepted", () => {
   beforeAll(async () => {
     systems = await provider()
     await startService(undefined)
-    workflow = await client.workflow("three_calls", "standard", `export default async function (ctx) {
+    workflow = await client.workflow(
+      "three_calls",
+      "standard",
+      `export default async function (ctx) {
       const seen = []
       for (let i = 0; i < ${workflowCalls}; i++) {
         const answer = await fetch(ctx.input.url + "/" + ctx.input.n + "/" + i, { method: "POST", body: "x" })
         seen.push((await answer.json()).url)
       }
       return seen
-    }`)
+    }`
+    )
     current.kill("SIGTERM")
     await current.ended
   }, 120_000)
@@ -72,72 +85,97 @@ describe("A run that was accepted", () => {
 
   /** Starts run `n` until it is acknowledged: the same key each time, so that it is the same run. */
   const start = (n: number) =>
-    eventually(async () => {
-      try {
-        const answer = await client.run(workflow, { n, url: systems.url }, { "idempotency-key": `run-${n}` })
-        return answer.status === 202 ? String(answer.body.executionId) : undefined
-      } catch {
-        return undefined
+    eventually(
+      async () => {
+        try {
+          const answer = await client.run(workflow, { n, url: systems.url }, { "idempotency-key": `run-${n}` })
+          return answer.status === 202 ? String(answer.body.executionId) : undefined
+        } catch {
+          return undefined
+        }
+      },
+      (id) => id !== undefined,
+      120_000
+    )
+
+  it(
+    "is never lost, repeats no call that had completed, and ends, however often the process is killed",
+    async () => {
+      let acknowledged = 0
+      const alive = keepAlive(() => false)
+      const ids: Array<string> = []
+      const caller = async () => {
+        while (acknowledged < runs) {
+          const n = acknowledged++
+          const id = await start(n)
+          if (id !== undefined) ids.push(id)
+        }
       }
-    }, (id) => id !== undefined, 120_000)
-
-  it("is never lost, repeats no call that had completed, and ends, however often the process is killed", async () => {
-    let acknowledged = 0
-    const alive = keepAlive(() => false)
-    const ids: Array<string> = []
-    const caller = async () => {
-      while (acknowledged < runs) {
-        const n = acknowledged++
-        const id = await start(n)
-        if (id !== undefined) ids.push(id)
+      await Promise.all(Array.from({ length: callers }, caller))
+      assert.strictEqual(new Set(ids).size, runs)
+      // Kills that need more work than is left to reach their point are passed over.
+      let drained = 0
+      while (drained < 200) {
+        const found = await client.call("GET", "/api/v1/executions?status=running&page_size=1").catch(() => undefined)
+        const waiting = await client.call("GET", "/api/v1/executions?status=pending&page_size=1").catch(() => undefined)
+        if (found?.body?.data?.length === 0 && waiting?.body?.data?.length === 0) break
+        drained++
+        await new Promise((resolve) => setTimeout(resolve, 250))
       }
-    }
-    await Promise.all(Array.from({ length: callers }, caller))
-    assert.strictEqual(new Set(ids).size, runs)
-    // Kills that need more work than is left to reach their point are passed over.
-    let drained = 0
-    while (drained < 200) {
-      const found = await client.call("GET", "/api/v1/executions?status=running&page_size=1").catch(() => undefined)
-      const waiting = await client.call("GET", "/api/v1/executions?status=pending&page_size=1").catch(() => undefined)
-      if (found?.body?.data?.length === 0 && waiting?.body?.data?.length === 0) break
-      drained++
-      await new Promise((resolve) => setTimeout(resolve, 250))
-    }
 
-    const database = await connect(dataDir)
-    const { rows: ended } = await database.query<{ id: string; status: string; error: unknown }>(
-      "SELECT id, status, record->'error' AS error FROM executions WHERE workflow_id = $1", [workflow])
-    const { rows: open } = await database.query("SELECT id FROM runs")
-    assert.lengthOf(open, 0)
-    const byId = new Map(ended.map((row) => [row.id, row]))
-    assert.strictEqual(byId.size, ended.length, "an execution ended twice")
-    assert.deepStrictEqual(ids.filter((id) => !byId.has(id)), [], "acknowledged and lost")
-    assert.deepStrictEqual(ended.filter((row) => row.status !== "completed"), [])
-    assert.strictEqual(ended.length, runs, "a run started twice for one key")
+      const database = await connect(dataDir)
+      const { rows: ended } = await database.query<{ id: string; status: string; error: unknown }>(
+        "SELECT id, status, record->'error' AS error FROM executions WHERE workflow_id = $1",
+        [workflow]
+      )
+      const { rows: open } = await database.query("SELECT id FROM runs")
+      assert.lengthOf(open, 0)
+      const byId = new Map(ended.map((row) => [row.id, row]))
+      assert.strictEqual(byId.size, ended.length, "an execution ended twice")
+      assert.deepStrictEqual(
+        ids.filter((id) => !byId.has(id)),
+        [],
+        "acknowledged and lost"
+      )
+      assert.deepStrictEqual(
+        ended.filter((row) => row.status !== "completed"),
+        []
+      )
+      assert.strictEqual(ended.length, runs, "a run started twice for one key")
 
-    // A completed call is one whose result is in the journal: nobody asks for it after that commit.
-    const { rows: journal } = await database.query<{ id: string; call: number; at: Date }>("SELECT id, call, at FROM journal WHERE kind = 1")
-    const committed = new Map(journal.map((row) => [keyOf(row.id, row.call), row.at.getTime()]))
-    const late = systems.requests.filter((request) => {
-      const at = committed.get(request.key ?? "")
-      // The two clocks are one, read a moment apart.
-      return at !== undefined && request.at > at + 5
-    })
-    assert.deepStrictEqual(late, [], "a completed call was made again")
-    const times = new Map<string, number>()
-    for (const { key = "" } of systems.requests) times.set(key, (times.get(key) ?? 0) + 1)
-    assert.strictEqual(times.size, runs * workflowCalls, "a call went out under another key")
-    const repeated = [...times.values()].filter((n) => n > 1).length
-    console.log(`${runs} runs, ${kills} kills: ${repeated} of ${times.size} calls were in flight at a kill and made again under their key`)
-    await database.end()
-    current.kill("SIGTERM")
-    await Promise.race([alive, current.ended])
-  }, long ? 3_600_000 : 300_000)
+      // A completed call is one whose result is in the journal: nobody asks for it after that commit.
+      const { rows: journal } = await database.query<{ id: string; call: number; at: Date }>(
+        "SELECT id, call, at FROM journal WHERE kind = 1"
+      )
+      const committed = new Map(journal.map((row) => [keyOf(row.id, row.call), row.at.getTime()]))
+      const late = systems.requests.filter((request) => {
+        const at = committed.get(request.key ?? "")
+        // The two clocks are one, read a moment apart.
+        return at !== undefined && request.at > at + 5
+      })
+      assert.deepStrictEqual(late, [], "a completed call was made again")
+      const times = new Map<string, number>()
+      for (const { key = "" } of systems.requests) times.set(key, (times.get(key) ?? 0) + 1)
+      assert.strictEqual(times.size, runs * workflowCalls, "a call went out under another key")
+      const repeated = [...times.values()].filter((n) => n > 1).length
+      console.log(
+        `${runs} runs, ${kills} kills: ${repeated} of ${times.size} calls were in flight at a kill and made again under their key`
+      )
+      await database.end()
+      current.kill("SIGTERM")
+      await Promise.race([alive, current.ended])
+    },
+    long ? 3_600_000 : 300_000
+  )
 })
 
 const connect = async (dataDir: string): Promise<Client> => {
-  const access = JSON.parse(readFileSync(path.join(dataDir, "postgres", "cluster", "access.json"), "utf8")) as { superuser: string }
-  const port = Number(readFileSync(path.join(dataDir, "postgres", "cluster", "data", "postmaster.pid"), "utf8").split("\n")[3])
+  const access = JSON.parse(readFileSync(path.join(dataDir, "postgres", "cluster", "access.json"), "utf8")) as {
+    superuser: string
+  }
+  const port = Number(
+    readFileSync(path.join(dataDir, "postgres", "cluster", "data", "postmaster.pid"), "utf8").split("\n")[3]
+  )
   const client = new Client({ host: "127.0.0.1", port, user: "postgres", password: access.superuser, database: "svc" })
   client.on("error", () => undefined)
   await client.connect()

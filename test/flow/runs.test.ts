@@ -32,8 +32,16 @@ describe("A run", () => {
   it("is cancelled within a second while it calls, while it waits, while it computes and while it queues", async () => {
     const { ended, execution, workflow } = world.api()
     const url = world.systems().url
-    const calls = await workflow(name("calls"), "standard", `export default async () => { await fetch("${url}/slow"); return 1 }`)
-    const waits = await workflow(name("waits"), "standard", "export default async () => { await new Promise((r) => setTimeout(r, 60000)); return 1 }")
+    const calls = await workflow(
+      name("calls"),
+      "standard",
+      `export default async () => { await fetch("${url}/slow"); return 1 }`
+    )
+    const waits = await workflow(
+      name("waits"),
+      "standard",
+      "export default async () => { await new Promise((r) => setTimeout(r, 60000)); return 1 }"
+    )
     const computes = await workflow(name("computes"), "standard", "export default async () => { for (;;) {} }")
     type Ready = (found: { readonly status: string; readonly waiting: unknown }) => boolean
     const cases: ReadonlyArray<readonly [string, Ready]> = [
@@ -51,7 +59,10 @@ describe("A run", () => {
     }
     const queued = await Promise.all(Array.from({ length: 5 }, () => started(waits)))
     const outcomes = await Promise.all(queued.map(cancel))
-    assert.deepStrictEqual(outcomes.map((answer) => answer.body.data?.status), queued.map(() => "cancelled"))
+    assert.deepStrictEqual(
+      outcomes.map((answer) => answer.body.data?.status),
+      queued.map(() => "cancelled")
+    )
     const again = await cancel(queued[0] ?? "")
     assert.strictEqual(again.status, 409)
     assert.strictEqual(again.body.state, "cancelled")
@@ -60,7 +71,8 @@ describe("A run", () => {
 
   it("ends at its ceiling, and each tier has its own", async () => {
     const { call, ended, execution, run, workflow } = world.api()
-    const code = "export default async () => { await new Promise((r) => setTimeout(r, 600)); await new Promise((r) => setTimeout(r, 900)); await new Promise((r) => setTimeout(r, 900)) }"
+    const code =
+      "export default async () => { await new Promise((r) => setTimeout(r, 600)); await new Promise((r) => setTimeout(r, 900)); await new Promise((r) => setTimeout(r, 900)) }"
     const instant = await workflow(name("instant"), "instant", code, { timeoutMs: 1_000 })
     const answer = await run(instant)
     assert.strictEqual(answer.status, 408)
@@ -71,11 +83,16 @@ describe("A run", () => {
     // The ceilings themselves, from the deadlines that runs are given.
     const ceilings = { instant: 30, standard: 15 * 60, long: 36 * 3_600 }
     for (const tier of ["instant", "standard", "long"] as const) {
-      const slow = await workflow(name(tier), tier, `export default async () => { await fetch("${world.systems().url}/slow") }`)
+      const slow = await workflow(
+        name(tier),
+        tier,
+        `export default async () => { await fetch("${world.systems().url}/slow") }`
+      )
       const pending = run(slow)
       const listed = await eventually(
         async () => (await call("GET", `/api/v1/executions?workflow_id=${slow}&status=running`)).body.data[0],
-        (found) => found !== undefined && found.startedAt !== null)
+        (found) => found !== undefined && found.startedAt !== null
+      )
       const from = tier === "instant" ? listed.createdAt : listed.startedAt
       assert.approximately((Date.parse(listed.deadlineAt) - Date.parse(from)) / 1000, ceilings[tier], 0.5)
       await cancel(listed.id)
@@ -97,15 +114,24 @@ describe("A run", () => {
       return { random, count: await svc.state.get("crash-" + ctx.input.n) }
     }`
     const id = await started(await workflow(name("crash"), "standard", code), { n: names })
-    await eventually(() => execution(id), (found) => found.waiting?.kind === "wait")
+    await eventually(
+      () => execution(id),
+      (found) => found.waiting?.kind === "wait"
+    )
     await world.crash()
     const done = await world.api().ended(id)
     assert.strictEqual(done.status, "completed", JSON.stringify(done.error))
     assert.strictEqual(done.output.count, 1)
-    const asked = world.systems().requests.filter((request) => request.url.endsWith(`/${done.input.n}`)).map((request) => request.url)
+    const asked = world
+      .systems()
+      .requests.filter((request) => request.url.endsWith(`/${done.input.n}`))
+      .map((request) => request.url)
     assert.deepStrictEqual(asked, [`/first/${done.input.n}`, `/second/${done.input.n}`])
     const logs = await world.api().call("GET", `/api/v1/executions/${id}/logs`)
-    assert.deepStrictEqual(logs.body.data.map((line: { message: string }) => line.message), ["first done", "woken"])
+    assert.deepStrictEqual(
+      logs.body.data.map((line: { message: string }) => line.message),
+      ["first done", "woken"]
+    )
     assert.isAbove(done.durationMs, 2_400)
   }, 60_000)
 
@@ -120,10 +146,20 @@ describe("A run", () => {
     const retry = { retry: { enabled: true, initialMs: 50, maxAttempts: 3 } }
     const off = await ended(await started(await workflow(name("off"), "standard", code("/once")), { n: (names += 1) }))
     assert.deepStrictEqual([off.status, off.attempt, off.error.category], ["failed", 1, "transient"])
-    const on = await ended(await started(await workflow(name("on"), "standard", code("/once"), retry), { n: (names += 1) }))
+    const on = await ended(
+      await started(await workflow(name("on"), "standard", code("/once"), retry), { n: (names += 1) })
+    )
     assert.deepStrictEqual([on.status, on.attempt], ["completed", 2], JSON.stringify(on.error))
-    assert.lengthOf(world.systems().requests.filter((request) => request.url === `/kept/${on.input.n}`), 1)
-    const thrown = await workflow(name("thrown"), "standard", "export default async () => { throw new Error('mine') }", retry)
+    assert.lengthOf(
+      world.systems().requests.filter((request) => request.url === `/kept/${on.input.n}`),
+      1
+    )
+    const thrown = await workflow(
+      name("thrown"),
+      "standard",
+      "export default async () => { throw new Error('mine') }",
+      retry
+    )
     const failed = await ended(await started(thrown))
     assert.deepStrictEqual([failed.status, failed.attempt, failed.error.category], ["failed", 1, "code"])
   }, 60_000)
@@ -131,28 +167,49 @@ describe("A run", () => {
   it("that is repeated begins anew or goes on from its successes", async () => {
     const { call, ended, workflow } = world.api()
     const url = world.systems().url
-    const id = await started(await workflow(name("rerun"), "standard", `export default async (ctx) => {
+    const id = await started(
+      await workflow(
+        name("rerun"),
+        "standard",
+        `export default async (ctx) => {
       await fetch("${url}/kept/" + ctx.input.n, { method: "POST" })
       await fetch("${url}/once/" + ctx.input.n, { method: "POST" })
       return "through"
-    }`), { n: (names += 1) })
+    }`
+      ),
+      { n: (names += 1) }
+    )
     const n = names
     assert.strictEqual((await ended(id)).status, "failed")
     const resumed = await call("POST", `/api/v1/executions/${id}/rerun`, { mode: "resume" })
     assert.strictEqual(resumed.status, 202, JSON.stringify(resumed.body))
     const done = await ended(resumed.body.data.id)
-    assert.deepStrictEqual([done.status, done.output, done.parentId], ["completed", "through", id], JSON.stringify(done.error))
-    assert.lengthOf(world.systems().requests.filter((request) => request.url === `/kept/${n}`), 1)
+    assert.deepStrictEqual(
+      [done.status, done.output, done.parentId],
+      ["completed", "through", id],
+      JSON.stringify(done.error)
+    )
+    assert.lengthOf(
+      world.systems().requests.filter((request) => request.url === `/kept/${n}`),
+      1
+    )
     const fresh = await call("POST", `/api/v1/executions/${id}/rerun`, { mode: "fresh" })
     assert.strictEqual((await ended(fresh.body.data.id)).status, "completed")
-    assert.lengthOf(world.systems().requests.filter((request) => request.url === `/kept/${n}`), 2)
+    assert.lengthOf(
+      world.systems().requests.filter((request) => request.url === `/kept/${n}`),
+      2
+    )
     const refused = await call("POST", `/api/v1/executions/${id}/rerun`, { mode: "resume", input: {} })
     assert.strictEqual(refused.status, 422)
   }, 60_000)
 
   it("with one Idempotency-Key happens once, and every repetition gets its answer", async () => {
     const { run, workflow } = world.api()
-    const counted = await workflow(name("once"), "instant", "export default async (ctx) => svc.state.increment('once-' + ctx.input.n, 1)")
+    const counted = await workflow(
+      name("once"),
+      "instant",
+      "export default async (ctx) => svc.state.increment('once-' + ctx.input.n, 1)"
+    )
     const key = { "idempotency-key": `k-${(names += 1)}` }
     const answers = await Promise.all(Array.from({ length: 12 }, () => run(counted, { n: names }, key)))
     assert.isTrue(answers.every((answer) => answer.status === 200 || answer.body.code === "IDEMPOTENCY_IN_PROGRESS"))
@@ -165,10 +222,14 @@ describe("A run", () => {
   it("has a trace without its credentials, and large values as blobs", async () => {
     const { call, execution, run, workflow } = world.api()
     const url = world.systems().url
-    const big = await workflow(name("big"), "instant", `export default async () => {
+    const big = await workflow(
+      name("big"),
+      "instant",
+      `export default async () => {
       await fetch("${url}/auth", { method: "POST", headers: { authorization: "Bearer hush-hush-hush", cookie: "sid=also-hush" } })
       return "x".repeat(300000)
-    }`)
+    }`
+    )
     const answer = await run(big)
     assert.lengthOf(answer.body, 300_000)
     const found = await execution(answer.headers.get("x-svc-execution-id") ?? "")

@@ -8,7 +8,13 @@ import { TestDatabase } from "../support/Database.js"
 import { change, done, executionId, layer, opening, openRun, organisation } from "../support/journal.js"
 
 const finished = (run: ReturnType<typeof openRun>) => ({
-  run, status: "completed" as const, statusReason: null, finishedAt: Date.now(), output: { ok: true }, error: null, metrics: {}
+  run,
+  status: "completed" as const,
+  statusReason: null,
+  finishedAt: Date.now(),
+  output: { ok: true },
+  error: null,
+  metrics: {}
 })
 
 describe("The journal", () => {
@@ -30,107 +36,142 @@ describe("The journal", () => {
       })
     )
 
-    it.scoped("in both interleavings of a zombie and a takeover, what the new owner reads is final", () =>
-      Effect.gen(function* () {
-        const journal = yield* Journal
-        const runs = yield* Runs
-        const { admin } = yield* TestDatabase
-        const connection = Effect.acquireRelease(
-          Effect.promise(async () => {
-            const client = new Client({ connectionString: Redacted.value(admin) })
-            await client.connect()
-            return client
-          }),
-          (client) => Effect.promise(() => client.end())
-        )
-        const lock = yield* connection
-        const watch = yield* connection
-        let fenced = 0
-        let first = 0
-        for (let i = 0; i < 40; i++) {
-          const run = openRun()
-          yield* journal.append(opening(run))
-          // Both wait for the same row lock; which of them gets it first alternates with the order of arrival.
-          const waiting = (n: number) => Effect.promise(async () => {
-            const { rows } = await watch.query<{ n: number }>(
-              "SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")
-            return rows[0]?.n ?? 0
-          }).pipe(Effect.repeat({ until: (found) => found >= n }))
-          yield* Effect.promise(() => lock.query("BEGIN"))
-          yield* Effect.promise(() => lock.query("SELECT id FROM runs WHERE id = $1 FOR UPDATE", [run.id]))
-          const append = Effect.either(journal.append(change(run, { journal: [done(1)] })))
-          const takeOver = Effect.zipRight(runs.takeOver(run.id), journal.read(organisation, run.id))
-          const forked = (zombieFirst: boolean) => Effect.gen(function* () {
-            if (!zombieFirst) {
-              const b = yield* Effect.fork(takeOver)
-              yield* waiting(1)
-              return [yield* Effect.fork(append), b] as const
-            }
-            const a = yield* Effect.fork(append)
-            yield* waiting(1)
-            return [a, yield* Effect.fork(takeOver)] as const
-          })
-          const [a, b] = yield* forked(i % 2 === 0)
-          yield* waiting(2)
-          yield* Effect.promise(() => lock.query("COMMIT"))
-          const [outcome, rows] = [yield* Fiber.join(a), yield* Fiber.join(b)]
-          if (Either.isLeft(outcome)) {
-            assert.strictEqual(outcome.left._tag, "Fenced")
-            fenced++
-          } else first++
-          assert.lengthOf(rows, Either.isRight(outcome) ? 2 : 1)
-          assert.lengthOf(yield* journal.read(organisation, run.id), rows.length)
-        }
-        assert.isAbove(fenced, 0)
-        assert.isAbove(first, 0)
-      }), 60_000)
+    it.scoped(
+      "in both interleavings of a zombie and a takeover, what the new owner reads is final",
+      () =>
+        Effect.gen(function* () {
+          const journal = yield* Journal
+          const runs = yield* Runs
+          const { admin } = yield* TestDatabase
+          const connection = Effect.acquireRelease(
+            Effect.promise(async () => {
+              const client = new Client({ connectionString: Redacted.value(admin) })
+              await client.connect()
+              return client
+            }),
+            (client) => Effect.promise(() => client.end())
+          )
+          const lock = yield* connection
+          const watch = yield* connection
+          let fenced = 0
+          let first = 0
+          for (let i = 0; i < 40; i++) {
+            const run = openRun()
+            yield* journal.append(opening(run))
+            // Both wait for the same row lock; which of them gets it first alternates with the order of arrival.
+            const waiting = (n: number) =>
+              Effect.promise(async () => {
+                const { rows } = await watch.query<{ n: number }>(
+                  "SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+                )
+                return rows[0]?.n ?? 0
+              }).pipe(Effect.repeat({ until: (found) => found >= n }))
+            yield* Effect.promise(() => lock.query("BEGIN"))
+            yield* Effect.promise(() => lock.query("SELECT id FROM runs WHERE id = $1 FOR UPDATE", [run.id]))
+            const append = Effect.either(journal.append(change(run, { journal: [done(1)] })))
+            const takeOver = Effect.zipRight(runs.takeOver(run.id), journal.read(organisation, run.id))
+            const forked = (zombieFirst: boolean) =>
+              Effect.gen(function* () {
+                if (!zombieFirst) {
+                  const b = yield* Effect.fork(takeOver)
+                  yield* waiting(1)
+                  return [yield* Effect.fork(append), b] as const
+                }
+                const a = yield* Effect.fork(append)
+                yield* waiting(1)
+                return [a, yield* Effect.fork(takeOver)] as const
+              })
+            const [a, b] = yield* forked(i % 2 === 0)
+            yield* waiting(2)
+            yield* Effect.promise(() => lock.query("COMMIT"))
+            const [outcome, rows] = [yield* Fiber.join(a), yield* Fiber.join(b)]
+            if (Either.isLeft(outcome)) {
+              assert.strictEqual(outcome.left._tag, "Fenced")
+              fenced++
+            } else first++
+            assert.lengthOf(rows, Either.isRight(outcome) ? 2 : 1)
+            assert.lengthOf(yield* journal.read(organisation, run.id), rows.length)
+          }
+          assert.isAbove(fenced, 0)
+          assert.isAbove(first, 0)
+        }),
+      60_000
+    )
 
     it.effect("one bad change in a flush fails alone", () =>
       Effect.gen(function* () {
         const journal = yield* Journal
         const runs = Array.from({ length: 60 }, (_, i) => openRun(i === 31 ? { priority: 99_999 as 1 } : {}))
-        const results = yield* Effect.forEach(runs, (run) => Effect.either(journal.append(opening(run))), { concurrency: "unbounded" })
-        assert.deepStrictEqual(results.flatMap((result, i) => (Either.isLeft(result) ? [[i, result.left._tag]] : [])), [[31, "ChangeRefused"]])
+        const results = yield* Effect.forEach(runs, (run) => Effect.either(journal.append(opening(run))), {
+          concurrency: "unbounded"
+        })
+        assert.deepStrictEqual(
+          results.flatMap((result, i) => (Either.isLeft(result) ? [[i, result.left._tag]] : [])),
+          [[31, "ChangeRefused"]]
+        )
         for (const [i, run] of runs.entries()) {
           assert.lengthOf(yield* journal.read(organisation, run.id), i === 31 ? 0 : 1)
         }
       })
     )
 
-    it.scoped("a connection lost during a commit loses nothing and writes nothing twice", () =>
-      Effect.gen(function* () {
-        const journal = yield* Journal
-        const { admin } = yield* TestDatabase
-        const owner = yield* Effect.orDie(connect(admin, { maxConnections: 1, applicationName: "svc test" }))
-        const runs = Array.from({ length: 40 }, () => openRun())
-        const work = Effect.forEach(runs, (run) =>
-          Effect.gen(function* () {
-            yield* journal.append(opening(run))
-            for (let seq = 1; seq <= 10; seq++) yield* journal.append(change(run, { journal: [done(seq)] }))
-            yield* journal.append(change(run, { end: finished(run) }))
-          }), { concurrency: "unbounded" })
-        const cut = owner`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-          WHERE datname = current_database() AND application_name = 'svc-journal'`.pipe(Effect.delay("15 millis"), Effect.repeatN(15))
-        yield* Effect.all([work, cut], { concurrency: "unbounded" })
-        for (const run of runs) assert.lengthOf(yield* journal.read(organisation, run.id), 11)
-        const sql = yield* WriterSql
-        const [rows] = yield* sql<{ n: number }>`SELECT count(*)::int AS n FROM executions WHERE id IN ${sql.in(runs.map((run) => run.id))}`
-        assert.strictEqual(rows?.n, runs.length)
-      }), 60_000)
+    it.scoped(
+      "a connection lost during a commit loses nothing and writes nothing twice",
+      () =>
+        Effect.gen(function* () {
+          const journal = yield* Journal
+          const { admin } = yield* TestDatabase
+          const owner = yield* Effect.orDie(connect(admin, { maxConnections: 1, applicationName: "svc test" }))
+          const runs = Array.from({ length: 40 }, () => openRun())
+          const work = Effect.forEach(
+            runs,
+            (run) =>
+              Effect.gen(function* () {
+                yield* journal.append(opening(run))
+                for (let seq = 1; seq <= 10; seq++) yield* journal.append(change(run, { journal: [done(seq)] }))
+                yield* journal.append(change(run, { end: finished(run) }))
+              }),
+            { concurrency: "unbounded" }
+          )
+          const cut = owner`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+          WHERE datname = current_database() AND application_name = 'svc-journal'`.pipe(
+            Effect.delay("15 millis"),
+            Effect.repeatN(15)
+          )
+          yield* Effect.all([work, cut], { concurrency: "unbounded" })
+          for (const run of runs) assert.lengthOf(yield* journal.read(organisation, run.id), 11)
+          const sql = yield* WriterSql
+          const [rows] = yield* sql<{
+            n: number
+          }>`SELECT count(*)::int AS n FROM executions WHERE id IN ${sql.in(runs.map((run) => run.id))}`
+          assert.strictEqual(rows?.n, runs.length)
+        }),
+      60_000
+    )
 
     it.effect("a claim belongs to the first run that commits it, and to nobody once it has expired", () =>
       Effect.gen(function* () {
         const journal = yield* Journal
-        const claim = (expiresAt: number) => ({ scope: "idem" as const, key: `k${executionId()}`, hash: "a", expiresAt })
+        const claim = (expiresAt: number) => ({
+          scope: "idem" as const,
+          key: `k${executionId()}`,
+          hash: "a",
+          expiresAt
+        })
         const shared = claim(Date.now() + 60_000)
         const runs = Array.from({ length: 20 }, () => openRun())
-        const results = yield* Effect.forEach(runs, (run) => Effect.either(journal.append(opening(run, { claim: shared }))), { concurrency: "unbounded" })
+        const results = yield* Effect.forEach(
+          runs,
+          (run) => Effect.either(journal.append(opening(run, { claim: shared }))),
+          { concurrency: "unbounded" }
+        )
         const winners = runs.filter((_, i) => Either.isRight(results[i] ?? Either.left(undefined)))
         assert.lengthOf(winners, 1)
         for (const result of results) {
           if (Either.isRight(result)) continue
           assert.strictEqual(result.left._tag, "ClaimTaken")
-          if (result.left._tag === "ClaimTaken") assert.deepStrictEqual([result.left.target, result.left.hash], [winners[0]?.id, "a"])
+          if (result.left._tag === "ClaimTaken")
+            assert.deepStrictEqual([result.left.target, result.left.hash], [winners[0]?.id, "a"])
         }
         const expired = claim(Date.now() - 1_000)
         yield* journal.append(opening(openRun(), { claim: expired }))
@@ -150,7 +191,10 @@ describe("The journal", () => {
         yield* Effect.forEach(changes, (one) => journal.append(one), { concurrency: "unbounded" })
         assert.strictEqual(Option.getOrThrow(yield* runs.get(organisation, run.id)).attempt, 30)
         const entries = yield* journal.read(organisation, run.id)
-        assert.deepStrictEqual(entries.map((entry) => (entry.kind === "done" ? entry.call : -1)), [-1, ...Array.from({ length: 30 }, (_, i) => i)])
+        assert.deepStrictEqual(
+          entries.map((entry) => (entry.kind === "done" ? entry.call : -1)),
+          [-1, ...Array.from({ length: 30 }, (_, i) => i)]
+        )
       })
     )
 
@@ -159,7 +203,11 @@ describe("The journal", () => {
         const journal = yield* Journal
         const run = openRun()
         yield* journal.append(opening(run))
-        const ends = yield* Effect.forEach(Array.from({ length: 10 }), () => Effect.either(journal.append(change(run, { end: finished(run) }))), { concurrency: "unbounded" })
+        const ends = yield* Effect.forEach(
+          Array.from({ length: 10 }),
+          () => Effect.either(journal.append(change(run, { end: finished(run) }))),
+          { concurrency: "unbounded" }
+        )
         assert.lengthOf(ends.filter(Either.isRight), 1)
         assert.isTrue(ends.every((end) => Either.isRight(end) || end.left._tag === "Fenced"))
       })
@@ -171,12 +219,17 @@ describe("The journal", () => {
         const runs = yield* Runs
         const shard = 77
         const queued = Array.from({ length: 150 }, (_, i) =>
-          openRun({ shard, status: "pending", startedAt: null, wakeAt: null, priority: ((i % 4) + 1) as 1 | 2 | 3 | 4 }))
-        yield* Effect.forEach(queued, (run) => journal.append(opening(run, { enqueue: { notBefore: Date.now() } })), { concurrency: "unbounded" })
+          openRun({ shard, status: "pending", startedAt: null, wakeAt: null, priority: ((i % 4) + 1) as 1 | 2 | 3 | 4 })
+        )
+        yield* Effect.forEach(queued, (run) => journal.append(opening(run, { enqueue: { notBefore: Date.now() } })), {
+          concurrency: "unbounded"
+        })
         const first = yield* runs.claim([shard], 30)
         const shares = [1, 2, 3, 4].map((priority) => first.filter((run) => run.priority === priority).length)
         assert.deepStrictEqual(shares, [16, 8, 4, 2])
-        const rest = yield* Effect.forEach(Array.from({ length: 20 }), () => runs.claim([shard], 20), { concurrency: "unbounded" })
+        const rest = yield* Effect.forEach(Array.from({ length: 20 }), () => runs.claim([shard], 20), {
+          concurrency: "unbounded"
+        })
         const ids = [...first, ...rest.flat()].map((run) => run.id)
         assert.strictEqual(new Set(ids).size, ids.length)
         const again = yield* runs.claim([shard], 200)
@@ -191,13 +244,20 @@ describe("The journal", () => {
         const runs = yield* Runs
         const shard = 78
         const enqueue = (organisationId: typeof organisation) =>
-          journal.append(opening(openRun({ shard, organisationId, status: "pending", startedAt: null, wakeAt: null, priority: 2 }), { enqueue: { notBefore: Date.now() } }))
+          journal.append(
+            opening(openRun({ shard, organisationId, status: "pending", startedAt: null, wakeAt: null, priority: 2 }), {
+              enqueue: { notBefore: Date.now() }
+            })
+          )
         const other = "org_01jd0000000000000000000001" as typeof organisation
         yield* Effect.forEach(Array.from({ length: 200 }), () => enqueue(organisation), { concurrency: "unbounded" })
         yield* runs.claim([shard], 20)
         yield* enqueue(other)
         const next = yield* runs.claim([shard], 3)
-        assert.include(next.map((run) => run.organisationId), other)
+        assert.include(
+          next.map((run) => run.organisationId),
+          other
+        )
       })
     )
   })

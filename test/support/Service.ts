@@ -36,7 +36,13 @@ export const service = (options: ServiceOptions): Service => {
   const program = options.kill === undefined ? [bundle, ...(options.command ?? ["start"])] : [faulty]
   const child = spawn(process.execPath, program, {
     cwd: os.tmpdir(),
-    env: { PATH: process.env["PATH"], SVC_PORT: "0", SVC_DATA_DIR: options.dataDir, SVC_TEST_KILL: options.kill, ...options.env },
+    env: {
+      PATH: process.env["PATH"],
+      SVC_PORT: "0",
+      SVC_DATA_DIR: options.dataDir,
+      SVC_TEST_KILL: options.kill,
+      ...options.env
+    },
     stdio: ["ignore", "pipe", "pipe"],
     ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid })
   })
@@ -84,9 +90,17 @@ let builtFaulty = false
 const buildFaulty = () => {
   if (builtFaulty) return
   buildSync({
-    entryPoints: [path.join(root, "test", "support", "FaultyMain.ts")], outfile: faulty, bundle: true, platform: "node", target: "node20",
-    format: "esm", logLevel: "error", external: ["pg-native", "cloudflare:sockets", "msgpackr-extract", "bufferutil", "utf-8-validate"],
-    banner: { js: 'import { createRequire as makeRequire } from "node:module"; const require = makeRequire(import.meta.url);' }
+    entryPoints: [path.join(root, "test", "support", "FaultyMain.ts")],
+    outfile: faulty,
+    bundle: true,
+    platform: "node",
+    target: "node20",
+    format: "esm",
+    logLevel: "error",
+    external: ["pg-native", "cloudflare:sockets", "msgpackr-extract", "bufferutil", "utf-8-validate"],
+    banner: {
+      js: 'import { createRequire as makeRequire } from "node:module"; const require = makeRequire(import.meta.url);'
+    }
   })
   builtFaulty = true
 }

@@ -15,7 +15,11 @@ export interface World {
 }
 
 /** `allow`: whether workflows may call this machine. */
-export const worldOf = (options: { readonly allow: boolean; readonly env?: Readonly<Record<string, string>>; readonly answer?: Parameters<typeof provider>[0] }): World => {
+export const worldOf = (options: {
+  readonly allow: boolean
+  readonly env?: Readonly<Record<string, string>>
+  readonly answer?: Parameters<typeof provider>[0]
+}): World => {
   const place = dataDirectory()
   let systems: Provider | undefined
   let current: Service | undefined
@@ -23,7 +27,8 @@ export const worldOf = (options: { readonly allow: boolean; readonly env?: Reado
 
   const begin = async () => {
     current = service({
-      dataDir: place.dataDir, env: { ...(options.allow ? { SVC_EGRESS_ALLOW: "127.0.0.1/32" } : {}), ...options.env }
+      dataDir: place.dataDir,
+      env: { ...(options.allow ? { SVC_EGRESS_ALLOW: "127.0.0.1/32" } : {}), ...options.env }
     })
     await current.ready
   }

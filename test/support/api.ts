@@ -13,9 +13,19 @@ export interface Answer {
 
 export interface Api {
   readonly dev: DevFile
-  readonly call: (method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>) => Promise<Answer>
+  readonly call: (
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Readonly<Record<string, string>>
+  ) => Promise<Answer>
   /** Creates and publishes a workflow; answers its id. */
-  readonly workflow: (name: string, tier: "instant" | "standard" | "long", code: string, more?: object) => Promise<string>
+  readonly workflow: (
+    name: string,
+    tier: "instant" | "standard" | "long",
+    code: string,
+    more?: object
+  ) => Promise<string>
   readonly run: (workflow: string, input?: object, headers?: Readonly<Record<string, string>>) => Promise<Answer>
   /** The execution once it has ended. */
   readonly ended: (id: string, millis?: number) => Promise<Answer["body"]>
@@ -25,7 +35,11 @@ export interface Api {
 const pause = (millis: number) => new Promise<void>((resolve) => setTimeout(resolve, millis))
 
 /** Asks again until `found` accepts the answer; fails after `millis`. */
-export const eventually = async <A>(ask: () => Promise<A>, found: (answer: A) => boolean, millis = 30_000): Promise<A> => {
+export const eventually = async <A>(
+  ask: () => Promise<A>,
+  found: (answer: A) => boolean,
+  millis = 30_000
+): Promise<A> => {
   const until = performance.now() + millis
   for (;;) {
     const answer = await ask()
@@ -41,7 +55,11 @@ export const api = (dataDir: string): Api => {
   const call: Api["call"] = async (method, target, body, headers = {}) => {
     const response = await fetch(`${dev.baseUrl}${target}`, {
       method,
-      headers: { authorization: `Bearer ${dev.apiKey}`, ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
+      headers: {
+        authorization: `Bearer ${dev.apiKey}`,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers
+      },
       ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) })
     })
     const text = await response.text()
@@ -52,7 +70,8 @@ export const api = (dataDir: string): Api => {
     dev,
     call,
     execution,
-    run: (workflow, input = {}, headers = {}) => call("POST", `/api/v1/workflows/${workflow}/execute`, { input }, headers),
+    run: (workflow, input = {}, headers = {}) =>
+      call("POST", `/api/v1/workflows/${workflow}/execute`, { input }, headers),
     workflow: async (name, tier, code, more = {}) => {
       const made = await call("POST", "/api/v1/workflows", { name, form: "code", tier, code, ...more })
       if (made.status !== 201) throw new Error(JSON.stringify(made.body))
@@ -61,7 +80,11 @@ export const api = (dataDir: string): Api => {
       return made.body.data.id
     },
     ended: (id, millis) =>
-      eventually(() => execution(id), (found) => found !== undefined && found.status !== "pending" && found.status !== "running", millis)
+      eventually(
+        () => execution(id),
+        (found) => found !== undefined && found.status !== "pending" && found.status !== "running",
+        millis
+      )
   }
 }
 

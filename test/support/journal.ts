@@ -18,7 +18,9 @@ export const workflow = "wf_0123456789ab" as WorkflowId
 const identifiers = makeIdentifiers()
 
 export const layer = Layer.unwrapEffect(
-  Effect.map(TestDatabase, ({ urls }) => Layer.merge(Journal.layer({ capacity: 10_000, writer: urls.writer }), Runs.layer))
+  Effect.map(TestDatabase, ({ urls }) =>
+    Layer.merge(Journal.layer({ capacity: 10_000, writer: urls.writer }), Runs.layer)
+  )
 ).pipe(
   Layer.provideMerge(VirtualTags.layer),
   Layer.provideMerge(Vault.layer({ keyring: keyringOf() }).pipe(Layer.provide(layerPostgres))),
@@ -33,13 +35,45 @@ export const openRun = (overrides: Partial<OpenRun> = {}): OpenRun => {
   const id = overrides.id ?? executionId()
   const now = Date.now()
   return {
-    id, organisationId: organisation, spaceId: space, shard: 1, epoch: 1, engine: "test", retention: 365, status: "running",
-    tier: "standard", priority: 1, workflowId: workflow, customerId: null as CustomerId | null, triggerType: "api", attempt: 1,
-    activations: 0, progress: 0, wakeAt: now, deadlineAt: now + 60_000, waiting: null, createdAt: now, startedAt: now, input: {},
+    id,
+    organisationId: organisation,
+    spaceId: space,
+    shard: 1,
+    epoch: 1,
+    engine: "test",
+    retention: 365,
+    status: "running",
+    tier: "standard",
+    priority: 1,
+    workflowId: workflow,
+    customerId: null as CustomerId | null,
+    triggerType: "api",
+    attempt: 1,
+    activations: 0,
+    progress: 0,
+    wakeAt: now,
+    deadlineAt: now + 60_000,
+    waiting: null,
+    createdAt: now,
+    startedAt: now,
+    input: {},
     record: {
-      workflowName: "test", workflowVersion: 1, environment: "live", customerRef: null, installationId: null, userId: null,
-      trigger: { type: "api", id: null, eventId: null, keyId: null, keyName: null }, maxAttempts: 1, ceilingMillis: 900_000,
-      parentId: null, rootId: id, metadata: {}, contentHash: "h", callbackUrl: null, callbackEvents: null, traceparent: null
+      workflowName: "test",
+      workflowVersion: 1,
+      environment: "live",
+      customerRef: null,
+      installationId: null,
+      userId: null,
+      trigger: { type: "api", id: null, eventId: null, keyId: null, keyName: null },
+      maxAttempts: 1,
+      ceilingMillis: 900_000,
+      parentId: null,
+      rootId: id,
+      metadata: {},
+      contentHash: "h",
+      callbackUrl: null,
+      callbackEvents: null,
+      traceparent: null
     },
     ...overrides
   }
@@ -47,14 +81,43 @@ export const openRun = (overrides: Partial<OpenRun> = {}): OpenRun => {
 
 /** A change of a run that has a row. */
 export const change = (run: OpenRun, more: Partial<RunChange> = {}): RunChange => ({
-  id: run.id, organisationId: run.organisationId, spaceId: run.spaceId, retention: run.retention, epoch: run.epoch, ...more
-})
-
-export const opening = (run: OpenRun, more: Partial<RunChange> = {}): RunChange => ({
-  ...change(run), epoch: null, open: run,
-  journal: [{ seq: 0, entry: { kind: "start", at: run.createdAt, input: {}, headers: {}, customer: null, installation: null, connections: null, script: null } }],
+  id: run.id,
+  organisationId: run.organisationId,
+  spaceId: run.spaceId,
+  retention: run.retention,
+  epoch: run.epoch,
   ...more
 })
 
-export const done = (seq: number, call = seq - 1) =>
-  ({ seq, entry: { kind: "done" as const, call, hash: `h${call}`, at: Date.now(), result: { ok: true as const, value: { call } } } })
+export const opening = (run: OpenRun, more: Partial<RunChange> = {}): RunChange => ({
+  ...change(run),
+  epoch: null,
+  open: run,
+  journal: [
+    {
+      seq: 0,
+      entry: {
+        kind: "start",
+        at: run.createdAt,
+        input: {},
+        headers: {},
+        customer: null,
+        installation: null,
+        connections: null,
+        script: null
+      }
+    }
+  ],
+  ...more
+})
+
+export const done = (seq: number, call = seq - 1) => ({
+  seq,
+  entry: {
+    kind: "done" as const,
+    call,
+    hash: `h${call}`,
+    at: Date.now(),
+    result: { ok: true as const, value: { call } }
+  }
+})

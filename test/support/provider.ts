@@ -36,7 +36,11 @@ export const provider = async (answer: Answer = ok): Promise<Provider> => {
     incoming.on("end", () => {
       const key = incoming.headers["idempotency-key"]
       const request = {
-        url: incoming.url ?? "", key: typeof key === "string" ? key : undefined, at: Date.now(), headers: incoming.headers, body
+        url: incoming.url ?? "",
+        key: typeof key === "string" ? key : undefined,
+        at: Date.now(),
+        headers: incoming.headers,
+        body
       }
       requests.push(request)
       answer(request, response)
@@ -47,9 +51,10 @@ export const provider = async (answer: Answer = ok): Promise<Provider> => {
   return {
     url: `http://127.0.0.1:${port}`,
     requests,
-    close: () => new Promise((resolve) => {
-      server.close(() => resolve())
-      server.closeAllConnections()
-    })
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      })
   }
 }

@@ -7,15 +7,18 @@ import { Execution } from "./Protocol.js"
 import { make as makeSweep } from "./Sweep.js"
 
 export const layer = (options: { readonly slots: number; readonly carries: (engine: string) => boolean }) =>
-  Execution.toLayer(Effect.gen(function*() {
-    const live = yield* LiveRuns
-    const { resume } = yield* makeSweep(options)
-    const { entityId } = yield* Entity.CurrentAddress
-    // Entities of this kind are addressed by execution ids only.
-    const id = entityId as string as ExecutionId
+  Execution.toLayer(
+    Effect.gen(function* () {
+      const live = yield* LiveRuns
+      const { resume } = yield* makeSweep(options)
+      const { entityId } = yield* Entity.CurrentAddress
+      // Entities of this kind are addressed by execution ids only.
+      const id = entityId as string as ExecutionId
 
-    return Execution.of({
-      Stop: () => live.stop(id, Option.none()),
-      Resume: () => Effect.orDie(resume(id))
-    })
-  }), { concurrency: "unbounded", maxIdleTime: Duration.seconds(30), disableFatalDefects: true })
+      return Execution.of({
+        Stop: () => live.stop(id, Option.none()),
+        Resume: () => Effect.orDie(resume(id))
+      })
+    }),
+    { concurrency: "unbounded", maxIdleTime: Duration.seconds(30), disableFatalDefects: true }
+  )

@@ -19,7 +19,11 @@ export interface Completion {
   readonly result: DoneEntry["result"]
   readonly secret: Answer["secret"]
   readonly at: number
-  readonly attempts: ReadonlyArray<{ readonly startedAt: number; readonly finishedAt: number; readonly error: CallFailure | null }>
+  readonly attempts: ReadonlyArray<{
+    readonly startedAt: number
+    readonly finishedAt: number
+    readonly error: CallFailure | null
+  }>
   /** The journal row is committed already. */
   readonly written: boolean
 }
@@ -37,15 +41,27 @@ export const makeCalls = (
 
   const complete = (inbox: Queue.Queue<Completion>, call: PendingCall, answer: Effect.Effect<Answer, CallFailure>) =>
     Effect.exit(answer).pipe(
-      Effect.flatMap((exit) => Effect.flatMap(Clock.currentTimeMillis, (at) => {
-        const result: DoneEntry["result"] = exit._tag === "Success" ? { ok: true, value: exit.value.value }
-          : exit.cause._tag === "Fail" ? { ok: false, failure: exit.cause.error }
-          : { ok: false, failure: failure("InternalError", "the service failed while it made this call", "transient") }
-        return Queue.offer(inbox, {
-          call, result, at, secret: exit._tag === "Success" ? exit.value.secret : undefined, written: false,
-          attempts: [{ startedAt: call.startedAt, finishedAt: at, error: result.ok ? null : result.failure }]
+      Effect.flatMap((exit) =>
+        Effect.flatMap(Clock.currentTimeMillis, (at) => {
+          const result: DoneEntry["result"] =
+            exit._tag === "Success"
+              ? { ok: true, value: exit.value.value }
+              : exit.cause._tag === "Fail"
+                ? { ok: false, failure: exit.cause.error }
+                : {
+                    ok: false,
+                    failure: failure("InternalError", "the service failed while it made this call", "transient")
+                  }
+          return Queue.offer(inbox, {
+            call,
+            result,
+            at,
+            secret: exit._tag === "Success" ? exit.value.secret : undefined,
+            written: false,
+            attempts: [{ startedAt: call.startedAt, finishedAt: at, error: result.ok ? null : result.failure }]
+          })
         })
-      }))
+      )
     )
 
   const fork = (inbox: Queue.Queue<Completion>, call: PendingCall, answer: Effect.Effect<Answer, CallFailure>) =>
@@ -55,17 +71,35 @@ export const makeCalls = (
     Effect.zipRight(faults.at("beforeCall"), Effect.zipLeft(answer, faults.at("called")))
 
   /** Writes state and journal row together; nothing else of this run is written meanwhile. */
-  const writeState = Effect.fnUntraced(function*(p: Progress, inbox: Queue.Queue<Completion>, call: PendingCall, plan: Extract<HostCall, { _tag: "Write" }>) {
+  const writeState = Effect.fnUntraced(function* (
+    p: Progress,
+    inbox: Queue.Queue<Completion>,
+    call: PendingCall,
+    plan: Extract<HostCall, { _tag: "Write" }>
+  ) {
     yield* flush(p)
     const at = Math.max(yield* Clock.currentTimeMillis, p.lastEventAt)
     const seq = p.nextSeq()
-    const entry = (value: Json): DoneEntry => ({ kind: "done", call: call.id, hash: call.hash, at, result: { ok: true, value } })
+    const entry = (value: Json): DoneEntry => ({
+      kind: "done",
+      call: call.id,
+      hash: call.hash,
+      at,
+      result: { ok: true, value }
+    })
     const attempt = yield* host.write(plan.store, plan.write, { id: p.run.id, epoch: p.run.epoch, seq }, entry).pipe(
       Effect.map((value) => ({ result: { ok: true as const, value }, written: true })),
       Effect.catchTag("StateRefused", ({ message }) =>
-        Effect.succeed({ result: { ok: false as const, failure: failure("TypeError", message) }, written: false }))
+        Effect.succeed({ result: { ok: false as const, failure: failure("TypeError", message) }, written: false })
+      )
     )
-    yield* Queue.offer(inbox, { call, at, secret: undefined, attempts: [{ startedAt: call.startedAt, finishedAt: at, error: null }], ...attempt })
+    yield* Queue.offer(inbox, {
+      call,
+      at,
+      secret: undefined,
+      attempts: [{ startedAt: call.startedAt, finishedAt: at, error: null }],
+      ...attempt
+    })
   })
 
   const timer = (p: Progress, inbox: Queue.Queue<Completion>, call: PendingCall, millis: number) =>
@@ -79,13 +113,13 @@ export const makeCalls = (
       return fork(inbox, call, Effect.as(Effect.sleep(Duration.millis(Math.max(0, due - now))), { value: null }))
     })
 
-  const launch = Effect.fnUntraced(function*(p: Progress, inbox: Queue.Queue<Completion>) {
+  const launch = Effect.fnUntraced(function* (p: Progress, inbox: Queue.Queue<Completion>) {
     const outgoing: Array<readonly [PendingCall, Effect.Effect<Answer, CallFailure>]> = []
     const writes: Array<readonly [PendingCall, Extract<HostCall, { _tag: "Write" }>]> = []
     for (const call of p.calls.values()) {
       if (call.launched) continue
       if (call.id >= guest.calls) {
-        yield* failed(tooManyCalls)
+        return yield* failed(tooManyCalls)
       }
       call.launched = true
       call.startedAt = yield* Clock.currentTimeMillis
@@ -96,11 +130,21 @@ export const makeCalls = (
       }
       const plan = yield* host.plan({ spec: p.spec, name: call.name, args: call.args, key: keyOf(p, call) })
       switch (plan._tag) {
-        case "Refused": yield* fork(inbox, call, Effect.fail(plan.failure)); break
-        case "Read": yield* fork(inbox, call, plan.run); break
-        case "Timer": yield* timer(p, inbox, call, plan.millis); break
-        case "Write": writes.push([call, plan]); break
-        case "Outside": outgoing.push([call, plan.run]); break
+        case "Refused":
+          yield* fork(inbox, call, Effect.fail(plan.failure))
+          break
+        case "Read":
+          yield* fork(inbox, call, plan.run)
+          break
+        case "Timer":
+          yield* timer(p, inbox, call, plan.millis)
+          break
+        case "Write":
+          writes.push([call, plan])
+          break
+        case "Outside":
+          outgoing.push([call, plan.run])
+          break
       }
     }
     for (const [call, plan] of writes) yield* writeState(p, inbox, call, plan)
@@ -114,10 +158,13 @@ export const makeCalls = (
   /** A success of an earlier attempt, used again. */
   const reuse = (p: Progress, entry: DoneEntry): Effect.Effect<Answer, CallFailure> =>
     entry.secret !== undefined
-      ? Effect.flatMap(host.secretAt(p.spec, entry.secret), Option.match({
-        onNone: () => Effect.fail(failure("SecretNotFound", "the secret is gone", "code")),
-        onSome: Effect.succeed
-      }))
+      ? Effect.flatMap(
+          host.secretAt(p.spec, entry.secret),
+          Option.match({
+            onNone: () => Effect.fail(failure("SecretNotFound", "the secret is gone", "code")),
+            onSome: Effect.succeed
+          })
+        )
       : Effect.succeed({ value: entry.result.ok ? entry.result.value : null })
 
   return { launch }

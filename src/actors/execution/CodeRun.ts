@@ -13,13 +13,29 @@ import { Digests } from "../ports/Digests.js"
 import { Faults } from "../ports/Faults.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { type AppendFailure, ChangeRefused, Journal, type RunChange } from "../ports/Journal.js"
-import { type GuestEvent, Sandbox, type SandboxFailure, type Session, type SessionLost, type Turn } from "../ports/Sandbox.js"
+import {
+  type GuestEvent,
+  Sandbox,
+  type SandboxFailure,
+  type Session,
+  type SessionLost,
+  type Turn
+} from "../ports/Sandbox.js"
 import { callbacks, type End, finished } from "./Ending.js"
 import { type Completion, makeCalls, shortTimerMillis } from "./Calls.js"
 import { make as makeHostCalls } from "./HostCalls.js"
 import { Progress } from "./Progress.js"
 import {
-  contractViolation, nonDeterminism, notRecordable, notStorable, poisoned, sandboxError, secretGone, stuck, timedOut, totalCpu
+  contractViolation,
+  nonDeterminism,
+  notRecordable,
+  notStorable,
+  poisoned,
+  sandboxError,
+  secretGone,
+  stuck,
+  timedOut,
+  totalCpu
 } from "./RunErrors.js"
 import { failed, type Outcome, type RunSpec, type Stop } from "./RunSpec.js"
 import { stepName } from "./Trace.js"
@@ -29,7 +45,7 @@ const guestLosses = 5
 
 const limits = { memoryBytes: guest.memoryBytes, cpuPerStepMillis: Duration.toMillis(guest.cpuPerStep) }
 
-export const make = Effect.gen(function*() {
+export const make = Effect.gen(function* () {
   const sandbox = yield* Sandbox
   const journal = yield* Journal
   const contracts = yield* Contracts
@@ -65,16 +81,25 @@ export const make = Effect.gen(function*() {
     customer: start.customer,
     installation: start.installation === null ? null : { id: start.installation.id, config: start.installation.config },
     execution: {
-      id: run.id, attempt: run.attempt, environment: run.record.environment, workflowVersion: run.record.workflowVersion
+      id: run.id,
+      attempt: run.attempt,
+      environment: run.record.environment,
+      workflowVersion: run.record.workflowVersion
     }
   })
 
   const startEvent = (spec: RunSpec): GuestEvent => ({
-    t: "start", now: spec.start.at, seed: digests.seed(spec.run.record.rootId), ctx: contextOf(spec)
+    t: "start",
+    now: spec.start.at,
+    seed: digests.seed(spec.run.record.rootId),
+    ctx: contextOf(spec)
   })
 
   const fedError = ({ category, code, data, message, name }: CallFailure, step: string) => ({
-    name, message, ...(code === undefined ? {} : { code }), data: { ...(isObject(data ?? null) ? data as object : {}), category, step }
+    name,
+    message,
+    ...(code === undefined ? {} : { code }),
+    data: { ...(isObject(data ?? null) ? (data as object) : {}), category, step }
   })
 
   /** The event that feeds a recorded result; a secret is fetched again, in the version that was read. */
@@ -84,25 +109,37 @@ export const make = Effect.gen(function*() {
     if (entry.secret === undefined) return Effect.succeed({ ...event, ok: true, v: entry.result.value })
     return host.secretAt(p.spec, entry.secret).pipe(
       Effect.catchAll(() => Effect.fail(new ChangeRefused({ reason: "a secret could not be read" }))),
-      Effect.flatMap(Option.match({
-        onNone: () => failed(secretGone),
-        onSome: (answer): Effect.Effect<GuestEvent> => {
-          if (answer.secret !== undefined) p.hide(answer.secret.text)
-          return Effect.succeed({ ...event, ok: true, v: answer.value })
-        }
-      }))
+      Effect.flatMap(
+        Option.match({
+          onNone: () => failed(secretGone),
+          onSome: (answer): Effect.Effect<GuestEvent> => {
+            if (answer.secret !== undefined) p.hide(answer.secret.text)
+            return Effect.succeed({ ...event, ok: true, v: answer.value })
+          }
+        })
+      )
     )
   }
 
   const guestFailure = <A>(effect: Effect.Effect<A, SandboxFailure>): Effect.Effect<A, Stop | SessionLost> =>
     Effect.catchAll(effect, (error): Effect.Effect<never, Stop | SessionLost> =>
-      error._tag === "SessionLost" ? Effect.fail(error) : failed(sandboxError(error)))
+      error._tag === "SessionLost" ? Effect.fail(error) : failed(sandboxError(error))
+    )
 
   /** Starts a guest and brings it to where `replay` leaves it; the guest must ask for what the journal says it asked. */
-  const begin = Effect.fnUntraced(function*(p: Progress, replay: ReadonlyArray<DoneEntry>, inherited: number, known: boolean) {
+  const begin = Effect.fnUntraced(function* (
+    p: Progress,
+    replay: ReadonlyArray<DoneEntry>,
+    inherited: number,
+    known: boolean
+  ) {
     const { runnable } = p.spec
-    const program = { key: `${runnable.organisationId}/${runnable.workflowId}/${runnable.contentHash}`, script: runnable.script }
-    const events = replay.length === 0 ? [] : yield* Effect.forEach(replay, (entry) => eventOf(p, entry, String(entry.call)))
+    const program = {
+      key: `${runnable.organisationId}/${runnable.workflowId}/${runnable.contentHash}`,
+      script: runnable.script
+    }
+    const events =
+      replay.length === 0 ? [] : yield* Effect.forEach(replay, (entry) => eventOf(p, entry, String(entry.call)))
     const turn = yield* guestFailure(sandbox.start(program, limits, startEvent(p.spec), events))
     p.spent(turn, replay.length > 0)
     for (let i = 0; i < turn.outputs.length; i++) {
@@ -111,7 +148,7 @@ export const make = Effect.gen(function*() {
       p.absorb(turn.outputs[i] ?? [], before?.at ?? p.spec.start.at, known || (p.run.attempt > 1 && i <= inherited))
     }
     const unused = replay[turn.outputs.length - 1]
-    if (unused !== undefined) yield* mismatch(unused, "the workflow ended before its history was used up")
+    if (unused !== undefined) return yield* mismatch(unused, "the workflow ended before its history was used up")
     return turn
   })
 
@@ -119,7 +156,8 @@ export const make = Effect.gen(function*() {
   const matched = (p: Progress, entry: DoneEntry): Effect.Effect<void, Stop> => {
     const call = p.calls.get(entry.call)
     if (call === undefined) return mismatch(entry, "the workflow did not make this call")
-    if (call.hash !== entry.hash) return mismatch(entry, `the workflow now asks ${stepName(call)}(${JSON.stringify(call.args).slice(0, 200)})`)
+    if (call.hash !== entry.hash)
+      return mismatch(entry, `the workflow now asks ${stepName(call)}(${JSON.stringify(call.args).slice(0, 200)})`)
     p.calls.delete(entry.call)
     p.lastEventAt = entry.at
     if (entry.result.ok) p.succeeded++
@@ -132,7 +170,7 @@ export const make = Effect.gen(function*() {
   // --- The loop ---
 
   /** Takes completions in and feeds them one by one, in the order in which they are recorded. */
-  const deliver = Effect.fnUntraced(function*(p: Progress, session: Session, completions: Iterable<Completion>) {
+  const deliver = Effect.fnUntraced(function* (p: Progress, session: Session, completions: Iterable<Completion>) {
     const events: Array<GuestEvent> = []
     for (const { at, attempts, call, result, secret, written } of completions) {
       p.calls.delete(call.id)
@@ -140,7 +178,10 @@ export const make = Effect.gen(function*() {
       p.lastEventAt = Math.max(at, p.lastEventAt)
       if (secret !== undefined) p.hide(secret.text)
       const entry: DoneEntry = {
-        kind: "done", call: call.id, hash: call.hash, at: p.lastEventAt,
+        kind: "done",
+        call: call.id,
+        hash: call.hash,
+        at: p.lastEventAt,
         result: secret === undefined ? result : { ok: true, value: null },
         ...(secret === undefined ? {} : { secret: { secretId: secret.secretId, number: secret.number } })
       }
@@ -148,14 +189,22 @@ export const make = Effect.gen(function*() {
         p.record(entry)
         p.unwritten.push(entry)
       }
-      p.trace({ ...call, attempts, finishedAt: at, result: secret === undefined ? result : { ok: true, value: "[redacted]" } })
-      events.push(result.ok
-        ? { t: "done", id: call.id, now: p.lastEventAt, ok: true, v: result.value }
-        : { t: "done", id: call.id, now: p.lastEventAt, ok: false, e: fedError(result.failure, stepName(call)) })
+      p.trace({
+        ...call,
+        attempts,
+        finishedAt: at,
+        result: secret === undefined ? result : { ok: true, value: "[redacted]" }
+      })
+      events.push(
+        result.ok
+          ? { t: "done", id: call.id, now: p.lastEventAt, ok: true, v: result.value }
+          : { t: "done", id: call.id, now: p.lastEventAt, ok: false, e: fedError(result.failure, stepName(call)) }
+      )
     }
     const turn = yield* guestFailure(session.feed(events))
     p.spent(turn, false)
-    for (let i = 0; i < turn.outputs.length; i++) p.absorb(turn.outputs[i] ?? [], events[i]?.now ?? p.lastEventAt, false)
+    for (let i = 0; i < turn.outputs.length; i++)
+      p.absorb(turn.outputs[i] ?? [], events[i]?.now ?? p.lastEventAt, false)
     return turn
   })
 
@@ -177,16 +226,17 @@ export const make = Effect.gen(function*() {
   const extended = (p: Progress, kind: "wait" | "retry", now: number, until: number): number =>
     countsTowardsCeiling(p.run.tier, kind) ? p.run.deadlineAt : p.run.deadlineAt + Math.max(0, until - now)
 
-  const hibernate = Effect.fnUntraced(function*(p: Progress, now: number, until: number) {
+  const hibernate = Effect.fnUntraced(function* (p: Progress, now: number, until: number) {
     const [call] = p.calls.values()
     yield* flush(p, {
-      wakeAt: until, deadlineAt: extended(p, "wait", now, until),
+      wakeAt: until,
+      deadlineAt: extended(p, "wait", now, until),
       waiting: { kind: "wait", step: call === undefined ? null : stepName(call), until }
     })
     return { _tag: "Hibernated" } as const satisfies Outcome
   })
 
-  const going = Effect.fnUntraced(function*(p: Progress, first: Turn): Effect.fn.Return<Outcome, Stop | SessionLost> {
+  const going = Effect.fnUntraced(function* (p: Progress, first: Turn): Effect.fn.Return<Outcome, Stop | SessionLost> {
     const inbox = yield* Queue.unbounded<Completion>()
     let turn = first
     for (;;) {
@@ -211,13 +261,16 @@ export const make = Effect.gen(function*() {
   const again = (p: Progress, losses: number): Effect.Effect<Outcome, Stop> =>
     losses >= guestLosses
       ? failed(poisoned(losses))
-      : Effect.gen(function*() {
-        if (p.opened) yield* flush(p)
-        const rows = p.opened ? yield* journal.read(p.run.organisationId, p.run.id) : [p.spec.start, ...p.unwritten]
-        const past = history(p.spec.start, rows.slice(1))
-        const next = new Progress({ ...p.spec, run: p.run, opened: p.opened, history: past, nextSeq: p.opened ? rows.length : 1 }, ports)
-        return yield* driven(next, losses + 1)
-      })
+      : Effect.gen(function* () {
+          if (p.opened) yield* flush(p)
+          const rows = p.opened ? yield* journal.read(p.run.organisationId, p.run.id) : [p.spec.start, ...p.unwritten]
+          const past = history(p.spec.start, rows.slice(1))
+          const next = new Progress(
+            { ...p.spec, run: p.run, opened: p.opened, history: past, nextSeq: p.opened ? rows.length : 1 },
+            ports
+          )
+          return yield* driven(next, losses + 1)
+        })
 
   const driven = (p: Progress, losses: number): Effect.Effect<Outcome, Stop> => {
     const past = p.spec.history
@@ -227,7 +280,10 @@ export const make = Effect.gen(function*() {
         session = turn.session
         return p.end !== undefined ? conclude(p) : going(p, turn)
       }),
-      Effect.catchIf((error): error is SessionLost => error._tag === "SessionLost", () => again(p, losses)),
+      Effect.catchIf(
+        (error): error is SessionLost => error._tag === "SessionLost",
+        () => again(p, losses)
+      ),
       Effect.ensuring(Effect.suspend(() => session?.close ?? Effect.void))
     )
   }
@@ -242,15 +298,16 @@ export const make = Effect.gen(function*() {
     }
     const contract = p.spec.runnable.outputContract
     const [violation] = contract === null ? [] : contracts.violations(contract, value)
-    return violation === undefined ? undefined
-      : contractViolation(violation)
+    return violation === undefined ? undefined : contractViolation(violation)
   }
 
   const conclude = (p: Progress): Effect.Effect<Outcome, Stop> => {
     const end = p.end
     if (end === undefined || !end.ok) return failed(end?.error ?? stuck)
     const wrong = outputError(p, end.value)
-    return wrong === undefined ? close(p, { status: "completed", statusReason: null, output: end.value, error: null }) : failed(wrong)
+    return wrong === undefined
+      ? close(p, { status: "completed", statusReason: null, output: end.value, error: null })
+      : failed(wrong)
   }
 
   const close = (p: Progress, end: Omit<End, "at">): Effect.Effect<Outcome, AppendFailure> =>
@@ -267,12 +324,16 @@ export const make = Effect.gen(function*() {
 
   /** A failure ends the run, or schedules its next attempt where the policy and the category allow it. */
   const fail = (p: Progress, error: RunError): Effect.Effect<Outcome, AppendFailure> => {
-    const event = decide({ status: "running", attempt: p.run.attempt, maxAttempts: p.run.record.maxAttempts, tier: p.run.tier }, { _tag: "Fail", error })
-    return event._tag === "RetryScheduled" ? retry(p, event.attempt)
+    const event = decide(
+      { status: "running", attempt: p.run.attempt, maxAttempts: p.run.record.maxAttempts, tier: p.run.tier },
+      { _tag: "Fail", error }
+    )
+    return event._tag === "RetryScheduled"
+      ? retry(p, event.attempt)
       : close(p, { status: "failed", statusReason: null, output: null, error: p.scrubbed(error) })
   }
 
-  const retry = Effect.fnUntraced(function*(p: Progress, attempt: number): Effect.fn.Return<Outcome, AppendFailure> {
+  const retry = Effect.fnUntraced(function* (p: Progress, attempt: number): Effect.fn.Return<Outcome, AppendFailure> {
     const now = yield* Clock.currentTimeMillis
     const until = now + Duration.toMillis(backoff(p.spec.runnable.retry, attempt, yield* Random.next))
     yield* flush(p)
@@ -285,15 +346,25 @@ export const make = Effect.gen(function*() {
     yield* Effect.sleep(Duration.millis(until - now))
     const next = yield* journal.read(p.run.organisationId, p.run.id)
     const run = { ...p.run, attempt, deadlineAt }
-    return yield* drive({ ...p.spec, run, opened: true, history: history(p.spec.start, next.slice(1)), nextSeq: next.length })
+    return yield* drive({
+      ...p.spec,
+      run,
+      opened: true,
+      history: history(p.spec.start, next.slice(1)),
+      nextSeq: next.length
+    })
   })
 
   const stopped = (error: AppendFailure): Outcome => {
     switch (error._tag) {
-      case "Fenced": return { _tag: "Fenced" }
-      case "ClaimTaken": return { _tag: "Repeated", target: error.target, hash: error.hash }
-      case "JournalUnavailable": return { _tag: "Unwritten", reason: error.reason }
-      case "ChangeRefused": return { _tag: "Unwritten", reason: error.reason }
+      case "Fenced":
+        return { _tag: "Fenced" }
+      case "ClaimTaken":
+        return { _tag: "Repeated", target: error.target, hash: error.hash }
+      case "JournalUnavailable":
+        return { _tag: "Unwritten", reason: error.reason }
+      case "ChangeRefused":
+        return { _tag: "Unwritten", reason: error.reason }
     }
   }
 
@@ -307,7 +378,10 @@ export const make = Effect.gen(function*() {
       const p = new Progress(spec, ports)
       watch?.(p)
       return driven(p, 0).pipe(
-        Effect.catchIf((stop): stop is Extract<Stop, { _tag: "Failed" }> => stop._tag === "Failed", ({ error }) => fail(p, error)),
+        Effect.catchIf(
+          (stop): stop is Extract<Stop, { _tag: "Failed" }> => stop._tag === "Failed",
+          ({ error }) => fail(p, error)
+        ),
         Effect.catchTag("ChangeRefused", (error) => unrecordable(p, error)),
         Effect.catchAll((error) => Effect.succeed(stopped(error)))
       )
@@ -315,7 +389,9 @@ export const make = Effect.gen(function*() {
 
   /** Ends a run whose time is up; the fiber that drove it has stopped. */
   const timeOut = (p: Progress): Effect.Effect<Outcome> =>
-    close(p, { status: "timed_out", statusReason: null, output: null, error: timedOut }).pipe(Effect.catchAll((error) => Effect.succeed(stopped(error))))
+    close(p, { status: "timed_out", statusReason: null, output: null, error: timedOut }).pipe(
+      Effect.catchAll((error) => Effect.succeed(stopped(error)))
+    )
 
   /** Writes the calls that started before `before` and go on as running steps, so that the trace shows them. */
   const showSlow = (p: Progress, before: number): Effect.Effect<void> => {

@@ -7,7 +7,14 @@ import { guest, idempotencyLifetime, queueTimeout } from "../../domain/Limits.js
 import type { StartEntry } from "../../domain/RunJournal.js"
 import { Executions, type Started, type StartRequest } from "../ports/Executions.js"
 import { Faults } from "../ports/Faults.js"
-import { type AppendFailure, type Claim, type FinishedRun, Journal, type OpenRun, type RunRecord } from "../ports/Journal.js"
+import {
+  type AppendFailure,
+  type Claim,
+  type FinishedRun,
+  Journal,
+  type OpenRun,
+  type RunRecord
+} from "../ports/Journal.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { Ownership } from "../ports/Ownership.js"
 import { Runs } from "../ports/Runs.js"
@@ -22,156 +29,242 @@ const idTries = 64
 
 const unavailable = (reason: string) => new Unavailable({ reason, retryAfterSeconds: 1 })
 
-export const layer = (options: { readonly slots: number }) => Layer.effect(Executions, Effect.gen(function*() {
-  const journal = yield* Journal
-  const identifiers = yield* Identifiers
-  const ownership = yield* Ownership
-  const runs = yield* Runs
-  const sandbox = yield* Sandbox
-  const live = yield* LiveRuns
-  const execution = yield* Execution.client
-  const clock = yield* Effect.clock
-  const faults = yield* Faults
+export const layer = (options: { readonly slots: number }) =>
+  Layer.effect(
+    Executions,
+    Effect.gen(function* () {
+      const journal = yield* Journal
+      const identifiers = yield* Identifiers
+      const ownership = yield* Ownership
+      const runs = yield* Runs
+      const sandbox = yield* Sandbox
+      const live = yield* LiveRuns
+      const execution = yield* Execution.client
+      const clock = yield* Effect.clock
+      const faults = yield* Faults
 
-  // --- Acceptance ---
+      // --- Acceptance ---
 
-  /** An id whose shard this node holds, so that the run needs no message to another node. */
-  const ownId = (): ExecutionId => {
-    let id = identifiers.next("exec")
-    for (let i = 0; i < idTries && !ownership.holds(ownership.shardOf(id)); i++) id = identifiers.next("exec")
-    return id
-  }
+      /** An id whose shard this node holds, so that the run needs no message to another node. */
+      const ownId = (): ExecutionId => {
+        let id = identifiers.next("exec")
+        for (let i = 0; i < idTries && !ownership.holds(ownership.shardOf(id)); i++) id = identifiers.next("exec")
+        return id
+      }
 
-  const ceiling = ({ runnable }: StartRequest): number =>
-    Math.min(Duration.toMillis(tiers[runnable.tier].ceiling), runnable.timeoutMillis ?? Infinity)
+      const ceiling = ({ runnable }: StartRequest): number =>
+        Math.min(Duration.toMillis(tiers[runnable.tier].ceiling), runnable.timeoutMillis ?? Infinity)
 
-  const record = (request: StartRequest, id: ExecutionId): RunRecord => ({
-    workflowName: request.runnable.name,
-    workflowVersion: request.runnable.version,
-    environment: request.environment,
-    customerRef: request.customer?.ref ?? null,
-    installationId: request.installation?.id ?? null,
-    userId: request.userId,
-    trigger: { type: request.trigger.type, id: null, eventId: null, keyId: request.trigger.keyId, keyName: request.trigger.keyName },
-    maxAttempts: request.runnable.retry.enabled ? request.runnable.retry.maxAttempts : 1,
-    ceilingMillis: ceiling(request),
-    parentId: request.parent?.id ?? null,
-    rootId: request.parent?.rootId ?? id,
-    metadata: request.metadata,
-    contentHash: request.runnable.contentHash,
-    callbackUrl: request.callback?.url ?? request.runnable.callbackUrl,
-    callbackEvents: request.callback?.events ?? null,
-    traceparent: request.traceparent
-  })
+      const record = (request: StartRequest, id: ExecutionId): RunRecord => ({
+        workflowName: request.runnable.name,
+        workflowVersion: request.runnable.version,
+        environment: request.environment,
+        customerRef: request.customer?.ref ?? null,
+        installationId: request.installation?.id ?? null,
+        userId: request.userId,
+        trigger: {
+          type: request.trigger.type,
+          id: null,
+          eventId: null,
+          keyId: request.trigger.keyId,
+          keyName: request.trigger.keyName
+        },
+        maxAttempts: request.runnable.retry.enabled ? request.runnable.retry.maxAttempts : 1,
+        ceilingMillis: ceiling(request),
+        parentId: request.parent?.id ?? null,
+        rootId: request.parent?.rootId ?? id,
+        metadata: request.metadata,
+        contentHash: request.runnable.contentHash,
+        callbackUrl: request.callback?.url ?? request.runnable.callbackUrl,
+        callbackEvents: request.callback?.events ?? null,
+        traceparent: request.traceparent
+      })
 
-  const openRun = (request: StartRequest, id: ExecutionId, now: number): OpenRun => {
-    const instant = request.runnable.tier === "instant"
-    return {
-      id, organisationId: request.runnable.organisationId, spaceId: request.runnable.spaceId,
-      shard: ownership.shardOf(id), epoch: 1, engine: sandbox.engine, retention: request.retention,
-      status: instant ? "running" : "pending", tier: request.runnable.tier, priority: request.priority,
-      workflowId: request.runnable.workflowId, customerId: request.customer?.id ?? null, triggerType: request.trigger.type,
-      attempt: 1, activations: 0, progress: 0, wakeAt: instant ? now : null,
-      deadlineAt: now + (instant ? ceiling(request) : Duration.toMillis(queueTimeout)), waiting: null, createdAt: now,
-      startedAt: instant ? now : null, record: record(request, id), input: request.input
-    }
-  }
+      const openRun = (request: StartRequest, id: ExecutionId, now: number): OpenRun => {
+        const instant = request.runnable.tier === "instant"
+        return {
+          id,
+          organisationId: request.runnable.organisationId,
+          spaceId: request.runnable.spaceId,
+          shard: ownership.shardOf(id),
+          epoch: 1,
+          engine: sandbox.engine,
+          retention: request.retention,
+          status: instant ? "running" : "pending",
+          tier: request.runnable.tier,
+          priority: request.priority,
+          workflowId: request.runnable.workflowId,
+          customerId: request.customer?.id ?? null,
+          triggerType: request.trigger.type,
+          attempt: 1,
+          activations: 0,
+          progress: 0,
+          wakeAt: instant ? now : null,
+          deadlineAt: now + (instant ? ceiling(request) : Duration.toMillis(queueTimeout)),
+          waiting: null,
+          createdAt: now,
+          startedAt: instant ? now : null,
+          record: record(request, id),
+          input: request.input
+        }
+      }
 
-  const startEntry = (request: StartRequest, now: number): StartEntry => ({
-    kind: "start", at: now, input: request.input, headers: request.headers, customer: request.customer,
-    installation: request.installation, connections: request.connections,
-    script: request.runnable.version === null ? request.runnable.script : null
-  })
+      const startEntry = (request: StartRequest, now: number): StartEntry => ({
+        kind: "start",
+        at: now,
+        input: request.input,
+        headers: request.headers,
+        customer: request.customer,
+        installation: request.installation,
+        connections: request.connections,
+        script: request.runnable.version === null ? request.runnable.script : null
+      })
 
-  const claim = (request: StartRequest, now: number): Claim | undefined =>
-    request.idempotency === undefined ? undefined : {
-      scope: "idem", key: request.idempotency.key, hash: request.idempotency.hash,
-      expiresAt: now + Duration.toMillis(idempotencyLifetime)
-    }
+      const claim = (request: StartRequest, now: number): Claim | undefined =>
+        request.idempotency === undefined
+          ? undefined
+          : {
+              scope: "idem",
+              key: request.idempotency.key,
+              hash: request.idempotency.hash,
+              expiresAt: now + Duration.toMillis(idempotencyLifetime)
+            }
 
-  const inline = (request: StartRequest, run: OpenRun, start: StartEntry): Effect.Effect<Started, Unavailable> => {
-    const taken = claim(request, run.createdAt)
-    const spec: RunSpec = {
-      run, runnable: request.runnable, start, history: null, opened: false, nextSeq: 1,
-      ...(taken === undefined ? {} : { claim: taken }),
-      ...(request.audit === undefined ? {} : { audit: request.audit(run.id) })
-    }
-    // Whoever asked may go away meanwhile: the run goes on.
-    const settled = Effect.async<Outcome>((resume) => live.launch(spec, (outcome) => resume(Effect.succeed(outcome))))
-    return Effect.flatMap(settled, (outcome) => answered(run, outcome))
-  }
+      const inline = (request: StartRequest, run: OpenRun, start: StartEntry): Effect.Effect<Started, Unavailable> => {
+        const taken = claim(request, run.createdAt)
+        const spec: RunSpec = {
+          run,
+          runnable: request.runnable,
+          start,
+          history: null,
+          opened: false,
+          nextSeq: 1,
+          ...(taken === undefined ? {} : { claim: taken }),
+          ...(request.audit === undefined ? {} : { audit: request.audit(run.id) })
+        }
+        // Whoever asked may go away meanwhile: the run goes on.
+        const settled = Effect.async<Outcome>((resume) =>
+          live.launch(spec, (outcome) => resume(Effect.succeed(outcome)))
+        )
+        return Effect.flatMap(settled, (outcome) => answered(run, outcome))
+      }
 
-  const answered = (run: OpenRun, outcome: Outcome): Effect.Effect<Started, Unavailable> => {
-    switch (outcome._tag) {
-      case "Ended": return Effect.succeed({ _tag: "Ended", end: outcome.end })
-      case "Repeated": return Effect.succeed({ _tag: "Repeated", target: targetOf(outcome.target), hash: outcome.hash })
-      case "Hibernated": return Effect.succeed({ _tag: "Accepted", run })
-      case "Fenced": return Effect.fail(unavailable("the run goes on on another node"))
-      case "Unwritten": return Effect.fail(unavailable(outcome.reason))
-    }
-  }
+      const answered = (run: OpenRun, outcome: Outcome): Effect.Effect<Started, Unavailable> => {
+        switch (outcome._tag) {
+          case "Ended":
+            return Effect.succeed({ _tag: "Ended", end: outcome.end })
+          case "Repeated":
+            return Effect.succeed({ _tag: "Repeated", target: targetOf(outcome.target), hash: outcome.hash })
+          case "Hibernated":
+            return Effect.succeed({ _tag: "Accepted", run })
+          case "Fenced":
+            return Effect.fail(unavailable("the run goes on on another node"))
+          case "Unwritten":
+            return Effect.fail(unavailable(outcome.reason))
+        }
+      }
 
-  const queued = (request: StartRequest, run: OpenRun, start: StartEntry): Effect.Effect<Started, Unavailable> => {
-    const taken = claim(request, run.createdAt)
-    const history = (request.parent?.journal ?? []).map((entry, i) => ({ seq: i + 1, entry }))
-    return Effect.zipRight(faults.at("parsed"), journal.append({
-      id: run.id, organisationId: run.organisationId, spaceId: run.spaceId, retention: run.retention, epoch: null,
-      open: run, journal: [{ seq: 0, entry: start }, ...history], enqueue: { notBefore: run.createdAt },
-      ...(taken === undefined ? {} : { claim: taken }),
-      ...(request.audit === undefined ? {} : { audit: request.audit(run.id) })
-    })).pipe(
-      Effect.zipLeft(faults.at("committed")),
-      Effect.as({ _tag: "Accepted", run } as const),
-      Effect.catchTag("ClaimTaken", ({ hash, target }) =>
-        Effect.succeed({ _tag: "Repeated", target: targetOf(target), hash } as const)),
-      Effect.mapError((error) => unavailable(reasonOf(error)))
-    )
-  }
+      const queued = (request: StartRequest, run: OpenRun, start: StartEntry): Effect.Effect<Started, Unavailable> => {
+        const taken = claim(request, run.createdAt)
+        const history = (request.parent?.journal ?? []).map((entry, i) => ({ seq: i + 1, entry }))
+        return Effect.zipRight(
+          faults.at("parsed"),
+          journal.append({
+            id: run.id,
+            organisationId: run.organisationId,
+            spaceId: run.spaceId,
+            retention: run.retention,
+            epoch: null,
+            open: run,
+            journal: [{ seq: 0, entry: start }, ...history],
+            enqueue: { notBefore: run.createdAt },
+            ...(taken === undefined ? {} : { claim: taken }),
+            ...(request.audit === undefined ? {} : { audit: request.audit(run.id) })
+          })
+        ).pipe(
+          Effect.zipLeft(faults.at("committed")),
+          Effect.as({ _tag: "Accepted", run } as const),
+          Effect.catchTag("ClaimTaken", ({ hash, target }) =>
+            Effect.succeed({ _tag: "Repeated", target: targetOf(target), hash } as const)
+          ),
+          Effect.mapError((error) => unavailable(reasonOf(error)))
+        )
+      }
 
-  const start = (request: StartRequest): Effect.Effect<Started, Unavailable> =>
-    Effect.suspend(() => {
-      const now = clock.unsafeCurrentTimeMillis()
-      const run = openRun(request, ownId(), now)
-      const entry = startEntry(request, now)
-      if (request.runnable.tier !== "instant" || request.parent !== undefined) return queued(request, { ...run, status: "pending", wakeAt: null, startedAt: null }, entry)
-      if (live.size() >= options.slots * 4) return Effect.fail(unavailable("this node runs as much as it can"))
-      return inline(request, run, entry)
+      const start = (request: StartRequest): Effect.Effect<Started, Unavailable> =>
+        Effect.suspend(() => {
+          const now = clock.unsafeCurrentTimeMillis()
+          const run = openRun(request, ownId(), now)
+          const entry = startEntry(request, now)
+          if (request.runnable.tier !== "instant" || request.parent !== undefined)
+            return queued(request, { ...run, status: "pending", wakeAt: null, startedAt: null }, entry)
+          if (live.size() >= options.slots * 4) return Effect.fail(unavailable("this node runs as much as it can"))
+          return inline(request, run, entry)
+        })
+
+      // --- Ending from outside ---
+
+      const endOf = (run: OpenRun, now: number): FinishedRun =>
+        finished(
+          run,
+          {
+            status: "cancelled",
+            statusReason: null,
+            output: null,
+            at: now,
+            error: runError({ name: "Cancelled", category: "cancelled", message: "the run was cancelled" })
+          },
+          null,
+          guest.memoryBytes
+        )
+
+      const cancel: Executions["Type"]["cancel"] = Effect.fn("Executions.cancel")(function* (organisation, id, audit) {
+        const found = yield* runs.get(organisation, id).pipe(Effect.mapError((error) => unavailable(error.reason)))
+        if (Option.isNone(found)) return yield* new NotFound({ what: "execution" })
+        const run = found.value
+        const end = endOf(run, yield* Clock.currentTimeMillis)
+        const deliveries = callbacks(end, () => identifiers.next("dlv"))
+        yield* journal
+          .append({
+            id,
+            organisationId: organisation,
+            spaceId: run.spaceId,
+            retention: run.retention,
+            epoch: run.epoch,
+            end,
+            audit,
+            deliveries
+          })
+          .pipe(
+            Effect.mapError((error): Unavailable | "moved" =>
+              error._tag === "Fenced" ? "moved" : unavailable(reasonOf(error))
+            ),
+            Effect.catchIf(
+              (error): error is "moved" => error === "moved",
+              () => new InvalidState({ state: "running", message: "the run moved on meanwhile" })
+            )
+          )
+        yield* live.stop(id, Option.some(end))
+        if (!ownership.holds(run.shard)) {
+          // Its owner stops at its next append anyway: this only saves it the work until then.
+          yield* execution(id)
+            .Stop({ status: "cancelled" })
+            .pipe(Effect.timeout("1 second"), Effect.sandbox, Effect.ignore, Effect.forkDaemon)
+        }
+        return end
+      })
+
+      /** Between reading and ending, the run may have been taken over: then it is read again. */
+      const persistently: Executions["Type"]["cancel"] = (organisation, id, audit) =>
+        cancel(organisation, id, audit).pipe(
+          Effect.retry({ times: 3, while: (error) => error._tag === "InvalidState" })
+        )
+
+      return Executions.of({ start, cancel: persistently, live: Effect.sync(() => live.size()) })
     })
+  )
 
-  // --- Ending from outside ---
-
-  const endOf = (run: OpenRun, now: number): FinishedRun =>
-    finished(run, {
-      status: "cancelled", statusReason: null, output: null, at: now,
-      error: runError({ name: "Cancelled", category: "cancelled", message: "the run was cancelled" })
-    }, null, guest.memoryBytes)
-
-  const cancel: Executions["Type"]["cancel"] = Effect.fn("Executions.cancel")(function*(organisation, id, audit) {
-    const found = yield* runs.get(organisation, id).pipe(Effect.mapError((error) => unavailable(error.reason)))
-    if (Option.isNone(found)) return yield* new NotFound({ what: "execution" })
-    const run = found.value
-    const end = endOf(run, yield* Clock.currentTimeMillis)
-    const deliveries = callbacks(end, () => identifiers.next("dlv"))
-    yield* journal.append({
-      id, organisationId: organisation, spaceId: run.spaceId, retention: run.retention, epoch: run.epoch, end, audit, deliveries
-    }).pipe(Effect.mapError((error): Unavailable | "moved" => error._tag === "Fenced" ? "moved" : unavailable(reasonOf(error))),
-      Effect.catchIf((error): error is "moved" => error === "moved", () => new InvalidState({ state: "running", message: "the run moved on meanwhile" })))
-    yield* live.stop(id, Option.some(end))
-    if (!ownership.holds(run.shard)) {
-      // Its owner stops at its next append anyway: this only saves it the work until then.
-      yield* execution(id).Stop({ status: "cancelled" }).pipe(Effect.timeout("1 second"), Effect.sandbox, Effect.ignore, Effect.forkDaemon)
-    }
-    return end
-  })
-
-  /** Between reading and ending, the run may have been taken over: then it is read again. */
-  const persistently: Executions["Type"]["cancel"] = (organisation, id, audit) =>
-    cancel(organisation, id, audit).pipe(Effect.retry({ times: 3, while: (error) => error._tag === "InvalidState" }))
-
-  return Executions.of({ start, cancel: persistently, live: Effect.sync(() => live.size()) })
-}))
-
-const reasonOf = (error: AppendFailure): string => "reason" in error ? error.reason : error._tag
+const reasonOf = (error: AppendFailure): string => ("reason" in error ? error.reason : error._tag)
 
 /** A claim of runs always names a run. */
 const targetOf = (target: string): ExecutionId => target as ExecutionId

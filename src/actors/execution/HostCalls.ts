@@ -33,7 +33,10 @@ export type HostCall =
   | { readonly _tag: "Refused"; readonly failure: CallFailure }
 
 export const failure = (
-  name: string, message: string, category: CallFailure["category"] = "code", more: Partial<CallFailure> = {}
+  name: string,
+  message: string,
+  category: CallFailure["category"] = "code",
+  more: Partial<CallFailure> = {}
 ): CallFailure => ({ name, message, category, ...more })
 
 const refused = (failure: CallFailure): HostCall => ({ _tag: "Refused", failure })
@@ -67,15 +70,18 @@ const utf8 = (bytes: Uint8Array): string | undefined => {
 const scopes = ["ORG", "INVOCATION", "WORKFLOW", "CUSTOMER"] as const
 const isScope = (value: unknown): value is Store["scope"] => scopes.some((scope) => scope === value)
 
-const member = (value: Json | undefined, name: string): Json | undefined => isObject(value) ? value[name] : undefined
+const member = (value: Json | undefined, name: string): Json | undefined => (isObject(value) ? value[name] : undefined)
 
-export const make = Effect.gen(function*() {
+export const make = Effect.gen(function* () {
   const egress = yield* Egress
   const keyValues = yield* KeyValues
   const reads = yield* RunReads
 
   const reader = ({ run, runnable }: RunSpec): Reader => ({
-    organisationId: run.organisationId, spaceId: run.spaceId, workflowId: runnable.workflowId, customerId: run.customerId,
+    organisationId: run.organisationId,
+    spaceId: run.spaceId,
+    workflowId: runnable.workflowId,
+    customerId: run.customerId,
     environment: run.record.environment
   })
 
@@ -88,15 +94,26 @@ export const make = Effect.gen(function*() {
     if (scope === "CUSTOMER" && run.customerId === null) {
       return failure("TypeError", "svc.state: scope CUSTOMER needs a customer, and this run acts for none")
     }
-    const owner = { ORG: "", INVOCATION: run.record.rootId, WORKFLOW: run.workflowId, CUSTOMER: run.customerId ?? "" }[scope]
-    return { organisationId: run.organisationId, spaceId: run.spaceId, scope, environment: run.record.environment, owner }
+    const owner = { ORG: "", INVOCATION: run.record.rootId, WORKFLOW: run.workflowId, CUSTOMER: run.customerId ?? "" }[
+      scope
+    ]
+    return {
+      organisationId: run.organisationId,
+      spaceId: run.spaceId,
+      scope,
+      environment: run.record.environment,
+      owner
+    }
   }
 
   const checkedKey = (key: Json | undefined): string | CallFailure =>
-    typeof key !== "string" || key === "" ? failure("TypeError", "svc.state: the key is a string that is not empty")
-    : key.length > keyValue.keyBytes ? failure("RangeError", `svc.state: a key has at most ${keyValue.keyBytes} bytes`)
-    : key.includes("\u0000") || !key.isWellFormed() ? failure("TypeError", "svc.state: the key is not valid Unicode text")
-    : key
+    typeof key !== "string" || key === ""
+      ? failure("TypeError", "svc.state: the key is a string that is not empty")
+      : key.length > keyValue.keyBytes
+        ? failure("RangeError", `svc.state: a key has at most ${keyValue.keyBytes} bytes`)
+        : key.includes("\u0000") || !key.isWellFormed()
+          ? failure("TypeError", "svc.state: the key is not valid Unicode text")
+          : key
 
   const tooLarge = (value: Json): boolean => JSON.stringify(value).length > keyValue.valueBytes
 
@@ -112,7 +129,8 @@ export const make = Effect.gen(function*() {
       case "state.delete":
         return { _tag: "Delete", key }
       case "state.increment":
-        return typeof (args[1] ?? 1) === "number" ? { _tag: "Increment", key, by: Number(args[1] ?? 1) }
+        return typeof (args[1] ?? 1) === "number"
+          ? { _tag: "Increment", key, by: Number(args[1] ?? 1) }
           : failure("TypeError", "svc.state.increment: the second argument is a number")
       default:
         return { _tag: "CompareAndSet", key, expected: value, next: args[2] ?? null }
@@ -121,7 +139,11 @@ export const make = Effect.gen(function*() {
 
   /** Where each call takes its options: after the key and the values. */
   const optionsAt: Record<string, number> = {
-    "state.get": 1, "state.set": 2, "state.delete": 1, "state.increment": 2, "state.compareAndSet": 3
+    "state.get": 1,
+    "state.set": 2,
+    "state.delete": 1,
+    "state.increment": 2,
+    "state.compareAndSet": 3
   }
 
   const state = ({ args, name, spec }: HostRequest, now: number): HostCall => {
@@ -132,7 +154,10 @@ export const make = Effect.gen(function*() {
     if (name === "state.get") {
       return {
         _tag: "Read",
-        run: keyValues.get(where, key).pipe(Effect.map((value) => ({ value })), Effect.mapError(unavailable))
+        run: keyValues.get(where, key).pipe(
+          Effect.map((value) => ({ value })),
+          Effect.mapError(unavailable)
+        )
       }
     }
     const write = stateWrite(name, key, args, now)
@@ -148,11 +173,20 @@ export const make = Effect.gen(function*() {
       _tag: "Read",
       run: reads.secret(reader(spec), name).pipe(
         Effect.mapError(unavailable),
-        Effect.flatMap(Option.match({
-          onNone: () => Effect.fail(failure("SecretNotFound",
-            `there is no secret ${name} for this run: create it with POST /api/v1/secrets`, "code", { code: "SecretNotFound" })),
-          onSome: (found) => Effect.succeed(secretAnswer(found))
-        }))
+        Effect.flatMap(
+          Option.match({
+            onNone: () =>
+              Effect.fail(
+                failure(
+                  "SecretNotFound",
+                  `there is no secret ${name} for this run: create it with POST /api/v1/secrets`,
+                  "code",
+                  { code: "SecretNotFound" }
+                )
+              ),
+            onSome: (found) => Effect.succeed(secretAnswer(found))
+          })
+        )
       )
     }
   }
@@ -174,13 +208,27 @@ export const make = Effect.gen(function*() {
   const fetchFailure = (error: EgressFailure): CallFailure => {
     switch (error._tag) {
       case "EgressBlocked":
-        return failure("TypeError", `fetch: ${error.url} cannot be reached from a workflow: ${error.reason}`, "provider", { code: "BLOCKED" })
+        return failure(
+          "TypeError",
+          `fetch: ${error.url} cannot be reached from a workflow: ${error.reason}`,
+          "provider",
+          { code: "BLOCKED" }
+        )
       case "EgressUnreachable":
-        return failure("TypeError", `fetch: ${error.url} did not answer: ${error.reason}`, "transient", { code: "UNREACHABLE" })
+        return failure("TypeError", `fetch: ${error.url} did not answer: ${error.reason}`, "transient", {
+          code: "UNREACHABLE"
+        })
       case "EgressTimedOut":
-        return failure("TimeoutError", `fetch: ${error.url} took longer than ${error.afterMillis} ms`, "transient", { code: "TIMED_OUT" })
+        return failure("TimeoutError", `fetch: ${error.url} took longer than ${error.afterMillis} ms`, "transient", {
+          code: "TIMED_OUT"
+        })
       case "EgressTooLarge":
-        return failure("RangeError", `fetch: the answer of ${error.url} is larger than ${error.limitBytes} bytes`, "provider", { code: "TOO_LARGE" })
+        return failure(
+          "RangeError",
+          `fetch: the answer of ${error.url} is larger than ${error.limitBytes} bytes`,
+          "provider",
+          { code: "TOO_LARGE" }
+        )
     }
   }
 
@@ -201,7 +249,7 @@ export const make = Effect.gen(function*() {
 
   const headersOf = (value: Json | undefined): ReadonlyArray<readonly [string, string]> =>
     Array.isArray(value)
-      ? value.flatMap((pair) => Array.isArray(pair) ? [[String(pair[0]), String(pair[1])] as const] : [])
+      ? value.flatMap((pair) => (Array.isArray(pair) ? [[String(pair[0]), String(pair[1])] as const] : []))
       : []
 
   const bodyOf = (request: Json | undefined): Uint8Array | string | null => {
@@ -222,17 +270,22 @@ export const make = Effect.gen(function*() {
     }
     const given = headersOf(member(request, "headers"))
     // The key lets a receiver that knows such keys recognise a repetition; reads need none.
-    const needsKey = method !== "GET" && method !== "HEAD" && !given.some(([name]) => name.toLowerCase() === "idempotency-key")
+    const needsKey =
+      method !== "GET" && method !== "HEAD" && !given.some(([name]) => name.toLowerCase() === "idempotency-key")
     const timeout = member(request, "timeoutMs")
     return {
       _tag: "Outside",
-      run: egress.send({
-        method, url, body,
-        headers: needsKey ? [...given, ["idempotency-key", key]] : given,
-        timeout: Duration.millis(typeof timeout === "number" && timeout > 0 ? Math.min(timeout, 120_000) : 30_000),
-        maxBytes: guest.fetchBytes,
-        redirects: member(request, "redirect") === "manual" ? 0 : 3
-      }).pipe(Effect.map(answerOf), Effect.mapError(fetchFailure))
+      run: egress
+        .send({
+          method,
+          url,
+          body,
+          headers: needsKey ? [...given, ["idempotency-key", key]] : given,
+          timeout: Duration.millis(typeof timeout === "number" && timeout > 0 ? Math.min(timeout, 120_000) : 30_000),
+          maxBytes: guest.fetchBytes,
+          redirects: member(request, "redirect") === "manual" ? 0 : 3
+        })
+        .pipe(Effect.map(answerOf), Effect.mapError(fetchFailure))
     }
   }
 
@@ -258,20 +311,39 @@ export const make = Effect.gen(function*() {
   const notThere = (name: string): HostCall => {
     const [root, slug] = name.split(".")
     if (root === "connector") {
-      return refused(failure("ConnectorError",
-        `there is no connector ${slug ?? ""}: connect one to this workflow's customer first`, "provider", { code: "UNBOUND_CONNECTOR" }))
+      return refused(
+        failure(
+          "ConnectorError",
+          `there is no connector ${slug ?? ""}: connect one to this workflow's customer first`,
+          "provider",
+          { code: "UNBOUND_CONNECTOR" }
+        )
+      )
     }
-    return refused(failure("TypeError", `svc.${name} does not exist; a workflow has ${Object.keys(calls).filter((call) => call.includes(".") && !call.startsWith("timer")).map((call) => `svc.${call}`).join(", ")} and fetch`))
+    return refused(
+      failure(
+        "TypeError",
+        `svc.${name} does not exist; a workflow has ${Object.keys(calls)
+          .filter((call) => call.includes(".") && !call.startsWith("timer"))
+          .map((call) => `svc.${call}`)
+          .join(", ")} and fetch`
+      )
+    )
   }
 
   /** What a call would do; nothing is done yet. */
   const plan = (request: HostRequest): Effect.Effect<HostCall> =>
     Effect.map(Clock.currentTimeMillis, (now) =>
-      Object.hasOwn(calls, request.name) ? calls[request.name]?.(request, now) ?? notThere(request.name) : notThere(request.name))
+      Object.hasOwn(calls, request.name)
+        ? (calls[request.name]?.(request, now) ?? notThere(request.name))
+        : notThere(request.name)
+    )
 
   /** The value that a journal's reference stands for. */
   const secretAt = (spec: RunSpec, reference: SecretReference): Effect.Effect<Option.Option<Answer>, CallFailure> =>
-    reads.secretAt(spec.run.organisationId, reference).pipe(Effect.map(Option.map(secretAnswer)), Effect.mapError(unavailable))
+    reads
+      .secretAt(spec.run.organisationId, reference)
+      .pipe(Effect.map(Option.map(secretAnswer)), Effect.mapError(unavailable))
 
   return { plan, secretAt, write: keyValues.write }
 })

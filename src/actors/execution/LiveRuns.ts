@@ -21,125 +21,154 @@ interface Live {
   readonly settle: (outcome: Outcome) => void
 }
 
-export class LiveRuns extends Context.Tag("svc/LiveRuns")<LiveRuns, {
-  /** Takes a run's place before it is driven; `false` when it is taken. Whoever takes it must launch or release it. */
-  readonly reserve: (id: ExecutionId) => boolean
-  readonly release: (id: ExecutionId) => void
-  /** Drives a run, in its place if one is reserved; `settled` is called once, when it ends, sleeps or may not go on here. */
-  readonly launch: (spec: RunSpec, settled: (outcome: Outcome) => void) => void
-  readonly has: (id: ExecutionId) => boolean
-  /** Whether a run has written something since it was launched here, or is gone. */
-  readonly hasAdvanced: (id: ExecutionId) => boolean
-  readonly ids: () => ReadonlyArray<ExecutionId>
-  readonly size: () => number
-  /** Stops driving a run that was ended from outside, and tells whoever waits for it how it ended. */
-  readonly stop: (id: ExecutionId, end: Option.Option<FinishedRun>) => Effect.Effect<void>
-  /** Lets runs finish for a while, then stops the rest: they go on elsewhere from their journal. */
-  readonly drain: (grace: Duration.Duration) => Effect.Effect<void>
-}>() {}
+export class LiveRuns extends Context.Tag("svc/LiveRuns")<
+  LiveRuns,
+  {
+    /** Takes a run's place before it is driven; `false` when it is taken. Whoever takes it must launch or release it. */
+    readonly reserve: (id: ExecutionId) => boolean
+    readonly release: (id: ExecutionId) => void
+    /** Drives a run, in its place if one is reserved; `settled` is called once, when it ends, sleeps or may not go on here. */
+    readonly launch: (spec: RunSpec, settled: (outcome: Outcome) => void) => void
+    readonly has: (id: ExecutionId) => boolean
+    /** Whether a run has written something since it was launched here, or is gone. */
+    readonly hasAdvanced: (id: ExecutionId) => boolean
+    readonly ids: () => ReadonlyArray<ExecutionId>
+    readonly size: () => number
+    /** Stops driving a run that was ended from outside, and tells whoever waits for it how it ended. */
+    readonly stop: (id: ExecutionId, end: Option.Option<FinishedRun>) => Effect.Effect<void>
+    /** Lets runs finish for a while, then stops the rest: they go on elsewhere from their journal. */
+    readonly drain: (grace: Duration.Duration) => Effect.Effect<void>
+  }
+>() {}
 
 const passed = (run: CodeRun, live: Live) =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     if (live.fiber !== undefined) yield* Fiber.interrupt(live.fiber)
     const { progress } = live
     if (progress === undefined) return { _tag: "Fenced" } as const
     return yield* run.timeOut(progress)
   })
 
-export const layer = Layer.scoped(LiveRuns, Effect.gen(function*() {
-  const run = yield* makeCodeRun
-  const runtime = yield* Effect.runtime<never>()
-  const runFork = Runtime.runFork(runtime)
-  const table = new Map<ExecutionId, Live>()
-  const remove = (id: ExecutionId, live: Live, outcome: Outcome) => {
-    if (table.get(id) !== live) return
-    table.delete(id)
-    live.settle(outcome)
-  }
+export const layer = Layer.scoped(
+  LiveRuns,
+  Effect.gen(function* () {
+    const run = yield* makeCodeRun
+    const runtime = yield* Effect.runtime<never>()
+    const runFork = Runtime.runFork(runtime)
+    const table = new Map<ExecutionId, Live>()
+    const remove = (id: ExecutionId, live: Live, outcome: Outcome) => {
+      if (table.get(id) !== live) return
+      table.delete(id)
+      live.settle(outcome)
+    }
 
-  const reserve = (id: ExecutionId): boolean => {
-    if (table.has(id)) return false
-    table.set(id, { deadlineAt: Infinity, progress: undefined, fiber: undefined, settle: () => undefined })
-    return true
-  }
+    const reserve = (id: ExecutionId): boolean => {
+      if (table.has(id)) return false
+      table.set(id, { deadlineAt: Infinity, progress: undefined, fiber: undefined, settle: () => undefined })
+      return true
+    }
 
-  const release = (id: ExecutionId) => {
-    const live = table.get(id)
-    if (live !== undefined && live.fiber === undefined) remove(id, live, { _tag: "Fenced" })
-  }
+    const release = (id: ExecutionId) => {
+      const live = table.get(id)
+      if (live !== undefined && live.fiber === undefined) remove(id, live, { _tag: "Fenced" })
+    }
 
-  const launch = (spec: RunSpec, settle: (outcome: Outcome) => void) => {
-    const { id } = spec.run
-    const live: Live = { deadlineAt: spec.run.deadlineAt, progress: undefined, fiber: undefined, settle }
-    table.set(id, live)
-    live.fiber = runFork(run.drive(spec, (progress) => {
-      live.progress = progress
-      live.deadlineAt = progress.run.deadlineAt
-    }))
-    live.fiber.addObserver((exit) => {
-      if (Exit.isSuccess(exit)) remove(id, live, exit.value)
-      // An interrupted run is settled by whoever interrupted it; a bug must not leave its caller waiting.
-      else if (!Cause.isInterruptedOnly(exit.cause)) {
-        runFork(Effect.logError("driving a run failed unexpectedly; it is taken up again", exit.cause).pipe(Effect.annotateLogs({ executionId: id })))
-        remove(id, live, { _tag: "Unwritten", reason: "an unexpected error; the run goes on" })
+    const launch = (spec: RunSpec, settle: (outcome: Outcome) => void) => {
+      const { id } = spec.run
+      const live: Live = { deadlineAt: spec.run.deadlineAt, progress: undefined, fiber: undefined, settle }
+      table.set(id, live)
+      live.fiber = runFork(
+        run.drive(spec, (progress) => {
+          live.progress = progress
+          live.deadlineAt = progress.run.deadlineAt
+        })
+      )
+      live.fiber.addObserver((exit) => {
+        if (Exit.isSuccess(exit)) remove(id, live, exit.value)
+        // An interrupted run is settled by whoever interrupted it; a bug must not leave its caller waiting.
+        else if (!Cause.isInterruptedOnly(exit.cause)) {
+          runFork(
+            Effect.logError("driving a run failed unexpectedly; it is taken up again", exit.cause).pipe(
+              Effect.annotateLogs({ executionId: id })
+            )
+          )
+          remove(id, live, { _tag: "Unwritten", reason: "an unexpected error; the run goes on" })
+        }
+      })
+    }
+
+    const interrupt = (live: Live) => (live.fiber === undefined ? Effect.void : Fiber.interrupt(live.fiber))
+
+    const tick = Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      for (const [id, live] of table) {
+        if (live.deadlineAt <= now) {
+          // Looked at once: the next tick must not find it again.
+          live.deadlineAt = Infinity
+          yield* Effect.forkDaemon(Effect.map(passed(run, live), (outcome) => remove(id, live, outcome)))
+        } else if (live.progress !== undefined) {
+          yield* Effect.forkDaemon(run.showSlow(live.progress, now - shownAfterMillis))
+        }
       }
     })
-  }
+    yield* tick.pipe(
+      Effect.catchAllCause((cause) => Effect.logError("looking after live runs failed", cause)),
+      Effect.delay(tickInterval),
+      Effect.forever,
+      Effect.forkScoped
+    )
 
-  const interrupt = (live: Live) => live.fiber === undefined ? Effect.void : Fiber.interrupt(live.fiber)
+    const untilEmpty = Effect.suspend(() => Effect.void).pipe(
+      Effect.delay("20 millis"),
+      Effect.repeat({ until: () => table.size === 0 })
+    )
 
-  const tick = Effect.gen(function*() {
-    const now = yield* Clock.currentTimeMillis
-    for (const [id, live] of table) {
-      if (live.deadlineAt <= now) {
-        // Looked at once: the next tick must not find it again.
-        live.deadlineAt = Infinity
-        yield* Effect.forkDaemon(Effect.map(passed(run, live), (outcome) => remove(id, live, outcome)))
-      } else if (live.progress !== undefined) {
-        yield* Effect.forkDaemon(run.showSlow(live.progress, now - shownAfterMillis))
-      }
-    }
-  })
-  yield* tick.pipe(
-    Effect.catchAllCause((cause) => Effect.logError("looking after live runs failed", cause)),
-    Effect.delay(tickInterval),
-    Effect.forever,
-    Effect.forkScoped
-  )
-
-  const untilEmpty = Effect.suspend(() => Effect.void).pipe(
-    Effect.delay("20 millis"),
-    Effect.repeat({ until: () => table.size === 0 })
-  )
-
-  return LiveRuns.of({
-    reserve,
-    release,
-    launch,
-    has: (id) => table.has(id),
-    hasAdvanced: (id) => {
-      const live = table.get(id)
-      return live === undefined || live.progress?.hasAdvanced === true
-    },
-    ids: () => [...table.keys()],
-    size: () => table.size,
-    stop: (id, end) =>
-      Effect.suspend(() => {
+    return LiveRuns.of({
+      reserve,
+      release,
+      launch,
+      has: (id) => table.has(id),
+      hasAdvanced: (id) => {
         const live = table.get(id)
-        if (live === undefined) return Effect.void
-        return Effect.zipRight(interrupt(live), Effect.sync(() =>
-          remove(id, live, Option.match(end, {
-            onNone: () => ({ _tag: "Fenced" }) as const,
-            onSome: (finished) => ({ _tag: "Ended", end: finished }) as const
-          }))))
-      }),
-    drain: (grace) =>
-      untilEmpty.pipe(
-        Effect.timeoutOption(grace),
-        Effect.zipRight(Effect.suspend(() =>
-          Effect.forEach([...table], ([id, live]) =>
-            Effect.zipRight(interrupt(live), Effect.sync(() => remove(id, live, { _tag: "Fenced" }))), { discard: true })
-        ))
-      )
+        return live === undefined || live.progress?.hasAdvanced === true
+      },
+      ids: () => [...table.keys()],
+      size: () => table.size,
+      stop: (id, end) =>
+        Effect.suspend(() => {
+          const live = table.get(id)
+          if (live === undefined) return Effect.void
+          return Effect.zipRight(
+            interrupt(live),
+            Effect.sync(() =>
+              remove(
+                id,
+                live,
+                Option.match(end, {
+                  onNone: () => ({ _tag: "Fenced" }) as const,
+                  onSome: (finished) => ({ _tag: "Ended", end: finished }) as const
+                })
+              )
+            )
+          )
+        }),
+      drain: (grace) =>
+        untilEmpty.pipe(
+          Effect.timeoutOption(grace),
+          Effect.zipRight(
+            Effect.suspend(() =>
+              Effect.forEach(
+                [...table],
+                ([id, live]) =>
+                  Effect.zipRight(
+                    interrupt(live),
+                    Effect.sync(() => remove(id, live, { _tag: "Fenced" }))
+                  ),
+                { discard: true }
+              )
+            )
+          )
+        )
+    })
   })
-}))
+)

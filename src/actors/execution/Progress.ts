@@ -25,9 +25,7 @@ export interface PendingCall {
   shown: boolean
 }
 
-export type GuestEnd =
-  | { readonly ok: true; readonly value: Json }
-  | { readonly ok: false; readonly error: RunError }
+export type GuestEnd = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly error: RunError }
 
 export interface Ports {
   readonly offload: Offload
@@ -68,7 +66,10 @@ export class Progress {
   private logs: Array<LogChunk> = []
   private blobs: Array<Blob> = []
 
-  constructor(readonly spec: RunSpec, private readonly ports: Ports) {
+  constructor(
+    readonly spec: RunSpec,
+    private readonly ports: Ports
+  ) {
     this.run = spec.run
     this.opened = spec.opened
     this.seq = spec.nextSeq
@@ -85,14 +86,20 @@ export class Progress {
     const start = this.lines
     for (const output of outputs) {
       switch (output.t) {
-        case "call": this.ask(output); break
+        case "call":
+          this.ask(output)
+          break
         case "log":
           if (++this.lines <= guest.logLines) {
             lines.push({ at: new Date(at).toISOString(), level: output.level, message: this.text(output.m) })
           }
           break
-        case "ret": this.end = { ok: true, value: output.v }; break
-        case "throw": this.end = { ok: false, error: thrown(output.e) }; break
+        case "ret":
+          this.end = { ok: true, value: output.v }
+          break
+        case "throw":
+          this.end = { ok: false, error: thrown(output.e) }
+          break
       }
     }
     if (lines.length > 0 && !recorded) this.logs.push({ seq: this.run.attempt * attemptStride + start, lines })
@@ -187,7 +194,11 @@ export class Progress {
   take(more: Pick<RunChange, "end" | "patch" | "deliveries">): RunChange {
     const { run, spec } = this
     const opens = !this.opened && more.end === undefined
-    const journal = opens ? [{ seq: 0, entry: spec.start }, ...this.entries] : more.end === undefined || this.opened ? this.entries : []
+    const journal = opens
+      ? [{ seq: 0, entry: spec.start }, ...this.entries]
+      : more.end === undefined || this.opened
+        ? this.entries
+        : []
     const change: RunChange = {
       id: run.id,
       organisationId: run.organisationId,
@@ -213,11 +224,24 @@ export class Progress {
   }
 }
 
-const hostCategories = ["transient", "provider", "auth", "contract", "code", "timeout", "memory", "quota", "cancelled"] as const
+const hostCategories = [
+  "transient",
+  "provider",
+  "auth",
+  "contract",
+  "code",
+  "timeout",
+  "memory",
+  "quota",
+  "cancelled"
+] as const
 
 /** What the workflow threw; a failed host call that it let through keeps its category and step. */
 const thrown = (e: Extract<GuestOutput, { t: "throw" }>["e"]): RunError => {
-  const data = typeof e.data === "object" && e.data !== null && !Array.isArray(e.data) ? e.data as { readonly [member: string]: Json } : {}
+  const data =
+    typeof e.data === "object" && e.data !== null && !Array.isArray(e.data)
+      ? (e.data as { readonly [member: string]: Json })
+      : {}
   const category = hostCategories.find((known) => known === data["category"]) ?? "code"
   return {
     name: e.name,

@@ -13,17 +13,23 @@ export const sandboxError = (error: Exclude<SandboxFailure, SessionLost>): RunEr
   switch (error._tag) {
     case "OutOfMemory":
       return runError({
-        name: "OutOfMemory", code: "OUT_OF_MEMORY", category: "memory",
+        name: "OutOfMemory",
+        code: "OUT_OF_MEMORY",
+        category: "memory",
         message: `the workflow needs more than ${error.limitBytes / mebibyte} MiB of memory`
       })
     case "CpuLimit":
       return runError({
-        name: "CpuLimit", code: "CPU_LIMIT", category: "timeout",
+        name: "CpuLimit",
+        code: "CPU_LIMIT",
+        category: "timeout",
         message: `the workflow computed for more than ${error.limitMillis} ms without a host call`
       })
     case "OutputTooLarge":
       return runError({
-        name: "OutputTooLarge", code: "OUTPUT_TOO_LARGE", category: "contract",
+        name: "OutputTooLarge",
+        code: "OUTPUT_TOO_LARGE",
+        category: "contract",
         message: `the workflow returned or asked for more than ${error.limitBytes} bytes at once`
       })
     case "LoadFailed":
@@ -33,44 +39,65 @@ export const sandboxError = (error: Exclude<SandboxFailure, SessionLost>): RunEr
 
 export const nonDeterminism = (entry: DoneEntry, now: string): RunError =>
   runError({
-    name: "NonDeterminism", code: "NON_DETERMINISM", category: "code",
-    message: `call ${entry.call} is in the journal with request ${entry.hash}, but ${now}: ` +
+    name: "NonDeterminism",
+    code: "NON_DETERMINISM",
+    category: "code",
+    message:
+      `call ${entry.call} is in the journal with request ${entry.hash}, but ${now}: ` +
       "a workflow must ask the same again when it is replayed"
   })
 
 export const totalCpu = (tier: Tier): RunError =>
   runError({
-    name: "CpuLimit", code: "CPU_LIMIT", category: "timeout",
+    name: "CpuLimit",
+    code: "CPU_LIMIT",
+    category: "timeout",
     message: `the run computed for more than ${Duration.toSeconds(tiers[tier].cpu)} s in total`
   })
 
 export const tooManyCalls = runError({
-  name: "TooManyCalls", category: "code", message: `a run may make ${guest.calls} host calls`
+  name: "TooManyCalls",
+  category: "code",
+  message: `a run may make ${guest.calls} host calls`
 })
 
 export const stuck = runError({
-  name: "Stuck", code: "STUCK", category: "code", message: "the workflow waits for something that can never come"
+  name: "Stuck",
+  code: "STUCK",
+  category: "code",
+  message: "the workflow waits for something that can never come"
 })
 
 export const poisoned = (losses: number): RunError =>
   runError({
-    name: "Poisoned", code: "POISONED", category: "code", message: `the workflow's sandbox was lost ${losses} times in a row`
+    name: "Poisoned",
+    code: "POISONED",
+    category: "code",
+    message: `the workflow's sandbox was lost ${losses} times in a row`
   })
 
 export const contractViolation = ({ message, path }: Detail): RunError =>
   runError({
-    name: "OutputContractViolation", category: "contract",
+    name: "OutputContractViolation",
+    category: "contract",
     message: `the returned value breaks the output contract${path === "" ? "" : ` at ${path}`}: ${message}`
   })
 
 export const notStorable = (path: string, why: string): RunError =>
-  runError({ name: "OutputNotStorable", category: "contract", message: `the returned value${path === "" ? "" : ` at ${path}`} ${why}` })
+  runError({
+    name: "OutputNotStorable",
+    category: "contract",
+    message: `the returned value${path === "" ? "" : ` at ${path}`} ${why}`
+  })
 
 export const notRecordable = (reason: string): RunError =>
   runError({ name: "NotRecordable", category: "contract", message: `a value of this run cannot be stored: ${reason}` })
 
 export const secretGone = runError({
-  name: "SecretNotFound", code: "SecretNotFound", category: "code", message: "a secret that this run read is gone"
+  name: "SecretNotFound",
+  code: "SecretNotFound",
+  category: "code",
+  message: "a secret that this run read is gone"
 })
 
 export const timedOut = runError({ name: "TimedOut", category: "timeout", message: "the run took longer than it may" })

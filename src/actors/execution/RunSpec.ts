@@ -38,9 +38,11 @@ export type Stop = { readonly _tag: "Failed"; readonly error: RunError } | Appen
 
 export const failed = (error: RunError): Effect.Effect<never, Stop> => Effect.fail({ _tag: "Failed", error })
 
-export const runError = (
-  error: Pick<RunError, "name" | "message" | "category"> & Partial<RunError>
-): RunError => ({ step: null, retryable: error.category === "transient", ...error })
+export const runError = (error: Pick<RunError, "name" | "message" | "category"> & Partial<RunError>): RunError => ({
+  step: null,
+  retryable: error.category === "transient",
+  ...error
+})
 
 /** An error as the record holds it. */
 export const errorJson = (error: RunError): Json => ({

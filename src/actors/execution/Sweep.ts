@@ -26,151 +26,210 @@ const suspectPatience = Duration.seconds(1)
 
 const isStart = (entry: { readonly kind: string } | undefined): entry is StartEntry => entry?.kind === "start"
 
-export const make = (options: { readonly slots: number; readonly carries: (engine: string) => boolean }) => Effect.gen(function*() {
-  const journal = yield* Journal
-  const runs = yield* Runs
-  const live = yield* LiveRuns
-  const ownership = yield* Ownership
-  const runnables = yield* Runnables
-  const wakeups = yield* Wakeups
-  const identifiers = yield* Identifiers
-  const faults = yield* Faults
+export const make = (options: { readonly slots: number; readonly carries: (engine: string) => boolean }) =>
+  Effect.gen(function* () {
+    const journal = yield* Journal
+    const runs = yield* Runs
+    const live = yield* LiveRuns
+    const ownership = yield* Ownership
+    const runnables = yield* Runnables
+    const wakeups = yield* Wakeups
+    const identifiers = yield* Identifiers
+    const faults = yield* Faults
 
-  /** What is due and what is claimed are told apart by the places that are taken: one look at a time. */
-  const looking = yield* Effect.makeSemaphore(1)
+    /** What is due and what is claimed are told apart by the places that are taken: one look at a time. */
+    const looking = yield* Effect.makeSemaphore(1)
 
-  const free = () => Math.max(0, options.slots - live.size())
+    const free = () => Math.max(0, options.slots - live.size())
 
-  const end = Effect.fnUntraced(function*(run: OpenRun, how: Omit<End, "at">) {
-    const at = yield* Clock.currentTimeMillis
-    const done = finished(run, { ...how, at }, null, guest.memoryBytes)
-    const deliveries = callbacks(done, () => identifiers.next("dlv"))
-    yield* journal.append({
-      id: run.id, organisationId: run.organisationId, spaceId: run.spaceId, retention: run.retention, epoch: run.epoch, end: done, deliveries
+    const end = Effect.fnUntraced(function* (run: OpenRun, how: Omit<End, "at">) {
+      const at = yield* Clock.currentTimeMillis
+      const done = finished(run, { ...how, at }, null, guest.memoryBytes)
+      const deliveries = callbacks(done, () => identifiers.next("dlv"))
+      yield* journal.append({
+        id: run.id,
+        organisationId: run.organisationId,
+        spaceId: run.spaceId,
+        retention: run.retention,
+        epoch: run.epoch,
+        end: done,
+        deliveries
+      })
+      yield* live.stop(run.id, Option.some(done))
     })
-    yield* live.stop(run.id, Option.some(done))
-  })
 
-  const failWith = (run: OpenRun, error: RunError) => end(run, { status: "failed", statusReason: null, output: null, error })
+    const failWith = (run: OpenRun, error: RunError) =>
+      end(run, { status: "failed", statusReason: null, output: null, error })
 
-  /** The code that the run began with. A draft's is in its journal: it may have been changed since. */
-  const codeOf = (run: OpenRun, start: StartEntry): Effect.Effect<Option.Option<Runnable>, unknown> => {
-    const { workflowVersion } = run.record
-    const found = workflowVersion === null ? runnables.draft(run.organisationId, run.workflowId)
-      : runnables.version(run.organisationId, run.workflowId, workflowVersion)
-    return found.pipe(
-      Effect.map((runnable) => Option.some(start.script === null ? runnable : { ...runnable, script: start.script, contentHash: run.record.contentHash })),
-      Effect.catchTags({ NotFound: () => Effect.succeedNone, WorkflowUnavailable: () => Effect.succeedNone })
-    )
-  }
-
-  /** Drives a run that is this node's, from its journal. */
-  const go = Effect.fnUntraced(function*(run: OpenRun) {
-    yield* faults.at("claimed")
-    const rows = yield* journal.read(run.organisationId, run.id)
-    const [start, ...rest] = rows
-    if (!isStart(start)) return yield* failWith(run, runError({ name: "JournalLost", category: "code", message: "the run's journal has no start" }))
-    if (run.activations > poisonAfter && rows.length <= run.progress) {
-      return yield* failWith(run, runError({
-        name: "Poisoned", code: "POISONED", category: "code",
-        message: `the run was taken up ${run.activations} times without getting on: whatever ran it did not survive`
-      }))
-    }
-    // A run that is taken up for the first time has nothing to be counted from.
-    if (run.activations > 0 && rows.length > run.progress) yield* runs.progressed(run, rows.length)
-    if (!options.carries(run.engine)) {
-      return yield* failWith(run, runError({ name: "EngineGone", category: "code", message: "the run began on an engine that this release no longer carries" }))
-    }
-    const code = yield* codeOf(run, start)
-    if (Option.isNone(code)) return yield* failWith(run, runError({ name: "WorkflowGone", category: "code", message: "the workflow of this run was deleted" }))
-    const past = history(start, rest)
-    live.launch(
-      { run: { ...run, attempt: past.attempt }, runnable: code.value, start, history: past, opened: true, nextSeq: rows.length },
-      () => wakeups.queued()
-    )
-  })
-
-  /** Nothing is left in a run's place when it could not be brought to life. */
-  const inItsPlace = <E>(id: ExecutionId, body: Effect.Effect<void, E>): Effect.Effect<void, E> =>
-    Effect.ensuring(body, Effect.sync(() => live.release(id)))
-
-  const takeUp = (id: ExecutionId) =>
-    inItsPlace(id, Effect.flatMap(runs.takeOver(id), Option.match({ onNone: () => Effect.void, onSome: go })))
-
-  const resume = Effect.fn("Execution.resume")(function*(id: ExecutionId) {
-    if (live.reserve(id)) yield* takeUp(id)
-  })
-
-  /** Waits a moment for a run to get on, before the next suspect is taken up. */
-  const untilAdvanced = (id: ExecutionId) =>
-    Effect.sync(() => live.hasAdvanced(id)).pipe(
-      Effect.delay(suspectPoll), Effect.repeat({ until: (advanced) => advanced }), Effect.timeoutOption(suspectPatience)
-    )
-
-  // --- The three looks ---
-
-  const resumeDue = Effect.gen(function*() {
-    const slots = free()
-    if (slots === 0) return
-    const due = yield* looking.withPermits(1)(
-      runs.due(ownership.held(), live.ids(), slots).pipe(Effect.map((found) =>
-        found.filter(({ id }) => live.reserve(id))))
-    )
-    const suspects = due.filter(({ activations }) => activations >= suspectAfter)
-    const others = due.filter(({ activations }) => activations < suspectAfter)
-    yield* Effect.forEach(others, ({ id }) => takeUp(id), { concurrency: 8, discard: true })
-    yield* Effect.forEach(suspects, ({ id }) => Effect.zipRight(takeUp(id), untilAdvanced(id)), { discard: true })
-  })
-
-  const startQueued = Effect.gen(function*() {
-    for (;;) {
-      const slots = Math.min(free(), 64)
-      if (slots === 0) return
-      const claimed = yield* looking.withPermits(1)(
-        Effect.tap(runs.claim(ownership.held(), slots), (found) =>
-          Effect.sync(() => {
-            for (const { id } of found) live.reserve(id)
-          }))
+    /** The code that the run began with. A draft's is in its journal: it may have been changed since. */
+    const codeOf = (run: OpenRun, start: StartEntry): Effect.Effect<Option.Option<Runnable>, unknown> => {
+      const { workflowVersion } = run.record
+      const found =
+        workflowVersion === null
+          ? runnables.draft(run.organisationId, run.workflowId)
+          : runnables.version(run.organisationId, run.workflowId, workflowVersion)
+      return found.pipe(
+        Effect.map((runnable) =>
+          Option.some(
+            start.script === null
+              ? runnable
+              : { ...runnable, script: start.script, contentHash: run.record.contentHash }
+          )
+        ),
+        Effect.catchTags({ NotFound: () => Effect.succeedNone, WorkflowUnavailable: () => Effect.succeedNone })
       )
-      yield* Effect.forEach(claimed, (run) => inItsPlace(run.id, go(run)), { concurrency: 8, discard: true })
-      if (claimed.length < slots) return
     }
-  })
 
-  const endOverdue = Effect.gen(function*() {
-    for (const { id, organisationId, status } of yield* runs.overdue(overdueBatch)) {
-      // The node that drives a run ends it itself, with what it knows of it.
-      if (live.has(id)) continue
-      const run = yield* runs.get(organisationId, id)
-      if (Option.isNone(run)) continue
-      yield* end(run.value, {
-        status: "timed_out", statusReason: status === "pending" ? "queue_timeout" : null, output: null,
-        error: runError({
-          name: "TimedOut", category: "timeout",
-          message: status === "pending" ? "the run could not start in time" : `the run took longer than its tier's ${Duration.toSeconds(tiers[run.value.tier].ceiling)} s`
-        })
-      }).pipe(Effect.catchTag("Fenced", () => Effect.void))
-    }
-  })
+    /** Drives a run that is this node's, from its journal. */
+    const go = Effect.fnUntraced(function* (run: OpenRun) {
+      yield* faults.at("claimed")
+      const rows = yield* journal.read(run.organisationId, run.id)
+      const [start, ...rest] = rows
+      if (!isStart(start))
+        return yield* failWith(
+          run,
+          runError({ name: "JournalLost", category: "code", message: "the run's journal has no start" })
+        )
+      if (run.activations > poisonAfter && rows.length <= run.progress) {
+        return yield* failWith(
+          run,
+          runError({
+            name: "Poisoned",
+            code: "POISONED",
+            category: "code",
+            message: `the run was taken up ${run.activations} times without getting on: whatever ran it did not survive`
+          })
+        )
+      }
+      // A run that is taken up for the first time has nothing to be counted from.
+      if (run.activations > 0 && rows.length > run.progress) yield* runs.progressed(run, rows.length)
+      if (!options.carries(run.engine)) {
+        return yield* failWith(
+          run,
+          runError({
+            name: "EngineGone",
+            category: "code",
+            message: "the run began on an engine that this release no longer carries"
+          })
+        )
+      }
+      const code = yield* codeOf(run, start)
+      if (Option.isNone(code))
+        return yield* failWith(
+          run,
+          runError({ name: "WorkflowGone", category: "code", message: "the workflow of this run was deleted" })
+        )
+      const past = history(start, rest)
+      live.launch(
+        {
+          run: { ...run, attempt: past.attempt },
+          runnable: code.value,
+          start,
+          history: past,
+          opened: true,
+          nextSeq: rows.length
+        },
+        () => wakeups.queued()
+      )
+    })
 
-  const loop = <E, R>(name: string, look: Effect.Effect<void, E, R>, pause: Effect.Effect<unknown>) =>
-    look.pipe(
-      Effect.sandbox,
-      Effect.catchAll((cause) => Effect.logWarning(`${name} failed; it is tried again`, cause)),
-      Effect.zipRight(pause),
-      Effect.forever,
-      Effect.interruptible,
-      Effect.forkScoped
+    /** Nothing is left in a run's place when it could not be brought to life. */
+    const inItsPlace = <E>(id: ExecutionId, body: Effect.Effect<void, E>): Effect.Effect<void, E> =>
+      Effect.ensuring(
+        body,
+        Effect.sync(() => live.release(id))
+      )
+
+    const takeUp = (id: ExecutionId) =>
+      inItsPlace(id, Effect.flatMap(runs.takeOver(id), Option.match({ onNone: () => Effect.void, onSome: go })))
+
+    const resume = Effect.fn("Execution.resume")(function* (id: ExecutionId) {
+      if (live.reserve(id)) yield* takeUp(id)
+    })
+
+    /** Waits a moment for a run to get on, before the next suspect is taken up. */
+    const untilAdvanced = (id: ExecutionId) =>
+      Effect.sync(() => live.hasAdvanced(id)).pipe(
+        Effect.delay(suspectPoll),
+        Effect.repeat({ until: (advanced) => advanced }),
+        Effect.timeoutOption(suspectPatience)
+      )
+
+    // --- The three looks ---
+
+    const resumeDue = Effect.gen(function* () {
+      const slots = free()
+      if (slots === 0) return
+      const due = yield* looking.withPermits(1)(
+        runs
+          .due(ownership.held(), live.ids(), slots)
+          .pipe(Effect.map((found) => found.filter(({ id }) => live.reserve(id))))
+      )
+      const suspects = due.filter(({ activations }) => activations >= suspectAfter)
+      const others = due.filter(({ activations }) => activations < suspectAfter)
+      yield* Effect.forEach(others, ({ id }) => takeUp(id), { concurrency: 8, discard: true })
+      yield* Effect.forEach(suspects, ({ id }) => Effect.zipRight(takeUp(id), untilAdvanced(id)), { discard: true })
+    })
+
+    const startQueued = Effect.gen(function* () {
+      for (;;) {
+        const slots = Math.min(free(), 64)
+        if (slots === 0) return
+        const claimed = yield* looking.withPermits(1)(
+          Effect.tap(runs.claim(ownership.held(), slots), (found) =>
+            Effect.sync(() => {
+              for (const { id } of found) live.reserve(id)
+            })
+          )
+        )
+        yield* Effect.forEach(claimed, (run) => inItsPlace(run.id, go(run)), { concurrency: 8, discard: true })
+        if (claimed.length < slots) return
+      }
+    })
+
+    const endOverdue = Effect.gen(function* () {
+      for (const { id, organisationId, status } of yield* runs.overdue(overdueBatch)) {
+        // The node that drives a run ends it itself, with what it knows of it.
+        if (live.has(id)) continue
+        const run = yield* runs.get(organisationId, id)
+        if (Option.isNone(run)) continue
+        yield* end(run.value, {
+          status: "timed_out",
+          statusReason: status === "pending" ? "queue_timeout" : null,
+          output: null,
+          error: runError({
+            name: "TimedOut",
+            category: "timeout",
+            message:
+              status === "pending"
+                ? "the run could not start in time"
+                : `the run took longer than its tier's ${Duration.toSeconds(tiers[run.value.tier].ceiling)} s`
+          })
+        }).pipe(Effect.catchTag("Fenced", () => Effect.void))
+      }
+    })
+
+    const loop = <E, R>(name: string, look: Effect.Effect<void, E, R>, pause: Effect.Effect<unknown>) =>
+      look.pipe(
+        Effect.sandbox,
+        Effect.catchAll((cause) => Effect.logWarning(`${name} failed; it is tried again`, cause)),
+        Effect.zipRight(pause),
+        Effect.forever,
+        Effect.interruptible,
+        Effect.forkScoped
+      )
+
+    const sweeps = Effect.all(
+      [
+        loop("resuming due runs", resumeDue, Effect.sleep(sweepInterval)),
+        loop("ending overdue runs", endOverdue, Effect.sleep(sweepInterval)),
+        loop("starting queued runs", startQueued, Effect.race(wakeups.untilQueued, Effect.sleep(queuePollInterval)))
+      ],
+      { discard: true }
     )
 
-  const sweeps = Effect.all([
-    loop("resuming due runs", resumeDue, Effect.sleep(sweepInterval)),
-    loop("ending overdue runs", endOverdue, Effect.sleep(sweepInterval)),
-    loop("starting queued runs", startQueued, Effect.race(wakeups.untilQueued, Effect.sleep(queuePollInterval)))
-  ], { discard: true })
-
-  return { resume, sweeps }
-})
+    return { resume, sweeps }
+  })
 
 export const layer = (options: { readonly slots: number; readonly carries: (engine: string) => boolean }) =>
   Layer.scopedDiscard(Effect.flatMap(make(options), ({ sweeps }) => sweeps))

@@ -16,7 +16,11 @@ export interface TracedCall {
   /** How many calls of the same name came before. */
   readonly nth: number
   readonly args: ReadonlyArray<Json>
-  readonly attempts: ReadonlyArray<{ readonly startedAt: number; readonly finishedAt: number; readonly error: CallFailure | null }>
+  readonly attempts: ReadonlyArray<{
+    readonly startedAt: number
+    readonly finishedAt: number
+    readonly error: CallFailure | null
+  }>
   readonly startedAt: number
   readonly finishedAt: number | null
   readonly result: CallResult | null
@@ -30,7 +34,10 @@ export interface Offload {
 
 /** Replaces what a record cannot hold; the journal keeps the exact value. */
 export const storable = (value: Json): Json => {
-  if (typeof value === "string") return value.isWellFormed() && !value.includes("\u0000") ? value : value.toWellFormed().replaceAll("\u0000", "\uFFFD")
+  if (typeof value === "string")
+    return value.isWellFormed() && !value.includes("\u0000")
+      ? value
+      : value.toWellFormed().replaceAll("\u0000", "\uFFFD")
   if (Array.isArray(value)) return value.map(storable)
   if (!isObject(value)) return value
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [storable(key), storable(member)]))
@@ -40,13 +47,17 @@ export const storable = (value: Json): Json => {
 const withoutCredentials = (value: Json): Json => {
   if (Array.isArray(value)) {
     const [name, text] = value
-    if (value.length === 2 && typeof name === "string" && typeof text === "string" && isSecretHeader(name)) return [name, redacted]
+    if (value.length === 2 && typeof name === "string" && typeof text === "string" && isSecretHeader(name))
+      return [name, redacted]
     return value.map(withoutCredentials)
   }
   if (!isObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [
-    key, key === "headers" && isObject(member) ? redactHeaders(member) : withoutCredentials(member)
-  ]))
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [
+      key,
+      key === "headers" && isObject(member) ? redactHeaders(member) : withoutCredentials(member)
+    ])
+  )
 }
 
 /** The value as the trace holds it; a large one becomes a blob and a reference to it. */
@@ -71,7 +82,7 @@ const utf8Length = (text: string): number => {
   return bytes
 }
 
-const iso = (millis: number | null): string | null => millis === null ? null : new Date(millis).toISOString()
+const iso = (millis: number | null): string | null => (millis === null ? null : new Date(millis).toISOString())
 
 const failureJson = (failure: CallFailure, scrub: Scrubber): Json => ({
   name: failure.name,
@@ -81,20 +92,24 @@ const failureJson = (failure: CallFailure, scrub: Scrubber): Json => ({
   ...(failure.data === undefined ? {} : { data: storable(scrub.json(failure.data)) })
 })
 
-export const stepName = (call: { readonly name: string; readonly nth: number }): string => `${call.name}#${call.nth + 1}`
+export const stepName = (call: { readonly name: string; readonly nth: number }): string =>
+  `${call.name}#${call.nth + 1}`
 
 /** `connector.crm.list` is a step of the connector `crm` and its action `list`; other calls have neither. */
 const connectorOf = (name: string): { readonly connector: string | null; readonly action: string | null } => {
   const [root, connector, action] = name.split(".")
-  return root === "connector" ? { connector: connector ?? null, action: action ?? null } : { connector: null, action: null }
+  return root === "connector"
+    ? { connector: connector ?? null, action: action ?? null }
+    : { connector: null, action: null }
 }
 
-const typeOf = (name: string): string => name.startsWith("timer.") ? "wait" : "action"
+const typeOf = (name: string): string => (name.startsWith("timer.") ? "wait" : "action")
 
 /** The row of a call's step. Blobs that it needs are added to `blobs`. */
 export const stepRow = (call: TracedCall, scrub: Scrubber, offload: Offload, blobs: Array<Blob>): StepRow => {
   const { result } = call
-  const status = result === null ? (typeOf(call.name) === "wait" ? "waiting" : "running") : result.ok ? "completed" : "failed"
+  const status =
+    result === null ? (typeOf(call.name) === "wait" ? "waiting" : "running") : result.ok ? "completed" : "failed"
   return {
     index: call.id,
     status,

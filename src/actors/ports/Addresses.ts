@@ -1,11 +1,14 @@
 /** Internet addresses and ranges. */
 import { Context } from "effect"
 
-export class Addresses extends Context.Tag("svc/Addresses")<Addresses, {
-  /** Whether an address lies in one of the ranges (CIDR, or a bare address). */
-  readonly within: (address: string, ranges: ReadonlyArray<string>) => boolean
-  /** Why a text is no range, or `undefined`. */
-  readonly mistake: (range: string) => string | undefined
-  /** The client's address: the socket's peer, or behind trusted proxies the last hop that is not one of them. */
-  readonly client: (peer: string, forwardedFor: string | undefined) => string
-}>() {}
+export class Addresses extends Context.Tag("svc/Addresses")<
+  Addresses,
+  {
+    /** Whether an address lies in one of the ranges (CIDR, or a bare address). */
+    readonly within: (address: string, ranges: ReadonlyArray<string>) => boolean
+    /** Why a text is no range, or `undefined`. */
+    readonly mistake: (range: string) => string | undefined
+    /** The client's address: the socket's peer, or behind trusted proxies the last hop that is not one of them. */
+    readonly client: (peer: string, forwardedFor: string | undefined) => string
+  }
+>() {}

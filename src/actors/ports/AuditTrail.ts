@@ -45,14 +45,22 @@ export interface Verification {
   readonly unsealed: number
 }
 
-export class AuditTrail extends Context.Tag("svc/AuditTrail")<AuditTrail, {
-  /** Written soon, in batches; at the latest when the service stops. */
-  readonly note: (entry: AuditEntry) => void
-  /** Counts a read of this actor, action and resource; one entry is written when the minute is over. */
-  readonly read: (entry: AuditEntry) => void
-  readonly list: (organisation: OrganisationId, query: AuditQuery) => Effect.Effect<ReadonlyArray<SealedEntry>, Unavailable>
-  /** Recomputes the chain between two times (RFC 3339). */
-  readonly verify: (
-    organisation: OrganisationId, from: string | undefined, to: string | undefined
-  ) => Effect.Effect<Verification, Unavailable>
-}>() {}
+export class AuditTrail extends Context.Tag("svc/AuditTrail")<
+  AuditTrail,
+  {
+    /** Written soon, in batches; at the latest when the service stops. */
+    readonly note: (entry: AuditEntry) => void
+    /** Counts a read of this actor, action and resource; one entry is written when the minute is over. */
+    readonly read: (entry: AuditEntry) => void
+    readonly list: (
+      organisation: OrganisationId,
+      query: AuditQuery
+    ) => Effect.Effect<ReadonlyArray<SealedEntry>, Unavailable>
+    /** Recomputes the chain between two times (RFC 3339). */
+    readonly verify: (
+      organisation: OrganisationId,
+      from: string | undefined,
+      to: string | undefined
+    ) => Effect.Effect<Verification, Unavailable>
+  }
+>() {}

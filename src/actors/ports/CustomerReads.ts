@@ -8,6 +8,12 @@ import type { CustomerReference } from "../../domain/Tenancy.js"
 
 export type KnownCustomer = Pick<Customer, "id" | "externalRef" | "status">
 
-export class CustomerReads extends Context.Tag("svc/CustomerReads")<CustomerReads, {
-  readonly find: (organisation: OrganisationId, reference: CustomerReference) => Effect.Effect<Option.Option<KnownCustomer>, Unavailable>
-}>() {}
+export class CustomerReads extends Context.Tag("svc/CustomerReads")<
+  CustomerReads,
+  {
+    readonly find: (
+      organisation: OrganisationId,
+      reference: CustomerReference
+    ) => Effect.Effect<Option.Option<KnownCustomer>, Unavailable>
+  }
+>() {}

@@ -26,17 +26,32 @@ export interface EgressResponse {
 }
 
 /** The address is not one that a tenant may reach, or the URL cannot be one. */
-export class EgressBlocked extends Data.TaggedError("EgressBlocked")<{ readonly url: string; readonly reason: string }> {}
+export class EgressBlocked extends Data.TaggedError("EgressBlocked")<{
+  readonly url: string
+  readonly reason: string
+}> {}
 /** Nobody answered: name not found, refused, reset, broken protocol. */
-export class EgressUnreachable extends Data.TaggedError("EgressUnreachable")<{ readonly url: string; readonly reason: string }> {}
-export class EgressTimedOut extends Data.TaggedError("EgressTimedOut")<{ readonly url: string; readonly afterMillis: number }> {}
+export class EgressUnreachable extends Data.TaggedError("EgressUnreachable")<{
+  readonly url: string
+  readonly reason: string
+}> {}
+export class EgressTimedOut extends Data.TaggedError("EgressTimedOut")<{
+  readonly url: string
+  readonly afterMillis: number
+}> {}
 /** The answer is larger than the caller takes. */
-export class EgressTooLarge extends Data.TaggedError("EgressTooLarge")<{ readonly url: string; readonly limitBytes: number }> {}
+export class EgressTooLarge extends Data.TaggedError("EgressTooLarge")<{
+  readonly url: string
+  readonly limitBytes: number
+}> {}
 
 export type EgressFailure = EgressBlocked | EgressUnreachable | EgressTimedOut | EgressTooLarge
 
-export class Egress extends Context.Tag("svc/Egress")<Egress, {
-  readonly send: (request: EgressRequest) => Effect.Effect<EgressResponse, EgressFailure>
-  /** Whether a URL could ever be called, told before anything is sent: scheme, form, literal addresses. */
-  readonly check: (url: string) => Effect.Effect<void, EgressBlocked>
-}>() {}
+export class Egress extends Context.Tag("svc/Egress")<
+  Egress,
+  {
+    readonly send: (request: EgressRequest) => Effect.Effect<EgressResponse, EgressFailure>
+    /** Whether a URL could ever be called, told before anything is sent: scheme, form, literal addresses. */
+    readonly check: (url: string) => Effect.Effect<void, EgressBlocked>
+  }
+>() {}

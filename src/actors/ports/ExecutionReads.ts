@@ -31,13 +31,32 @@ export interface Rerunnable {
   readonly retention: RetentionClass
 }
 
-export class ExecutionReads extends Context.Tag("svc/ExecutionReads")<ExecutionReads, {
-  readonly list: (organisation: OrganisationId, query: ExecutionQuery) => Effect.Effect<ReadonlyArray<ExecutionView>, Unavailable>
-  readonly get: (organisation: OrganisationId, id: ExecutionId) => Effect.Effect<Option.Option<ExecutionDetail>, Unavailable>
-  readonly rerunnable: (organisation: OrganisationId, id: ExecutionId) => Effect.Effect<Option.Option<Rerunnable>, Unavailable>
-  /** Lines after `after`, oldest first. */
-  readonly logs: (
-    organisation: OrganisationId, id: ExecutionId, after: number, limit: number
-  ) => Effect.Effect<ReadonlyArray<LogLine>, Unavailable>
-  readonly blob: (organisation: OrganisationId, id: ExecutionId, blob: BlobId) => Effect.Effect<Option.Option<Json>, Unavailable>
-}>() {}
+export class ExecutionReads extends Context.Tag("svc/ExecutionReads")<
+  ExecutionReads,
+  {
+    readonly list: (
+      organisation: OrganisationId,
+      query: ExecutionQuery
+    ) => Effect.Effect<ReadonlyArray<ExecutionView>, Unavailable>
+    readonly get: (
+      organisation: OrganisationId,
+      id: ExecutionId
+    ) => Effect.Effect<Option.Option<ExecutionDetail>, Unavailable>
+    readonly rerunnable: (
+      organisation: OrganisationId,
+      id: ExecutionId
+    ) => Effect.Effect<Option.Option<Rerunnable>, Unavailable>
+    /** Lines after `after`, oldest first. */
+    readonly logs: (
+      organisation: OrganisationId,
+      id: ExecutionId,
+      after: number,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<LogLine>, Unavailable>
+    readonly blob: (
+      organisation: OrganisationId,
+      id: ExecutionId,
+      blob: BlobId
+    ) => Effect.Effect<Option.Option<Json>, Unavailable>
+  }
+>() {}

@@ -46,12 +46,17 @@ export type Started =
   /** The Idempotency-Key was used before: by this run, for a request with this hash. */
   | { readonly _tag: "Repeated"; readonly target: ExecutionId; readonly hash: string | null }
 
-export class Executions extends Context.Tag("svc/Executions")<Executions, {
-  readonly start: (request: StartRequest) => Effect.Effect<Started, Unavailable>
-  /** Durable at once; a call in flight is aborted, and whatever comes later from the run is ignored. */
-  readonly cancel: (
-    organisation: OrganisationId, id: ExecutionId, audit: AuditEntry
-  ) => Effect.Effect<FinishedRun, NotFound | InvalidState | Unavailable>
-  /** Runs that this node drives at the moment. */
-  readonly live: Effect.Effect<number>
-}>() {}
+export class Executions extends Context.Tag("svc/Executions")<
+  Executions,
+  {
+    readonly start: (request: StartRequest) => Effect.Effect<Started, Unavailable>
+    /** Durable at once; a call in flight is aborted, and whatever comes later from the run is ignored. */
+    readonly cancel: (
+      organisation: OrganisationId,
+      id: ExecutionId,
+      audit: AuditEntry
+    ) => Effect.Effect<FinishedRun, NotFound | InvalidState | Unavailable>
+    /** Runs that this node drives at the moment. */
+    readonly live: Effect.Effect<number>
+  }
+>() {}

@@ -2,8 +2,21 @@
 import { Context, Effect } from "effect"
 
 export type FaultPoint =
-  | "parsed" | "claimed" | "committed" | "beforePublish" | "published" | "acked" | "beforeEffect" | "effected"
-  | "beforeCall" | "called" | "beforeAppend" | "appended" | "terminal" | "intentWritten" | "tokenReceived"
+  | "parsed"
+  | "claimed"
+  | "committed"
+  | "beforePublish"
+  | "published"
+  | "acked"
+  | "beforeEffect"
+  | "effected"
+  | "beforeCall"
+  | "called"
+  | "beforeAppend"
+  | "appended"
+  | "terminal"
+  | "intentWritten"
+  | "tokenReceived"
 
 export class Faults extends Context.Reference<Faults>()("svc/Faults", {
   defaultValue: (): { readonly at: (point: FaultPoint) => Effect.Effect<void> } => ({ at: () => Effect.void })

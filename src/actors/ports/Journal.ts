@@ -7,7 +7,15 @@ import { Context, Data } from "effect"
 import type { AuditEntry } from "../../domain/Audit.js"
 import type { ExecutionStatus, Tier, TriggerType, Waiting } from "../../domain/Execution.js"
 import type {
-  ApiKeyId, BlobId, CustomerId, DeliveryId, ExecutionId, InstallationId, OrganisationId, SpaceId, WorkflowId
+  ApiKeyId,
+  BlobId,
+  CustomerId,
+  DeliveryId,
+  ExecutionId,
+  InstallationId,
+  OrganisationId,
+  SpaceId,
+  WorkflowId
 } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
 import type { JournalEntry } from "../../domain/RunJournal.js"
@@ -163,9 +171,15 @@ export class ChangeRefused extends Data.TaggedError("ChangeRefused")<{ readonly 
 
 export type AppendFailure = Fenced | ClaimTaken | JournalUnavailable | ChangeRefused
 
-export class Journal extends Context.Tag("svc/Journal")<Journal, {
-  /** Returns once the change is committed. A change of a run is written after the earlier ones of the same run. */
-  readonly append: (change: RunChange) => Effect.Effect<void, AppendFailure>
-  /** The journal of a run in order, without its first entry, and that entry. */
-  readonly read: (organisation: OrganisationId, id: ExecutionId) => Effect.Effect<ReadonlyArray<JournalEntry>, JournalUnavailable>
-}>() {}
+export class Journal extends Context.Tag("svc/Journal")<
+  Journal,
+  {
+    /** Returns once the change is committed. A change of a run is written after the earlier ones of the same run. */
+    readonly append: (change: RunChange) => Effect.Effect<void, AppendFailure>
+    /** The journal of a run in order, without its first entry, and that entry. */
+    readonly read: (
+      organisation: OrganisationId,
+      id: ExecutionId
+    ) => Effect.Effect<ReadonlyArray<JournalEntry>, JournalUnavailable>
+  }
+>() {}

@@ -25,16 +25,19 @@ export type StateWrite =
 /** The write does not fit what is stored: an increment of something that is no number. */
 export class StateRefused extends Data.TaggedError("StateRefused")<{ readonly message: string }> {}
 
-export class KeyValues extends Context.Tag("svc/KeyValues")<KeyValues, {
-  readonly get: (store: Store, key: string) => Effect.Effect<Json, JournalUnavailable>
-  /**
-   * Writes and records the write in the run's journal in one transaction, so that it happens exactly once however
-   * often the run is replayed. `entry` makes the journal row of the result.
-   */
-  readonly write: (
-    store: Store,
-    write: StateWrite,
-    run: { readonly id: ExecutionId; readonly epoch: number; readonly seq: number },
-    entry: (result: Json) => JournalEntry
-  ) => Effect.Effect<Json, StateRefused | Fenced | JournalUnavailable>
-}>() {}
+export class KeyValues extends Context.Tag("svc/KeyValues")<
+  KeyValues,
+  {
+    readonly get: (store: Store, key: string) => Effect.Effect<Json, JournalUnavailable>
+    /**
+     * Writes and records the write in the run's journal in one transaction, so that it happens exactly once however
+     * often the run is replayed. `entry` makes the journal row of the result.
+     */
+    readonly write: (
+      store: Store,
+      write: StateWrite,
+      run: { readonly id: ExecutionId; readonly epoch: number; readonly seq: number },
+      entry: (result: Json) => JournalEntry
+    ) => Effect.Effect<Json, StateRefused | Fenced | JournalUnavailable>
+  }
+>() {}

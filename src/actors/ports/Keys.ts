@@ -8,18 +8,24 @@ import type { Organisation } from "../../domain/Organisation.js"
 
 export interface KnownKey {
   readonly key: ApiKey
-  readonly organisation: Pick<Organisation, "id" | "name" | "plan" | "status" | "defaultEnvironment" | "settings" | "parentId">
+  readonly organisation: Pick<
+    Organisation,
+    "id" | "name" | "plan" | "status" | "defaultEnvironment" | "settings" | "parentId"
+  >
   /** The secret that was shown belongs to a rotated key and still counts until `key.beforeUntil`. */
   readonly rotated: boolean
 }
 
-export class Keys extends Context.Tag("svc/Keys")<Keys, {
-  /** `hash`: see `Digests.keyHash`. */
-  readonly find: (hash: string) => Effect.Effect<Option.Option<KnownKey>, Unavailable>
-  /** The same from memory, if it is fresh: spares the hot path an effect. */
-  readonly held: (hash: string, now: number) => KnownKey | undefined
-  /** Notes that a key was used; written now and then. */
-  readonly used: (key: ApiKey, now: number) => void
-  /** The secret with which callers of this key sign their identity. */
-  readonly identitySecret: (organisation: OrganisationId, key: ApiKey) => Effect.Effect<string, Unavailable>
-}>() {}
+export class Keys extends Context.Tag("svc/Keys")<
+  Keys,
+  {
+    /** `hash`: see `Digests.keyHash`. */
+    readonly find: (hash: string) => Effect.Effect<Option.Option<KnownKey>, Unavailable>
+    /** The same from memory, if it is fresh: spares the hot path an effect. */
+    readonly held: (hash: string, now: number) => KnownKey | undefined
+    /** Notes that a key was used; written now and then. */
+    readonly used: (key: ApiKey, now: number) => void
+    /** The secret with which callers of this key sign their identity. */
+    readonly identitySecret: (organisation: OrganisationId, key: ApiKey) => Effect.Effect<string, Unavailable>
+  }
+>() {}

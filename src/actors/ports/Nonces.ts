@@ -4,7 +4,14 @@ import { Context, type Duration } from "effect"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 
-export class Nonces extends Context.Tag("svc/Nonces")<Nonces, {
-  /** `false` when it was used before and is still remembered. */
-  readonly use: (organisation: OrganisationId, nonce: string, lifetime: Duration.Duration) => Effect.Effect<boolean, Unavailable>
-}>() {}
+export class Nonces extends Context.Tag("svc/Nonces")<
+  Nonces,
+  {
+    /** `false` when it was used before and is still remembered. */
+    readonly use: (
+      organisation: OrganisationId,
+      nonce: string,
+      lifetime: Duration.Duration
+    ) => Effect.Effect<boolean, Unavailable>
+  }
+>() {}

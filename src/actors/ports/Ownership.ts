@@ -1,8 +1,11 @@
 /** Which shards of the execution entity this node holds. */
 import { Context } from "effect"
 
-export class Ownership extends Context.Tag("svc/Ownership")<Ownership, {
-  readonly shardOf: (executionId: string) => number
-  readonly holds: (shard: number) => boolean
-  readonly held: () => ReadonlyArray<number>
-}>() {}
+export class Ownership extends Context.Tag("svc/Ownership")<
+  Ownership,
+  {
+    readonly shardOf: (executionId: string) => number
+    readonly holds: (shard: number) => boolean
+    readonly held: () => ReadonlyArray<number>
+  }
+>() {}

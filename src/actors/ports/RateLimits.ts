@@ -19,7 +19,10 @@ export interface Ceilings {
   readonly plan: number | null
 }
 
-export class RateLimits extends Context.Tag("svc/RateLimits")<RateLimits, {
-  /** Takes one call; `null` where nothing limits the caller. */
-  readonly admit: (ceilings: Ceilings) => Effect.Effect<Admission | null, RateLimited | Unavailable>
-}>() {}
+export class RateLimits extends Context.Tag("svc/RateLimits")<
+  RateLimits,
+  {
+    /** Takes one call; `null` where nothing limits the caller. */
+    readonly admit: (ceilings: Ceilings) => Effect.Effect<Admission | null, RateLimited | Unavailable>
+  }
+>() {}

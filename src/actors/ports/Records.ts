@@ -79,9 +79,13 @@ export interface RememberedReply {
   readonly expiresAt: string
 }
 
-export class Records extends Context.Tag("svc/Records")<Records, {
-  /** One transaction; nothing of it is seen when it fails. Transactions inside it join it. */
-  readonly transact: <A, E>(
-    organisation: OrganisationId, body: (tx: Tx) => Effect.Effect<A, E>
-  ) => Effect.Effect<A, E | Unavailable>
-}>() {}
+export class Records extends Context.Tag("svc/Records")<
+  Records,
+  {
+    /** One transaction; nothing of it is seen when it fails. Transactions inside it join it. */
+    readonly transact: <A, E>(
+      organisation: OrganisationId,
+      body: (tx: Tx) => Effect.Effect<A, E>
+    ) => Effect.Effect<A, E | Unavailable>
+  }
+>() {}

@@ -25,13 +25,17 @@ export interface SecretValue extends SecretReference {
   readonly value: Redacted.Redacted
 }
 
-export class RunReads extends Context.Tag("svc/RunReads")<RunReads, {
-  /** Most specific first: customer and environment, customer, environment, organisation. */
-  readonly secret: (reader: Reader, name: string) => Effect.Effect<Option.Option<SecretValue>, JournalUnavailable>
-  /** The value that a journal names, though the secret was changed or deleted since. */
-  readonly secretAt: (
-    organisation: OrganisationId, reference: SecretReference
-  ) => Effect.Effect<Option.Option<SecretValue>, JournalUnavailable>
-  /** The value of `env.KEY` from the configuration hierarchy. */
-  readonly setting: (reader: Reader, key: string) => Effect.Effect<Option.Option<Json>, JournalUnavailable>
-}>() {}
+export class RunReads extends Context.Tag("svc/RunReads")<
+  RunReads,
+  {
+    /** Most specific first: customer and environment, customer, environment, organisation. */
+    readonly secret: (reader: Reader, name: string) => Effect.Effect<Option.Option<SecretValue>, JournalUnavailable>
+    /** The value that a journal names, though the secret was changed or deleted since. */
+    readonly secretAt: (
+      organisation: OrganisationId,
+      reference: SecretReference
+    ) => Effect.Effect<Option.Option<SecretValue>, JournalUnavailable>
+    /** The value of `env.KEY` from the configuration hierarchy. */
+    readonly setting: (reader: Reader, key: string) => Effect.Effect<Option.Option<Json>, JournalUnavailable>
+  }
+>() {}

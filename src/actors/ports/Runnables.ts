@@ -27,20 +27,28 @@ export interface Runnable {
   readonly outputContract: JsonObject | null
 }
 
-export class Runnables extends Context.Tag("svc/Runnables")<Runnables, {
-  /**
-   * What runs in an environment: `test` is the latest published version, any other slug the version deployed there.
-   * The answer may be one second old.
-   */
-  readonly inEnvironment: (
-    organisation: OrganisationId, workflow: WorkflowId, environment: string
-  ) => Effect.Effect<Runnable, NotFound | WorkflowUnavailable | Unavailable>
-  /** The draft as it is now. */
-  readonly draft: (
-    organisation: OrganisationId, workflow: WorkflowId
-  ) => Effect.Effect<Runnable, NotFound | WorkflowUnavailable | Unavailable>
-  /** The very version that a run began with. */
-  readonly version: (
-    organisation: OrganisationId, workflow: WorkflowId, version: number
-  ) => Effect.Effect<Runnable, NotFound | Unavailable>
-}>() {}
+export class Runnables extends Context.Tag("svc/Runnables")<
+  Runnables,
+  {
+    /**
+     * What runs in an environment: `test` is the latest published version, any other slug the version deployed there.
+     * The answer may be one second old.
+     */
+    readonly inEnvironment: (
+      organisation: OrganisationId,
+      workflow: WorkflowId,
+      environment: string
+    ) => Effect.Effect<Runnable, NotFound | WorkflowUnavailable | Unavailable>
+    /** The draft as it is now. */
+    readonly draft: (
+      organisation: OrganisationId,
+      workflow: WorkflowId
+    ) => Effect.Effect<Runnable, NotFound | WorkflowUnavailable | Unavailable>
+    /** The very version that a run began with. */
+    readonly version: (
+      organisation: OrganisationId,
+      workflow: WorkflowId,
+      version: number
+    ) => Effect.Effect<Runnable, NotFound | Unavailable>
+  }
+>() {}

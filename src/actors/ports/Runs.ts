@@ -10,31 +10,43 @@ export interface DueRun {
   readonly activations: number
 }
 
-export class Runs extends Context.Tag("svc/Runs")<Runs, {
-  readonly get: (organisation: OrganisationId, id: ExecutionId) => Effect.Effect<Option.Option<OpenRun>, JournalUnavailable>
-  /**
-   * Makes the caller the run's only writer: raises its epoch and commits that. Whatever is read afterwards is final,
-   * because no earlier incarnation can append any more. `None` when the run has ended.
-   */
-  readonly takeOver: (id: ExecutionId) => Effect.Effect<Option.Option<OpenRun>, JournalUnavailable>
-  /** Notes that the journal has grown since the last activation, so that this one counts as the first. */
-  readonly progressed: (run: OpenRun, rows: number) => Effect.Effect<void, JournalUnavailable>
-  /** Unfinished runs of these shards that should be going on now, the longest due first, without those in `active`. */
-  readonly due: (
-    shards: ReadonlyArray<number>,
-    active: ReadonlyArray<ExecutionId>,
-    limit: number
-  ) => Effect.Effect<ReadonlyArray<DueRun>, JournalUnavailable>
-  /** Starts up to `slots` queued runs of these shards, fairest first: they are `running` and the caller's. */
-  readonly claim: (
-    shards: ReadonlyArray<number>,
-    slots: number
-  ) => Effect.Effect<ReadonlyArray<OpenRun>, JournalUnavailable>
-  /** Runs whose deadline has passed. */
-  readonly overdue: (limit: number) => Effect.Effect<
-    ReadonlyArray<{ readonly id: ExecutionId; readonly organisationId: OrganisationId; readonly status: "pending" | "running" }>,
-    JournalUnavailable
-  >
-  /** Milliseconds by which Postgres' clock is ahead of this process's. */
-  readonly clockOffset: Effect.Effect<number, JournalUnavailable>
-}>() {}
+export class Runs extends Context.Tag("svc/Runs")<
+  Runs,
+  {
+    readonly get: (
+      organisation: OrganisationId,
+      id: ExecutionId
+    ) => Effect.Effect<Option.Option<OpenRun>, JournalUnavailable>
+    /**
+     * Makes the caller the run's only writer: raises its epoch and commits that. Whatever is read afterwards is final,
+     * because no earlier incarnation can append any more. `None` when the run has ended.
+     */
+    readonly takeOver: (id: ExecutionId) => Effect.Effect<Option.Option<OpenRun>, JournalUnavailable>
+    /** Notes that the journal has grown since the last activation, so that this one counts as the first. */
+    readonly progressed: (run: OpenRun, rows: number) => Effect.Effect<void, JournalUnavailable>
+    /** Unfinished runs of these shards that should be going on now, the longest due first, without those in `active`. */
+    readonly due: (
+      shards: ReadonlyArray<number>,
+      active: ReadonlyArray<ExecutionId>,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<DueRun>, JournalUnavailable>
+    /** Starts up to `slots` queued runs of these shards, fairest first: they are `running` and the caller's. */
+    readonly claim: (
+      shards: ReadonlyArray<number>,
+      slots: number
+    ) => Effect.Effect<ReadonlyArray<OpenRun>, JournalUnavailable>
+    /** Runs whose deadline has passed. */
+    readonly overdue: (
+      limit: number
+    ) => Effect.Effect<
+      ReadonlyArray<{
+        readonly id: ExecutionId
+        readonly organisationId: OrganisationId
+        readonly status: "pending" | "running"
+      }>,
+      JournalUnavailable
+    >
+    /** Milliseconds by which Postgres' clock is ahead of this process's. */
+    readonly clockOffset: Effect.Effect<number, JournalUnavailable>
+  }
+>() {}

@@ -32,12 +32,12 @@ export interface GuestError {
 /** `now`: Unix milliseconds, the only clock that the guest can read. */
 export type GuestEvent =
   | {
-    readonly t: "start"
-    readonly now: number
-    /** Seeds the guest's randomness; four 32-bit numbers. */
-    readonly seed: readonly [number, number, number, number]
-    readonly ctx: Json
-  }
+      readonly t: "start"
+      readonly now: number
+      /** Seeds the guest's randomness; four 32-bit numbers. */
+      readonly seed: readonly [number, number, number, number]
+      readonly ctx: Json
+    }
   | { readonly t: "done"; readonly id: number; readonly now: number; readonly ok: true; readonly v: Json }
   | { readonly t: "done"; readonly id: number; readonly now: number; readonly ok: false; readonly e: GuestError }
 
@@ -78,7 +78,9 @@ export class OutputTooLarge extends Data.TaggedError("OutputTooLarge")<{ readonl
 /** The code failed while it was loaded, before any event. */
 export class LoadFailed extends Data.TaggedError("LoadFailed")<{ readonly name: string; readonly message: string }> {}
 /** The guest is gone through no fault of its own: its process died or its place was needed. Replay it. */
-export class SessionLost extends Data.TaggedError("SessionLost")<{ readonly reason: "runnerDied" | "evicted" | "closed" }> {}
+export class SessionLost extends Data.TaggedError("SessionLost")<{
+  readonly reason: "runnerDied" | "evicted" | "closed"
+}> {}
 
 export type SandboxFailure = OutOfMemory | CpuLimit | OutputTooLarge | LoadFailed | SessionLost
 
@@ -88,18 +90,21 @@ export interface JailReport {
   readonly detail: string
 }
 
-export class Sandbox extends Context.Tag("svc/Sandbox")<Sandbox, {
-  /**
-   * Starts a guest and feeds it the first event and then `replay`, if any.
-   * If the caller is interrupted the guest is given back.
-   */
-  readonly start: (
-    program: Program,
-    limits: GuestLimits,
-    first: GuestEvent,
-    replay?: ReadonlyArray<GuestEvent>
-  ) => Effect.Effect<Turn, SandboxFailure>
-  readonly jail: Effect.Effect<JailReport>
-  /** Identifies wasm, prelude and host protocol: a journal is replayed only by the engine that it was made with. */
-  readonly engine: string
-}>() {}
+export class Sandbox extends Context.Tag("svc/Sandbox")<
+  Sandbox,
+  {
+    /**
+     * Starts a guest and feeds it the first event and then `replay`, if any.
+     * If the caller is interrupted the guest is given back.
+     */
+    readonly start: (
+      program: Program,
+      limits: GuestLimits,
+      first: GuestEvent,
+      replay?: ReadonlyArray<GuestEvent>
+    ) => Effect.Effect<Turn, SandboxFailure>
+    readonly jail: Effect.Effect<JailReport>
+    /** Identifies wasm, prelude and host protocol: a journal is replayed only by the engine that it was made with. */
+    readonly engine: string
+  }
+>() {}

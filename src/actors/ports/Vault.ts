@@ -14,7 +14,10 @@ export interface Place {
 }
 
 /** The value does not open here: moved, altered, or sealed under a key that is not in the keyring. */
-export class VaultRefused extends Data.TaggedError("VaultRefused")<{ readonly place: Place; readonly reason: string }> {}
+export class VaultRefused extends Data.TaggedError("VaultRefused")<{
+  readonly place: Place
+  readonly reason: string
+}> {}
 
 /** Seals and opens for one organisation without I/O, for hot paths. */
 export interface OrganisationVault {
@@ -23,9 +26,12 @@ export interface OrganisationVault {
   readonly open: (place: Omit<Place, "organisation">, sealed: Uint8Array) => Uint8Array
 }
 
-export class Vault extends Context.Tag("svc/Vault")<Vault, {
-  readonly seal: (place: Place, secret: Redacted.Redacted) => Effect.Effect<Uint8Array, VaultRefused>
-  readonly open: (place: Place, sealed: Uint8Array) => Effect.Effect<Redacted.Redacted, VaultRefused>
-  /** The organisation's data key, unwrapped once and held; makes the key at first use. */
-  readonly of: (organisation: string) => Effect.Effect<OrganisationVault, VaultRefused>
-}>() {}
+export class Vault extends Context.Tag("svc/Vault")<
+  Vault,
+  {
+    readonly seal: (place: Place, secret: Redacted.Redacted) => Effect.Effect<Uint8Array, VaultRefused>
+    readonly open: (place: Place, sealed: Uint8Array) => Effect.Effect<Redacted.Redacted, VaultRefused>
+    /** The organisation's data key, unwrapped once and held; makes the key at first use. */
+    readonly of: (organisation: string) => Effect.Effect<OrganisationVault, VaultRefused>
+  }
+>() {}

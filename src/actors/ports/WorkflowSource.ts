@@ -46,10 +46,15 @@ export interface Analysis {
 }
 
 /** The source cannot become a workflow; every issue says where. */
-export class SourceRejected extends Data.TaggedError("SourceRejected")<{ readonly issues: ReadonlyArray<SourceIssue> }> {}
+export class SourceRejected extends Data.TaggedError("SourceRejected")<{
+  readonly issues: ReadonlyArray<SourceIssue>
+}> {}
 
-export class WorkflowSource extends Context.Tag("svc/WorkflowSource")<WorkflowSource, {
-  readonly analyse: (source: string) => Effect.Effect<Analysis, SourceRejected>
-  /** The diagram laid out and drawn. */
-  readonly svg: (diagram: Diagram) => Effect.Effect<string>
-}>() {}
+export class WorkflowSource extends Context.Tag("svc/WorkflowSource")<
+  WorkflowSource,
+  {
+    readonly analyse: (source: string) => Effect.Effect<Analysis, SourceRejected>
+    /** The diagram laid out and drawn. */
+    readonly svg: (diagram: Diagram) => Effect.Effect<string>
+  }
+>() {}

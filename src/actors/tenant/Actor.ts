@@ -9,27 +9,30 @@ import { Tenant } from "./Protocol.js"
 const leaseShare = 4
 
 export const layer = (options: { readonly nodes: () => number }) =>
-  Tenant.toLayer(Effect.gen(function*() {
-    const windows = yield* RateWindows
-    const { entityId } = yield* Entity.CurrentAddress
-    // Entities of this kind are addressed by organisation ids only.
-    const organisation = entityId as string as OrganisationId
-    /** What was left of each bucket's current minute when it was last asked for. */
-    const left = new Map<string, { readonly minute: number; readonly calls: number }>()
+  Tenant.toLayer(
+    Effect.gen(function* () {
+      const windows = yield* RateWindows
+      const { entityId } = yield* Entity.CurrentAddress
+      // Entities of this kind are addressed by organisation ids only.
+      const organisation = entityId as string as OrganisationId
+      /** What was left of each bucket's current minute when it was last asked for. */
+      const left = new Map<string, { readonly minute: number; readonly calls: number }>()
 
-    const size = (bucket: string, minute: number, limit: number): number => {
-      const known = left.get(bucket)
-      const remaining = known?.minute === minute ? known.calls : limit
-      return Math.max(1, Math.floor(remaining / (leaseShare * options.nodes())))
-    }
+      const size = (bucket: string, minute: number, limit: number): number => {
+        const known = left.get(bucket)
+        const remaining = known?.minute === minute ? known.calls : limit
+        return Math.max(1, Math.floor(remaining / (leaseShare * options.nodes())))
+      }
 
-    return Tenant.of({
-      LeaseCalls: ({ payload: { bucket, limit, minute } }) =>
-        windows.take(organisation, bucket, minute, size(bucket, minute, limit), limit).pipe(
-          Effect.tap((lease) => Effect.sync(() => left.set(bucket, { minute, calls: lease.left }))),
-          Effect.mapError(() => "unavailable" as const)
-        ),
-      GiveBack: ({ payload: { bucket, calls, limit, minute } }) =>
-        Effect.ignore(windows.take(organisation, bucket, minute, -calls, limit))
-    })
-  }), { concurrency: "unbounded", maxIdleTime: Duration.minutes(5), disableFatalDefects: true })
+      return Tenant.of({
+        LeaseCalls: ({ payload: { bucket, limit, minute } }) =>
+          windows.take(organisation, bucket, minute, size(bucket, minute, limit), limit).pipe(
+            Effect.tap((lease) => Effect.sync(() => left.set(bucket, { minute, calls: lease.left }))),
+            Effect.mapError(() => "unavailable" as const)
+          ),
+        GiveBack: ({ payload: { bucket, calls, limit, minute } }) =>
+          Effect.ignore(windows.take(organisation, bucket, minute, -calls, limit))
+      })
+    }),
+    { concurrency: "unbounded", maxIdleTime: Duration.minutes(5), disableFatalDefects: true }
+  )

@@ -28,12 +28,14 @@ const presented = ({ headers }: RawRequest): string | Unauthorized => {
   const bearer = headers["authorization"]
   const header = headers["x-svc-api-key"]
   const token = bearer === undefined ? undefined : /^Bearer +(\S+)$/i.exec(bearer)?.[1]
-  if (bearer !== undefined && token === undefined) return unauthorized(`the Authorization header is not of the form Bearer <key>: ${howTo}`)
-  if (token !== undefined && header !== undefined && header !== "" && token !== header) return unauthorized("the two keys of this request differ: send one")
+  if (bearer !== undefined && token === undefined)
+    return unauthorized(`the Authorization header is not of the form Bearer <key>: ${howTo}`)
+  if (token !== undefined && header !== undefined && header !== "" && token !== header)
+    return unauthorized("the two keys of this request differ: send one")
   return token ?? (header !== undefined && header !== "" ? header : unauthorized(`no API key: ${howTo}`))
 }
 
-export const make = Effect.gen(function*() {
+export const make = Effect.gen(function* () {
   const keys = yield* Keys
   const digests = yield* Digests
   const addresses = yield* Addresses
@@ -54,17 +56,27 @@ export const make = Effect.gen(function*() {
     return address
   }
 
-  const refusal = ({ key, organisation, rotated }: KnownKey, request: RawRequest, ip: string, now: number): Failure | undefined => {
+  const refusal = (
+    { key, organisation, rotated }: KnownKey,
+    request: RawRequest,
+    ip: string,
+    now: number
+  ): Failure | undefined => {
     const status = keyStatus(key, now)
     if (status === "revoked") return new Unauthorized({ code: "KEY_REVOKED", message: "this key was revoked" })
     if (status === "expired") return new Unauthorized({ code: "KEY_EXPIRED", message: "this key has expired" })
-    if (rotated && (key.beforeUntil === null || Date.parse(key.beforeUntil) <= now)) return unauthorized("this key was rotated: use its new secret")
-    if (organisation.status !== "active") return new Forbidden({ code: "FORBIDDEN", message: "the organisation is suspended" })
+    if (rotated && (key.beforeUntil === null || Date.parse(key.beforeUntil) <= now))
+      return unauthorized("this key was rotated: use its new secret")
+    if (organisation.status !== "active")
+      return new Forbidden({ code: "FORBIDDEN", message: "the organisation is suspended" })
     if (key.allowedIps.length > 0 && !addresses.within(ip, key.allowedIps)) {
       return new Forbidden({ code: "IP_NOT_ALLOWED", message: `this key may not be used from ${ip}` })
     }
     if (key.mode === "test" && request.headers["x-svc-test-mode"]?.toLowerCase() !== "true") {
-      return new Forbidden({ code: "TEST_MODE_HEADER_REQUIRED", message: "a Test key must send the header X-svc-Test-Mode: true" })
+      return new Forbidden({
+        code: "TEST_MODE_HEADER_REQUIRED",
+        message: "a Test key must send the header X-svc-Test-Mode: true"
+      })
     }
     const space = request.headers["x-svc-space-id"]
     if (space !== undefined && space !== "" && space !== key.spaceId) {
@@ -73,23 +85,40 @@ export const make = Effect.gen(function*() {
     return undefined
   }
 
-  const signed = Effect.fnUntraced(function*({ key }: KnownKey, request: RawRequest, now: number): Effect.fn.Return<void, Unauthorized | Unavailable> {
+  const signed = Effect.fnUntraced(function* (
+    { key }: KnownKey,
+    request: RawRequest,
+    now: number
+  ): Effect.fn.Return<void, Unauthorized | Unavailable> {
     const header = request.headers[identityHeader]
     if (header === undefined || header === "") {
-      return yield* new Unauthorized({ code: "IDENTITY_HMAC_REQUIRED", message: `this key verifies its caller: sign the request in ${identityHeader}` })
+      return yield* new Unauthorized({
+        code: "IDENTITY_HMAC_REQUIRED",
+        message: `this key verifies its caller: sign the request in ${identityHeader}`
+      })
     }
     const invalid = (message: string) => new Unauthorized({ code: "IDENTITY_HMAC_INVALID", message })
     const secret = yield* keys.identitySecret(key.organisationId, key)
-    const verified = verifyIdentity(digests, [secret], {
-      method: request.method, target: request.target, header: (name) => request.headers[name],
-      bodySha256: digests.sha256Hex(request.body)
-    }, header, Math.floor(now / 1000))
+    const verified = verifyIdentity(
+      digests,
+      [secret],
+      {
+        method: request.method,
+        target: request.target,
+        header: (name) => request.headers[name],
+        bodySha256: digests.sha256Hex(request.body)
+      },
+      header,
+      Math.floor(now / 1000)
+    )
     if (Either.isLeft(verified)) {
-      return yield* invalid({
-        malformed: `${identityHeader} is not of the form t=<unix seconds>,v1=<hex>`,
-        stale: `${identityHeader} was made more than 300 s ago or ahead`,
-        mismatch: `${identityHeader} does not belong to this request and this key's identity secret`
-      }[verified.left])
+      return yield* invalid(
+        {
+          malformed: `${identityHeader} is not of the form t=<unix seconds>,v1=<hex>`,
+          stale: `${identityHeader} was made more than 300 s ago or ahead`,
+          mismatch: `${identityHeader} does not belong to this request and this key's identity secret`
+        }[verified.left]
+      )
     }
     const { nonce } = verified.right
     if (nonce !== "" && !(yield* nonces.use(key.organisationId, `${key.id}|${nonce}`, nonceLifetime))) {
@@ -97,7 +126,12 @@ export const make = Effect.gen(function*() {
     }
   })
 
-  const accepted = (known: KnownKey, request: RawRequest, requestId: RequestId, now: number): Effect.Effect<Principal, Failure> => {
+  const accepted = (
+    known: KnownKey,
+    request: RawRequest,
+    requestId: RequestId,
+    now: number
+  ): Effect.Effect<Principal, Failure> => {
     const ip = addressOf(request)
     const refused = refusal(known, request, ip, now)
     if (refused !== undefined) return Effect.fail(refused)
@@ -116,10 +150,13 @@ export const make = Effect.gen(function*() {
       const hash = digests.keyHash(text)
       const held = keys.held(hash, now)
       if (held !== undefined) return accepted(held, request, requestId, now)
-      return Effect.flatMap(keys.find(hash), Option.match({
-        onNone: () => Effect.fail(unauthorized("this API key is unknown")),
-        onSome: (known) => accepted(known, request, requestId, now)
-      }))
+      return Effect.flatMap(
+        keys.find(hash),
+        Option.match({
+          onNone: () => Effect.fail(unauthorized("this API key is unknown")),
+          onSome: (known) => accepted(known, request, requestId, now)
+        })
+      )
     })
 
   return { authenticate }

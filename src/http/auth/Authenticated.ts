@@ -13,6 +13,8 @@ export const layer = Layer.succeed(
   Authenticated,
   Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
     const exchange = exchangeOf(request)
-    return exchange === undefined ? Effect.dieMessage("a request reached the API without passing the gate") : Effect.succeed(exchange)
+    return exchange === undefined
+      ? Effect.dieMessage("a request reached the API without passing the gate")
+      : Effect.succeed(exchange)
   })
 )

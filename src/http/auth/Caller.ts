@@ -30,9 +30,7 @@ const permissionsOf = (key: ApiKey): PermissionSet => {
   return made
 }
 
-export const principal = (
-  known: KnownKey, request: Pick<Principal, "requestId" | "ip" | "userAgent">
-): Principal => ({
+export const principal = (known: KnownKey, request: Pick<Principal, "requestId" | "ip" | "userAgent">): Principal => ({
   organisationId: known.organisation.id,
   spaceId: known.key.spaceId,
   organisation: known.organisation,
@@ -44,13 +42,19 @@ export const principal = (
 })
 
 export const missing = (caller: Principal, permission: Permission): Forbidden | undefined =>
-  caller.permissions.has(permission) ? undefined
+  caller.permissions.has(permission)
+    ? undefined
     : new Forbidden({ code: "FORBIDDEN", needs: permission, message: `this key lacks the permission ${permission}` })
 
 /** A key narrowed to particular resources of a type reaches no others of that type. */
-export const outOfScope = (caller: Principal, type: ApiKey["resourceScope"][number]["type"], id: string): Forbidden | undefined => {
+export const outOfScope = (
+  caller: Principal,
+  type: ApiKey["resourceScope"][number]["type"],
+  id: string
+): Forbidden | undefined => {
   const scope = caller.key.resourceScope.filter((entry) => entry.type === type)
-  return scope.length === 0 || scope.some((entry) => entry.ids.includes(id)) ? undefined
+  return scope.length === 0 || scope.some((entry) => entry.ids.includes(id))
+    ? undefined
     : new Forbidden({ code: "RESOURCE_OUT_OF_SCOPE", message: `this key does not reach that ${type}` })
 }
 
@@ -59,5 +63,10 @@ export const reaches = (caller: Principal, customer: CustomerId): boolean =>
 
 /** Keys are service accounts and act under their own name. In canonical order, which makes its sealing cheap. */
 export const actorOf = (caller: Principal): AuditActor => ({
-  id: caller.key.id, ip: caller.ip, name: caller.key.name, onBehalfOf: null, type: "service_account", userAgent: caller.userAgent
+  id: caller.key.id,
+  ip: caller.ip,
+  name: caller.key.name,
+  onBehalfOf: null,
+  type: "service_account",
+  userAgent: caller.userAgent
 })

@@ -19,16 +19,20 @@ const wrong = (path: string, message: string, code = "INVALID_TYPE") =>
 
 const callbackOf = (value: Json | undefined): ExecuteBody["callback"] | ValidationFailed => {
   if (value === undefined || value === null) return null
-  if (!isObject(value) || typeof value["url"] !== "string") return wrong("callback.url", "is required: an https URL", "REQUIRED")
+  if (!isObject(value) || typeof value["url"] !== "string")
+    return wrong("callback.url", "is required: an https URL", "REQUIRED")
   const events = value["events"]
   if (events === undefined || events === null) return { url: value["url"], events: null }
   if (!Array.isArray(events)) return wrong("callback.events", "must be a list")
   const unknown = events.find((event) => typeof event !== "string" || !callbackEvents.has(event))
-  return unknown === undefined ? { url: value["url"], events: events.map(String) }
+  return unknown === undefined
+    ? { url: value["url"], events: events.map(String) }
     : wrong("callback.events", `has "${String(unknown)}"; there are ${[...callbackEvents].join(", ")}`, "INVALID_VALUE")
 }
 
-export const readExecuteBody = (request: RawRequest): (ExecuteBody & { readonly environment?: string; readonly draft?: boolean }) | BodyFailure => {
+export const readExecuteBody = (
+  request: RawRequest
+): (ExecuteBody & { readonly environment?: string; readonly draft?: boolean }) | BodyFailure => {
   const json = readJson(request, bodyBytes.execute)
   if (json instanceof Error) return json
   if (json === undefined) return { input: {}, metadata: {}, callback: null }
@@ -36,7 +40,8 @@ export const readExecuteBody = (request: RawRequest): (ExecuteBody & { readonly 
   for (const name of Object.keys(json)) {
     if (!members.has(name)) {
       return new ValidationFailed({
-        code: "UNKNOWN_FIELD", message: `${name} is not a member of this request; put the workflow's own data into input`,
+        code: "UNKNOWN_FIELD",
+        message: `${name} is not a member of this request; put the workflow's own data into input`,
         details: [{ path: name, code: "UNKNOWN_FIELD", message: "is unknown" }]
       })
     }
@@ -44,10 +49,17 @@ export const readExecuteBody = (request: RawRequest): (ExecuteBody & { readonly 
   const { draft, environment, input = {}, metadata = {} } = json
   if (!isObject(input)) return wrong("input", "must be an object")
   if (!isObject(metadata)) return wrong("metadata", "must be an object")
-  if (JSON.stringify(metadata).length > metadataBytes) return wrong("metadata", `must be at most ${metadataBytes} bytes of JSON`, "OUT_OF_RANGE")
+  if (JSON.stringify(metadata).length > metadataBytes)
+    return wrong("metadata", `must be at most ${metadataBytes} bytes of JSON`, "OUT_OF_RANGE")
   if (environment !== undefined && typeof environment !== "string") return wrong("environment", "must be a slug")
   if (draft !== undefined && typeof draft !== "boolean") return wrong("draft", "must be true or false")
   const callback = callbackOf(json["callback"])
   if (callback instanceof Error) return callback
-  return { input, metadata, callback, ...(environment === undefined ? {} : { environment }), ...(draft === undefined ? {} : { draft }) }
+  return {
+    input,
+    metadata,
+    callback,
+    ...(environment === undefined ? {} : { environment }),
+    ...(draft === undefined ? {} : { draft })
+  }
 }

@@ -15,7 +15,13 @@ import { type Runnable, Runnables } from "../../actors/ports/Runnables.js"
 import type { AuditEntry } from "../../domain/Audit.js"
 import { isTerminal } from "../../domain/Execution.js"
 import {
-  type Failure, IdempotencyInProgress, InvalidRequest, InvalidState, NotFound, Unavailable, ValidationFailed
+  type Failure,
+  IdempotencyInProgress,
+  InvalidRequest,
+  InvalidState,
+  NotFound,
+  Unavailable,
+  ValidationFailed
 } from "../../domain/Failure.js"
 import type { ExecutionId, RequestId, WorkflowId } from "../../domain/Ids.js"
 import { idempotencyKeyLength } from "../../domain/Limits.js"
@@ -32,7 +38,7 @@ import { acceptedReply, endedReply } from "./Reply.js"
 const environmentPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/
 const isWorkflowId = (text: string): text is WorkflowId => /^wf_[0-9a-f]{12}$/.test(text)
 
-export const make = Effect.gen(function*() {
+export const make = Effect.gen(function* () {
   const { authenticate } = yield* makeAuthentication
   const { actingFor } = yield* makeActingFor
   const limits = yield* RateLimits
@@ -48,27 +54,39 @@ export const make = Effect.gen(function*() {
 
   // --- What is asked ---
 
-  const environmentOf = (caller: Principal, request: RawRequest, body: { readonly environment?: string }): string | InvalidRequest => {
+  const environmentOf = (
+    caller: Principal,
+    request: RawRequest,
+    body: { readonly environment?: string }
+  ): string | InvalidRequest => {
     const header = request.headers["x-svc-env"]
-    const slug = body.environment ?? (header === undefined || header === "" ? caller.organisation.defaultEnvironment : header)
-    return environmentPattern.test(slug) ? slug.toLowerCase()
+    const slug =
+      body.environment ?? (header === undefined || header === "" ? caller.organisation.defaultEnvironment : header)
+    return environmentPattern.test(slug)
+      ? slug.toLowerCase()
       : new InvalidRequest({ code: "INVALID_HEADER", message: "x-svc-env is not the slug of an environment" })
   }
 
   const contractFailure = (runnable: Runnable, body: ExecuteBody): ValidationFailed | undefined => {
     const found = runnable.inputContract === null ? [] : contracts.violations(runnable.inputContract, body.input)
     const [first] = found
-    return first === undefined ? undefined : new ValidationFailed({
-      code: "INPUT_CONTRACT_VIOLATION", message: `input breaks the workflow's input contract: ${first.message}`,
-      details: found.map((detail) => ({ ...detail, path: detail.path === "" ? "input" : `input.${detail.path}` }))
-    })
+    return first === undefined
+      ? undefined
+      : new ValidationFailed({
+          code: "INPUT_CONTRACT_VIOLATION",
+          message: `input breaks the workflow's input contract: ${first.message}`,
+          details: found.map((detail) => ({ ...detail, path: detail.path === "" ? "input" : `input.${detail.path}` }))
+        })
   }
 
   const idempotencyOf = (caller: Principal, request: RawRequest): StartRequest["idempotency"] | InvalidRequest => {
     const key = request.headers["idempotency-key"]
     if (key === undefined || key === "") return undefined
     if (key.length > idempotencyKeyLength) {
-      return new InvalidRequest({ code: "INVALID_REQUEST", message: `Idempotency-Key has at most ${idempotencyKeyLength} characters` })
+      return new InvalidRequest({
+        code: "INVALID_REQUEST",
+        message: `Idempotency-Key has at most ${idempotencyKeyLength} characters`
+      })
     }
     return { key: `${caller.key.id}|${request.target}|${key}`, hash: digests.sha256Hex(request.body) }
   }
@@ -79,23 +97,41 @@ export const make = Effect.gen(function*() {
     if (callback === null) return Effect.succeed(null)
     return Effect.mapBoth(egress.check(callback.url), {
       onSuccess: () => callback,
-      onFailure: ({ reason }) => new ValidationFailed({
-        code: "VALIDATION_FAILED", message: `callback.url cannot be called: ${reason}`,
-        details: [{ path: "callback.url", code: "URL_NOT_ALLOWED", message: reason }]
-      })
+      onFailure: ({ reason }) =>
+        new ValidationFailed({
+          code: "VALIDATION_FAILED",
+          message: `callback.url cannot be called: ${reason}`,
+          details: [{ path: "callback.url", code: "URL_NOT_ALLOWED", message: reason }]
+        })
     })
   }
 
   const runnableOf = (caller: Principal, workflow: WorkflowId, environment: string, draft: boolean) =>
-    draft ? runnables.draft(caller.organisationId, workflow) : runnables.inEnvironment(caller.organisationId, workflow, environment)
+    draft
+      ? runnables.draft(caller.organisationId, workflow)
+      : runnables.inEnvironment(caller.organisationId, workflow, environment)
 
-  const auditOf = (caller: Principal, runnable: Runnable, customer: AuditEntry["customerId"], at: string) => (id: ExecutionId): AuditEntry => ({
-    id: identifiers.next("aud"), organisationId: caller.organisationId, at, actor: actorOf(caller), action: "workflow.execute",
-    resource: { id: runnable.workflowId, name: runnable.name, type: "workflow" }, customerId: customer, outcome: "success",
-    requestId: caller.requestId, changes: [{ after: id, before: null, path: "executionId" }], count: 1
-  })
+  const auditOf =
+    (caller: Principal, runnable: Runnable, customer: AuditEntry["customerId"], at: string) =>
+    (id: ExecutionId): AuditEntry => ({
+      id: identifiers.next("aud"),
+      organisationId: caller.organisationId,
+      at,
+      actor: actorOf(caller),
+      action: "workflow.execute",
+      resource: { id: runnable.workflowId, name: runnable.name, type: "workflow" },
+      customerId: customer,
+      outcome: "success",
+      requestId: caller.requestId,
+      changes: [{ after: id, before: null, path: "executionId" }],
+      count: 1
+    })
 
-  const start = Effect.fnUntraced(function*(caller: Principal, workflow: WorkflowId, request: RawRequest): Effect.fn.Return<RawReply, Failure> {
+  const start = Effect.fnUntraced(function* (
+    caller: Principal,
+    workflow: WorkflowId,
+    request: RawRequest
+  ): Effect.fn.Return<RawReply, Failure> {
     const scoped = missing(caller, "workflows:execute") ?? outOfScope(caller, "workflow", workflow)
     if (scoped !== undefined) return yield* scoped
     const body = readExecuteBody(request)
@@ -110,19 +146,29 @@ export const make = Effect.gen(function*() {
     const acting = yield* actingFor(caller, request)
     const runnable = yield* runnableOf(caller, workflow, environment, draft)
     if (runnable.spaceId !== caller.spaceId) return yield* new NotFound({ what: "workflow" })
-    if (runnable.customerId !== null && runnable.customerId !== acting.customer?.id) return yield* new NotFound({ what: "workflow" })
-    if (!runnable.enabled) return yield* new InvalidState({ state: "disabled", message: "the workflow is disabled: set enabled to true" })
+    if (runnable.customerId !== null && runnable.customerId !== acting.customer?.id)
+      return yield* new NotFound({ what: "workflow" })
+    if (!runnable.enabled)
+      return yield* new InvalidState({ state: "disabled", message: "the workflow is disabled: set enabled to true" })
     const broken = contractFailure(runnable, body)
     if (broken !== undefined) return yield* broken
     const callback = yield* callbackOf(request, body)
     const now = clock.unsafeCurrentTimeMillis()
     const started = yield* executions.start({
-      runnable, environment, retention: caller.plan.retentionDays, priority: 1, input: body.input,
+      runnable,
+      environment,
+      retention: caller.plan.retentionDays,
+      priority: 1,
+      input: body.input,
       headers: workflowHeaders(request.headers),
       customer: acting.customer === null ? null : { id: acting.customer.id, ref: acting.customer.externalRef },
-      installation: null, connections: null, userId: acting.userId,
+      installation: null,
+      connections: null,
+      userId: acting.userId,
       trigger: { type: "api", keyId: caller.key.id, keyName: caller.key.name },
-      metadata: body.metadata, callback, traceparent: request.headers["traceparent"] ?? null,
+      metadata: body.metadata,
+      callback,
+      traceparent: request.headers["traceparent"] ?? null,
       audit: auditOf(caller, runnable, acting.customer?.id ?? null, new Date(now).toISOString()),
       ...(idempotency === undefined ? {} : { idempotency })
     })
@@ -132,63 +178,113 @@ export const make = Effect.gen(function*() {
   // --- What is answered ---
 
   const replyOf = (
-    caller: Principal, runnable: Runnable, started: Started, hash: string | undefined, now: number
+    caller: Principal,
+    runnable: Runnable,
+    started: Started,
+    hash: string | undefined,
+    now: number
   ): Effect.Effect<RawReply, Failure> => {
     switch (started._tag) {
       case "Ended": {
         const { error, output, run, status } = started.end
-        return Effect.succeed(endedReply({ id: run.id, status, version: runnable.version, output, error }, caller.requestId, now))
+        return Effect.succeed(
+          endedReply({ id: run.id, status, version: runnable.version, output, error }, caller.requestId, now)
+        )
       }
       case "Accepted": {
         const { record, tier, id } = started.run
-        return Effect.succeed(acceptedReply({ id, tier, version: runnable.version, callback: record.callbackUrl !== null }, caller.requestId))
+        return Effect.succeed(
+          acceptedReply(
+            { id, tier, version: runnable.version, callback: record.callbackUrl !== null },
+            caller.requestId
+          )
+        )
       }
-      case "Repeated": return repeated(caller, started.target, hash === started.hash, now)
+      case "Repeated":
+        return repeated(caller, started.target, hash === started.hash, now)
     }
   }
 
   /** A repetition is answered from the run that had the key first. */
-  const repeated = Effect.fnUntraced(function*(caller: Principal, target: ExecutionId, sameBody: boolean, now: number): Effect.fn.Return<RawReply, Failure> {
+  const repeated = Effect.fnUntraced(function* (
+    caller: Principal,
+    target: ExecutionId,
+    sameBody: boolean,
+    now: number
+  ): Effect.fn.Return<RawReply, Failure> {
     if (!sameBody) {
       return yield* new ValidationFailed({
-        code: "IDEMPOTENCY_KEY_REUSED", message: "this Idempotency-Key was used for a request with another body: use a new one",
+        code: "IDEMPOTENCY_KEY_REUSED",
+        message: "this Idempotency-Key was used for a request with another body: use a new one",
         details: [{ path: "Idempotency-Key", code: "IDEMPOTENCY_KEY_REUSED", message: "belongs to another request" }]
       })
     }
     const found = yield* reads.get(caller.organisationId, target)
-    if (Option.isNone(found)) return yield* new Unavailable({ reason: "the first run with this key is being recorded", retryAfterSeconds: 1 })
+    if (Option.isNone(found))
+      return yield* new Unavailable({ reason: "the first run with this key is being recorded", retryAfterSeconds: 1 })
     const run = found.value
     const replayed = { "idempotent-replayed": "true" }
     if (run.tier !== "instant") {
-      return acceptedReply({ id: run.id, tier: run.tier, version: run.workflowVersion, callback: false }, caller.requestId, replayed)
+      return acceptedReply(
+        { id: run.id, tier: run.tier, version: run.workflowVersion, callback: false },
+        caller.requestId,
+        replayed
+      )
     }
     if (!isTerminal(run.status)) return yield* new IdempotencyInProgress()
-    return endedReply({ id: run.id, status: run.status, version: run.workflowVersion, output: run.output, error: run.error }, caller.requestId, now, replayed)
+    return endedReply(
+      { id: run.id, status: run.status, version: run.workflowVersion, output: run.output, error: run.error },
+      caller.requestId,
+      now,
+      replayed
+    )
   })
 
   const refused = (caller: Principal, workflow: string, failure: Failure): Effect.Effect<void> =>
-    Effect.map(DateTime.now, (now) => trail.note({
-      id: identifiers.next("aud"), organisationId: caller.organisationId, at: DateTime.formatIso(now), actor: actorOf(caller),
-      action: "workflow.execute", resource: { type: "workflow", id: workflow, name: null }, customerId: null,
-      outcome: failure._tag === "Forbidden" ? "denied" : "failure", requestId: caller.requestId,
-      changes: [{ path: "error", before: null, after: "code" in failure ? failure.code : failure._tag }], count: 1
-    }))
+    Effect.map(DateTime.now, (now) =>
+      trail.note({
+        id: identifiers.next("aud"),
+        organisationId: caller.organisationId,
+        at: DateTime.formatIso(now),
+        actor: actorOf(caller),
+        action: "workflow.execute",
+        resource: { type: "workflow", id: workflow, name: null },
+        customerId: null,
+        outcome: failure._tag === "Forbidden" ? "denied" : "failure",
+        requestId: caller.requestId,
+        changes: [{ path: "error", before: null, after: "code" in failure ? failure.code : failure._tag }],
+        count: 1
+      })
+    )
 
   const admit = (caller: Principal) =>
-    limits.admit({ organisationId: caller.organisationId, keyId: caller.key.id, key: caller.key.rateLimit, plan: caller.plan.apiCallsPerMinute })
+    limits.admit({
+      organisationId: caller.organisationId,
+      keyId: caller.key.id,
+      key: caller.key.rateLimit,
+      plan: caller.plan.apiCallsPerMinute
+    })
 
   const handled = (caller: Principal, workflow: string, request: RawRequest): Effect.Effect<RawReply, Failure> =>
     isWorkflowId(workflow) ? start(caller, workflow, request) : Effect.fail(new NotFound({ what: "workflow" }))
 
   /** Every failure as its reply; what nobody expected is logged with whose request it was. */
-  const failed = (cause: Cause.Cause<Failure>, requestId: RequestId, caller: Principal | undefined, admitted: Admission | null) =>
+  const failed = (
+    cause: Cause.Cause<Failure>,
+    requestId: RequestId,
+    caller: Principal | undefined,
+    admitted: Admission | null
+  ) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) => {
       const failure = Option.getOrUndefined(Option.filter(Cause.failureOption(cause), isFailure))
       const reply = failure === undefined ? defectReply(requestId) : failureReply(failure, requestId, now)
       const told = { ...reply, headers: { ...refusedHeaders(failure, admitted, now), ...reply.headers } }
       if (failure !== undefined) return Effect.succeed(told)
       return Effect.logError("a start failed unexpectedly", cause).pipe(
-        Effect.annotateLogs({ requestId, ...(caller === undefined ? {} : { organisationId: caller.organisationId, key: caller.key.name }) }),
+        Effect.annotateLogs({
+          requestId,
+          ...(caller === undefined ? {} : { organisationId: caller.organisationId, key: caller.key.name })
+        }),
         Effect.as(told)
       )
     })
@@ -207,7 +303,10 @@ export const make = Effect.gen(function*() {
             return handled(caller, workflow, request)
           }).pipe(Effect.tapError((failure) => refused(caller, workflow, failure)))
         }),
-        Effect.zipWith(Clock.currentTimeMillis, (reply, now): RawReply => ({ ...reply, headers: { ...rateHeaders(admitted, now), ...reply.headers } })),
+        Effect.zipWith(Clock.currentTimeMillis, (reply, now): RawReply => ({
+          ...reply,
+          headers: { ...rateHeaders(admitted, now), ...reply.headers }
+        })),
         Effect.catchAllCause((cause) => failed(cause, requestId, asks, admitted))
       )
     })

@@ -13,7 +13,10 @@ export interface Ended {
   readonly error: Json
 }
 
-const markers = (run: { readonly id: string; readonly status: string; readonly version: number | null }, requestId: string) => ({
+const markers = (
+  run: { readonly id: string; readonly status: string; readonly version: number | null },
+  requestId: string
+) => ({
   "x-request-id": requestId,
   "x-svc-execution-id": run.id,
   "x-svc-execution-status": run.status,
@@ -22,14 +25,27 @@ const markers = (run: { readonly id: string; readonly status: string; readonly v
 
 /** A workflow that runs and throws is a failed execution, not an HTTP error. */
 const failedBody = (run: Ended): Json => {
-  const { category = null, message = null, name = null, retryable = false, step = null, code } = isObject(run.error) ? run.error : {}
+  const {
+    category = null,
+    message = null,
+    name = null,
+    retryable = false,
+    step = null,
+    code
+  } = isObject(run.error) ? run.error : {}
   return {
-    executionId: run.id, status: run.status,
+    executionId: run.id,
+    status: run.status,
     error: { name, message, category, step, retryable, ...(code === undefined ? {} : { code }) }
   }
 }
 
-export const endedReply = (run: Ended, requestId: string, now: number, more: { readonly [name: string]: string } = {}): RawReply => {
+export const endedReply = (
+  run: Ended,
+  requestId: string,
+  now: number,
+  more: { readonly [name: string]: string } = {}
+): RawReply => {
   const headers = { ...markers(run, requestId), ...more }
   if (run.status === "completed") return jsonReply(200, run.output, headers)
   if (run.status === "timed_out") {
@@ -44,6 +60,12 @@ export const acceptedReply = (
   requestId: string,
   more: { readonly [name: string]: string } = {}
 ): RawReply =>
-  jsonReply(202, { executionId: run.id, status: "pending", tier: run.tier, callback: run.callback }, {
-    ...markers({ ...run, status: "pending" }, requestId), location: `/api/v1/executions/${run.id}`, ...more
-  })
+  jsonReply(
+    202,
+    { executionId: run.id, status: "pending", tier: run.tier, callback: run.callback },
+    {
+      ...markers({ ...run, status: "pending" }, requestId),
+      location: `/api/v1/executions/${run.id}`,
+      ...more
+    }
+  )

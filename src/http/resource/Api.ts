@@ -2,7 +2,17 @@
 import { HttpApi } from "@effect/platform"
 import { Authenticated } from "../auth/Authenticated.js"
 import {
-  BadRequest, Conflicting, Invalid, Missing, NotAllowed, NotAuthorized, NotNow, TookTooLong, TooLarge, TooMany, WrongMediaType
+  BadRequest,
+  Conflicting,
+  Invalid,
+  Missing,
+  NotAllowed,
+  NotAuthorized,
+  NotNow,
+  TookTooLong,
+  TooLarge,
+  TooMany,
+  WrongMediaType
 } from "../Errors.js"
 import { ApiKeysApi } from "./ApiKeysApi.js"
 import { AuditApi } from "./AuditApi.js"
@@ -23,5 +33,14 @@ export const ResourceApi = HttpApi.make("resource")
   .add(SecretsApi.middleware(Authenticated))
   .add(CallbackSecretApi.middleware(Authenticated))
   .add(AuditApi.middleware(Authenticated))
-  .addError(BadRequest).addError(NotAuthorized).addError(NotAllowed).addError(Missing).addError(Conflicting).addError(TooLarge)
-  .addError(WrongMediaType).addError(Invalid).addError(TooMany).addError(TookTooLong).addError(NotNow)
+  .addError(BadRequest)
+  .addError(NotAuthorized)
+  .addError(NotAllowed)
+  .addError(Missing)
+  .addError(Conflicting)
+  .addError(TooLarge)
+  .addError(WrongMediaType)
+  .addError(Invalid)
+  .addError(TooMany)
+  .addError(TookTooLong)
+  .addError(NotNow)

@@ -8,7 +8,14 @@ import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { type AlreadyExists, type Changed, Records, type Tx } from "../../actors/ports/Records.js"
 import { Vault } from "../../actors/ports/Vault.js"
 import { changesBetween } from "../../domain/Audit.js"
-import { Conflict, type Failure, IdempotencyInProgress, InvalidRequest, Unavailable, ValidationFailed } from "../../domain/Failure.js"
+import {
+  Conflict,
+  type Failure,
+  IdempotencyInProgress,
+  InvalidRequest,
+  Unavailable,
+  ValidationFailed
+} from "../../domain/Failure.js"
 import type { CustomerId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
 import { idempotencyKeyLength, idempotencyLifetime } from "../../domain/Limits.js"
@@ -32,8 +39,12 @@ export interface Options {
   readonly location?: (value: Json) => string
 }
 
-const replyPlace = (organisation: string, key: string) =>
-  ({ organisation, table: "idempotent_replies", column: "sealed", row: key })
+const replyPlace = (organisation: string, key: string) => ({
+  organisation,
+  table: "idempotent_replies",
+  column: "sealed",
+  row: key
+})
 
 const conflict = (message: string) => new Conflict({ code: "CONFLICT", message })
 const versionMismatch = () =>
@@ -41,9 +52,12 @@ const versionMismatch = () =>
 
 /** Unique members by the index that guards them. */
 const taken: { readonly [index: string]: string } = {
-  customers_slug: "a customer with this slug exists", customers_ref: "a customer with this externalRef exists",
-  workflows_name: "a workflow with this name exists", workflows_slug: "a workflow with this slug exists",
-  users_email: "a user with this email exists", roles_org_name_key: "a role with this name exists",
+  customers_slug: "a customer with this slug exists",
+  customers_ref: "a customer with this externalRef exists",
+  workflows_name: "a workflow with this name exists",
+  workflows_slug: "a workflow with this slug exists",
+  users_email: "a user with this email exists",
+  roles_org_name_key: "a role with this name exists",
   secrets_scope: "a secret with this name and scope exists"
 }
 
@@ -52,17 +66,23 @@ const expectedVersion = (exchange: Exchange, version: number | undefined): numbe
   const header = exchange.request.headers["if-match"]
   if (header === undefined || header === "" || header === "*") return version
   const match = /^(?:W\/)?"?(\d{1,9})"?$/.exec(header)
-  return match === null ? new InvalidRequest({ code: "INVALID_HEADER", message: "If-Match is the ETag of the record" }) : Number(match[1])
+  return match === null
+    ? new InvalidRequest({ code: "INVALID_HEADER", message: "If-Match is the ETag of the record" })
+    : Number(match[1])
 }
 
 /** Fails unless the record is at the version that the client expects. */
-export const checkVersion = (exchange: Exchange, version: number | undefined, current: number): Effect.Effect<void, Conflict | InvalidRequest> => {
+export const checkVersion = (
+  exchange: Exchange,
+  version: number | undefined,
+  current: number
+): Effect.Effect<void, Conflict | InvalidRequest> => {
   const expected = expectedVersion(exchange, version)
   if (expected instanceof InvalidRequest) return Effect.fail(expected)
   return expected === undefined || expected === current ? Effect.void : Effect.fail(versionMismatch())
 }
 
-export const make = Effect.gen(function*() {
+export const make = Effect.gen(function* () {
   const records = yield* Records
   const identifiers = yield* Identifiers
   const digests = yield* Digests
@@ -72,46 +92,76 @@ export const make = Effect.gen(function*() {
     const text = exchange.request.headers["idempotency-key"]
     if (text === undefined || text === "" || exchange.request.method !== "POST") return undefined
     return text.length > idempotencyKeyLength
-      ? new InvalidRequest({ code: "INVALID_REQUEST", message: `Idempotency-Key has at most ${idempotencyKeyLength} characters` })
+      ? new InvalidRequest({
+          code: "INVALID_REQUEST",
+          message: `Idempotency-Key has at most ${idempotencyKeyLength} characters`
+        })
       : `${exchange.caller.key.id}|${exchange.request.target}|${text}`
   }
 
   const auditEntry = <A>(exchange: Exchange, outcome: Outcome<A>, at: string) => ({
-    id: identifiers.next("aud"), organisationId: exchange.caller.organisationId, at, actor: actorOf(exchange.caller),
+    id: identifiers.next("aud"),
+    organisationId: exchange.caller.organisationId,
+    at,
+    actor: actorOf(exchange.caller),
     action: outcome.action ?? exchange.audit?.action ?? "unknown",
-    resource: { type: exchange.audit?.resource ?? "unknown", id: outcome.resource.id, name: outcome.resource.name ?? null },
-    customerId: outcome.resource.customerId ?? null, outcome: "success" as const, requestId: exchange.caller.requestId,
-    changes: changesBetween(plain(outcome.before), plain(outcome.after)), count: 1
+    resource: {
+      type: exchange.audit?.resource ?? "unknown",
+      id: outcome.resource.id,
+      name: outcome.resource.name ?? null
+    },
+    customerId: outcome.resource.customerId ?? null,
+    outcome: "success" as const,
+    requestId: exchange.caller.requestId,
+    changes: changesBetween(plain(outcome.before), plain(outcome.after)),
+    count: 1
   })
 
   /** A repetition gets the first answer; the same key for another request is refused. */
-  const replayed = Effect.fnUntraced(function*(exchange: Exchange, tx: Tx, at: string): Effect.fn.Return<Option.Option<Json>, Failure> {
+  const replayed = Effect.fnUntraced(function* (
+    exchange: Exchange,
+    tx: Tx,
+    at: string
+  ): Effect.fn.Return<Option.Option<Json>, Failure> {
     if (!(yield* tx.tryHold(at))) return yield* new IdempotencyInProgress()
     const found = yield* tx.remembered(at)
     if (Option.isNone(found)) return Option.none()
     if (found.value.hash !== digests.sha256Hex(exchange.request.body)) {
       return yield* new ValidationFailed({
-        code: "IDEMPOTENCY_KEY_REUSED", message: "this Idempotency-Key was used for a request with another body: use a new one",
+        code: "IDEMPOTENCY_KEY_REUSED",
+        message: "this Idempotency-Key was used for a request with another body: use a new one",
         details: [{ path: "Idempotency-Key", code: "IDEMPOTENCY_KEY_REUSED", message: "belongs to another request" }]
       })
     }
-    const text = yield* vault.open(replyPlace(exchange.caller.organisationId, at), found.value.sealed).pipe(Effect.mapError(sealed))
+    const text = yield* vault
+      .open(replyPlace(exchange.caller.organisationId, at), found.value.sealed)
+      .pipe(Effect.mapError(sealed))
     exchange.replyHeaders["idempotent-replayed"] = "true"
     const value: Json = JSON.parse(Redacted.value(text))
     return Option.some(value)
   })
 
-  const remember = Effect.fnUntraced(function*(exchange: Exchange, tx: Tx, at: string, value: unknown): Effect.fn.Return<void, AlreadyExists | Unavailable> {
+  const remember = Effect.fnUntraced(function* (
+    exchange: Exchange,
+    tx: Tx,
+    at: string,
+    value: unknown
+  ): Effect.fn.Return<void, AlreadyExists | Unavailable> {
     const now = yield* DateTime.now
     const text = Redacted.make(JSON.stringify(value))
     yield* tx.remember({
-      key: at, hash: digests.sha256Hex(exchange.request.body),
+      key: at,
+      hash: digests.sha256Hex(exchange.request.body),
       sealed: yield* vault.seal(replyPlace(exchange.caller.organisationId, at), text).pipe(Effect.mapError(sealed)),
       expiresAt: DateTime.formatIso(DateTime.addDuration(now, idempotencyLifetime))
     })
   })
 
-  const within = Effect.fnUntraced(function*<A>(exchange: Exchange, tx: Tx, body: (tx: Tx) => Effect.Effect<Outcome<A>, Failure | AlreadyExists | Changed>): Effect.fn.Return<A, Failure | AlreadyExists | Changed> {
+  const within = Effect.fnUntraced(function* <A>(
+    exchange: Exchange,
+    tx: Tx,
+    body: (tx: Tx) => Effect.Effect<Outcome<A>, Failure | AlreadyExists | Changed>
+  ): Effect.fn.Return<A, Failure | AlreadyExists | Changed> {
     const at = key(exchange)
     if (at instanceof InvalidRequest) return yield* at
     if (at !== undefined) {
@@ -128,29 +178,38 @@ export const make = Effect.gen(function*() {
 
   /** Makes a change. */
   const change = <A>(
-    exchange: Exchange, body: (tx: Tx) => Effect.Effect<Outcome<A>, Failure | AlreadyExists | Changed>, options: Options = {}
+    exchange: Exchange,
+    body: (tx: Tx) => Effect.Effect<Outcome<A>, Failure | AlreadyExists | Changed>,
+    options: Options = {}
   ): Effect.Effect<A, Failure> =>
-    records.transact(exchange.caller.organisationId, (tx) => within(exchange, tx, body)).pipe(
-      Effect.catchTags({
-        AlreadyExists: ({ index }) => Effect.fail(conflict(taken[index] ?? "it exists already")),
-        Changed: () => Effect.fail(versionMismatch())
-      }),
-      Effect.tap((value) => Effect.sync(() => {
-        exchange.audited = true
-        const json = plain(value)
-        const version = json?.["version"]
-        if (typeof version === "number") exchange.replyHeaders["etag"] = `"${version}"`
-        if (options.location !== undefined && json !== null) exchange.replyHeaders["location"] = options.location(json as Json)
-      }))
-    )
+    records
+      .transact(exchange.caller.organisationId, (tx) => within(exchange, tx, body))
+      .pipe(
+        Effect.catchTags({
+          AlreadyExists: ({ index }) => Effect.fail(conflict(taken[index] ?? "it exists already")),
+          Changed: () => Effect.fail(versionMismatch())
+        }),
+        Effect.tap((value) =>
+          Effect.sync(() => {
+            exchange.audited = true
+            const json = plain(value)
+            const version = json?.["version"]
+            if (typeof version === "number") exchange.replyHeaders["etag"] = `"${version}"`
+            if (options.location !== undefined && json !== null)
+              exchange.replyHeaders["location"] = options.location(json as Json)
+          })
+        )
+      )
 
   /** Reads in a transaction of its own. */
   const view = <A, E>(exchange: Exchange, body: (tx: Tx) => Effect.Effect<A, E>): Effect.Effect<A, E | Unavailable> =>
     records.transact(exchange.caller.organisationId, body).pipe(
-      Effect.tap((value) => Effect.sync(() => {
-        const version = plain(value)?.["version"]
-        if (typeof version === "number") exchange.replyHeaders["etag"] = `"${version}"`
-      }))
+      Effect.tap((value) =>
+        Effect.sync(() => {
+          const version = plain(value)?.["version"]
+          if (typeof version === "number") exchange.replyHeaders["etag"] = `"${version}"`
+        })
+      )
     )
 
   return { change, view }
@@ -159,4 +218,5 @@ export const make = Effect.gen(function*() {
 const sealed = () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
 
 /** Views and records are plain objects of JSON. */
-const plain = (value: unknown): Record | null => typeof value === "object" && value !== null && !Array.isArray(value) ? value as Record : null
+const plain = (value: unknown): Record | null =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record) : null

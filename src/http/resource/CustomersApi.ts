@@ -9,23 +9,57 @@ import { Audited, audited, Permit, read } from "../Endpoint.js"
 import { accepted, created, Data, listParams, Page, strict, Time } from "./Shapes.js"
 
 const CustomerView = Schema.Struct({
-  id: CustomerId, name: Schema.String, slug: Schema.String, externalRef: Schema.NullOr(Schema.String), status: CustomerStatus,
-  plan: Schema.NullOr(PlanName), adminEmail: Schema.NullOr(Schema.String), metadata: JsonObject,
-  limits: Schema.Record({ key: Schema.String, value: Schema.NullOr(Schema.Number) }), connectionCount: Schema.Number,
-  createdAt: Time, updatedAt: Time, version: Schema.Number
+  id: CustomerId,
+  name: Schema.String,
+  slug: Schema.String,
+  externalRef: Schema.NullOr(Schema.String),
+  status: CustomerStatus,
+  plan: Schema.NullOr(PlanName),
+  adminEmail: Schema.NullOr(Schema.String),
+  metadata: JsonObject,
+  limits: Schema.Record({ key: Schema.String, value: Schema.NullOr(Schema.Number) }),
+  connectionCount: Schema.Number,
+  createdAt: Time,
+  updatedAt: Time,
+  version: Schema.Number
 }).annotations({ identifier: "Customer" })
 
 const path = Schema.Struct({ cid: Schema.String })
 
 export const CustomersApi = HttpApiGroup.make("customers")
-  .add(HttpApiEndpoint.get("list", "/api/v1/customers")
-    .setUrlParams(Schema.Struct({ ...listParams, status: Schema.optional(CustomerStatus) })).addSuccess(Page(CustomerView))
-    .annotate(Permit, "users:read").annotate(Audited, read("customer")))
-  .add(HttpApiEndpoint.post("create", "/api/v1/customers").setPayload(strict(CreateCustomer)).addSuccess(created(CustomerView))
-    .annotate(Permit, "users:create").annotate(Audited, audited("customer.create")))
-  .add(HttpApiEndpoint.get("get", "/api/v1/customers/:cid").setPath(path).addSuccess(Data(CustomerView))
-    .annotate(Permit, "users:read").annotate(Audited, read("customer")))
-  .add(HttpApiEndpoint.put("update", "/api/v1/customers/:cid").setPath(path).setPayload(strict(UpdateCustomer)).addSuccess(Data(CustomerView))
-    .annotate(Permit, "users:update").annotate(Audited, audited("customer.update")))
-  .add(HttpApiEndpoint.del("delete", "/api/v1/customers/:cid").setPath(path).addSuccess(accepted(CustomerView))
-    .annotate(Permit, "users:remove").annotate(Audited, audited("customer.delete")))
+  .add(
+    HttpApiEndpoint.get("list", "/api/v1/customers")
+      .setUrlParams(Schema.Struct({ ...listParams, status: Schema.optional(CustomerStatus) }))
+      .addSuccess(Page(CustomerView))
+      .annotate(Permit, "users:read")
+      .annotate(Audited, read("customer"))
+  )
+  .add(
+    HttpApiEndpoint.post("create", "/api/v1/customers")
+      .setPayload(strict(CreateCustomer))
+      .addSuccess(created(CustomerView))
+      .annotate(Permit, "users:create")
+      .annotate(Audited, audited("customer.create"))
+  )
+  .add(
+    HttpApiEndpoint.get("get", "/api/v1/customers/:cid")
+      .setPath(path)
+      .addSuccess(Data(CustomerView))
+      .annotate(Permit, "users:read")
+      .annotate(Audited, read("customer"))
+  )
+  .add(
+    HttpApiEndpoint.put("update", "/api/v1/customers/:cid")
+      .setPath(path)
+      .setPayload(strict(UpdateCustomer))
+      .addSuccess(Data(CustomerView))
+      .annotate(Permit, "users:update")
+      .annotate(Audited, audited("customer.update"))
+  )
+  .add(
+    HttpApiEndpoint.del("delete", "/api/v1/customers/:cid")
+      .setPath(path)
+      .addSuccess(accepted(CustomerView))
+      .annotate(Permit, "users:remove")
+      .annotate(Audited, audited("customer.delete"))
+  )

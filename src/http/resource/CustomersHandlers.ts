@@ -17,20 +17,41 @@ import { ResourceApi } from "./Api.js"
 const gone = () => new NotFound({ what: "customer" })
 
 /** The customer that a path names, if the caller reaches it: one that it does not reach is one that is not there. */
-export const findCustomer = (tx: Tx, caller: Principal, named: string, lock = false): Effect.Effect<Customer, NotFound | Effect.Effect.Error<ReturnType<Tx["customers"]["find"]>>> => {
+export const findCustomer = (
+  tx: Tx,
+  caller: Principal,
+  named: string,
+  lock = false
+): Effect.Effect<Customer, NotFound | Effect.Effect.Error<ReturnType<Tx["customers"]["find"]>>> => {
   const reference = customerReference(named)
   const where = "ref" in reference ? { externalRef: reference.ref } : { id: reference.id as Customer["id"] }
-  const found = lock ? tx.customers.lock({ ...where, deletedAt: null }) : tx.customers.find({ ...where, deletedAt: null })
-  return Effect.flatMap(found, Option.match({
-    onNone: gone, onSome: (customer) => reaches(caller, customer.id) ? Effect.succeed(customer) : gone()
-  }))
+  const found = lock
+    ? tx.customers.lock({ ...where, deletedAt: null })
+    : tx.customers.find({ ...where, deletedAt: null })
+  return Effect.flatMap(
+    found,
+    Option.match({
+      onNone: gone,
+      onSome: (customer) => (reaches(caller, customer.id) ? Effect.succeed(customer) : gone())
+    })
+  )
 }
 
 const newCustomer = (caller: Principal, id: Customer["id"], input: CreateCustomer, now: string): Customer => ({
-  id, organisationId: caller.organisationId, name: input.name, slug: input.slug ?? slugOf(input.name),
-  externalRef: input.externalRef ?? null, status: input.status ?? "active", plan: input.plan ?? null,
-  adminEmail: input.adminEmail ?? null, metadata: input.metadata ?? {}, limits: input.limits ?? {}, createdAt: now,
-  updatedAt: now, deletedAt: null, version: 1
+  id,
+  organisationId: caller.organisationId,
+  name: input.name,
+  slug: input.slug ?? slugOf(input.name),
+  externalRef: input.externalRef ?? null,
+  status: input.status ?? "active",
+  plan: input.plan ?? null,
+  adminEmail: input.adminEmail ?? null,
+  metadata: input.metadata ?? {},
+  limits: input.limits ?? {},
+  createdAt: now,
+  updatedAt: now,
+  deletedAt: null,
+  version: 1
 })
 
 const changed = (customer: Customer, input: UpdateCustomer, now: string): Customer => ({
@@ -49,70 +70,112 @@ const changed = (customer: Customer, input: UpdateCustomer, now: string): Custom
 
 /** What remains of a deleted customer for thirty days: nothing but that it was there. */
 const tombstone = (customer: Customer, now: string): Customer => ({
-  ...customer, name: "", slug: customer.id.slice(4), externalRef: null, status: "deleted", adminEmail: null, metadata: {},
-  limits: {}, updatedAt: now, deletedAt: now, version: customer.version + 1
+  ...customer,
+  name: "",
+  slug: customer.id.slice(4),
+  externalRef: null,
+  status: "deleted",
+  adminEmail: null,
+  metadata: {},
+  limits: {},
+  updatedAt: now,
+  deletedAt: now,
+  version: customer.version + 1
 })
 
 const nowText = Effect.map(DateTime.now, DateTime.formatIso)
 
 export const CustomersLive = HttpApiBuilder.group(ResourceApi, "customers", (handlers) =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const { change, view } = yield* makeChanges
     const listing = yield* makeListing
     const identifiers = yield* Identifiers
 
     return handlers
-      .handle("list", ({ urlParams }) => Effect.gen(function*() {
-        const exchange = yield* Current
-        const { customers } = exchange.caller
-        const { q, status } = urlParams
-        const page = yield* view(exchange, (tx) => listing.list(tx.customers, urlParams, {
-          where: {
-            deletedAt: null, ...(status === undefined ? {} : { status }), ...(customers === "all" ? {} : { id: [...customers] })
-          },
-          ...(q === undefined ? {} : { search: { text: q, in: ["name", "slug", "externalRef"] } })
-        }))
-        return { ...page, data: page.data.map(customerView) }
-      }))
-      .handle("create", ({ payload }) => Effect.gen(function*() {
-        const exchange = yield* Current
-        const now = yield* nowText
-        const customer = newCustomer(exchange.caller, identifiers.next("cus"), payload, now)
-        const made = yield* change(exchange, (tx) => Effect.as(tx.customers.insert(customer), {
-          value: customerView(customer), resource: { id: customer.id, name: customer.name, customerId: customer.id }, after: customerView(customer)
-        }))
-        exchange.replyHeaders["location"] = `/api/v1/customers/${made.id}`
-        return { data: made }
-      }))
-      .handle("get", ({ path }) => Effect.gen(function*() {
-        const exchange = yield* Current
-        return { data: yield* view(exchange, (tx) => Effect.map(findCustomer(tx, exchange.caller, path.cid), customerView)) }
-      }))
-      .handle("update", ({ path, payload }) => Effect.gen(function*() {
-        const exchange = yield* Current
-        const now = yield* nowText
-        return { data: yield* change(exchange, (tx) => Effect.gen(function*() {
-          const before = yield* findCustomer(tx, exchange.caller, path.cid, true)
-          yield* checkVersion(exchange, payload.version, before.version)
-          const after = changed(before, payload, now)
-          yield* tx.customers.update(after)
+      .handle("list", ({ urlParams }) =>
+        Effect.gen(function* () {
+          const exchange = yield* Current
+          const { customers } = exchange.caller
+          const { q, status } = urlParams
+          const page = yield* view(exchange, (tx) =>
+            listing.list(tx.customers, urlParams, {
+              where: {
+                deletedAt: null,
+                ...(status === undefined ? {} : { status }),
+                ...(customers === "all" ? {} : { id: [...customers] })
+              },
+              ...(q === undefined ? {} : { search: { text: q, in: ["name", "slug", "externalRef"] } })
+            })
+          )
+          return { ...page, data: page.data.map(customerView) }
+        })
+      )
+      .handle("create", ({ payload }) =>
+        Effect.gen(function* () {
+          const exchange = yield* Current
+          const now = yield* nowText
+          const customer = newCustomer(exchange.caller, identifiers.next("cus"), payload, now)
+          const made = yield* change(exchange, (tx) =>
+            Effect.as(tx.customers.insert(customer), {
+              value: customerView(customer),
+              resource: { id: customer.id, name: customer.name, customerId: customer.id },
+              after: customerView(customer)
+            })
+          )
+          exchange.replyHeaders["location"] = `/api/v1/customers/${made.id}`
+          return { data: made }
+        })
+      )
+      .handle("get", ({ path }) =>
+        Effect.gen(function* () {
+          const exchange = yield* Current
           return {
-            value: customerView(after), resource: { id: after.id, name: after.name, customerId: after.id },
-            before: customerView(before), after: customerView(after)
+            data: yield* view(exchange, (tx) => Effect.map(findCustomer(tx, exchange.caller, path.cid), customerView))
           }
-        })) }
-      }))
-      .handle("delete", ({ path }) => Effect.gen(function*() {
-        const exchange = yield* Current
-        const now = yield* nowText
-        return { data: yield* change(exchange, (tx) => Effect.gen(function*() {
-          const before = yield* findCustomer(tx, exchange.caller, path.cid, true)
-          const after = tombstone(before, now)
-          yield* tx.customers.update(after)
+        })
+      )
+      .handle("update", ({ path, payload }) =>
+        Effect.gen(function* () {
+          const exchange = yield* Current
+          const now = yield* nowText
           return {
-            value: customerView(after), resource: { id: after.id, name: before.name, customerId: after.id },
-            before: customerView(before), after: null
+            data: yield* change(exchange, (tx) =>
+              Effect.gen(function* () {
+                const before = yield* findCustomer(tx, exchange.caller, path.cid, true)
+                yield* checkVersion(exchange, payload.version, before.version)
+                const after = changed(before, payload, now)
+                yield* tx.customers.update(after)
+                return {
+                  value: customerView(after),
+                  resource: { id: after.id, name: after.name, customerId: after.id },
+                  before: customerView(before),
+                  after: customerView(after)
+                }
+              })
+            )
           }
-        })) }
-      }))
-  }))
+        })
+      )
+      .handle("delete", ({ path }) =>
+        Effect.gen(function* () {
+          const exchange = yield* Current
+          const now = yield* nowText
+          return {
+            data: yield* change(exchange, (tx) =>
+              Effect.gen(function* () {
+                const before = yield* findCustomer(tx, exchange.caller, path.cid, true)
+                const after = tombstone(before, now)
+                yield* tx.customers.update(after)
+                return {
+                  value: customerView(after),
+                  resource: { id: after.id, name: before.name, customerId: after.id },
+                  before: customerView(before),
+                  after: null
+                }
+              })
+            )
+          }
+        })
+      )
+  })
+)

@@ -7,24 +7,53 @@ import { Audited, audited, Permit, read } from "../Endpoint.js"
 import { accepted, Data, listParams, NullableTime, Page, strict, Time } from "./Shapes.js"
 
 const fields = {
-  id: Schema.String, workflowId: Schema.String, workflowName: Schema.String, workflowVersion: Schema.NullOr(Schema.Number),
-  environment: Schema.String, tier: Tier, status: ExecutionStatus, statusReason: Schema.NullOr(Schema.String),
-  customerId: Schema.NullOr(Schema.String), customerRef: Schema.NullOr(Schema.String), installationId: Schema.NullOr(Schema.String),
+  id: Schema.String,
+  workflowId: Schema.String,
+  workflowName: Schema.String,
+  workflowVersion: Schema.NullOr(Schema.Number),
+  environment: Schema.String,
+  tier: Tier,
+  status: ExecutionStatus,
+  statusReason: Schema.NullOr(Schema.String),
+  customerId: Schema.NullOr(Schema.String),
+  customerRef: Schema.NullOr(Schema.String),
+  installationId: Schema.NullOr(Schema.String),
   userId: Schema.NullOr(Schema.String),
   trigger: Schema.Struct({
-    type: TriggerType, id: Schema.NullOr(Schema.String), eventId: Schema.NullOr(Schema.String), keyId: Schema.NullOr(Schema.String),
+    type: TriggerType,
+    id: Schema.NullOr(Schema.String),
+    eventId: Schema.NullOr(Schema.String),
+    keyId: Schema.NullOr(Schema.String),
     keyName: Schema.NullOr(Schema.String)
   }),
-  priority: Schema.Number, attempt: Schema.Number, maxAttempts: Schema.Number, parentId: Schema.NullOr(Schema.String), error: Json,
-  waiting: Schema.NullOr(Schema.Struct({ kind: Schema.String, step: Schema.NullOr(Schema.String), until: Schema.NullOr(Schema.Number) })),
-  metrics: Json, metadata: Json, createdAt: Time, startedAt: NullableTime, finishedAt: NullableTime, deadlineAt: Time,
+  priority: Schema.Number,
+  attempt: Schema.Number,
+  maxAttempts: Schema.Number,
+  parentId: Schema.NullOr(Schema.String),
+  error: Json,
+  waiting: Schema.NullOr(
+    Schema.Struct({ kind: Schema.String, step: Schema.NullOr(Schema.String), until: Schema.NullOr(Schema.Number) })
+  ),
+  metrics: Json,
+  metadata: Json,
+  createdAt: Time,
+  startedAt: NullableTime,
+  finishedAt: NullableTime,
+  deadlineAt: Time,
   durationMs: Schema.NullOr(Schema.Number)
 }
 
 const ExecutionSummary = Schema.Struct(fields).annotations({ identifier: "ExecutionSummary" })
-const ExecutionView = Schema.Struct({ ...fields, input: Json, output: Json, steps: Schema.Array(Json) }).annotations({ identifier: "Execution" })
+const ExecutionView = Schema.Struct({ ...fields, input: Json, output: Json, steps: Schema.Array(Json) }).annotations({
+  identifier: "Execution"
+})
 
-const LogLine = Schema.Struct({ seq: Schema.Number, at: Time, level: Schema.String, message: Schema.String }).annotations({ identifier: "LogLine" })
+const LogLine = Schema.Struct({
+  seq: Schema.Number,
+  at: Time,
+  level: Schema.String,
+  message: Schema.String
+}).annotations({ identifier: "LogLine" })
 
 const Rerun = Schema.Struct({
   mode: Schema.optional(Schema.Literal("fresh", "resume")),
@@ -36,18 +65,55 @@ const path = Schema.Struct({ eid: Schema.String })
 const at = "/api/v1/executions"
 
 export const ExecutionsApi = HttpApiGroup.make("executions")
-  .add(HttpApiEndpoint.get("list", at).setUrlParams(Schema.Struct({
-    ...listParams, workflow_id: Schema.optional(Schema.String), status: Schema.optional(ExecutionStatus),
-    customer_id: Schema.optional(Schema.String), trigger_type: Schema.optional(TriggerType)
-  })).addSuccess(Page(ExecutionSummary)).annotate(Permit, "executions:read").annotate(Audited, read("execution")))
-  .add(HttpApiEndpoint.get("get", `${at}/:eid`).setPath(path).addSuccess(Data(ExecutionView))
-    .annotate(Permit, "executions:read").annotate(Audited, read("execution")))
-  .add(HttpApiEndpoint.post("cancel", `${at}/:eid/cancel`).setPath(path).addSuccess(Data(ExecutionView))
-    .annotate(Permit, "executions:create").annotate(Audited, audited("execution.cancel")))
-  .add(HttpApiEndpoint.post("rerun", `${at}/:eid/rerun`).setPath(path).setPayload(strict(Rerun)).addSuccess(accepted(ExecutionSummary))
-    .annotate(Permit, "executions:create").annotate(Audited, audited("execution.rerun")))
-  .add(HttpApiEndpoint.get("logs", `${at}/:eid/logs`).setPath(path)
-    .setUrlParams(Schema.Struct({ cursor: Schema.optional(Schema.String), page_size: listParams.page_size })).addSuccess(Page(LogLine))
-    .annotate(Permit, "executions:read").annotate(Audited, read("execution")))
-  .add(HttpApiEndpoint.get("blob", `${at}/:eid/blobs/:id`).setPath(Schema.Struct({ eid: Schema.String, id: Schema.String })).addSuccess(Json)
-    .annotate(Permit, "executions:read").annotate(Audited, read("execution")))
+  .add(
+    HttpApiEndpoint.get("list", at)
+      .setUrlParams(
+        Schema.Struct({
+          ...listParams,
+          workflow_id: Schema.optional(Schema.String),
+          status: Schema.optional(ExecutionStatus),
+          customer_id: Schema.optional(Schema.String),
+          trigger_type: Schema.optional(TriggerType)
+        })
+      )
+      .addSuccess(Page(ExecutionSummary))
+      .annotate(Permit, "executions:read")
+      .annotate(Audited, read("execution"))
+  )
+  .add(
+    HttpApiEndpoint.get("get", `${at}/:eid`)
+      .setPath(path)
+      .addSuccess(Data(ExecutionView))
+      .annotate(Permit, "executions:read")
+      .annotate(Audited, read("execution"))
+  )
+  .add(
+    HttpApiEndpoint.post("cancel", `${at}/:eid/cancel`)
+      .setPath(path)
+      .addSuccess(Data(ExecutionView))
+      .annotate(Permit, "executions:create")
+      .annotate(Audited, audited("execution.cancel"))
+  )
+  .add(
+    HttpApiEndpoint.post("rerun", `${at}/:eid/rerun`)
+      .setPath(path)
+      .setPayload(strict(Rerun))
+      .addSuccess(accepted(ExecutionSummary))
+      .annotate(Permit, "executions:create")
+      .annotate(Audited, audited("execution.rerun"))
+  )
+  .add(
+    HttpApiEndpoint.get("logs", `${at}/:eid/logs`)
+      .setPath(path)
+      .setUrlParams(Schema.Struct({ cursor: Schema.optional(Schema.String), page_size: listParams.page_size }))
+      .addSuccess(Page(LogLine))
+      .annotate(Permit, "executions:read")
+      .annotate(Audited, read("execution"))
+  )
+  .add(
+    HttpApiEndpoint.get("blob", `${at}/:eid/blobs/:id`)
+      .setPath(Schema.Struct({ eid: Schema.String, id: Schema.String }))
+      .addSuccess(Json)
+      .annotate(Permit, "executions:read")
+      .annotate(Audited, read("execution"))
+  )

@@ -18,12 +18,14 @@ interface Position {
 }
 
 /** What a page asks for: absent or too large sizes are the default and the largest. */
-export const sizeOf = (params: { readonly page_size?: number | undefined }): number => Math.min(params.page_size ?? pageSize.default, pageSize.max)
+export const sizeOf = (params: { readonly page_size?: number | undefined }): number =>
+  Math.min(params.page_size ?? pageSize.default, pageSize.max)
 
 const timeOf = (name: string, text: string | undefined): string | undefined | InvalidRequest => {
   if (text === undefined || text === "") return undefined
   const at = Date.parse(text)
-  return Number.isNaN(at) ? new InvalidRequest({ code: "INVALID_REQUEST", message: `${name} is not a time of the form 2026-11-21T07:10:41Z` })
+  return Number.isNaN(at)
+    ? new InvalidRequest({ code: "INVALID_REQUEST", message: `${name} is not a time of the form 2026-11-21T07:10:41Z` })
     : new Date(at).toISOString()
 }
 
@@ -45,7 +47,10 @@ export const make = Effect.map(Digests, (digests) => {
       return Encoding.encodeBase64Url(`${signature(text)}${text}`)
     })
 
-  const invalid = new InvalidRequest({ code: "INVALID_CURSOR", message: "the cursor is wrong or older than 24 hours: begin again without it" })
+  const invalid = new InvalidRequest({
+    code: "INVALID_CURSOR",
+    message: "the cursor is wrong or older than 24 hours: begin again without it"
+  })
 
   const position = (text: string | undefined): Effect.Effect<Position | undefined, InvalidRequest> => {
     if (text === undefined || text === "") return Effect.succeed(undefined)
@@ -60,26 +65,38 @@ export const make = Effect.map(Digests, (digests) => {
   }
 
   /** A page out of one row more than it holds: the last one only tells that there are more. */
-  const pageOf = <A>(rows: ReadonlyArray<A>, size: number, positionOf: (row: A) => Position): Effect.Effect<PageOf<A>> => {
+  const pageOf = <A>(
+    rows: ReadonlyArray<A>,
+    size: number,
+    positionOf: (row: A) => Position
+  ): Effect.Effect<PageOf<A>> => {
     const data = rows.slice(0, size)
     const last = data.at(-1)
     const hasMore = rows.length > size
-    return Effect.map(last !== undefined && hasMore ? cursor(positionOf(last)) : Effect.succeed(null), (nextCursor) => ({
-      data, page: { size, nextCursor, hasMore }
-    }))
+    return Effect.map(
+      last !== undefined && hasMore ? cursor(positionOf(last)) : Effect.succeed(null),
+      (nextCursor) => ({
+        data,
+        page: { size, nextCursor, hasMore }
+      })
+    )
   }
 
   /** A page of a repository. */
   const list = <R extends { readonly id: string; readonly createdAt: string }>(
-    repository: Repository<R>, params: ListParams, query: Omit<ListQuery<R>, "limit" | "after">
+    repository: Repository<R>,
+    params: ListParams,
+    query: Omit<ListQuery<R>, "limit" | "after">
   ): Effect.Effect<PageOf<R>, InvalidRequest | Unavailable> =>
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       const size = sizeOf(params)
       const after = yield* position(params.cursor)
       const range = bounds(params)
       if (range instanceof InvalidRequest) return yield* range
       const rows = yield* repository.list({
-        ...query, limit: size + 1, ...(after === undefined ? {} : { after }),
+        ...query,
+        limit: size + 1,
+        ...(after === undefined ? {} : { after }),
         ...(range.after === undefined ? {} : { createdAfter: range.after }),
         ...(range.before === undefined ? {} : { createdBefore: range.before })
       })

@@ -10,19 +10,26 @@ export const strict = <A, I, R>(schema: Schema.Schema<A, I, R>): Schema.Schema<A
 export const Data = <A, I, R>(schema: Schema.Schema<A, I, R>) => Schema.Struct({ data: schema })
 
 const PageInfo = Schema.Struct({
-  size: Schema.Number, nextCursor: Schema.NullOr(Schema.String), hasMore: Schema.Boolean
+  size: Schema.Number,
+  nextCursor: Schema.NullOr(Schema.String),
+  hasMore: Schema.Boolean
 }).annotations({ identifier: "Page" })
 
 /** A page of records; newest first. */
-export const Page = <A, I, R>(schema: Schema.Schema<A, I, R>) => Schema.Struct({ data: Schema.Array(schema), page: PageInfo })
+export const Page = <A, I, R>(schema: Schema.Schema<A, I, R>) =>
+  Schema.Struct({ data: Schema.Array(schema), page: PageInfo })
 
-export const created = <A, I, R>(schema: Schema.Schema<A, I, R>) => Data(schema).annotations(HttpApiSchema.annotations({ status: 201 }))
-export const accepted = <A, I, R>(schema: Schema.Schema<A, I, R>) => Data(schema).annotations(HttpApiSchema.annotations({ status: 202 }))
+export const created = <A, I, R>(schema: Schema.Schema<A, I, R>) =>
+  Data(schema).annotations(HttpApiSchema.annotations({ status: 201 }))
+export const accepted = <A, I, R>(schema: Schema.Schema<A, I, R>) =>
+  Data(schema).annotations(HttpApiSchema.annotations({ status: 202 }))
 
 const text = Schema.optional(Schema.String)
 
 export const listParams = {
-  page_size: Schema.optional(Schema.NumberFromString.pipe(Schema.int(), Schema.positive())).annotations({ description: "1 to 200; default 50" }),
+  page_size: Schema.optional(Schema.NumberFromString.pipe(Schema.int(), Schema.positive())).annotations({
+    description: "1 to 200; default 50"
+  }),
   cursor: text,
   created_after: text,
   created_before: text,
@@ -33,7 +40,6 @@ export const listParams = {
 
 export const ListParams = Schema.Struct(listParams)
 export type ListParams = typeof ListParams.Type
-
 
 /** RFC 3339. */
 export const Time = Schema.String.annotations({ description: "RFC 3339, UTC" })

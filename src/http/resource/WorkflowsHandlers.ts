@@ -8,8 +8,16 @@ import { Identifiers } from "../../actors/ports/Identifiers.js"
 import type { Tx } from "../../actors/ports/Records.js"
 import { type Diagram, WorkflowSource } from "../../actors/ports/WorkflowSource.js"
 import {
-  archivedWorkflow, type Author, type Compiled, changedWorkflow, contentText, deployment, nameProblem, newWorkflow,
-  publishedWorkflow, snapshot
+  archivedWorkflow,
+  type Author,
+  type Compiled,
+  changedWorkflow,
+  contentText,
+  deployment,
+  nameProblem,
+  newWorkflow,
+  publishedWorkflow,
+  snapshot
 } from "../../domain/Authoring.js"
 import { changesBetween } from "../../domain/Audit.js"
 import { type Failure, Forbidden, NotFound, PlanLimitReached, ValidationFailed } from "../../domain/Failure.js"
@@ -30,29 +38,59 @@ const findWorkflow = (tx: Tx, caller: Principal, id: string, lock = false): Effe
   const scope = outOfScope(caller, "workflow", id)
   if (scope !== undefined) return Effect.fail(scope)
   const where = { id: id as Workflow["id"], spaceId: caller.spaceId, deletedAt: null } // any text: no other row matches
-  return Effect.flatMap(lock ? tx.workflows.lock(where) : tx.workflows.find(where), Option.match({
-    onNone: gone,
-    onSome: (workflow) => workflow.customerId === null || reaches(caller, workflow.customerId) ? Effect.succeed(workflow) : gone()
-  }))
+  return Effect.flatMap(
+    lock ? tx.workflows.lock(where) : tx.workflows.find(where),
+    Option.match({
+      onNone: gone,
+      onSome: (workflow) =>
+        workflow.customerId === null || reaches(caller, workflow.customerId) ? Effect.succeed(workflow) : gone()
+    })
+  )
 }
 
 const versionView = (version: WorkflowVersion) => ({
-  version: version.number, contentHash: version.contentHash, publishedAt: version.publishedAt, publishedBy: version.publishedBy,
+  version: version.number,
+  contentHash: version.contentHash,
+  publishedAt: version.publishedAt,
+  publishedBy: version.publishedBy,
   notes: version.notes
 })
 
 const summary = (workflow: Workflow) => {
   const {
-    contentHash: _hash, deletedAt: _deleted, diagram: _diagram, draftUpdatedAt: _draft, inputContract: _input, organisationId: _org,
-    outputContract: _output, script: _script, source: _source, spaceId: _space, spec: _spec, warnings: _warnings, ...rest
+    contentHash: _hash,
+    deletedAt: _deleted,
+    diagram: _diagram,
+    draftUpdatedAt: _draft,
+    inputContract: _input,
+    organisationId: _org,
+    outputContract: _output,
+    script: _script,
+    source: _source,
+    spaceId: _space,
+    spec: _spec,
+    warnings: _warnings,
+    ...rest
   } = workflow
   return rest
 }
 
-const whole = (workflow: Workflow, versions: ReadonlyArray<WorkflowVersion>, deployments: ReadonlyArray<Deployment>, diagram: boolean) => ({
+const whole = (
+  workflow: Workflow,
+  versions: ReadonlyArray<WorkflowVersion>,
+  deployments: ReadonlyArray<Deployment>,
+  diagram: boolean
+) => ({
   ...summary(workflow),
-  draft: { code: workflow.source, spec: workflow.spec, contentHash: workflow.contentHash, updatedAt: workflow.draftUpdatedAt },
-  inputContract: workflow.inputContract, outputContract: workflow.outputContract, warnings: workflow.warnings,
+  draft: {
+    code: workflow.source,
+    spec: workflow.spec,
+    contentHash: workflow.contentHash,
+    updatedAt: workflow.draftUpdatedAt
+  },
+  inputContract: workflow.inputContract,
+  outputContract: workflow.outputContract,
+  warnings: workflow.warnings,
   versions: versions.map(versionView),
   deployments: deployments.map(({ deployedAt, environment, number }) => ({ environment, version: number, deployedAt })),
   ...(diagram ? { diagram: workflow.diagram } : {})
@@ -61,14 +99,17 @@ const whole = (workflow: Workflow, versions: ReadonlyArray<WorkflowVersion>, dep
 const versionsKept = 200
 
 const wholeOf = (tx: Tx, workflow: Workflow, diagram = false) =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const versions = yield* tx.workflowVersions.list({ where: { workflowId: workflow.id }, limit: versionsKept })
     const deployments = yield* tx.deployments.list({ where: { workflowId: workflow.id }, limit: versionsKept })
     return whole(workflow, versions, deployments, diagram)
   })
 
 const authorOf = (caller: Principal, now: string): Author => ({
-  organisationId: caller.organisationId, spaceId: caller.spaceId, by: caller.key.id, now
+  organisationId: caller.organisationId,
+  spaceId: caller.spaceId,
+  by: caller.key.id,
+  now
 })
 
 const nowText = Effect.map(DateTime.now, DateTime.formatIso)
@@ -76,14 +117,18 @@ const nowText = Effect.map(DateTime.now, DateTime.formatIso)
 /** Code is written by the parent organisation, unless the organisation was allowed to. */
 const mayWriteCode = (caller: Principal): Forbidden | undefined =>
   caller.organisation.parentId !== null && caller.organisation.settings.codeEditing !== true
-    ? new Forbidden({ code: "FORBIDDEN", needs: "CODE_EDITING_DISABLED", message: "code editing is disabled for this organisation" })
+    ? new Forbidden({
+        code: "FORBIDDEN",
+        needs: "CODE_EDITING_DISABLED",
+        message: "code editing is disabled for this organisation"
+      })
     : undefined
 
 const number = (text: string): Effect.Effect<number, NotFound> =>
   /^\d{1,9}$/.test(text) ? Effect.succeed(Number(text)) : new NotFound({ what: "version" })
 
 export const WorkflowsLive = HttpApiBuilder.group(ResourceApi, "workflows", (handlers) =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const { change, view } = yield* makeChanges
     const listing = yield* makeListing
     const identifiers = yield* Identifiers
@@ -97,45 +142,75 @@ export const WorkflowsLive = HttpApiBuilder.group(ResourceApi, "workflows", (han
       source.analyse(code).pipe(
         Effect.map(({ bindings, diagram, script, warnings }): Compiled => ({
           // Plain data of the analysis.
-          script, bindings: bindings as unknown as Json, diagram: diagram as unknown as Json, warnings: warnings as unknown as Json
+          script,
+          bindings: bindings as unknown as Json,
+          diagram: diagram as unknown as Json,
+          warnings: warnings as unknown as Json
         })),
-        Effect.mapError(({ issues }) => new ValidationFailed({
-          code: "VALIDATION_FAILED", message: `code: ${issues[0]?.message ?? "is not a workflow"}`,
-          details: issues.map((issue) => ({ path: "code", ...issue }))
-        }))
+        Effect.mapError(
+          ({ issues }) =>
+            new ValidationFailed({
+              code: "VALIDATION_FAILED",
+              message: `code: ${issues[0]?.message ?? "is not a workflow"}`,
+              details: issues.map((issue) => ({ path: "code", ...issue }))
+            })
+        )
       )
 
     const contractMistakes = (name: string, schema: JsonObject | null | undefined) =>
-      schema === null || schema === undefined ? []
-        : contracts.mistakes(schema).map((found) => ({ ...found, path: found.path === "" ? name : `${name}.${found.path}` }))
+      schema === null || schema === undefined
+        ? []
+        : contracts
+            .mistakes(schema)
+            .map((found) => ({ ...found, path: found.path === "" ? name : `${name}.${found.path}` }))
 
-    const checkContracts = (input: { readonly inputContract?: JsonObject | null | undefined; readonly outputContract?: JsonObject | null | undefined }) => {
-      const details = [...contractMistakes("inputContract", input.inputContract), ...contractMistakes("outputContract", input.outputContract)]
+    const checkContracts = (input: {
+      readonly inputContract?: JsonObject | null | undefined
+      readonly outputContract?: JsonObject | null | undefined
+    }) => {
+      const details = [
+        ...contractMistakes("inputContract", input.inputContract),
+        ...contractMistakes("outputContract", input.outputContract)
+      ]
       const [first] = details
-      return first === undefined ? Effect.void
-        : Effect.fail(new ValidationFailed({ code: "VALIDATION_FAILED", message: `${first.path}: ${first.message}`, details }))
+      return first === undefined
+        ? Effect.void
+        : Effect.fail(
+            new ValidationFailed({ code: "VALIDATION_FAILED", message: `${first.path}: ${first.message}`, details })
+          )
     }
 
     const checkCallback = (url: string | null | undefined) =>
-      url === null || url === undefined ? Effect.void
-        : egress.check(url).pipe(Effect.mapError(({ reason }) => new ValidationFailed({
-          code: "VALIDATION_FAILED", message: `callbackUrl cannot be called: ${reason}`,
-          details: [{ path: "callbackUrl", code: "URL_NOT_ALLOWED", message: reason }]
-        })))
+      url === null || url === undefined
+        ? Effect.void
+        : egress.check(url).pipe(
+            Effect.mapError(
+              ({ reason }) =>
+                new ValidationFailed({
+                  code: "VALIDATION_FAILED",
+                  message: `callbackUrl cannot be called: ${reason}`,
+                  details: [{ path: "callbackUrl", code: "URL_NOT_ALLOWED", message: reason }]
+                })
+            )
+          )
 
-    const withinPlan = (tx: Tx, exchange: Exchange) => Effect.gen(function*() {
-      const limit = exchange.caller.plan.flowsPerTenant
-      if (limit === null) return
-      const used = yield* tx.workflows.count({ deletedAt: null, status: ["draft", "published"] })
-      if (used >= limit) yield* new PlanLimitReached({ dimension: "flows_per_tenant", limit, used })
-    })
+    const withinPlan = (tx: Tx, exchange: Exchange) =>
+      Effect.gen(function* () {
+        const limit = exchange.caller.plan.flowsPerTenant
+        if (limit === null) return
+        const used = yield* tx.workflows.count({ deletedAt: null, status: ["draft", "published"] })
+        if (used >= limit) return yield* new PlanLimitReached({ dimension: "flows_per_tenant", limit, used })
+      })
 
     /** What a publication deploys to at once: environments that deploy by themselves. */
     const deployAutomatically = (tx: Tx, workflow: Workflow, version: number, author: Author, caller: Principal) =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const environments = yield* tx.environments.list({ where: { autoDeploy: true, customerId: null }, limit: 200 })
         for (const environment of environments) {
-          const needs = environment.slug === "live" || environment.protected ? missing(caller, "workflows:deploy_prod") : missing(caller, "workflows:deploy_test")
+          const needs =
+            environment.slug === "live" || environment.protected
+              ? missing(caller, "workflows:deploy_prod")
+              : missing(caller, "workflows:deploy_test")
           if (needs !== undefined) return yield* needs
           yield* tx.deployments.remove({ workflowId: workflow.id, environment: environment.slug })
           yield* tx.deployments.insert(deployment(workflow, environment.slug, version, author))
@@ -143,8 +218,13 @@ export const WorkflowsLive = HttpApiBuilder.group(ResourceApi, "workflows", (han
         return environments.map((environment) => environment.slug)
       })
 
-    const publish = (tx: Tx, exchange: Exchange, id: string, request: { readonly notes?: string | undefined; readonly version?: number | undefined }) =>
-      Effect.gen(function*() {
+    const publish = (
+      tx: Tx,
+      exchange: Exchange,
+      id: string,
+      request: { readonly notes?: string | undefined; readonly version?: number | undefined }
+    ) =>
+      Effect.gen(function* () {
         const { caller } = exchange
         const author = authorOf(caller, yield* nowText)
         const workflow = yield* findWorkflow(tx, caller, id, true)
@@ -163,7 +243,13 @@ export const WorkflowsLive = HttpApiBuilder.group(ResourceApi, "workflows", (han
         yield* tx.workflows.update(after)
         const deployedTo = yield* deployAutomatically(tx, workflow, version.number, author, caller)
         return {
-          value: { workflowId: workflow.id, version: version.number, publishedAt: version.publishedAt, created: version.publishedAt === author.now, deployedTo },
+          value: {
+            workflowId: workflow.id,
+            version: version.number,
+            publishedAt: version.publishedAt,
+            created: version.publishedAt === author.now,
+            deployedTo
+          },
           resource: { id: workflow.id, name: workflow.name, customerId: workflow.customerId },
           before: { publishedVersion: workflow.publishedVersion, status: workflow.status },
           after: { publishedVersion: version.number, status: "published" }
@@ -171,120 +257,204 @@ export const WorkflowsLive = HttpApiBuilder.group(ResourceApi, "workflows", (han
       })
 
     return handlers
-      .handle("list", ({ urlParams }) => Effect.gen(function*() {
-        const exchange = yield* Current
-        const { customer_id, q, status } = urlParams
-        const page = yield* view(exchange, (tx) => listing.list(tx.workflows, urlParams, {
-          where: {
-            deletedAt: null, spaceId: exchange.caller.spaceId, ...(status === undefined ? {} : { status }),
-            ...(customer_id === undefined ? {} : { customerId: customer_id as Workflow["customerId"] })
-          },
-          ...(q === undefined ? {} : { search: { text: q, in: ["name", "slug", "description"] } })
-        }))
-        return { ...page, data: page.data.filter(({ customerId }) => customerId === null || reaches(exchange.caller, customerId)).map(summary) }
-      }))
-      .handle("create", ({ payload }) => Effect.gen(function*() {
-        const exchange = yield* Current
-        const { caller } = exchange
-        const problem = mayWriteCode(caller) ?? nameProblem(payload.name)
-        if (problem !== undefined) return yield* problem
-        yield* checkContracts(payload)
-        yield* checkCallback(payload.callbackUrl)
-        const compiled = yield* compile(payload.code)
-        const now = yield* nowText
-        const made = yield* change(exchange, (tx) => Effect.gen(function*() {
-          yield* withinPlan(tx, exchange)
-          const owner = payload.customerId === undefined || payload.customerId === null ? null : (yield* findCustomer(tx, caller, payload.customerId)).id
-          const draft = newWorkflow(identifiers.workflow(), authorOf(caller, now), payload, owner, compiled, "")
-          const workflow = { ...draft, contentHash: digests.sha256Hex(contentText(draft)) }
-          yield* tx.workflows.insert(workflow)
-          return { value: whole(workflow, [], [], false), resource: { id: workflow.id, name: workflow.name, customerId: owner }, after: summary(workflow) }
-        }))
-        exchange.replyHeaders["location"] = `/api/v1/workflows/${made.id}`
-        return { data: made }
-      }))
-      .handle("get", ({ path, urlParams }) => Effect.gen(function*() {
-        const exchange = yield* Current
-        return { data: yield* view(exchange, (tx) => Effect.flatMap(findWorkflow(tx, exchange.caller, path.wid), (workflow) =>
-          wholeOf(tx, workflow, urlParams.include?.split(",").includes("diagram") ?? false))) }
-      }))
-      .handle("update", ({ path, payload }) => Effect.gen(function*() {
-        const exchange = yield* Current
-        const problem = (payload.code === undefined ? undefined : mayWriteCode(exchange.caller)) ??
-          (payload.name === undefined ? undefined : nameProblem(payload.name))
-        if (problem !== undefined) return yield* problem
-        yield* checkContracts(payload)
-        yield* checkCallback(payload.callbackUrl)
-        const compiled = payload.code === undefined ? null : yield* compile(payload.code)
-        const now = yield* nowText
-        return { data: yield* change(exchange, (tx) => Effect.gen(function*() {
-          const before = yield* findWorkflow(tx, exchange.caller, path.wid, true)
-          yield* checkVersion(exchange, payload.version, before.version)
-          const draft = changedWorkflow(before, payload, compiled, before.contentHash, now)
-          const after = changedWorkflow(before, payload, compiled, digests.sha256Hex(contentText(draft)), now)
-          yield* tx.workflows.update(after)
+      .handle("list", ({ urlParams }) =>
+        Effect.gen(function* () {
+          const exchange = yield* Current
+          const { customer_id, q, status } = urlParams
+          const page = yield* view(exchange, (tx) =>
+            listing.list(tx.workflows, urlParams, {
+              where: {
+                deletedAt: null,
+                spaceId: exchange.caller.spaceId,
+                ...(status === undefined ? {} : { status }),
+                ...(customer_id === undefined ? {} : { customerId: customer_id as Workflow["customerId"] })
+              },
+              ...(q === undefined ? {} : { search: { text: q, in: ["name", "slug", "description"] } })
+            })
+          )
           return {
-            value: yield* wholeOf(tx, after), resource: { id: after.id, name: after.name, customerId: after.customerId },
-            before: { ...summary(before), contentHash: before.contentHash }, after: { ...summary(after), contentHash: after.contentHash }
+            ...page,
+            data: page.data
+              .filter(({ customerId }) => customerId === null || reaches(exchange.caller, customerId))
+              .map(summary)
           }
-        })) }
-      }))
-      .handle("delete", ({ path }) => Effect.gen(function*() {
-        const exchange = yield* Current
-        const now = yield* nowText
-        yield* change(exchange, (tx) => Effect.gen(function*() {
-          const before = yield* findWorkflow(tx, exchange.caller, path.wid, true)
-          yield* checkVersion(exchange, undefined, before.version)
-          yield* tx.workflows.update({ ...before, deletedAt: now, updatedAt: now, version: before.version + 1 })
-          return { value: null, resource: { id: before.id, name: before.name, customerId: before.customerId }, before: summary(before), after: null }
-        }))
-      }))
-      .handle("publish", ({ path, payload }) => Effect.gen(function*() {
-        const exchange = yield* Current
-        return { data: yield* change(exchange, (tx) => publish(tx, exchange, path.wid, payload)) }
-      }))
-      .handle("archive", ({ path }) => Effect.gen(function*() {
-        const exchange = yield* Current
-        const now = yield* nowText
-        return { data: yield* change(exchange, (tx) => Effect.gen(function*() {
-          const before = yield* findWorkflow(tx, exchange.caller, path.wid, true)
-          const after = archivedWorkflow(before, now)
-          if (after instanceof Error) return yield* after
-          yield* tx.workflows.update(after)
+        })
+      )
+      .handle("create", ({ payload }) =>
+        Effect.gen(function* () {
+          const exchange = yield* Current
+          const { caller } = exchange
+          const problem = mayWriteCode(caller) ?? nameProblem(payload.name)
+          if (problem !== undefined) return yield* problem
+          yield* checkContracts(payload)
+          yield* checkCallback(payload.callbackUrl)
+          const compiled = yield* compile(payload.code)
+          const now = yield* nowText
+          const made = yield* change(exchange, (tx) =>
+            Effect.gen(function* () {
+              yield* withinPlan(tx, exchange)
+              const owner =
+                payload.customerId === undefined || payload.customerId === null
+                  ? null
+                  : (yield* findCustomer(tx, caller, payload.customerId)).id
+              const draft = newWorkflow(identifiers.workflow(), authorOf(caller, now), payload, owner, compiled, "")
+              const workflow = { ...draft, contentHash: digests.sha256Hex(contentText(draft)) }
+              yield* tx.workflows.insert(workflow)
+              return {
+                value: whole(workflow, [], [], false),
+                resource: { id: workflow.id, name: workflow.name, customerId: owner },
+                after: summary(workflow)
+              }
+            })
+          )
+          exchange.replyHeaders["location"] = `/api/v1/workflows/${made.id}`
+          return { data: made }
+        })
+      )
+      .handle("get", ({ path, urlParams }) =>
+        Effect.gen(function* () {
+          const exchange = yield* Current
           return {
-            value: yield* wholeOf(tx, after), resource: { id: after.id, name: after.name, customerId: after.customerId },
-            before: { status: before.status }, after: { status: after.status }
+            data: yield* view(exchange, (tx) =>
+              Effect.flatMap(findWorkflow(tx, exchange.caller, path.wid), (workflow) =>
+                wholeOf(tx, workflow, urlParams.include?.split(",").includes("diagram") ?? false)
+              )
+            )
           }
-        })) }
-      }))
-      .handle("versions", ({ path }) => Effect.gen(function*() {
-        const exchange = yield* Current
-        const versions = yield* view(exchange, (tx) => Effect.flatMap(findWorkflow(tx, exchange.caller, path.wid), (workflow) =>
-          tx.workflowVersions.list({ where: { workflowId: workflow.id }, limit: versionsKept })))
-        return { data: versions.map(versionView), page: { size: versionsKept, nextCursor: null, hasMore: false } }
-      }))
-      .handle("diff", ({ path }) => Effect.gen(function*() {
-        const exchange = yield* Current
-        const from = yield* number(path.a)
-        const to = yield* number(path.b)
-        const find = (tx: Tx, workflow: Workflow, wanted: number) =>
-          Effect.flatMap(tx.workflowVersions.find({ workflowId: workflow.id, number: wanted }), Option.match({
-            onNone: () => new NotFound({ what: "version" }), onSome: Effect.succeed
-          }))
-        const [a, b] = yield* view(exchange, (tx) => Effect.flatMap(findWorkflow(tx, exchange.caller, path.wid), (workflow) =>
-          Effect.all([find(tx, workflow, from), find(tx, workflow, to)])))
-        const contractsOf = (version: WorkflowVersion) => ({ inputContract: version.inputContract, outputContract: version.outputContract })
-        return { data: { from, to, code: diffLines(a.source ?? "", b.source ?? ""), contracts: changesBetween(contractsOf(a), contractsOf(b)) } }
-      }))
-      .handle("diagram", ({ path }) => Effect.gen(function*() {
-        const exchange = yield* Current
-        const workflow = yield* view(exchange, (tx) => findWorkflow(tx, exchange.caller, path.wid))
-        const known = diagrams.get(workflow.contentHash)
-        exchange.replyHeaders["etag"] = `"${workflow.contentHash}"`
-        if (known !== undefined) return known
-        const drawn = yield* source.svg(workflow.diagram as unknown as Diagram) // as the analysis made it
-        if (diagrams.size >= 500) diagrams.clear()
-        diagrams.set(workflow.contentHash, drawn)
-        return drawn
-      }))
-  }))
+        })
+      )
+      .handle("update", ({ path, payload }) =>
+        Effect.gen(function* () {
+          const exchange = yield* Current
+          const problem =
+            (payload.code === undefined ? undefined : mayWriteCode(exchange.caller)) ??
+            (payload.name === undefined ? undefined : nameProblem(payload.name))
+          if (problem !== undefined) return yield* problem
+          yield* checkContracts(payload)
+          yield* checkCallback(payload.callbackUrl)
+          const compiled = payload.code === undefined ? null : yield* compile(payload.code)
+          const now = yield* nowText
+          return {
+            data: yield* change(exchange, (tx) =>
+              Effect.gen(function* () {
+                const before = yield* findWorkflow(tx, exchange.caller, path.wid, true)
+                yield* checkVersion(exchange, payload.version, before.version)
+                const draft = changedWorkflow(before, payload, compiled, before.contentHash, now)
+                const after = changedWorkflow(before, payload, compiled, digests.sha256Hex(contentText(draft)), now)
+                yield* tx.workflows.update(after)
+                return {
+                  value: yield* wholeOf(tx, after),
+                  resource: { id: after.id, name: after.name, customerId: after.customerId },
+                  before: { ...summary(before), contentHash: before.contentHash },
+                  after: { ...summary(after), contentHash: after.contentHash }
+                }
+              })
+            )
+          }
+        })
+      )
+      .handle("delete", ({ path }) =>
+        Effect.gen(function* () {
+          const exchange = yield* Current
+          const now = yield* nowText
+          yield* change(exchange, (tx) =>
+            Effect.gen(function* () {
+              const before = yield* findWorkflow(tx, exchange.caller, path.wid, true)
+              yield* checkVersion(exchange, undefined, before.version)
+              yield* tx.workflows.update({ ...before, deletedAt: now, updatedAt: now, version: before.version + 1 })
+              return {
+                value: null,
+                resource: { id: before.id, name: before.name, customerId: before.customerId },
+                before: summary(before),
+                after: null
+              }
+            })
+          )
+        })
+      )
+      .handle("publish", ({ path, payload }) =>
+        Effect.gen(function* () {
+          const exchange = yield* Current
+          return { data: yield* change(exchange, (tx) => publish(tx, exchange, path.wid, payload)) }
+        })
+      )
+      .handle("archive", ({ path }) =>
+        Effect.gen(function* () {
+          const exchange = yield* Current
+          const now = yield* nowText
+          return {
+            data: yield* change(exchange, (tx) =>
+              Effect.gen(function* () {
+                const before = yield* findWorkflow(tx, exchange.caller, path.wid, true)
+                const after = archivedWorkflow(before, now)
+                if (after instanceof Error) return yield* after
+                yield* tx.workflows.update(after)
+                return {
+                  value: yield* wholeOf(tx, after),
+                  resource: { id: after.id, name: after.name, customerId: after.customerId },
+                  before: { status: before.status },
+                  after: { status: after.status }
+                }
+              })
+            )
+          }
+        })
+      )
+      .handle("versions", ({ path }) =>
+        Effect.gen(function* () {
+          const exchange = yield* Current
+          const versions = yield* view(exchange, (tx) =>
+            Effect.flatMap(findWorkflow(tx, exchange.caller, path.wid), (workflow) =>
+              tx.workflowVersions.list({ where: { workflowId: workflow.id }, limit: versionsKept })
+            )
+          )
+          return { data: versions.map(versionView), page: { size: versionsKept, nextCursor: null, hasMore: false } }
+        })
+      )
+      .handle("diff", ({ path }) =>
+        Effect.gen(function* () {
+          const exchange = yield* Current
+          const from = yield* number(path.a)
+          const to = yield* number(path.b)
+          const find = (tx: Tx, workflow: Workflow, wanted: number) =>
+            Effect.flatMap(
+              tx.workflowVersions.find({ workflowId: workflow.id, number: wanted }),
+              Option.match({
+                onNone: () => new NotFound({ what: "version" }),
+                onSome: Effect.succeed
+              })
+            )
+          const [a, b] = yield* view(exchange, (tx) =>
+            Effect.flatMap(findWorkflow(tx, exchange.caller, path.wid), (workflow) =>
+              Effect.all([find(tx, workflow, from), find(tx, workflow, to)])
+            )
+          )
+          const contractsOf = (version: WorkflowVersion) => ({
+            inputContract: version.inputContract,
+            outputContract: version.outputContract
+          })
+          return {
+            data: {
+              from,
+              to,
+              code: diffLines(a.source ?? "", b.source ?? ""),
+              contracts: changesBetween(contractsOf(a), contractsOf(b))
+            }
+          }
+        })
+      )
+      .handle("diagram", ({ path }) =>
+        Effect.gen(function* () {
+          const exchange = yield* Current
+          const workflow = yield* view(exchange, (tx) => findWorkflow(tx, exchange.caller, path.wid))
+          const known = diagrams.get(workflow.contentHash)
+          exchange.replyHeaders["etag"] = `"${workflow.contentHash}"`
+          if (known !== undefined) return known
+          const drawn = yield* source.svg(workflow.diagram as unknown as Diagram) // as the analysis made it
+          if (diagrams.size >= 500) diagrams.clear()
+          diagrams.set(workflow.contentHash, drawn)
+          return drawn
+        })
+      )
+  })
+)

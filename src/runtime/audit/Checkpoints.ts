@@ -12,7 +12,11 @@ const everyMillis = 3_600_000
 
 export interface CheckpointFile {
   /** Writes a checkpoint if the organisation's last one is an hour old. */
-  readonly offer: (head: { readonly organisationId: OrganisationId; readonly seq: number; readonly hash: string }) => Effect.Effect<void>
+  readonly offer: (head: {
+    readonly organisationId: OrganisationId
+    readonly seq: number
+    readonly hash: string
+  }) => Effect.Effect<void>
   readonly latest: (organisation: OrganisationId) => Checkpoint | null
 }
 
@@ -29,16 +33,17 @@ export const open = (path: string, sign: (text: string) => string): CheckpointFi
   }
   return {
     latest: (organisation) => latest.get(organisation) ?? null,
-    offer: (head) => Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      const last = latest.get(head.organisationId)
-      if (last !== undefined && now - Date.parse(last.at) < everyMillis) return Effect.void
-      const unsigned = { ...head, at: new Date(now).toISOString() }
-      const checkpoint: Checkpoint = { ...unsigned, signature: sign(canonicalJson(unsigned)) }
-      return Effect.try(() => appendFileSync(path, `${JSON.stringify(checkpoint)}\n`, { mode: 0o600 })).pipe(
-        Effect.tap(() => Effect.sync(() => latest.set(head.organisationId, checkpoint))),
-        Effect.zipRight(Effect.logInfo("audit checkpoint").pipe(Effect.annotateLogs({ ...checkpoint }))),
-        Effect.catchAll((error) => Effect.logError("writing the audit checkpoint failed", error))
-      )
-    })
+    offer: (head) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const last = latest.get(head.organisationId)
+        if (last !== undefined && now - Date.parse(last.at) < everyMillis) return Effect.void
+        const unsigned = { ...head, at: new Date(now).toISOString() }
+        const checkpoint: Checkpoint = { ...unsigned, signature: sign(canonicalJson(unsigned)) }
+        return Effect.try(() => appendFileSync(path, `${JSON.stringify(checkpoint)}\n`, { mode: 0o600 })).pipe(
+          Effect.tap(() => Effect.sync(() => latest.set(head.organisationId, checkpoint))),
+          Effect.zipRight(Effect.logInfo("audit checkpoint").pipe(Effect.annotateLogs({ ...checkpoint }))),
+          Effect.catchAll((error) => Effect.logError("writing the audit checkpoint failed", error))
+        )
+      })
   }
 }

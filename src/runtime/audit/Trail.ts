@@ -22,127 +22,173 @@ interface Sealed {
 const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
 
 /** Entries that tell of the same reads. */
-const readKey = ({ action, actor, organisationId, resource }: AuditEntry) => [organisationId, actor.id, action, resource.type, resource.id].join("|")
+const readKey = ({ action, actor, organisationId, resource }: AuditEntry) =>
+  [organisationId, actor.id, action, resource.type, resource.id].join("|")
 
 const rowOf = (entry: AuditEntry) => ({
-  id: entry.id, org: entry.organisationId, at: entry.at, actor_type: entry.actor.type, actor_id: entry.actor.id,
-  action: entry.action, resource_type: entry.resource.type, resource_id: entry.resource.id,
-  customer_id: entry.customerId, outcome: entry.outcome, entry
+  id: entry.id,
+  org: entry.organisationId,
+  at: entry.at,
+  actor_type: entry.actor.type,
+  actor_id: entry.actor.id,
+  action: entry.action,
+  resource_type: entry.resource.type,
+  resource_id: entry.resource.id,
+  customer_id: entry.customerId,
+  outcome: entry.outcome,
+  entry
 })
 
 export const layer = (checkpoints: { readonly latest: (organisation: OrganisationId) => Checkpoint | null }) =>
-  Layer.scoped(AuditTrail, Effect.gen(function*() {
-    const app = yield* AppSql
-    const writer = yield* WriterSql
-    const digests = yield* Digests
-    let waiting: Array<AuditEntry> = []
-    let reads = new Map<string, AuditEntry>()
-    let minute = 0
+  Layer.scoped(
+    AuditTrail,
+    Effect.gen(function* () {
+      const app = yield* AppSql
+      const writer = yield* WriterSql
+      const digests = yield* Digests
+      let waiting: Array<AuditEntry> = []
+      let reads = new Map<string, AuditEntry>()
+      let minute = 0
 
-    const insert = (entries: ReadonlyArray<AuditEntry>) =>
-      writer`INSERT INTO audit_entries (id, org, at, actor_type, actor_id, action, resource_type, resource_id, customer_id, outcome, entry)
+      const insert = (entries: ReadonlyArray<AuditEntry>) =>
+        writer`INSERT INTO audit_entries (id, org, at, actor_type, actor_id, action, resource_type, resource_id, customer_id, outcome, entry)
         SELECT id, org, at, actor_type, actor_id, action, resource_type, resource_id, customer_id, outcome, entry
         FROM json_to_recordset(${JSON.stringify(entries.map(rowOf))}::json) AS t(id text, org text, at timestamptz, actor_type text,
           actor_id text, action text, resource_type text, resource_id text, customer_id text, outcome text, entry json)
         ON CONFLICT (id) DO NOTHING`
 
-    const closeMinute = (all: boolean) =>
-      Effect.map(Clock.currentTimeMillis, (now) => {
-        const current = Math.floor(now / 60_000)
-        if (!all && current === minute) return
-        minute = current
-        waiting.push(...reads.values())
-        reads = new Map()
+      const closeMinute = (all: boolean) =>
+        Effect.map(Clock.currentTimeMillis, (now) => {
+          const current = Math.floor(now / 60_000)
+          if (!all && current === minute) return
+          minute = current
+          waiting.push(...reads.values())
+          reads = new Map()
+        })
+
+      const flush = Effect.gen(function* () {
+        const entries = waiting
+        if (entries.length === 0) return
+        waiting = []
+        yield* insert(entries).pipe(
+          Effect.catchAll((error) =>
+            Effect.zipRight(
+              Effect.sync(() => {
+                waiting = [...entries, ...waiting].slice(0, mostWaiting)
+              }),
+              Effect.logError("writing audit entries failed; they are kept and tried again", error)
+            )
+          )
+        )
       })
+      yield* closeMinute(false).pipe(
+        Effect.zipRight(flush),
+        Effect.delay(noteInterval),
+        Effect.forever,
+        Effect.forkScoped
+      )
+      yield* Effect.addFinalizer(() => Effect.zipRight(closeMinute(true), flush))
 
-    const flush = Effect.gen(function*() {
-      const entries = waiting
-      if (entries.length === 0) return
-      waiting = []
-      yield* insert(entries).pipe(Effect.catchAll((error) =>
-        Effect.zipRight(
-          Effect.sync(() => {
-            waiting = [...entries, ...waiting].slice(0, mostWaiting)
-          }),
-          Effect.logError("writing audit entries failed; they are kept and tried again", error)
-        )))
-    })
-    yield* closeMinute(false).pipe(Effect.zipRight(flush), Effect.delay(noteInterval), Effect.forever, Effect.forkScoped)
-    yield* Effect.addFinalizer(() => Effect.zipRight(closeMinute(true), flush))
+      const scoped = <A>(
+        organisation: OrganisationId,
+        body: Effect.Effect<A, unknown>
+      ): Effect.Effect<A, Unavailable> =>
+        app
+          .withTransaction(Effect.zipRight(app`SELECT set_config('svc.org', ${organisation}, true)`, body))
+          .pipe(Effect.mapError(unavailable))
 
-    const scoped = <A>(organisation: OrganisationId, body: Effect.Effect<A, unknown>): Effect.Effect<A, Unavailable> =>
-      app.withTransaction(Effect.zipRight(app`SELECT set_config('svc.org', ${organisation}, true)`, body)).pipe(Effect.mapError(unavailable))
+      const list = (organisation: OrganisationId, query: AuditQuery) => {
+        const values: Array<unknown> = [organisation]
+        const add = (value: unknown) => `$${values.push(value)}`
+        const is = (column: string, value: string | undefined) =>
+          value === undefined ? [] : [`e.${column} = ${add(value)}`]
+        const where = [
+          "e.org = $1",
+          ...is("customer_id", query.customerId),
+          ...is("actor_type", query.actorType),
+          ...is("actor_id", query.actorId),
+          ...is("action", query.action),
+          ...is("resource_type", query.resourceType),
+          ...is("resource_id", query.resourceId),
+          ...(query.from === undefined ? [] : [`e.at >= ${add(query.from)}`]),
+          ...(query.to === undefined ? [] : [`e.at < ${add(query.to)}`]),
+          ...(query.before === undefined ? [] : [`e.id < ${add(query.before)}`])
+        ].join(" AND ")
+        return scoped(
+          organisation,
+          app.unsafe<{ entry: AuditEntry; seq: number | null; prevHash: string | null; hash: string | null }>(
+            `SELECT e.entry, s.seq::float8 AS seq, s.prev_hash AS "prevHash", s.hash FROM audit_entries e
+           LEFT JOIN audit_seal s ON s.entry_id = e.id WHERE ${where} ORDER BY e.id DESC LIMIT ${add(query.limit)}`,
+            values
+          )
+        ).pipe(Effect.map((rows) => rows.map(({ entry, ...place }): SealedEntry => ({ ...entry, ...place }))))
+      }
 
-    const list = (organisation: OrganisationId, query: AuditQuery) => {
-      const values: Array<unknown> = [organisation]
-      const add = (value: unknown) => `$${values.push(value)}`
-      const is = (column: string, value: string | undefined) => value === undefined ? [] : [`e.${column} = ${add(value)}`]
-      const where = [
-        "e.org = $1", ...is("customer_id", query.customerId), ...is("actor_type", query.actorType), ...is("actor_id", query.actorId),
-        ...is("action", query.action), ...is("resource_type", query.resourceType), ...is("resource_id", query.resourceId),
-        ...(query.from === undefined ? [] : [`e.at >= ${add(query.from)}`]),
-        ...(query.to === undefined ? [] : [`e.at < ${add(query.to)}`]),
-        ...(query.before === undefined ? [] : [`e.id < ${add(query.before)}`])
-      ].join(" AND ")
-      return scoped(organisation, app.unsafe<{ entry: AuditEntry; seq: number | null; prevHash: string | null; hash: string | null }>(
-        `SELECT e.entry, s.seq::float8 AS seq, s.prev_hash AS "prevHash", s.hash FROM audit_entries e
-           LEFT JOIN audit_seal s ON s.entry_id = e.id WHERE ${where} ORDER BY e.id DESC LIMIT ${add(query.limit)}`, values
-      )).pipe(Effect.map((rows) => rows.map(({ entry, ...place }): SealedEntry => ({ ...entry, ...place }))))
-    }
-
-    /** The part of the chain that holds the entries of a time: whole, for entries lie in it as they were committed. */
-    const rangeOf = Effect.fnUntraced(function*(organisation: OrganisationId, from: string | undefined, to: string | undefined) {
-      const [row] = yield* app<{ first: number | null; last: number | null }>`
+      /** The part of the chain that holds the entries of a time: whole, for entries lie in it as they were committed. */
+      const rangeOf = Effect.fnUntraced(function* (
+        organisation: OrganisationId,
+        from: string | undefined,
+        to: string | undefined
+      ) {
+        const [row] = yield* app<{ first: number | null; last: number | null }>`
         SELECT min(s.seq)::float8 AS first, max(s.seq)::float8 AS last FROM audit_seal s LEFT JOIN audit_entries e ON e.id = s.entry_id
         WHERE s.org = ${organisation} AND (${from ?? null}::timestamptz IS NULL OR e.at >= ${from ?? null})
           AND (${to ?? null}::timestamptz IS NULL OR e.at < ${to ?? null})`
-      return { first: from === undefined ? 1 : row?.first ?? 1, last: row?.last ?? 0 }
-    })
+        return { first: from === undefined ? 1 : (row?.first ?? 1), last: row?.last ?? 0 }
+      })
 
-    const chain = (organisation: OrganisationId, after: number, last: number) =>
-      app<Sealed>`SELECT s.seq::float8 AS seq, s.prev_hash, s.hash, e.entry FROM audit_seal s LEFT JOIN audit_entries e ON e.id = s.entry_id
+      const chain = (organisation: OrganisationId, after: number, last: number) =>
+        app<Sealed>`SELECT s.seq::float8 AS seq, s.prev_hash, s.hash, e.entry FROM audit_seal s LEFT JOIN audit_entries e ON e.id = s.entry_id
         WHERE s.org = ${organisation} AND s.seq > ${after} AND s.seq <= ${last} ORDER BY s.seq LIMIT ${verifyBatch}`
 
-    const genuine = (row: Sealed, before: Sealed | undefined, checkpoint: Checkpoint | null): boolean =>
-      row.entry !== null && digests.sha256Hex(sealText(row.prev_hash, row.seq, row.entry)) === row.hash &&
-      row.prev_hash === (before?.hash ?? null) && (checkpoint?.seq !== row.seq || checkpoint.hash === row.hash)
+      const genuine = (row: Sealed, before: Sealed | undefined, checkpoint: Checkpoint | null): boolean =>
+        row.entry !== null &&
+        digests.sha256Hex(sealText(row.prev_hash, row.seq, row.entry)) === row.hash &&
+        row.prev_hash === (before?.hash ?? null) &&
+        (checkpoint?.seq !== row.seq || checkpoint.hash === row.hash)
 
-    const verify = (organisation: OrganisationId, from: string | undefined, to: string | undefined) =>
-      scoped(organisation, Effect.gen(function*() {
-        const checkpoint = checkpoints.latest(organisation)
-        const { first, last } = yield* rangeOf(organisation, from, to)
-        let before = first === 1 ? undefined : (yield* chain(organisation, first - 2, first - 1))[0]
-        let next = first
-        let checked = 0
-        let firstBadSeq: number | null = null
-        while (next <= last) {
-          const rows: ReadonlyArray<Sealed> = yield* chain(organisation, next - 1, last)
-          for (const row of rows) {
-            // What is not there is as bad as what is wrong.
-            if (firstBadSeq === null && row.seq !== next) firstBadSeq = next
-            if (firstBadSeq === null && !genuine(row, before, checkpoint)) firstBadSeq = row.seq
-            checked++
-            next = row.seq + 1
-            before = row
-          }
-          if (rows.length === 0) break
-        }
-        // The end of the chain can only be cut off before the last checkpoint if that is noticed here.
-        if (firstBadSeq === null && to === undefined && checkpoint !== null && next <= checkpoint.seq) firstBadSeq = next
-        const [tail] = yield* app<{ n: number }>`SELECT count(*)::int AS n FROM audit_entries e
+      const verify = (organisation: OrganisationId, from: string | undefined, to: string | undefined) =>
+        scoped(
+          organisation,
+          Effect.gen(function* () {
+            const checkpoint = checkpoints.latest(organisation)
+            const { first, last } = yield* rangeOf(organisation, from, to)
+            let before = first === 1 ? undefined : (yield* chain(organisation, first - 2, first - 1))[0]
+            let next = first
+            let checked = 0
+            let firstBadSeq: number | null = null
+            while (next <= last) {
+              const rows: ReadonlyArray<Sealed> = yield* chain(organisation, next - 1, last)
+              for (const row of rows) {
+                // What is not there is as bad as what is wrong.
+                if (firstBadSeq === null && row.seq !== next) firstBadSeq = next
+                if (firstBadSeq === null && !genuine(row, before, checkpoint)) firstBadSeq = row.seq
+                checked++
+                next = row.seq + 1
+                before = row
+              }
+              if (rows.length === 0) break
+            }
+            // The end of the chain can only be cut off before the last checkpoint if that is noticed here.
+            if (firstBadSeq === null && to === undefined && checkpoint !== null && next <= checkpoint.seq)
+              firstBadSeq = next
+            const [tail] = yield* app<{ n: number }>`SELECT count(*)::int AS n FROM audit_entries e
           WHERE e.org = ${organisation} AND NOT EXISTS (SELECT 1 FROM audit_seal s WHERE s.entry_id = e.id)`
-        return { ok: firstBadSeq === null, checked, firstBadSeq, checkpoint, unsealed: tail?.n ?? 0 }
-      }))
+            return { ok: firstBadSeq === null, checked, firstBadSeq, checkpoint, unsealed: tail?.n ?? 0 }
+          })
+        )
 
-    return AuditTrail.of({
-      note: (entry) => {
-        if (waiting.length < mostWaiting) waiting.push(entry)
-      },
-      read: (entry) => {
-        const key = readKey(entry)
-        const known = reads.get(key)
-        reads.set(key, known === undefined ? entry : { ...known, count: known.count + 1 })
-      },
-      list, verify
+      return AuditTrail.of({
+        note: (entry) => {
+          if (waiting.length < mostWaiting) waiting.push(entry)
+        },
+        read: (entry) => {
+          const key = readKey(entry)
+          const known = reads.get(key)
+          reads.set(key, known === undefined ? entry : { ...known, count: known.count + 1 })
+        },
+        list,
+        verify
+      })
     })
-  }))
+  )

@@ -24,11 +24,14 @@ export const sharding = Sharding.layer.pipe(
   Layer.provideMerge(ShardingConfig.layer(tuned))
 )
 
-export const ownership = Layer.effect(Ownership, Effect.gen(function*() {
-  const sharding = yield* Sharding.Sharding
-  const { shardsPerGroup } = yield* ShardingConfig.ShardingConfig
-  // Ids of entities and shards are branded strings and numbers of the library.
-  const shardOf = (id: string) => sharding.getShardId(id as Parameters<typeof sharding.getShardId>[0], shardGroup).id
-  const all = Array.from({ length: shardsPerGroup }, (_, i) => i + 1)
-  return Ownership.of({ shardOf, holds: () => true, held: () => all })
-}))
+export const ownership = Layer.effect(
+  Ownership,
+  Effect.gen(function* () {
+    const sharding = yield* Sharding.Sharding
+    const { shardsPerGroup } = yield* ShardingConfig.ShardingConfig
+    // Ids of entities and shards are branded strings and numbers of the library.
+    const shardOf = (id: string) => sharding.getShardId(id as Parameters<typeof sharding.getShardId>[0], shardGroup).id
+    const all = Array.from({ length: shardsPerGroup }, (_, i) => i + 1)
+    return Ownership.of({ shardOf, holds: () => true, held: () => all })
+  })
+)

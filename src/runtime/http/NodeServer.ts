@@ -54,7 +54,7 @@ const readBody = (request: IncomingMessage, limit: number, done: (body: Uint8Arr
       finish(undefined)
     } else chunks.push(chunk)
   })
-  request.on("end", () => finish(chunks.length === 1 ? chunks[0] ?? noBody : Buffer.concat(chunks)))
+  request.on("end", () => finish(chunks.length === 1 ? (chunks[0] ?? noBody) : Buffer.concat(chunks)))
   request.on("error", () => finish(undefined))
 }
 
@@ -73,7 +73,8 @@ const write = (response: ServerResponse, reply: RawReply): void => {
   const length = typeof reply.body === "string" ? Buffer.byteLength(reply.body) : reply.body.byteLength
   const bodiless = reply.status === 204 || reply.status === 304
   response.writeHead(reply.status, {
-    ...reply.headers, ...(bodiless ? {} : { "content-length": String(length) })
+    ...reply.headers,
+    ...(bodiless ? {} : { "content-length": String(length) })
   })
   response.end(bodiless ? undefined : reply.body)
 }
@@ -85,7 +86,9 @@ const forgetMillis = 2_000
 const refuse = (request: IncomingMessage, response: ServerResponse, reply: RawReply): void => {
   if (response.destroyed) return
   response.writeHead(reply.status, {
-    ...reply.headers, "content-length": String(Buffer.byteLength(reply.body)), connection: "close"
+    ...reply.headers,
+    "content-length": String(Buffer.byteLength(reply.body)),
+    connection: "close"
   })
   response.write(reply.body)
   const end = () => {
@@ -108,7 +111,7 @@ const listen = (server: Server, { host, port }: ServerOptions) =>
 
 /** Listens until the scope closes. */
 export const serve = (handlers: Handlers, options: ServerOptions): Effect.Effect<RunningServer, Refusal, Scope.Scope> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const runFork = Runtime.runFork(yield* Effect.runtime<never>())
     let open = 0
 
@@ -122,10 +125,17 @@ export const serve = (handlers: Handlers, options: ServerOptions): Effect.Effect
       })
       readBody(request, limit, (body) => {
         if (body === undefined) {
-          return refuse(request, response, handlers.refused(new PayloadTooLarge({ limitBytes: limit }), started !== null))
+          return refuse(
+            request,
+            response,
+            handlers.refused(new PayloadTooLarge({ limitBytes: limit }), started !== null)
+          )
         }
         const raw: RawRequest = {
-          method: request.method ?? "GET", target, headers: headersOf(request), body,
+          method: request.method ?? "GET",
+          target,
+          headers: headersOf(request),
+          body,
           remoteAddress: request.socket.remoteAddress ?? ""
         }
         const fiber = runFork(started === null ? handlers.handle(raw) : handlers.execute(raw, started[1] ?? ""))
@@ -136,17 +146,40 @@ export const serve = (handlers: Handlers, options: ServerOptions): Effect.Effect
       })
     }
 
-    const server = createServer({ maxHeaderSize: headerBytes, keepAliveTimeout: 65_000, requestTimeout: 60_000 }, onRequest)
+    const server = createServer(
+      { maxHeaderSize: headerBytes, keepAliveTimeout: 65_000, requestTimeout: 60_000 },
+      onRequest
+    )
     server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
       if (!socket.writable) return
-      const [status, code] = error.code === "HPE_HEADER_OVERFLOW" ? [431, "headers larger than 32 KiB"] as const : [400, "not an HTTP request"] as const
-      const body = JSON.stringify({ code: "INVALID_REQUEST", statusCode: status, message: code, requestId: "req_none", retryable: false, details: [] })
-      socket.end(`HTTP/1.1 ${status} ${status === 431 ? "Request Header Fields Too Large" : "Bad Request"}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`)
+      const [status, code] =
+        error.code === "HPE_HEADER_OVERFLOW"
+          ? ([431, "headers larger than 32 KiB"] as const)
+          : ([400, "not an HTTP request"] as const)
+      const body = JSON.stringify({
+        code: "INVALID_REQUEST",
+        statusCode: status,
+        message: code,
+        requestId: "req_none",
+        retryable: false,
+        details: []
+      })
+      socket.end(
+        `HTTP/1.1 ${status} ${status === 431 ? "Request Header Fields Too Large" : "Bad Request"}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`
+      )
     })
-    yield* Effect.addFinalizer(() => Effect.async<void>((resume) => {
-      server.close(() => resume(Effect.void))
-      server.closeAllConnections()
-    }))
+    yield* Effect.addFinalizer(() =>
+      Effect.async<void>((resume) => {
+        server.close(() => resume(Effect.void))
+        server.closeAllConnections()
+      })
+    )
     const port = yield* listen(server, options)
-    return { port, open: () => open, stopListening: () => { server.close() } }
+    return {
+      port,
+      open: () => open,
+      stopListening: () => {
+        server.close()
+      }
+    }
   })

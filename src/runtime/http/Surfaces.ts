@@ -23,18 +23,38 @@ import type { Handlers } from "./NodeServer.js"
 
 export class Surfaces extends Context.Tag("svc/Surfaces")<Surfaces, Pick<Handlers, "execute" | "handle">>() {}
 
-const groups = Layer.mergeAll(CustomersLive, WorkflowsLive, ExecutionsLive, ApiKeysLive, UsersLive, RolesLive, SecretsLive, CallbackSecretLive, AuditLive)
+const groups = Layer.mergeAll(
+  CustomersLive,
+  WorkflowsLive,
+  ExecutionsLive,
+  ApiKeysLive,
+  UsersLive,
+  RolesLive,
+  SecretsLive,
+  CallbackSecretLive,
+  AuditLive
+)
 
-const origin = Layer.effect(Origin, Effect.map(Settings, ({ publicUrl }) => publicUrl))
+const origin = Layer.effect(
+  Origin,
+  Effect.map(Settings, ({ publicUrl }) => publicUrl)
+)
 
 /** Routes without the library's own answer to failures: the gate has one for each. */
-const router = HttpApiBuilder.api(ResourceApi).pipe(Layer.provide(groups), Layer.provide(origin), Layer.provide(Authenticated.layer))
+const router = HttpApiBuilder.api(ResourceApi).pipe(
+  Layer.provide(groups),
+  Layer.provide(origin),
+  Layer.provide(Authenticated.layer)
+)
 
-export const layer = Layer.effect(Surfaces, Effect.gen(function*() {
-  const app = yield* HttpRouter.toHttpApp(yield* Effect.flatMap(HttpApiBuilder.Router, (service) => service.router)).pipe(
-    HttpRouter.withRouterConfig({ maxParamLength: headerBytes })
-  )
-  const { execute } = yield* makeExecute
-  const { handle } = yield* makeGate([...routesOf(ResourceApi), ...routesOf(ExecutionApi), ...routesOf(RunApi)], app)
-  return Surfaces.of({ execute, handle })
-})).pipe(Layer.provide(router), Layer.provide(HttpApiBuilder.Router.Live), Layer.provide(NodeHttpServer.layerContext))
+export const layer = Layer.effect(
+  Surfaces,
+  Effect.gen(function* () {
+    const app = yield* HttpRouter.toHttpApp(
+      yield* Effect.flatMap(HttpApiBuilder.Router, (service) => service.router)
+    ).pipe(HttpRouter.withRouterConfig({ maxParamLength: headerBytes }))
+    const { execute } = yield* makeExecute
+    const { handle } = yield* makeGate([...routesOf(ResourceApi), ...routesOf(ExecutionApi), ...routesOf(RunApi)], app)
+    return Surfaces.of({ execute, handle })
+  })
+).pipe(Layer.provide(router), Layer.provide(HttpApiBuilder.Router.Live), Layer.provide(NodeHttpServer.layerContext))

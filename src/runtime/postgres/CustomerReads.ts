@@ -7,26 +7,29 @@ import { WriterSql } from "./Pools.js"
 const freshMillis = 800
 const heldCustomers = 10_000
 
-export const layer = Layer.effect(CustomerReads, Effect.gen(function*() {
-  const sql = yield* WriterSql
-  const cache = new Map<string, { readonly at: number; readonly customer: KnownCustomer }>()
+export const layer = Layer.effect(
+  CustomerReads,
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+    const cache = new Map<string, { readonly at: number; readonly customer: KnownCustomer }>()
 
-  const find: CustomerReads["Type"]["find"] = Effect.fnUntraced(function*(organisation, reference) {
-    const [column, value] = "id" in reference ? ["id", reference.id] : ["external_ref", reference.ref]
-    const key = `${organisation}|${column}|${value}`
-    const now = yield* Clock.currentTimeMillis
-    const held = cache.get(key)
-    if (held !== undefined && now - held.at < freshMillis) return Option.some(held.customer)
-    const [customer] = yield* sql<KnownCustomer>`
+    const find: CustomerReads["Type"]["find"] = Effect.fnUntraced(function* (organisation, reference) {
+      const [column, value] = "id" in reference ? ["id", reference.id] : ["external_ref", reference.ref]
+      const key = `${organisation}|${column}|${value}`
+      const now = yield* Clock.currentTimeMillis
+      const held = cache.get(key)
+      if (held !== undefined && now - held.at < freshMillis) return Option.some(held.customer)
+      const [customer] = yield* sql<KnownCustomer>`
       SELECT id, external_ref AS "externalRef", status FROM customers
       WHERE org = ${organisation} AND deleted_at IS NULL AND ${sql(column)} = ${value}`.pipe(
-      Effect.mapError(() => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 }))
-    )
-    if (customer === undefined) return Option.none()
-    if (cache.size >= heldCustomers) cache.clear()
-    cache.set(key, { at: now, customer })
-    return Option.some(customer)
-  })
+        Effect.mapError(() => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 }))
+      )
+      if (customer === undefined) return Option.none()
+      if (cache.size >= heldCustomers) cache.clear()
+      cache.set(key, { at: now, customer })
+      return Option.some(customer)
+    })
 
-  return CustomerReads.of({ find })
-}))
+    return CustomerReads.of({ find })
+  })
+)

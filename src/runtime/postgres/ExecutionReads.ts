@@ -8,7 +8,14 @@ import type { RetentionClass, RunRecord } from "../../actors/ports/Journal.js"
 import { isTerminal, type ExecutionStatus, type Tier, type Waiting } from "../../domain/Execution.js"
 import type { ExecutionDetail, ExecutionView, LogLine } from "../../domain/ExecutionView.js"
 import { Unavailable } from "../../domain/Failure.js"
-import { type BlobId, type CustomerId, type ExecutionId, type OrganisationId, ulidTime, type WorkflowId } from "../../domain/Ids.js"
+import {
+  type BlobId,
+  type CustomerId,
+  type ExecutionId,
+  type OrganisationId,
+  ulidTime,
+  type WorkflowId
+} from "../../domain/Ids.js"
 import { isObject, type Json } from "../../domain/Json.js"
 import { AppSql } from "./Pools.js"
 
@@ -38,20 +45,38 @@ const finishedColumns = `id, class, status, workflow_id, customer_id, record, re
   (record->>'attempt')::int AS attempt, NULL::json AS waiting, (record->>'createdAt')::float8 AS created_at,
   (record->>'startedAt')::float8 AS started_at, ${millis("finished_at")} AS finished_at, (record->>'deadlineAt')::float8 AS deadline_at`
 
-const iso = (at: number | null): string | null => at === null ? null : new Date(at).toISOString()
+const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
 
 const viewOf = (row: Row): ExecutionView => {
   const { record } = row
   return {
-    id: row.id, workflowId: row.workflow_id, workflowName: record.workflowName, workflowVersion: record.workflowVersion,
-    environment: record.environment, tier: row.tier, status: row.status,
+    id: row.id,
+    workflowId: row.workflow_id,
+    workflowName: record.workflowName,
+    workflowVersion: record.workflowVersion,
+    environment: record.environment,
+    tier: row.tier,
+    status: row.status,
     statusReason: typeof record["statusReason"] === "string" ? record["statusReason"] : null,
-    customerId: row.customer_id, customerRef: record.customerRef, installationId: record.installationId, userId: record.userId,
-    trigger: record.trigger, priority: row.priority, attempt: row.attempt, maxAttempts: record.maxAttempts,
-    parentId: record.parentId, error: json(record["error"]), waiting: row.waiting, metrics: json(record["metrics"]),
-    metadata: record.metadata, createdAt: new Date(row.created_at).toISOString(), startedAt: iso(row.started_at),
-    finishedAt: iso(row.finished_at), deadlineAt: new Date(row.deadline_at).toISOString(),
-    durationMs: row.started_at === null || row.finished_at === null ? null : Math.max(0, row.finished_at - row.started_at)
+    customerId: row.customer_id,
+    customerRef: record.customerRef,
+    installationId: record.installationId,
+    userId: record.userId,
+    trigger: record.trigger,
+    priority: row.priority,
+    attempt: row.attempt,
+    maxAttempts: record.maxAttempts,
+    parentId: record.parentId,
+    error: json(record["error"]),
+    waiting: row.waiting,
+    metrics: json(record["metrics"]),
+    metadata: record.metadata,
+    createdAt: new Date(row.created_at).toISOString(),
+    startedAt: iso(row.started_at),
+    finishedAt: iso(row.finished_at),
+    deadlineAt: new Date(row.deadline_at).toISOString(),
+    durationMs:
+      row.started_at === null || row.finished_at === null ? null : Math.max(0, row.finished_at - row.started_at)
   }
 }
 
@@ -60,8 +85,14 @@ const json = (value: unknown): Json => (value ?? null) as Json
 
 /** A step that a run left behind when it was ended from outside did not go on after that. */
 const closed = (step: Json, terminal: boolean): Json =>
-  terminal && isObject(step) && (step["status"] === "running" || step["status"] === "waiting" || step["status"] === "pending")
-    ? { ...step, status: "failed", error: { name: "Cancelled", message: "the run ended while this step ran", category: "cancelled" } }
+  terminal &&
+  isObject(step) &&
+  (step["status"] === "running" || step["status"] === "waiting" || step["status"] === "pending")
+    ? {
+        ...step,
+        status: "failed",
+        error: { name: "Cancelled", message: "the run ended while this step ran", category: "cancelled" }
+      }
     : step
 
 const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
@@ -73,68 +104,97 @@ const conditions = (query: ExecutionQuery, add: (value: unknown) => string): Rea
   ...(query.workflowId === undefined ? [] : [`workflow_id = ${add(query.workflowId)}`]),
   ...(query.triggerType === undefined ? [] : [`trigger_type = ${add(query.triggerType)}`]),
   ...(query.customerIds === undefined ? [] : [`customer_id = ANY(${add(query.customerIds)})`]),
-  ...(query.status === undefined ? [] : [`status = ${add(query.status)}`,
-    ...(isTerminal(query.status) && query.status !== "completed" ? ["status <> 'completed'"] : [])]),
-  ...(query.text === undefined ? [] : [
-    `(record->>'workflowName' ILIKE ${add(`%${query.text.replace(/[\\%_]/g, "\\$&")}%`)} OR id = ${add(query.text)} OR record->'error'->>'message' ILIKE ${add(`%${query.text.replace(/[\\%_]/g, "\\$&")}%`)})`
-  ])
+  ...(query.status === undefined
+    ? []
+    : [
+        `status = ${add(query.status)}`,
+        ...(isTerminal(query.status) && query.status !== "completed" ? ["status <> 'completed'"] : [])
+      ]),
+  ...(query.text === undefined
+    ? []
+    : [
+        `(record->>'workflowName' ILIKE ${add(`%${query.text.replace(/[\\%_]/g, "\\$&")}%`)} OR id = ${add(query.text)} OR record->'error'->>'message' ILIKE ${add(`%${query.text.replace(/[\\%_]/g, "\\$&")}%`)})`
+      ])
 ]
 
-export const layer = Layer.effect(ExecutionReads, Effect.gen(function*() {
-  const sql = yield* AppSql
+export const layer = Layer.effect(
+  ExecutionReads,
+  Effect.gen(function* () {
+    const sql = yield* AppSql
 
-  /** As the request role: row-level security needs the organisation, and so do the indexes. */
-  const scoped = <A>(organisation: OrganisationId, body: Effect.Effect<A, unknown>): Effect.Effect<A, Unavailable> =>
-    sql.withTransaction(Effect.zipRight(sql`SELECT set_config('svc.org', ${organisation}, true)`, body))
-      .pipe(Effect.tapError((error) => Effect.logError("reading executions failed", error)), Effect.mapError(unavailable))
+    /** As the request role: row-level security needs the organisation, and so do the indexes. */
+    const scoped = <A>(organisation: OrganisationId, body: Effect.Effect<A, unknown>): Effect.Effect<A, Unavailable> =>
+      sql.withTransaction(Effect.zipRight(sql`SELECT set_config('svc.org', ${organisation}, true)`, body)).pipe(
+        Effect.tapError((error) => Effect.logError("reading executions failed", error)),
+        Effect.mapError(unavailable)
+      )
 
-  const page = (organisation: OrganisationId, query: ExecutionQuery) => {
-    const values: Array<unknown> = [organisation]
-    const add = (value: unknown) => `$${values.push(value)}`
-    const where = [`org = $1`, ...conditions(query, add)].join(" AND ")
-    const limit = add(query.limit)
-    const unfinished = `(SELECT ${runColumns} FROM runs WHERE ${where} ORDER BY id DESC LIMIT ${limit})`
-    const finished = `(SELECT ${finishedColumns} FROM executions WHERE ${where} ORDER BY id DESC LIMIT ${limit})`
-    const parts = query.status === undefined ? [unfinished, finished] : [isTerminal(query.status) ? finished : unfinished]
-    return sql.unsafe<Row>(`SELECT * FROM (${parts.join(" UNION ALL ")}) AS page ORDER BY id DESC LIMIT ${limit}`, values)
-  }
-
-  const find = (organisation: OrganisationId, id: ExecutionId) =>
-    sql.unsafe<Row>(
-      `SELECT ${runColumns}, input, NULL::json AS output FROM runs WHERE org = $1 AND id = $2
-       UNION ALL SELECT ${finishedColumns}, input, output FROM executions WHERE org = $1 AND id = $2 LIMIT 1`,
-      [organisation, id]
-    )
-
-  const steps = (organisation: OrganisationId, row: Row) =>
-    sql<{ status: string; record: { readonly [member: string]: Json } }>`
-      SELECT status, record FROM steps WHERE org = ${organisation} AND id = ${row.id} AND class = ${row.class} ORDER BY index`
-      .pipe(Effect.map((rows) => rows.map(({ record, status }) => closed({ ...record, status }, isTerminal(row.status)))))
-
-  const detail = Effect.fnUntraced(function*(organisation: OrganisationId, id: ExecutionId) {
-    const [row] = yield* find(organisation, id)
-    if (row === undefined) return Option.none()
-    const view: ExecutionDetail = {
-      ...viewOf(row), input: row.input ?? null, output: row.output ?? null, steps: yield* steps(organisation, row)
+    const page = (organisation: OrganisationId, query: ExecutionQuery) => {
+      const values: Array<unknown> = [organisation]
+      const add = (value: unknown) => `$${values.push(value)}`
+      const where = [`org = $1`, ...conditions(query, add)].join(" AND ")
+      const limit = add(query.limit)
+      const unfinished = `(SELECT ${runColumns} FROM runs WHERE ${where} ORDER BY id DESC LIMIT ${limit})`
+      const finished = `(SELECT ${finishedColumns} FROM executions WHERE ${where} ORDER BY id DESC LIMIT ${limit})`
+      const parts =
+        query.status === undefined ? [unfinished, finished] : [isTerminal(query.status) ? finished : unfinished]
+      return sql.unsafe<Row>(
+        `SELECT * FROM (${parts.join(" UNION ALL ")}) AS page ORDER BY id DESC LIMIT ${limit}`,
+        values
+      )
     }
-    return Option.some({ view, record: row.record as RunRecord, retention: row.class })
-  })
 
-  const logs = (organisation: OrganisationId, id: ExecutionId, after: number, limit: number) =>
-    sql<{ seq: number; lines: ReadonlyArray<Omit<LogLine, "seq">> }>`
+    const find = (organisation: OrganisationId, id: ExecutionId) =>
+      sql.unsafe<Row>(
+        `SELECT ${runColumns}, input, NULL::json AS output FROM runs WHERE org = $1 AND id = $2
+       UNION ALL SELECT ${finishedColumns}, input, output FROM executions WHERE org = $1 AND id = $2 LIMIT 1`,
+        [organisation, id]
+      )
+
+    const steps = (organisation: OrganisationId, row: Row) =>
+      sql<{ status: string; record: { readonly [member: string]: Json } }>`
+      SELECT status, record FROM steps WHERE org = ${organisation} AND id = ${row.id} AND class = ${row.class} ORDER BY index`.pipe(
+        Effect.map((rows) => rows.map(({ record, status }) => closed({ ...record, status }, isTerminal(row.status))))
+      )
+
+    const detail = Effect.fnUntraced(function* (organisation: OrganisationId, id: ExecutionId) {
+      const [row] = yield* find(organisation, id)
+      if (row === undefined) return Option.none()
+      const view: ExecutionDetail = {
+        ...viewOf(row),
+        input: row.input ?? null,
+        output: row.output ?? null,
+        steps: yield* steps(organisation, row)
+      }
+      return Option.some({ view, record: row.record as RunRecord, retention: row.class })
+    })
+
+    const logs = (organisation: OrganisationId, id: ExecutionId, after: number, limit: number) =>
+      sql<{ seq: number; lines: ReadonlyArray<Omit<LogLine, "seq">> }>`
       SELECT seq, lines FROM logs WHERE org = ${organisation} AND id = ${id} AND seq + json_array_length(lines) > ${after + 1}
       ORDER BY seq LIMIT ${limit}`.pipe(
-      Effect.map((chunks) => chunks.flatMap((chunk) => chunk.lines.map((line, i) => ({ seq: chunk.seq + i, ...line })))
-        .filter((line) => line.seq > after).slice(0, limit))
-    )
+        Effect.map((chunks) =>
+          chunks
+            .flatMap((chunk) => chunk.lines.map((line, i) => ({ seq: chunk.seq + i, ...line })))
+            .filter((line) => line.seq > after)
+            .slice(0, limit)
+        )
+      )
 
-  return ExecutionReads.of({
-    list: (organisation, query) => scoped(organisation, page(organisation, query)).pipe(Effect.map((rows) => rows.map(viewOf))),
-    get: (organisation, id) => scoped(organisation, detail(organisation, id)).pipe(Effect.map(Option.map((found) => found.view))),
-    rerunnable: (organisation, id) => scoped(organisation, detail(organisation, id)),
-    logs: (organisation, id, after, limit) => scoped(organisation, logs(organisation, id, after, limit)),
-    blob: (organisation, id, blob: BlobId) =>
-      scoped(organisation, sql<{ content: Json }>`SELECT content FROM blobs WHERE org = ${organisation} AND id = ${id} AND blob_id = ${blob}`)
-        .pipe(Effect.map(([row]) => Option.map(Option.fromNullable(row), (found) => found.content)))
+    return ExecutionReads.of({
+      list: (organisation, query) =>
+        scoped(organisation, page(organisation, query)).pipe(Effect.map((rows) => rows.map(viewOf))),
+      get: (organisation, id) =>
+        scoped(organisation, detail(organisation, id)).pipe(Effect.map(Option.map((found) => found.view))),
+      rerunnable: (organisation, id) => scoped(organisation, detail(organisation, id)),
+      logs: (organisation, id, after, limit) => scoped(organisation, logs(organisation, id, after, limit)),
+      blob: (organisation, id, blob: BlobId) =>
+        scoped(
+          organisation,
+          sql<{
+            content: Json
+          }>`SELECT content FROM blobs WHERE org = ${organisation} AND id = ${id} AND blob_id = ${blob}`
+        ).pipe(Effect.map(([row]) => Option.map(Option.fromNullable(row), (found) => found.content)))
+    })
   })
-}))
+)

@@ -18,8 +18,10 @@ interface Effected {
 
 const effected = (write: StateWrite, before: Json | undefined): Effected | StateRefused => {
   switch (write._tag) {
-    case "Set": return { stored: write.value, result: null, expiresAt: write.expiresAt }
-    case "Delete": return { stored: undefined, result: before !== undefined, expiresAt: null }
+    case "Set":
+      return { stored: write.value, result: null, expiresAt: write.expiresAt }
+    case "Delete":
+      return { stored: undefined, result: before !== undefined, expiresAt: null }
     case "Increment": {
       const from = before ?? 0
       if (typeof from !== "number") {
@@ -34,52 +36,76 @@ const effected = (write: StateWrite, before: Json | undefined): Effected | State
   }
 }
 
-export const layer = Layer.effect(KeyValues, Effect.gen(function*() {
-  const sql = yield* WriterSql
-  const vault = yield* Vault
+export const layer = Layer.effect(
+  KeyValues,
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+    const vault = yield* Vault
 
-  const where = ({ environment, organisationId, owner, scope, spaceId }: Store, key: string) =>
-    sql.and([
-      sql`org = ${organisationId}`, sql`space = ${spaceId}`, sql`scope = ${scope}`, sql`environment = ${environment}`,
-      sql`owner = ${owner}`, sql`key = ${key}`
-    ])
+    const where = ({ environment, organisationId, owner, scope, spaceId }: Store, key: string) =>
+      sql.and([
+        sql`org = ${organisationId}`,
+        sql`space = ${spaceId}`,
+        sql`scope = ${scope}`,
+        sql`environment = ${environment}`,
+        sql`owner = ${owner}`,
+        sql`key = ${key}`
+      ])
 
-  const find = (store: Store, key: string) =>
-    sql<{ value: Json }>`SELECT value FROM key_values WHERE ${where(store, key)} AND (expires_at IS NULL OR expires_at > now())`
+    const find = (store: Store, key: string) =>
+      sql<{
+        value: Json
+      }>`SELECT value FROM key_values WHERE ${where(store, key)} AND (expires_at IS NULL OR expires_at > now())`
 
-  const get = (store: Store, key: string) =>
-    find(store, key).pipe(Effect.map(([row]) => row?.value ?? null), Effect.mapError(unavailable))
+    const get = (store: Store, key: string) =>
+      find(store, key).pipe(
+        Effect.map(([row]) => row?.value ?? null),
+        Effect.mapError(unavailable)
+      )
 
-  const put = (store: Store, key: string, { expiresAt, stored }: Effected) =>
-    stored === undefined ? sql`DELETE FROM key_values WHERE ${where(store, key)}`
-      : sql`INSERT INTO key_values (org, space, scope, environment, owner, key, value, expires_at)
+    const put = (store: Store, key: string, { expiresAt, stored }: Effected) =>
+      stored === undefined
+        ? sql`DELETE FROM key_values WHERE ${where(store, key)}`
+        : sql`INSERT INTO key_values (org, space, scope, environment, owner, key, value, expires_at)
           VALUES (${store.organisationId}, ${store.spaceId}, ${store.scope}, ${store.environment}, ${store.owner}, ${key},
             ${JSON.stringify(stored)}::json, ${expiresAt === null ? null : new Date(expiresAt)})
           ON CONFLICT (org, space, scope, environment, owner, key)
           DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at, updated_at = now()`
 
-  const write: KeyValues["Type"]["write"] = (store, write, run, entry) =>
-    Effect.gen(function*() {
-      const sealer = yield* vault.of(store.organisationId)
-      // The run first, then the key: the order in which every transaction here locks.
-      const held = yield* sql`SELECT id FROM runs WHERE id = ${run.id} AND epoch = ${run.epoch} FOR NO KEY UPDATE`
-      if (held.length === 0) return yield* new Fenced({ id: run.id })
-      const lock = canonicalJson([store.organisationId, store.spaceId, store.scope, store.environment, store.owner, write.key])
-      yield* sql`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`
-      const [row] = yield* find(store, write.key)
-      const change = effected(write, row?.value)
-      if (change instanceof StateRefused) return yield* change
-      yield* put(store, write.key, change)
-      const done = entry(change.result)
-      const body = sealer.seal({ table: "journal", column: "body", row: `${run.id}/${run.seq}` }, JSON.stringify(done))
-      yield* sql`INSERT INTO journal (id, seq, epoch, kind, call, hash, body) VALUES (${run.id}, ${run.seq}, ${run.epoch}, ${kinds.done},
+    const write: KeyValues["Type"]["write"] = (store, write, run, entry) =>
+      Effect.gen(function* () {
+        const sealer = yield* vault.of(store.organisationId)
+        // The run first, then the key: the order in which every transaction here locks.
+        const held = yield* sql`SELECT id FROM runs WHERE id = ${run.id} AND epoch = ${run.epoch} FOR NO KEY UPDATE`
+        if (held.length === 0) return yield* new Fenced({ id: run.id })
+        const lock = canonicalJson([
+          store.organisationId,
+          store.spaceId,
+          store.scope,
+          store.environment,
+          store.owner,
+          write.key
+        ])
+        yield* sql`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`
+        const [row] = yield* find(store, write.key)
+        const change = effected(write, row?.value)
+        if (change instanceof StateRefused) return yield* change
+        yield* put(store, write.key, change)
+        const done = entry(change.result)
+        const body = sealer.seal(
+          { table: "journal", column: "body", row: `${run.id}/${run.seq}` },
+          JSON.stringify(done)
+        )
+        yield* sql`INSERT INTO journal (id, seq, epoch, kind, call, hash, body) VALUES (${run.id}, ${run.seq}, ${run.epoch}, ${kinds.done},
         ${"call" in done ? done.call : null}, ${"hash" in done ? done.hash : null}, ${body})`
-      return change.result
-    }).pipe(
-      sql.withTransaction,
-      Effect.mapError((error) =>
-        error._tag === "StateRefused" || error._tag === "Fenced" ? error : unavailable(error))
-    )
+        return change.result
+      }).pipe(
+        sql.withTransaction,
+        Effect.mapError((error) =>
+          error._tag === "StateRefused" || error._tag === "Fenced" ? error : unavailable(error)
+        )
+      )
 
-  return KeyValues.of({ get, write })
-}))
+    return KeyValues.of({ get, write })
+  })
+)

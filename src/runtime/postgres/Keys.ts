@@ -15,8 +15,12 @@ const heldKeys = 10_000
 const usedInterval = "2 seconds"
 
 /** Where a key's identity secret is sealed. */
-export const identityPlace = (organisation: string, keyId: string) =>
-  ({ organisation, table: "api_keys", column: "hmac_secret", row: keyId })
+export const identityPlace = (organisation: string, keyId: string) => ({
+  organisation,
+  table: "api_keys",
+  column: "hmac_secret",
+  row: keyId
+})
 
 interface OrganisationRow {
   readonly org_name: string
@@ -29,52 +33,68 @@ interface OrganisationRow {
 
 const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
 
-export const layer = Layer.scoped(Keys, Effect.gen(function*() {
-  const sql = yield* WriterSql
-  const vault = yield* Vault
-  // Unknown keys are not remembered: guesses must not push out the keys in use.
-  const cache = yield* makeFresh<KnownKey, Unavailable>({ millis: freshMillis, most: heldKeys })
-  const lastUsed = new Map<string, number>()
+export const layer = Layer.scoped(
+  Keys,
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+    const vault = yield* Vault
+    // Unknown keys are not remembered: guesses must not push out the keys in use.
+    const cache = yield* makeFresh<KnownKey, Unavailable>({ millis: freshMillis, most: heldKeys })
+    const lastUsed = new Map<string, number>()
 
-  const load = Effect.fnUntraced(function*(hash: string) {
-    const [row] = yield* sql.unsafe<OrganisationRow & { readonly [column: string]: unknown }>(
-      `SELECT ${selection(apiKeys).split(", ").map((part) => `k.${part}`).join(", ")}, o.name AS org_name, o.plan AS org_plan,
+    const load = Effect.fnUntraced(function* (hash: string) {
+      const [row] = yield* sql.unsafe<OrganisationRow & { readonly [column: string]: unknown }>(
+        `SELECT ${selection(apiKeys)
+          .split(", ")
+          .map((part) => `k.${part}`)
+          .join(", ")}, o.name AS org_name, o.plan AS org_plan,
          o.status AS org_status, o.default_environment AS org_environment, o.settings AS org_settings, o.parent_id AS org_parent
-       FROM api_keys k JOIN organisations o ON o.id = k.org WHERE k.hash = $1 OR k.hash_before = $1`, [hash]
-    )
-    if (row === undefined) return undefined
-    const { org_environment, org_name, org_parent, org_plan, org_settings, org_status, ...columns } = row
-    const key = recordOf<ApiKey>(columns)
-    return {
-      key, rotated: key.hash !== hash,
-      organisation: {
-        id: key.organisationId, name: org_name, plan: org_plan, status: org_status, defaultEnvironment: org_environment,
-        settings: org_settings, parentId: org_parent
-      }
-    } satisfies KnownKey
-  }, Effect.mapError(unavailable))
+       FROM api_keys k JOIN organisations o ON o.id = k.org WHERE k.hash = $1 OR k.hash_before = $1`,
+        [hash]
+      )
+      if (row === undefined) return undefined
+      const { org_environment, org_name, org_parent, org_plan, org_settings, org_status, ...columns } = row
+      const key = recordOf<ApiKey>(columns)
+      return {
+        key,
+        rotated: key.hash !== hash,
+        organisation: {
+          id: key.organisationId,
+          name: org_name,
+          plan: org_plan,
+          status: org_status,
+          defaultEnvironment: org_environment,
+          settings: org_settings,
+          parentId: org_parent
+        }
+      } satisfies KnownKey
+    }, Effect.mapError(unavailable))
 
-  const find = (hash: string) => Effect.map(cache.get(hash, load(hash)), Option.fromNullable)
+    const find = (hash: string) => Effect.map(cache.get(hash, load(hash)), Option.fromNullable)
 
-  const writeUses = Effect.gen(function*() {
-    if (lastUsed.size === 0) return
-    const uses = [...lastUsed]
-    lastUsed.clear()
-    yield* sql`UPDATE api_keys k SET last_used_at = u.at FROM json_to_recordset(${
-      JSON.stringify(uses.map(([id, at]) => ({ id, at: new Date(at).toISOString() })))
-    }::json) AS u(id text, at timestamptz) WHERE k.id = u.id AND (k.last_used_at IS NULL OR k.last_used_at < u.at)`
-  }).pipe(Effect.catchAll((error) => Effect.logWarning("noting the use of keys failed", error)))
-  yield* writeUses.pipe(Effect.delay(usedInterval), Effect.forever, Effect.forkScoped)
-  yield* Effect.addFinalizer(() => writeUses)
+    const writeUses = Effect.gen(function* () {
+      if (lastUsed.size === 0) return
+      const uses = [...lastUsed]
+      lastUsed.clear()
+      yield* sql`UPDATE api_keys k SET last_used_at = u.at FROM json_to_recordset(${JSON.stringify(
+        uses.map(([id, at]) => ({ id, at: new Date(at).toISOString() }))
+      )}::json) AS u(id text, at timestamptz) WHERE k.id = u.id AND (k.last_used_at IS NULL OR k.last_used_at < u.at)`
+    }).pipe(Effect.catchAll((error) => Effect.logWarning("noting the use of keys failed", error)))
+    yield* writeUses.pipe(Effect.delay(usedInterval), Effect.forever, Effect.forkScoped)
+    yield* Effect.addFinalizer(() => writeUses)
 
-  return Keys.of({
-    find,
-    held: cache.held,
-    used: (key, now) => {
-      lastUsed.set(key.id, now)
-    },
-    identitySecret: (organisation, key) =>
-      key.hmacSecret === null ? Effect.succeed("")
-        : vault.open(identityPlace(organisation, key.id), key.hmacSecret).pipe(Effect.map(Redacted.value), Effect.mapError(unavailable))
+    return Keys.of({
+      find,
+      held: cache.held,
+      used: (key, now) => {
+        lastUsed.set(key.id, now)
+      },
+      identitySecret: (organisation, key) =>
+        key.hmacSecret === null
+          ? Effect.succeed("")
+          : vault
+              .open(identityPlace(organisation, key.id), key.hmacSecret)
+              .pipe(Effect.map(Redacted.value), Effect.mapError(unavailable))
+    })
   })
-}))
+)

@@ -4,16 +4,19 @@ import { Nonces } from "../../actors/ports/Nonces.js"
 import { Unavailable } from "../../domain/Failure.js"
 import { WriterSql } from "./Pools.js"
 
-export const layer = Layer.effect(Nonces, Effect.gen(function*() {
-  const sql = yield* WriterSql
-  return Nonces.of({
-    use: (organisation, nonce, lifetime) =>
-      sql`INSERT INTO claims (org, scope, key, target_id, expires_at)
+export const layer = Layer.effect(
+  Nonces,
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+    return Nonces.of({
+      use: (organisation, nonce, lifetime) =>
+        sql`INSERT INTO claims (org, scope, key, target_id, expires_at)
         VALUES (${organisation}, 'nonce', ${nonce}, '', now() + ${Duration.toSeconds(lifetime)} * interval '1 second')
         ON CONFLICT (org, scope, key) DO UPDATE SET expires_at = excluded.expires_at WHERE claims.expires_at < now()
         RETURNING key`.pipe(
-        Effect.map((rows) => rows.length > 0),
-        Effect.mapError(() => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 }))
-      )
+          Effect.map((rows) => rows.length > 0),
+          Effect.mapError(() => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 }))
+        )
+    })
   })
-}))
+)

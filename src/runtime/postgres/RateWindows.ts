@@ -4,29 +4,32 @@ import { RateWindows } from "../../actors/ports/RateWindows.js"
 import { Unavailable } from "../../domain/Failure.js"
 import { WriterSql } from "./Pools.js"
 
-export const layer = Layer.effect(RateWindows, Effect.gen(function*() {
-  const sql = yield* WriterSql
+export const layer = Layer.effect(
+  RateWindows,
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
 
-  // The row is locked by the upsert, so `granted` before and after it are this statement's own.
-  const take = (organisation: string, bucket: string, minute: number, wanted: number, limit: number) =>
-    sql<{ got: number; left: number }>`
+    // The row is locked by the upsert, so `granted` before and after it are this statement's own.
+    const take = (organisation: string, bucket: string, minute: number, wanted: number, limit: number) =>
+      sql<{ got: number; left: number }>`
       WITH held AS (
         INSERT INTO rate_windows (org, bucket, minute, granted) VALUES (${organisation}, ${bucket}, ${new Date(minute)}, 0)
         ON CONFLICT (org, bucket, minute) DO UPDATE SET granted = rate_windows.granted RETURNING granted
       )
       SELECT granted AS got, 0 AS left FROM held`.pipe(
-      Effect.flatMap(([row]) => {
-        const before = row?.got ?? 0
-        const got = Math.max(-before, Math.min(wanted, limit - before))
-        return sql<{ granted: number }>`
+        Effect.flatMap(([row]) => {
+          const before = row?.got ?? 0
+          const got = Math.max(-before, Math.min(wanted, limit - before))
+          return sql<{ granted: number }>`
           UPDATE rate_windows SET granted = granted + ${got}
           WHERE org = ${organisation} AND bucket = ${bucket} AND minute = ${new Date(minute)} RETURNING granted`.pipe(
-          Effect.map(([after]) => ({ got: Math.max(0, got), left: Math.max(0, limit - (after?.granted ?? limit)) }))
-        )
-      }),
-      sql.withTransaction,
-      Effect.mapError(() => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 }))
-    )
+            Effect.map(([after]) => ({ got: Math.max(0, got), left: Math.max(0, limit - (after?.granted ?? limit)) }))
+          )
+        }),
+        sql.withTransaction,
+        Effect.mapError(() => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 }))
+      )
 
-  return RateWindows.of({ take })
-}))
+    return RateWindows.of({ take })
+  })
+)

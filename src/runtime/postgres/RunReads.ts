@@ -17,43 +17,59 @@ interface Row {
 
 const unavailable = (error: unknown) => new JournalUnavailable({ reason: String(error) })
 
-export const layer = Layer.effect(RunReads, Effect.gen(function*() {
-  const sql = yield* WriterSql
-  const vault = yield* Vault
+export const layer = Layer.effect(
+  RunReads,
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+    const vault = yield* Vault
 
-  const opened = (organisation: OrganisationId, row: Row | undefined): Effect.Effect<Option.Option<SecretValue>, unknown> =>
-    row === undefined ? Effect.succeedNone
-      : Effect.map(vault.open(secretPlace(organisation, row.id, row.number), row.sealed), (value) =>
-        Option.some({ secretId: row.id, number: row.number, type: row.type, value: Redacted.make(Redacted.value(value)) }))
+    const opened = (
+      organisation: OrganisationId,
+      row: Row | undefined
+    ): Effect.Effect<Option.Option<SecretValue>, unknown> =>
+      row === undefined
+        ? Effect.succeedNone
+        : Effect.map(vault.open(secretPlace(organisation, row.id, row.number), row.sealed), (value) =>
+            Option.some({
+              secretId: row.id,
+              number: row.number,
+              type: row.type,
+              value: Redacted.make(Redacted.value(value))
+            })
+          )
 
-  const secret = Effect.fn("RunReads.secret")(function*(reader: Reader, name: string) {
-    const [row] = yield* sql<Row>`
+    const secret = Effect.fn("RunReads.secret")(function* (reader: Reader, name: string) {
+      const [row] = yield* sql<Row>`
       SELECT s.id, s.current AS number, s.type, v.sealed FROM secrets s
       JOIN secret_versions v ON v.secret_id = s.id AND v.number = s.current
       WHERE s.org = ${reader.organisationId} AND s.space = ${reader.spaceId} AND s.name = ${name} AND s.deleted_at IS NULL
         AND (s.customer_id IS NULL OR s.customer_id = ${reader.customerId})
         AND (s.environment IS NULL OR s.environment = ${reader.environment})
       ORDER BY s.customer_id IS NULL, s.environment IS NULL LIMIT 1`
-    return yield* opened(reader.organisationId, row)
-  }, Effect.mapError(unavailable))
+      return yield* opened(reader.organisationId, row)
+    }, Effect.mapError(unavailable))
 
-  const secretAt = Effect.fn("RunReads.secretAt")(function*(organisation: OrganisationId, reference: SecretReference) {
-    const [row] = yield* sql<Row>`
+    const secretAt = Effect.fn("RunReads.secretAt")(function* (
+      organisation: OrganisationId,
+      reference: SecretReference
+    ) {
+      const [row] = yield* sql<Row>`
       SELECT s.id, v.number, s.type, v.sealed FROM secrets s JOIN secret_versions v ON v.secret_id = s.id
       WHERE s.org = ${organisation} AND s.id = ${reference.secretId} AND v.number = ${reference.number}`
-    return yield* opened(organisation, row)
-  }, Effect.mapError(unavailable))
+      return yield* opened(organisation, row)
+    }, Effect.mapError(unavailable))
 
-  // Highest level first: flow, integration, tenant, organisation; within a level the environment's own value.
-  const setting = Effect.fn("RunReads.setting")(function*(reader: Reader, key: string) {
-    const rows = yield* sql<{ value: Json }>`
+    // Highest level first: flow, integration, tenant, organisation; within a level the environment's own value.
+    const setting = Effect.fn("RunReads.setting")(function* (reader: Reader, key: string) {
+      const rows = yield* sql<{ value: Json }>`
       SELECT value FROM settings WHERE org = ${reader.organisationId} AND key = ${key}
         AND (environment = '' OR environment = ${reader.environment})
         AND ((level = 'flow' AND scope_id = ${reader.workflowId}) OR (level = 'tenant' AND scope_id = ${reader.customerId ?? "-"})
           OR level = 'saas')
       ORDER BY array_position(ARRAY['flow', 'integration', 'tenant', 'saas'], level), environment = '' LIMIT 1`
-    return Option.map(Option.fromNullable(rows[0]), (row) => row.value)
-  }, Effect.mapError(unavailable))
+      return Option.map(Option.fromNullable(rows[0]), (row) => row.value)
+    }, Effect.mapError(unavailable))
 
-  return RunReads.of({ secret, secretAt, setting })
-}))
+    return RunReads.of({ secret, secretAt, setting })
+  })
+)

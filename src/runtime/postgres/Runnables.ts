@@ -23,87 +23,109 @@ const headColumns = `w.org AS "organisationId", w.space AS "spaceId", w.id AS "w
   COALESCE((SELECT jsonb_object_agg(d.environment, d.number) FROM deployments d WHERE d.workflow_id = w.id), '{}') AS deployments`
 const contentColumns = `script, content_hash AS "contentHash", input_contract AS "inputContract", output_contract AS "outputContract"`
 
-export const layer = Layer.effect(Runnables, Effect.gen(function*() {
-  const sql = yield* WriterSql
-  const heads = yield* makeFresh<Head, Unavailable>({ millis: freshMillis, most: versionsKept })
-  const versions = new Map<string, Content>()
+export const layer = Layer.effect(
+  Runnables,
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+    const heads = yield* makeFresh<Head, Unavailable>({ millis: freshMillis, most: versionsKept })
+    const versions = new Map<string, Content>()
 
-  const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
-  const gone = () => new NotFound({ what: "workflow" })
+    const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
+    const gone = () => new NotFound({ what: "workflow" })
 
-  const loadHead = Effect.fnUntraced(function*(organisation: OrganisationId, workflow: WorkflowId) {
-    const [head] = yield* sql.unsafe<Head>(
-      `SELECT ${headColumns} FROM workflows w WHERE w.id = $1 AND w.org = $2 AND w.deleted_at IS NULL`, [workflow, organisation]
-    ).pipe(Effect.mapError(unavailable))
-    return head
-  })
-
-  const head = (organisation: OrganisationId, workflow: WorkflowId): Effect.Effect<Head, NotFound | Unavailable> =>
-    Effect.flatMap(heads.get(`${organisation}/${workflow}`, loadHead(organisation, workflow)), (found) =>
-      found === undefined ? gone() : Effect.succeed(found))
-
-  const content = Effect.fnUntraced(function*(workflow: WorkflowId, number: number) {
-    const key = `${workflow}@${number}`
-    const known = versions.get(key)
-    if (known !== undefined) return known
-    const [found] = yield* sql.unsafe<Content>(
-      `SELECT ${contentColumns} FROM workflow_versions WHERE workflow_id = $1 AND number = $2`, [workflow, number]
-    ).pipe(Effect.mapError(unavailable))
-    if (found === undefined) return yield* gone()
-    if (versions.size >= versionsKept) versions.clear()
-    versions.set(key, found)
-    return found
-  })
-
-  const runnable = ({ deployments: _deployments, publishedVersion: _published, status: _status, ...head }: Head, found: Content, version: number | null): Runnable =>
-    ({ ...head, ...found, version })
-
-  /** Put together once for each read of a workflow's head, not for each run. */
-  const published = new WeakMap<Head, Map<number, Runnable>>()
-  const publishedOf = (head: Head, number: number): Effect.Effect<Runnable, NotFound | Unavailable> => {
-    const known = published.get(head) ?? new Map<number, Runnable>()
-    const found = known.get(number)
-    if (found !== undefined) return Effect.succeed(found)
-    return Effect.map(content(head.workflowId, number), (content) => {
-      const made = runnable(head, content, number)
-      published.set(head, known.set(number, made))
-      return made
+    const loadHead = Effect.fnUntraced(function* (organisation: OrganisationId, workflow: WorkflowId) {
+      const [head] = yield* sql
+        .unsafe<Head>(
+          `SELECT ${headColumns} FROM workflows w WHERE w.id = $1 AND w.org = $2 AND w.deleted_at IS NULL`,
+          [workflow, organisation]
+        )
+        .pipe(Effect.mapError(unavailable))
+      return head
     })
-  }
 
-  const version = Effect.fnUntraced(function*(organisation: OrganisationId, workflow: WorkflowId, number: number) {
-    return runnable(yield* head(organisation, workflow), yield* content(workflow, number), number)
-  })
+    const head = (organisation: OrganisationId, workflow: WorkflowId): Effect.Effect<Head, NotFound | Unavailable> =>
+      Effect.flatMap(heads.get(`${organisation}/${workflow}`, loadHead(organisation, workflow)), (found) =>
+        found === undefined ? gone() : Effect.succeed(found)
+      )
 
-  const deployed = (found: Head, environment: string): Effect.Effect<Runnable, NotFound | WorkflowUnavailable | Unavailable> => {
-    if (found.publishedVersion === null) {
-      return new WorkflowUnavailable({
-        code: "WORKFLOW_NOT_PUBLISHED",
-        message: `${found.name} has never been published: POST /api/v1/workflows/${found.workflowId}/publish`
+    const content = Effect.fnUntraced(function* (workflow: WorkflowId, number: number) {
+      const key = `${workflow}@${number}`
+      const known = versions.get(key)
+      if (known !== undefined) return known
+      const [found] = yield* sql
+        .unsafe<Content>(`SELECT ${contentColumns} FROM workflow_versions WHERE workflow_id = $1 AND number = $2`, [
+          workflow,
+          number
+        ])
+        .pipe(Effect.mapError(unavailable))
+      if (found === undefined) return yield* gone()
+      if (versions.size >= versionsKept) versions.clear()
+      versions.set(key, found)
+      return found
+    })
+
+    const runnable = (
+      { deployments: _deployments, publishedVersion: _published, status: _status, ...head }: Head,
+      found: Content,
+      version: number | null
+    ): Runnable => ({ ...head, ...found, version })
+
+    /** Put together once for each read of a workflow's head, not for each run. */
+    const published = new WeakMap<Head, Map<number, Runnable>>()
+    const publishedOf = (head: Head, number: number): Effect.Effect<Runnable, NotFound | Unavailable> => {
+      const known = published.get(head) ?? new Map<number, Runnable>()
+      const found = known.get(number)
+      if (found !== undefined) return Effect.succeed(found)
+      return Effect.map(content(head.workflowId, number), (content) => {
+        const made = runnable(head, content, number)
+        published.set(head, known.set(number, made))
+        return made
       })
     }
-    if (found.status === "archived") {
-      return new WorkflowUnavailable({
-        code: "WORKFLOW_ARCHIVED", message: `${found.name} is archived: publish it again to run it`
-      })
-    }
-    const number = environment === "test" ? found.publishedVersion : found.deployments[environment]
-    return number !== undefined ? publishedOf(found, number) : new WorkflowUnavailable({
-      code: "WORKFLOW_NOT_DEPLOYED", message: `no version of ${found.name} is deployed to the environment "${environment}"`
+
+    const version = Effect.fnUntraced(function* (organisation: OrganisationId, workflow: WorkflowId, number: number) {
+      return runnable(yield* head(organisation, workflow), yield* content(workflow, number), number)
     })
-  }
 
-  const inEnvironment = (organisation: OrganisationId, workflow: WorkflowId, environment: string) =>
-    Effect.flatMap(head(organisation, workflow), (found) => deployed(found, environment))
+    const deployed = (
+      found: Head,
+      environment: string
+    ): Effect.Effect<Runnable, NotFound | WorkflowUnavailable | Unavailable> => {
+      if (found.publishedVersion === null) {
+        return new WorkflowUnavailable({
+          code: "WORKFLOW_NOT_PUBLISHED",
+          message: `${found.name} has never been published: POST /api/v1/workflows/${found.workflowId}/publish`
+        })
+      }
+      if (found.status === "archived") {
+        return new WorkflowUnavailable({
+          code: "WORKFLOW_ARCHIVED",
+          message: `${found.name} is archived: publish it again to run it`
+        })
+      }
+      const number = environment === "test" ? found.publishedVersion : found.deployments[environment]
+      return number !== undefined
+        ? publishedOf(found, number)
+        : new WorkflowUnavailable({
+            code: "WORKFLOW_NOT_DEPLOYED",
+            message: `no version of ${found.name} is deployed to the environment "${environment}"`
+          })
+    }
 
-  const draft = Effect.fnUntraced(function*(organisation: OrganisationId, workflow: WorkflowId) {
-    const [found] = yield* sql.unsafe<Head & Content>(
-      `SELECT ${headColumns}, ${contentColumns} FROM workflows w WHERE w.id = $1 AND w.org = $2 AND w.deleted_at IS NULL`,
-      [workflow, organisation]
-    ).pipe(Effect.mapError(unavailable))
-    if (found === undefined) return yield* gone()
-    return runnable(found, found, null)
+    const inEnvironment = (organisation: OrganisationId, workflow: WorkflowId, environment: string) =>
+      Effect.flatMap(head(organisation, workflow), (found) => deployed(found, environment))
+
+    const draft = Effect.fnUntraced(function* (organisation: OrganisationId, workflow: WorkflowId) {
+      const [found] = yield* sql
+        .unsafe<Head & Content>(
+          `SELECT ${headColumns}, ${contentColumns} FROM workflows w WHERE w.id = $1 AND w.org = $2 AND w.deleted_at IS NULL`,
+          [workflow, organisation]
+        )
+        .pipe(Effect.mapError(unavailable))
+      if (found === undefined) return yield* gone()
+      return runnable(found, found, null)
+    })
+
+    return Runnables.of({ inEnvironment, draft, version })
   })
-
-  return Runnables.of({ inEnvironment, draft, version })
-}))
+)

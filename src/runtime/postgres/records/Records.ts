@@ -2,7 +2,14 @@
 import { SqlError } from "@effect/sql/SqlError"
 import { Effect, Layer, Option } from "effect"
 import {
-  AlreadyExists, Changed, type ListQuery, Records, type RememberedReply, type Repository, type Tx, type Where
+  AlreadyExists,
+  Changed,
+  type ListQuery,
+  Records,
+  type RememberedReply,
+  type Repository,
+  type Tx,
+  type Where
 } from "../../../actors/ports/Records.js"
 import type { AuditEntry } from "../../../domain/Audit.js"
 import { Unavailable } from "../../../domain/Failure.js"
@@ -30,134 +37,201 @@ const statement = () => {
   return { values, add: (value: unknown) => `$${values.push(value)}` }
 }
 
-export const layer = Layer.effect(Records, Effect.gen(function*() {
-  const sql = yield* AppSql
+export const layer = Layer.effect(
+  Records,
+  Effect.gen(function* () {
+    const sql = yield* AppSql
 
-  const condition = <R>(table: Table<R>, where: Where<R>, add: (value: unknown) => string): ReadonlyArray<string> =>
-    table.members.flatMap((member) => {
-      const value = where[member]
-      if (value === undefined) return []
-      const name = `"${column(table, member)}"`
-      if (value === null) return [`${name} IS NULL`]
-      return [Array.isArray(value) ? `${name} = ANY(${add(value)})` : `${name} = ${add(value)}`]
-    })
+    const condition = <R>(table: Table<R>, where: Where<R>, add: (value: unknown) => string): ReadonlyArray<string> =>
+      table.members.flatMap((member) => {
+        const value = where[member]
+        if (value === undefined) return []
+        const name = `"${column(table, member)}"`
+        if (value === null) return [`${name} IS NULL`]
+        return [Array.isArray(value) ? `${name} = ANY(${add(value)})` : `${name} = ${add(value)}`]
+      })
 
-  const filters = <R>(table: Table<R>, query: ListQuery<R>, add: (value: unknown) => string): ReadonlyArray<string> => {
-    const created = `"${column(table, table.created)}"`
-    const found = query.search
-    const pattern = found === undefined ? "" : add(`%${found.text.replace(/[\\%_]/g, "\\$&")}%`)
-    return [
-      ...condition(table, query.where ?? {}, add),
-      ...(found === undefined ? [] : [`(${found.in.map((member) => `"${column(table, member)}" ILIKE ${pattern}`).join(" OR ")})`]),
-      ...(query.createdAfter === undefined ? [] : [`${created} > ${add(query.createdAfter)}`]),
-      ...(query.createdBefore === undefined ? [] : [`${created} < ${add(query.createdBefore)}`]),
-      // Times are told in milliseconds and stored in microseconds: both sides are cut to what was told.
-      ...(query.after === undefined ? [] : [
-        `(date_trunc('milliseconds', ${created}), id) < (${add(query.after.createdAt)}::timestamptz, ${add(query.after.id)})`
-      ])
-    ]
-  }
+    const filters = <R>(
+      table: Table<R>,
+      query: ListQuery<R>,
+      add: (value: unknown) => string
+    ): ReadonlyArray<string> => {
+      const created = `"${column(table, table.created)}"`
+      const found = query.search
+      const pattern = found === undefined ? "" : add(`%${found.text.replace(/[\\%_]/g, "\\$&")}%`)
+      return [
+        ...condition(table, query.where ?? {}, add),
+        ...(found === undefined
+          ? []
+          : [`(${found.in.map((member) => `"${column(table, member)}" ILIKE ${pattern}`).join(" OR ")})`]),
+        ...(query.createdAfter === undefined ? [] : [`${created} > ${add(query.createdAfter)}`]),
+        ...(query.createdBefore === undefined ? [] : [`${created} < ${add(query.createdBefore)}`]),
+        // Times are told in milliseconds and stored in microseconds: both sides are cut to what was told.
+        ...(query.after === undefined
+          ? []
+          : [
+              `(date_trunc('milliseconds', ${created}), id) < (${add(query.after.createdAt)}::timestamptz, ${add(query.after.id)})`
+            ])
+      ]
+    }
 
-  const where = (conditions: ReadonlyArray<string>) => conditions.length === 0 ? "" : ` WHERE ${conditions.join(" AND ")}`
+    const where = (conditions: ReadonlyArray<string>) =>
+      conditions.length === 0 ? "" : ` WHERE ${conditions.join(" AND ")}`
 
-  const repository = <R>(table: Table<R>): Repository<R> => {
-    const select = (conditions: Where<R>, lock: string) => {
-      const { add, values } = statement()
-      return sql.unsafe<{ [member: string]: unknown }>(
-        `SELECT ${selection(table)} FROM ${table.name}${where(condition(table, conditions, add))} LIMIT 1${lock}`, values
-      ).pipe(Effect.map(([row]) => Option.map(Option.fromNullable(row), recordOf<R>)), Effect.catchAll(readError))
+    const repository = <R>(table: Table<R>): Repository<R> => {
+      const select = (conditions: Where<R>, lock: string) => {
+        const { add, values } = statement()
+        return sql
+          .unsafe<{ [member: string]: unknown }>(
+            `SELECT ${selection(table)} FROM ${table.name}${where(condition(table, conditions, add))} LIMIT 1${lock}`,
+            values
+          )
+          .pipe(
+            Effect.map(([row]) => Option.map(Option.fromNullable(row), recordOf<R>)),
+            Effect.catchAll(readError)
+          )
+      }
+      const list = (query: ListQuery<R>) => {
+        const { add, values } = statement()
+        const created = `date_trunc('milliseconds', "${column(table, table.created)}")`
+        const order =
+          table.created === "number"
+            ? "number DESC"
+            : table.members.includes("id" as keyof R & string)
+              ? `${created} DESC, id DESC`
+              : `"${column(table, table.created)}" DESC`
+        const text = `SELECT ${selection(table)} FROM ${table.name}${where(filters(table, query, add))} ORDER BY ${order} LIMIT ${add(query.limit)}`
+        return sql.unsafe<{ [member: string]: unknown }>(text, values).pipe(
+          Effect.map((rows) => rows.map((row) => recordOf<R>(row))),
+          Effect.catchAll(readError)
+        )
+      }
+      const count = (conditions: Where<R>) => {
+        const { add, values } = statement()
+        return sql
+          .unsafe<{ n: number }>(
+            `SELECT count(*)::int AS n FROM ${table.name}${where(condition(table, conditions, add))}`,
+            values
+          )
+          .pipe(
+            Effect.map(([row]) => row?.n ?? 0),
+            Effect.catchAll(readError)
+          )
+      }
+      const insert = (record: R) => {
+        const { add, values } = statement()
+        const columns = table.members.map((member) => `"${column(table, member)}"`).join(", ")
+        const places = table.members.map((member) => add(parameter(table, member, record[member]))).join(", ")
+        return sql
+          .unsafe(`INSERT INTO ${table.name} (${columns}) VALUES (${places})`, values)
+          .pipe(Effect.asVoid, Effect.catchAll(writeError))
+      }
+      const update = (record: R) => {
+        const { add, values } = statement()
+        const sets = table.members
+          .filter((member) => !table.key.includes(member))
+          .map((member) => `"${column(table, member)}" = ${add(parameter(table, member, record[member]))}`)
+        const conditions = table.key.map((member) => `"${column(table, member)}" = ${add(record[member])}`)
+        const version = table.versioned ? Number(record["version" as keyof R]) - 1 : undefined
+        const all = version === undefined ? conditions : [...conditions, `version = ${add(version)}`]
+        return sql
+          .unsafe<{ one: number }>(
+            `UPDATE ${table.name} SET ${sets.join(", ")}${where(all)} RETURNING 1 AS one`,
+            values
+          )
+          .pipe(
+            Effect.catchAll(writeError),
+            Effect.flatMap((rows) => (rows.length === 0 ? new Changed() : Effect.void))
+          )
+      }
+      const remove = (conditions: Where<R>) => {
+        const { add, values } = statement()
+        return sql
+          .unsafe<{ one: number }>(
+            `DELETE FROM ${table.name}${where(condition(table, conditions, add))} RETURNING 1 AS one`,
+            values
+          )
+          .pipe(
+            Effect.map((rows) => rows.length),
+            Effect.catchAll(readError)
+          )
+      }
+      return {
+        find: (conditions) => select(conditions, ""),
+        lock: (conditions) => select(conditions, " FOR UPDATE"),
+        list,
+        count,
+        insert,
+        update,
+        remove
+      }
     }
-    const list = (query: ListQuery<R>) => {
-      const { add, values } = statement()
-      const created = `date_trunc('milliseconds', "${column(table, table.created)}")`
-      const order = table.created === "number" ? "number DESC" : table.members.includes("id" as keyof R & string) ? `${created} DESC, id DESC` : `"${column(table, table.created)}" DESC`
-      const text = `SELECT ${selection(table)} FROM ${table.name}${where(filters(table, query, add))} ORDER BY ${order} LIMIT ${add(query.limit)}`
-      return sql.unsafe<{ [member: string]: unknown }>(text, values).pipe(
-        Effect.map((rows) => rows.map((row) => recordOf<R>(row))), Effect.catchAll(readError)
-      )
-    }
-    const count = (conditions: Where<R>) => {
-      const { add, values } = statement()
-      return sql.unsafe<{ n: number }>(`SELECT count(*)::int AS n FROM ${table.name}${where(condition(table, conditions, add))}`, values)
-        .pipe(Effect.map(([row]) => row?.n ?? 0), Effect.catchAll(readError))
-    }
-    const insert = (record: R) => {
-      const { add, values } = statement()
-      const columns = table.members.map((member) => `"${column(table, member)}"`).join(", ")
-      const places = table.members.map((member) => add(parameter(table, member, record[member]))).join(", ")
-      return sql.unsafe(`INSERT INTO ${table.name} (${columns}) VALUES (${places})`, values)
-        .pipe(Effect.asVoid, Effect.catchAll(writeError))
-    }
-    const update = (record: R) => {
-      const { add, values } = statement()
-      const sets = table.members.filter((member) => !table.key.includes(member))
-        .map((member) => `"${column(table, member)}" = ${add(parameter(table, member, record[member]))}`)
-      const conditions = table.key.map((member) => `"${column(table, member)}" = ${add(record[member])}`)
-      const version = table.versioned ? Number(record["version" as keyof R]) - 1 : undefined
-      const all = version === undefined ? conditions : [...conditions, `version = ${add(version)}`]
-      return sql.unsafe<{ one: number }>(`UPDATE ${table.name} SET ${sets.join(", ")}${where(all)} RETURNING 1 AS one`, values).pipe(
-        Effect.catchAll(writeError),
-        Effect.flatMap((rows) => rows.length === 0 ? new Changed() : Effect.void)
-      )
-    }
-    const remove = (conditions: Where<R>) => {
-      const { add, values } = statement()
-      return sql.unsafe<{ one: number }>(`DELETE FROM ${table.name}${where(condition(table, conditions, add))} RETURNING 1 AS one`, values)
-        .pipe(Effect.map((rows) => rows.length), Effect.catchAll(readError))
-    }
-    return {
-      find: (conditions) => select(conditions, ""), lock: (conditions) => select(conditions, " FOR UPDATE"), list, count, insert,
-      update, remove
-    }
-  }
 
-  const audit = (entry: AuditEntry) =>
-    sql`INSERT INTO audit_entries (id, org, at, actor_type, actor_id, action, resource_type, resource_id, customer_id, outcome, entry)
+    const audit = (entry: AuditEntry) =>
+      sql`INSERT INTO audit_entries (id, org, at, actor_type, actor_id, action, resource_type, resource_id, customer_id, outcome, entry)
       VALUES (${entry.id}, ${entry.organisationId}, ${entry.at}, ${entry.actor.type}, ${entry.actor.id}, ${entry.action},
-        ${entry.resource.type}, ${entry.resource.id}, ${entry.customerId}, ${entry.outcome}, ${JSON.stringify(entry)}::json)`
-      .pipe(Effect.asVoid, Effect.catchAll(readError))
+        ${entry.resource.type}, ${entry.resource.id}, ${entry.customerId}, ${entry.outcome}, ${JSON.stringify(entry)}::json)`.pipe(
+        Effect.asVoid,
+        Effect.catchAll(readError)
+      )
 
-  const remember = (reply: RememberedReply) =>
-    sql`INSERT INTO idempotent_replies (org, key, hash, sealed, expires_at)
+    const remember = (reply: RememberedReply) =>
+      sql`INSERT INTO idempotent_replies (org, key, hash, sealed, expires_at)
       VALUES (current_setting('svc.org'), ${reply.key}, ${reply.hash}, ${reply.sealed}, ${reply.expiresAt})
       ON CONFLICT (org, key) DO UPDATE SET hash = excluded.hash, sealed = excluded.sealed, expires_at = excluded.expires_at
-        WHERE idempotent_replies.expires_at < now()`
-      .pipe(Effect.asVoid, Effect.catchAll(writeError))
+        WHERE idempotent_replies.expires_at < now()`.pipe(Effect.asVoid, Effect.catchAll(writeError))
 
-  const remembered = (key: string) =>
-    sql<{ key: string; hash: string; sealed: Uint8Array; expiresAt: Date }>`
+    const remembered = (key: string) =>
+      sql<{ key: string; hash: string; sealed: Uint8Array; expiresAt: Date }>`
       SELECT key, hash, sealed, expires_at AS "expiresAt" FROM idempotent_replies WHERE key = ${key} AND expires_at > now()`.pipe(
-      Effect.map(([row]) => Option.map(Option.fromNullable(row), (found) => ({ ...found, expiresAt: found.expiresAt.toISOString() }))),
-      Effect.catchAll(readError)
-    )
+        Effect.map(([row]) =>
+          Option.map(Option.fromNullable(row), (found) => ({ ...found, expiresAt: found.expiresAt.toISOString() }))
+        ),
+        Effect.catchAll(readError)
+      )
 
-  const tryHold = (key: string) =>
-    sql<{ held: boolean }>`SELECT pg_try_advisory_xact_lock(hashtextextended(current_setting('svc.org') || ${key}, 1)) AS held`
-      .pipe(Effect.map(([row]) => row?.held ?? false), Effect.catchAll(readError))
+    const tryHold = (key: string) =>
+      sql<{
+        held: boolean
+      }>`SELECT pg_try_advisory_xact_lock(hashtextextended(current_setting('svc.org') || ${key}, 1)) AS held`.pipe(
+        Effect.map(([row]) => row?.held ?? false),
+        Effect.catchAll(readError)
+      )
 
-  const tx: Tx = {
-    organisations: repository(tables.organisations),
-    workspaces: repository(tables.workspaces),
-    customers: repository(tables.customers),
-    environments: repository(tables.environments),
-    apiKeys: repository(tables.apiKeys),
-    roles: repository(tables.roles),
-    users: repository(tables.users),
-    secrets: repository(tables.secrets),
-    secretVersions: repository(tables.secretVersions),
-    workflows: repository(tables.workflows),
-    workflowVersions: repository(tables.workflowVersions),
-    deployments: repository(tables.deployments),
-    audit, remember, remembered, tryHold
-  }
+    const tx: Tx = {
+      organisations: repository(tables.organisations),
+      workspaces: repository(tables.workspaces),
+      customers: repository(tables.customers),
+      environments: repository(tables.environments),
+      apiKeys: repository(tables.apiKeys),
+      roles: repository(tables.roles),
+      users: repository(tables.users),
+      secrets: repository(tables.secrets),
+      secretVersions: repository(tables.secretVersions),
+      workflows: repository(tables.workflows),
+      workflowVersions: repository(tables.workflowVersions),
+      deployments: repository(tables.deployments),
+      audit,
+      remember,
+      remembered,
+      tryHold
+    }
 
-  return Records.of({
-    transact: (organisation, body) =>
-      sql.withTransaction(
-        Effect.zipRight(
-          Effect.catchAll(sql`SELECT set_config('svc.org', ${organisation}, true)`, () => unavailable()),
-          body(tx)
-        )
-      ).pipe(Effect.catchIf((error): error is SqlError => error instanceof SqlError, () => unavailable()))
+    return Records.of({
+      transact: (organisation, body) =>
+        sql
+          .withTransaction(
+            Effect.zipRight(
+              Effect.catchAll(sql`SELECT set_config('svc.org', ${organisation}, true)`, () => unavailable()),
+              body(tx)
+            )
+          )
+          .pipe(
+            Effect.catchIf(
+              (error): error is SqlError => error instanceof SqlError,
+              () => unavailable()
+            )
+          )
+    })
   })
-}))
+)

@@ -26,7 +26,8 @@ export const parameter = <R>(table: Table<R>, member: keyof R & string, value: u
 /** A row as its record: columns were selected under the members' names. */
 export const recordOf = <R>(row: { readonly [member: string]: unknown }): R => {
   const record: { [member: string]: unknown } = {}
-  for (const [member, value] of Object.entries(row)) record[member] = value instanceof Date ? value.toISOString() : value
+  for (const [member, value] of Object.entries(row))
+    record[member] = value instanceof Date ? value.toISOString() : value
   // The columns are the table's members; their types are the schema's.
   return record as R
 }

@@ -11,101 +11,254 @@ import type { Table } from "./Table.js"
 export const organisations: Table<Organisation> = {
   name: "organisations",
   members: [
-    "id", "name", "slug", "parentId", "timezone", "plan", "status", "defaultEnvironment", "settings", "createdAt", "updatedAt",
+    "id",
+    "name",
+    "slug",
+    "parentId",
+    "timezone",
+    "plan",
+    "status",
+    "defaultEnvironment",
+    "settings",
+    "createdAt",
+    "updatedAt",
     "version"
   ],
-  json: ["settings"], key: ["id"], created: "createdAt", versioned: true
+  json: ["settings"],
+  key: ["id"],
+  created: "createdAt",
+  versioned: true
 }
 
 export const workspaces: Table<Workspace> = {
   name: "workspaces",
   members: [
-    "id", "organisationId", "name", "slug", "callbackSecret", "callbackSecretBefore", "callbackRotatedAt", "createdAt"
+    "id",
+    "organisationId",
+    "name",
+    "slug",
+    "callbackSecret",
+    "callbackSecretBefore",
+    "callbackRotatedAt",
+    "createdAt"
   ],
-  key: ["id"], created: "createdAt", versioned: false
+  key: ["id"],
+  created: "createdAt",
+  versioned: false
 }
 
 export const customers: Table<Customer> = {
   name: "customers",
   members: [
-    "id", "organisationId", "name", "slug", "externalRef", "status", "plan", "adminEmail", "metadata", "limits", "createdAt",
-    "updatedAt", "deletedAt", "version"
+    "id",
+    "organisationId",
+    "name",
+    "slug",
+    "externalRef",
+    "status",
+    "plan",
+    "adminEmail",
+    "metadata",
+    "limits",
+    "createdAt",
+    "updatedAt",
+    "deletedAt",
+    "version"
   ],
-  json: ["metadata", "limits"], key: ["id"], created: "createdAt", versioned: true
+  json: ["metadata", "limits"],
+  key: ["id"],
+  created: "createdAt",
+  versioned: true
 }
 
 export const environments: Table<Environment> = {
   name: "environments",
   members: [
-    "id", "organisationId", "customerId", "name", "slug", "type", "protected", "requiresReview", "autoDeploy", "createdAt"
+    "id",
+    "organisationId",
+    "customerId",
+    "name",
+    "slug",
+    "type",
+    "protected",
+    "requiresReview",
+    "autoDeploy",
+    "createdAt"
   ],
-  key: ["id"], created: "createdAt", versioned: false
+  key: ["id"],
+  created: "createdAt",
+  versioned: false
 }
 
 export const apiKeys: Table<ApiKey> = {
   name: "api_keys",
   members: [
-    "id", "organisationId", "spaceId", "name", "hash", "hashBefore", "beforeUntil", "prefix", "last4", "mode", "preset",
-    "permissions", "customersMode", "customerIds", "hmacSecret", "resourceScope", "allowedIps", "rateLimit", "expiresAt",
-    "revokedAt", "lastUsedAt", "rotatedAt", "createdBy", "createdAt", "updatedAt", "version"
+    "id",
+    "organisationId",
+    "spaceId",
+    "name",
+    "hash",
+    "hashBefore",
+    "beforeUntil",
+    "prefix",
+    "last4",
+    "mode",
+    "preset",
+    "permissions",
+    "customersMode",
+    "customerIds",
+    "hmacSecret",
+    "resourceScope",
+    "allowedIps",
+    "rateLimit",
+    "expiresAt",
+    "revokedAt",
+    "lastUsedAt",
+    "rotatedAt",
+    "createdBy",
+    "createdAt",
+    "updatedAt",
+    "version"
   ],
-  json: ["permissions", "resourceScope"], key: ["id"], created: "createdAt", versioned: true
+  json: ["permissions", "resourceScope"],
+  key: ["id"],
+  created: "createdAt",
+  versioned: true
 }
 
 export const roles: Table<Role> = {
   name: "roles",
   members: ["id", "organisationId", "name", "builtin", "parent", "permissions", "createdAt", "updatedAt", "version"],
-  json: ["permissions"], key: ["id"], created: "createdAt", versioned: true
+  json: ["permissions"],
+  key: ["id"],
+  created: "createdAt",
+  versioned: true
 }
 
 export const users: Table<User> = {
   name: "users",
   members: [
-    "id", "organisationId", "email", "name", "roleId", "customerIds", "teams", "status", "inviteHash", "inviteExpiresAt",
-    "lastActiveAt", "createdAt", "updatedAt", "version"
+    "id",
+    "organisationId",
+    "email",
+    "name",
+    "roleId",
+    "customerIds",
+    "teams",
+    "status",
+    "inviteHash",
+    "inviteExpiresAt",
+    "lastActiveAt",
+    "createdAt",
+    "updatedAt",
+    "version"
   ],
-  json: ["customerIds", "teams"], key: ["id"], created: "createdAt", versioned: true
+  json: ["customerIds", "teams"],
+  key: ["id"],
+  created: "createdAt",
+  versioned: true
 }
 
 export const secrets: Table<Secret> = {
   name: "secrets",
   members: [
-    "id", "organisationId", "spaceId", "name", "type", "customerId", "environment", "current", "createdAt", "updatedAt",
-    "deletedAt", "version"
+    "id",
+    "organisationId",
+    "spaceId",
+    "name",
+    "type",
+    "customerId",
+    "environment",
+    "current",
+    "createdAt",
+    "updatedAt",
+    "deletedAt",
+    "version"
   ],
-  key: ["id"], created: "createdAt", versioned: true
+  key: ["id"],
+  created: "createdAt",
+  versioned: true
 }
 
 export const secretVersions: Table<SecretVersion> = {
   name: "secret_versions",
   members: ["organisationId", "secretId", "number", "sealed", "retiredAt"],
-  key: ["secretId", "number"], created: "number", versioned: false
+  key: ["secretId", "number"],
+  created: "number",
+  versioned: false
 }
 
 export const workflows: Table<Workflow> = {
   name: "workflows",
   members: [
-    "id", "organisationId", "spaceId", "customerId", "name", "slug", "description", "form", "tier", "timeoutMs", "retry",
-    "enabled", "status", "source", "spec", "contentHash", "draftUpdatedAt", "inputContract", "outputContract", "bindings",
-    "script", "diagram", "warnings", "publishedVersion", "callbackUrl", "tags", "archivedAt", "deletedAt", "createdBy",
-    "createdAt", "updatedAt", "version"
+    "id",
+    "organisationId",
+    "spaceId",
+    "customerId",
+    "name",
+    "slug",
+    "description",
+    "form",
+    "tier",
+    "timeoutMs",
+    "retry",
+    "enabled",
+    "status",
+    "source",
+    "spec",
+    "contentHash",
+    "draftUpdatedAt",
+    "inputContract",
+    "outputContract",
+    "bindings",
+    "script",
+    "diagram",
+    "warnings",
+    "publishedVersion",
+    "callbackUrl",
+    "tags",
+    "archivedAt",
+    "deletedAt",
+    "createdBy",
+    "createdAt",
+    "updatedAt",
+    "version"
   ],
   json: ["retry", "spec", "inputContract", "outputContract", "bindings", "diagram", "warnings"],
-  key: ["id"], created: "createdAt", versioned: true
+  key: ["id"],
+  created: "createdAt",
+  versioned: true
 }
 
 export const workflowVersions: Table<WorkflowVersion> = {
   name: "workflow_versions",
   members: [
-    "organisationId", "workflowId", "number", "form", "source", "spec", "script", "contentHash", "inputContract",
-    "outputContract", "bindings", "diagram", "notes", "publishedBy", "publishedAt"
+    "organisationId",
+    "workflowId",
+    "number",
+    "form",
+    "source",
+    "spec",
+    "script",
+    "contentHash",
+    "inputContract",
+    "outputContract",
+    "bindings",
+    "diagram",
+    "notes",
+    "publishedBy",
+    "publishedAt"
   ],
   json: ["spec", "inputContract", "outputContract", "bindings", "diagram"],
-  key: ["workflowId", "number"], created: "publishedAt", versioned: false
+  key: ["workflowId", "number"],
+  created: "publishedAt",
+  versioned: false
 }
 
 export const deployments: Table<Deployment> = {
   name: "deployments",
   members: ["organisationId", "workflowId", "environment", "number", "deployedAt", "deployedBy"],
-  key: ["workflowId", "environment"], created: "deployedAt", versioned: false
+  key: ["workflowId", "environment"],
+  created: "deployedAt",
+  versioned: false
 }
