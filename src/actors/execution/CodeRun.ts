@@ -3,16 +3,17 @@
  * order that lets another node go on from any point. Nothing outside sees a run before its start is committed; a
  * result may be fed at once, but what follows from it waits for its commit.
  */
-import { Clock, Duration, Effect, Option, Queue, Random } from "effect"
+import { Clock, Duration, Effect, Queue, Random } from "effect"
 import { backoff, countsTowardsCeiling, decide, type RunError, tiers } from "../../domain/Execution.js"
-import { isObject, type Json, unstorable, unstorableMessage } from "../../domain/Json.js"
+import { type Json, unstorable, unstorableMessage } from "../../domain/Json.js"
 import { guest } from "../../domain/Limits.js"
-import { type CallFailure, type DoneEntry, history, transientCalls } from "../../domain/RunJournal.js"
+import { type DoneEntry, history, transientCalls } from "../../domain/RunJournal.js"
 import { Contracts } from "../ports/Contracts.js"
 import { Digests } from "../ports/Digests.js"
 import { Faults } from "../ports/Faults.js"
 import { Identifiers } from "../ports/Identifiers.js"
-import { type AppendFailure, ChangeRefused, Journal, type RunChange } from "../ports/Journal.js"
+import type { ChangeRefused } from "../ports/Journal.js"
+import { type AppendFailure, Journal, type RunChange } from "../ports/Journal.js"
 import {
   type GuestEvent,
   Sandbox,
@@ -23,6 +24,7 @@ import {
 } from "../ports/Sandbox.js"
 import { callbacks, type End, finished } from "./Ending.js"
 import { type Completion, makeCalls, shortTimerMillis } from "./Calls.js"
+import { makeFeeding } from "./Feeding.js"
 import { make as makeHostCalls } from "./HostCalls.js"
 import { Progress } from "./Progress.js"
 import {
@@ -32,7 +34,6 @@ import {
   notStorable,
   poisoned,
   sandboxError,
-  secretGone,
   stuck,
   timedOut,
   totalCpu
@@ -71,55 +72,10 @@ export const make = Effect.gen(function* () {
       return write(p.take(patch === undefined ? {} : { patch }))
     })
 
+  const { eventOf, fedError, startEvent } = makeFeeding(host, digests)
   const { launch } = makeCalls(host, faults, digests.sha256Hex, flush)
 
   // --- The guest ---
-
-  const contextOf = ({ run, start }: RunSpec): Json => ({
-    input: start.input,
-    headers: start.headers,
-    customer: start.customer,
-    installation: start.installation === null ? null : { id: start.installation.id, config: start.installation.config },
-    execution: {
-      id: run.id,
-      attempt: run.attempt,
-      environment: run.record.environment,
-      workflowVersion: run.record.workflowVersion
-    }
-  })
-
-  const startEvent = (spec: RunSpec): GuestEvent => ({
-    t: "start",
-    now: spec.start.at,
-    seed: digests.seed(spec.run.record.rootId),
-    ctx: contextOf(spec)
-  })
-
-  const fedError = ({ category, code, data, message, name }: CallFailure, step: string) => ({
-    name,
-    message,
-    ...(code === undefined ? {} : { code }),
-    data: { ...(isObject(data ?? null) ? (data as object) : {}), category, step }
-  })
-
-  /** The event that feeds a recorded result; a secret is fetched again, in the version that was read. */
-  const eventOf = (p: Progress, entry: DoneEntry, step: string): Effect.Effect<GuestEvent, Stop> => {
-    const event = { t: "done", id: entry.call, now: entry.at } as const
-    if (!entry.result.ok) return Effect.succeed({ ...event, ok: false, e: fedError(entry.result.failure, step) })
-    if (entry.secret === undefined) return Effect.succeed({ ...event, ok: true, v: entry.result.value })
-    return host.secretAt(p.spec, entry.secret).pipe(
-      Effect.catchAll(() => Effect.fail(new ChangeRefused({ reason: "a secret could not be read" }))),
-      Effect.flatMap(
-        Option.match({
-          onNone: () => failed(secretGone),
-          onSome: (answer): Effect.Effect<GuestEvent> => {
-            if (answer.secret !== undefined) p.hide(answer.secret.text)
-            return Effect.succeed({ ...event, ok: true, v: answer.value })
-          }
-        })
-      )
-    )
-  }
 
   const guestFailure = <A>(effect: Effect.Effect<A, SandboxFailure>): Effect.Effect<A, Stop | SessionLost> =>
     Effect.catchAll(effect, (error): Effect.Effect<never, Stop | SessionLost> =>

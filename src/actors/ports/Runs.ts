@@ -36,9 +36,7 @@ export class Runs extends Context.Tag("svc/Runs")<
       slots: number
     ) => Effect.Effect<ReadonlyArray<OpenRun>, JournalUnavailable>
     /** Runs whose deadline has passed. */
-    readonly overdue: (
-      limit: number
-    ) => Effect.Effect<
+    readonly overdue: (limit: number) => Effect.Effect<
       ReadonlyArray<{
         readonly id: ExecutionId
         readonly organisationId: OrganisationId

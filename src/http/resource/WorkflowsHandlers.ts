@@ -1,6 +1,6 @@
 /** Workflows: their draft is saved, published as an immutable snapshot, deployed, archived. */
 import { HttpApiBuilder } from "@effect/platform"
-import { DateTime, Effect, Option } from "effect"
+import { Effect, Option } from "effect"
 import { Contracts } from "../../actors/ports/Contracts.js"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Egress } from "../../actors/ports/Egress.js"
@@ -20,112 +20,29 @@ import {
   snapshot
 } from "../../domain/Authoring.js"
 import { changesBetween } from "../../domain/Audit.js"
-import { type Failure, Forbidden, NotFound, PlanLimitReached, ValidationFailed } from "../../domain/Failure.js"
+import { NotFound, PlanLimitReached, ValidationFailed } from "../../domain/Failure.js"
 import type { Json, JsonObject } from "../../domain/Json.js"
-import { type Deployment, diffLines, type Workflow, type WorkflowVersion } from "../../domain/Workflow.js"
+import { diffLines, type Workflow, type WorkflowVersion } from "../../domain/Workflow.js"
 import { Current } from "../auth/Authenticated.js"
-import { missing, outOfScope, type Principal, reaches } from "../auth/Caller.js"
+import { missing, type Principal, reaches } from "../auth/Caller.js"
 import type { Exchange } from "../Exchange.js"
 import { ResourceApi } from "./Api.js"
 import { checkVersion, make as makeChanges } from "./Change.js"
 import { findCustomer } from "./CustomersHandlers.js"
 import { make as makeListing } from "./Listing.js"
-
-const gone = () => new NotFound({ what: "workflow" })
-
-/** The workflow that a path names, if the caller's key reaches it. */
-const findWorkflow = (tx: Tx, caller: Principal, id: string, lock = false): Effect.Effect<Workflow, Failure> => {
-  const scope = outOfScope(caller, "workflow", id)
-  if (scope !== undefined) return Effect.fail(scope)
-  const where = { id: id as Workflow["id"], spaceId: caller.spaceId, deletedAt: null } // any text: no other row matches
-  return Effect.flatMap(
-    lock ? tx.workflows.lock(where) : tx.workflows.find(where),
-    Option.match({
-      onNone: gone,
-      onSome: (workflow) =>
-        workflow.customerId === null || reaches(caller, workflow.customerId) ? Effect.succeed(workflow) : gone()
-    })
-  )
-}
-
-const versionView = (version: WorkflowVersion) => ({
-  version: version.number,
-  contentHash: version.contentHash,
-  publishedAt: version.publishedAt,
-  publishedBy: version.publishedBy,
-  notes: version.notes
-})
-
-const summary = (workflow: Workflow) => {
-  const {
-    contentHash: _hash,
-    deletedAt: _deleted,
-    diagram: _diagram,
-    draftUpdatedAt: _draft,
-    inputContract: _input,
-    organisationId: _org,
-    outputContract: _output,
-    script: _script,
-    source: _source,
-    spaceId: _space,
-    spec: _spec,
-    warnings: _warnings,
-    ...rest
-  } = workflow
-  return rest
-}
-
-const whole = (
-  workflow: Workflow,
-  versions: ReadonlyArray<WorkflowVersion>,
-  deployments: ReadonlyArray<Deployment>,
-  diagram: boolean
-) => ({
-  ...summary(workflow),
-  draft: {
-    code: workflow.source,
-    spec: workflow.spec,
-    contentHash: workflow.contentHash,
-    updatedAt: workflow.draftUpdatedAt
-  },
-  inputContract: workflow.inputContract,
-  outputContract: workflow.outputContract,
-  warnings: workflow.warnings,
-  versions: versions.map(versionView),
-  deployments: deployments.map(({ deployedAt, environment, number }) => ({ environment, version: number, deployedAt })),
-  ...(diagram ? { diagram: workflow.diagram } : {})
-})
-
-const versionsKept = 200
-
-const wholeOf = (tx: Tx, workflow: Workflow, diagram = false) =>
-  Effect.gen(function* () {
-    const versions = yield* tx.workflowVersions.list({ where: { workflowId: workflow.id }, limit: versionsKept })
-    const deployments = yield* tx.deployments.list({ where: { workflowId: workflow.id }, limit: versionsKept })
-    return whole(workflow, versions, deployments, diagram)
-  })
-
-const authorOf = (caller: Principal, now: string): Author => ({
-  organisationId: caller.organisationId,
-  spaceId: caller.spaceId,
-  by: caller.key.id,
-  now
-})
-
-const nowText = Effect.map(DateTime.now, DateTime.formatIso)
-
-/** Code is written by the parent organisation, unless the organisation was allowed to. */
-const mayWriteCode = (caller: Principal): Forbidden | undefined =>
-  caller.organisation.parentId !== null && caller.organisation.settings.codeEditing !== true
-    ? new Forbidden({
-        code: "FORBIDDEN",
-        needs: "CODE_EDITING_DISABLED",
-        message: "code editing is disabled for this organisation"
-      })
-    : undefined
-
-const number = (text: string): Effect.Effect<number, NotFound> =>
-  /^\d{1,9}$/.test(text) ? Effect.succeed(Number(text)) : new NotFound({ what: "version" })
+import {
+  authorOf,
+  findWorkflow,
+  gone,
+  mayWriteCode,
+  nowText,
+  number,
+  summary,
+  versionsKept,
+  versionView,
+  whole,
+  wholeOf
+} from "./WorkflowRecords.js"
 
 export const WorkflowsLive = HttpApiBuilder.group(ResourceApi, "workflows", (handlers) =>
   Effect.gen(function* () {
