@@ -129,10 +129,10 @@ const functions = script(
 
 const policies = Effect.all([
   tenantTable("runs", { app: "SELECT", writer: all }),
-  tenantTable("executions", { app: "SELECT", writer: "SELECT, INSERT" }),
-  tenantTable("steps", { app: "SELECT", writer: "SELECT, INSERT, UPDATE" }),
-  tenantTable("logs", { app: "SELECT", writer: "SELECT, INSERT" }),
-  tenantTable("blobs", { app: "SELECT", writer: "SELECT, INSERT" }),
+  tenantTable("executions", { app: "SELECT", writer: "SELECT, INSERT, DELETE" }),
+  tenantTable("steps", { app: "SELECT", writer: all }),
+  tenantTable("logs", { app: "SELECT", writer: "SELECT, INSERT, DELETE" }),
+  tenantTable("blobs", { app: "SELECT", writer: "SELECT, INSERT, DELETE" }),
   tenantTable("outbox", { app: "SELECT", writer: all }),
   tenantTable("claims", { app: all, writer: all }),
   tenantTable("deliveries", { app: "SELECT, INSERT", writer: all }),

@@ -100,7 +100,7 @@ export const errorReply = (row: Row, requestId: string): RawReply => {
     statusCode: row.status,
     message: row.message,
     requestId,
-    retryable: retryable.has(row.status),
+    retryable: retryable.has(row.status) || row.retryAfterSeconds !== undefined,
     details: row.details ?? [],
     ...row.more
   }

@@ -1,7 +1,9 @@
 /** What an operator's probes ask: is the process alive, may it be sent work. */
+import { SqlClient } from "@effect/sql"
 import { Clock, Effect } from "effect"
 import { Sandbox } from "../actors/ports/Sandbox.js"
 import { jsonReply, type RawReply } from "../http/Wire.js"
+import { missing } from "./postgres/Migrations.js"
 import { WriterSql } from "./postgres/Pools.js"
 
 export interface Health {
@@ -28,6 +30,11 @@ export const make = Effect.gen(function* () {
     Effect.catchAll(() => Effect.succeed([]))
   )
 
+  const migrations = missing().pipe(
+    Effect.provideService(SqlClient.SqlClient, sql),
+    Effect.catchAll(() => Effect.succeed([]))
+  )
+
   return {
     healthz: Effect.map(Clock.currentTimeMillis, (now) =>
       jsonReply(200, { status: "ok", at: new Date(now).toISOString() })
@@ -36,11 +43,13 @@ export const make = Effect.gen(function* () {
       const db = yield* database
       const jail = yield* sandbox.jail
       const foreign = db.ok ? yield* engines : []
-      const ready = db.ok && !draining
+      const lacking = db.ok ? yield* migrations : []
+      const ready = db.ok && lacking.length === 0 && !draining
       return jsonReply(ready ? 200 : 503, {
         status: draining ? "draining" : ready ? "ready" : "not_ready",
         checks: {
           database: { ok: db.ok, ...(db.ok ? {} : { detail: "the database does not answer" }) },
+          migrations: { ok: lacking.length === 0, missing: lacking },
           jail: { ok: jail.level === "full", level: jail.level, detail: jail.detail },
           engines: { ok: foreign.length === 0, current: sandbox.engine, others: foreign },
           dbQuery: { ok: false, detail: "svc.db is not part of this release" }

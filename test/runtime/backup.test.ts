@@ -121,11 +121,12 @@ it("a cut or foreign archive changes nothing", async () => {
   const cut = path.join(directory, "cut.tar.gz")
   fs.writeFileSync(cut, whole.subarray(0, Math.floor(whole.length * 0.9)))
   const keys = fs.readFileSync(path.join(dataDir, "master.keys"), "utf8")
+  const files = fs.readdirSync(dataDir).sort()
   for (const file of [cut, path.join(dataDir, "master.keys")]) {
     const refused = await run(dataDir, "restore", "--force", file)
     assert.strictEqual(refused.code, 1)
     assert.match(refused.output, /could not be restored: .*Nothing has changed/)
   }
   assert.strictEqual(fs.readFileSync(path.join(dataDir, "master.keys"), "utf8"), keys)
-  assert.deepStrictEqual(fs.readdirSync(dataDir).sort(), ["key.pepper", "master.keys", "postgres"])
+  assert.deepStrictEqual(fs.readdirSync(dataDir).sort(), files)
 })

@@ -24,6 +24,15 @@ const delivery = (tail: string, age: string, status: string) =>
 const value = (key: string, scope: string, owner: string, updated: string, expires = "NULL") =>
   `INSERT INTO key_values (org, space, scope, environment, owner, key, value, expires_at, updated_at)
    VALUES ('${org}', 'spc_a', '${scope}', 'live', '${owner}', '${key}', '1', ${expires}, now() - interval '${updated}')`
+/** A finished run of a customer, with all that it leaves behind. */
+const runOf = (customer: string) => [
+  `INSERT INTO executions (id, class, org, space, status, workflow_id, customer_id, trigger_type, finished_at, record)
+   VALUES ('exec_${customer}', 30, '${org}', 'spc_a', 'completed', 'wf_a', '${customer}', 'api', now(), '{}')`,
+  `INSERT INTO steps (id, class, org, index, status, record) VALUES ('exec_${customer}', 30, '${org}', 0, 'completed', '{}')`,
+  `INSERT INTO logs (id, class, org, seq, lines) VALUES ('exec_${customer}', 30, '${org}', 0, '[]')`,
+  `INSERT INTO blobs (id, class, org, blob_id, content) VALUES ('exec_${customer}', 30, '${org}', 'blob_a', '1')`
+]
+
 const secret = (name: string, deleted: string | null, ...versions: ReadonlyArray<string | null>) => [
   `INSERT INTO secrets (id, org, space, name, type, current, deleted_at)
    VALUES ('sec_${name}', '${org}', 'spc_a', '${name}', 'text', ${versions.length}, ${deleted === null ? "NULL" : `now() - interval '${deleted}'`})`,
@@ -174,6 +183,7 @@ layer(database, { excludeTestServices: true, timeout: "60 seconds" })("a pass of
           yield* owner.unsafe(
             `INSERT INTO environments (id, org, customer_id, name, slug) VALUES ('env_${id}', '${org}', '${id}', 'e', 'e')`
           )
+          for (const run of runOf(id)) yield* owner.unsafe(run)
         }
         assert.isTrue(yield* pass)
         const names = (query: string) =>
@@ -188,6 +198,9 @@ layer(database, { excludeTestServices: true, timeout: "60 seconds" })("a pass of
           yield* names("SELECT customer_id AS name FROM environments WHERE customer_id IS NOT NULL"),
           alive
         )
+        for (const table of ["executions", "steps", "logs", "blobs"]) {
+          assert.deepStrictEqual(yield* names(`SELECT substr(id, 6) AS name FROM ${table} WHERE id LIKE 'exec_cus%'`), alive, table)
+        }
         assert.deepStrictEqual(yield* names("SELECT id || ' ' || name AS name FROM customers"), [
           "cus_fresh Name of cus_fresh",
           "cus_gone ",

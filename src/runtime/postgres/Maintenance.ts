@@ -76,6 +76,22 @@ const erasing = [
      AND NOT EXISTS (SELECT 1 FROM workflows w WHERE w.customer_id = c.id)`
 ]
 
+/** What the runs of deleted customers left, run by run: nothing of a run stays without the rest of it. */
+const erasedRuns = `WITH gone AS MATERIALIZED (
+    SELECT e.id, e.class FROM executions e JOIN customers c ON c.org = e.org AND c.id = e.customer_id
+    WHERE c.deleted_at < now() - ${erasure} LIMIT ${batch}),
+  s AS (DELETE FROM steps t USING gone g WHERE t.id = g.id AND t.class = g.class),
+  l AS (DELETE FROM logs t USING gone g WHERE t.id = g.id AND t.class = g.class),
+  b AS (DELETE FROM blobs t USING gone g WHERE t.id = g.id AND t.class = g.class),
+  j AS (DELETE FROM journal t USING gone g WHERE t.id = g.id),
+  d AS (DELETE FROM deliveries t USING gone g WHERE t.execution_id = g.id)
+  DELETE FROM executions t USING gone g WHERE t.id = g.id AND t.class = g.class RETURNING 1 AS one`
+
+const eraseRuns = Effect.gen(function* () {
+  const sql = yield* WriterSql
+  for (let i = 0; i < mostBatches; i++) if ((yield* sql.unsafe(erasedRuns)).length < batch) return
+})
+
 /** One pass. Answers false when another node is at it. */
 export const pass = Effect.scoped(
   Effect.gen(function* () {
@@ -86,6 +102,7 @@ export const pass = Effect.scoped(
     yield* Effect.addFinalizer(() => Effect.ignore(session.executeValues("SELECT pg_advisory_unlock($1)", [lockKey])))
     yield* sql`SELECT svc_partitions()`
     for (const [table, condition] of expired) yield* removed(table, condition)
+    yield* eraseRuns
     yield* Effect.forEach(erasing, (statement) => sql.unsafe(statement), { discard: true }).pipe(sql.withTransaction)
     return true
   })
