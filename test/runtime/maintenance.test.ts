@@ -199,7 +199,11 @@ layer(database, { excludeTestServices: true, timeout: "60 seconds" })("a pass of
           alive
         )
         for (const table of ["executions", "steps", "logs", "blobs"]) {
-          assert.deepStrictEqual(yield* names(`SELECT substr(id, 6) AS name FROM ${table} WHERE id LIKE 'exec_cus%'`), alive, table)
+          assert.deepStrictEqual(
+            yield* names(`SELECT substr(id, 6) AS name FROM ${table} WHERE id LIKE 'exec_cus%'`),
+            alive,
+            table
+          )
         }
         assert.deepStrictEqual(yield* names("SELECT id || ' ' || name AS name FROM customers"), [
           "cus_fresh Name of cus_fresh",
