@@ -6,6 +6,7 @@ import { type AuditEntry, sealText } from "../../domain/Audit.js"
 import { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { AppSql, WriterSql } from "../postgres/Pools.js"
+import { auditRow } from "./Row.js"
 
 const noteInterval = "100 millis"
 const mostWaiting = 50_000
@@ -25,20 +26,6 @@ const unavailable = () => new Unavailable({ reason: "the database cannot be reac
 const readKey = ({ action, actor, organisationId, resource }: AuditEntry) =>
   [organisationId, actor.id, action, resource.type, resource.id].join("|")
 
-const rowOf = (entry: AuditEntry) => ({
-  id: entry.id,
-  org: entry.organisationId,
-  at: entry.at,
-  actor_type: entry.actor.type,
-  actor_id: entry.actor.id,
-  action: entry.action,
-  resource_type: entry.resource.type,
-  resource_id: entry.resource.id,
-  customer_id: entry.customerId,
-  outcome: entry.outcome,
-  entry
-})
-
 export const layer = (checkpoints: { readonly latest: (organisation: OrganisationId) => Checkpoint | null }) =>
   Layer.scoped(
     AuditTrail,
@@ -53,7 +40,7 @@ export const layer = (checkpoints: { readonly latest: (organisation: Organisatio
       const insert = (entries: ReadonlyArray<AuditEntry>) =>
         writer`INSERT INTO audit_entries (id, org, at, actor_type, actor_id, action, resource_type, resource_id, customer_id, outcome, entry)
         SELECT id, org, at, actor_type, actor_id, action, resource_type, resource_id, customer_id, outcome, entry
-        FROM json_to_recordset(${JSON.stringify(entries.map(rowOf))}::json) AS t(id text, org text, at timestamptz, actor_type text,
+        FROM json_to_recordset(${JSON.stringify(entries.map(auditRow))}::json) AS t(id text, org text, at timestamptz, actor_type text,
           actor_id text, action text, resource_type text, resource_id text, customer_id text, outcome text, entry json)
         ON CONFLICT (id) DO NOTHING`
 

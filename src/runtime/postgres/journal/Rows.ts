@@ -3,6 +3,7 @@ import type { AuditEntry } from "../../../domain/Audit.js"
 import type { JournalEntry } from "../../../domain/RunJournal.js"
 import type { FinishedRun, OpenRun, RunChange, RunPatch } from "../../../actors/ports/Journal.js"
 import type { OrganisationVault } from "../../../actors/ports/Vault.js"
+import { auditRow } from "../../audit/Row.js"
 import { type Table, tables } from "./Additions.js"
 
 type Row = { readonly [column: string]: unknown }
@@ -104,21 +105,6 @@ export const finishedRow = (end: FinishedRun): Row => {
   }
 }
 
-const auditRow = (run: string, entry: AuditEntry): Row => ({
-  run,
-  id: entry.id,
-  org: entry.organisationId,
-  at: entry.at,
-  actor_type: entry.actor.type,
-  actor_id: entry.actor.id,
-  action: entry.action,
-  resource_type: entry.resource.type,
-  resource_id: entry.resource.id,
-  customer_id: entry.customerId,
-  outcome: entry.outcome,
-  entry
-})
-
 const patchRow = (id: string, patch: RunPatch): Row => ({
   id,
   attempt: patch.attempt ?? null,
@@ -155,7 +141,7 @@ export const prepare = (change: RunChange, vault: OrganisationVault | null, vtag
     const { shard, priority } = change.open
     rows.outbox = [{ id, org, shard, priority, vtag: vtag(), not_before: time(change.enqueue.notBefore) }]
   }
-  if (change.audit !== undefined) rows.audit_entries = [auditRow(id, change.audit)]
+  if (change.audit !== undefined) rows.audit_entries = [{ run: id, ...auditRow(change.audit) }]
   if (change.deliveries !== undefined) {
     rows.deliveries = change.deliveries.map((delivery) => ({
       run: id,
