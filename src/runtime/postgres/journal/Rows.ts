@@ -1,5 +1,4 @@
 /** Turns changes of runs into the rows that a flush writes. */
-import type { AuditEntry } from "../../../domain/Audit.js"
 import type { JournalEntry } from "../../../domain/RunJournal.js"
 import type { FinishedRun, OpenRun, RunChange, RunPatch } from "../../../actors/ports/Journal.js"
 import type { OrganisationVault } from "../../../actors/ports/Vault.js"
