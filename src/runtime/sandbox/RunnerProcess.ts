@@ -227,7 +227,7 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
       setImmediate(() => {
         if (gone || since !== suspected || inHand() !== session) return
         const computed = processorMillis(child) - seen.processor
-        if (computed < allowed - 2 * watchMillis && silent < allowed * starvation) return
+        if (computed < allowed && silent < allowed * starvation) return
         hung = session
         kill()
       })

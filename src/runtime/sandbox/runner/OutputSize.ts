@@ -4,13 +4,13 @@ import { guest } from "../../../domain/Limits.js"
 
 /** A call may carry the largest body of `fetch` as base64, and what goes with it. */
 const callBytes = Math.ceil((guest.fetchBytes * 4) / 3) + 65_536
-/** All outputs of one event. */
-const eventBytes = 4 * guest.outputBytes
+/** All outputs of one step. */
+export const stepBytes = 4 * guest.outputBytes
 
 /** Whether one of the outputs, or all together, are larger than allowed. `outputs`: a JSON array. */
 export const oversized = (outputs: Buffer): boolean => {
   if (outputs.length <= guest.outputBytes) return false
-  if (outputs.length > eventBytes) return true
+  if (outputs.length > stepBytes) return true
   const read: unknown = JSON.parse(outputs.toString())
   return (
     Array.isArray(read) &&

@@ -52,6 +52,8 @@ const socket = new Socket({ fd: 3, readable: true, writable: true })
 let engine: Engine
 let guests: Guests
 const queue: Array<Work> = []
+/** Taken off the queue and not answered. It waits in places, and whoever asked may give up meanwhile. */
+let inHand: Work | undefined
 let paused = 0
 let working = false
 
@@ -110,7 +112,7 @@ const endByThrow = (work: Work, thrown: { readonly name: string; readonly messag
 
 // --- Work ---
 
-const states = { running: 114, stuck: 115, memory: 109 } as const
+const states = { running: 114, stuck: 115, memory: 109, tooLarge: 111 } as const
 
 /** Delivers one event; `false` once the work is answered. */
 const deliver = (work: Work, live: Live, event: Buffer): boolean => {
@@ -133,7 +135,7 @@ const deliver = (work: Work, live: Live, event: Buffer): boolean => {
     refuse(work, { tag: "OutOfMemory", limit: live.instance.limits.memoryBytes })
     return false
   }
-  if (oversized(outputs)) {
+  if (state === states.tooLarge || oversized(outputs)) {
     refuse(work, { tag: "OutputTooLarge", limit: guest.outputBytes })
     return false
   }
@@ -177,6 +179,7 @@ const proceed = async (work: Work): Promise<boolean> => {
     if (isLate()) return stepAside()
   }
   work.cpuMillis += processorMillis() - before
+  if (work.closed) return lost("closed")
   answer(work, work.live)
   return true
 }
@@ -190,6 +193,7 @@ const workOff = async (): Promise<void> => {
   working = true
   let since = wallMillis()
   for (let work = queue.shift(); work !== undefined; work = queue.shift()) {
+    inHand = work
     if (socket.writableLength > 0) await new Promise<void>((resolve) => socket.once("drain", resolve))
     if (paused > 0) send(idFrame(Tell.begin, work.session))
     if (work.paused) paused--
@@ -199,6 +203,7 @@ const workOff = async (): Promise<void> => {
       queue.push(work)
       send(idFrame(Tell.yielded, work.session))
     }
+    inHand = undefined
     if (wallMillis() - since > pollMillis) {
       // Twice: the first comes before the socket is read again.
       await new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)))
@@ -255,10 +260,13 @@ const onFrame = (kind: number, payload: Buffer): void => {
       return enqueue(number(0), readEvents(payload, 4), undefined)
     case Ask.close: {
       const session = number(0)
-      const queued = queue.find((work) => work.session === session)
-      if (queued !== undefined) queued.closed = true
+      const open = inHand?.session === session ? inHand : queue.find((work) => work.session === session)
+      if (open !== undefined) {
+        open.closed = true
+        return
+      }
       const live = guests.find(session)
-      if (live !== undefined && queued === undefined) guests.release(live)
+      if (live !== undefined) guests.release(live)
       return
     }
     default:

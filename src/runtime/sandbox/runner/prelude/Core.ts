@@ -43,14 +43,26 @@ let ended = false
 /** Pieces of text, joined when they are taken. Without a prototype, so that writing to it asks nobody. */
 let outbox = newList()
 let outputs = 0
+let outboxLength = 0
 let outOfMemory = false
+let saysTooMuch = false
 let calls = 0
 let logLines = 0
 let now = 0
 let workflow
 const pending = new Map()
 
-const emit = (text) => { outbox[outputs++] = text }
+/** Ends the run when it says more in one step than is ever taken, so that what it said need not be kept until then. */
+const emit = (text) => {
+  outboxLength += text.length
+  if (outboxLength > limits.outbox) {
+    saysTooMuch = ended = true
+    outbox = newList()
+    outputs = 0
+    throw new NativeInternalError("the workflow says more at once than " + limits.outbox + " characters")
+  }
+  outbox[outputs++] = text
+}
 
 /** The value as JSON text; what JSON has no place for becomes null. */
 const json = (value) => {
@@ -86,12 +98,11 @@ const call = (name, args) => {
     if (cause === null || isOutOfMemory(cause)) throw cause
     return new NativePromise((_, reject) => reject(cause))
   }
-  return new NativePromise((resolve, reject) => {
-    if (ended) return
-    const id = calls++
-    mapSet(pending, id, { __proto__: null, resolve, reject })
-    emit('{"t":"call","id":' + id + ',"name":' + stringify(toWellFormed(name)) + ',"args":[' + text + "]}")
-  })
+  if (ended) return new NativePromise(() => {})
+  const id = calls++
+  // Before the promise: what fails inside its executor would be such a rejection too.
+  emit('{"t":"call","id":' + id + ',"name":' + stringify(toWellFormed(name)) + ',"args":[' + text + "]}")
+  return new NativePromise((resolve, reject) => { mapSet(pending, id, { __proto__: null, resolve, reject }) })
 }
 
 // --- Errors ---
@@ -277,12 +288,13 @@ const step = (text) => {
   else waiting.reject(hostError(event.e))
 }
 
-/** Takes the outputs: a letter of state (running, stuck, ended, out of memory) and a JSON array. */
+/** Takes the outputs: a letter of state (running, stuck, ended, out of memory, too large) and a JSON array. */
 const take = () => {
-  const state = ended ? (outOfMemory ? "m" : "e") : mapSize(pending) === 0 ? "s" : "r"
+  const state = saysTooMuch ? "o" : ended ? (outOfMemory ? "m" : "e") : mapSize(pending) === 0 ? "s" : "r"
   const text = state + "[" + join(outbox, ",") + "]"
   outbox = newList()
   outputs = 0
+  outboxLength = 0
   return text
 }
 

@@ -4,6 +4,7 @@
  * Its value is an array of three functions that no code of a workflow can reach: step, take, load.
  */
 import { guest } from "../../../../domain/Limits.js"
+import { stepBytes } from "../OutputSize.js"
 import { core } from "./Core.js"
 import { fetching } from "./Fetch.js"
 import { hashing } from "./Hash.js"
@@ -19,7 +20,9 @@ const limits = {
   message: 16_384,
   stack: 8_192,
   errorData: 262_144,
-  fetchBytes: guest.fetchBytes
+  fetchBytes: guest.fetchBytes,
+  /** Characters of all outputs of one step. */
+  outbox: stepBytes
 }
 
 /** Names of the engine that a workflow may not have: what they do cannot be replayed, or has no meaning here. */
