@@ -87,6 +87,70 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
           })
         })
       )
+      it.effect("a request has the address that URL would give it, also where it is not parsed for being plain", () =>
+        Effect.gen(function* () {
+          const hosts = [
+            "a.b",
+            "A.b",
+            "127.0.0.1",
+            "127.0.0.01",
+            "127.1",
+            "1.2.3.4.com",
+            "256.1.1.1",
+            "1.2.3.4.5",
+            "a.1",
+            "x.0x7f",
+            "xn--mnchen-3ya.de",
+            "münchen.de",
+            "a_b.c",
+            "a..b",
+            "a.b.",
+            "-a.b",
+            "u@a.b",
+            "[::1]"
+          ]
+          const ports = ["", ":80", ":443", ":8080", ":080", ":0", ":65536", ":"]
+          const paths = [
+            "",
+            "/",
+            "/v1/orders",
+            "/a b",
+            "/..",
+            "/a/../b",
+            "/a/%2E%2e/b",
+            "/%41%zz",
+            "/a'b\"c",
+            "\\a",
+            "//a",
+            "/é",
+            "/a|b^c`d{}",
+            "/a[0]",
+            "/a;b=c,d:e@f!g$h&i*(j)~_-+",
+            "?q",
+            "/?a=b&c=%20'd'",
+            "/?a[b]={c}|^`&d=e/f?g",
+            "/?ü",
+            "/#f",
+            "/a#",
+            "/a.b/c.d",
+            "/.a"
+          ]
+          const all = ["http", "https", "HTTP", "ftp"].flatMap((scheme) =>
+            hosts.flatMap((host) => ports.flatMap((port) => paths.map((path) => `${scheme}://${host}${port}${path}`)))
+          )
+          for (let from = 0; from < all.length; from += 2000) {
+            const some = all.slice(from, from + 2000)
+            const seen = yield* result(
+              `return ctx.urls.map((url) => { try { return new Request(url).url } catch (e) { return e.code } })`,
+              { urls: some }
+            )
+            assert.deepStrictEqual(
+              seen,
+              some.map((url) => (URL.canParse(url) ? new URL(url).href : "ERR_INVALID_URL"))
+            )
+          }
+        })
+      )
       it.effect("and its parts can be changed", () =>
         Effect.gen(function* () {
           const body = `

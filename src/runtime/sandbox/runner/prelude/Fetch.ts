@@ -1,6 +1,6 @@
 /** Prelude, part 7: fetch over the host call of that name. Bodies are whole values, there and back; there are no streams. */
 export const fetching = String.raw`
-let abortSignal, giveBody, peekBody
+let abortSignal, giveBody, peekBody, headersGiven, setUnchecked, pairsSorted, answerWith
 
 // --- Abort ---
 
@@ -49,10 +49,45 @@ global("AbortController", AbortController)
 // --- Headers ---
 
 class Headers {
-  #values = new Map()
-  constructor(init = {}) {
+  #values
+  /** What the host answered, each name once or more: read into "values" when somebody asks. */
+  #given
+  static {
+    headersGiven = (pairs) => { const headers = new Headers(); headers.#given = pairs; return headers }
+    setUnchecked = (headers, name, value) => { mapSet(headers.#map(), name, [value]) }
+    /** A loop and no generator: it stands in the way of every fetch. */
+    pairsSorted = (headers) => {
+      const pairs = []
+      if (headers.#values === undefined && headers.#given === undefined) return pairs
+      const names = [...headers.#map().keys()].sort()
+      for (let i = 0; i < names.length; i++) {
+        const list = mapGet(headers.#map(), names[i])
+        if (names[i] !== "set-cookie") pairs.push([names[i], list.length === 1 ? list[0] : list.join(", ")])
+        else for (let k = 0; k < list.length; k++) pairs.push([names[i], list[k]])
+      }
+      return pairs
+    }
+  }
+  constructor(init) {
+    if (init === undefined) return
+    if (init instanceof Headers) {
+      for (const pair of pairsSorted(init)) this.append(pair[0], pair[1])
+      return
+    }
     const entries = typeof init[Symbol.iterator] === "function" ? [...init] : Object.entries(init)
     for (const [name, value] of entries) this.append(name, value)
+  }
+  #map() {
+    if (this.#values !== undefined) return this.#values
+    const values = this.#values = new Map()
+    const given = this.#given ?? []
+    for (let i = 0; i < given.length; i++) {
+      const key = given[i][0].toLowerCase()
+      const list = mapGet(values, key)
+      if (list === undefined) mapSet(values, key, [given[i][1]])
+      else list.push(given[i][1])
+    }
+    return values
   }
   #key(name) {
     const key = NativeString(name).toLowerCase()
@@ -67,22 +102,17 @@ class Headers {
   append(name, value) {
     const key = this.#key(name)
     const text = this.#value(value)
-    const list = this.#values.get(key)
-    if (list === undefined) this.#values.set(key, [text])
+    const list = mapGet(this.#map(), key)
+    if (list === undefined) mapSet(this.#map(), key, [text])
     else list.push(text)
   }
-  set(name, value) { this.#values.set(this.#key(name), [this.#value(value)]) }
-  delete(name) { this.#values.delete(this.#key(name)) }
-  has(name) { return this.#values.has(this.#key(name)) }
-  get(name) { return this.#values.get(this.#key(name))?.join(", ") ?? null }
-  getSetCookie() { return [...(this.#values.get("set-cookie") ?? [])] }
+  set(name, value) { mapSet(this.#map(), this.#key(name), [this.#value(value)]) }
+  delete(name) { mapDelete(this.#map(), this.#key(name)) }
+  has(name) { return mapGet(this.#map(), this.#key(name)) !== undefined }
+  get(name) { return mapGet(this.#map(), this.#key(name))?.join(", ") ?? null }
+  getSetCookie() { return [...(mapGet(this.#map(), "set-cookie") ?? [])] }
   forEach(visit, self) { for (const [name, value] of this) apply(visit, self, [value, name, this]) }
-  *entries() {
-    for (const name of [...this.#values.keys()].sort()) {
-      if (name === "set-cookie") for (const value of this.#values.get(name)) yield [name, value]
-      else yield [name, this.get(name)]
-    }
-  }
+  *entries() { yield* pairsSorted(this) }
   *keys() { for (const [name] of this.entries()) yield name }
   *values() { for (const [, value] of this.entries()) yield value }
   [Symbol.iterator]() { return this.entries() }
@@ -130,31 +160,65 @@ class Body {
   async formData() { throw new TypeError("FormData does not exist in a workflow: use text() and URLSearchParams") }
 }
 
+/** A URL that its own parser would print as it stands, but for the slash of an empty path: most are. */
+const plainUrl = /^(https?):\/\/(?:(?:[a-z0-9-]+\.)*[a-z][a-z0-9-]*|(?:(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])\.){3}(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9]))(?::([1-9][0-9]{0,3}))?(\/[!$%&(-;=@A-Z_a-z~]*(?:\?[!$%&(-;=?@A-Z_a-z~\[\]^|{}]*)?)?$/
+const hrefOf = (input) => {
+  const text = NativeString(input)
+  if (text.length < 2048 && indexOf(text, "/.") < 0 && indexOf(text, "%2e") < 0 && indexOf(text, "%2E") < 0) {
+    const found = plainUrl.exec(text)
+    if (found !== null && found[2] !== "80" && found[2] !== "443") return found[3] === undefined ? text + "/" : text
+  }
+  return new URL(text).href
+}
+
+/** What a request and a fetch are made of. */
+const requestForm = (input, init) => {
+  const from = input instanceof Request ? input : undefined
+  const url = from === undefined ? hrefOf(input) : from.url
+  const method = NativeString(init.method ?? from?.method ?? "GET").toUpperCase()
+  const headers = new Headers(init.headers ?? from?.headers)
+  const parts = init.body === undefined && from !== undefined ? peekBody(from) : bodyOf(init.body)
+  if ((parts.text !== null || parts.bytes !== null) && (method === "GET" || method === "HEAD")) {
+    throw new TypeError("a " + method + " request has no body")
+  }
+  if (parts.type !== null && !headers.has("content-type")) setUnchecked(headers, "content-type", parts.type)
+  return { url, method, headers, parts, signal: init.signal ?? from?.signal, redirect: init.redirect ?? from?.redirect ?? "follow" }
+}
+
 class Request extends Body {
   constructor(input, init = {}) {
     super()
-    const from = input instanceof Request ? input : undefined
-    this.url = from === undefined ? new URL(input).href : from.url
-    this.method = NativeString(init.method ?? from?.method ?? "GET").toUpperCase()
-    this.headers = new Headers(init.headers ?? from?.headers ?? {})
-    this.signal = init.signal ?? from?.signal ?? new AbortSignal()
-    this.redirect = init.redirect ?? from?.redirect ?? "follow"
-    const parts = init.body === undefined && from !== undefined ? peekBody(from) : bodyOf(init.body)
-    const hasBody = parts.text !== null || parts.bytes !== null
-    if (hasBody && (this.method === "GET" || this.method === "HEAD")) throw new TypeError("a " + this.method + " request has no body")
-    if (parts.type !== null && !this.headers.has("content-type")) this.headers.set("content-type", parts.type)
+    const { url, method, headers, parts, signal, redirect } = requestForm(input, init)
+    this.url = url
+    this.method = method
+    this.headers = headers
+    this.signal = signal ?? new AbortSignal()
+    this.redirect = redirect
     giveBody(this, parts)
   }
   clone() { return new Request(this) }
 }
 
 class Response extends Body {
+  static {
+    answerWith = (answer, asked) => {
+      const response = new Response(null, { status: answer.status, statusText: answer.statusText })
+      response.headers = headersGiven(answer.headers)
+      response.url = answer.url
+      response.redirected = answer.url !== asked
+      response.type = "basic"
+      giveBody(response, typeof answer.body === "string"
+        ? { text: answer.body, bytes: null, type: null }
+        : { text: null, bytes: base64Bytes(answer.bodyBase64 ?? ""), type: null })
+      return response
+    }
+  }
   constructor(body, init = {}) {
     super()
     const parts = bodyOf(body)
     this.status = init.status ?? 200
     this.statusText = init.statusText ?? ""
-    this.headers = new Headers(init.headers ?? {})
+    this.headers = new Headers(init.headers)
     this.url = ""
     this.redirected = false
     this.type = "default"
@@ -183,29 +247,21 @@ global("Response", Response)
 // --- fetch ---
 
 const tooLarge = () => new TypeError("fetch sends at most " + limits.fetchBytes + " bytes")
-const fetchNow = async (input, init) => {
-  const request = new Request(input, init)
-  request.signal.throwIfAborted?.()
-  const parts = peekBody(request)
-  const asked = { url: request.url, method: request.method, headers: [...request.headers], body: parts.text }
-  if (request.redirect !== "follow") asked.redirect = request.redirect
+const fetchNow = async (input, init = {}) => {
+  const { url, method, headers, parts, signal, redirect } = requestForm(input, init)
+  signal?.throwIfAborted?.()
+  const asked = { url, method, headers: pairsSorted(headers), body: parts.text }
+  if (redirect !== "follow") asked.redirect = redirect
   if (parts.bytes !== null) {
     if (parts.bytes.length > limits.fetchBytes) throw tooLarge()
     asked.bodyBase64 = base64(parts.bytes)
   } else if (parts.text !== null && parts.text.length > limits.fetchBytes) throw tooLarge()
   const answered = call("fetch", [asked])
-  const answer = await new NativePromise((resolve, reject) => {
+  const answer = signal === undefined || signal === null ? await answered : await new NativePromise((resolve, reject) => {
     answered.then(resolve, reject)
-    request.signal.addEventListener("abort", () => reject(request.signal.reason))
+    signal.addEventListener("abort", () => reject(signal.reason))
   })
-  const response = new Response(null, { status: answer.status, statusText: answer.statusText, headers: answer.headers })
-  response.url = answer.url
-  response.redirected = answer.url !== request.url
-  response.type = "basic"
-  giveBody(response, typeof answer.body === "string"
-    ? { text: answer.body, bytes: null, type: null }
-    : { text: null, bytes: base64Bytes(answer.bodyBase64 ?? ""), type: null })
-  return response
+  return answerWith(answer, url)
 }
-global("fetch", (input, init) => fetchNow(input, init))
+global("fetch", (input, init) => fetchNow(input, init ?? undefined))
 `
