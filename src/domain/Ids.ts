@@ -43,6 +43,14 @@ export const RequestId = id("req", "RequestId")
 export type RequestId = typeof RequestId.Type
 export const InstallationId = id("inst", "InstallationId")
 export type InstallationId = typeof InstallationId.Type
+export const ConnectionId = id("conn", "ConnectionId")
+export type ConnectionId = typeof ConnectionId.Type
+export const CredentialId = id("cred", "CredentialId")
+export type CredentialId = typeof CredentialId.Type
+export const ConnectSessionId = id("cs", "ConnectSessionId")
+export type ConnectSessionId = typeof ConnectSessionId.Type
+export const EventId = id("evt", "EventId")
+export type EventId = typeof EventId.Type
 
 /** A workflow's id has a shape of its own in the specification: twelve hexadecimal digits. */
 export const WorkflowId = Schema.String.pipe(
@@ -67,6 +75,10 @@ export interface IdOf {
   readonly dlv: DeliveryId
   readonly req: RequestId
   readonly inst: InstallationId
+  readonly conn: ConnectionId
+  readonly cred: CredentialId
+  readonly cs: ConnectSessionId
+  readonly evt: EventId
 }
 export type IdPrefix = keyof IdOf
 
