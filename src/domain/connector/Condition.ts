@@ -1,6 +1,7 @@
 /** A condition over JSON as data. Contract: condition AST. */
 import { Schema } from "effect"
-import { Json } from "../Json.js"
+import { canonicalJson, Json } from "../Json.js"
+import { remembering, valueAt } from "./Path.js"
 
 export const Comparison = Schema.Literal(
   "eq",
@@ -37,3 +38,103 @@ export const Condition: Schema.Schema<Condition> = Schema.suspend((): Schema.Sch
     })
   )
 ).annotations({ identifier: "Condition" })
+
+/** Whether a value meets a condition. A path that leads nowhere meets only `exists: false`, `neq` and `nin`. */
+export const holds = (condition: Condition, value: Json | undefined): boolean => {
+  if ("all" in condition) return condition.all.every((one) => holds(one, value))
+  if ("any" in condition) return condition.any.some((one) => holds(one, value))
+  if ("not" in condition) return !holds(condition.not, value)
+  return compare(condition.op, valueAt(value, condition.path), condition.value)
+}
+
+/** Why a pattern is refused; it is matched against texts of others, so it must not be able to take for ever. */
+export const patternMistake = (pattern: string): string | undefined => {
+  try {
+    void new RegExp(pattern, "u")
+  } catch (error) {
+    return error instanceof Error ? error.message : "is no regular expression"
+  }
+  if (pattern.length > longestPattern) return `has more than ${longestPattern} characters`
+  if (/\\[1-9k]/.test(pattern.replace(/\\\\/g, ""))) return "refers back to a group, which can take for ever"
+  const bare = pattern
+    .replace(/\\[\s\S]/g, "a")
+    .replace(/\[\^?[^\]]*\]/g, "a")
+    .replace(/\(\?:/g, "(")
+  if (/\((?:[^()]*[*+|?{][^()]*|[^()]*\([^]*)\)(?:[*+]|\{)/.test(bare)) {
+    return "repeats a group that itself repeats or has alternatives, which can take for ever"
+  }
+  return repeatsOf(bare) > mostRepeats || (bare.match(/\?/g) ?? []).length > mostOptional
+    ? `has more than ${mostRepeats} repetitions or ${mostOptional} optional parts, which can take for ever`
+    : undefined
+}
+
+const longestPattern = 500
+const mostRepeats = 3
+const mostOptional = 10
+/** Longer texts are matched by their beginning: by how often the pattern repeats, the work grows with their length. */
+const longestSubject = [65_536, 4_096, 512, 160]
+
+const repeatsOf = (pattern: string) => (pattern.match(/[*+]|\{\d+,\d*\}/g) ?? []).length
+
+interface Pattern {
+  readonly matches: (text: string) => boolean
+}
+
+const compiled = remembering((pattern): Pattern => {
+  if (patternMistake(pattern) !== undefined) return { matches: () => false }
+  const expression = new RegExp(pattern, "u")
+  const most = longestSubject[repeatsOf(pattern)] ?? 160
+  return { matches: (text) => expression.test(text.slice(0, most)) }
+})
+
+const isList = (value: Json | undefined): value is ReadonlyArray<Json> => Array.isArray(value)
+const same = (a: Json | undefined, b: Json | undefined) =>
+  a !== undefined && b !== undefined && canonicalJson(a) === canonicalJson(b)
+
+/** Numbers, and texts that are numbers on both sides, as numbers; other texts in their order. */
+const order = (a: Json | undefined, b: Json | undefined): number | undefined => {
+  if ((typeof a !== "number" && typeof a !== "string") || (typeof b !== "number" && typeof b !== "string")) return
+  const numbers = [a, b].map((one) => (one === "" ? Number.NaN : Number(one)))
+  const [left = Number.NaN, right = Number.NaN] = numbers
+  if (!Number.isNaN(left) && !Number.isNaN(right)) return left - right
+  return typeof a === "string" && typeof b === "string" ? (a < b ? -1 : a > b ? 1 : 0) : undefined
+}
+
+const compare = (op: Comparison, found: Json | undefined, value: Json | undefined): boolean => {
+  const text = typeof found === "string" ? found : undefined
+  const wanted = typeof value === "string" ? value : undefined
+  const texts = (test: (a: string, b: string) => boolean) =>
+    text !== undefined && wanted !== undefined && test(text, wanted)
+  const ordered = (test: (difference: number) => boolean) => {
+    const difference = order(found, value)
+    return difference !== undefined && test(difference)
+  }
+  switch (op) {
+    case "exists":
+      return (found !== undefined) === (value !== false)
+    case "eq":
+      return same(found, value)
+    case "neq":
+      return !same(found, value)
+    case "gt":
+      return ordered((difference) => difference > 0)
+    case "gte":
+      return ordered((difference) => difference >= 0)
+    case "lt":
+      return ordered((difference) => difference < 0)
+    case "lte":
+      return ordered((difference) => difference <= 0)
+    case "in":
+      return isList(value) && value.some((one) => same(found, one))
+    case "nin":
+      return !isList(value) || !value.some((one) => same(found, one))
+    case "contains":
+      return isList(found) ? found.some((one) => same(one, value)) : texts((a, b) => a.includes(b))
+    case "startsWith":
+      return texts((a, b) => a.startsWith(b))
+    case "endsWith":
+      return texts((a, b) => a.endsWith(b))
+    case "matches":
+      return texts((a, b) => compiled(b).matches(a))
+  }
+}

@@ -1,12 +1,10 @@
 /**
- * `{{path ?? path ?? "default"}}` in a definition: how it reads. A path names plain data; nothing is ever evaluated.
+ * `{{path ?? path ?? "default"}}` in a definition. A path names plain data; nothing is ever evaluated.
  * Contract: connector definition, template language.
  */
-
-/** A member's name, or a place in a list; a negative one counts from the end. */
-export type Segment = string | number
-/** `args.items[0].name` as its parts. */
-export type Path = ReadonlyArray<Segment>
+import { Either } from "effect"
+import type { Json, JsonObject } from "../Json.js"
+import { parsePath, type Path, readPath, remembering } from "./Path.js"
 
 /** One alternative of an expression: a path, or a value that stands in the text itself. */
 export type Operand =
@@ -19,3 +17,122 @@ export type Expression = ReadonlyArray<Operand>
 export type TemplatePart =
   | { readonly _tag: "Text"; readonly text: string }
   | { readonly _tag: "Expression"; readonly operands: Expression }
+
+export type Template = ReadonlyArray<TemplatePart>
+
+/** Reads a template. Left: what is wrong with it. */
+export const parseTemplate = (text: string): Either.Either<Template, string> => {
+  const parts: Array<TemplatePart> = []
+  let from = 0
+  while (from < text.length) {
+    const open = text.indexOf("{{", from)
+    if (open < 0) break
+    if (open > from) parts.push({ _tag: "Text", text: text.slice(from, open) })
+    const close = closing(text, open + 2)
+    if (close < 0) return Either.left(`"{{" at position ${open} is never closed`)
+    const operands = parseExpression(text.slice(open + 2, close))
+    if (Either.isLeft(operands)) return Either.left(operands.left)
+    parts.push({ _tag: "Expression", operands: operands.right })
+    from = close + 2
+  }
+  if (from < text.length) parts.push({ _tag: "Text", text: text.slice(from) })
+  return Either.right(parts)
+}
+
+/** Like `parseTemplate`; what is not a template stands for itself. Remembered, since definitions are read over and over. */
+export const template: (text: string) => Template = remembering((text) =>
+  Either.getOrElse(parseTemplate(text), (): Template => [{ _tag: "Text", text }])
+)
+
+/** The first value that is there; null where none is. */
+export const evaluate = (expression: Expression, scope: JsonObject): Json => {
+  for (const operand of expression) {
+    const value = operand._tag === "Literal" ? operand.value : readPath(scope, operand.path)
+    if (value !== undefined && value !== null) return value
+  }
+  return null
+}
+
+/** The template's value: what is one whole `{{…}}` keeps its type, else everything is joined as text. */
+export const render = (text: string, scope: JsonObject): Json => {
+  const parts = template(text)
+  const [only] = parts
+  if (only === undefined) return ""
+  if (parts.length === 1) return only._tag === "Text" ? only.text : evaluate(only.operands, scope)
+  return join(parts, scope, asText)
+}
+
+/** The template as text, each value in it as `write` writes it; the text around stays as it is. */
+export const renderText = (text: string, scope: JsonObject, write: (value: Json) => string = asText): string =>
+  join(template(text), scope, write)
+
+/** Every string in a value as a template. Member names are no templates. */
+export const renderAll = (value: Json, scope: JsonObject): Json => {
+  if (typeof value === "string") return render(value, scope)
+  if (typeof value !== "object" || value === null) return value
+  if (isList(value)) return value.map((item) => renderAll(item, scope))
+  return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, renderAll(child, scope)]))
+}
+
+/** A value as part of a text: null is nothing, what is no scalar is JSON. */
+export const asText = (value: Json): string => {
+  if (value === null) return ""
+  return typeof value === "object" ? JSON.stringify(value) : String(value)
+}
+
+/** The paths that a template reads. */
+export const pathsOf = (parts: Template): ReadonlyArray<Path> =>
+  parts.flatMap((part) =>
+    part._tag === "Text" ? [] : part.operands.flatMap((operand) => (operand._tag === "Path" ? [operand.path] : []))
+  )
+
+const isList = (value: Json): value is ReadonlyArray<Json> => Array.isArray(value)
+
+const join = (parts: Template, scope: JsonObject, write: (value: Json) => string): string =>
+  parts.map((part) => (part._tag === "Text" ? part.text : write(evaluate(part.operands, scope)))).join("")
+
+/** Where the expression that begins at `from` is closed; braces in quotes do not count. */
+const closing = (text: string, from: number): number => {
+  let quote = ""
+  for (let at = from; at < text.length; at++) {
+    const letter = text.charAt(at)
+    if (quote !== "") {
+      if (letter === "\\") at++
+      else if (letter === quote) quote = ""
+    } else if (letter === '"' || letter === "'") quote = letter
+    else if (letter === "}" && text.charAt(at + 1) === "}") return at
+  }
+  return -1
+}
+
+/** The operands between `??`; those in quotes do not part. */
+const operandsOf = (text: string): ReadonlyArray<string> =>
+  text.match(/(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\?(?!\?)|[^?"'])+|\?\?/g)?.filter((part) => part !== "??") ?? []
+
+const parseExpression = (text: string): Either.Either<Expression, string> => {
+  const texts = operandsOf(text)
+  const separators = (text.replace(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/g, "").match(/\?\?/g) ?? []).length
+  if (text.trim() === "") return Either.left('"{{}}" names nothing')
+  if (texts.length !== separators + 1) return Either.left(`"{{${text}}}" lacks a value beside "??"`)
+  return Either.all(texts.map((operand) => parseOperand(operand.trim())))
+}
+
+const parseOperand = (text: string): Either.Either<Operand, string> => {
+  const literal = literalOf(text)
+  if (literal !== undefined) return Either.right({ _tag: "Literal", value: literal })
+  if (text.startsWith("$")) return Either.left(`"${text}" begins with "$": in a template a path begins with its root`)
+  return Either.mapBoth(parsePath(text), {
+    onLeft: (why): string => `"${text}" is no path: it ${why}`,
+    onRight: (path): Operand => ({ _tag: "Path", path })
+  })
+}
+
+const literalOf = (text: string): string | number | boolean | null | undefined => {
+  if (text === "null") return null
+  if (text === "true" || text === "false") return text === "true"
+  if (/^-?\d+(\.\d+)?$/.test(text)) return Number(text)
+  if (text.length >= 2 && /^"(?:[^"\\]|\\.)*"$|^'(?:[^'\\]|\\.)*'$/.test(text)) {
+    return text.slice(1, -1).replace(/\\(.)/g, "$1")
+  }
+  return undefined
+}

@@ -1,0 +1,161 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Either, FastCheck as fc } from "effect"
+import { holds, patternMistake } from "../../../src/domain/connector/Condition.js"
+import { parsePath, readPath, valueAt } from "../../../src/domain/connector/Path.js"
+import { parseTemplate, pathsOf, render, renderAll, renderText } from "../../../src/domain/connector/Template.js"
+import type { Json, JsonObject } from "../../../src/domain/Json.js"
+
+const scope = {
+  args: { id: 7, name: "Ada", tags: ["a", "b"], none: null, empty: "", nested: { "odd.name": true } },
+  connection: { config: { region: "eu" } }
+}
+
+describe("a path", () => {
+  it.each([
+    ["$", []],
+    ["$.a.b", ["a", "b"]],
+    ["a[0].b", ["a", 0, "b"]],
+    ["$[0]", [0]],
+    ["a[-1]", ["a", -1]],
+    ['a["b.c"].d', ["a", "b.c", "d"]],
+    ["a['b\\'c']", ["a", "b'c"]],
+    ["x-header.y_z", ["x-header", "y_z"]]
+  ])("%s is %j", (text, expected) => assert.deepStrictEqual(Either.getOrThrow(parsePath(text)), expected))
+
+  it.each(["", "a..b", ".a", "a.", "a[", "a[x]", "a]", "a b", "a{{", "$$.", "a.".repeat(70) + "a"])(
+    "%j is refused",
+    (text) => assert.isTrue(Either.isLeft(parsePath(text)))
+  )
+
+  it("reads own members only: the prototype is not there, its names are plain data", () => {
+    for (const name of ["__proto__", "constructor", "toString", "length"]) {
+      assert.isUndefined(valueAt({ a: 1 }, name))
+      assert.isUndefined(valueAt([1, 2], name))
+      assert.isUndefined(valueAt("text", name))
+    }
+    assert.strictEqual(valueAt(JSON.parse('{"__proto__":{"constructor":1}}'), "__proto__.constructor"), 1)
+  })
+
+  it("counts negative places from the end", () => {
+    assert.strictEqual(valueAt({ data: [{ id: 1 }, { id: 2 }] }, "$.data[-1].id"), 2)
+    assert.isUndefined(valueAt({ data: [] }, "$.data[-1].id"))
+  })
+
+  it.prop(
+    "finds what stands under any chain of names and places",
+    [fc.array(fc.oneof(fc.string({ minLength: 1 }), fc.nat(3)), { minLength: 1, maxLength: 8 })],
+    ([segments]) => {
+      const value = segments.reduceRight<Json>((inner, segment) => {
+        if (typeof segment !== "number") return Object.fromEntries([[segment, inner]])
+        return Array.from({ length: segment + 1 }, (_, at) => (at === segment ? inner : null))
+      }, "found")
+      const text = segments
+        .map((s) => (typeof s === "number" ? `[${s}]` : `["${s.replace(/["\\]/g, "\\$&")}"]`))
+        .join("")
+      assert.strictEqual(readPath(value, Either.getOrThrow(parsePath(text))), "found")
+    }
+  )
+})
+
+describe("a template", () => {
+  it.each([
+    ["{{args.id}}", 7],
+    [" {{args.id}}", " 7"],
+    ["{{ args.tags }}", ["a", "b"]],
+    ["tags: {{args.tags}}", 'tags: ["a","b"]'],
+    ["{{args.missing}}", null],
+    ["[{{args.missing}}]", "[]"],
+    ['{{args.missing ?? args.none ?? "x ?? y }}"}}', "x ?? y }}"],
+    ["{{args.empty ?? 1}}", ""],
+    ["{{args.missing ?? 100}}", 100],
+    ["{{args.missing ?? false}}", false],
+    ["{{args.nested['odd.name']}}", true],
+    ["https://{{connection.config.region}}.example/{{args.name}}", "https://eu.example/Ada"],
+    ["plain", "plain"],
+    ["", ""],
+    ["{ not } one }}", "{ not } one }}"]
+  ])("%j is %j", (text, expected) => assert.deepStrictEqual(render(text, scope), expected))
+
+  it.each(["{{", "a {{b", "{{}}", "{{ }}", "{{a ?? }}", "{{?? a}}", "{{a b}}", "{{f(x)}}", "{{a + b}}", "{{$.a}}"])(
+    "%j is refused",
+    (text) => assert.isTrue(Either.isLeft(parseTemplate(text)))
+  )
+
+  it("runs no code and reaches no prototype", () => {
+    for (const text of ["{{constructor}}", "{{__proto__.polluted}}", "{{args.constructor.constructor}}"]) {
+      assert.isNull(render(text, scope))
+    }
+    const made = renderAll(JSON.parse('{"__proto__":"{{args.id}}"}'), scope)
+    assert.strictEqual(JSON.stringify(made), '{"__proto__":7}')
+    assert.strictEqual(Object.getPrototypeOf(made), Object.prototype)
+  })
+
+  it("tells the paths that it reads", () => {
+    const parts = Either.getOrThrow(parseTemplate('a {{args.x ?? connection.config.y[0] ?? "z"}}'))
+    assert.deepStrictEqual(pathsOf(parts), [
+      ["args", "x"],
+      ["connection", "config", "y", 0]
+    ])
+  })
+
+  it.prop("hands out every value of one whole expression as it is", [fc.jsonValue()], ([value]) => {
+    const json: Json = JSON.parse(JSON.stringify(value))
+    const inside: JsonObject = { args: { x: json } }
+    assert.deepStrictEqual(render("{{args.x}}", inside), json)
+    assert.deepStrictEqual(renderAll(["{{args.x}}"], inside), [json])
+  })
+
+  it.prop("leaves the text around values as it is", [fc.string(), fc.string()], ([before, after]) => {
+    fc.pre(!before.includes("{{") && !after.includes("{{") && !before.endsWith("{"))
+    assert.strictEqual(
+      renderText(`${before}{{args.id}}${after}`, scope, () => "|"),
+      `${before}|${after}`
+    )
+  })
+})
+
+describe("a condition", () => {
+  const value = { ok: false, n: 5, s: "hello", list: ["a", 1], nothing: null, when: "2026-01-01" }
+  it.each([
+    [{ path: "ok", op: "eq", value: false }, true],
+    [{ path: "ok", op: "neq", value: false }, false],
+    [{ path: "n", op: "gt", value: 4 }, true],
+    [{ path: "n", op: "lte", value: "5" }, true],
+    [{ path: "when", op: "lt", value: "2026-02-01" }, true],
+    [{ path: "s", op: "contains", value: "ell" }, true],
+    [{ path: "list", op: "contains", value: 1 }, true],
+    [{ path: "s", op: "in", value: ["x", "hello"] }, true],
+    [{ path: "s", op: "matches", value: "^h.+o$" }, true],
+    [{ path: "nothing", op: "exists" }, true],
+    [{ path: "gone", op: "exists", value: false }, true],
+    [{ path: "gone", op: "neq", value: 1 }, true],
+    [{ path: "gone", op: "nin", value: [1] }, true],
+    [{ path: "gone", op: "eq", value: null }, false],
+    [{ path: "gone", op: "gt", value: 0 }, false],
+    [{ not: { all: [{ path: "n", op: "gte", value: 5 }, { any: [{ path: "s", op: "endsWith", value: "x" }] }] } }, true]
+  ] as const)("%j is %s", (condition, expected) => assert.strictEqual(holds(condition, value), expected))
+
+  it.each(["(a+)+$", "(a|a)*b", "(a?){30}a{30}", "(.*)*", "((a)b*)+", "a*a*a*a*b", "(a)\\1", "[", "(x{1,9}){1,9}"])(
+    "the pattern %s, which could take for ever, is refused and meets nothing",
+    (pattern) => {
+      assert.isString(patternMistake(pattern))
+      assert.isFalse(holds({ path: "s", op: "matches", value: pattern }, { s: "aaaa" }))
+    }
+  )
+
+  it.each(["^[^@\\s]+@[^@\\s]+\\.[a-z]+$", "^(?:ab)+$", "^https?://", "\\d{4}-\\d{2}", "a|b|c"])(
+    "the pattern %s is taken",
+    (pattern) => assert.isUndefined(patternMistake(pattern))
+  )
+
+  it("patterns that are taken answer within a moment on the worst text", () => {
+    const started = performance.now()
+    for (const pattern of ["a*a*a*b", "(?:a?b?c?)a*a*b$", "^[^@]+@[^@]+\\.[a-z]+$"]) {
+      assert.isUndefined(patternMistake(pattern))
+      assert.isFalse(
+        holds({ path: "s", op: "matches", value: pattern }, { s: `${"a".repeat(10_000)}@${"a".repeat(9)}` })
+      )
+    }
+    assert.isBelow(performance.now() - started, 5_000)
+  })
+})
