@@ -68,8 +68,16 @@ export const credentialHeaders: ReadonlySet<string> = new Set([
 ])
 
 /** Whether a header's value is never shown, whoever set it. */
-export const isSecretHeader = (name: string): boolean =>
-  credentialHeaders.has(name.toLowerCase()) || isSecretMember(name)
+export const isSecretHeader = (name: string): boolean => {
+  const known = judgedHeaders.get(name)
+  if (known !== undefined) return known
+  const secret = credentialHeaders.has(name.toLowerCase()) || isSecretMember(name)
+  if (judgedHeaders.size < mostJudged) judgedHeaders.set(name, secret)
+  return secret
+}
+/** The same few names come with every request. */
+const judgedHeaders = new Map<string, boolean>()
+const mostJudged = 1000
 
 /** Names that mean a secret by themselves, compared without case, `-` and `_`. */
 const secretMembers: ReadonlySet<string> = new Set([

@@ -1,9 +1,9 @@
 /** Makes a run's host calls: each in the way that its kind asks for, and in the order that the journal needs. */
-import { Clock, Duration, Effect, Option, Queue } from "effect"
+import { type Clock, Duration, Effect, Exit, Option } from "effect"
 import { guest } from "../../domain/Limits.js"
 import type { Json } from "../../domain/Json.js"
 import { type CallFailure, type DoneEntry, reuseKey } from "../../domain/RunJournal.js"
-import type { Faults } from "../ports/Faults.js"
+import { between, type FaultPoints } from "../ports/Faults.js"
 import type { AppendFailure } from "../ports/Journal.js"
 import { type Answer, failure, type HostCall, type HostCalls } from "./HostCalls.js"
 import type { PendingCall, Progress } from "./Progress.js"
@@ -28,9 +28,36 @@ export interface Completion {
   readonly written: boolean
 }
 
+/** More are fed in a second go, so that a guest is never given an endless list at once. */
+const fedAtOnce = 100
+
+/** Calls that ended, in the order in which they did, for the one fiber that drives the run. */
+export class Inbox {
+  private ended: Array<Completion> = []
+  private wake: ((taken: Effect.Effect<ReadonlyArray<Completion>>) => void) | undefined
+
+  offer(completion: Completion): void {
+    this.ended.push(completion)
+    this.wake?.(this.taken)
+    this.wake = undefined
+  }
+
+  private readonly taken = Effect.sync(() => this.ended.splice(0, fedAtOnce))
+
+  /** Waits until there is one. */
+  readonly take = Effect.async<ReadonlyArray<Completion>>((resume) => {
+    if (this.ended.length > 0) return resume(this.taken)
+    this.wake = resume
+    return Effect.sync(() => {
+      this.wake = undefined
+    })
+  })
+}
+
 export const makeCalls = (
   host: HostCalls,
-  faults: Faults["Type"],
+  faults: FaultPoints,
+  clock: Clock.Clock,
   sha256: (text: string) => string,
   flush: (p: Progress) => Effect.Effect<void, AppendFailure>
 ) => {
@@ -39,46 +66,45 @@ export const makeCalls = (
     return sha256(`${p.run.record.rootId}|${call.id}${again ? `|${call.hash}` : ""}`)
   }
 
-  const complete = (inbox: Queue.Queue<Completion>, call: PendingCall, answer: Effect.Effect<Answer, CallFailure>) =>
-    Effect.exit(answer).pipe(
-      Effect.flatMap((exit) =>
-        Effect.flatMap(Clock.currentTimeMillis, (at) => {
-          const result: DoneEntry["result"] =
-            exit._tag === "Success"
-              ? { ok: true, value: exit.value.value }
-              : exit.cause._tag === "Fail"
-                ? { ok: false, failure: exit.cause.error }
-                : {
-                    ok: false,
-                    failure: failure("InternalError", "the service failed while it made this call", "transient")
-                  }
-          return Queue.offer(inbox, {
-            call,
-            result,
-            at,
-            secret: exit._tag === "Success" ? exit.value.secret : undefined,
-            written: false,
-            attempts: [{ startedAt: call.startedAt, finishedAt: at, error: result.ok ? null : result.failure }]
-          })
-        })
-      )
-    )
+  const resultOf = (exit: Exit.Exit<Answer, CallFailure>): DoneEntry["result"] =>
+    Exit.isSuccess(exit)
+      ? { ok: true, value: exit.value.value }
+      : {
+          ok: false,
+          failure:
+            exit.cause._tag === "Fail"
+              ? exit.cause.error
+              : failure("InternalError", "the service failed while it made this call", "transient")
+        }
 
-  const fork = (inbox: Queue.Queue<Completion>, call: PendingCall, answer: Effect.Effect<Answer, CallFailure>) =>
+  const complete = (inbox: Inbox, call: PendingCall, answer: Effect.Effect<Answer, CallFailure>) =>
+    Effect.map(Effect.exit(answer), (exit) => {
+      const result = resultOf(exit)
+      const at = clock.unsafeCurrentTimeMillis()
+      inbox.offer({
+        call,
+        result,
+        at,
+        secret: Exit.isSuccess(exit) ? exit.value.secret : undefined,
+        written: false,
+        attempts: [{ startedAt: call.startedAt, finishedAt: at, error: result.ok ? null : result.failure }]
+      })
+    })
+
+  const fork = (inbox: Inbox, call: PendingCall, answer: Effect.Effect<Answer, CallFailure>) =>
     Effect.asVoid(Effect.fork(complete(inbox, call, answer)))
 
-  const outside = (answer: Effect.Effect<Answer, CallFailure>) =>
-    Effect.zipRight(faults.at("beforeCall"), Effect.zipLeft(answer, faults.at("called")))
+  const outside = (answer: Effect.Effect<Answer, CallFailure>) => between(faults, "beforeCall", answer, "called")
 
   /** Writes state and journal row together; nothing else of this run is written meanwhile. */
   const writeState = Effect.fnUntraced(function* (
     p: Progress,
-    inbox: Queue.Queue<Completion>,
+    inbox: Inbox,
     call: PendingCall,
     plan: Extract<HostCall, { _tag: "Write" }>
   ) {
     yield* flush(p)
-    const at = Math.max(yield* Clock.currentTimeMillis, p.lastEventAt)
+    const at = Math.max(clock.unsafeCurrentTimeMillis(), p.lastEventAt)
     const seq = p.nextSeq()
     const entry = (value: Json): DoneEntry => ({
       kind: "done",
@@ -93,7 +119,7 @@ export const makeCalls = (
         Effect.succeed({ result: { ok: false as const, failure: failure("TypeError", message) }, written: false })
       )
     )
-    yield* Queue.offer(inbox, {
+    inbox.offer({
       call,
       at,
       secret: undefined,
@@ -102,18 +128,18 @@ export const makeCalls = (
     })
   })
 
-  const timer = (p: Progress, inbox: Queue.Queue<Completion>, call: PendingCall, millis: number) =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      const due = p.timers.get(call.id)?.due ?? now + millis
-      if (millis > shortTimerMillis && !p.timers.has(call.id)) {
-        const entry = { kind: "timer", call: call.id, hash: call.hash, due } as const
-        p.timers.set(call.id, entry)
-        p.record(entry)
-      }
-      return fork(inbox, call, Effect.as(Effect.sleep(Duration.millis(Math.max(0, due - now))), { value: null }))
-    })
+  const timer = (p: Progress, inbox: Inbox, call: PendingCall, millis: number) => {
+    const now = clock.unsafeCurrentTimeMillis()
+    const due = p.timers.get(call.id)?.due ?? now + millis
+    if (millis > shortTimerMillis && !p.timers.has(call.id)) {
+      const entry = { kind: "timer", call: call.id, hash: call.hash, due } as const
+      p.timers.set(call.id, entry)
+      p.record(entry)
+    }
+    return fork(inbox, call, Effect.as(Effect.sleep(Duration.millis(Math.max(0, due - now))), { value: null }))
+  }
 
-  const launch = Effect.fnUntraced(function* (p: Progress, inbox: Queue.Queue<Completion>) {
+  const launch = Effect.fnUntraced(function* (p: Progress, inbox: Inbox) {
     const outgoing: Array<readonly [PendingCall, Effect.Effect<Answer, CallFailure>]> = []
     const writes: Array<readonly [PendingCall, Extract<HostCall, { _tag: "Write" }>]> = []
     for (const call of p.calls.values()) {
@@ -122,7 +148,7 @@ export const makeCalls = (
         return yield* failed(tooManyCalls)
       }
       call.launched = true
-      call.startedAt = yield* Clock.currentTimeMillis
+      call.startedAt = clock.unsafeCurrentTimeMillis()
       const reused = p.reusable.get(reuseKey(call.id, call.hash))
       if (reused !== undefined) {
         yield* fork(inbox, call, reuse(p, reused))

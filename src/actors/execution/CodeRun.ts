@@ -3,14 +3,14 @@
  * order that lets another node go on from any point. Nothing outside sees a run before its start is committed; a
  * result may be fed at once, but what follows from it waits for its commit.
  */
-import { Clock, Duration, Effect, Queue, Random } from "effect"
+import { Clock, Duration, Effect, Random } from "effect"
 import { backoff, countsTowardsCeiling, decide, type RunError, tiers } from "../../domain/Execution.js"
 import { type Json, unstorable, unstorableMessage } from "../../domain/Json.js"
 import { guest } from "../../domain/Limits.js"
 import { type DoneEntry, history, transientCalls } from "../../domain/RunJournal.js"
 import { Contracts } from "../ports/Contracts.js"
 import { Digests } from "../ports/Digests.js"
-import { Faults } from "../ports/Faults.js"
+import { between, Faults } from "../ports/Faults.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import type { ChangeRefused } from "../ports/Journal.js"
 import { type AppendFailure, Journal, type RunChange } from "../ports/Journal.js"
@@ -23,7 +23,7 @@ import {
   type Turn
 } from "../ports/Sandbox.js"
 import { callbacks, type End, finished } from "./Ending.js"
-import { type Completion, makeCalls, shortTimerMillis } from "./Calls.js"
+import { type Completion, Inbox, makeCalls, shortTimerMillis } from "./Calls.js"
 import { makeFeeding } from "./Feeding.js"
 import { make as makeHostCalls } from "./HostCalls.js"
 import { Progress } from "./Progress.js"
@@ -63,7 +63,7 @@ export const make = Effect.gen(function* () {
   // --- Writing ---
 
   const write = (change: RunChange): Effect.Effect<void, AppendFailure> =>
-    Effect.zipRight(faults.at("beforeAppend"), Effect.zipLeft(journal.append(change), faults.at("appended")))
+    between(faults, "beforeAppend", journal.append(change), "appended")
 
   const flush = (p: Progress, patch?: RunChange["patch"]): Effect.Effect<void, AppendFailure> =>
     Effect.suspend(() => {
@@ -73,7 +73,7 @@ export const make = Effect.gen(function* () {
     })
 
   const { eventOf, fedError, startEvent } = makeFeeding(host, digests)
-  const { launch } = makeCalls(host, faults, digests.sha256Hex, flush)
+  const { launch } = makeCalls(host, faults, clock, digests.sha256Hex, flush)
 
   // --- The guest ---
 
@@ -193,7 +193,7 @@ export const make = Effect.gen(function* () {
   })
 
   const going = Effect.fnUntraced(function* (p: Progress, first: Turn): Effect.fn.Return<Outcome, Stop | SessionLost> {
-    const inbox = yield* Queue.unbounded<Completion>()
+    const inbox = new Inbox()
     let turn = first
     for (;;) {
       if (overCpu(p)) {
@@ -204,12 +204,12 @@ export const make = Effect.gen(function* () {
         return yield* failed(stuck)
       }
       yield* launch(p, inbox)
-      const now = yield* Clock.currentTimeMillis
+      const now = clock.unsafeCurrentTimeMillis()
       const until = sleepsUntil(p, now)
       if (until !== undefined) return yield* hibernate(p, now, until)
       // What is known now is written while the rest is waited for.
       if (p.opened && p.hasUnwritten) yield* flush(p)
-      turn = yield* deliver(p, turn.session, yield* Queue.takeBetween(inbox, 1, 100))
+      turn = yield* deliver(p, turn.session, yield* inbox.take)
     }
   })
 
@@ -350,10 +350,10 @@ export const make = Effect.gen(function* () {
     )
 
   /** Writes the calls that started before `before` and go on as running steps, so that the trace shows them. */
-  const showSlow = (p: Progress, before: number): Effect.Effect<void> => {
-    if (!p.opened) return Effect.void
+  const showSlow = (p: Progress, before: number): Effect.Effect<void> | undefined => {
+    if (!p.opened) return undefined
     const slow = [...p.calls.values()].filter((call) => call.launched && !call.shown && call.startedAt < before)
-    if (slow.length === 0) return Effect.void
+    if (slow.length === 0) return undefined
     return Effect.ignore(journal.append(p.slowSteps(slow)))
   }
 

@@ -107,7 +107,8 @@ export const layer = Layer.scoped(
           live.deadlineAt = Infinity
           yield* Effect.forkDaemon(Effect.map(passed(run, live), (outcome) => remove(id, live, outcome)))
         } else if (live.progress !== undefined) {
-          yield* Effect.forkDaemon(run.showSlow(live.progress, now - shownAfterMillis))
+          const shown = run.showSlow(live.progress, now - shownAfterMillis)
+          if (shown !== undefined) yield* Effect.forkDaemon(shown)
         }
       }
     })

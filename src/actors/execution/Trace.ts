@@ -32,32 +32,47 @@ export interface Offload {
   readonly sha256: (text: string) => string
 }
 
-/** Replaces what a record cannot hold; the journal keeps the exact value. */
-export const storable = (value: Json): Json => {
-  if (typeof value === "string")
-    return value.isWellFormed() && !value.includes("\u0000")
-      ? value
-      : value.toWellFormed().replaceAll("\u0000", "\uFFFD")
-  if (Array.isArray(value)) return value.map(storable)
+type Member = readonly [name: string, value: Json]
+
+/** The value with each item or member changed; the same value where nothing changed, which is the rule. */
+const mapped = (value: Json, item: (item: Json) => Json, member: (member: Member) => Member): Json => {
+  if (Array.isArray(value)) {
+    const next = value.map(item)
+    return next.some((one, at) => one !== value[at]) ? next : value
+  }
   if (!isObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [storable(key), storable(member)]))
+  const before = Object.entries(value)
+  const after = before.map(member)
+  return after.some((one, at) => one !== before[at]) ? Object.fromEntries(after) : value
+}
+
+/** Replaces what a record cannot hold; the journal keeps the exact value. */
+export const storable = (value: Json): Json =>
+  typeof value === "string" ? storableText(value) : mapped(value, storable, storableMember)
+
+const storableText = (text: string): string =>
+  text.isWellFormed() && !text.includes("\u0000") ? text : text.toWellFormed().replaceAll("\u0000", "\uFFFD")
+
+const storableMember = (member: Member): Member => {
+  const name = storableText(member[0])
+  const value = storable(member[1])
+  return name === member[0] && value === member[1] ? member : [name, value]
 }
 
 /** Header pairs and header objects lose what carries a credential, wherever they stand. */
 const withoutCredentials = (value: Json): Json => {
-  if (Array.isArray(value)) {
+  if (typeof value !== "object") return value
+  if (Array.isArray(value) && value.length === 2) {
     const [name, text] = value
-    if (value.length === 2 && typeof name === "string" && typeof text === "string" && isSecretHeader(name))
-      return [name, redacted]
-    return value.map(withoutCredentials)
+    if (typeof name === "string" && typeof text === "string") return isSecretHeader(name) ? [name, redacted] : value
   }
-  if (!isObject(value)) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [
-      key,
-      key === "headers" && isObject(member) ? redactHeaders(member) : withoutCredentials(member)
-    ])
-  )
+  return mapped(value, withoutCredentials, memberWithoutCredentials)
+}
+
+const memberWithoutCredentials = (member: Member): Member => {
+  const [name, value] = member
+  const next = name === "headers" && isObject(value) ? redactHeaders(value) : withoutCredentials(value)
+  return next === value ? member : [name, next]
 }
 
 /** The value as the trace holds it; a large one becomes a blob and a reference to it. */

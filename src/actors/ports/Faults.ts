@@ -18,6 +18,19 @@ export type FaultPoint =
   | "intentWritten"
   | "tokenReceived"
 
-export class Faults extends Context.Reference<Faults>()("svc/Faults", {
-  defaultValue: (): { readonly at: (point: FaultPoint) => Effect.Effect<void> } => ({ at: () => Effect.void })
-}) {}
+export interface FaultPoints {
+  readonly at: (point: FaultPoint) => Effect.Effect<void>
+}
+
+const none: FaultPoints = { at: () => Effect.void }
+
+export class Faults extends Context.Reference<Faults>()("svc/Faults", { defaultValue: () => none }) {}
+
+/** The effect between two points; nothing but the effect where nothing can happen at them. */
+export const between = <A, E>(
+  faults: FaultPoints,
+  before: FaultPoint,
+  effect: Effect.Effect<A, E>,
+  after: FaultPoint
+): Effect.Effect<A, E> =>
+  faults === none ? effect : Effect.zipRight(faults.at(before), Effect.zipLeft(effect, faults.at(after)))

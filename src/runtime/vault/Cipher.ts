@@ -1,5 +1,5 @@
 /** AES-256-GCM with everything that a value is bound to in the authenticated data. */
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto"
+import { createCipheriv, createDecipheriv, randomFillSync } from "node:crypto"
 
 const algorithm = "aes-256-gcm"
 const version = 1
@@ -22,12 +22,22 @@ export const sealWith = (
   bound: ReadonlyArray<string>,
   plain: string | Uint8Array
 ): Uint8Array => {
-  const iv = randomBytes(ivBytes)
+  const iv = freshIv()
   const cipher = createCipheriv(algorithm, key, iv, { authTagLength })
-  cipher.setAAD(authenticated([...bound, keyId]))
-  const body = [cipher.update(plain), cipher.final()]
-  const id = Buffer.from(keyId)
-  return new Uint8Array(Buffer.concat([Buffer.from([version, id.length]), id, iv, cipher.getAuthTag(), ...body]))
+  cipher.setAAD(authenticated(bound, keyId))
+  const body = typeof plain === "string" ? cipher.update(plain, "utf8") : cipher.update(plain)
+  // A cipher of this mode holds nothing back: what is left at its end is the tag alone.
+  cipher.final()
+  const idLength = Buffer.byteLength(keyId)
+  const sealed = new Uint8Array(2 + idLength + ivBytes + authTagLength + body.length)
+  const bytes = Buffer.from(sealed.buffer)
+  bytes[0] = version
+  bytes[1] = idLength
+  bytes.write(keyId, 2)
+  sealed.set(iv, 2 + idLength)
+  sealed.set(cipher.getAuthTag(), 2 + idLength + ivBytes)
+  sealed.set(body, 2 + idLength + ivBytes + authTagLength)
+  return sealed
 }
 
 /** The parts of a sealed value, or `undefined` where it is none. */
@@ -47,7 +57,7 @@ export const readSealed = (sealed: Uint8Array): Sealed | undefined => {
 /** The plain bytes, or `undefined` where key, place or a single bit differs. */
 export const openWith = (key: Uint8Array, bound: ReadonlyArray<string>, sealed: Sealed): Uint8Array | undefined => {
   const decipher = createDecipheriv(algorithm, key, sealed.iv, { authTagLength })
-  decipher.setAAD(authenticated([...bound, sealed.keyId]))
+  decipher.setAAD(authenticated(bound, sealed.keyId))
   decipher.setAuthTag(sealed.tag)
   const start = decipher.update(sealed.ciphertext)
   try {
@@ -57,13 +67,29 @@ export const openWith = (key: Uint8Array, bound: ReadonlyArray<string>, sealed: 
   }
 }
 
+/** Random bytes are drawn for many values at once: each draw costs more than sealing a short value. */
+const ivPool = new Uint8Array(ivBytes * 256)
+let ivAt = ivPool.length
+const freshIv = (): Uint8Array => {
+  if (ivAt === ivPool.length) {
+    randomFillSync(ivPool)
+    ivAt = 0
+  }
+  return ivPool.slice(ivAt, (ivAt += ivBytes))
+}
+
 /** Each part after its length, so that no two lists of parts have the same bytes. */
-const authenticated = (parts: ReadonlyArray<string>): Uint8Array =>
-  Buffer.concat(
-    parts.flatMap((part) => {
-      const bytes = Buffer.from(part)
-      const length = Buffer.alloc(4)
-      length.writeUInt32BE(bytes.length)
-      return [length, bytes]
-    })
-  )
+const authenticated = (bound: ReadonlyArray<string>, keyId: string): Uint8Array => {
+  let size = 4 + Buffer.byteLength(keyId)
+  for (const part of bound) size += 4 + Buffer.byteLength(part)
+  const bytes = Buffer.allocUnsafe(size)
+  let at = 0
+  const add = (part: string) => {
+    const length = bytes.write(part, at + 4)
+    bytes.writeUInt32BE(length, at)
+    at += 4 + length
+  }
+  for (const part of bound) add(part)
+  add(keyId)
+  return bytes
+}
