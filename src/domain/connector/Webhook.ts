@@ -57,12 +57,21 @@ export const WebhookDefinition = Schema.Struct({
   id: text,
   /** `app`: one address for all accounts of the provider's app. `per_event`: subscribed for each trigger. */
   type: Schema.Literal("app", "per_event"),
+  /** The list of events in a delivery that brings several: each is then read as a payload of its own. Absent: one event. */
+  items: maybe(text),
   /** Where a delivery says which event it is: a path into the payload, or a header. */
   eventKey: maybe(text),
   eventHeader: maybe(text),
   /** Which connection a delivery belongs to: equal values at these two paths. */
   account: maybe(Schema.Struct({ payload: maybe(text), header: maybe(text), connection: text })),
-  subscribe: maybe(Schema.Struct({ action: text, args, idFrom: maybe(text), expiresFrom: maybe(text) })),
+  /**
+   * Templates over `event.key`, `webhook.url` and `webhook.secret`, which is made anew for each subscription;
+   * `secretFrom` is where the provider answers a secret of its own instead.
+   */
+  subscribe: maybe(
+    Schema.Struct({ action: text, args, idFrom: maybe(text), expiresFrom: maybe(text), secretFrom: maybe(text) })
+  ),
+  /** Templates over `subscription.id`, `event.key` and `webhook.url`; so are those of `renew`. */
   unsubscribe: maybe(Schema.Struct({ action: text, args })),
   renew: maybe(
     Schema.Struct({
