@@ -1,0 +1,113 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Redacted } from "effect"
+import {
+  coolDownMillis,
+  isDue,
+  isGrantLost,
+  isUsable,
+  marginMillis,
+  nextLook,
+  recover
+} from "../../../src/domain/connection/Refresh.js"
+import { credentialOf, credentialText, fingerprintOf, membersOf } from "../../../src/domain/connection/Credential.js"
+
+const second = 1_000
+const hour = 3_600 * second
+const token = (lifetimeMillis: number) => ({ issuedAt: 0, expiresAt: lifetimeMillis })
+
+describe("the margin of a refresh", () => {
+  it("is the connector's, but never more than a fifth of the token's life", () => {
+    assert.strictEqual(marginMillis(900, token(24 * hour)), 900 * second)
+    assert.strictEqual(marginMillis(900, token(hour)), 720 * second)
+    assert.strictEqual(marginMillis(900, token(60 * second)), 12 * second)
+  })
+  it("makes a token due once, and not in a circle: a fresh one never is", () => {
+    for (const life of [10 * second, 60 * second, hour, 24 * hour]) {
+      assert.isFalse(isDue(token(life), 900, 0))
+      assert.isTrue(isDue(token(life), 900, life))
+    }
+  })
+  it("a token with thirty seconds to live serves one more call", () => {
+    assert.isTrue(isUsable(token(60 * second), 30 * second))
+    assert.isFalse(isUsable(token(60 * second), 30 * second + 1))
+  })
+})
+
+describe("a failed refresh", () => {
+  const failure = (status: number | null, code: string | null = null) => ({ status, code, message: "" })
+  it.each([
+    [400, "invalid_grant", true],
+    [401, "invalid_grant", true],
+    [400, "unauthorized_client", true],
+    [403, "access_denied", true],
+    [400, "invalid_request", false],
+    [401, "invalid_client", false],
+    [500, "invalid_grant", false],
+    [429, null, false],
+    [503, null, false],
+    [null, null, false]
+  ] as const)("%s %s: lost is %s", (status, code, lost) => assert.strictEqual(isGrantLost(failure(status, code)), lost))
+  it("cools down for 30 s, 2 min, 10 min, and then 30 min each time", () =>
+    assert.deepStrictEqual(
+      [1, 2, 3, 4, 5, 100].map((n) => coolDownMillis(n) / second),
+      [30, 120, 600, 1800, 1800, 1800]
+    ))
+})
+
+describe("the sweep", () => {
+  const renewable = { ...token(hour), renewable: true }
+  it("renews what is used before it ends, and what is idle once a day", () => {
+    assert.strictEqual(nextLook(renewable, 900, true, 0), hour - 720 * second)
+    assert.strictEqual(nextLook(renewable, 900, false, 0), 24 * hour)
+    assert.strictEqual(nextLook({ ...renewable, expiresAt: null }, 900, true, 0), 24 * hour)
+  })
+  it("looks at what cannot be renewed when it ends, and never at what does not end", () => {
+    assert.strictEqual(nextLook({ ...renewable, renewable: false }, 900, true, 0), hour)
+    assert.isNull(nextLook({ issuedAt: 0, expiresAt: null, renewable: false }, 900, true, 0))
+  })
+})
+
+describe("an intent that a dead owner left", () => {
+  const held = { refreshSeq: 4, tokenHash: "a" }
+  const intent = { refreshSeq: 5, tokenHash: "a", attempt: 1, at: 0 }
+  it("is waited for as long as its request may last, then asked for once more", () => {
+    assert.deepStrictEqual(recover(intent, held, 19_999), { _tag: "Wait", until: 20_000 })
+    assert.strictEqual(recover(intent, held, 20_000)._tag, "Retry")
+  })
+  it("is never asked for a third time", () =>
+    assert.strictEqual(recover({ ...intent, attempt: 2 }, held, 20_000)._tag, "GiveUp"))
+  it("means nothing once the credential is another", () => {
+    assert.strictEqual(recover(intent, { ...held, tokenHash: "b" }, 0)._tag, "Forget")
+    assert.strictEqual(recover(intent, { ...held, refreshSeq: 5 }, 0)._tag, "Forget")
+  })
+})
+
+describe("a credential", () => {
+  const credential = {
+    _tag: "Tokens",
+    accessToken: Redacted.make("canary-access"),
+    refreshToken: Redacted.make("canary-refresh"),
+    issuedAt: 0,
+    expiresAt: hour,
+    fields: { clientId: Redacted.make("canary-client") }
+  } as const
+  it("comes back from its text as it was", () => {
+    const back = credentialOf(credentialText(credential))
+    assert.strictEqual(back._tag, "Some")
+    if (back._tag === "Some") assert.deepStrictEqual(membersOf(back.value), ["accessToken", "clientId", "refreshToken"])
+  })
+  it("prints as nothing", () =>
+    assert.notInclude(JSON.stringify(credential) + String(credentialText(credential)), "canary"))
+  it("what is no credential is none", () => {
+    assert.strictEqual(credentialOf(Redacted.make("{}"))._tag, "None")
+    assert.strictEqual(credentialOf(Redacted.make("x"))._tag, "None")
+  })
+  it("is told apart by a fingerprint that does not depend on the order of members", () => {
+    const fields = (values: { readonly [name: string]: string }) => ({
+      _tag: "Fields" as const,
+      fields: Object.fromEntries(Object.entries(values).map(([name, value]) => [name, Redacted.make(value)]))
+    })
+    const hash = (text: string) => `${text}--------`
+    assert.strictEqual(fingerprintOf(fields({ a: "1", b: "2" }), hash), fingerprintOf(fields({ b: "2", a: "1" }), hash))
+  })
+})
