@@ -106,8 +106,10 @@ export const ActionDefinition = Schema.Struct({
   request: ActionRequest,
   response: Schema.optionalWith(ActionResponse, { default: () => ActionResponse.make({}) }),
   pagination: maybe(Pagination),
-  /** Where the provider takes an idempotency key. */
-  idempotency: maybe(Schema.Struct({ header: text })),
+  /** Where the provider takes an idempotency key: a header or a query parameter. A longer key is cut to `maxLength`. */
+  idempotency: maybe(
+    Schema.Struct({ header: maybe(text), query: maybe(text), maxLength: maybe(Schema.Int.pipe(Schema.positive())) })
+  ),
   inputSchema: Schema.optionalWith(JsonObject, { default: () => ({ type: "object" }) }),
   outputSchema: Schema.optionalWith(JsonObject, { default: () => ({}) }),
   timeoutMs: Schema.optionalWith(Schema.Int.pipe(Schema.between(100, 600_000)), { default: () => 30_000 }),

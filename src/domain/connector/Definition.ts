@@ -42,8 +42,8 @@ const RateHeaders = Schema.Struct({
   reset: maybe(text),
   /** A header of the form `32/40`: used, of so many. */
   usage: maybe(text),
-  /** `unix` and `ms`: an instant since 1970; `seconds`: from now; the others as they are called. */
-  resetFormat: Schema.optionalWith(Schema.Literal("unix", "seconds", "ms", "http-date", "iso"), {
+  /** `unix` and `ms`: an instant since 1970; `seconds`: from now; `duration`: from now, as in `6m0.5s`; the others as called. */
+  resetFormat: Schema.optionalWith(Schema.Literal("unix", "seconds", "ms", "duration", "http-date", "iso"), {
     default: () => "unix" as const
   }),
   retryAfter: Schema.optionalWith(text, { default: () => "retry-after" })
