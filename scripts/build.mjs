@@ -42,6 +42,7 @@ const common = {
   sourcemap: "linked",
   sourcesContent: false,
   minifySyntax: true,
+  minifyWhitespace: true,
   legalComments: "none",
   logLevel: "warning",
   write: false,
@@ -72,6 +73,12 @@ const place = (path, write) => {
 const wasm = "node_modules/@jitl/quickjs-ng-wasmfile-release-sync/dist"
 for (const name of existsSync(wasm) ? readdirSync(wasm).filter((name) => name.endsWith(".wasm")) : []) {
   place("dist/quickjs.wasm", (draft) => copyFileSync(join(wasm, name), draft))
+}
+// A program that runs may still load its chunks; after a day none of an earlier build is waited for.
+const dayMillis = 24 * 60 * 60 * 1000
+for (const name of existsSync("dist/chunks") ? readdirSync("dist/chunks") : []) {
+  const path = join("dist/chunks", name)
+  if (Date.now() - statSync(path).mtimeMs > dayMillis) rmSync(path)
 }
 // The chunks first: the entry names them.
 for (const file of files.toSorted(
