@@ -74,6 +74,22 @@ export const renderAll = (value: Json, scope: JsonObject): Json => {
   return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, renderAll(child, scope)]))
 }
 
+/** An object of templates; members whose template yields nothing are left out. */
+export const renderMembers = (members: JsonObject, scope: JsonObject): JsonObject =>
+  Object.fromEntries(
+    Object.entries(members).flatMap(([name, child]) => {
+      const value = renderBody(child, scope)
+      return value === null && child !== null ? [] : [[name, value]]
+    })
+  )
+
+/** Like `renderAll`, without the members whose template yields nothing. What a value itself holds stays as it is. */
+export const renderBody = (value: Json, scope: JsonObject): Json => {
+  if (typeof value === "string") return render(value, scope)
+  if (typeof value !== "object" || value === null) return value
+  return isList(value) ? value.map((item) => renderBody(item, scope)) : renderMembers(value, scope)
+}
+
 /** A value as part of a text: null is nothing, what is no scalar is JSON. */
 export const asText = (value: Json): string => {
   if (value === null) return ""

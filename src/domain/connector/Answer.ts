@@ -1,0 +1,154 @@
+/**
+ * Answer → result or typed failure. Pure. Whatever a provider answers ends as one of both: an error status, an error
+ * inside a success, a page of HTML, an empty or a broken body. Contract: connector definition.
+ */
+import { Either, Encoding } from "effect"
+import { type Json, type JsonObject, unstorable, unstorableMessage } from "../Json.js"
+import type { ActionDefinition } from "./Action.js"
+import { holds } from "./Condition.js"
+import type { ConnectorDefinition } from "./Definition.js"
+import { valueAt } from "./Path.js"
+import { jsonOf, mediaType, type ProviderAnswer, type ProviderFailure, textOf } from "./ProviderAnswer.js"
+import { rateReading } from "./RateHeaders.js"
+import { asText, renderAll } from "./Template.js"
+
+/** What the action's caller gets. `now`: Unix milliseconds. */
+export const resultOf = (
+  definition: Pick<ConnectorDefinition, "rateLimit">,
+  action: ActionDefinition,
+  answer: ProviderAnswer,
+  now: number
+): Either.Either<Json, ProviderFailure> => {
+  const { retryAfterAt } = rateReading(definition, answer.headers, now)
+  const retryAfterMillis = retryAfterAt === null ? null : Math.max(0, retryAfterAt - now)
+  const failed = (message: string | undefined, body: Json, code: string | null, category?: "provider") =>
+    Either.left({
+      category: category ?? categoryOf(action, answer.status, code),
+      status: answer.status,
+      message: message ?? told(action, body) ?? plainMessage(answer),
+      code,
+      body: shortened(body),
+      retryAfterMillis
+    })
+  if (answer.status < 200 || answer.status > 299) {
+    const body = jsonOf(answer) ?? textOf(answer)
+    return failed(undefined, body, codeOf(action, body))
+  }
+  const read = bodyOf(action, answer)
+  if (Either.isLeft(read)) return failed(read.left, textOf(answer), null, "provider")
+  const body = read.right
+  const { errorWhen } = action.response
+  if (errorWhen !== undefined && holds(errorWhen, body)) return failed(undefined, body, codeOf(action, body))
+  return Either.right(mapped(action, answer, body))
+}
+
+// --- Reading a success ---
+
+const bodyOf = (action: ActionDefinition, answer: ProviderAnswer): Either.Either<Json, string> => {
+  if (answer.body.length === 0) return Either.right(null)
+  const type = mediaType(answer)
+  switch (action.response.type) {
+    case "text":
+      return Either.right(textOf(answer))
+    case "base64":
+      return Either.right(Encoding.encodeBase64(answer.body))
+    case "auto":
+      if (isJsonType(type)) return json(answer, type)
+      return Either.right(
+        /^text\/|[/+]xml$|javascript|urlencoded/.test(type) ? textOf(answer) : Encoding.encodeBase64(answer.body)
+      )
+    case "json":
+      return textOf(answer).trim() === "" ? Either.right(null) : json(answer, type)
+  }
+}
+
+const json = (answer: ProviderAnswer, type: string): Either.Either<Json, string> => {
+  const value = jsonOf(answer)
+  if (value === undefined) {
+    return Either.left(
+      isJsonType(type)
+        ? "the provider's answer is called JSON and is none"
+        : `the provider answered ${type === "" ? "something without a type" : type} where JSON was expected`
+    )
+  }
+  const bad = unstorable(value)
+  return bad === undefined
+    ? Either.right(value)
+    : Either.left(`the provider's answer cannot be kept: ${bad.path} ${unstorableMessage[bad.reason]}`)
+}
+
+const mapped = (action: ActionDefinition, answer: ProviderAnswer, body: Json): Json => {
+  const { map } = action.response
+  if (map === undefined) return body
+  if (typeof map === "string") return valueAt(body, map) ?? null
+  const headers = Object.fromEntries(answer.headers.map(([name, value]) => [name.toLowerCase(), value]))
+  const scope: JsonObject = { body, status: answer.status, headers }
+  return renderAll(map, scope)
+}
+
+const isJsonType = (type: string) => /^(?:application|text)\/(?:[\w.+-]*\+)?json$/.test(type)
+
+// --- Recognising errors ---
+
+const categoryOf = (action: ActionDefinition, status: number, code: string | null): ProviderFailure["category"] => {
+  const { authCodes, transientCodes } = action.response
+  if (code !== null && authCodes.includes(code)) return "auth"
+  if (code !== null && transientCodes.includes(code)) return "transient"
+  if (status === 401) return "auth"
+  return status === 408 || status === 425 || status === 429 || status >= 500 ? "transient" : "provider"
+}
+
+const codeOf = (action: ActionDefinition, body: Json): string | null => {
+  const { errorCode } = action.response
+  const paths = errorCode === undefined ? usualCodes : [errorCode]
+  for (const path of paths) {
+    const found = valueAt(body, path)
+    if (typeof found === "string" || typeof found === "number") return String(found).slice(0, longestCode)
+  }
+  return null
+}
+
+const usualCodes = ["error.code", "error.type", "code", "errorCode", "error_code", "errors[0].code", "error"]
+const usualMessages = [
+  "error.message",
+  "error_description",
+  "message",
+  "errors[0].message",
+  "errors[0].detail",
+  "errors[0]",
+  "errors",
+  "detail",
+  "title",
+  "error"
+]
+
+const told = (action: ActionDefinition, body: Json): string | undefined => {
+  const { errorMessage } = action.response
+  for (const path of errorMessage === undefined ? usualMessages : [errorMessage, ...usualMessages]) {
+    const found = valueAt(body, path)
+    const text = found === undefined || typeof found === "boolean" ? "" : asText(found).trim()
+    if (text !== "" && text !== "[]" && text !== "{}") return text.slice(0, longestMessage)
+  }
+  return undefined
+}
+
+const plainMessage = (answer: ProviderAnswer): string => {
+  const text = textOf(answer)
+  const html = /html/.test(mediaType(answer)) || /^\s*<(?:!doctype|html)/i.test(text)
+  const words = html ? (/<title[^>]*>([^<]{1,300})/i.exec(text.slice(0, 20_000))?.[1] ?? "a page of HTML") : text
+  const said = words.replace(/\s+/g, " ").trim().slice(0, 300)
+  return said === "" ? `HTTP ${answer.status}` : `HTTP ${answer.status}: ${said}`
+}
+
+const longestMessage = 2_000
+const longestCode = 200
+/** In characters of its JSON. */
+const longestBody = 65_536
+
+const shortened = (body: Json): Json => {
+  if (typeof body === "string") return body.slice(0, longestBody).toWellFormed().replaceAll("\u0000", "")
+  const bad = unstorable(body)
+  if (bad !== undefined) return `not kept: ${bad.path} ${unstorableMessage[bad.reason]}`
+  const text = JSON.stringify(body)
+  return text.length <= longestBody ? body : `${text.slice(0, longestBody).toWellFormed()}…`
+}

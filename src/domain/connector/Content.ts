@@ -1,0 +1,112 @@
+/** The body of a request in the encoding that the action names. Pure. */
+import { Either, Encoding } from "effect"
+import type { Json, JsonObject } from "../Json.js"
+import type { ActionDefinition } from "./Action.js"
+import { CallMistake, headerText, isObject, mistake, queryPairs } from "./Place.js"
+import { asText, renderAll, renderBody } from "./Template.js"
+
+export interface Content {
+  /** Null: no body, no content type. */
+  readonly type: string | null
+  readonly body: string | Uint8Array | null
+}
+
+/** The body of one call. */
+export const contentOf = (action: ActionDefinition, scope: JsonObject): Either.Either<Content, CallMistake> => {
+  const { request } = action
+  const value = request.keepNulls ? renderAll(request.body, scope) : renderBody(request.body, scope)
+  if (value === null) return Either.right({ type: null, body: null })
+  const type = request.contentType
+  switch (request.bodyType) {
+    case "json":
+      return Either.right({ type: type ?? "application/json", body: JSON.stringify(value) })
+    case "form":
+      return Either.map(formOf(value, request.formStyle), (body) => ({
+        type: type ?? "application/x-www-form-urlencoded",
+        body
+      }))
+    case "text":
+      return Either.right({ type: type ?? "text/plain; charset=utf-8", body: asText(value) })
+    case "base64":
+      return Either.map(bytesOf(value), (body) => ({ type: type ?? "application/octet-stream", body }))
+    case "multipart":
+      return multipart(value, asText(scope["idempotencyKey"] ?? ""))
+  }
+}
+
+const formOf = (value: Json, style: ActionDefinition["request"]["formStyle"]): Either.Either<string, CallMistake> => {
+  if (typeof value === "string") return Either.right(value)
+  if (!isObject(value)) return mistake("request.body", "must be an object to be sent as a form")
+  return Either.map(
+    Either.all(Object.entries(value).map(([name, member]) => queryPairs(name, member, style, `body.${name}`))),
+    (pairs) => pairs.flat().join("&")
+  )
+}
+
+const bytesOf = (value: Json): Either.Either<Uint8Array, CallMistake> =>
+  typeof value === "string"
+    ? Either.mapLeft(
+        Encoding.decodeBase64(value),
+        () => new CallMistake({ path: "request.body", message: "is not base64" })
+      )
+    : mistake("request.body", "must be a text in base64")
+
+// --- multipart/form-data ---
+
+/** `{base64 | text, filename?, contentType?}` is a file; everything else a field. */
+const multipart = (value: Json, key: string): Either.Either<Content, CallMistake> => {
+  if (!isObject(value)) return mistake("request.body", "must be an object to be sent as multipart/form-data")
+  return Either.gen(function* () {
+    const parts: Array<{ readonly head: string; readonly content: Uint8Array }> = []
+    for (const [name, member] of Object.entries(value)) {
+      for (const item of Array.isArray(member) ? member : [member]) parts.push(yield* partOf(name, item))
+    }
+    const boundary = boundaryFor(key, parts)
+    const chunks = parts.flatMap(({ content, head }) => [
+      utf8.encode(`--${boundary}\r\n${head}\r\n\r\n`),
+      content,
+      utf8.encode("\r\n")
+    ])
+    return {
+      type: `multipart/form-data; boundary=${boundary}`,
+      body: joined([...chunks, utf8.encode(`--${boundary}--\r\n`)])
+    }
+  })
+}
+
+const utf8 = new TextEncoder()
+
+const partOf = (name: string, value: Json) =>
+  Either.gen(function* () {
+    const disposition = `Content-Disposition: form-data; name="${escaped(name)}"`
+    if (!isObject(value) || !("base64" in value || "text" in value)) {
+      return { head: disposition, content: utf8.encode(asText(value)) }
+    }
+    const type = asText(value["contentType"] ?? "application/octet-stream")
+    if (!headerText(type)) return yield* mistake(`body.${name}.contentType`, "has characters that a header cannot hold")
+    const content = "base64" in value ? yield* bytesOf(value["base64"] ?? "") : utf8.encode(asText(value["text"] ?? ""))
+    const filename = escaped(asText(value["filename"] ?? name))
+    return { head: `${disposition}; filename="${filename}"\r\nContent-Type: ${type}`, content }
+  })
+
+/** As browsers write names into a part's header. */
+const escaped = (text: string) =>
+  text.toWellFormed().replace(/\r/g, "%0D").replace(/\n/g, "%0A").replace(/"/g, "%22").replaceAll("\u0000", "%00")
+
+/** The same for every attempt of a call, and in none of the parts. */
+const boundaryFor = (key: string, parts: ReadonlyArray<{ readonly content: Uint8Array }>): string => {
+  const texts = parts.map(({ content }) => new TextDecoder("latin1").decode(content))
+  let boundary = `svc-${key.replace(/[^A-Za-z0-9]/g, "").slice(0, 40)}`
+  while (texts.some((text) => text.includes(boundary))) boundary += "x"
+  return boundary
+}
+
+const joined = (chunks: ReadonlyArray<Uint8Array>): Uint8Array => {
+  const whole = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0))
+  let at = 0
+  for (const chunk of chunks) {
+    whole.set(chunk, at)
+    at += chunk.length
+  }
+  return whole
+}

@@ -1,0 +1,127 @@
+/** From one page of a list to the next: an answer → the arguments of the next page. Pure. */
+import { Either } from "effect"
+import type { Json, JsonObject } from "../Json.js"
+import type { ActionDefinition, Pagination } from "./Action.js"
+import { valueAt } from "./Path.js"
+import { type CallMistake, isList, isObject, mistake } from "./Place.js"
+import { headerOf, jsonOf, type ProviderAnswer } from "./ProviderAnswer.js"
+
+/** The argument that carries on a link which is followed as it is. */
+export const linkArgument = "$next"
+
+/** The arguments of the next page; null when this was the last, or the action has no pages. */
+export const nextPage = (action: ActionDefinition, args: Json, answer: ProviderAnswer): Json | null => {
+  const { pagination } = action
+  if (pagination === undefined) return null
+  const body = jsonOf(answer)
+  const given = isObject(args) ? args : {}
+  const more = pagination.hasMore === undefined ? undefined : valueAt(body, pagination.hasMore)
+  if (more === false || more === "false" || more === 0) return null
+  switch (pagination.type) {
+    case "cursor":
+      return afterCursor(pagination, given, tokenOf(pagination, answer, body))
+    case "link":
+      return afterLink(pagination, given, linkOf(pagination, answer, body))
+    case "offset":
+    case "page":
+      return counted(pagination, given, body, more === true)
+  }
+}
+
+/** The items of a page, out of the action's result. */
+export const itemsOf = (action: ActionDefinition, result: Json): ReadonlyArray<Json> => {
+  if (isList(result)) return result
+  const path = action.pagination?.items
+  const found = path === undefined ? undefined : valueAt(result, path)
+  return found !== undefined && isList(found) ? found : []
+}
+
+/** The URL that a followed link asks for: on the origin of the action, and nowhere else. */
+export const followed = (
+  action: ActionDefinition,
+  args: Json,
+  origin: string
+): Either.Either<string | undefined, CallMistake> => {
+  const { pagination } = action
+  if (pagination?.type !== "link" || pagination.param !== undefined || !isObject(args)) return Either.right(undefined)
+  const link = args[linkArgument]
+  if (link === undefined || link === null) return Either.right(undefined)
+  const refused = mistake(`args.${linkArgument}`, "is no link of this action's provider")
+  if (typeof link !== "string" || !URL.canParse(link, origin)) return refused
+  const url = new URL(link, origin)
+  return `${url.protocol}//${url.host}` === origin && url.username === "" && url.password === ""
+    ? Either.right(`${origin}${url.pathname}${url.search}`)
+    : refused
+}
+
+const tokenOf = (pagination: Pagination, answer: ProviderAnswer, body: Json | undefined): Json | undefined =>
+  pagination.nextHeader === undefined
+    ? pagination.next === undefined
+      ? undefined
+      : valueAt(body, pagination.next)
+    : headerOf(answer.headers, pagination.nextHeader)
+
+const afterCursor = (pagination: Pagination, args: JsonObject, token: Json | undefined): Json | null => {
+  const { param = "cursor" } = pagination
+  const last = args[param]
+  // A cursor that stays the same would go on for ever.
+  const usable = (typeof token === "string" && token !== "") || typeof token === "number"
+  return usable && token !== last ? { ...args, [param]: token } : null
+}
+
+const linkOf = (pagination: Pagination, answer: ProviderAnswer, body: Json | undefined): string | undefined => {
+  if (pagination.next !== undefined) {
+    const found = valueAt(body, pagination.next)
+    return typeof found === "string" && found !== "" ? found : undefined
+  }
+  const text = headerOf(answer.headers, pagination.nextHeader ?? "link")
+  return text === undefined ? undefined : linkWithRelation(text, "next")
+}
+
+/** `<url>; rel="next", <url>; rel="last"` (RFC 8288). */
+const linkWithRelation = (text: string, relation: string): string | undefined => {
+  for (const [, target, parameters = ""] of text.matchAll(/<([^>]*)>([^<]*)/g)) {
+    const rel = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]+))/i.exec(parameters)
+    if ((rel?.[1] ?? rel?.[2] ?? "").toLowerCase().split(/\s+/).includes(relation)) return target
+  }
+  return undefined
+}
+
+const afterLink = (pagination: Pagination, args: JsonObject, link: string | undefined): Json | null => {
+  if (link === undefined) return null
+  const { param } = pagination
+  if (param === undefined) return link === args[linkArgument] ? null : { ...args, [linkArgument]: link }
+  if (!URL.canParse(link, "https://relative.invalid")) return null
+  const value = new URL(link, "https://relative.invalid").searchParams.get(pagination.linkParam ?? param)
+  return value === null || value === args[param] ? null : { ...args, [param]: value }
+}
+
+const numberOf = (value: Json | undefined): number | undefined => {
+  const number = typeof value === "string" && value !== "" ? Number(value) : value
+  return typeof number === "number" && Number.isFinite(number) ? number : undefined
+}
+
+const numberAt = (value: Json | undefined, path: string | undefined): number | undefined =>
+  path === undefined ? undefined : numberOf(valueAt(value, path))
+
+/** How far a page is, and what follows it. */
+const counted = (pagination: Pagination, args: JsonObject, body: Json | undefined, more: boolean): Json | null => {
+  const byPage = pagination.type === "page"
+  const { first = byPage ? 1 : 0, items, param = pagination.type } = pagination
+  const found = items === undefined ? body : valueAt(body, items)
+  const count = found !== undefined && isList(found) ? found.length : 0
+  if (count === 0) return null
+  const size = numberAt(args, pagination.sizeParam) ?? pagination.size
+  const at = numberOf(args[param]) ?? first
+  const next = byPage ? at + 1 : at + count
+  const pages = numberAt(body, pagination.totalPages)
+  const total = numberAt(body, pagination.total)
+  const seen = byPage ? (at - first) * (size ?? count) + count : next - first
+  const goesOn =
+    pages !== undefined
+      ? next - first < pages
+      : total !== undefined
+        ? seen < total
+        : more || size === undefined || count >= size
+  return goesOn ? { ...args, [param]: next } : null
+}

@@ -1,0 +1,33 @@
+/** Whether and when a failed call is tried again. Pure: chance is given. */
+import type { RetryRule } from "./Definition.js"
+import type { ProviderFailure } from "./ProviderAnswer.js"
+
+/**
+ * The pause in milliseconds before the next attempt; null: no more. `attempt`: how many were made, from 1.
+ * `random`: in [0, 1). What the provider asks for (`Retry-After`) is the least; failures of the credential, of the
+ * request itself and of time are the caller's to judge and are tried again only where the rule names them.
+ */
+export const retryAfter = (
+  rule: RetryRule,
+  attempt: number,
+  failure: ProviderFailure,
+  random: number
+): number | null => {
+  if (attempt >= rule.maxAttempts || !covers(rule, failure)) return null
+  const grown =
+    rule.backoff === "fixed"
+      ? rule.initialMs
+      : rule.backoff === "linear"
+        ? rule.initialMs * attempt
+        : rule.initialMs * rule.coefficient ** (attempt - 1)
+  const spread = 1 + rule.jitter * (2 * random - 1)
+  const pause = Math.round(Math.min(grown * spread, rule.maxMs))
+  return Math.max(pause, failure.retryAfterMillis ?? 0)
+}
+
+const covers = (rule: RetryRule, failure: ProviderFailure): boolean => {
+  if (failure.category === "timeout") return rule.on.includes("timeout")
+  if (failure.status === null) return failure.category === "transient" && rule.on.includes("network")
+  // A success status with a transient error inside has no number to be named by.
+  return failure.status < 400 ? failure.category === "transient" : rule.on.includes(failure.status)
+}
