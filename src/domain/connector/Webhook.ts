@@ -65,13 +65,13 @@ export const WebhookDefinition = Schema.Struct({
   /** Which connection a delivery belongs to: equal values at these two paths. */
   account: maybe(Schema.Struct({ payload: maybe(text), header: maybe(text), connection: text })),
   /**
-   * Templates over `event.key`, `webhook.url` and `webhook.secret`, which is made anew for each subscription;
+   * Templates over `args.*` of the trigger, `event.key`, `webhook.url`, and `webhook.secret`, made anew each time;
    * `secretFrom` is where the provider answers a secret of its own instead.
    */
   subscribe: maybe(
     Schema.Struct({ action: text, args, idFrom: maybe(text), expiresFrom: maybe(text), secretFrom: maybe(text) })
   ),
-  /** Templates over `subscription.id`, `event.key` and `webhook.url`; so are those of `renew`. */
+  /** Templates over the same and `subscription.id`; so are those of `renew`. */
   unsubscribe: maybe(Schema.Struct({ action: text, args })),
   renew: maybe(
     Schema.Struct({
