@@ -4,10 +4,12 @@ import tenancy from "./0001_tenancy.js"
 import workflows from "./0002_workflows.js"
 import executions from "./0003_executions.js"
 import audit from "./0004_audit.js"
+import connections from "./0006_connections.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
   "0002_workflows": Effect.asVoid(workflows),
   "0003_executions": Effect.asVoid(executions),
-  "0004_audit": Effect.asVoid(audit)
+  "0004_audit": Effect.asVoid(audit),
+  "0006_connections": Effect.asVoid(connections)
 }

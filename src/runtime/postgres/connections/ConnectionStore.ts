@@ -1,0 +1,269 @@
+/** The port `ConnectionStore` on the writer's pool: each change is one transaction, fenced by the connection's revision. */
+import { SqlError } from "@effect/sql/SqlError"
+import { Effect, Layer, Option } from "effect"
+import {
+  type AuthorizingSession,
+  type ConnectionChange,
+  ConnectionStore,
+  type ConnectSession,
+  type CredentialRow,
+  type DomainEvent,
+  type Held,
+  type NewConnection,
+  Stale
+} from "../../../actors/ports/ConnectionStore.js"
+import type { AuditEntry } from "../../../domain/Audit.js"
+import type { Connection } from "../../../domain/connection/Connection.js"
+import { Unavailable } from "../../../domain/Failure.js"
+import type { CredentialId } from "../../../domain/Ids.js"
+import { auditRow } from "../../audit/Row.js"
+import { WriterSql } from "../Pools.js"
+import { column, parameter, recordOf, selection } from "../records/Table.js"
+import { connections } from "./Tables.js"
+
+const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
+
+/** Members that another statement than the one of a change writes. */
+const apart: ReadonlySet<string> = new Set(["id", "isDefault", "lastUsedAt"])
+const changing = connections.members.filter((member) => !apart.has(member))
+
+const insertSql = `INSERT INTO connections (${connections.members.map((member) => `"${column(connections, member)}"`).join(", ")},
+    next_look_at)
+  VALUES (${connections.members.map((_, i) => `$${i + 1}`).join(", ")}, $${connections.members.length + 1})
+  ON CONFLICT (id) DO NOTHING RETURNING 1`
+
+const updateSql = `UPDATE connections SET ${changing
+  .map((member, i) => `"${column(connections, member)}" = $${i + 1}`)
+  .join(
+    ", "
+  )}, next_look_at = $${changing.length + 1}, revision = revision + 1, is_default = is_default AND $${changing.length + 4},
+    disconnected_at = CASE WHEN $${changing.length + 4} THEN NULL ELSE COALESCE(disconnected_at, now()) END
+  WHERE id = $${changing.length + 2} AND revision = $${changing.length + 3}
+  RETURNING revision`
+
+const loadSql = `SELECT ${selection(connections)
+  .split(", ")
+  .map((part) => `c.${part}`)
+  .join(", ")}, c.revision AS held_revision, k.id AS credential_id, k.number AS credential_number,
+    k.sealed AS credential_sealed, i.refresh_seq, i.token_hash, i.attempt, i.at AS intent_at
+  FROM connections c LEFT JOIN credentials k ON k.connection_id = c.id LEFT JOIN refresh_intents i ON i.connection_id = c.id
+  WHERE c.id = $1`
+
+interface LoadRow {
+  readonly held_revision: number
+  readonly credential_id: CredentialId | null
+  readonly credential_number: number
+  readonly credential_sealed: Uint8Array
+  readonly refresh_seq: number | null
+  readonly token_hash: string
+  readonly attempt: number
+  readonly intent_at: Date
+}
+
+const heldOf = ({
+  attempt,
+  credential_id,
+  credential_number,
+  credential_sealed,
+  held_revision,
+  intent_at,
+  refresh_seq,
+  token_hash,
+  ...row
+}: LoadRow & { readonly [member: string]: unknown }): Held => ({
+  connection: recordOf<Connection>(row),
+  revision: held_revision,
+  credential:
+    credential_id === null ? null : { id: credential_id, number: credential_number, sealed: credential_sealed },
+  intent:
+    refresh_seq === null ? null : { refreshSeq: refresh_seq, tokenHash: token_hash, attempt, at: intent_at.getTime() }
+})
+
+type SessionRow = Omit<AuthorizingSession, "expiresAt"> & { readonly expiresAt: Date }
+
+const time = (millis: number | null) => (millis === null ? null : new Date(millis))
+
+export const layer = Layer.effect(
+  ConnectionStore,
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+
+    const within = <A, E>(body: Effect.Effect<A, E>) =>
+      sql.withTransaction(body).pipe(
+        Effect.catchIf(
+          (error): error is Extract<E, SqlError> | SqlError => error instanceof SqlError,
+          () => unavailable()
+        )
+      )
+
+    const tell = (events: ReadonlyArray<DomainEvent>, audit: ReadonlyArray<AuditEntry>) =>
+      Effect.gen(function* () {
+        if (events.length > 0)
+          yield* sql`INSERT INTO domain_events (id, org, type, subject, customer_id, payload, at)
+            SELECT id, org, type, subject, customer_id, payload, at FROM jsonb_to_recordset(${JSON.stringify(
+              events.map(({ customerId, organisationId, ...event }) => ({
+                ...event,
+                org: organisationId,
+                customer_id: customerId
+              }))
+            )}::jsonb) AS t(id text, org text, type text, subject text, customer_id text, payload jsonb, at timestamptz)`
+        if (audit.length > 0)
+          yield* sql`INSERT INTO audit_entries (id, org, at, actor_type, actor_id, action, resource_type, resource_id, customer_id,
+              outcome, entry)
+            SELECT id, org, at, actor_type, actor_id, action, resource_type, resource_id, customer_id, outcome, entry
+            FROM json_to_recordset(${JSON.stringify(audit.map(auditRow))}::json) AS t(id text, org text, at timestamptz,
+              actor_type text, actor_id text, action text, resource_type text, resource_id text, customer_id text, outcome text,
+              entry json)`
+      })
+
+    /** One default of a kind: whoever changes it waits for whoever does so now. */
+    const lockKind = ({ connector, customerId, organisationId, userId }: Connection) =>
+      sql`SELECT pg_advisory_xact_lock(hashtextextended(${[organisationId, customerId, userId, connector].join("|")}, 2))`
+
+    const kind = ({ connector, customerId, organisationId, userId }: Connection) =>
+      sql.and([
+        sql`org = ${organisationId}`,
+        sql`customer_id = ${customerId}`,
+        sql`COALESCE(user_id, '') = ${userId ?? ""}`,
+        sql`connector = ${connector}`
+      ])
+
+    const putCredential = ({ id, organisationId }: Connection, credential: CredentialRow) =>
+      sql`INSERT INTO credentials (id, org, connection_id, number, sealed, members, fingerprint, expires_at)
+        VALUES (${credential.id}, ${organisationId}, ${id}, ${credential.number}, ${credential.sealed}, ${credential.members},
+          ${credential.fingerprint}, ${credential.expiresAt})
+        ON CONFLICT (connection_id) DO UPDATE SET number = excluded.number, sealed = excluded.sealed, members = excluded.members,
+          fingerprint = excluded.fingerprint, expires_at = excluded.expires_at,
+          rotated_at = CASE WHEN ${credential.rotated} THEN now() ELSE credentials.rotated_at END`
+
+    const putSession = (session: ConnectSession) =>
+      sql`INSERT INTO connect_sessions (id, org, connection_id, token_hash, auth_method, auth_provider, config, redirect_url,
+          reconnects, status, error, created_by, expires_at)
+        VALUES (${session.id}, ${session.organisationId}, ${session.connectionId}, ${session.tokenHash}, ${session.authMethod},
+          ${session.authProvider}, ${JSON.stringify(session.config)}::jsonb, ${session.redirectUrl}, ${session.reconnects},
+          ${session.status}, ${session.error}, ${session.createdBy}, ${session.expiresAt})`
+
+    const load: ConnectionStore["Type"]["load"] = (id) =>
+      sql.unsafe<LoadRow & { readonly [member: string]: unknown }>(loadSql, [id]).pipe(
+        Effect.map(([row]) => Option.map(Option.fromNullable(row), heldOf)),
+        Effect.mapError(unavailable)
+      )
+
+    const insert = ({ audit, connection, credential, events, nextLookAt, session }: NewConnection) =>
+      within(
+        Effect.gen(function* () {
+          yield* lockKind(connection)
+          const others = yield* sql`SELECT 1 FROM connections WHERE ${kind(connection)} AND is_default LIMIT 1`
+          const made = { ...connection, isDefault: others.length === 0 }
+          const values = connections.members.map((member) => parameter(connections, member, made[member]))
+          const rows = yield* sql.unsafe(insertSql, [...values, time(nextLookAt)])
+          if (rows.length === 0) return made
+          if (credential !== null) yield* putCredential(made, credential)
+          if (session !== null) yield* putSession(session)
+          yield* tell(events, audit)
+          return made
+        })
+      )
+
+    const save = (change: ConnectionChange) =>
+      within(
+        Effect.gen(function* () {
+          const { connection, credential, revision } = change
+          const lives = connection.status !== "disconnected"
+          if (change.makesDefault === true) yield* lockKind(connection)
+          const values = changing.map((member) => parameter(connections, member, connection[member]))
+          const [row] = yield* sql.unsafe<{ readonly revision: number }>(updateSql, [
+            ...values,
+            time(change.nextLookAt),
+            connection.id,
+            revision,
+            lives
+          ])
+          if (row === undefined) return yield* new Stale()
+          if (change.makesDefault === true) {
+            yield* sql`UPDATE connections SET is_default = false WHERE ${kind(connection)} AND is_default AND id <> ${connection.id}`
+            yield* sql`UPDATE connections SET is_default = true WHERE id = ${connection.id}`
+          }
+          if (credential === "wipe") yield* sql`DELETE FROM credentials WHERE connection_id = ${connection.id}`
+          else if (credential !== "keep") yield* putCredential(connection, credential)
+          yield* sql`DELETE FROM refresh_intents WHERE connection_id = ${connection.id}`
+          if (change.session !== undefined) {
+            const { error, id, status } = change.session
+            yield* sql`UPDATE connect_sessions SET status = ${status}, error = ${error}, finished_at = now(), state_hash = NULL,
+              verifier = NULL WHERE id = ${id}`
+          }
+          yield* tell(change.events, change.audit)
+          return row.revision
+        })
+      )
+
+    const intend: ConnectionStore["Type"]["intend"] = ({ connection, revision }, intent) =>
+      within(
+        Effect.gen(function* () {
+          const [row] = yield* sql<{ readonly revision: number }>`UPDATE connections SET revision = revision + 1
+            WHERE id = ${connection.id} AND revision = ${revision} RETURNING revision`
+          if (row === undefined) return yield* new Stale()
+          yield* sql`INSERT INTO refresh_intents (connection_id, org, refresh_seq, token_hash, attempt, at)
+            VALUES (${connection.id}, ${connection.organisationId}, ${intent.refreshSeq}, ${intent.tokenHash}, ${intent.attempt}, now())
+            ON CONFLICT (connection_id) DO UPDATE SET refresh_seq = excluded.refresh_seq, token_hash = excluded.token_hash,
+              attempt = excluded.attempt, at = excluded.at`
+          return row.revision
+        })
+      )
+
+    const abandon: ConnectionStore["Type"]["abandon"] = ({ connection, revision }, { audit, events }) =>
+      within(
+        Effect.gen(function* () {
+          const gone =
+            yield* sql`DELETE FROM connections WHERE id = ${connection.id} AND revision = ${revision} RETURNING 1`
+          if (gone.length === 0) return yield* new Stale()
+          yield* tell(events, audit)
+        })
+      )
+
+    const openSession: ConnectionStore["Type"]["openSession"] = (session, audit) =>
+      within(
+        Effect.gen(function* () {
+          yield* putSession(session)
+          yield* tell([], audit)
+        })
+      )
+
+    const authorizeSession: ConnectionStore["Type"]["authorizeSession"] = (id, { config, stateHash, verifier }) =>
+      sql`UPDATE connect_sessions SET state_hash = ${stateHash}, verifier = ${verifier}, config = ${JSON.stringify(config)}::jsonb
+        WHERE id = ${id} AND status = 'open'`.pipe(Effect.asVoid, Effect.mapError(unavailable))
+
+    const failSession: ConnectionStore["Type"]["failSession"] = (id, error) =>
+      sql`UPDATE connect_sessions SET status = 'failed', error = ${error}, finished_at = now(), state_hash = NULL, verifier = NULL
+        WHERE id = ${id} AND status = 'open'`.pipe(Effect.asVoid, Effect.mapError(unavailable))
+
+    const session: ConnectionStore["Type"]["session"] = (by) => {
+      const condition =
+        "tokenHash" in by
+          ? sql`token_hash = ${by.tokenHash}`
+          : "stateHash" in by
+            ? sql`state_hash = ${by.stateHash}`
+            : sql`id = ${by.id}`
+      return sql<SessionRow>`SELECT id, org AS "organisationId", connection_id AS "connectionId", token_hash AS "tokenHash", verifier,
+          auth_method AS "authMethod", auth_provider AS "authProvider", config, redirect_url AS "redirectUrl", reconnects, status, error,
+          created_by AS "createdBy", expires_at AS "expiresAt" FROM connect_sessions WHERE ${condition}`.pipe(
+        Effect.map(([row]) =>
+          Option.map(Option.fromNullable(row), (found) => ({ ...found, expiresAt: found.expiresAt.toISOString() }))
+        ),
+        Effect.mapError(unavailable)
+      )
+    }
+
+    return ConnectionStore.of({
+      load,
+      insert,
+      save,
+      intend,
+      abandon,
+      openSession,
+      authorizeSession,
+      failSession,
+      session
+    })
+  })
+)

@@ -1,0 +1,39 @@
+/** The tables of connections, as requests read them. */
+import type { Connection } from "../../../domain/connection/Connection.js"
+import type { Table } from "../records/Table.js"
+
+export const connections: Table<Connection> = {
+  name: "connections",
+  members: [
+    "id",
+    "organisationId",
+    "connector",
+    "connectorVersion",
+    "customerId",
+    "userId",
+    "label",
+    "accountLabel",
+    "authMethod",
+    "authProvider",
+    "status",
+    "health",
+    "config",
+    "scopes",
+    "isDefault",
+    "expiresAt",
+    "lastRefreshAt",
+    "refreshFailedAt",
+    "lastUsedAt",
+    "metadata",
+    "tags",
+    "credentialFingerprint",
+    "createdBy",
+    "createdAt",
+    "updatedAt",
+    "version"
+  ],
+  json: ["health", "config", "metadata", "tags"],
+  key: ["id"],
+  created: "createdAt",
+  versioned: true
+}
