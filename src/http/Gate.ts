@@ -126,29 +126,39 @@ export const make = (routes: ReadonlyArray<Route>, app: App) =>
       }
     }, Effect.scoped)
 
-    const passed = Effect.fnUntraced(function* (
-      caller: Principal,
-      route: Route,
-      params: { readonly [name: string]: string },
-      raw: RawRequest,
-      path: string
-    ): Effect.fn.Return<RawReply, unknown> {
-      const policy = route.audit
-      const exchange = new Exchange(
-        raw,
-        caller,
-        policy?._tag === "Audited" ? { action: policy.action, resource: policy.resource } : null
-      )
-      const id = Object.values(params)[0] ?? null
+    const exchangeOf = (caller: Principal, { audit }: Route, raw: RawRequest) =>
+      new Exchange(raw, caller, audit?._tag === "Audited" ? { action: audit.action, resource: audit.resource } : null)
+
+    const passed = (exchange: Exchange, route: Route, path: string): Effect.Effect<RawReply, unknown> => {
+      const { caller, request } = exchange
       const refused = permitted(caller, route.permit)
-      const body =
-        refused ?? (raw.method === "GET" || raw.method === "DELETE" ? undefined : readJson(raw, bodyBytes.management))
-      const effect = body instanceof Error ? Effect.fail(body) : dispatch(exchange, path)
-      return yield* effect.pipe(
-        Effect.tapErrorCause((cause) => note(exchange, route, id, failureOf(cause, raw.method) ?? "defect")),
-        Effect.tap(() => note(exchange, route, id, undefined))
-      )
-    })
+      const hasBody = request.method !== "GET" && request.method !== "DELETE"
+      const body = refused ?? (hasBody ? readJson(request, bodyBytes.management) : undefined)
+      return body instanceof Error ? Effect.fail(body) : dispatch(exchange, path)
+    }
+
+    /** Counted, let through, and written down, whatever becomes of it. */
+    const served = (
+      exchange: Exchange,
+      { params, route }: { readonly route: Route; readonly params: { readonly [name: string]: string } },
+      onAdmitted: (admission: Admission | null) => void
+    ): Effect.Effect<RawReply, unknown> => {
+      const { caller, request } = exchange
+      const id = Object.values(params)[0] ?? null
+      return limits
+        .admit({
+          organisationId: caller.organisationId,
+          keyId: caller.key.id,
+          key: caller.key.rateLimit,
+          plan: caller.plan.apiCallsPerMinute
+        })
+        .pipe(
+          Effect.map(onAdmitted),
+          Effect.zipRight(Effect.suspend(() => passed(exchange, route, request.target))),
+          Effect.tapErrorCause((cause) => note(exchange, route, id, failureOf(cause, request.method) ?? "defect")),
+          Effect.tap(() => note(exchange, route, id, undefined))
+        )
+    }
 
     const failureOf = (cause: Cause.Cause<unknown>, method: string): Failure | undefined => {
       const error = Option.getOrUndefined(Cause.failureOption(cause))
@@ -193,23 +203,14 @@ export const make = (routes: ReadonlyArray<Route>, app: App) =>
         }
         let admitted: Admission | null = null
         const reply = yield* authenticate(raw, requestId).pipe(
-          Effect.tap((caller) =>
-            limits
-              .admit({
-                organisationId: caller.organisationId,
-                keyId: caller.key.id,
-                key: caller.key.rateLimit,
-                plan: caller.plan.apiCallsPerMinute
-              })
-              .pipe(
-                Effect.tap((admission) =>
-                  Effect.sync(() => {
-                    admitted = admission
-                  })
-                )
-              )
+          Effect.flatMap((caller) =>
+            logged(
+              served(exchangeOf(caller, found.route, raw), found, (admission) => {
+                admitted = admission
+              }),
+              caller
+            )
           ),
-          Effect.flatMap((caller) => logged(passed(caller, found.route, found.params, raw, raw.target), caller)),
           Effect.map((reply) => ({ ...reply, headers: { ...rateHeaders(admitted, now), ...reply.headers } })),
           Effect.catchAllCause((cause) =>
             Effect.map(translated(cause, raw.method, requestId), (reply) => ({

@@ -91,10 +91,20 @@ describe("A callback", () => {
         metadata: { order: "S-1024", nested: [1, null] },
         callback: { url: `${outside.url}/completed?token=1` }
       },
-      { "x-org-id": client.dev.customerId }
+      { "x-org-id": client.dev.customerId, "idempotency-key": "told-once" }
     )
     assert.strictEqual(started.status, 202)
     assert.strictEqual(started.body.callback, true)
+    const again = await execute(
+      id,
+      {
+        input: { value: "ü" },
+        metadata: { order: "S-1024", nested: [1, null] },
+        callback: { url: `${outside.url}/completed?token=1` }
+      },
+      { "x-org-id": client.dev.customerId, "idempotency-key": "told-once" }
+    )
+    assert.deepStrictEqual(again.body, started.body)
     const { call, message } = await only("/completed?token=1")
     assert.isTrue(verifies(client.dev.callbackSecret, call))
     assert.isFalse(verifies(client.dev.callbackSecret, { ...call, body: `${call.body} ` }))

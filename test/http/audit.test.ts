@@ -89,6 +89,38 @@ describe("the audit trail", () => {
     assert.deepInclude(failed, { action: "customer.update", outcome: "failure" })
   })
 
+  it("has one entry for each call of a key that is not let in, or that comes too often", async () => {
+    const make = async (more: object) =>
+      (await svc.ask("POST", "/api/v1/api-keys", { key, body: { name: "x", mode: "live", ...more } })).body.data
+    const bound = await make({ allowedIps: ["192.0.2.1"] })
+    await svc.ask("GET", "/api/v1/customers", { key: bound.key, from: "192.0.2.2" })
+    const [barred, ...others] = await eventually(
+      () => trail(`actor_id=${bound.id}`),
+      (found) => found.length > 0
+    )
+    assert.lengthOf(others, 0)
+    assert.deepInclude(barred, {
+      action: "api_key.use",
+      outcome: "denied",
+      changes: [{ path: "error", before: null, after: "IP_NOT_ALLOWED" }]
+    })
+    const busy = await make({ preset: "full_access", rateLimitPerMinute: 1 })
+    const path = "/api/v1/customers/cus_00000000000000000000000000"
+    const answers = [1, 2, 3].map(() => svc.ask("PUT", path, { key: busy.key, body: { name: "x" } }))
+    assert.include(
+      (await Promise.all(answers)).map(({ status }) => status),
+      429
+    )
+    const entries = await eventually(
+      () => trail(`actor_id=${busy.id}`),
+      (found) => found.length >= 3
+    )
+    assert.deepStrictEqual(
+      entries.map(({ action, outcome }) => [action, outcome]),
+      [1, 2, 3].map(() => ["customer.update", "failure"])
+    )
+  })
+
   it("has one entry for each run", async () => {
     const run = await svc.ask("POST", `/api/v1/workflows/${svc.first.workflowId}/execute`, { key, body: { input: {} } })
     const entries = await trail(`action=workflow.execute&resource_id=${svc.first.workflowId}`)

@@ -78,10 +78,13 @@ export const layer = Layer.scoped(
       const live: Live = { deadlineAt: spec.run.deadlineAt, progress: undefined, fiber: undefined, settle }
       table.set(id, live)
       live.fiber = runFork(
-        run.drive(spec, (progress) => {
-          live.progress = progress
-          live.deadlineAt = progress.run.deadlineAt
-        })
+        Effect.annotateLogs(
+          run.drive(spec, (progress) => {
+            live.progress = progress
+            live.deadlineAt = progress.run.deadlineAt
+          }),
+          { organisationId: spec.run.organisationId, executionId: id }
+        )
       )
       live.fiber.addObserver((exit) => {
         if (Exit.isSuccess(exit)) remove(id, live, exit.value)

@@ -4,7 +4,9 @@
  */
 import { Effect, Either, Option } from "effect"
 import { Addresses } from "../../actors/ports/Addresses.js"
+import { AuditTrail } from "../../actors/ports/AuditTrail.js"
 import { Digests } from "../../actors/ports/Digests.js"
+import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { Keys, type KnownKey } from "../../actors/ports/Keys.js"
 import { Nonces } from "../../actors/ports/Nonces.js"
 import { keyStatus } from "../../domain/ApiKey.js"
@@ -13,7 +15,7 @@ import type { RequestId } from "../../domain/Ids.js"
 import { nonceLifetime } from "../../domain/Limits.js"
 import { identityHeader, verifyIdentity } from "../../domain/Signature.js"
 import type { RawRequest } from "../Wire.js"
-import { type Principal, principal } from "./Caller.js"
+import { actorOf, type Principal, principal } from "./Caller.js"
 
 /** The shape of a key; anything else is not worth a look. */
 const keyPattern = /^svk_(live|test)_[A-Za-z0-9_-]{43}$/
@@ -40,6 +42,8 @@ export const make = Effect.gen(function* () {
   const digests = yield* Digests
   const addresses = yield* Addresses
   const nonces = yield* Nonces
+  const trail = yield* AuditTrail
+  const identifiers = yield* Identifiers
   const clock = yield* Effect.clock
 
   /** Peers that spoke for themselves, by their sockets' addresses: few, and seen again and again. */
@@ -134,10 +138,34 @@ export const make = Effect.gen(function* () {
   ): Effect.Effect<Principal, Failure> => {
     const ip = addressOf(request)
     const refused = refusal(known, request, ip, now)
-    if (refused !== undefined) return Effect.fail(refused)
-    keys.used(known.key, now)
     const caller = principal(known, { requestId, ip, userAgent: request.headers["user-agent"]?.slice(0, 500) ?? null })
-    return known.key.hmacSecret === null ? Effect.succeed(caller) : Effect.as(signed(known, request, now), caller)
+    if (refused !== undefined) return refusedTo(caller, refused, now)
+    keys.used(known.key, now)
+    return known.key.hmacSecret === null
+      ? Effect.succeed(caller)
+      : signed(known, request, now).pipe(
+          Effect.as(caller),
+          Effect.catchAll((failure) => refusedTo(caller, failure, now))
+        )
+  }
+
+  /** A key that is known and not let in is told of in its organisation's audit trail. */
+  const refusedTo = (caller: Principal, failure: Failure, now: number): Effect.Effect<never, Failure> => {
+    const { key, organisationId, requestId } = caller
+    trail.note({
+      id: identifiers.next("aud"),
+      organisationId,
+      at: new Date(now).toISOString(),
+      actor: actorOf(caller),
+      action: "api_key.use",
+      resource: { type: "api_key", id: key.id, name: key.name },
+      customerId: null,
+      outcome: "denied",
+      requestId,
+      changes: [{ path: "error", before: null, after: "code" in failure ? failure.code : failure._tag }],
+      count: 1
+    })
+    return Effect.fail(failure)
   }
 
   /** The caller; fails with what `refusals` of the contract says. */

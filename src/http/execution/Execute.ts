@@ -219,14 +219,14 @@ export const make = Effect.gen(function* () {
         details: [{ path: "Idempotency-Key", code: "IDEMPOTENCY_KEY_REUSED", message: "belongs to another request" }]
       })
     }
-    const found = yield* reads.get(caller.organisationId, target)
+    const found = yield* reads.rerunnable(caller.organisationId, target)
     if (Option.isNone(found))
       return yield* new Unavailable({ reason: "the first run with this key is being recorded", retryAfterSeconds: 1 })
-    const run = found.value
+    const { record, view: run } = found.value
     const replayed = { "idempotent-replayed": "true" }
     if (run.tier !== "instant") {
       return acceptedReply(
-        { id: run.id, tier: run.tier, version: run.workflowVersion, callback: false },
+        { id: run.id, tier: run.tier, version: run.workflowVersion, callback: record.callbackUrl !== null },
         caller.requestId,
         replayed
       )
