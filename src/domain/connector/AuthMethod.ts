@@ -9,7 +9,10 @@ const list = <A, I, R>(schema: Schema.Schema<A, I, R>) =>
   Schema.optionalWith(Schema.Array(schema), { default: () => [] })
 const texts = Schema.optionalWith(Schema.Record({ key: text, value: text }), { default: () => ({}) })
 
-/** Where one part of the credential goes; `value` is a template over `credential.*` and `connection.config.*`. */
+/**
+ * Where one part of the credential goes; `value` is a template over `credential.*` and `connection.config.*`, `name` one
+ * over `connection.config.*`.
+ */
 export const Injection = Schema.Struct({
   in: Schema.Literal("header", "query", "body"),
   name: text,

@@ -10,7 +10,7 @@ import { type Content, contentOf } from "./Content.js"
 import type { ConnectorDefinition } from "./Definition.js"
 import { followed } from "./Pagination.js"
 import { type CallMistake, header, isDotSegment, isObject, mistake, pathValue, queryPairs } from "./Place.js"
-import { asText, evaluate, render, renderMembers, template } from "./Template.js"
+import { evaluate, render, renderMembers, template } from "./Template.js"
 
 export interface CallInput {
   readonly args: Json

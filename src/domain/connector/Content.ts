@@ -101,7 +101,8 @@ const boundaryFor = (key: string, parts: ReadonlyArray<{ readonly content: Uint8
   return boundary
 }
 
-const joined = (chunks: ReadonlyArray<Uint8Array>): Uint8Array => {
+/** The chunks as one. */
+export const joined = (chunks: ReadonlyArray<Uint8Array>): Uint8Array => {
   const whole = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0))
   let at = 0
   for (const chunk of chunks) {

@@ -1,0 +1,135 @@
+/**
+ * Where a credential goes: the parts of a request that it becomes. Only what opens a grant calls these; the credential
+ * appears in no mistake. Contract: connector definition, `inject`.
+ */
+import { Either, Encoding, Redacted } from "effect"
+import type { Json, JsonObject } from "../Json.js"
+import type { AuthMethod, Injection } from "./AuthMethod.js"
+import type { UnsignedRequest } from "./Call.js"
+import { type CallMistake, header, isObject, mistake } from "./Place.js"
+import { asText, pathsOf, renderText, template } from "./Template.js"
+
+/** One part, filled in. */
+export interface Injected {
+  readonly in: "header" | "query" | "body"
+  readonly name: string
+  readonly value: Redacted.Redacted
+}
+
+type Credential = { readonly [name: string]: string }
+
+/**
+ * The parts that a method's credential becomes. `credential.basic` is derived from user name and password. A part whose
+ * only values are fields that may be absent, and are, is left out; an absent value otherwise is a mistake.
+ */
+export const injectionOf = (
+  method: AuthMethod,
+  credential: Credential,
+  config: { readonly [name: string]: Json }
+): Either.Either<ReadonlyArray<Injected>, CallMistake> =>
+  Either.gen(function* () {
+    const known = method.type === "basic" ? { ...credential, basic: yield* basic(credential) } : credential
+    const scope: JsonObject = { credential: known, connection: { config } }
+    const parts: Array<Injected> = []
+    for (const injection of method.inject) {
+      const lacking = lackingIn(injection, known)
+      if (lacking !== undefined && optionalField(method, lacking)) continue
+      if (lacking !== undefined) return yield* mistake(`credential.${lacking}`, "is needed and is not there")
+      const value = renderText(injection.value, scope, asText)
+      const name = renderText(injection.name, { connection: { config } }, asText)
+      if (name === "") return yield* mistake(`inject.${injection.name}`, "has no name")
+      if (injection.in === "header") yield* header(name, value, `inject.${injection.name}`)
+      if (!value.isWellFormed()) return yield* mistake(`inject.${injection.name}`, "is not valid Unicode")
+      parts.push({ in: injection.in, name, value: Redacted.make(value) })
+    }
+    return parts
+  })
+
+/** The request with the credential in it. What the arguments put in the same places is replaced. */
+export const withInjected = (
+  request: UnsignedRequest,
+  parts: ReadonlyArray<Injected>
+): Either.Either<UnsignedRequest, CallMistake> =>
+  parts.reduce<Either.Either<UnsignedRequest, CallMistake>>(
+    (done, part) => Either.flatMap(done, (so) => placed(so, part)),
+    Either.right(request)
+  )
+
+/** The credential's members that a value reads and that are not there. */
+const lackingIn = ({ value }: Injection, credential: Credential): string | undefined => {
+  for (const [root, name] of pathsOf(template(value))) {
+    if (root === "credential" && !(Object.hasOwn(credential, String(name)) && credential[String(name)] !== "")) {
+      return String(name)
+    }
+  }
+  return undefined
+}
+
+const optionalField = (method: AuthMethod, name: string): boolean =>
+  "fields" in method && method.fields.some((field) => field.name === name && !field.required)
+
+const basic = (credential: Credential): Either.Either<string, CallMistake> => {
+  const { password = "", username = "" } = credential
+  // RFC 7617: what stands before the first colon is the user name.
+  if (username.includes(":")) return mistake("credential.username", "has a colon, which a user name cannot hold")
+  return username === "" && password === ""
+    ? Either.right("")
+    : Either.right(Encoding.encodeBase64(`${username}:${password}`))
+}
+
+// --- Placing ---
+
+const placed = (request: UnsignedRequest, part: Injected): Either.Either<UnsignedRequest, CallMistake> => {
+  const value = Redacted.value(part.value)
+  switch (part.in) {
+    case "header": {
+      const name = part.name.toLowerCase()
+      return Either.right({ ...request, headers: [...request.headers.filter(([key]) => key !== name), [name, value]] })
+    }
+    case "query":
+      return Either.right({ ...request, url: withParameter(request.url, part.name, value) })
+    case "body":
+      return Either.map(withMember(request, part.name, value), (body) => ({ ...request, body }))
+  }
+}
+
+const withParameter = (url: string, name: string, value: string): string => {
+  const [before = "", query = ""] = split(url, "?")
+  const encoded = encodeURIComponent(name)
+  const others = query.split("&").filter((pair) => pair !== "" && decoded(pair.split("=")[0] ?? "") !== name)
+  return `${before}?${[...others, `${encoded}=${encodeURIComponent(value)}`].join("&")}`
+}
+
+const split = (text: string, at: string): readonly [string, string] => {
+  const index = text.indexOf(at)
+  return index < 0 ? [text, ""] : [text.slice(0, index), text.slice(index + 1)]
+}
+
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "))
+  } catch {
+    return text
+  }
+}
+
+const withMember = (request: UnsignedRequest, name: string, value: string): Either.Either<string, CallMistake> => {
+  const type = request.headers.find(([key]) => key === "content-type")?.[1] ?? "application/json"
+  if (request.body instanceof Uint8Array) return mistake(`inject.${name}`, "cannot stand in a body of bytes")
+  if (type.startsWith("application/x-www-form-urlencoded")) {
+    return Either.right(withParameter(`?${request.body ?? ""}`, name, value).slice(1))
+  }
+  const body = request.body === null ? {} : jsonBody(request.body)
+  return body === undefined
+    ? mistake(`inject.${name}`, "can stand in a JSON object or a form only")
+    : Either.right(JSON.stringify(Object.fromEntries([...Object.entries(body), [name, value]])))
+}
+
+const jsonBody = (text: string): JsonObject | undefined => {
+  try {
+    const value: Json = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
