@@ -1,0 +1,53 @@
+/** The words that the manifests of the catalogue are written in: JSON Schemas and field maps in one line each. */
+import type { ConnectorManifest, FieldMap } from "../connector/Definition.js"
+import type { JsonObject } from "../Json.js"
+
+type Pair = typeof FieldMap.Encoded
+
+export const text: JsonObject = { type: "string" }
+export const integer: JsonObject = { type: "integer" }
+export const number: JsonObject = { type: "number" }
+export const flag: JsonObject = { type: "boolean" }
+export const anything: JsonObject = {}
+/** An id that the provider writes as a number, which JavaScript may have turned into text. */
+export const id: JsonObject = { type: ["string", "integer"] }
+export const texts: JsonObject = { type: "array", items: text }
+/** A decimal number, as text or number. */
+export const decimal: JsonObject = { type: ["string", "number"] }
+export const time: JsonObject = { type: "string", format: "date-time" }
+export const nullable = (type: string): JsonObject => ({ type: [type, "null"] })
+export const oneOf = (...values: ReadonlyArray<string>): JsonObject => ({ type: "string", enum: values })
+export const upTo = (maximum: number): JsonObject => ({ type: "integer", minimum: 1, maximum })
+export const list = (items: JsonObject): JsonObject => ({ type: "array", items })
+export const described = (description: string, schema: JsonObject): JsonObject => ({ ...schema, description })
+
+/** Arguments of a call: a member that is not named is a mistake. */
+export const args = (properties: JsonObject = {}, ...required: ReadonlyArray<string>): JsonObject => ({
+  type: "object",
+  properties,
+  required,
+  additionalProperties: false
+})
+
+/** An object of the provider: further members may stand beside the named ones. */
+export const record = (properties: JsonObject = {}, ...required: ReadonlyArray<string>): JsonObject => ({
+  type: "object",
+  properties,
+  required
+})
+
+/** `{{args.name}}` for each name: members whose argument is absent are left out of the request. */
+export const fromArgs = (...names: ReadonlyArray<string>): Readonly<Record<string, string>> =>
+  Object.fromEntries(names.map((name) => [name, `{{args.${name}}}`]))
+
+/** Pairs of a field map, provider's path → common path. */
+export const pairs = (paths: Readonly<Record<string, string>>): ReadonlyArray<Pair> =>
+  Object.entries(paths).map(([from, to]) => ({ from, to }))
+
+/** Pairs below a path on either side. */
+export const below = (from: string, to: string, paths: Readonly<Record<string, string>>): ReadonlyArray<Pair> =>
+  Object.entries(paths).map(([below, above]) => ({ from: `${from}.${below}`, to: `${to}.${above}` }))
+
+export type ActionManifest = ConnectorManifest["actions"][number]
+export type EntityManifest = NonNullable<ConnectorManifest["entities"]>[number]
+export type EventManifest = NonNullable<ConnectorManifest["events"]>[number]

@@ -1,0 +1,176 @@
+/** Drives a connector by its definition alone, as the service does: request, credential, answer, next page. */
+import { Validator } from "@cfworker/json-schema"
+import { Either } from "effect"
+import { assert } from "vitest"
+import { resultOf } from "../../src/domain/connector/Answer.js"
+import { requestOf } from "../../src/domain/connector/Call.js"
+import { actionOf, type ConnectorDefinition } from "../../src/domain/connector/Definition.js"
+import { injectionOf, withInjected } from "../../src/domain/connector/Injection.js"
+import { itemsOf, nextPage } from "../../src/domain/connector/Pagination.js"
+import type { ProviderAnswer, ProviderFailure } from "../../src/domain/connector/ProviderAnswer.js"
+import type { Json, JsonObject } from "../../src/domain/Json.js"
+
+/** A connected account, as a connection would hold it. */
+export interface Account {
+  readonly method: string
+  readonly credential: Readonly<Record<string, string>>
+  readonly config?: JsonObject
+}
+
+export interface Caller {
+  readonly call: (action: string, args?: JsonObject) => Promise<Either.Either<Json, ProviderFailure>>
+  /** The result; fails the test where the provider said no. */
+  readonly result: (action: string, args?: JsonObject) => Promise<Json>
+  /** The failure; fails the test where there is none. */
+  readonly failure: (action: string, args?: JsonObject) => Promise<ProviderFailure>
+  /** The items of each page, to the last. */
+  readonly pages: (action: string, args?: JsonObject) => Promise<ReadonlyArray<ReadonlyArray<Json>>>
+  /** The answer itself. */
+  readonly answer: (action: string, args?: JsonObject) => Promise<ProviderAnswer>
+}
+
+/** The definition with every https origin of it at `origin`. Where the config tells the base URL, that stays. */
+export const at = (definition: ConnectorDefinition, origin: string): ConnectorDefinition => {
+  const moved = (url: string) => url.replace(/^https:\/\/[^/]*/, origin)
+  const base = /^https:\/\/[^/]*(.*)$/.exec(definition.baseUrl)?.[1]
+  return {
+    ...definition,
+    baseUrl: base === undefined ? definition.baseUrl : origin,
+    auth: definition.auth.map((method) =>
+      method.type === "oauth2"
+        ? {
+            ...method,
+            tokenUrl: moved(method.tokenUrl),
+            ...(method.authorizationUrl === undefined ? {} : { authorizationUrl: moved(method.authorizationUrl) }),
+            ...(method.revocationUrl === undefined ? {} : { revocationUrl: moved(method.revocationUrl) })
+          }
+        : method
+    ),
+    actions: definition.actions.map((action) => ({
+      ...action,
+      request: {
+        ...action.request,
+        path: action.request.path.startsWith("https:")
+          ? action.request.path.replace(/^https:\/\/[^/]*/, "")
+          : `${base ?? ""}${action.request.path}`
+      }
+    }))
+  }
+}
+
+export const caller = (original: ConnectorDefinition, origin: string, account: Account): Caller => {
+  const definition = at(original, origin)
+  const answer: Caller["answer"] = async (name, args = {}) => {
+    const action = named(definition, name)
+    const input = { args, config: account.config ?? {}, idempotencyKey: idempotencyKeyOf(name) }
+    const request = Either.getOrThrowWith(
+      Either.flatMap(requestOf(definition, action, input), (unsigned) =>
+        Either.flatMap(injected(definition, account), (parts) => withInjected(unsigned, parts))
+      ),
+      (mistake) => new Error(`${name}: ${mistake.path} ${mistake.message}`)
+    )
+    const response = await fetch(request.url, {
+      method: request.method,
+      headers: request.headers.map(([key, value]): [string, string] => [key, value]),
+      body: bodyOf(request.body),
+      redirect: "manual"
+    })
+    return {
+      status: response.status,
+      headers: [...response.headers],
+      body: new Uint8Array(await response.arrayBuffer())
+    }
+  }
+  const call: Caller["call"] = async (name, args) =>
+    resultOf(definition, named(definition, name), await answer(name, args), Date.now())
+  return {
+    answer,
+    call,
+    result: async (name, args) =>
+      Either.getOrThrowWith(await call(name, args), (failure) => new Error(`${name}: ${JSON.stringify(failure)}`)),
+    failure: async (name, args) =>
+      Either.getOrThrowWith(Either.flip(await call(name, args)), () => new Error(`${name} succeeded`)),
+    pages: async (name, args = {}) => {
+      const action = named(definition, name)
+      const pages: Array<ReadonlyArray<Json>> = []
+      for (let next: Json | null = args; next !== null;) {
+        const given: JsonObject = objectOf(next)
+        const one = await answer(name, given)
+        const result = resultOf(definition, action, one, Date.now())
+        if (Either.isLeft(result)) throw new Error(`${name}: ${JSON.stringify(result.left)}`)
+        pages.push(itemsOf(action, result.right))
+        if (pages.length > 50) throw new Error(`${name} never ends`)
+        next = nextPage(action, given, one)
+      }
+      return pages
+    }
+  }
+}
+
+/** What the host sends for a call: a hash, as long as the service's own. */
+export const idempotencyKeyOf = (action: string): string =>
+  Buffer.from(action).toString("hex").padEnd(64, "0").slice(0, 64)
+
+/** Arguments of each action, and what its result must be. */
+export type Calls = Readonly<Record<string, readonly [args: JsonObject, check: (result: Json) => void]>>
+
+/** Calls every action once: arguments and results keep to the schemas, and none is forgotten. */
+export const drive = async (definition: ConnectorDefinition, caller: Caller, calls: Calls): Promise<void> => {
+  const names = definition.actions.map((action) => action.name)
+  assert.sameMembers(Object.keys(calls), names, "every action is called")
+  for (const [name, [args, check]] of Object.entries(calls)) {
+    const action = named(definition, name)
+    keeps(action.inputSchema, args, `${name}'s arguments`)
+    const result = await caller.result(name, args)
+    keeps(action.outputSchema, result, `${name}'s result`)
+    check(result)
+  }
+}
+
+/** Fails the test where a value does not keep to a JSON Schema. */
+export const keeps = (schema: JsonObject, value: Json, what: string): void => {
+  const { errors, valid } = new Validator({ ...schema }, "2020-12", false).validate(value)
+  assert.isTrue(valid, `${what}: ${errors.map((error) => `${error.instanceLocation} ${error.error}`).join("; ")}`)
+}
+
+/** A check that the result holds at least these members. */
+export const has =
+  (members: JsonObject) =>
+  (result: Json): void =>
+    assert.deepInclude(objectOf(result), members)
+
+/** A check of how many items stand at a member of the result. */
+export const counts =
+  (member: string, count: number) =>
+  (result: Json): void =>
+    assert.lengthOf(listOf(objectOf(result)[member]), count)
+
+export const anything = (): void => undefined
+
+export const objectOf = (value: Json | undefined): JsonObject => {
+  if (typeof value !== "object" || value === null || isList(value))
+    throw new Error(`${JSON.stringify(value)} is no object`)
+  return value
+}
+
+export const listOf = (value: Json | undefined): ReadonlyArray<Json> => {
+  if (value === undefined || !isList(value)) throw new Error(`${JSON.stringify(value)} is no list`)
+  return value
+}
+
+const isList = (value: Json): value is ReadonlyArray<Json> => Array.isArray(value)
+
+const named = (definition: ConnectorDefinition, name: string) => {
+  const action = actionOf(definition, name)
+  if (action === undefined) throw new Error(`${definition.slug} has no action ${name}`)
+  return action
+}
+
+const injected = (definition: ConnectorDefinition, account: Account) => {
+  const method = definition.auth.find((one) => one.id === account.method)
+  if (method === undefined) throw new Error(`${definition.slug} has no auth method ${account.method}`)
+  return injectionOf(method, account.credential, account.config ?? {})
+}
+
+const bodyOf = (body: string | Uint8Array | null): string | Buffer | null =>
+  body === null || typeof body === "string" ? body : Buffer.from(body)

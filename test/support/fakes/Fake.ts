@@ -1,0 +1,117 @@
+/** A provider's API on 127.0.0.1: routes by method and path, a credential that is checked, answers that can be planned. */
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+
+export interface Asked {
+  readonly method: string
+  /** As it came, still encoded. */
+  readonly path: string
+  /** What stands at the `:names` of the route. */
+  readonly params: Readonly<Record<string, string>>
+  readonly query: URLSearchParams
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+  /** The body as JSON. Throws where it is none: the connector sent nonsense. */
+  readonly json: () => Record<string, unknown>
+  readonly form: () => URLSearchParams
+}
+
+export interface Reply {
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly json?: unknown
+  readonly text?: string
+}
+
+export interface Fake {
+  readonly origin: string
+  readonly asked: ReadonlyArray<Asked>
+  /** Answered to the next request, whatever it asks. */
+  readonly plan: (reply: Reply) => void
+  readonly close: () => Promise<void>
+}
+
+/** `GET /orders/:id.json` → its answer. `origin` is the server's own, for links. */
+export type Routes = Readonly<Record<string, (asked: Asked, origin: string) => Reply>>
+
+export interface Api {
+  readonly routes: Routes
+  /** Said before any route: null lets the request through. */
+  readonly guard: (asked: Asked) => Reply | null
+  /** On every answer. */
+  readonly headers?: () => Readonly<Record<string, string>>
+}
+
+export const fake = async (api: Api): Promise<Fake> => {
+  const asked: Array<Asked> = []
+  const planned: Array<Reply> = []
+  let origin = ""
+  const server = createServer((incoming, response) => {
+    const chunks: Array<Buffer> = []
+    incoming.on("data", (chunk: Buffer) => chunks.push(chunk))
+    incoming.on("end", () => {
+      const url = new URL(incoming.url ?? "/", origin)
+      const one = request(incoming.method ?? "", url, incoming.headers, Buffer.concat(chunks).toString())
+      asked.push(one)
+      reply(response, api.headers?.() ?? {}, planned.shift() ?? answered(api, one, origin))
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  // A server that listens on TCP has such an address.
+  const { port } = server.address() as AddressInfo
+  origin = `http://127.0.0.1:${port}`
+  return {
+    origin,
+    asked,
+    plan: (reply) => void planned.push(reply),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      })
+  }
+}
+
+/** The page of `items` from place `from`, and whether there are more. */
+export const slice = <A>(items: ReadonlyArray<A>, from: number, size: number) => ({
+  page: items.slice(from, from + size),
+  more: from + size < items.length
+})
+
+const request = (method: string, url: URL, headers: IncomingHttpHeaders, body: string): Asked => ({
+  method,
+  path: url.pathname,
+  params: {},
+  query: url.searchParams,
+  headers,
+  body,
+  json: () => JSON.parse(body) as Record<string, unknown>,
+  form: () => new URLSearchParams(body)
+})
+
+const answered = (api: Api, asked: Asked, origin: string): Reply => {
+  const refused = api.guard(asked)
+  if (refused !== null) return refused
+  for (const [route, answer] of Object.entries(api.routes)) {
+    const params = matched(route, asked)
+    if (params !== null) return answer({ ...asked, params }, origin)
+  }
+  return { status: 404, json: { error: `the fake has no ${asked.method} ${asked.path}` } }
+}
+
+const matched = (route: string, asked: Asked): Readonly<Record<string, string>> | null => {
+  const [method, path = ""] = route.split(" ")
+  if (method !== asked.method) return null
+  const pattern = path.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(/:([a-zA-Z]+)/g, "(?<$1>[^/]+?)")
+  const found = new RegExp(`^${pattern}$`).exec(asked.path)
+  if (found === null) return null
+  return Object.fromEntries(
+    Object.entries(found.groups ?? {}).map(([name, value]) => [name, decodeURIComponent(value)])
+  )
+}
+
+const reply = (response: ServerResponse, headers: Readonly<Record<string, string>>, one: Reply) => {
+  const body = one.text ?? (one.json === undefined ? "" : JSON.stringify(one.json))
+  const type = one.json === undefined ? {} : { "content-type": "application/json; charset=utf-8" }
+  response.writeHead(one.status ?? 200, { ...type, ...headers, ...one.headers }).end(body)
+}
