@@ -135,7 +135,7 @@ const digest: Signer = (_rule, request, { credential, digests, nonce }) => {
   const hex = (text: string) => Encoding.encodeHex(digests.hash(hash, utf8.encode(text)))
   const { pathname, search } = new URL(request.url)
   const uri = `${pathname}${search}`
-  const cnonce = nonce.slice(0, 32)
+  const cnonce = nonce
   const plain = hex(`${username}:${realm}:${password}`)
   const first = /-sess$/i.test(algorithm) ? hex(`${plain}:${serverNonce}:${cnonce}`) : plain
   const second = hex(`${request.method}:${uri}`)

@@ -1,0 +1,386 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Either, FastCheck as fc } from "effect"
+import { resultOf } from "../../../src/domain/connector/Answer.js"
+import { type ConnectorManifest, define } from "../../../src/domain/connector/Definition.js"
+import { itemsOf, nextPage } from "../../../src/domain/connector/Pagination.js"
+import { requestOf } from "../../../src/domain/connector/Call.js"
+import type { ProviderAnswer } from "../../../src/domain/connector/ProviderAnswer.js"
+import { rateReading, retryAfterAt } from "../../../src/domain/connector/RateHeaders.js"
+import { retryAfter } from "../../../src/domain/connector/Retry.js"
+import type { Json } from "../../../src/domain/Json.js"
+
+type ActionManifest = ConnectorManifest["actions"][number]
+
+const now = Date.UTC(2026, 10, 21, 12, 0, 0)
+
+const connector = (action: Partial<ActionManifest>, rest: Partial<ConnectorManifest> = {}) => {
+  const definition = define({
+    svcConnector: 1,
+    slug: "acme",
+    name: "Acme",
+    kind: "crm",
+    version: "1.0.0",
+    baseUrl: "https://api.acme.example",
+    auth: [{ id: "none", type: "none" }],
+    actions: [{ name: "do", request: { method: "GET", path: "/things" }, ...action }],
+    ...rest
+  })
+  return { definition, action: definition.actions[0] ?? assert.fail("no action") }
+}
+
+const answer = (
+  body: unknown,
+  {
+    headers = {},
+    status = 200,
+    type = "application/json"
+  }: { headers?: Record<string, string>; status?: number; type?: string } = {}
+): ProviderAnswer => ({
+  status,
+  headers: Object.entries({ ...(type === "" ? {} : { "Content-Type": type }), ...headers }),
+  body:
+    body instanceof Uint8Array ? body : new TextEncoder().encode(typeof body === "string" ? body : JSON.stringify(body))
+})
+
+const result = (given: ProviderAnswer, response: ActionManifest["response"] = {}) => {
+  const { action, definition } = connector({ response })
+  return resultOf(definition, action, given, now)
+}
+const failure = (given: ProviderAnswer, response: ActionManifest["response"] = {}) =>
+  Either.match(result(given, response), {
+    onLeft: (left) => left,
+    onRight: (right) => assert.fail(JSON.stringify(right))
+  })
+
+describe("a result", () => {
+  it("is the whole body, the part that a path names, or an object of templates", () => {
+    const given = answer({ results: [{ id: 1 }], total: 1 }, { headers: { ETag: "x" }, status: 201 })
+    assert.deepStrictEqual(result(given), Either.right({ results: [{ id: 1 }], total: 1 }))
+    assert.deepStrictEqual(result(given, { map: "$.results[0].id" }), Either.right(1))
+    assert.deepStrictEqual(result(given, { map: "$.missing" }), Either.right(null))
+    assert.deepStrictEqual(
+      result(given, { map: { n: "{{body.total}}", status: "{{status}}", tag: "{{headers.etag}}" } }),
+      Either.right({ n: 1, status: 201, tag: "x" })
+    )
+  })
+
+  it("of an empty body is null, with any status and type", () => {
+    for (const given of [
+      answer("", { status: 204, type: "" }),
+      answer(""),
+      answer(" \n"),
+      answer("", { type: "text/html" })
+    ]) {
+      assert.deepStrictEqual(result(given), Either.right(null))
+    }
+  })
+
+  it("is JSON also where the type does not say so", () => {
+    assert.deepStrictEqual(result(answer('{"a":1}', { type: "text/plain" })), Either.right({ a: 1 }))
+    assert.deepStrictEqual(result(answer('\ufeff{"a":1}', { type: "" })), Either.right({ a: 1 }))
+  })
+
+  it("is text, base64 or whatever the type says, as the action asks", () => {
+    assert.deepStrictEqual(result(answer("<p>", { type: "text/html" }), { type: "text" }), Either.right("<p>"))
+    assert.deepStrictEqual(result(answer(new Uint8Array([0, 255])), { type: "base64" }), Either.right("AP8="))
+    assert.deepStrictEqual(
+      result(answer({ a: 1 }, { type: "application/problem+json" }), { type: "auto" }),
+      Either.right({ a: 1 })
+    )
+    assert.deepStrictEqual(result(answer("a,b", { type: "text/csv" }), { type: "auto" }), Either.right("a,b"))
+    assert.deepStrictEqual(
+      result(answer(new Uint8Array([1]), { type: "image/png" }), { type: "auto" }),
+      Either.right("AQ==")
+    )
+    assert.deepStrictEqual(
+      result(answer(new Uint8Array([0xe9]), { type: "text/plain; charset=iso-8859-1" }), { type: "text" }),
+      Either.right("é")
+    )
+  })
+})
+
+describe("a failure", () => {
+  it.each([
+    [400, "provider"],
+    [401, "auth"],
+    [403, "provider"],
+    [404, "provider"],
+    [408, "transient"],
+    [409, "provider"],
+    [429, "transient"],
+    [500, "transient"],
+    [503, "transient"],
+    [302, "provider"]
+  ])("of the status %s is %s", (status, category) => {
+    const found = failure(answer({ error: { code: "x_y", message: "no" } }, { status }))
+    assert.deepStrictEqual([found.category, found.status, found.message, found.code], [category, status, "no", "x_y"])
+  })
+
+  it("inside a success is recognised, with the provider's words and code", () => {
+    const response = {
+      errorWhen: { path: "ok", op: "eq", value: false },
+      errorMessage: "$.error",
+      errorCode: "$.error",
+      authCodes: ["invalid_auth"],
+      transientCodes: ["ratelimited"]
+    } as const
+    assert.deepStrictEqual(result(answer({ ok: true }), response), Either.right({ ok: true }))
+    const asked = (error: string) => failure(answer({ ok: false, error }), response)
+    assert.deepInclude(asked("channel_not_found"), {
+      category: "provider",
+      status: 200,
+      message: "channel_not_found",
+      code: "channel_not_found",
+      body: { ok: false, error: "channel_not_found" }
+    })
+    assert.strictEqual(asked("invalid_auth").category, "auth")
+    assert.strictEqual(asked("ratelimited").category, "transient")
+  })
+
+  it("is what a page of HTML, a broken or an unexpected body is", () => {
+    const page = "<!doctype html><html><head><title>Sign\n in</title></head><body>…</body></html>"
+    assert.deepInclude(failure(answer(page, { type: "text/html" })), { category: "provider", body: page })
+    assert.match(failure(answer(page, { type: "text/html" })).message, /text\/html where JSON was expected/)
+    assert.strictEqual(failure(answer(page, { type: "text/html", status: 502 })).message, "HTTP 502: Sign in")
+    assert.match(failure(answer('{"a":', {})).message, /called JSON and is none/)
+    assert.match(failure(answer(new Uint8Array([1, 2]), { type: "image/png" })).message, /image\/png/)
+    assert.match(failure(answer('{"a":"\\u0000"}')).message, /cannot be kept: a contains the character U\+0000/)
+    assert.match(failure(answer(`${"[".repeat(20_000)}${"]".repeat(20_000)}`)).message, /nests deeper/)
+    assert.strictEqual(failure(answer("", { status: 500, type: "" })).message, "HTTP 500")
+  })
+
+  it("tells how long to wait, and keeps no more of the body than is useful", () => {
+    const found = failure(
+      answer({ message: "m".repeat(9_000), x: "y".repeat(100_000) }, { status: 429, headers: { "Retry-After": "7" } })
+    )
+    assert.strictEqual(found.retryAfterMillis, 7_000)
+    assert.strictEqual(found.message.length, 2_000)
+    assert.isString(found.body)
+    assert.isBelow(String(found.body).length, 65_600)
+  })
+
+  it.prop(
+    "or a result: there is nothing else that any answer becomes",
+    [
+      fc.integer({ min: 100, max: 599 }),
+      fc.oneof(
+        fc.uint8Array(),
+        fc.json().map((text) => new TextEncoder().encode(text))
+      ),
+      fc.constantFrom("", "application/json", "text/html", "nonsense", "text/plain; charset=nope")
+    ],
+    ([status, body, type]) => {
+      const found = result(answer(body, { status, type }))
+      if (Either.isLeft(found)) assert.isAbove(found.left.message.length, 0)
+      else assert.isTrue(status >= 200 && status < 300)
+    }
+  )
+})
+
+describe("pages", () => {
+  const next = (pagination: ActionManifest["pagination"], args: Json, given: ProviderAnswer) =>
+    nextPage(connector({ pagination: pagination ?? assert.fail() }).action, args, given)
+
+  it("by cursor, in the body, in its last item or in a header", () => {
+    const cursor = { type: "cursor", next: "$.paging.next.after", param: "after", items: "$.results" } as const
+    assert.deepStrictEqual(next(cursor, { q: 1 }, answer({ paging: { next: { after: "2" } } })), { q: 1, after: "2" })
+    assert.isNull(next(cursor, {}, answer({ paging: {} })))
+    assert.isNull(next(cursor, {}, answer({ paging: { next: { after: "" } } })))
+    assert.isNull(next(cursor, { after: "2" }, answer({ paging: { next: { after: "2" } } })), "a cursor that stays")
+    const last = { type: "cursor", next: "$.data[-1].id", hasMore: "$.has_more", param: "starting_after" } as const
+    assert.deepStrictEqual(next(last, {}, answer({ has_more: true, data: [{ id: "a" }, { id: "b" }] })), {
+      starting_after: "b"
+    })
+    assert.isNull(next(last, {}, answer({ has_more: false, data: [{ id: "b" }] })))
+    const header = { type: "cursor", nextHeader: "X-Next", param: "c" } as const
+    assert.deepStrictEqual(next(header, {}, answer([], { headers: { "x-next": "n" } })), { c: "n" })
+    assert.isNull(next(header, {}, answer("<html>", { type: "text/html" })))
+  })
+
+  it("by link: its parameter, or the link itself on the same origin", () => {
+    const links =
+      '<https://api.acme.example/x?page_info=p1>; rel="previous", <https://api.acme.example/x?a=1&page_info=p2>; rel=next'
+    const given = answer([], { headers: { Link: links } })
+    assert.deepStrictEqual(next({ type: "link", param: "page_info" }, { a: 1 }, given), { a: 1, page_info: "p2" })
+    assert.deepStrictEqual(next({ type: "link", param: "cursor", linkParam: "page_info" }, {}, given), { cursor: "p2" })
+    assert.deepStrictEqual(next({ type: "link", next: "$.next", param: "page" }, {}, answer({ next: "/x?page=3" })), {
+      page: "3"
+    })
+    assert.isNull(next({ type: "link", param: "page_info" }, {}, answer([])))
+    const { action, definition } = connector({ pagination: { type: "link" } })
+    const args = nextPage(action, { a: 1 }, given)
+    assert.deepStrictEqual(args, { a: 1, $next: "https://api.acme.example/x?a=1&page_info=p2" })
+    const ask = (value: Json) => requestOf(definition, action, { args: value, config: {}, idempotencyKey: "" })
+    assert.strictEqual(Either.getOrThrow(ask(args)).url, "https://api.acme.example/x?a=1&page_info=p2")
+    for (const $next of [
+      "https://evil.example/x",
+      "//evil.example",
+      "https://api.acme.example@evil.example",
+      "http://api.acme.example/x",
+      "javascript:1",
+      5,
+      "https://u:p@api.acme.example/"
+    ]) {
+      assert.isTrue(Either.isLeft(ask({ $next })), String($next))
+    }
+  })
+
+  it("by offset and by page, until one is empty, short, or the total is reached", () => {
+    const offset = { type: "offset", param: "offset", items: "$.items", sizeParam: "limit", size: 2 } as const
+    assert.deepStrictEqual(next(offset, {}, answer({ items: [1, 2] })), { offset: 2 })
+    assert.deepStrictEqual(next(offset, { offset: "2", limit: 3 }, answer({ items: [1, 2, 3] })), {
+      offset: 5,
+      limit: 3
+    })
+    assert.isNull(next(offset, { offset: 2 }, answer({ items: [1] })))
+    assert.isNull(next({ ...offset, total: "$.total" }, { offset: 2 }, answer({ items: [3, 4], total: 4 })))
+    const page = { type: "page", items: "$.items" } as const
+    assert.deepStrictEqual(next(page, {}, answer({ items: [1] })), { page: 2 })
+    assert.isNull(next(page, { page: 4 }, answer({ items: [] })))
+    assert.isNull(next({ ...page, totalPages: "$.pages" }, { page: 2 }, answer({ items: [1], pages: 2 })))
+    assert.deepStrictEqual(next({ ...page, totalPages: "$.pages" }, { page: 1 }, answer({ items: [1], pages: 2 })), {
+      page: 2
+    })
+    assert.isNull(next({ ...page, hasMore: "$.more" }, {}, answer({ items: [1], more: false })))
+    assert.deepStrictEqual(next({ ...page, size: 5, hasMore: "$.more" }, {}, answer({ items: [1], more: true })), {
+      page: 2
+    })
+    assert.deepStrictEqual(next({ ...page, first: 0, total: "$.t", size: 2 }, {}, answer({ items: [1, 2], t: 3 })), {
+      page: 1
+    })
+  })
+
+  it("are never asked for again and again: whatever comes, the next page has other arguments", () => {
+    const { action } = connector({ pagination: { type: "cursor", next: "$.n", param: "c" } })
+    let args: Json = {}
+    for (let at = 0; at < 3; at++) {
+      const after = nextPage(action, args, answer({ n: "same" }))
+      if (after === null) return
+      args = after
+    }
+    assert.fail("goes on for ever")
+  })
+
+  it("have items, wherever the result keeps them", () => {
+    const { action } = connector({ pagination: { type: "page", items: "$.results" } })
+    assert.deepStrictEqual(itemsOf(action, [1]), [1])
+    assert.deepStrictEqual(itemsOf(action, { results: [2] }), [2])
+    assert.deepStrictEqual(itemsOf(action, { results: 3 }), [])
+    assert.deepStrictEqual(itemsOf(action, null), [])
+  })
+})
+
+describe("what a provider tells of its limits", () => {
+  it.each([
+    ["7", 7_000],
+    ["0", 0],
+    ["1.5", 1_500],
+    ["250ms", 250],
+    ["Sat, 21 Nov 2026 12:00:30 GMT", 30_000],
+    ["2026-11-21T12:00:01Z", 1_000],
+    ["Sat, 21 Nov 2026 11:00:00 GMT", -3_600_000],
+    ["99999999999", 86_400_000],
+    ["soon", null],
+    ["", null],
+    ["-5", null],
+    ["2027", 2_027_000]
+  ])("Retry-After: %s", (text, after) =>
+    assert.strictEqual(retryAfterAt(text, now), after === null ? null : now + after)
+  )
+
+  const reading = (headers: Record<string, string>, named: object) =>
+    rateReading(connector({}, { rateLimit: { headers: named } }).definition, Object.entries(headers), now)
+
+  it.each([
+    ["unix", String(now / 1000 + 60), 60_000],
+    ["unix", `${now / 1000 + 60}.5`, 60_500],
+    ["ms", String(now + 60_000), 60_000],
+    ["seconds", "60", 60_000],
+    ["seconds", "0.25", 250],
+    ["http-date", "Sat, 21 Nov 2026 12:01:00 GMT", 60_000],
+    ["iso", "2026-11-21T12:01:00.000Z", 60_000],
+    ["duration", "1m0.5s", 60_500],
+    ["duration", "20ms", 20],
+    ["duration", "6", 6_000],
+    ["duration", `${"1".repeat(50)}x`, null],
+    ["unix", "Sat, 21 Nov 2026 12:01:00 GMT", 60_000],
+    ["unix", "nonsense", null]
+  ] as const)("a reset as %s: %s", (resetFormat, text, after) => {
+    const { resetAt } = reading({ "X-Reset": text }, { reset: "x-reset", resetFormat })
+    assert.strictEqual(resetAt, after === null ? null : now + after)
+  })
+
+  it("limits and what remains, with policies and as used of so many", () => {
+    const plain = reading({ L: "100, 100;w=60", R: "7" }, { limit: "l", remaining: "r" })
+    assert.deepStrictEqual([plain.limit, plain.remaining], [100, 7])
+    const usage = reading({ "X-Shopify-Shop-Api-Call-Limit": "32/40" }, { usage: "x-shopify-shop-api-call-limit" })
+    assert.deepStrictEqual([usage.limit, usage.remaining], [40, 8])
+    assert.deepStrictEqual(rateReading({}, [["Retry-After", "1"]], now), {
+      limit: null,
+      remaining: null,
+      resetAt: null,
+      retryAfterAt: now + 1_000
+    })
+  })
+
+  it.prop(
+    "is never an endless wait, whatever the headers say",
+    [fc.string(), fc.constantFrom("unix", "seconds", "ms", "duration", "http-date", "iso")],
+    ([text, resetFormat]) => {
+      const found = reading(
+        { a: text, "retry-after": text },
+        { reset: "a", limit: "a", remaining: "a", usage: "a", resetFormat }
+      )
+      for (const at of [found.resetAt, found.retryAfterAt])
+        assert.isTrue(at === null || (at <= now + 86_400_000 && !Number.isNaN(at)))
+      for (const n of [found.limit, found.remaining]) assert.isTrue(n === null || (Number.isFinite(n) && n >= 0))
+    }
+  )
+})
+
+describe("the pause before another attempt", () => {
+  const { retry } = connector({}).definition
+  const failed = (more: object = {}) => ({
+    category: "transient" as const,
+    status: 503,
+    message: "",
+    code: null,
+    body: null,
+    retryAfterMillis: null,
+    ...more
+  })
+
+  it("grows as the rule says, within its bounds, and ends after the last attempt", () => {
+    const still = { ...retry, jitter: 0 }
+    assert.deepStrictEqual(
+      [1, 2, 3, 4].map((n) => retryAfter(still, n, failed(), 0)),
+      [500, 1_000, 2_000, null]
+    )
+    assert.deepStrictEqual(
+      [1, 2, 3].map((n) => retryAfter({ ...still, backoff: "linear" }, n, failed(), 0)),
+      [500, 1_000, 1_500]
+    )
+    assert.strictEqual(retryAfter({ ...still, maxMs: 700 }, 3, failed(), 0), 700)
+    assert.strictEqual(retryAfter({ ...still, backoff: "fixed" }, 3, failed(), 0.9), 500)
+    assert.deepStrictEqual(
+      [0, 0.5, 0.999].map((chance) => retryAfter(retry, 1, failed(), chance)),
+      [400, 500, 600]
+    )
+  })
+
+  it("is at least what the provider asks for", () =>
+    assert.strictEqual(retryAfter(retry, 1, failed({ retryAfterMillis: 45_000 }), 0.5), 45_000))
+
+  it.each([
+    [{ status: null }, true],
+    [{ status: 200 }, true],
+    [{ status: 500 }, false],
+    [{ status: 429 }, true],
+    [{ category: "auth", status: 401 }, false],
+    [{ category: "provider", status: 200 }, false],
+    [{ category: "provider", status: 404 }, false],
+    [{ category: "timeout", status: null }, false]
+  ])("%j is tried again: %s", (more, again) =>
+    assert.strictEqual(retryAfter(retry, 1, failed(more), 0.5) !== null, again)
+  )
+})
