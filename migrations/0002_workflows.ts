@@ -35,7 +35,7 @@ const tables = script(
      updated_at timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (org, space, scope, environment, owner, key))`,
   `CREATE INDEX key_values_expiry ON key_values (expires_at) WHERE expires_at IS NOT NULL`,
   `CREATE TABLE settings (
-     org text COLLATE "C" NOT NULL, level text NOT NULL, scope_id text COLLATE "C" NOT NULL DEFAULT '', key text NOT NULL,
+     org text COLLATE "C" NOT NULL DEFAULT current_setting('svc.org', true), level text NOT NULL, scope_id text COLLATE "C" NOT NULL DEFAULT '', key text NOT NULL,
      environment text NOT NULL DEFAULT '', value json NOT NULL, updated_at timestamptz NOT NULL DEFAULT now(),
      version int NOT NULL DEFAULT 1, PRIMARY KEY (org, level, scope_id, key, environment))`
 )
@@ -45,7 +45,7 @@ const policies = Effect.all([
   tenantTable("workflow_versions", { app: "SELECT, INSERT", writer: "SELECT" }),
   tenantTable("deployments", { app: all, writer: "SELECT" }),
   tenantTable("key_values", { app: all, writer: all }),
-  tenantTable("settings", { app: all, writer: "SELECT" })
+  tenantTable("settings", { app: all, writer: "SELECT, DELETE" })
 ])
 
 export default Effect.zipRight(tables, policies)

@@ -44,6 +44,9 @@ export const traceValueBytes = 256 * KiB
 
 export const metadataBytes = 4 * KiB
 
+/** Configuration values: characters of JSON of one, and how many one workflow, integration, customer or organisation has. */
+export const configuration = { valueBytes: 64 * KiB, valuesPerScope: 2_000 } as const
+
 export const keyValue = { keyBytes: 512, valueBytes: 256 * KiB } as const
 
 /** How long state of one invocation, and the journal that a resume needs, outlive the end of the run. */

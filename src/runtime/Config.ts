@@ -26,6 +26,7 @@ import { Refusal } from "./Refusal.js"
 import {
   duration,
   integer,
+  jsonObject,
   oneOf,
   optional,
   optionalSecret,
@@ -211,6 +212,16 @@ export const table = {
     oneOf("starter", "growth", "enterprise", "unlimited"),
     "unlimited with the embedded Postgres, else starter"
   ),
+  platformValues: setting(
+    {
+      name: "SVC_PLATFORM_CONFIG",
+      meaning:
+        'The platform\'s values of the configuration hierarchy, as a JSON object: what holds where no organisation says otherwise, e.g. `{"env.REGION":"eu"}`.'
+    },
+    jsonObject,
+    {},
+    "none"
+  ),
   egressAllow: setting(
     {
       name: "SVC_EGRESS_ALLOW",
@@ -292,6 +303,7 @@ const variables = Config.all({
   masterKeys: table.masterKeys.config,
   keyPepper: table.keyPepper.config,
   defaultPlan: table.defaultPlan.config,
+  platformValues: table.platformValues.config,
   egressAllow: table.egressAllow.config,
   trustedProxies: table.trustedProxies.config,
   runners: table.runners.config,

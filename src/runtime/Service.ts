@@ -7,6 +7,7 @@ import * as Executions from "../actors/execution/Executions.js"
 import * as LiveRuns from "../actors/execution/LiveRuns.js"
 import * as Sweep from "../actors/execution/Sweep.js"
 import * as Deliver from "../actors/pipeline/Deliver.js"
+import { PlatformConfiguration } from "../actors/ports/PlatformConfiguration.js"
 import { Sandbox } from "../actors/ports/Sandbox.js"
 import * as TenantActor from "../actors/tenant/Actor.js"
 import * as CallbackSecrets from "../actors/tenant/CallbackSecrets.js"
@@ -56,7 +57,7 @@ const runnerPath =
 
 const pure = Layer.unwrapEffect(
   Effect.gen(function* () {
-    const { egressAllow, trustedProxies } = yield* Settings
+    const { egressAllow, platformValues, trustedProxies } = yield* Settings
     const { keyPepper } = yield* Secrets
     return Layer.mergeAll(
       Crypto.layerDigests({ pepper: keyPepper }),
@@ -65,6 +66,7 @@ const pure = Layer.unwrapEffect(
       Contracts.layer,
       WorkflowSource.layer,
       Egress.layer({ allow: egressAllow }),
+      Layer.succeed(PlatformConfiguration, platformValues),
       Wakeups.layer
     )
   })

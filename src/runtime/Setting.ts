@@ -1,5 +1,6 @@
 /** One environment variable: its name, meaning and default in one place, from which reader and documents are made. */
 import { Config, ConfigError, Duration, Either, type Option, Redacted } from "effect"
+import { isObject, type Json } from "../domain/Json.js"
 
 export interface Setting<A> {
   readonly name: string
@@ -73,6 +74,16 @@ export const integer =
     /^\d{1,15}$/.test(text) && Number(text) >= least && Number(text) <= most
       ? Either.right(Number(text))
       : Either.left(`a whole number from ${least} to ${most}`)
+
+export const jsonObject: Parse<{ readonly [member: string]: Json }> = (text) => {
+  const wanted = Either.left("a JSON object")
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? Either.right(value) : wanted
+  } catch {
+    return wanted
+  }
+}
 
 export const oneOf =
   <const A extends string>(...choices: ReadonlyArray<A>): Parse<A> =>

@@ -7,6 +7,7 @@ import type { Effect, Option } from "effect"
 import { Context, Data } from "effect"
 import type { ApiKey } from "../../domain/ApiKey.js"
 import type { AuditEntry } from "../../domain/Audit.js"
+import type { StoredValue } from "../../domain/Configuration.js"
 import type { Customer } from "../../domain/Customer.js"
 import type { Environment } from "../../domain/Environment.js"
 import type { Unavailable } from "../../domain/Failure.js"
@@ -62,6 +63,7 @@ export interface Tx {
   readonly workflows: Repository<Workflow>
   readonly workflowVersions: Repository<WorkflowVersion>
   readonly deployments: Repository<Deployment>
+  readonly configuration: Repository<StoredValue>
   /** Adds an entry to the audit trail; it commits with the transaction. */
   readonly audit: (entry: AuditEntry) => Effect.Effect<void, Unavailable>
   /** Remembers the answer to a request with an Idempotency-Key; `sealed` opens only with the vault. */

@@ -17,6 +17,7 @@ import {
 import { ApiKeysApi } from "./ApiKeysApi.js"
 import { AuditApi } from "./AuditApi.js"
 import { CallbackSecretApi } from "./CallbackSecretApi.js"
+import { ConfigApi } from "./ConfigApi.js"
 import { CustomersApi } from "./CustomersApi.js"
 import { ExecutionsApi } from "./ExecutionsApi.js"
 import { SecretsApi } from "./SecretsApi.js"
@@ -32,6 +33,7 @@ export const ResourceApi = HttpApi.make("resource")
   .add(RolesApi.middleware(Authenticated))
   .add(SecretsApi.middleware(Authenticated))
   .add(CallbackSecretApi.middleware(Authenticated))
+  .add(ConfigApi.middleware(Authenticated))
   .add(AuditApi.middleware(Authenticated))
   .addError(BadRequest)
   .addError(NotAuthorized)

@@ -11,6 +11,7 @@ import { ResourceApi } from "../../http/resource/Api.js"
 import { ApiKeysLive } from "../../http/resource/ApiKeysHandlers.js"
 import { AuditLive } from "../../http/resource/AuditHandlers.js"
 import { CallbackSecretLive } from "../../http/resource/CallbackSecretHandlers.js"
+import { ConfigLive } from "../../http/resource/ConfigHandlers.js"
 import { CustomersLive } from "../../http/resource/CustomersHandlers.js"
 import { ExecutionsLive } from "../../http/resource/ExecutionsHandlers.js"
 import { SecretsLive } from "../../http/resource/SecretsHandlers.js"
@@ -32,6 +33,7 @@ const groups = Layer.mergeAll(
   RolesLive,
   SecretsLive,
   CallbackSecretLive,
+  ConfigLive,
   AuditLive
 )
 

@@ -67,6 +67,7 @@ const gone = `SELECT id FROM customers WHERE deleted_at < now() -`
 const erasing = [
   `DELETE FROM key_values WHERE scope = 'CUSTOMER' AND owner IN (${gone} ${erasure})`,
   `DELETE FROM secret_versions WHERE secret_id IN (SELECT s.id FROM secrets s WHERE s.customer_id IN (${gone} ${erasure}))`,
+  `DELETE FROM settings WHERE level = 'tenant' AND scope_id IN (${gone} ${erasure})`,
   `DELETE FROM secrets WHERE customer_id IN (${gone} ${erasure})`,
   `DELETE FROM environments WHERE customer_id IN (${gone} ${erasure})`,
   // The id stays as a tombstone, so that records that name it can be read.

@@ -1,6 +1,7 @@
 /** Secrets and configuration as a run resolves them. */
 import { Effect, Layer, Option, Redacted } from "effect"
 import { JournalUnavailable } from "../../actors/ports/Journal.js"
+import { PlatformConfiguration } from "../../actors/ports/PlatformConfiguration.js"
 import { type Reader, RunReads, type SecretReference, type SecretValue } from "../../actors/ports/RunReads.js"
 import { Vault } from "../../actors/ports/Vault.js"
 import type { OrganisationId, SecretId } from "../../domain/Ids.js"
@@ -22,6 +23,7 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const sql = yield* WriterSql
     const vault = yield* Vault
+    const platform = yield* PlatformConfiguration
 
     const opened = (
       organisation: OrganisationId,
@@ -59,7 +61,7 @@ export const layer = Layer.effect(
       return yield* opened(organisation, row)
     }, Effect.mapError(unavailable))
 
-    // Highest level first: flow, integration, tenant, organisation; within a level the environment's own value.
+    // Highest level first: flow, integration, tenant, organisation, platform; within a level the environment's own value.
     const setting = Effect.fn("RunReads.setting")(function* (reader: Reader, key: string) {
       const rows = yield* sql<{ value: Json }>`
       SELECT value FROM settings WHERE org = ${reader.organisationId} AND key = ${key}
@@ -67,7 +69,8 @@ export const layer = Layer.effect(
         AND ((level = 'flow' AND scope_id = ${reader.workflowId}) OR (level = 'tenant' AND scope_id = ${reader.customerId ?? "-"})
           OR level = 'saas')
       ORDER BY array_position(ARRAY['flow', 'integration', 'tenant', 'saas'], level), environment = '' LIMIT 1`
-      return Option.map(Option.fromNullable(rows[0]), (row) => row.value)
+      if (rows[0] !== undefined) return Option.some(rows[0].value)
+      return Object.hasOwn(platform, key) ? Option.some(platform[key] ?? null) : Option.none()
     }, Effect.mapError(unavailable))
 
     return RunReads.of({ secret, secretAt, setting })

@@ -211,6 +211,7 @@ export const layer = Layer.effect(
       workflows: repository(tables.workflows),
       workflowVersions: repository(tables.workflowVersions),
       deployments: repository(tables.deployments),
+      configuration: repository(tables.configuration),
       audit,
       remember,
       remembered,

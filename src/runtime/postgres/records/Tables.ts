@@ -1,5 +1,6 @@
 /** The tables of the management records. */
 import type { ApiKey } from "../../../domain/ApiKey.js"
+import type { StoredValue } from "../../../domain/Configuration.js"
 import type { Customer } from "../../../domain/Customer.js"
 import type { Environment } from "../../../domain/Environment.js"
 import type { Organisation, Workspace } from "../../../domain/Organisation.js"
@@ -261,4 +262,13 @@ export const deployments: Table<Deployment> = {
   key: ["workflowId", "environment"],
   created: "deployedAt",
   versioned: false
+}
+
+export const configuration: Table<StoredValue> = {
+  name: "settings",
+  members: ["level", "scopeId", "key", "environment", "value", "updatedAt", "version"],
+  json: ["value"],
+  key: ["level", "scopeId", "key", "environment"],
+  created: "updatedAt",
+  versioned: true
 }

@@ -1,0 +1,86 @@
+/**
+ * Configuration values in five levels, the most specific first: a workflow, an integration, a tenant, the
+ * organisation, the platform. Specification: Configuration hierarchy; contract: config.
+ */
+import { Schema } from "effect"
+import { Json } from "./Json.js"
+import { configuration } from "./Limits.js"
+
+/** Highest priority first. */
+export const levels = ["flow", "integration", "tenant", "saas", "platform"] as const
+export const Level = Schema.Literal(...levels)
+export type Level = typeof Level.Type
+
+export const ConfigurationKey = Schema.String.pipe(
+  Schema.pattern(/^[a-zA-Z][\w.-]{0,127}$/, {
+    message: () => "a key begins with a letter and has at most 128 letters, digits, '_', '.' and '-'"
+  })
+)
+
+const small = (value: Json): boolean => JSON.stringify(value).length <= configuration.valueBytes
+
+/** A value to set, or `null` to remove the one that is there. */
+export const SetConfiguration = Schema.Struct({
+  level: Level,
+  /** The workflow, integration or customer; `null` for the organisation. */
+  scopeId: Schema.optional(Schema.NullOr(Schema.String)),
+  key: ConfigurationKey,
+  value: Json.pipe(
+    Schema.filter((value) => small(value) || `a value has at most ${configuration.valueBytes} bytes of JSON`)
+  ),
+  /** Only runs in this environment see it. */
+  environment: Schema.optional(Schema.NullOr(Schema.String)),
+  version: Schema.optional(Schema.Int)
+})
+export type SetConfiguration = typeof SetConfiguration.Type
+
+/** One value at one level. `scopeId` is empty for the organisation, `environment` for all environments. */
+export interface StoredValue {
+  readonly level: Exclude<Level, "platform">
+  readonly scopeId: string
+  readonly key: string
+  readonly environment: string
+  readonly value: Json
+  readonly updatedAt: string
+  readonly version: number
+}
+
+/** What the operator gives everyone. */
+export type PlatformValues = { readonly [key: string]: Json }
+
+/** A value with the level that it came from, and what it hides, nearest first. */
+export interface ResolvedValue {
+  readonly key: string
+  readonly value: Json
+  readonly source: { readonly level: Level; readonly id: string | null }
+  readonly overridden: ReadonlyArray<{ readonly level: Level; readonly value: Json }>
+  /** 0 for a value of the platform, which nobody changes here. */
+  readonly version: number
+}
+
+const precedence = (a: StoredValue, b: StoredValue): number =>
+  levels.indexOf(a.level) - levels.indexOf(b.level) || Number(a.environment === "") - Number(b.environment === "")
+
+/** Each key's value among `stored`, which holds only what applies here. Values replace each other whole. */
+export const resolved = (
+  stored: ReadonlyArray<StoredValue>,
+  platform: PlatformValues
+): ReadonlyArray<ResolvedValue> => {
+  const byKey = new Map<string, Array<StoredValue>>(Object.keys(platform).map((key) => [key, []]))
+  for (const one of stored) {
+    const known = byKey.get(one.key)
+    if (known === undefined) byKey.set(one.key, [one])
+    else known.push(one)
+  }
+  return [...byKey]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([key, values]): ReadonlyArray<ResolvedValue> => {
+      const base = Object.hasOwn(platform, key) ? [{ level: "platform" as const, value: platform[key] ?? null }] : []
+      const [first, ...hidden] = values.sort(precedence)
+      if (first === undefined)
+        return base.map(({ level, value }) => ({ key, value, source: { level, id: null }, overridden: [], version: 0 }))
+      const source = { level: first.level, id: first.scopeId === "" ? null : first.scopeId }
+      const overridden = [...hidden.map(({ level, value }) => ({ level, value })), ...base]
+      return [{ key, value: first.value, source, overridden, version: first.version }]
+    })
+}

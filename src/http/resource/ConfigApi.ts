@@ -1,0 +1,36 @@
+/** Configuration values in five levels. Specification: Configuration hierarchy; contract: config. */
+import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { Schema } from "effect"
+import { Level, SetConfiguration } from "../../domain/Configuration.js"
+import { Json } from "../../domain/Json.js"
+import { Audited, audited, Permit, read } from "../Endpoint.js"
+import { Data, strict } from "./Shapes.js"
+
+const ResolvedValue = Schema.Struct({
+  key: Schema.String,
+  value: Json,
+  source: Schema.Struct({ level: Level, id: Schema.NullOr(Schema.String) }),
+  overridden: Schema.Array(Schema.Struct({ level: Level, value: Json })),
+  version: Schema.Number
+}).annotations({ identifier: "ConfigurationValue" })
+
+const text = Schema.optional(Schema.String)
+const at = "/api/v1/config"
+
+export const ConfigApi = HttpApiGroup.make("config")
+  .add(
+    HttpApiEndpoint.get("resolve", at)
+      .setUrlParams(
+        Schema.Struct({ key: text, customer_id: text, integration: text, workflow_id: text, environment: text })
+      )
+      .addSuccess(Data(Schema.Array(ResolvedValue)))
+      .annotate(Permit, "settings:read")
+      .annotate(Audited, read("config"))
+  )
+  .add(
+    HttpApiEndpoint.put("set", at)
+      .setPayload(strict(SetConfiguration))
+      .addSuccess(Data(Schema.NullOr(ResolvedValue)))
+      .annotate(Permit, "settings:update")
+      .annotate(Audited, audited("config.update"))
+  )
