@@ -1,0 +1,105 @@
+/** GitHub, REST API version 2022-11-28, which GitHub keeps until March 2028 at least. https://docs.github.com/rest */
+import { define } from "../../connector/Definition.js"
+import { type EventManifest, record, text } from "../Shapes.js"
+import { issues } from "./Issues.js"
+import { repositories } from "./Repositories.js"
+import { reading } from "./Requests.js"
+
+/** GitHub names what happened in the header and how in `action`. */
+const event = (id: string, title: string): EventManifest => ({
+  id,
+  title,
+  delivery: "webhook",
+  webhook: "repository",
+  payloadSchema: record({ action: text, repository: record(), sender: record() })
+})
+
+export const github = define({
+  svcConnector: 1,
+  slug: "github",
+  name: "GitHub",
+  description: "Repositories, issues, pull requests, files, releases and workflows on GitHub.",
+  kind: "source_hosting",
+  version: "1.0.0",
+  domain: "github.com",
+  baseUrl: "https://api.github.com",
+  auth: [
+    {
+      id: "oauth",
+      type: "oauth2",
+      title: "GitHub app",
+      default: true,
+      authorizationUrl: "https://github.com/login/oauth/authorize",
+      tokenUrl: "https://github.com/login/oauth/access_token",
+      scopes: ["repo", "read:user", "read:org", "admin:repo_hook"],
+      clientAuth: "body",
+      // A GitHub App's tokens live eight hours and rotate; an OAuth App's do not expire and bring no refresh token.
+      refresh: { rotates: true }
+    },
+    {
+      id: "token",
+      type: "api_key",
+      title: "Personal access token",
+      fields: [{ name: "apiKey", title: "Personal access token", secret: true }]
+    }
+  ],
+  test: { action: "getAuthenticatedUser", accountLabel: "$.login" },
+  rateLimit: {
+    scope: "connection",
+    requests: 5_000,
+    perSeconds: 3_600,
+    concurrency: 100,
+    headers: {
+      limit: "x-ratelimit-limit",
+      remaining: "x-ratelimit-remaining",
+      reset: "x-ratelimit-reset",
+      resetFormat: "unix",
+      retryAfter: "retry-after"
+    }
+  },
+  actions: [
+    reading({
+      name: "getAuthenticatedUser",
+      title: "Get the account",
+      path: "/user",
+      needs: {},
+      outputSchema: record({ login: text, id: { type: "integer" } }, "login", "id"),
+      mock: { login: "octocat", id: 1, name: "The Octocat" }
+    }),
+    ...repositories,
+    ...issues
+  ],
+  events: [
+    event("push", "Commits pushed"),
+    event("issues", "Issue opened, changed or closed"),
+    event("issue_comment", "Comment on an issue or pull request"),
+    event("pull_request", "Pull request opened, changed, merged or closed"),
+    event("pull_request_review", "Review of a pull request"),
+    event("release", "Release published or changed"),
+    event("workflow_run", "Run of GitHub Actions asked for or completed"),
+    event("create", "Branch or tag created"),
+    event("delete", "Branch or tag deleted")
+  ],
+  webhooks: [
+    {
+      id: "repository",
+      type: "per_event",
+      eventHeader: "x-github-event",
+      subscribe: {
+        action: "createWebhook",
+        args: {
+          owner: "{{args.owner}}",
+          repo: "{{args.repo}}",
+          events: ["{{event.key}}"],
+          config: { url: "{{webhook.url}}", content_type: "json", secret: "{{webhook.secret}}" }
+        },
+        idFrom: "$.id"
+      },
+      unsubscribe: {
+        action: "deleteWebhook",
+        args: { owner: "{{args.owner}}", repo: "{{args.repo}}", id: "{{subscription.id}}" }
+      },
+      verify: { preset: "github", scheme: "hmac", subscriptionSecret: true, idHeader: "x-github-delivery" }
+    }
+  ]
+})

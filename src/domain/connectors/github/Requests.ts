@@ -1,0 +1,102 @@
+/** What every request to GitHub has in common. */
+import type { JsonObject } from "../../Json.js"
+import { args, type ActionManifest, fromArgs, text, upTo } from "../Shapes.js"
+
+export const headers = {
+  Accept: "application/vnd.github+json",
+  "X-GitHub-Api-Version": "2022-11-28",
+  "User-Agent": "svc"
+}
+
+/** Patterns, since a path of several parts takes slashes in its values. */
+export const owner: JsonObject = { type: "string", pattern: "^[A-Za-z0-9][A-Za-z0-9-]{0,38}$" }
+export const repo: JsonObject = { type: "string", pattern: "^[A-Za-z0-9._-]{1,100}$" }
+
+/** Below `/repos/{owner}/{repo}`. */
+export const inRepo = (path: string) => `/repos/{{args.owner}}/{{args.repo}}${path}`
+
+interface Listing {
+  readonly name: string
+  readonly title: string
+  readonly path: string
+  readonly needs: JsonObject
+  /** Query parameters that narrow the list. */
+  readonly filters?: JsonObject
+  /** Where the items stand; absent: the answer is the list. */
+  readonly items?: string
+  readonly outputSchema: JsonObject
+  readonly mock: NonNullable<ActionManifest["mocks"]>[number]["output"]
+}
+
+/** Lists have at most 100 items a page and a Link header to the next one. */
+export const listing = (one: Listing): ActionManifest => ({
+  name: one.name,
+  title: one.title,
+  request: {
+    method: "GET",
+    path: one.path,
+    headers,
+    query: { per_page: "{{args.per_page ?? 100}}", ...fromArgs("page", ...Object.keys(one.filters ?? {})) },
+    queryStyle: "comma"
+  },
+  pagination: { type: "link", items: one.items ?? "$" },
+  inputSchema: args(
+    { ...one.needs, ...one.filters, per_page: upTo(100), page: upTo(10_000) },
+    ...Object.keys(one.needs)
+  ),
+  outputSchema: one.outputSchema,
+  mocks: [{ name: "one", output: one.mock }]
+})
+
+interface Reading {
+  readonly name: string
+  readonly title: string
+  readonly path: string
+  readonly needs: JsonObject
+  readonly query?: JsonObject
+  readonly outputSchema: JsonObject
+  readonly mock: JsonObject
+}
+
+export const reading = (one: Reading): ActionManifest => ({
+  name: one.name,
+  title: one.title,
+  request: { method: "GET", path: one.path, headers, query: fromArgs(...Object.keys(one.query ?? {})) },
+  inputSchema: args({ ...one.needs, ...one.query }, ...Object.keys(one.needs)),
+  outputSchema: one.outputSchema,
+  mocks: [{ name: "one", output: one.mock }]
+})
+
+interface Writing {
+  readonly name: string
+  readonly title: string
+  readonly description?: string
+  readonly method?: "POST" | "PATCH" | "PUT" | "DELETE"
+  readonly path: string
+  readonly needs: JsonObject
+  /** Members of the body. */
+  readonly writable?: JsonObject
+  readonly required?: ReadonlyArray<string>
+  readonly outputSchema?: JsonObject
+  readonly mock: NonNullable<ActionManifest["mocks"]>[number]["output"]
+}
+
+export const writing = (one: Writing): ActionManifest => ({
+  name: one.name,
+  title: one.title,
+  ...(one.description === undefined ? {} : { description: one.description }),
+  request: {
+    method: one.method ?? "POST",
+    path: one.path,
+    headers,
+    ...(one.writable === undefined ? {} : { body: fromArgs(...Object.keys(one.writable)) })
+  },
+  inputSchema: args({ ...one.needs, ...one.writable }, ...Object.keys(one.needs), ...(one.required ?? [])),
+  outputSchema: one.outputSchema ?? {},
+  mocks: [{ name: "one", output: one.mock }]
+})
+
+/** Of a body that says nothing: 204. */
+export const nothing: JsonObject = { type: "null" }
+export const ofRepo: JsonObject = { owner, repo }
+export const sha: JsonObject = text

@@ -1,0 +1,96 @@
+/** Slack's methods: reads by GET with a query, writes by POST with JSON; an error is a 200 with `ok: false`. */
+import type { JsonObject } from "../../Json.js"
+import { args, type ActionManifest, flag, fromArgs, list, record, text, upTo } from "../Shapes.js"
+
+const response: NonNullable<ActionManifest["response"]> = {
+  errorWhen: { path: "ok", op: "eq", value: false },
+  errorMessage: "$.error",
+  errorCode: "$.error",
+  authCodes: [
+    "invalid_auth",
+    "not_authed",
+    "account_inactive",
+    "token_expired",
+    "token_revoked",
+    "org_login_required",
+    "two_factor_setup_required"
+  ],
+  transientCodes: [
+    "ratelimited",
+    "rate_limited",
+    "internal_error",
+    "fatal_error",
+    "service_unavailable",
+    "request_timeout"
+  ]
+}
+
+interface Read {
+  readonly name: string
+  readonly title: string
+  /** `conversations.info`. */
+  readonly method: string
+  readonly input?: JsonObject
+  readonly required?: ReadonlyArray<string>
+  readonly output: JsonObject
+  readonly mock: JsonObject
+}
+
+export const reads = (one: Read): ActionManifest => ({
+  name: one.name,
+  title: one.title,
+  request: { method: "GET", path: `/${one.method}`, query: fromArgs(...Object.keys(one.input ?? {})) },
+  response,
+  inputSchema: args(one.input, ...(one.required ?? [])),
+  outputSchema: record({ ok: flag, ...one.output }, "ok"),
+  mocks: [{ name: "one", output: { ok: true, ...one.mock } }]
+})
+
+interface Listing extends Omit<Read, "output" | "mock"> {
+  /** The member that holds the items. */
+  readonly items: string
+  readonly item: JsonObject
+  readonly most: number
+  readonly mock: JsonObject | string
+}
+
+/** Lists go on by a cursor, which is empty on the last page. */
+export const listing = (one: Listing): ActionManifest => ({
+  name: one.name,
+  title: one.title,
+  request: {
+    method: "GET",
+    path: `/${one.method}`,
+    query: { limit: `{{args.limit ?? ${one.most}}}`, ...fromArgs("cursor", ...Object.keys(one.input ?? {})) },
+    queryStyle: "comma"
+  },
+  response,
+  pagination: { type: "cursor", items: `$.${one.items}`, next: "$.response_metadata.next_cursor", param: "cursor" },
+  inputSchema: args({ ...one.input, limit: upTo(1_000), cursor: text }, ...(one.required ?? [])),
+  outputSchema: record(
+    { ok: flag, [one.items]: list(one.item), response_metadata: record({ next_cursor: text }) },
+    "ok"
+  ),
+  mocks: [{ name: "one", output: { ok: true, [one.items]: [one.mock], response_metadata: { next_cursor: "" } } }]
+})
+
+interface Write extends Read {
+  readonly input: JsonObject
+  readonly description?: string
+}
+
+export const writes = (one: Write): ActionManifest => ({
+  name: one.name,
+  title: one.title,
+  ...(one.description === undefined ? {} : { description: one.description }),
+  request: {
+    method: "POST",
+    path: `/${one.method}`,
+    body: fromArgs(...Object.keys(one.input)),
+    contentType: "application/json; charset=utf-8"
+  },
+  response,
+  inputSchema: args(one.input, ...(one.required ?? [])),
+  outputSchema: record({ ok: flag, ...one.output }, "ok"),
+  mocks: [{ name: "one", output: { ok: true, ...one.mock } }]
+})

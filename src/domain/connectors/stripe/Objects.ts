@@ -1,0 +1,165 @@
+/** How an object of Stripe's is listed, read, created and changed: the same for each of them. */
+import type { JsonObject } from "../../Json.js"
+import { args, type ActionManifest, flag, fromArgs, integer, list, record, text, texts, upTo } from "../Shapes.js"
+
+/** `{gte, gt, lte, lt}` in Unix seconds, or one instant. */
+export const created: JsonObject = {
+  anyOf: [integer, args({ gt: integer, gte: integer, lt: integer, lte: integer })]
+}
+export const metadata: JsonObject = { type: "object", additionalProperties: { type: ["string", "number", "boolean"] } }
+
+interface StripeObject {
+  /** `customer`: the name in one. */
+  readonly one: string
+  /** `Customer`: in the action's name. */
+  readonly singular: string
+  readonly plural: string
+  readonly path: string
+  readonly schema: JsonObject
+  readonly mock: JsonObject
+  /** What a list can be narrowed to. */
+  readonly filters: JsonObject
+}
+
+const form = { bodyType: "form", formStyle: "indexed" } as const
+const idempotency = { header: "Idempotency-Key", maxLength: 255 }
+const version = { "Stripe-Version": "2025-08-27.basil" }
+
+/** Stripe tells what went wrong in `error`. */
+const response = { errorMessage: "$.error.message", errorCode: "$.error.code" } as const
+
+export const listOf = (object: StripeObject): ActionManifest => ({
+  name: `list${object.plural}`,
+  title: `List ${object.one}s`,
+  request: {
+    method: "GET",
+    path: object.path,
+    headers: version,
+    query: {
+      limit: "{{args.limit ?? 100}}",
+      ...fromArgs("starting_after", "ending_before", "expand", ...Object.keys(object.filters))
+    },
+    queryStyle: "indexed"
+  },
+  response,
+  pagination: {
+    type: "cursor",
+    items: "$.data",
+    next: "$.data[-1].id",
+    hasMore: "$.has_more",
+    param: "starting_after"
+  },
+  inputSchema: args({
+    limit: upTo(100),
+    starting_after: text,
+    ending_before: text,
+    expand: texts,
+    ...object.filters
+  }),
+  outputSchema: record({ object: text, data: list(object.schema), has_more: flag }, "data", "has_more"),
+  mocks: [{ name: "one", output: { object: "list", data: [object.mock], has_more: false } }]
+})
+
+export const getOf = (object: StripeObject): ActionManifest => ({
+  name: `get${object.singular}`,
+  title: `Get a ${object.one}`,
+  request: {
+    method: "GET",
+    path: `${object.path}/{{args.id}}`,
+    headers: version,
+    query: fromArgs("expand"),
+    queryStyle: "indexed"
+  },
+  response,
+  inputSchema: args({ id: text, expand: texts }, "id"),
+  outputSchema: object.schema,
+  mocks: [{ name: "one", output: object.mock }]
+})
+
+export const createOf = (
+  object: StripeObject,
+  writable: JsonObject,
+  ...required: ReadonlyArray<string>
+): ActionManifest => ({
+  name: `create${object.singular}`,
+  title: `Create a ${object.one}`,
+  request: {
+    method: "POST",
+    path: object.path,
+    headers: version,
+    body: fromArgs(...Object.keys(writable), "metadata", "expand"),
+    ...form
+  },
+  response,
+  idempotency,
+  inputSchema: args({ ...writable, metadata, expand: texts }, ...required),
+  outputSchema: object.schema,
+  mocks: [{ name: "one", output: object.mock }]
+})
+
+export const updateOf = (object: StripeObject, writable: JsonObject): ActionManifest => ({
+  name: `update${object.singular}`,
+  title: `Update a ${object.one}`,
+  request: {
+    method: "POST",
+    path: `${object.path}/{{args.id}}`,
+    headers: version,
+    body: fromArgs(...Object.keys(writable), "metadata", "expand"),
+    ...form
+  },
+  response,
+  idempotency,
+  inputSchema: args({ id: text, ...writable, metadata, expand: texts }, "id"),
+  outputSchema: object.schema,
+  mocks: [{ name: "one", output: object.mock }]
+})
+
+/** `POST /payment_intents/{id}/capture` and its like. */
+export const verbOf = (
+  object: StripeObject,
+  verb: string,
+  title: string,
+  writable: JsonObject = {}
+): ActionManifest => ({
+  name: `${verb}${object.singular}`,
+  title,
+  request: {
+    method: "POST",
+    path: `${object.path}/{{args.id}}/${verb}`,
+    headers: version,
+    body: fromArgs(...Object.keys(writable)),
+    ...form
+  },
+  response,
+  idempotency,
+  inputSchema: args({ id: text, ...writable }, "id"),
+  outputSchema: object.schema,
+  mocks: [{ name: "one", output: object.mock }]
+})
+
+export const deleteOf = (object: StripeObject, title = `Delete a ${object.one}`): ActionManifest => ({
+  name: `delete${object.singular}`,
+  title,
+  request: { method: "DELETE", path: `${object.path}/{{args.id}}`, headers: version },
+  response,
+  inputSchema: args({ id: text }, "id"),
+  outputSchema: record({ id: text, deleted: flag }),
+  mocks: [{ name: "deleted", output: { id: object.mock["id"] ?? "", deleted: true } }]
+})
+
+/** A read of something that there is once. */
+export const readOf = (
+  name: string,
+  title: string,
+  path: string,
+  schema: JsonObject,
+  mock: JsonObject
+): ActionManifest => ({
+  name,
+  title,
+  request: { method: "GET", path, headers: version },
+  response,
+  inputSchema: args(),
+  outputSchema: schema,
+  mocks: [{ name: "one", output: mock }]
+})

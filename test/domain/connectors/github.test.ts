@@ -1,0 +1,105 @@
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { rateReading } from "../../../src/domain/connector/RateHeaders.js"
+import { github } from "../../../src/domain/connectors/github/GitHub.js"
+import { caller, type Caller, counts, drive, has, listOf, objectOf } from "../../support/ConnectorCaller.js"
+import type { Json } from "../../../src/domain/Json.js"
+import type { Fake } from "../../support/fakes/Fake.js"
+import { githubFake } from "../../support/fakes/github.js"
+
+let api: Fake
+let octocat: Caller
+
+beforeAll(async () => {
+  api = await githubFake()
+  octocat = caller(github, api.origin, { method: "token", credential: { apiKey: "ghp_fake" } })
+})
+afterAll(() => api.close())
+
+const hello = { owner: "octocat", repo: "hello" }
+const lists = (count: number) => (result: Json) => assert.lengthOf(listOf(result), count)
+const isNothing = (result: Json) => assert.isNull(result)
+
+describe("GitHub", () => {
+  it("answers every action", () =>
+    drive(github, octocat, {
+      getAuthenticatedUser: [{}, has({ login: "octocat" })],
+      listRepositories: [{ visibility: "all" }, lists(2)],
+      getRepository: [hello, has({ full_name: "octocat/hello" })],
+      createRepository: [{ name: "new", private: true }, has({ name: "new", private: true })],
+      createOrganizationRepository: [{ org: "acme", name: "new" }, has({ owner: { login: "acme" } })],
+      updateRepository: [{ ...hello, description: "Hi" }, has({ description: "Hi" })],
+      listBranches: [hello, lists(1)],
+      listCommits: [{ ...hello, sha: "main" }, lists(1)],
+      getContent: [{ ...hello, path: "docs/read me.md", ref: "main" }, has({ ref: "main" })],
+      putContent: [
+        { ...hello, path: "docs/read me.md", message: "Hi", content: "SGk=" },
+        has({ commit: { sha: "9f2a" } })
+      ],
+      listReleases: [hello, lists(1)],
+      createRelease: [{ ...hello, tag_name: "v2" }, has({ tag_name: "v2" })],
+      listWorkflowRuns: [hello, counts("workflow_runs", 1)],
+      dispatchWorkflow: [{ ...hello, workflow: "ci.yml", ref: "main" }, isNothing],
+      createWebhook: [{ ...hello, events: ["push"], config: { url: "https://svc.example/hook" } }, has({ id: 5 })],
+      deleteWebhook: [{ ...hello, id: 5 }, isNothing],
+      listIssues: [hello, lists(4)],
+      searchIssues: [{ q: "is:open" }, counts("items", 5)],
+      getIssue: [{ ...hello, number: 2 }, has({ title: "Issue 2" })],
+      createIssue: [{ ...hello, title: "New", labels: ["bug"] }, has({ title: "New", labels: ["bug"] })],
+      updateIssue: [{ ...hello, number: 2, state: "closed" }, has({ state: "closed" })],
+      listIssueComments: [{ ...hello, number: 2 }, lists(2)],
+      createIssueComment: [{ ...hello, number: 2, body: "Yes" }, has({ body: "Yes" })],
+      listPullRequests: [hello, lists(2)],
+      getPullRequest: [{ ...hello, number: 1 }, has({ title: "Pull 1" })],
+      createPullRequest: [{ ...hello, title: "New", head: "a", base: "main" }, has({ number: 3, title: "New" })],
+      updatePullRequest: [{ ...hello, number: 1, title: "Other" }, has({ title: "Other" })],
+      mergePullRequest: [{ ...hello, number: 1, merge_method: "squash" }, has({ merged: true })]
+    }))
+
+  it("follows the Link header to the last page, with the filters that it carries", async () => {
+    const pages = await octocat.pages("listIssues", { ...hello, per_page: 2, state: "all" })
+    assert.deepStrictEqual(
+      pages.map((page) => page.map((item) => objectOf(item)["number"])),
+      [[1, 2], [3, 4], [5]]
+    )
+  })
+
+  it("pages through a search, whose items stand in a member", async () => {
+    const pages = await octocat.pages("searchIssues", { q: "is:open", per_page: 4 })
+    assert.deepStrictEqual(
+      pages.map((page) => page.length),
+      [4, 1]
+    )
+  })
+
+  it("keeps a file's path in its place", async () => {
+    const refused = await octocat.call("getContent", { ...hello, path: "../../../user" }).then(
+      () => "sent",
+      (error: unknown) => String(error)
+    )
+    assert.include(refused, "lead out of its place")
+  })
+
+  it("tells GitHub's words, and a refused token as such", async () => {
+    const invalid = await octocat.failure("createIssue", { ...hello, body: "no title" })
+    assert.deepInclude(invalid, {
+      category: "provider",
+      status: 422,
+      message: "Validation Failed",
+      code: "missing_field"
+    })
+    assert.deepInclude(await octocat.failure("getIssue", { ...hello, number: 404 }), {
+      status: 404,
+      message: "Not Found"
+    })
+    const stranger = caller(github, api.origin, { method: "oauth", credential: { accessToken: "no" } })
+    assert.deepInclude(await stranger.failure("getAuthenticatedUser"), { category: "auth", message: "Bad credentials" })
+  })
+
+  it("reads the limit, what is left of it, and when it starts anew", async () => {
+    const { headers } = await octocat.answer("getAuthenticatedUser")
+    const reading = rateReading(github, headers, 1_795_244_400_000)
+    assert.strictEqual(reading.limit, 5_000)
+    assert.isBelow(reading.remaining ?? 5_000, 5_000)
+    assert.strictEqual(reading.resetAt, 1_795_245_000_000)
+  })
+})
