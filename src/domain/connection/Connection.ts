@@ -265,4 +265,7 @@ export const announcement = (before: Connection, event: Event): string | null =>
 }
 
 /** The connection as the API shows it. */
-export const connectionView = ({ organisationId: _organisation, ...connection }: Connection) => connection
+export const connectionView = ({ health, organisationId: _organisation, ...connection }: Connection) => ({
+  ...connection,
+  health: { ...health }
+})

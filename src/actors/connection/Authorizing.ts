@@ -1,0 +1,247 @@
+/**
+ * Calls through a connection: a credential sealed for one request, a permit of the provider's rate limit, and what
+ * comes back with the answer. A caller waits only when there is no token that would do. Design: the actor is the lock.
+ */
+import { Clock, Deferred, Effect, Either, type Scope } from "effect"
+import type { Connection } from "../../domain/connection/Connection.js"
+import { type Credential, lifetimeOf, valuesOf } from "../../domain/connection/Credential.js"
+import { grantBytes, grantLifetimeMillis, grantPlace, grantText } from "../../domain/connection/Grant.js"
+import { give, type Limits, type Reading, take, unlimited } from "../../domain/connection/RateLimiter.js"
+import { isAlive, isDue, isUsable, type Lifetime } from "../../domain/connection/Refresh.js"
+import { originsOf } from "../../domain/connector/BaseUrl.js"
+import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
+import { injectionOf } from "../../domain/connector/Injection.js"
+import { busy, isRenewable, type Means, type Open, type Owner, Owners, refuse } from "./Owner.js"
+import { make as makeProbe } from "./Probe.js"
+import type { Refusal } from "./Protocol.js"
+import { make as makeRenewal } from "./Renewal.js"
+
+/** How long what was read of a connector is used again. */
+const meansMillis = 1_000
+/** A token younger than this was fresh when the provider refused it. */
+const freshMillis = 60_000
+/** Refusals of a fresh credential that end the connection. */
+const mostRefusals = 2
+const longestPermitMillis = 600_000
+
+export interface Asked {
+  readonly organisationId: string
+  readonly origin: string
+  readonly executionId: string | null
+  readonly timeoutMillis: number
+}
+
+type Answer =
+  | { readonly _tag: "Granted"; readonly grant: Uint8Array; readonly permit: string }
+  | { readonly _tag: "WaitUntil"; readonly at: number; readonly why: "rate_limit" | "connection" }
+
+export const notActive = ({ health, status }: Connection): Refusal => ({
+  _tag: "NotActive",
+  status,
+  reason: health.lastError ?? `the connection is ${status}`
+})
+
+const limitsOf = ({ rateLimit }: ConnectorDefinition): Limits =>
+  rateLimit === undefined
+    ? unlimited
+    : {
+        requests: rateLimit.requests ?? null,
+        perMillis: rateLimit.perSeconds * 1000,
+        concurrency: rateLimit.concurrency ?? null
+      }
+
+export const make = Effect.gen(function* () {
+  const owners = yield* Owners
+  const { coolUntil, renew } = yield* makeRenewal
+  const { probe, signature } = yield* makeProbe
+
+  // --- What a call needs ---
+
+  const readMeans = Effect.fnUntraced(function* (
+    self: Owner,
+    { connection }: Open,
+    now: number
+  ): Effect.fn.Return<Means, Refusal> {
+    const { authMethod, config, connector, connectorVersion, organisationId } = connection
+    const definition = yield* owners.definitionOf(organisationId, connector, connectorVersion)
+    const method = yield* owners.methodOf(definition, authMethod)
+    const vault = yield* owners.vaultOf(organisationId)
+    const origins = Either.getOrElse(originsOf(definition, config), () => [])
+    self.means = { until: now + meansMillis, definition, method, origins, limits: limitsOf(definition), vault }
+    return self.means
+  })
+  const meansOf = (self: Owner, open: Open, now: number): Effect.Effect<Means, Refusal> =>
+    self.means !== undefined && now < self.means.until ? Effect.succeed(self.means) : readMeans(self, open, now)
+
+  // --- The token ---
+
+  /** Whether a refresh should be under way, and whether the call can do without its result. */
+  const stateOf = (open: Open, { method }: Means, lifetime: Lifetime, now: number) => {
+    const margin = method.type === "oauth2" ? method.refresh.marginSeconds : 0
+    const renewable = isRenewable(method, open.plain)
+    const cooling = coolUntil(open.connection) > now
+    return {
+      renews: renewable && !cooling && (open.intent !== null || isDue(lifetime, margin, now)),
+      // While no better one can be had, a token is used to its end.
+      serves: cooling || !renewable ? isAlive(lifetime, now) : isUsable(lifetime, now),
+      renewable
+    }
+  }
+
+  /** The credential to call with, or when to ask again. */
+  const usable = Effect.fnUntraced(function* (
+    self: Owner,
+    organisation: string,
+    scope: Scope.Scope
+  ): Effect.fn.Return<
+    { readonly open: Open; readonly credential: Credential; readonly means: Means } | number,
+    Refusal
+  > {
+    for (let round = 0; ; round++) {
+      const open = yield* owners.current(self, organisation)
+      const credential = open.plain
+      if (open.connection.status !== "active" || credential === null) return yield* refuse(notActive(open.connection))
+      const now = yield* Clock.currentTimeMillis
+      const means = yield* meansOf(self, open, now)
+      const lifetime = lifetimeOf(credential)
+      const { renewable, renews, serves } = stateOf(open, means, lifetime, now)
+      const refreshing = renews && round < 2 ? yield* renew(self, organisation, scope) : undefined
+      if (serves) return { open, credential, means }
+      if (refreshing !== undefined) {
+        yield* Deferred.await(refreshing)
+        continue
+      }
+      if (!renewable) {
+        const reason = "the access token has ended, and the provider gave nothing to renew it with"
+        yield* owners.change(self, organisation, { _tag: "NoteRefreshFailure", lost: true, reason })
+        continue
+      }
+      // A token that still lives a few seconds is better than none.
+      if (isAlive(lifetime, now)) return { open, credential, means }
+      return Math.max(coolUntil(open.connection), now + 1_000)
+    }
+  })
+
+  // --- Authorize ---
+
+  const sealedGrant = (
+    { credential, means, open }: { readonly open: Open; readonly credential: Credential; readonly means: Means },
+    { executionId, origin }: Asked,
+    now: number
+  ): Effect.Effect<Uint8Array, Refusal> => {
+    const { method, vault } = means
+    const values = valuesOf(credential)
+    const injected = injectionOf(method, values, open.connection.config)
+    if (Either.isLeft(injected))
+      return refuse({
+        _tag: "NotActive",
+        status: open.connection.status,
+        reason: `${injected.left.path} ${injected.left.message}`
+      })
+    const signs = method.type === "custom" && method.sign !== undefined
+    const expiresAt = now + grantLifetimeMillis
+    const plain = grantText(injected.right, signs)
+    return Effect.sync(() =>
+      grantBytes(expiresAt, vault.seal(grantPlace(open.connection.id, origin, executionId, expiresAt), plain))
+    )
+  }
+
+  const authorize = Effect.fnUntraced(function* (
+    self: Owner,
+    asked: Asked,
+    scope: Scope.Scope
+  ): Effect.fn.Return<Answer, Refusal> {
+    const found = yield* usable(self, asked.organisationId, scope)
+    if (typeof found === "number") return { _tag: "WaitUntil", at: found, why: "connection" }
+    const { means, open } = found
+    if (!means.origins.includes(asked.origin))
+      return yield* refuse({
+        _tag: "Invalid",
+        path: "origin",
+        code: "NOT_ALLOWED",
+        message: "is not one that the connector's requests go to"
+      })
+    const now = yield* Clock.currentTimeMillis
+    const permit = `${open.credential?.number ?? 0}.${++self.permits}`
+    const taken = take(means.limits, self.limiter, permit, now, Math.min(asked.timeoutMillis, longestPermitMillis))
+    self.limiter = taken.state
+    if (taken._tag === "WaitUntil") return { _tag: "WaitUntil", at: taken.at, why: "rate_limit" }
+    const grant = yield* sealedGrant(found, asked, now)
+    self.used = true
+    return { _tag: "Granted", grant, permit }
+  })
+
+  // --- Settle ---
+
+  /** A fresh credential that is refused twice is no credential any more, unless the connector's own test says otherwise. */
+  const refused = Effect.fnUntraced(function* (
+    self: Owner,
+    organisation: string,
+    status: number,
+    scope: Scope.Scope
+  ): Effect.fn.Return<void, Refusal> {
+    const open = yield* owners.current(self, organisation)
+    const { connection, plain } = open
+    if (connection.status !== "active" || plain === null) return
+    const now = yield* Clock.currentTimeMillis
+    const { definition, method } = yield* meansOf(self, open, now)
+    if (isRenewable(method, plain) && now - lifetimeOf(plain).issuedAt > freshMillis) {
+      // Perhaps only the token was revoked: a new one will tell.
+      if (coolUntil(connection) <= now) yield* renew(self, organisation, scope)
+      return
+    }
+    self.refusals += 1
+    if (self.refusals < mostRefusals) return
+    self.refusals = 0
+    const tested = definition.test !== undefined
+    const probed = yield* probe(definition, method, plain, connection.config)
+    if (tested && !(probed._tag === "NotPassed" && probed.refused)) return
+    yield* owners.change(
+      self,
+      organisation,
+      { _tag: "Reject", reason: `the provider refuses the credential: it answered ${status} twice` },
+      {
+        unless: (held) =>
+          held.credential?.number === open.credential?.number ? undefined : busy("the credential was replaced meanwhile")
+      }
+    )
+  })
+
+  const settle = Effect.fnUntraced(function* (
+    self: Owner,
+    organisation: string,
+    settlement: { readonly permit: string; readonly status: number | null; readonly reading: Reading | null },
+    scope: Scope.Scope
+  ) {
+    const { permit, reading, status } = settlement
+    self.limiter = give(self.limiter, permit, reading, yield* Clock.currentTimeMillis)
+    // What a call with the credential before was told says nothing of this one.
+    if (status === null || permit.split(".")[0] !== String(self.open?.credential?.number ?? 0)) return
+    if (status < 400) self.refusals = 0
+    else if (status === 401) yield* refused(self, organisation, status, scope).pipe(Effect.catchAll(() => Effect.void))
+  })
+
+  // --- Signing ---
+
+  const sign = Effect.fnUntraced(function* (
+    self: Owner,
+    request: {
+      readonly organisationId: string
+      readonly method: string
+      readonly url: string
+      readonly body: string | Uint8Array | null
+      readonly challenge: string | null
+    }
+  ) {
+    const open = yield* owners.current(self, request.organisationId)
+    const { connection, plain } = open
+    if (connection.status !== "active" || plain === null) return yield* refuse(notActive(connection))
+    const { method, origins } = yield* meansOf(self, open, yield* Clock.currentTimeMillis)
+    if (!URL.canParse(request.url) || !origins.includes(new URL(request.url).origin)) return []
+    return yield* Effect.catchAll(signature(method, valuesOf(plain), request, request.challenge), ({ message, path }) =>
+      refuse({ _tag: "NotActive", status: connection.status, reason: `${path} ${message}` })
+    )
+  })
+
+  return { authorize, settle, sign, renew, probe }
+})

@@ -1,0 +1,275 @@
+/**
+ * The refresh of a connection's token: one at a time in the whole cluster, written ahead, asked once, committed, and
+ * then everybody who waited goes on. Design: the actor is the lock.
+ */
+import { Clock, Deferred, Duration, Effect, FiberId, Option, Redacted, type Scope } from "effect"
+import { type Credential, fingerprintOf } from "../../domain/connection/Credential.js"
+import { coolDownMillis, isGrantLost, latestSendMillis, recover } from "../../domain/connection/Refresh.js"
+import { configuredUrl } from "../../domain/connector/BaseUrl.js"
+import type { OAuth2Method } from "../../domain/connector/AuthMethod.js"
+import type { Connection } from "../../domain/connection/Connection.js"
+import { Connectors } from "../ports/Connectors.js"
+import { ConnectionStore } from "../ports/ConnectionStore.js"
+import { Digests } from "../ports/Digests.js"
+import { Faults } from "../ports/Faults.js"
+import { type Grant, type TokenClient, TokenEndpoint, TokenRequestFailed, type Tokens } from "../ports/TokenEndpoint.js"
+import { busy, isRenewable, type Open, type Owner, Owners, refuse, system } from "./Owner.js"
+import type { Refusal } from "./Protocol.js"
+
+type TokenCredential = Extract<Credential, { readonly _tag: "Tokens" }>
+
+/** How long a new owner sleeps between looks at what its predecessor may still commit. */
+const lookInterval = Duration.millis(500)
+
+/** The credential that an answer makes; what it does not bring stays. */
+export const tokensCredential = (
+  tokens: Tokens,
+  method: OAuth2Method,
+  before: TokenCredential | { readonly refreshToken: null; readonly fields: TokenCredential["fields"] },
+  now: number
+): TokenCredential => {
+  const seconds = tokens.expiresInSeconds ?? method.refresh.expiresInSeconds ?? null
+  return {
+    _tag: "Tokens",
+    accessToken: tokens.accessToken,
+    refreshToken: tokens.refreshToken ?? before.refreshToken,
+    issuedAt: now,
+    expiresAt: seconds === null ? null : now + seconds * 1000,
+    fields: before.fields
+  }
+}
+
+export const make = Effect.gen(function* () {
+  const owners = yield* Owners
+  const connectors = yield* Connectors
+  const store = yield* ConnectionStore
+  const endpoint = yield* TokenEndpoint
+  const digests = yield* Digests
+  const faults = yield* Faults
+
+  // --- The token endpoint ---
+
+  /** The organisation's client, or with client credentials the customer's own. */
+  const clientOf = Effect.fnUntraced(function* (
+    { authProvider, connector, organisationId }: Pick<Connection, "authProvider" | "connector" | "organisationId">,
+    method: OAuth2Method,
+    fields: TokenCredential["fields"]
+  ): Effect.fn.Return<TokenClient, Refusal> {
+    const found = yield* Effect.mapError(
+      connectors.clientOf(organisationId, connector, method.id, authProvider),
+      ({ reason }) => busy(reason)
+    )
+    if (Option.isSome(found)) {
+      const { clientId, clientSecret } = found.value
+      return { clientId, clientSecret, auth: method.clientAuth }
+    }
+    const own = fields["clientId"]
+    if (own !== undefined)
+      return { clientId: Redacted.value(own), clientSecret: fields["clientSecret"] ?? null, auth: method.clientAuth }
+    return yield* refuse({
+      _tag: "Invalid",
+      path: "authMethod",
+      code: "NO_OAUTH_CLIENT",
+      message: "has no OAuth client: add an auth provider with your clientId and clientSecret to the connector"
+    })
+  })
+
+  const ask = Effect.fnUntraced(function* (
+    connection: Pick<Connection, "authProvider" | "connector" | "organisationId" | "config">,
+    method: OAuth2Method,
+    fields: TokenCredential["fields"],
+    grant: Grant
+  ): Effect.fn.Return<Tokens, Refusal | TokenRequestFailed> {
+    const url = configuredUrl(method.tokenUrl, connection.config)
+    if (url._tag === "Left")
+      return yield* refuse({ _tag: "Invalid", path: url.left.path, code: "INVALID_VALUE", message: url.left.message })
+    return yield* endpoint.request({
+      url: url.right,
+      client: yield* clientOf(connection, method, fields),
+      grant,
+      params: method.tokenParams,
+      expiresInField: method.refresh.expiresInField,
+      scopeSeparator: method.scopeSeparator,
+      config: method.tokenConfig
+    })
+  })
+
+  const renewing = (method: OAuth2Method, { refreshToken }: TokenCredential): Grant =>
+    refreshToken === null || method.grant === "client_credentials"
+      ? { type: "client_credentials", scope: method.scopes.join(method.scopeSeparator) }
+      : { type: "refresh_token", refreshToken }
+
+  // --- One refresh ---
+
+  const hashOf = ({ accessToken, refreshToken }: TokenCredential) =>
+    digests.sha256Hex(Redacted.value(refreshToken ?? accessToken))
+
+  const heldOf = (open: Open, credential: TokenCredential) => ({
+    refreshSeq: open.credential?.number ?? 0,
+    tokenHash: hashOf(credential)
+  })
+
+  /** The refresh that is to be made now, if any is: another owner's request is waited for, and counted. */
+  const begun = Effect.fnUntraced(function* (self: Owner, organisation: string) {
+    for (;;) {
+      const open = yield* owners.current(self, organisation)
+      const { connection, intent, plain } = open
+      if (connection.status !== "active" || plain?._tag !== "Tokens") return undefined
+      const definition = yield* owners.definitionOf(
+        connection.organisationId,
+        connection.connector,
+        connection.connectorVersion
+      )
+      const method = yield* owners.methodOf(definition, connection.authMethod)
+      if (method.type !== "oauth2" || !isRenewable(method, plain)) return undefined
+      const found = { open, method, credential: plain }
+      if (intent === null) return { ...found, attempt: 1 }
+      const recovery = recover(intent, heldOf(open, plain), yield* Clock.currentTimeMillis)
+      switch (recovery._tag) {
+        case "Retry":
+          return { ...found, attempt: intent.attempt + 1 }
+        case "Forget":
+          return { ...found, attempt: 1 }
+        case "GiveUp":
+          yield* owners.change(self, organisation, { _tag: "NoteRefreshFailure", lost: true, reason: recovery.reason })
+          return undefined
+        case "Wait":
+          // Its writer may still commit: what it got is better than what a second request would bring.
+          yield* Effect.sleep(lookInterval)
+          self.open = undefined
+      }
+    }
+  })
+
+  /** The intent is committed before this returns, and the request must follow within two seconds. */
+  const intended = Effect.fnUntraced(function* (
+    self: Owner,
+    {
+      attempt,
+      credential,
+      open
+    }: { readonly open: Open; readonly credential: TokenCredential; readonly attempt: number }
+  ) {
+    const began = yield* Clock.currentTimeNanos
+    const { refreshSeq, tokenHash } = heldOf(open, credential)
+    const intent = { refreshSeq: refreshSeq + 1, tokenHash, attempt, at: yield* Clock.currentTimeMillis }
+    const revision = yield* self.writing.withPermits(1)(
+      self.open === open ? store.intend(open, intent) : Effect.succeed(undefined)
+    )
+    if (revision === undefined) return undefined
+    const held: Open = { ...open, revision, intent }
+    self.open = held
+    yield* faults.at("intentWritten")
+    const elapsed = Number((yield* Clock.currentTimeNanos) - began) / 1e6
+    if (elapsed <= latestSendMillis) return held
+    // Long enough that another owner may have taken the intent for a dead one's.
+    self.open = undefined
+    return yield* refuse(busy("the refresh came too late to be sent; it is begun again"))
+  })
+
+  const unchanged = (number: number | undefined) => (open: Open) =>
+    open.credential?.number === number ? undefined : busy("the credential was replaced meanwhile")
+
+  const settled = Effect.fnUntraced(function* (
+    self: Owner,
+    held: Open,
+    method: OAuth2Method,
+    credential: TokenCredential,
+    answer: { readonly tokens: Tokens } | { readonly failure: TokenRequestFailed }
+  ) {
+    const { connection } = held
+    const unless = unchanged(held.credential?.number)
+    if ("failure" in answer) {
+      const { failure } = answer
+      const command = { _tag: "NoteRefreshFailure", lost: isGrantLost(failure), reason: failure.message } as const
+      return yield* owners.change(self, connection.organisationId, command, { unless })
+    }
+    const { tokens } = answer
+    const value = tokensCredential(tokens, method, credential, yield* Clock.currentTimeMillis)
+    const done = yield* owners.change(
+      self,
+      connection.organisationId,
+      {
+        _tag: "NoteRefresh",
+        expiresAt: value.expiresAt === null ? null : new Date(value.expiresAt).toISOString(),
+        scopes: tokens.scopes ?? connection.scopes,
+        fingerprint: fingerprintOf(value, digests.sha256Hex)
+      },
+      {
+        credential: { value, rotated: false },
+        audit: { action: "credential.token_refresh", by: system },
+        unless
+      }
+    )
+    self.used = false
+    self.refusals = 0
+    return done
+  })
+
+  const once = Effect.fnUntraced(function* (self: Owner, organisation: string): Effect.fn.Return<void, Refusal> {
+    const found = yield* begun(self, organisation)
+    if (found === undefined) return
+    const { credential, method } = found
+    yield* Effect.uninterruptible(
+      Effect.gen(function* () {
+        const held = yield* intended(self, found).pipe(
+          Effect.catchTags({
+            Stale: () => {
+              self.open = undefined
+              return refuse(busy("the connection is being changed elsewhere"))
+            },
+            Unavailable: ({ reason }) => refuse(busy(reason))
+          })
+        )
+        if (held === undefined) return
+        const answer = yield* ask(held.connection, method, credential.fields, renewing(method, credential)).pipe(
+          Effect.map((tokens) => ({ tokens })),
+          Effect.catchTag("TokenRequestFailed", (failure) => Effect.succeed({ failure })),
+          // What keeps the request from being made is a failure like any other: it cools down.
+          Effect.catchAll((refusal) => Effect.succeed({ failure: unasked(refusal) }))
+        )
+        yield* faults.at("tokenReceived")
+        yield* settled(self, held, method, credential, answer)
+      })
+    )
+  })
+
+  /** Until when no refresh is tried, after those that failed. Unix milliseconds. */
+  const coolUntil = ({ health, refreshFailedAt }: Connection): number =>
+    refreshFailedAt === null
+      ? 0
+      : Date.parse(health.lastCheckedAt ?? refreshFailedAt) + coolDownMillis(health.consecutiveFailures)
+
+  /** Joins the refresh under way, or begins it. It goes on when whoever began it goes away. */
+  const renew = (self: Owner, organisation: string, scope: Scope.Scope): Effect.Effect<Deferred.Deferred<void>> =>
+    Effect.suspend(() => {
+      if (self.refreshing !== undefined) return Effect.succeed(self.refreshing)
+      const done = Deferred.unsafeMake<void>(FiberId.none)
+      self.refreshing = done
+      return once(self, organisation).pipe(
+        Effect.catchAllCause((cause) => Effect.logWarning(`The connection ${self.id} is not refreshed now`, cause)),
+        Effect.ensuring(
+          Effect.suspend(() => {
+            self.refreshing = undefined
+            return Deferred.succeed(done, undefined)
+          })
+        ),
+        Effect.forkIn(scope),
+        Effect.as(done)
+      )
+    })
+
+  return { renew, ask, clientOf, coolUntil }
+})
+
+const unasked = (refusal: Refusal): TokenRequestFailed =>
+  new TokenRequestFailed({
+    status: null,
+    code: null,
+    message:
+      refusal._tag === "Invalid"
+        ? `${refusal.path} ${refusal.message}`
+        : refusal._tag === "Busy"
+          ? refusal.reason
+          : "the token endpoint could not be asked"
+  })

@@ -1,0 +1,32 @@
+/** Connectors as others read them: the organisation's own first, then the built-in catalogue. At most a second old. */
+import type { Effect, Option, Redacted } from "effect"
+import { Context } from "effect"
+import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
+import type { Unavailable } from "../../domain/Failure.js"
+import type { OrganisationId } from "../../domain/Ids.js"
+
+/** The organisation's client at a provider. */
+export interface OAuthClient {
+  readonly clientId: string
+  readonly clientSecret: Redacted.Redacted | null
+  readonly scopes: ReadonlyArray<string>
+}
+
+export class Connectors extends Context.Tag("svc/Connectors")<
+  Connectors,
+  {
+    /** `version`: absent, the newest. */
+    readonly find: (
+      organisation: OrganisationId,
+      slug: string,
+      version?: string
+    ) => Effect.Effect<Option.Option<ConnectorDefinition>, Unavailable>
+    /** `provider`: the id of an auth provider; `null` for the default one. */
+    readonly clientOf: (
+      organisation: OrganisationId,
+      slug: string,
+      methodId: string,
+      provider: string | null
+    ) => Effect.Effect<Option.Option<OAuthClient>, Unavailable>
+  }
+>() {}

@@ -1,0 +1,196 @@
+/**
+ * The port `TokenEndpoint` over the egress: RFC 6749 as it is written, and answers as they really come: form-encoded,
+ * without a token type, with status 201, or with status 200 and an error inside.
+ */
+import { Duration, Effect, Layer, Redacted } from "effect"
+import { Egress, type EgressFailure, type EgressResponse } from "../../actors/ports/Egress.js"
+import {
+  type Grant,
+  type TokenClient,
+  TokenEndpoint,
+  type TokenRequest,
+  TokenRequestFailed,
+  type Tokens
+} from "../../actors/ports/TokenEndpoint.js"
+import { tokenTimeout } from "../../domain/connection/Refresh.js"
+import { valueAt } from "../../domain/connector/Path.js"
+import { jsonOf, mediaType, textOf } from "../../domain/connector/ProviderAnswer.js"
+import { isObject, type JsonObject } from "../../domain/Json.js"
+import { makeScrubber } from "../../domain/Redaction.js"
+
+/** No answer with a token is larger. */
+const answerBytes = 256 * 1024
+const messageLength = 300
+
+type Pairs = ReadonlyArray<readonly [name: string, value: string]>
+
+export const make = Effect.gen(function* () {
+  const egress = yield* Egress
+
+  const post = (url: string, client: TokenClient, pairs: Pairs) => {
+    const form = new URLSearchParams(
+      [...pairs, ...clientPairs(client)].map(([name, value]): [string, string] => [name, value])
+    )
+    return egress
+      .send({
+        method: "POST",
+        url,
+        headers: [
+          ["content-type", "application/x-www-form-urlencoded"],
+          ["accept", "application/json"],
+          ...clientHeaders(client)
+        ],
+        body: form.toString(),
+        timeout: tokenTimeout,
+        maxBytes: answerBytes,
+        // A redirect would carry the client's secret to wherever it points.
+        redirects: 0
+      })
+      .pipe(Effect.mapError(unreachable))
+  }
+
+  const request = Effect.fn("TokenEndpoint.request")(function* (asked: TokenRequest) {
+    const pairs: Pairs = [...Object.entries(asked.params), ...grantPairs(asked.grant)]
+    const response = yield* post(asked.url, asked.client, pairs)
+    const scrub = makeScrubber(secretsOf(asked.client, asked.grant)).text
+    const answer = answerOf(response)
+    const accessToken = textMember(answer, "access_token")
+    if (accessToken === undefined || textMember(answer, "error") !== undefined || response.status >= 300)
+      return yield* refused(response, answer, scrub)
+    return tokensOf(asked, accessToken, answer)
+  })
+
+  const revoke: TokenEndpoint["Type"]["revoke"] = Effect.fn("TokenEndpoint.revoke")(function* ({
+    client,
+    hint,
+    token,
+    url
+  }) {
+    const response = yield* post(url, client, [
+      ["token", Redacted.value(token)],
+      ["token_type_hint", hint]
+    ])
+    if (response.status >= 300)
+      return yield* refused(response, answerOf(response), makeScrubber([Redacted.value(token)]).text)
+  })
+
+  return TokenEndpoint.of({ request, revoke })
+})
+
+export const layer = Layer.effect(TokenEndpoint, make)
+
+// --- The request ---
+
+const grantPairs = (grant: Grant): Pairs => {
+  switch (grant.type) {
+    case "authorization_code":
+      return [
+        ["grant_type", grant.type],
+        ["code", Redacted.value(grant.code)],
+        ["redirect_uri", grant.redirectUri],
+        ...(grant.verifier === null ? [] : [["code_verifier", Redacted.value(grant.verifier)] as const])
+      ]
+    case "refresh_token":
+      return [
+        ["grant_type", grant.type],
+        ["refresh_token", Redacted.value(grant.refreshToken)]
+      ]
+    case "client_credentials":
+      return [["grant_type", grant.type], ...(grant.scope === "" ? [] : [["scope", grant.scope] as const])]
+  }
+}
+
+const secretText = ({ clientSecret }: TokenClient) => (clientSecret === null ? "" : Redacted.value(clientSecret))
+
+const clientPairs = (client: TokenClient): Pairs => {
+  if (client.auth === "basic") return []
+  const secret = secretText(client)
+  return [
+    ["client_id", client.clientId],
+    ...(client.auth === "none" || secret === "" ? [] : [["client_secret", secret] as const])
+  ]
+}
+
+/** RFC 6749, 2.3.1: both are form-encoded before they are joined. */
+const formEncoded = (text: string) => new URLSearchParams([["", text]]).toString().slice(1)
+
+const clientHeaders = (client: TokenClient): Pairs =>
+  client.auth === "basic"
+    ? [
+        [
+          "authorization",
+          `Basic ${Buffer.from(`${formEncoded(client.clientId)}:${formEncoded(secretText(client))}`).toString("base64")}`
+        ]
+      ]
+    : []
+
+const secretsOf = (client: TokenClient, grant: Grant): ReadonlyArray<string> => [
+  secretText(client),
+  ...(grant.type === "refresh_token" ? [Redacted.value(grant.refreshToken)] : []),
+  ...(grant.type === "authorization_code" ? [Redacted.value(grant.code)] : [])
+]
+
+// --- The answer ---
+
+/** The body as an object, whichever way it is written; empty where it is none. */
+const answerOf = (response: EgressResponse): JsonObject => {
+  const json = jsonOf(response)
+  if (isObject(json)) return json
+  const type = mediaType(response)
+  return json === undefined && (type.includes("form") || type === "text/plain")
+    ? Object.fromEntries(new URLSearchParams(textOf(response)))
+    : {}
+}
+
+const textMember = (answer: JsonObject, name: string): string | undefined => {
+  const value = Object.hasOwn(answer, name) ? answer[name] : undefined
+  return typeof value === "string" && value !== "" ? value : undefined
+}
+
+const tokensOf = (asked: TokenRequest, accessToken: string, answer: JsonObject): Tokens => {
+  const refreshToken = textMember(answer, "refresh_token")
+  const seconds = Number(valueAt(answer, asked.expiresInField) ?? Number.NaN)
+  const scope = textMember(answer, "scope")
+  return {
+    accessToken: Redacted.make(accessToken),
+    refreshToken: refreshToken === undefined ? null : Redacted.make(refreshToken),
+    expiresInSeconds: Number.isFinite(seconds) && seconds > 0 ? seconds : null,
+    scopes:
+      scope === undefined
+        ? null
+        : scope.split(asked.scopeSeparator === "," ? /[\s,]+/ : asked.scopeSeparator).filter((one) => one !== ""),
+    config: Object.fromEntries(
+      Object.entries(asked.config).flatMap(([member, path]) => {
+        const value = valueAt(answer, path)
+        return value === undefined || value === null ? [] : [[member, value]]
+      })
+    )
+  }
+}
+
+const refused = (response: EgressResponse, answer: JsonObject, scrub: (text: string) => string) => {
+  const code = textMember(answer, "error") ?? textMember(answer, "code") ?? null
+  const said = textMember(answer, "error_description") ?? textMember(answer, "message") ?? ""
+  const told = [code, said].filter((part) => part !== null && part !== "").join(": ")
+  return new TokenRequestFailed({
+    // An error behind a status of success is the client's as any other.
+    status: response.status < 300 && code !== null ? 400 : response.status,
+    code: code === null ? null : scrub(code.slice(0, 100)),
+    message: scrub(
+      `the token endpoint answered ${response.status}${told === "" ? " without a token" : `: ${told}`}`.slice(
+        0,
+        messageLength
+      )
+    )
+  })
+}
+
+const unreachable = (failure: EgressFailure): TokenRequestFailed => {
+  const message = {
+    EgressBlocked: () => "the token endpoint's URL may not be called",
+    EgressUnreachable: () => "the token endpoint cannot be reached",
+    EgressTimedOut: () => `the token endpoint did not answer within ${Duration.toSeconds(tokenTimeout)} s`,
+    EgressTooLarge: () => "the token endpoint's answer is too large"
+  }[failure._tag]()
+  return new TokenRequestFailed({ status: null, code: null, message })
+}
