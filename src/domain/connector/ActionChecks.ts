@@ -1,0 +1,167 @@
+/** What can be wrong with an action: its request, how its answer is read, its pages, its schemas. */
+import { Either } from "effect"
+import type { Json, JsonObject } from "../Json.js"
+import type { ActionDefinition } from "./Action.js"
+import { configRoot, headerMistakes } from "./AuthChecks.js"
+import { ownOrigin } from "./BaseUrl.js"
+import {
+  conditionMistakes,
+  each,
+  type Mistakes,
+  pathMistakes,
+  type Roots,
+  templateMistakes,
+  templatesIn,
+  unless
+} from "./Checks.js"
+import type { ConnectorDefinition } from "./Definition.js"
+import { isDotSegment } from "./Place.js"
+import { parseTemplate, pathsOf } from "./Template.js"
+
+/** What is wrong with a JSON Schema. */
+export type SchemaMistakes = (schema: JsonObject) => Mistakes
+
+export const actionNamePattern = /^[A-Za-z][A-Za-z0-9_]{0,127}$/
+
+export const actionMistakes = (
+  definition: ConnectorDefinition,
+  action: ActionDefinition,
+  path: string,
+  schemaMistakes: SchemaMistakes
+): Mistakes => [
+  ...unless(
+    actionNamePattern.test(action.name),
+    `${path}.name`,
+    "INVALID_VALUE",
+    "must be a letter and up to 127 letters, digits and _"
+  ),
+  ...requestMistakes(definition, action, `${path}.request`),
+  ...responseMistakes(action, `${path}.response`),
+  ...pageMistakes(action, `${path}.pagination`),
+  ...placed(`${path}.inputSchema`, schemaMistakes(action.inputSchema)),
+  ...placed(`${path}.outputSchema`, schemaMistakes(action.outputSchema)),
+  ...(action.idempotency?.header === undefined
+    ? []
+    : headerMistakes(action.idempotency.header, `${path}.idempotency.header`))
+]
+
+/** Mistakes of a part, told by where the part stands. */
+export const placed = (path: string, mistakes: Mistakes): Mistakes =>
+  mistakes.map((one) => ({ ...one, path: one.path === "" ? path : `${path}.${one.path}` }))
+
+/** The names that a request's templates may begin with. */
+const requestRoots = (definition: ConnectorDefinition): Roots => {
+  const config = configRoot(definition)
+  return (path) => {
+    const [root] = path
+    if (root === "args" || root === "idempotencyKey") return undefined
+    return root === "connection"
+      ? config(path)
+      : `"${String(root)}" is not known here; there are args, connection.config and idempotencyKey`
+  }
+}
+
+const requestMistakes = (definition: ConnectorDefinition, action: ActionDefinition, path: string): Mistakes => {
+  const { request } = action
+  const roots = requestRoots(definition)
+  const mail = request.method === "SEND" || request.method === "VERIFY"
+  return [
+    ...unless(
+      mail === (definition.transport === "smtp"),
+      `${path}.method`,
+      "INVALID_VALUE",
+      mail ? "SEND and VERIFY are methods of the transport smtp" : "the transport smtp has the methods SEND and VERIFY"
+    ),
+    ...urlPathMistakes(request.path, `${path}.path`, roots),
+    ...templatesIn(`${path}.query`, request.query, roots),
+    ...templatesIn(`${path}.headers`, request.headers, roots),
+    ...(typeof request.headers === "string"
+      ? []
+      : Object.keys(request.headers).flatMap((name) => headerMistakes(name, `${path}.headers`))),
+    ...templatesIn(`${path}.body`, request.body, roots),
+    ...unless(
+      request.body === null || (request.method !== "GET" && request.method !== "HEAD"),
+      `${path}.body`,
+      "NOT_ALLOWED",
+      `a ${request.method} request has no body`
+    )
+  ]
+}
+
+const urlPathMistakes = (text: string, path: string, roots: Roots): Mistakes => {
+  const origin = ownOrigin(text)
+  const plain = text.slice(origin?.length ?? 0).replace(/\{\{.*?\}\}/g, "x")
+  return [
+    ...templateMistakes(path, text, roots),
+    ...unless(
+      plain === "" || plain.startsWith("/") || plain.startsWith("?"),
+      path,
+      "INVALID_PATH",
+      "must begin with / or with https:// and a host in plain text"
+    ),
+    ...unless(!plain.includes("#"), path, "INVALID_PATH", "has a fragment"),
+    ...unless(
+      !(plain.split("?")[0] ?? "").split(/[/\\]/).some(isDotSegment),
+      path,
+      "INVALID_PATH",
+      'has "." or ".." as a part'
+    ),
+    ...unless(!/\s/.test(plain), path, "INVALID_PATH", "has white space")
+  ]
+}
+
+const responseMistakes = ({ response }: ActionDefinition, path: string): Mistakes => [
+  ...(typeof response.map === "string"
+    ? pathMistakes(`${path}.map`, response.map)
+    : templatesIn(`${path}.map`, response.map, ([root]) =>
+        ["body", "status", "headers"].includes(String(root))
+          ? undefined
+          : `"${String(root)}" is not known here; there are body, status and headers`
+      )),
+  ...conditionMistakes(`${path}.errorWhen`, response.errorWhen),
+  ...pathMistakes(`${path}.errorMessage`, response.errorMessage),
+  ...pathMistakes(`${path}.errorCode`, response.errorCode)
+]
+
+const pageMistakes = (action: ActionDefinition, path: string): Mistakes => {
+  const { pagination } = action
+  if (pagination === undefined) return []
+  const param = pagination.param ?? (pagination.type === "cursor" ? undefined : pagination.type)
+  const followed = pagination.type === "link" && pagination.param === undefined
+  return [
+    ...(["next", "items", "hasMore", "total", "totalPages"] as const).flatMap((name) =>
+      pathMistakes(`${path}.${name}`, pagination[name])
+    ),
+    ...unless(
+      pagination.type !== "cursor" || pagination.next !== undefined || pagination.nextHeader !== undefined,
+      `${path}.next`,
+      "REQUIRED",
+      "is required by the type cursor"
+    ),
+    ...unless(param !== undefined || followed, `${path}.param`, "REQUIRED", "is required by the type cursor"),
+    ...unless(
+      param === undefined || followed || readsArgument(action, param),
+      `${path}.param`,
+      "UNUSED",
+      `the request never reads args.${param}, so that every page would be the first`
+    )
+  ]
+}
+
+/** Whether any template of a request reads an argument, by its name or with all the others. */
+const readsArgument = ({ request }: ActionDefinition, name: string): boolean =>
+  stringsIn([request.path, request.query, request.headers, request.body]).some((text) =>
+    Either.match(parseTemplate(text), {
+      onLeft: () => false,
+      onRight: (parts) =>
+        pathsOf(parts).some(([root, member]) => root === "args" && (member === undefined || member === name))
+    })
+  )
+
+const stringsIn = (value: Json): ReadonlyArray<string> => {
+  if (typeof value === "string") return [value]
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(stringsIn) : []
+}
+
+export const actionsMistakes = (definition: ConnectorDefinition, schemaMistakes: SchemaMistakes): Mistakes =>
+  each("actions", definition.actions, (action, path) => actionMistakes(definition, action, path, schemaMistakes))

@@ -1,0 +1,220 @@
+/** What can be wrong with the base URL, the connection's config and the ways to connect. */
+import type { JsonObject } from "../Json.js"
+import type { AuthMethod, CredentialField, Injection } from "./AuthMethod.js"
+import { duplicates, each, type Mistakes, pathMistakes, type Roots, templateMistakes, unless, wrong } from "./Checks.js"
+import { patternMistake } from "./Condition.js"
+import type { ConnectorDefinition } from "./Definition.js"
+import { header } from "./Place.js"
+import { payloadNames, signerNames } from "./Signing.js"
+import { template } from "./Template.js"
+import { Either } from "effect"
+
+/** The names that `connection.config.*` can have: those of its schema, and those that are learned while connecting. */
+export const configNames = (definition: ConnectorDefinition): ReadonlySet<string> | "any" => {
+  const properties = definition.connectionConfig?.["properties"]
+  const declared = isObject(properties) ? Object.keys(properties) : []
+  if (definition.connectionConfig !== undefined && !isObject(properties)) return "any"
+  const learned = definition.auth.flatMap((method) =>
+    method.type === "oauth2" ? [...Object.keys(method.callbackConfig), ...Object.keys(method.tokenConfig)] : []
+  )
+  return new Set([...declared, ...learned, ...Object.keys(definition.test?.config ?? {})])
+}
+
+/** `connection.config.NAME` with a name that there is. */
+export const configRoot = (definition: ConnectorDefinition): Roots => {
+  const names = configNames(definition)
+  return ([root, config, name]) => {
+    if (root !== "connection" || config !== "config") return `"${String(root)}" is not known here`
+    if (names === "any" || name === undefined || names.has(String(name))) return undefined
+    return `connectionConfig has no property "${String(name)}"`
+  }
+}
+
+export const baseMistakes = (definition: ConnectorDefinition): Mistakes => {
+  const [first] = template(definition.baseUrl)
+  const schemes = definition.transport === "smtp" ? /^smtps?:\/\// : /^https:\/\/./
+  const whole = first?._tag === "Expression"
+  return [
+    ...templateMistakes("baseUrl", definition.baseUrl, configRoot(definition)),
+    ...unless(
+      whole || schemes.test(definition.baseUrl),
+      "baseUrl",
+      "INVALID_URL",
+      definition.transport === "smtp"
+        ? "must begin with smtp:// or smtps://, or be the connection's config"
+        : "must begin with https://, or be the connection's config"
+    ),
+    ...unless(
+      whole || definition.baseUrl.includes("{{") || URL.canParse(definition.baseUrl),
+      "baseUrl",
+      "INVALID_URL",
+      "is no URL"
+    ),
+    ...unless(
+      !/[?#]/.test(definition.baseUrl.replace(/\{\{.*?\}\}/g, "")),
+      "baseUrl",
+      "INVALID_URL",
+      "has a query or a fragment"
+    )
+  ]
+}
+
+export const authMistakes = (definition: ConnectorDefinition): Mistakes => [
+  ...unless(definition.auth.length > 0, "auth", "REQUIRED", "needs at least one method; one of the type none will do"),
+  ...duplicates(
+    "auth",
+    "id",
+    definition.auth.map(({ id }) => id)
+  ),
+  ...unless(
+    definition.auth.filter((one) => one.default).length <= 1,
+    "auth",
+    "DUPLICATE",
+    "has more than one default method"
+  ),
+  ...each("auth", definition.auth, (method, path) => methodMistakes(definition, method, path))
+]
+
+const methodMistakes = (definition: ConnectorDefinition, method: AuthMethod, path: string): Mistakes => [
+  ...unless(
+    /^[A-Za-z][\w-]{0,63}$/.test(method.id),
+    `${path}.id`,
+    "INVALID_VALUE",
+    "must be a letter and up to 63 letters, digits, - and _"
+  ),
+  ...each(`${path}.inject`, method.inject, (one, at) => injectionMistakes(definition, method, one, at)),
+  ...("fields" in method ? fieldMistakes(method.fields, `${path}.fields`) : []),
+  ...kindMistakes(definition, method, path)
+]
+
+const kindMistakes = (definition: ConnectorDefinition, method: AuthMethod, path: string): Mistakes => {
+  switch (method.type) {
+    case "oauth2":
+      return oauthMistakes(definition, method, path)
+    case "api_key":
+      return unless(method.fields.length > 0, `${path}.fields`, "REQUIRED", "needs at least one field")
+    case "custom":
+      return [
+        ...unless(
+          method.sign === undefined || signerNames.includes(method.sign),
+          `${path}.sign`,
+          "UNKNOWN_NAME",
+          `there are the signers ${signerNames.join(", ")}`
+        ),
+        ...(method.sign === undefined ? [] : signingMistakes(method, path))
+      ]
+    default:
+      return []
+  }
+}
+
+const signingMistakes = (method: Extract<AuthMethod, { type: "custom" }>, path: string): Mistakes => {
+  const named = [...method.signing.payload.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name)
+  return [
+    ...named
+      .filter((name) => !payloadNames.includes(name))
+      .flatMap((name) => wrong(`${path}.signing.payload`, "UNKNOWN_NAME", `there is no {${name}}`)),
+    ...(method.sign === "hook:digest"
+      ? []
+      : templateMistakes(`${path}.signing.key`, method.signing.key, credentialRoot(method))),
+    ...each(
+      `${path}.signing`,
+      [method.signing.header, method.signing.timestampHeader ?? "x", method.signing.nonceHeader ?? "x"],
+      (name) => headerMistakes(name, `${path}.signing`)
+    )
+  ]
+}
+
+const oauthMistakes = (
+  definition: ConnectorDefinition,
+  method: Extract<AuthMethod, { type: "oauth2" }>,
+  path: string
+): Mistakes => [
+  ...unless(
+    method.grant !== "authorization_code" || method.authorizationUrl !== undefined,
+    `${path}.authorizationUrl`,
+    "REQUIRED",
+    "is required by the grant authorization_code"
+  ),
+  ...(["authorizationUrl", "tokenUrl", "revocationUrl"] as const).flatMap((name) => {
+    const url = method[name]
+    if (url === undefined) return []
+    const at = `${path}.${name}`
+    return [
+      ...templateMistakes(at, url, configRoot(definition)),
+      ...unless(/^(?:https:\/\/|\{\{)/.test(url), at, "INVALID_URL", "must begin with https://")
+    ]
+  }),
+  ...unless(
+    method.clientSecret === undefined || method.clientId !== undefined,
+    `${path}.clientId`,
+    "REQUIRED",
+    "is required beside clientSecret"
+  ),
+  ...Object.entries(method.tokenConfig).flatMap(([name, text]) => pathMistakes(`${path}.tokenConfig.${name}`, text))
+]
+
+/** Members of a credential that a method has without declaring them. */
+const inherent: { readonly [type in AuthMethod["type"]]: ReadonlyArray<string> } = {
+  oauth2: ["accessToken", "clientId", "idToken", "tokenType"],
+  api_key: [],
+  basic: ["basic"],
+  custom: [],
+  none: []
+}
+
+const credentialRoot =
+  (method: AuthMethod): Roots =>
+  ([root, name]) => {
+    if (root !== "credential") return `"${String(root)}" is not known here`
+    const fields = "fields" in method ? method.fields.map((field) => field.name) : []
+    return [...fields, ...inherent[method.type]].includes(String(name))
+      ? undefined
+      : `the method has no field "${String(name)}"`
+  }
+
+const injectionMistakes = (
+  definition: ConnectorDefinition,
+  method: AuthMethod,
+  injection: Injection,
+  path: string
+): Mistakes => {
+  const [config, credential] = [configRoot(definition), credentialRoot(method)]
+  return [
+    ...templateMistakes(`${path}.value`, injection.value, (one) =>
+      one[0] === "connection" ? config(one) : credential(one)
+    ),
+    ...(injection.in === "header" ? headerMistakes(injection.name, `${path}.name`) : []),
+    ...unless(injection.name !== "", `${path}.name`, "REQUIRED", "is required")
+  ]
+}
+
+const fieldMistakes = (fields: ReadonlyArray<CredentialField>, path: string): Mistakes => [
+  ...duplicates(
+    path,
+    "name",
+    fields.map(({ name }) => name)
+  ),
+  ...each(path, fields, ({ name, pattern }, at) => {
+    const why = pattern === undefined ? undefined : patternMistake(pattern)
+    return [
+      ...unless(
+        /^[A-Za-z]\w{0,63}$/.test(name),
+        `${at}.name`,
+        "INVALID_VALUE",
+        "must be a letter and up to 63 letters, digits and _"
+      ),
+      ...(why === undefined ? [] : wrong(`${at}.pattern`, "INVALID_PATTERN", why))
+    ]
+  })
+]
+
+/** A header that a definition names. */
+export const headerMistakes = (name: string, path: string): Mistakes =>
+  Either.match(header(name, "", path), {
+    onLeft: ({ message }) => wrong(path, "INVALID_HEADER", `"${name}" ${message}`),
+    onRight: () => []
+  })
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value)

@@ -1,0 +1,84 @@
+/** What every part of a definition is checked for: paths, templates, conditions, names. Each answers all mistakes it finds. */
+import { Either } from "effect"
+import type { Detail } from "../Failure.js"
+import type { Json } from "../Json.js"
+import { type Condition, patternMistake } from "./Condition.js"
+import { parsePath, type Path } from "./Path.js"
+import { parseTemplate, pathsOf } from "./Template.js"
+
+export type Mistakes = ReadonlyArray<Detail>
+
+export const wrong = (path: string, code: string, message: string): Mistakes => [{ path, code, message }]
+
+/** `unless(fine, …)`: the mistake where it is not fine. */
+export const unless = (fine: boolean, path: string, code: string, message: string): Mistakes =>
+  fine ? [] : wrong(path, code, message)
+
+/** The member of a part, in the path of a mistake. */
+export const under = (path: string, name: string): string =>
+  path === "" ? name : /^[\w-]+$/.test(name) ? `${path}.${name}` : `${path}["${name}"]`
+
+/** Mistakes in the parts of a list. */
+export const each = <A>(path: string, list: ReadonlyArray<A>, check: (one: A, path: string) => Mistakes): Mistakes =>
+  list.flatMap((one, at) => check(one, `${path}[${at}]`))
+
+/** A data path, where there is one. */
+export const pathMistakes = (path: string, text: string | undefined): Mistakes =>
+  text === undefined
+    ? []
+    : Either.match(parsePath(text), {
+        onLeft: (why) => wrong(path, "INVALID_PATH", `"${text}" ${why}`),
+        onRight: () => []
+      })
+
+/** What a template may begin with; answers what is wrong with a path, or nothing. */
+export type Roots = (path: Path) => string | undefined
+
+/** A template, where there is one. */
+export const templateMistakes = (path: string, text: string | undefined, roots: Roots): Mistakes =>
+  text === undefined
+    ? []
+    : Either.match(parseTemplate(text), {
+        onLeft: (why) => wrong(path, "INVALID_TEMPLATE", why),
+        onRight: (parts) =>
+          pathsOf(parts).flatMap((one) => {
+            const why = roots(one)
+            return why === undefined ? [] : wrong(path, "UNKNOWN_NAME", why)
+          })
+      })
+
+/** Every string in a value as a template. */
+export const templatesIn = (path: string, value: Json | undefined, roots: Roots): Mistakes => {
+  if (typeof value === "string") return templateMistakes(path, value, roots)
+  if (typeof value !== "object" || value === null) return []
+  return isList(value)
+    ? each(path, value, (one, at) => templatesIn(at, one, roots))
+    : Object.entries(value).flatMap(([name, child]) => templatesIn(under(path, name), child, roots))
+}
+
+export const conditionMistakes = (path: string, condition: Condition | undefined): Mistakes => {
+  if (condition === undefined) return []
+  if ("all" in condition) return each(`${path}.all`, condition.all, (one, at) => conditionMistakes(at, one))
+  if ("any" in condition) return each(`${path}.any`, condition.any, (one, at) => conditionMistakes(at, one))
+  if ("not" in condition) return conditionMistakes(`${path}.not`, condition.not)
+  const { op, value } = condition
+  const why = op !== "matches" ? undefined : typeof value === "string" ? patternMistake(value) : "must be a text"
+  return [
+    ...pathMistakes(`${path}.path`, condition.path),
+    ...(why === undefined ? [] : wrong(`${path}.value`, "INVALID_PATTERN", why)),
+    ...unless((op !== "in" && op !== "nin") || Array.isArray(value), `${path}.value`, "INVALID_TYPE", "must be a list"),
+    ...unless(op === "exists" || value !== undefined, `${path}.value`, "REQUIRED", "is required")
+  ]
+}
+
+/** Names that occur more than once. */
+export const duplicates = (path: string, member: string, names: ReadonlyArray<string>): Mistakes =>
+  names.flatMap((name, at) =>
+    names.indexOf(name) === at ? [] : wrong(`${path}[${at}].${member}`, "DUPLICATE", `"${name}" is there already`)
+  )
+
+/** A name that must be one of those. */
+export const reference = (path: string, name: string | undefined, known: ReadonlySet<string>, what: string): Mistakes =>
+  name === undefined || known.has(name) ? [] : wrong(path, "UNKNOWN_NAME", `there is no ${what} "${name}"`)
+
+const isList = (value: Json): value is ReadonlyArray<Json> => Array.isArray(value)

@@ -1,0 +1,160 @@
+/** What can be wrong with events, and with the webhooks that bring them. */
+import { configRoot, headerMistakes } from "./AuthChecks.js"
+import { placed, type SchemaMistakes } from "./ActionChecks.js"
+import {
+  conditionMistakes,
+  duplicates,
+  each,
+  type Mistakes,
+  pathMistakes,
+  reference,
+  type Roots,
+  templatesIn,
+  unless
+} from "./Checks.js"
+import type { ConnectorDefinition } from "./Definition.js"
+import type { EventDefinition, Verification, WebhookDefinition } from "./Webhook.js"
+
+export const eventMistakes = (definition: ConnectorDefinition, schemaMistakes: SchemaMistakes): Mistakes => {
+  const { events, webhooks } = definition
+  const actions = new Set(definition.actions.map(({ name }) => name))
+  return [
+    ...duplicates(
+      "events",
+      "id",
+      events.map(({ id }) => id)
+    ),
+    ...duplicates(
+      "webhooks",
+      "id",
+      webhooks.map(({ id }) => id)
+    ),
+    ...each("events", events, (event, path) => [
+      ...oneEvent(definition, event, path, actions),
+      ...placed(`${path}.payloadSchema`, schemaMistakes(event.payloadSchema))
+    ]),
+    ...each("webhooks", webhooks, (webhook, path) => oneWebhook(definition, webhook, path, actions))
+  ]
+}
+
+const oneEvent = (
+  { entities, webhooks }: ConnectorDefinition,
+  event: EventDefinition,
+  path: string,
+  actions: ReadonlySet<string>
+): Mistakes => {
+  const ids = new Set(webhooks.map(({ id }) => id))
+  const polled = event.delivery === "poll"
+  return [
+    ...unless(!polled || event.poll !== undefined, `${path}.poll`, "REQUIRED", "is required by the delivery poll"),
+    ...unless(polled || webhooks.length > 0, `${path}.delivery`, "INVALID_VALUE", "the connector has no webhooks"),
+    ...unless(
+      polled || event.webhook !== undefined || webhooks.length <= 1,
+      `${path}.webhook`,
+      "REQUIRED",
+      "is required where there are several webhooks"
+    ),
+    ...reference(`${path}.webhook`, event.webhook, ids, "webhook"),
+    ...reference(`${path}.entity`, event.entity, new Set(entities.map(({ name }) => name)), "entity"),
+    ...reference(`${path}.poll.action`, event.poll?.action, actions, "action"),
+    ...pathMistakes(`${path}.poll.key`, event.poll?.key),
+    ...pathMistakes(`${path}.poll.changedAt`, event.poll?.changedAt)
+  ]
+}
+
+const known =
+  (config: Roots, ...names: ReadonlyArray<string>): Roots =>
+  (path) =>
+    path[0] === "connection"
+      ? config(path)
+      : names.includes(path.slice(0, 2).join("."))
+        ? undefined
+        : `"${path.join(".")}" is not known here; there are ${names.join(", ")} and connection.config`
+
+const oneWebhook = (
+  definition: ConnectorDefinition,
+  webhook: WebhookDefinition,
+  path: string,
+  actions: ReadonlySet<string>
+): Mistakes => {
+  const config = configRoot(definition)
+  const { account, challenge, renew, subscribe, unsubscribe } = webhook
+  const later = known(config, "subscription.id", "event.key", "webhook.url", "webhook.secret")
+  return [
+    ...pathMistakes(`${path}.items`, webhook.items),
+    ...pathMistakes(`${path}.eventKey`, webhook.eventKey),
+    ...(webhook.eventHeader === undefined ? [] : headerMistakes(webhook.eventHeader, `${path}.eventHeader`)),
+    ...unless(
+      webhook.eventKey !== undefined || webhook.eventHeader !== undefined || eventsOf(definition, webhook) <= 1,
+      `${path}.eventKey`,
+      "REQUIRED",
+      "is required where a webhook brings several events"
+    ),
+    ...unless(
+      account === undefined || account.payload !== undefined || account.header !== undefined,
+      `${path}.account.payload`,
+      "REQUIRED",
+      "is required, or a header"
+    ),
+    ...pathMistakes(`${path}.account.payload`, account?.payload),
+    ...pathMistakes(`${path}.account.connection`, account?.connection),
+    ...unless(
+      webhook.type === "app" || subscribe !== undefined,
+      `${path}.subscribe`,
+      "REQUIRED",
+      "is required by the type per_event"
+    ),
+    ...reference(`${path}.subscribe.action`, subscribe?.action, actions, "action"),
+    ...templatesIn(
+      `${path}.subscribe.args`,
+      subscribe?.args,
+      known(config, "event.key", "event.id", "webhook.url", "webhook.secret")
+    ),
+    ...(["idFrom", "expiresFrom", "secretFrom"] as const).flatMap((name) =>
+      pathMistakes(`${path}.subscribe.${name}`, subscribe?.[name])
+    ),
+    ...reference(`${path}.unsubscribe.action`, unsubscribe?.action, actions, "action"),
+    ...templatesIn(`${path}.unsubscribe.args`, unsubscribe?.args, later),
+    ...reference(`${path}.renew.action`, renew?.action, actions, "action"),
+    ...templatesIn(`${path}.renew.args`, renew?.args, later),
+    ...unless(
+      renew === undefined || subscribe?.expiresFrom !== undefined,
+      `${path}.subscribe.expiresFrom`,
+      "REQUIRED",
+      "is required by renew"
+    ),
+    ...verificationMistakes(webhook.verify, `${path}.verify`),
+    ...conditionMistakes(`${path}.challenge.when`, challenge?.when),
+    ...pathMistakes(`${path}.challenge.respond`, challenge?.respond)
+  ]
+}
+
+const eventsOf = ({ events, webhooks }: ConnectorDefinition, { id }: WebhookDefinition): number =>
+  events.filter((event) => event.delivery === "webhook" && (event.webhook === id || webhooks.length === 1)).length
+
+const verificationMistakes = (verify: Verification, path: string): Mistakes => {
+  const sources = [verify.secretName, verify.clientSecret, verify.subscriptionSecret].filter(
+    (source) => source !== undefined && source !== false
+  )
+  return [
+    ...unless(
+      verify.preset !== undefined ||
+        verify.header !== undefined ||
+        verify.scheme === "standard" ||
+        verify.scheme === "none",
+      `${path}.header`,
+      "REQUIRED",
+      `is required by the scheme ${verify.scheme}`
+    ),
+    ...unless(
+      sources.length <= 1,
+      path,
+      "DUPLICATE",
+      "names more than one secret: secretName, clientSecret and subscriptionSecret exclude each other"
+    ),
+    ...(["header", "timestampHeader", "idHeader"] as const).flatMap((name) => {
+      const value = verify[name]
+      return value === undefined ? [] : headerMistakes(value, `${path}.${name}`)
+    })
+  ]
+}
