@@ -81,7 +81,7 @@ const Transform = Schema.Union(
   Schema.Struct({ fn: text, args: Schema.optionalWith(Schema.Array(Json), { default: () => [] }) })
 )
 
-/** One pair of a field map: paths on either side. */
+/** One pair of a field map: paths on either side; `[*]` in both is every item of a list. */
 export const FieldMap = Schema.Struct({
   from: text,
   to: text,

@@ -42,8 +42,14 @@ export const entityMistakes = (definition: ConnectorDefinition): Mistakes => {
 
 const mapMistakes = (fields: ReadonlyArray<FieldMap>, path: string): Mistakes =>
   each(path, fields, (field, at) => [
-    ...pathMistakes(`${at}.from`, field.from),
-    ...pathMistakes(`${at}.to`, field.to),
+    ...pathMistakes(`${at}.from`, ofOne(field.from)),
+    ...pathMistakes(`${at}.to`, ofOne(field.to)),
+    ...unless(
+      lists(field.from) === lists(field.to),
+      `${at}.to`,
+      "INVALID_VALUE",
+      "must stand for as many lists ([*]) as from does"
+    ),
     ...each(`${at}.transforms`, field.transforms, (transform, place) => {
       const name =
         typeof transform === "string" ? (/^([A-Z]+)(?:\([^()]*\))?$/.exec(transform)?.[1] ?? "") : transform.fn
@@ -56,12 +62,16 @@ const mapMistakes = (fields: ReadonlyArray<FieldMap>, path: string): Mistakes =>
     })
   ])
 
+/** `[*]` stands for every item of a list; what is true of the path is true of the first item's. */
+const ofOne = (path: string) => path.replaceAll("[*]", "[0]")
+const lists = (path: string) => path.split("[*]").length
+
 /** Every pair leads to a member that the common entity has. */
 const targetMistakes = ({ cdm, fields }: EntityDefinition, path: string): Mistakes => {
   if (cdm === undefined || !isCdmEntity(cdm)) return []
   const known: ReadonlyArray<string> = [...cdmFields(cdm), ...commonFields]
   return each(`${path}.fields`, fields, ({ to }, at) =>
-    Either.match(parsePath(to), {
+    Either.match(parsePath(ofOne(to)), {
       onLeft: () => [],
       onRight: ([member]) =>
         known.includes(String(member))

@@ -67,9 +67,9 @@ const known =
   (path) =>
     path[0] === "connection"
       ? config(path)
-      : names.includes(path.slice(0, 2).join("."))
+      : path[0] === "args" || names.includes(path.slice(0, 2).join("."))
         ? undefined
-        : `"${path.join(".")}" is not known here; there are ${names.join(", ")} and connection.config`
+        : `"${path.join(".")}" is not known here; there are ${names.join(", ")}, args of the trigger and connection.config`
 
 const oneWebhook = (
   definition: ConnectorDefinition,
