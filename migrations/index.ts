@@ -4,6 +4,7 @@ import tenancy from "./0001_tenancy.js"
 import workflows from "./0002_workflows.js"
 import executions from "./0003_executions.js"
 import audit from "./0004_audit.js"
+import connectors from "./0005_connectors.js"
 import connections from "./0006_connections.js"
 
 export const migrations = {
@@ -11,5 +12,6 @@ export const migrations = {
   "0002_workflows": Effect.asVoid(workflows),
   "0003_executions": Effect.asVoid(executions),
   "0004_audit": Effect.asVoid(audit),
+  "0005_connectors": Effect.asVoid(connectors),
   "0006_connections": Effect.asVoid(connections)
 }

@@ -43,6 +43,10 @@ export const RequestId = id("req", "RequestId")
 export type RequestId = typeof RequestId.Type
 export const InstallationId = id("inst", "InstallationId")
 export type InstallationId = typeof InstallationId.Type
+export const ConnectorId = id("ctr", "ConnectorId")
+export type ConnectorId = typeof ConnectorId.Type
+export const AuthProviderId = id("aup", "AuthProviderId")
+export type AuthProviderId = typeof AuthProviderId.Type
 export const ConnectionId = id("conn", "ConnectionId")
 export type ConnectionId = typeof ConnectionId.Type
 export const CredentialId = id("cred", "CredentialId")
@@ -75,6 +79,8 @@ export interface IdOf {
   readonly dlv: DeliveryId
   readonly req: RequestId
   readonly inst: InstallationId
+  readonly ctr: ConnectorId
+  readonly aup: AuthProviderId
   readonly conn: ConnectionId
   readonly cred: CredentialId
   readonly cs: ConnectSessionId

@@ -8,6 +8,7 @@ import { Context, Data } from "effect"
 import type { ApiKey } from "../../domain/ApiKey.js"
 import type { AuditEntry } from "../../domain/Audit.js"
 import type { StoredValue } from "../../domain/Configuration.js"
+import type { AuthProvider, ConnectorRecord, ConnectorVersion } from "../../domain/connector/Connector.js"
 import type { Customer } from "../../domain/Customer.js"
 import type { Environment } from "../../domain/Environment.js"
 import type { Unavailable } from "../../domain/Failure.js"
@@ -64,6 +65,9 @@ export interface Tx {
   readonly workflowVersions: Repository<WorkflowVersion>
   readonly deployments: Repository<Deployment>
   readonly configuration: Repository<StoredValue>
+  readonly connectors: Repository<ConnectorRecord>
+  readonly connectorVersions: Repository<ConnectorVersion>
+  readonly authProviders: Repository<AuthProvider>
   /** Adds an entry to the audit trail; it commits with the transaction. */
   readonly audit: (entry: AuditEntry) => Effect.Effect<void, Unavailable>
   /** Remembers the answer to a request with an Idempotency-Key; `sealed` opens only with the vault. */

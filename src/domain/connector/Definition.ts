@@ -3,7 +3,7 @@
  * The form of the file `*.connector.json`, of import and of export. Contract: connector definition.
  */
 import { Schema } from "effect"
-import { Json } from "../Json.js"
+import { Json, JsonObject } from "../Json.js"
 import { slugPattern } from "../Workflow.js"
 import { ActionDefinition } from "./Action.js"
 import { AuthMethod, ConnectionConfig } from "./AuthMethod.js"
@@ -143,6 +143,8 @@ export const ConnectorDefinition = Schema.Struct({
   events: list(EventDefinition),
   webhooks: list(WebhookDefinition),
   entities: list(EntityDefinition),
+  /** JSON Schemas that those of actions and events share, as `#/$defs/NAME`. */
+  schemas: Schema.optionalWith(JsonObject, { default: () => ({}) }),
   /** Which actions agents may be offered as tools. */
   toolActions: Schema.optionalWith(Schema.Union(Schema.Literal("all"), Schema.Array(text)), {
     default: () => "all" as const

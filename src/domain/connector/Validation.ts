@@ -4,14 +4,15 @@
  */
 import { Either, ParseResult, Schema } from "effect"
 import type { Detail } from "../Failure.js"
-import type { Json } from "../Json.js"
+import { isObject, type Json } from "../Json.js"
 import { actionsMistakes, placed, type SchemaMistakes } from "./ActionChecks.js"
 import { authMistakes, baseMistakes } from "./AuthChecks.js"
-import { duplicates, each, type Mistakes, pathMistakes, reference, unless } from "./Checks.js"
+import { duplicates, each, type Mistakes, pathMistakes, reference, under, unless, wrong } from "./Checks.js"
 import { ConnectorDefinition } from "./Definition.js"
 import { entityMistakes } from "./EntityChecks.js"
 import { eventMistakes } from "./EventChecks.js"
 import { fromRaw } from "./RawAuth.js"
+import { namesIn } from "./Schemas.js"
 
 /** Slugs that are paths of the API. */
 const reserved = new Set(["discover"])
@@ -27,24 +28,47 @@ export const validate = (
   })
 
 /** What is wrong with a definition that has the form of one. */
-export const mistakesIn = (definition: ConnectorDefinition, schemaMistakes: SchemaMistakes): Mistakes => [
-  ...unless(!reserved.has(definition.slug), "slug", "RESERVED_NAME", `${definition.slug} is a path of the API`),
-  ...baseMistakes(definition),
-  ...(definition.connectionConfig === undefined
-    ? []
-    : placed("connectionConfig", schemaMistakes(definition.connectionConfig))),
-  ...authMistakes(definition),
-  ...duplicates(
-    "actions",
-    "name",
-    definition.actions.map(({ name }) => name)
-  ),
-  ...actionsMistakes(definition, schemaMistakes),
-  ...testMistakes(definition),
-  ...eventMistakes(definition, schemaMistakes),
-  ...entityMistakes(definition),
-  ...toolMistakes(definition)
-]
+export const mistakesIn = (definition: ConnectorDefinition, schemaMistakes: SchemaMistakes): Mistakes => {
+  const judge = withShared(definition, schemaMistakes)
+  return [
+    ...unless(!reserved.has(definition.slug), "slug", "RESERVED_NAME", `${definition.slug} is a path of the API`),
+    ...baseMistakes(definition),
+    ...(definition.connectionConfig === undefined
+      ? []
+      : placed("connectionConfig", judge(definition.connectionConfig))),
+    ...authMistakes(definition),
+    ...duplicates(
+      "actions",
+      "name",
+      definition.actions.map(({ name }) => name)
+    ),
+    ...actionsMistakes(definition, judge),
+    ...testMistakes(definition),
+    ...eventMistakes(definition, judge),
+    ...entityMistakes(definition),
+    ...Object.entries(definition.schemas).flatMap(([name, schema]) =>
+      isObject(schema)
+        ? placed(under("schemas", name), judge(schema))
+        : unless(typeof schema === "boolean", under("schemas", name), "INVALID_SCHEMA", "must be a schema")
+    ),
+    ...toolMistakes(definition)
+  ]
+}
+
+/** Judges a schema by itself: shared ones that it names must be there, and are judged where they stand. */
+const withShared =
+  ({ schemas }: ConnectorDefinition, schemaMistakes: SchemaMistakes): SchemaMistakes =>
+  (schema) => {
+    const names = namesIn(schema)
+    if (names.length === 0) return schemaMistakes(schema)
+    const own = isObject(schema["$defs"]) ? schema["$defs"] : {}
+    const absent = [...new Set(names)].filter((name) => !Object.hasOwn(schemas, name) && !Object.hasOwn(own, name))
+    const stubs = Object.fromEntries(names.map((name) => [name, true]))
+    return [
+      ...absent.flatMap((name) => wrong("", "UNKNOWN_NAME", `there is no schema "${name}"`)),
+      ...schemaMistakes({ ...schema, $defs: { ...stubs, ...own } })
+    ]
+  }
 
 const testMistakes = ({ actions, test }: ConnectorDefinition): Mistakes =>
   test === undefined

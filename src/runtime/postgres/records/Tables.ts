@@ -1,6 +1,7 @@
 /** The tables of the management records. */
 import type { ApiKey } from "../../../domain/ApiKey.js"
 import type { StoredValue } from "../../../domain/Configuration.js"
+import type { AuthProvider, ConnectorRecord, ConnectorVersion } from "../../../domain/connector/Connector.js"
 import type { Customer } from "../../../domain/Customer.js"
 import type { Environment } from "../../../domain/Environment.js"
 import type { Organisation, Workspace } from "../../../domain/Organisation.js"
@@ -270,5 +271,70 @@ export const configuration: Table<StoredValue> = {
   json: ["value"],
   key: ["level", "scopeId", "key", "environment"],
   created: "updatedAt",
+  versioned: true
+}
+
+export const connectors: Table<ConnectorRecord> = {
+  name: "connectors",
+  members: [
+    "id",
+    "organisationId",
+    "slug",
+    "name",
+    "description",
+    "kind",
+    "summary",
+    "current",
+    "semver",
+    "latestVersion",
+    "createdBy",
+    "createdAt",
+    "updatedAt",
+    "deletedAt",
+    "version"
+  ],
+  json: ["summary"],
+  key: ["id"],
+  created: "createdAt",
+  versioned: true
+}
+
+export const connectorVersions: Table<ConnectorVersion> = {
+  name: "connector_versions",
+  members: [
+    "organisationId",
+    "connectorId",
+    "number",
+    "semver",
+    "definition",
+    "contentHash",
+    "notes",
+    "publishedAt",
+    "publishedBy"
+  ],
+  json: ["definition"],
+  key: ["connectorId", "number"],
+  created: "number",
+  versioned: false
+}
+
+export const authProviders: Table<AuthProvider> = {
+  name: "auth_providers",
+  members: [
+    "id",
+    "organisationId",
+    "connector",
+    "name",
+    "methodId",
+    "clientId",
+    "clientSecret",
+    "scopes",
+    "isDefault",
+    "createdAt",
+    "updatedAt",
+    "version"
+  ],
+  key: ["id"],
+  created: "createdAt",
   versioned: true
 }

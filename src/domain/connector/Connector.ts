@@ -1,0 +1,174 @@
+/** A connector as an organisation keeps it: its draft, its published versions, its clients at the provider. Contract: connector record. */
+import { Schema } from "effect"
+import { Conflict, invalid, type ValidationFailed } from "../Failure.js"
+import type { AuthProviderId, ConnectorId, OrganisationId } from "../Ids.js"
+import { canonicalJson, Json, type JsonObject } from "../Json.js"
+import type { ConnectorDefinition } from "./Definition.js"
+import { isReadOnly } from "./Discover.js"
+import { compareVersions, nextVersion } from "./Versions.js"
+
+/** The stored connector; its definition is a `ConnectorVersion`. Times are RFC 3339. */
+export interface ConnectorRecord {
+  readonly id: ConnectorId
+  readonly organisationId: OrganisationId
+  readonly slug: string
+  readonly name: string
+  readonly description: string
+  readonly kind: string
+  /** What a list shows of the definition. */
+  readonly summary: JsonObject
+  /** The number of the version that is worked on: the draft, or the published one when there is none. */
+  readonly current: number
+  readonly semver: string
+  readonly latestVersion: string | null
+  readonly createdBy: string
+  readonly createdAt: string
+  readonly updatedAt: string
+  readonly deletedAt: string | null
+  readonly version: number
+}
+
+/** One version of the definition. It never changes once it is published. */
+export interface ConnectorVersion {
+  readonly organisationId: OrganisationId
+  readonly connectorId: ConnectorId
+  readonly number: number
+  readonly semver: string
+  readonly definition: JsonObject
+  readonly contentHash: string
+  readonly notes: string | null
+  /** Null: the draft. */
+  readonly publishedAt: string | null
+  readonly publishedBy: string | null
+}
+
+/** The organisation's client at a provider: for its own connectors and for built-in ones. */
+export interface AuthProvider {
+  readonly id: AuthProviderId
+  readonly organisationId: OrganisationId
+  /** The connector's slug. */
+  readonly connector: string
+  readonly name: string
+  readonly methodId: string
+  readonly clientId: string
+  readonly clientSecret: Uint8Array | null
+  readonly scopes: ReadonlyArray<string>
+  /** The one used where none is named. */
+  readonly isDefault: boolean
+  readonly createdAt: string
+  readonly updatedAt: string
+  readonly version: number
+}
+
+/** Where a client's secret is sealed. */
+export const clientSecretPlace = (organisation: string, provider: string) => ({
+  organisation,
+  table: "auth_providers",
+  column: "client_secret",
+  row: provider
+})
+
+/** The name of the provider that a method's own `clientId` makes. */
+export const inlineProvider = "default"
+
+export const UpsertAuthProvider = Schema.Struct({
+  name: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(100)),
+  methodId: Schema.String,
+  clientId: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(1_000)),
+  /** Write-only. Absent: the one that is stored stays; null: none. */
+  clientSecret: Schema.optional(Schema.NullOr(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(10_000)))),
+  scopes: Schema.optional(Schema.Array(Schema.String)),
+  isDefault: Schema.optional(Schema.Boolean)
+}).annotations({ identifier: "UpsertAuthProvider" })
+export type UpsertAuthProvider = typeof UpsertAuthProvider.Type
+
+export const authProviderView = (provider: AuthProvider) => ({
+  id: provider.id,
+  connector: provider.connector,
+  name: provider.name,
+  methodId: provider.methodId,
+  clientId: provider.clientId,
+  hasClientSecret: provider.clientSecret !== null,
+  scopes: provider.scopes,
+  isDefault: provider.isDefault,
+  createdAt: provider.createdAt,
+  updatedAt: provider.updatedAt,
+  version: provider.version
+})
+
+/** A client that stands in a definition itself. */
+export interface InlineClient {
+  readonly methodId: string
+  readonly clientId: string
+  readonly clientSecret: string | undefined
+}
+
+/** The clients of a definition, and the definition without their secrets: nothing else may be stored or shown. */
+export const withoutSecrets = (
+  definition: ConnectorDefinition
+): { readonly definition: ConnectorDefinition; readonly clients: ReadonlyArray<InlineClient> } => {
+  const clients: Array<InlineClient> = []
+  const auth = definition.auth.map((method) => {
+    if (method.type !== "oauth2" || method.clientId === undefined) return method
+    const { clientSecret, ...rest } = method
+    clients.push({ methodId: method.id, clientId: method.clientId, clientSecret })
+    return rest
+  })
+  return { definition: { ...definition, auth }, clients }
+}
+
+/** A list shows the names of what there is, not how it works. */
+export const summaryOf = (definition: ConnectorDefinition): JsonObject => ({
+  protocol: definition.protocol,
+  domain: definition.domain ?? null,
+  iconUrl: definition.iconUrl ?? null,
+  toolActions: definition.toolActions,
+  actions: definition.actions.map((action) => ({
+    name: action.name,
+    version: action.version,
+    title: action.title ?? action.name,
+    readOnly: isReadOnly(action)
+  })),
+  authMethods: definition.auth.map(({ default: isDefault, id, type }) => ({ id, type, default: isDefault })),
+  events: definition.events.map(({ delivery, id, title }) => ({ id, title: title ?? id, delivery })),
+  entities: definition.entities.map(({ cdm, name, unified }) => ({ name, cdm: cdm ?? null, unified: unified ?? null }))
+})
+
+/** The text whose hash tells one content from another: the version itself says nothing new. */
+export const definitionText = (definition: ConnectorDefinition): string =>
+  canonicalJson({
+    ...definition,
+    version: "",
+    actions: definition.actions.map((action) => ({ ...action, version: 0 }))
+  })
+
+/** A draft must go beyond what is published, and keep the slug that others name the connector by. */
+export const draftProblem = (
+  record: Pick<ConnectorRecord, "slug" | "latestVersion">,
+  published: ConnectorDefinition | undefined,
+  draft: ConnectorDefinition
+): ValidationFailed | undefined => {
+  if (draft.slug !== record.slug) return invalid("slug", "IMMUTABLE_FIELD", `is ${record.slug} and cannot be changed`)
+  if (record.latestVersion === null || published === undefined) return undefined
+  return compareVersions(draft.version, record.latestVersion) > 0
+    ? undefined
+    : invalid(
+        "version",
+        "OUT_OF_RANGE",
+        `must be above ${record.latestVersion}, which is published: this change makes it ${nextVersion(published, draft)}`
+      )
+}
+
+export const builtIn = (slug: string) =>
+  new Conflict({ code: "CONFLICT", message: `${slug} is a built-in connector: import a copy of it to change it` })
+
+export const ImportRequest = Schema.Struct({
+  format: Schema.Literal("svc", "openapi"),
+  /** The document, its text, or the URL where it is. */
+  source: Json,
+  /** Of the new connector; else what the document says. */
+  slug: Schema.optional(Schema.String),
+  name: Schema.optional(Schema.String),
+  kind: Schema.optional(Schema.String)
+}).annotations({ identifier: "ConnectorImport" })
+export type ImportRequest = typeof ImportRequest.Type
