@@ -1,4 +1,5 @@
 /** Drives a connector by its definition alone, as the service does: request, credential, answer, next page. */
+import { createHash } from "node:crypto"
 import { Validator } from "@cfworker/json-schema"
 import { Either } from "effect"
 import { assert } from "vitest"
@@ -26,7 +27,7 @@ export interface Caller {
   /** The items of each page, to the last. */
   readonly pages: (action: string, args?: JsonObject) => Promise<ReadonlyArray<ReadonlyArray<Json>>>
   /** The answer itself. */
-  readonly answer: (action: string, args?: JsonObject) => Promise<ProviderAnswer>
+  readonly answer: (action: string, args?: JsonObject, idempotencyKey?: string) => Promise<ProviderAnswer>
 }
 
 /** The definition with every https origin of it at `origin`. Where the config tells the base URL, that stays. */
@@ -60,9 +61,10 @@ export const at = (definition: ConnectorDefinition, origin: string): ConnectorDe
 
 export const caller = (original: ConnectorDefinition, origin: string, account: Account): Caller => {
   const definition = at(original, origin)
-  const answer: Caller["answer"] = async (name, args = {}) => {
+  let calls = 0
+  const answer: Caller["answer"] = async (name, args = {}, idempotencyKey = idempotencyKeyOf(++calls)) => {
     const action = named(definition, name)
-    const input = { args, config: account.config ?? {}, idempotencyKey: idempotencyKeyOf(name) }
+    const input = { args, config: account.config ?? {}, idempotencyKey }
     const request = Either.getOrThrowWith(
       Either.flatMap(requestOf(definition, action, input), (unsigned) =>
         Either.flatMap(injected(definition, account), (parts) => withInjected(unsigned, parts))
@@ -107,9 +109,8 @@ export const caller = (original: ConnectorDefinition, origin: string, account: A
   }
 }
 
-/** What the host sends for a call: a hash, as long as the service's own. */
-export const idempotencyKeyOf = (action: string): string =>
-  Buffer.from(action).toString("hex").padEnd(64, "0").slice(0, 64)
+/** What the host sends for its nth call: a hash, as long as the service's own. */
+export const idempotencyKeyOf = (call: number): string => createHash("sha256").update(String(call)).digest("hex")
 
 /** Arguments of each action, and what its result must be. */
 export type Calls = Readonly<Record<string, readonly [args: JsonObject, check: (result: Json) => void]>>

@@ -170,18 +170,18 @@ export const customerEntity: EntityManifest = {
       created_at: "createdAt",
       updated_at: "updatedAt"
     }),
-    ...below("addresses.*", "addresses.*", addressFields)
+    ...below("addresses[*]", "addresses[*]", addressFields)
   ],
   fieldsOut: [
     ...pairs({ id: "id", email: "email", firstName: "first_name", lastName: "last_name", phone: "phone" }),
     ...pairs({
-      "addresses.*.line1": "addresses.*.address1",
-      "addresses.*.line2": "addresses.*.address2",
-      "addresses.*.city": "addresses.*.city",
-      "addresses.*.state": "addresses.*.province_code",
-      "addresses.*.postalCode": "addresses.*.zip",
-      "addresses.*.country": "addresses.*.country_code",
-      "addresses.*.company": "addresses.*.company"
+      "addresses[*].line1": "addresses[*].address1",
+      "addresses[*].line2": "addresses[*].address2",
+      "addresses[*].city": "addresses[*].city",
+      "addresses[*].state": "addresses[*].province_code",
+      "addresses[*].postalCode": "addresses[*].zip",
+      "addresses[*].country": "addresses[*].country_code",
+      "addresses[*].company": "addresses[*].company"
     })
   ]
 }

@@ -323,7 +323,7 @@ export const orderEntity: EntityManifest = {
       },
       fallback: "pending"
     },
-    ...below("line_items.*", "lineItems.*", lineFields),
+    ...below("line_items[*]", "lineItems[*]", lineFields),
     ...below("shipping_address", "shippingAddress", addressFields),
     ...below("billing_address", "billingAddress", addressFields)
   ],
@@ -331,11 +331,11 @@ export const orderEntity: EntityManifest = {
     "contact.id": "customer.id",
     "contact.email": "email",
     currency: "currency",
-    "lineItems.*.variantId": "line_items.*.variant_id",
-    "lineItems.*.name": "line_items.*.title",
-    "lineItems.*.sku": "line_items.*.sku",
-    "lineItems.*.quantity": "line_items.*.quantity",
-    "lineItems.*.unitPrice": "line_items.*.price"
+    "lineItems[*].variantId": "line_items[*].variant_id",
+    "lineItems[*].name": "line_items[*].title",
+    "lineItems[*].sku": "line_items[*].sku",
+    "lineItems[*].quantity": "line_items[*].quantity",
+    "lineItems[*].unitPrice": "line_items[*].price"
   })
 }
 
@@ -365,6 +365,6 @@ export const fulfillmentEntity: EntityManifest = {
         failure: "failed"
       }
     },
-    ...below("line_items.*", "lineItems.*", lineFields)
+    ...below("line_items[*]", "lineItems[*]", lineFields)
   ]
 }

@@ -165,11 +165,11 @@ export const productEntity: EntityManifest = {
       enum: { active: "active", draft: "draft", archived: "archived", unlisted: "active" }
     },
     ...pairs({
-      "variants.*.id": "variants.*.id",
-      "variants.*.title": "variants.*.name",
-      "variants.*.sku": "variants.*.sku",
-      "variants.*.price": "variants.*.price",
-      "variants.*.inventory_quantity": "variants.*.inventory"
+      "variants[*].id": "variants[*].id",
+      "variants[*].title": "variants[*].name",
+      "variants[*].sku": "variants[*].sku",
+      "variants[*].price": "variants[*].price",
+      "variants[*].inventory_quantity": "variants[*].inventory"
     })
   ],
   fieldsOut: [
@@ -179,10 +179,10 @@ export const productEntity: EntityManifest = {
       description: "body_html",
       category: "product_type",
       status: "status",
-      "variants.*.id": "variants.*.id",
-      "variants.*.name": "variants.*.option1",
-      "variants.*.sku": "variants.*.sku",
-      "variants.*.price": "variants.*.price"
+      "variants[*].id": "variants[*].id",
+      "variants[*].name": "variants[*].option1",
+      "variants[*].sku": "variants[*].sku",
+      "variants[*].price": "variants[*].price"
     })
   ]
 }

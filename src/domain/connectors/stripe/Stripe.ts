@@ -148,9 +148,9 @@ export const stripe = define({
           number: "invoiceNumber",
           due_date: "dueDate",
           created: "createdAt",
-          "lines.data.*.description": "lineItems.*.name",
-          "lines.data.*.quantity": "lineItems.*.quantity",
-          "lines.data.*.pricing.price_details.product": "lineItems.*.productId"
+          "lines.data[*].description": "lineItems[*].name",
+          "lines.data[*].quantity": "lineItems[*].quantity",
+          "lines.data[*].pricing.price_details.product": "lineItems[*].productId"
         }),
         { from: "currency", to: "currency", transforms: ["UPPER"] },
         {

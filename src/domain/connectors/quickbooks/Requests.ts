@@ -1,0 +1,126 @@
+/** How a resource of QuickBooks is listed, read, created, changed and deleted: the same for each of them. */
+import type { JsonObject } from "../../Json.js"
+import { args, type ActionManifest, described, fromArgs, list, record, text, upTo } from "../Shapes.js"
+
+export const version = { minorversion: 75 }
+export const response: NonNullable<ActionManifest["response"]> = {
+  errorWhen: { path: "Fault", op: "exists", value: true },
+  errorMessage: "$.Fault.Error[0].Detail",
+  errorCode: "$.Fault.Error[0].code",
+  authCodes: ["3200", "003200"],
+  transientCodes: ["3001", "003001"]
+}
+/** QuickBooks answers the same request once more for the same `requestid`, of 50 characters at most. */
+export const idempotency = { query: "requestid", maxLength: 50 }
+
+export const reference = record({ value: text, name: text }, "value")
+export const address = record({
+  Line1: text,
+  Line2: text,
+  City: text,
+  CountrySubDivisionCode: text,
+  PostalCode: text,
+  Country: text
+})
+
+export interface Resource {
+  /** As in `QueryResponse` and in the query. */
+  readonly name: string
+  readonly plural: string
+  readonly path: string
+  readonly schema: JsonObject
+  readonly writable: JsonObject
+  readonly required: ReadonlyArray<string>
+  readonly mock: JsonObject
+}
+
+export const listOf = ({
+  mock,
+  name,
+  plural,
+  schema
+}: Pick<Resource, "mock" | "name" | "plural" | "schema">): ActionManifest => ({
+  name: `list${plural}`,
+  title: `List ${plural.toLowerCase()}`,
+  request: {
+    method: "GET",
+    path: "/query",
+    query: {
+      query: `select * from ${name} {{args.filter}} startposition {{args.startPosition ?? 1}} maxresults {{args.maxResults ?? 1000}}`,
+      ...version
+    }
+  },
+  response,
+  pagination: {
+    type: "offset",
+    param: "startPosition",
+    first: 1,
+    sizeParam: "maxResults",
+    size: 1_000,
+    items: `$.QueryResponse.${name}`
+  },
+  inputSchema: args({
+    filter: described("In QuickBooks' query language: where Active = true orderby Id", {
+      type: "string",
+      pattern: "^([Ww][Hh][Ee][Rr][Ee]|[Oo][Rr][Dd][Ee][Rr]\\s?[Bb][Yy]) "
+    }),
+    startPosition: { type: "integer", minimum: 1 },
+    maxResults: upTo(1_000)
+  }),
+  outputSchema: record({ QueryResponse: record({ [name]: list(schema) }) }, "QueryResponse"),
+  mocks: [{ name: "one", output: { QueryResponse: { [name]: [mock], startPosition: 1, maxResults: 1 } } }]
+})
+
+export const getOf = ({ mock, name, path, schema }: Resource): ActionManifest => ({
+  name: `get${name}`,
+  title: `Get one of the ${name.toLowerCase()}s`,
+  request: { method: "GET", path: `${path}/{{args.Id}}`, query: version },
+  response: { ...response, map: `$.${name}` },
+  inputSchema: args({ Id: text }, "Id"),
+  outputSchema: schema,
+  mocks: [{ name: "one", output: mock }]
+})
+
+export const writes = ({ mock, name, path, required, schema, writable }: Resource): ReadonlyArray<ActionManifest> => [
+  {
+    name: `create${name}`,
+    title: `Create a ${name.toLowerCase()}`,
+    request: { method: "POST", path, query: version, body: fromArgs(...Object.keys(writable)) },
+    response: { ...response, map: `$.${name}` },
+    idempotency,
+    inputSchema: args(writable, ...required),
+    outputSchema: schema,
+    mocks: [{ name: "one", output: mock }]
+  },
+  {
+    name: `update${name}`,
+    title: `Change a ${name.toLowerCase()}`,
+    request: {
+      method: "POST",
+      path,
+      query: version,
+      body: { sparse: true, ...fromArgs("Id", "SyncToken", ...Object.keys(writable)) }
+    },
+    response: { ...response, map: `$.${name}` },
+    idempotency,
+    inputSchema: args({ Id: text, SyncToken: text, ...writable }, "Id", "SyncToken"),
+    outputSchema: schema,
+    mocks: [{ name: "one", output: mock }]
+  }
+]
+
+export const deleteOf = ({ name, path }: Resource): ActionManifest => ({
+  name: `delete${name}`,
+  title: `Delete a ${name.toLowerCase()}`,
+  request: {
+    method: "POST",
+    path,
+    query: { operation: "delete", ...version },
+    body: fromArgs("Id", "SyncToken")
+  },
+  response: { ...response, map: `$.${name}` },
+  idempotency,
+  inputSchema: args({ Id: text, SyncToken: text }, "Id", "SyncToken"),
+  outputSchema: record({ Id: text, status: text }),
+  mocks: [{ name: "deleted", output: { Id: "145", status: "Deleted", domain: "QBO" } }]
+})

@@ -1,0 +1,113 @@
+/** What every request to Xero's Accounting API has in common. */
+import type { JsonObject } from "../../Json.js"
+import { args, type ActionManifest, fromArgs, list, record, text, time, upTo } from "../Shapes.js"
+
+export const headers = { "Xero-Tenant-Id": "{{connection.config.tenantId}}" }
+export const response: NonNullable<ActionManifest["response"]> = {
+  errorMessage: "$.Elements[0].ValidationErrors[0].Message",
+  errorCode: "$.Type"
+}
+export const idempotency = { header: "Idempotency-Key", maxLength: 128 }
+
+export interface Resource {
+  /** `Contact`; its list is the member and the path `Contacts`. */
+  readonly name: string
+  readonly plural: string
+  /** The member that identifies one. */
+  readonly key: string
+  readonly schema: JsonObject
+  readonly mock: JsonObject
+  /** Members of the body; the value a template, where it is not the argument itself. */
+  readonly writable: JsonObject
+  readonly required: ReadonlyArray<string>
+  readonly defaults?: Readonly<Record<string, string>>
+  /** Whether the list has pages. */
+  readonly paged: boolean
+  readonly filters?: JsonObject
+}
+
+const answer = ({ plural, schema }: Resource): JsonObject => record({ [plural]: list(schema) }, plural)
+
+export const listOf = (one: Resource): ActionManifest => ({
+  name: `list${one.plural}`,
+  title: `List ${one.plural.toLowerCase()}`,
+  request: {
+    method: "GET",
+    path: `/${one.plural}`,
+    headers: { ...headers, "If-Modified-Since": "{{args.modifiedSince}}" },
+    query: {
+      ...(one.paged ? { page: "{{args.page ?? 1}}", pageSize: "{{args.pageSize ?? 100}}" } : {}),
+      ...fromArgs("where", "order", ...Object.keys(one.filters ?? {}))
+    },
+    queryStyle: "comma"
+  },
+  response,
+  ...(one.paged
+    ? {
+        pagination: {
+          type: "page",
+          param: "page",
+          sizeParam: "pageSize",
+          size: 100,
+          items: `$.${one.plural}`,
+          totalPages: "$.pagination.pageCount"
+        } as const
+      }
+    : {}),
+  inputSchema: args({
+    where: text,
+    order: text,
+    modifiedSince: time,
+    ...(one.paged ? { page: { type: "integer", minimum: 1 }, pageSize: upTo(1_000) } : {}),
+    ...one.filters
+  }),
+  outputSchema: answer(one),
+  mocks: [
+    {
+      name: "one",
+      output: {
+        [one.plural]: [one.mock],
+        ...(one.paged ? { pagination: { page: 1, pageSize: 100, pageCount: 1, itemCount: 1 } } : {})
+      }
+    }
+  ]
+})
+
+export const getOf = (one: Resource): ActionManifest => ({
+  name: `get${one.name}`,
+  title: `Get one of the ${one.plural.toLowerCase()}`,
+  request: { method: "GET", path: `/${one.plural}/{{args.${one.key}}}`, headers },
+  response: { ...response, map: `$.${one.plural}[0]` },
+  inputSchema: args({ [one.key]: text }, one.key),
+  outputSchema: one.schema,
+  mocks: [{ name: "one", output: one.mock }]
+})
+
+const bodyOf = (one: Resource): JsonObject => ({ ...fromArgs(...Object.keys(one.writable)), ...one.defaults })
+
+export const createOf = (one: Resource): ActionManifest => ({
+  name: `create${one.name}`,
+  title: `Create one of the ${one.plural.toLowerCase()}`,
+  request: { method: "PUT", path: `/${one.plural}`, headers, body: { [one.plural]: [bodyOf(one)] } },
+  response: { ...response, map: `$.${one.plural}[0]` },
+  idempotency,
+  inputSchema: args(one.writable, ...one.required),
+  outputSchema: one.schema,
+  mocks: [{ name: "one", output: one.mock }]
+})
+
+export const updateOf = (one: Resource): ActionManifest => ({
+  name: `update${one.name}`,
+  title: `Change one of the ${one.plural.toLowerCase()}`,
+  request: {
+    method: "POST",
+    path: `/${one.plural}/{{args.${one.key}}}`,
+    headers,
+    body: { [one.plural]: [fromArgs(one.key, ...Object.keys(one.writable))] }
+  },
+  response: { ...response, map: `$.${one.plural}[0]` },
+  idempotency,
+  inputSchema: args({ [one.key]: text, ...one.writable }, one.key),
+  outputSchema: one.schema,
+  mocks: [{ name: "one", output: one.mock }]
+})

@@ -1,0 +1,75 @@
+import { Validator } from "@cfworker/json-schema"
+import { Either, Schema } from "effect"
+import { assert, describe, it } from "vitest"
+import { ConnectorDefinition } from "../../../src/domain/connector/Definition.js"
+import { mistakesIn, validate } from "../../../src/domain/connector/Validation.js"
+import { catalogue } from "../../../src/domain/connectors/index.js"
+import { Json, type JsonObject } from "../../../src/domain/Json.js"
+import { keeps } from "../../support/ConnectorCaller.js"
+
+const encode = Schema.encodeSync(ConnectorDefinition)
+const json = Schema.decodeUnknownSync(Json)
+
+/** What is wrong with a JSON Schema: it cannot be compiled. */
+const schemaMistakes = (schema: JsonObject) => {
+  try {
+    void new Validator({ ...schema }, "2020-12").validate({})
+    return []
+  } catch (error) {
+    return [{ path: "", code: "INVALID_VALUE", message: String(error) }]
+  }
+}
+
+describe("the built-in catalogue", () => {
+  it("has the eleven kinds of the specification, two of them accounting", () =>
+    assert.sameMembers(
+      catalogue.map(({ kind }) => kind),
+      [
+        "ecommerce",
+        "payments",
+        "accounting",
+        "accounting",
+        "inventory",
+        "fulfillment",
+        "source_hosting",
+        "chat",
+        "email",
+        "http",
+        "ai"
+      ]
+    ))
+
+  for (const definition of catalogue) {
+    describe(definition.name, () => {
+      it("is valid, and stays so through export and import", () => {
+        assert.deepStrictEqual(mistakesIn(definition, schemaMistakes), [])
+        const file = json(JSON.parse(JSON.stringify(encode(definition))))
+        assert.deepStrictEqual(Either.getOrThrow(validate(file, schemaMistakes)), definition)
+      })
+
+      it("has a mock for every action, which keeps to the action's schema", () => {
+        for (const action of definition.actions) {
+          assert.isNotEmpty(action.mocks, action.name)
+          for (const mock of action.mocks) keeps(action.outputSchema, mock.output, `${action.name}'s mock ${mock.name}`)
+        }
+      })
+
+      it("names its account on the test call", () => {
+        const action = definition.actions.find(({ name }) => name === definition.test?.action)
+        assert.isDefined(action, "the test's action")
+      })
+
+      it("maps each common field once and in one direction at a time", () => {
+        for (const { fields, fieldsOut, name } of definition.entities) {
+          const to = fields.map((field) => field.to)
+          assert.lengthOf(new Set(to), to.length, `${name}: ${to.join(", ")}`)
+          const out = (fieldsOut ?? []).map((field) => field.to)
+          assert.lengthOf(new Set(out), out.length, `${name}: ${out.join(", ")}`)
+        }
+      })
+    })
+  }
+
+  it("never has the same slug twice", () =>
+    assert.lengthOf(new Set(catalogue.map(({ slug }) => slug)), catalogue.length))
+})
