@@ -16,7 +16,8 @@ const tables = script(
   // The draft is the version that is not published. A definition may be megabytes: lists never read it.
   `CREATE TABLE connector_versions (
      org text COLLATE "C" NOT NULL, connector_id text COLLATE "C" NOT NULL REFERENCES connectors, number int NOT NULL,
-     semver text NOT NULL, definition json NOT NULL, content_hash text NOT NULL, notes text,
+     semver text NOT NULL, definition json NOT NULL, actions json NOT NULL,
+     content_hash text NOT NULL, notes text,
      published_at timestamptz, published_by text, PRIMARY KEY (connector_id, number))`,
   `CREATE UNIQUE INDEX connector_versions_semver ON connector_versions (connector_id, semver)`,
   `CREATE UNIQUE INDEX connector_versions_draft ON connector_versions (connector_id) WHERE published_at IS NULL`,

@@ -15,11 +15,23 @@ export interface OAuthClient {
 export class Connectors extends Context.Tag("svc/Connectors")<
   Connectors,
   {
-    /** `version`: absent, the newest. */
+    /**
+     * The newest published version, or the one named. A built-in connector has the one version that this program
+     * carries, whichever is named.
+     */
     readonly find: (
       organisation: OrganisationId,
       slug: string,
       version?: string
+    ) => Effect.Effect<Option.Option<ConnectorDefinition>, Unavailable>
+    /**
+     * The newest version of the connector in which the action has that version. None where no version has, or where it
+     * is neither bound (by the workflow that calls) nor among the newest that stay callable.
+     */
+    readonly withAction: (
+      organisation: OrganisationId,
+      slug: string,
+      action: { readonly name: string; readonly version: number; readonly bound: boolean }
     ) => Effect.Effect<Option.Option<ConnectorDefinition>, Unavailable>
     /** `provider`: the id of an auth provider; `null` for the default one. */
     readonly clientOf: (

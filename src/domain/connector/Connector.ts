@@ -35,6 +35,8 @@ export interface ConnectorVersion {
   readonly number: number
   readonly semver: string
   readonly definition: JsonObject
+  /** Each action's version. */
+  readonly actions: { readonly [name: string]: number }
   readonly contentHash: string
   readonly notes: string | null
   /** Null: the draft. */

@@ -307,12 +307,13 @@ export const connectorVersions: Table<ConnectorVersion> = {
     "number",
     "semver",
     "definition",
+    "actions",
     "contentHash",
     "notes",
     "publishedAt",
     "publishedBy"
   ],
-  json: ["definition"],
+  json: ["definition", "actions"],
   key: ["connectorId", "number"],
   created: "number",
   versioned: false
