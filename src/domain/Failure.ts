@@ -86,6 +86,7 @@ export class ValidationFailed extends Data.TaggedError("ValidationFailed")<{
     | "UNKNOWN_FIELD"
     | "IMMUTABLE_FIELD"
     | "IDEMPOTENCY_KEY_REUSED"
+    | "CREDENTIAL_TEST_FAILED"
   readonly message: string
   readonly details: ReadonlyArray<Detail>
 }> {}

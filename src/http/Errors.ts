@@ -105,7 +105,8 @@ export const Invalid = failures(
     "RESERVED_NAME",
     "UNKNOWN_FIELD",
     "IMMUTABLE_FIELD",
-    "IDEMPOTENCY_KEY_REUSED"
+    "IDEMPOTENCY_KEY_REUSED",
+    "CREDENTIAL_TEST_FAILED"
   ]
 )
 export const TooMany = failures("TooMany", 429, ["RateLimited"], ["RATE_LIMITED"])

@@ -202,7 +202,9 @@ export const make = Effect.gen(function* () {
       { _tag: "Reject", reason: `the provider refuses the credential: it answered ${status} twice` },
       {
         unless: (held) =>
-          held.credential?.number === open.credential?.number ? undefined : busy("the credential was replaced meanwhile")
+          held.credential?.number === open.credential?.number
+            ? undefined
+            : busy("the credential was replaced meanwhile")
       }
     )
   })

@@ -129,6 +129,8 @@ export class ConnectionStore extends Context.Tag("svc/ConnectionStore")<
       id: ConnectSessionId,
       change: { readonly stateHash: string; readonly verifier: Uint8Array | null; readonly config: JsonObject }
     ) => Effect.Effect<void, Unavailable>
+    /** Takes the session's state away: `false` when it was taken before. A person comes back once. */
+    readonly redeemSession: (id: ConnectSessionId) => Effect.Effect<boolean, Unavailable>
     readonly failSession: (id: ConnectSessionId, error: string) => Effect.Effect<void, Unavailable>
     readonly session: (
       by: { readonly tokenHash: string } | { readonly stateHash: string } | { readonly id: ConnectSessionId }

@@ -233,6 +233,13 @@ export const layer = Layer.effect(
       sql`UPDATE connect_sessions SET state_hash = ${stateHash}, verifier = ${verifier}, config = ${JSON.stringify(config)}::jsonb
         WHERE id = ${id} AND status = 'open'`.pipe(Effect.asVoid, Effect.mapError(unavailable))
 
+    const redeemSession: ConnectionStore["Type"]["redeemSession"] = (id) =>
+      sql`UPDATE connect_sessions SET state_hash = NULL, verifier = NULL
+        WHERE id = ${id} AND status = 'open' AND state_hash IS NOT NULL RETURNING 1`.pipe(
+        Effect.map((rows) => rows.length === 1),
+        Effect.mapError(unavailable)
+      )
+
     const failSession: ConnectionStore["Type"]["failSession"] = (id, error) =>
       sql`UPDATE connect_sessions SET status = 'failed', error = ${error}, finished_at = now(), state_hash = NULL, verifier = NULL
         WHERE id = ${id} AND status = 'open'`.pipe(Effect.asVoid, Effect.mapError(unavailable))
@@ -262,6 +269,7 @@ export const layer = Layer.effect(
       abandon,
       openSession,
       authorizeSession,
+      redeemSession,
       failSession,
       session
     })

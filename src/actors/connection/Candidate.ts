@@ -1,0 +1,214 @@
+/** From what somebody gave to a credential that the provider takes: read, exchanged where need be, and tested. */
+import { Clock, Effect, Redacted } from "effect"
+import type { CredentialFacts } from "../../domain/connection/Connection.js"
+import { type Credential, fingerprintOf } from "../../domain/connection/Credential.js"
+import type { AuthMethod, CredentialField, OAuth2Method } from "../../domain/connector/AuthMethod.js"
+import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
+import type { OrganisationId } from "../../domain/Ids.js"
+import type { JsonObject } from "../../domain/Json.js"
+import type { Secrets } from "../ports/Connections.js"
+import { Contracts } from "../ports/Contracts.js"
+import { Digests } from "../ports/Digests.js"
+import type { Grant, TokenRequestFailed, Tokens } from "../ports/TokenEndpoint.js"
+import { refuse } from "./Owner.js"
+import { make as makeProbe } from "./Probe.js"
+import type { Refusal } from "./Protocol.js"
+import { make as makeRenewal, tokensCredential } from "./Renewal.js"
+
+/** A credential that may be stored, with all that is known of it. */
+export interface Candidate {
+  readonly value: Credential
+  readonly facts: CredentialFacts
+}
+
+/** For which connection a credential is meant. */
+export interface Target {
+  readonly organisationId: OrganisationId
+  readonly connector: string
+  readonly authProvider: string | null
+  readonly config: JsonObject
+}
+
+const fieldLength = 16_384
+
+const invalid = (path: string, code: string, message: string): Refusal => ({ _tag: "Invalid", path, code, message })
+
+export const make = Effect.gen(function* () {
+  const contracts = yield* Contracts
+  const digests = yield* Digests
+  const { ask } = yield* makeRenewal
+  const { probe } = yield* makeProbe
+
+  /** The connection's own settings, as the connector wants them. */
+  const checkConfig = ({ connectionConfig }: ConnectorDefinition, config: JsonObject): Effect.Effect<void, Refusal> => {
+    const [first] = connectionConfig === undefined ? [] : contracts.violations(connectionConfig, config)
+    return first === undefined
+      ? Effect.void
+      : refuse(invalid(first.path === "" ? "config" : `config.${first.path}`, "INVALID_VALUE", first.message))
+  }
+
+  const tested = Effect.fnUntraced(function* (
+    definition: ConnectorDefinition,
+    method: AuthMethod,
+    target: Target,
+    value: Credential,
+    more: { readonly scopes: ReadonlyArray<string>; readonly config: JsonObject; readonly skipTest?: boolean }
+  ): Effect.fn.Return<Candidate, Refusal> {
+    const config = { ...target.config, ...more.config }
+    const probed =
+      more.skipTest === true
+        ? ({ _tag: "Passed", accountLabel: null, config: {} } as const)
+        : yield* probe(definition, method, value, config)
+    if (probed._tag === "NotPassed") return yield* refuse({ _tag: "CredentialRefused", message: probed.message })
+    const expiresAt = value._tag === "Tokens" ? value.expiresAt : null
+    return {
+      value,
+      facts: {
+        authMethod: method.id,
+        authProvider: target.authProvider,
+        connectorVersion: definition.version,
+        accountLabel: probed.accountLabel,
+        config: { ...config, ...probed.config },
+        scopes: more.scopes,
+        expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString(),
+        fingerprint: fingerprintOf(value, digests.sha256Hex)
+      }
+    }
+  })
+
+  const fromTokens = Effect.fnUntraced(function* (
+    definition: ConnectorDefinition,
+    method: OAuth2Method,
+    target: Target,
+    tokens: Tokens,
+    fields: Secrets,
+    config: JsonObject = {}
+  ) {
+    const now = yield* Clock.currentTimeMillis
+    const value = tokensCredential(tokens, method, { refreshToken: null, fields }, now)
+    return yield* tested(definition, method, target, value, {
+      scopes: tokens.scopes ?? method.scopes,
+      config: { ...config, ...tokens.config }
+    })
+  })
+
+  /** Asks the token endpoint for the first token. */
+  const granted = Effect.fnUntraced(function* (
+    definition: ConnectorDefinition,
+    method: OAuth2Method,
+    target: Target,
+    grant: Grant,
+    fields: Secrets = {},
+    config: JsonObject = {}
+  ): Effect.fn.Return<Candidate, Refusal | TokenRequestFailed> {
+    const tokens = yield* ask({ ...target, config: { ...target.config, ...config } }, method, fields, grant)
+    return yield* fromTokens(definition, method, target, tokens, fields, config)
+  })
+
+  /** Tokens that exist already, brought along. */
+  const brought = (
+    definition: ConnectorDefinition,
+    method: OAuth2Method,
+    target: Target,
+    { accessToken, expiresIn, refreshToken, ...others }: Secrets,
+    skipTest: boolean
+  ): Effect.Effect<Candidate, Refusal> =>
+    Effect.gen(function* () {
+      const unknown = Object.keys(others).find((name) => !method.fields.some((field) => field.name === name))
+      if (unknown !== undefined) return yield* refuse(invalid(`credential.${unknown}`, "UNKNOWN_FIELD", "is not known"))
+      if (accessToken === undefined) return yield* refuse(invalid("credential.accessToken", "REQUIRED", "is required"))
+      const seconds = expiresIn === undefined ? null : Number(Redacted.value(expiresIn))
+      if (seconds !== null && !(seconds > 0))
+        return yield* refuse(invalid("credential.expiresIn", "INVALID_VALUE", "must be a number of seconds"))
+      const now = yield* Clock.currentTimeMillis
+      const value: Credential = {
+        _tag: "Tokens",
+        accessToken,
+        refreshToken: refreshToken ?? null,
+        issuedAt: now,
+        expiresAt: seconds === null ? null : now + seconds * 1000,
+        fields: others
+      }
+      return yield* tested(definition, method, target, value, { scopes: method.scopes, config: {}, skipTest })
+    })
+
+  const ofFields = (
+    definition: ConnectorDefinition,
+    method: AuthMethod,
+    target: Target,
+    given: Secrets,
+    skipTest: boolean
+  ): Effect.Effect<Candidate, Refusal> => {
+    const mistake = fieldMistake(method.type === "none" || method.type === "oauth2" ? [] : method.fields, given)
+    return mistake === undefined
+      ? tested(definition, method, target, { _tag: "Fields", fields: given }, { scopes: [], config: {}, skipTest })
+      : refuse(mistake)
+  }
+
+  const clientCredentials = (
+    definition: ConnectorDefinition,
+    method: OAuth2Method,
+    target: Target,
+    given: Secrets
+  ): Effect.Effect<Candidate, Refusal> => {
+    const known: ReadonlyArray<CredentialField> = [...method.fields, ...ownClient]
+    const mistake = fieldMistake(known, given)
+    const scope = method.scopes.join(method.scopeSeparator)
+    return mistake === undefined
+      ? granted(definition, method, target, { type: "client_credentials", scope }, given).pipe(
+          Effect.catchTag("TokenRequestFailed", ({ message }) => refuse({ _tag: "CredentialRefused", message }))
+        )
+      : refuse(mistake)
+  }
+
+  /** What was entered or sent, as a credential that passed its test. */
+  const entered = (
+    definition: ConnectorDefinition,
+    method: AuthMethod,
+    target: Target,
+    given: Secrets,
+    skipTest = false
+  ): Effect.Effect<Candidate, Refusal> => {
+    const body =
+      method.type !== "oauth2"
+        ? ofFields(definition, method, target, given, skipTest)
+        : method.grant === "client_credentials" && given["accessToken"] === undefined
+          ? clientCredentials(definition, method, target, given)
+          : brought(definition, method, target, given, skipTest)
+    return Effect.zipRight(checkConfig(definition, target.config), body)
+  }
+
+  return { checkConfig, entered, granted }
+})
+
+/** What a customer enters where the organisation has no client of its own. */
+const ownClient: ReadonlyArray<CredentialField> = ["clientId", "clientSecret"].map((name) => ({
+  name,
+  secret: name === "clientSecret",
+  required: false
+}))
+
+const fieldMistake = (fields: ReadonlyArray<CredentialField>, given: Secrets): Refusal | undefined => {
+  for (const [name, value] of Object.entries(given)) {
+    const field = fields.find((one) => one.name === name)
+    const text = Redacted.value(value)
+    if (field === undefined) return invalid(`credential.${name}`, "UNKNOWN_FIELD", "is not a field of this method")
+    if (text.length > fieldLength || text.includes("\u0000") || !text.isWellFormed())
+      return invalid(`credential.${name}`, "INVALID_VALUE", "is too long or holds characters that it cannot have")
+    if (text !== "" && field.pattern !== undefined && !matches(field.pattern, text))
+      return invalid(`credential.${name}`, "INVALID_VALUE", "does not have the form that the connector asks for")
+  }
+  const lacking = fields.find(
+    ({ name, required }) => required && (given[name] === undefined || Redacted.value(given[name]) === "")
+  )
+  return lacking === undefined ? undefined : invalid(`credential.${lacking.name}`, "REQUIRED", "is required")
+}
+
+/** A pattern of a definition was checked when the definition was saved. */
+const matches = (pattern: string, text: string): boolean => {
+  try {
+    return new RegExp(pattern, "u").test(text)
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,164 @@
+/** The port `Connections` on any node: asks the connection's actor, wherever it is, and never waits for ever. */
+import { Duration, Effect, Layer, Redacted } from "effect"
+import { Conflict, InvalidState, invalid, NotFound, Unavailable, ValidationFailed } from "../../domain/Failure.js"
+import type { ConnectionId, ConnectSessionId } from "../../domain/Ids.js"
+import { ConnectionNotActive, Connections, type OpenedSession, type OrderFailure } from "../ports/Connections.js"
+import { Identifiers } from "../ports/Identifiers.js"
+import { Connection, type Refusal } from "./Protocol.js"
+
+/** A refresh may wait for a dead owner's request, and then take as long itself. */
+const patience = Duration.seconds(75)
+const briefPatience = Duration.seconds(5)
+const defaultCallMillis = 60_000
+
+const gone = () => new NotFound({ what: "connection" })
+const unreachable = () =>
+  new Unavailable({ reason: "the connection's owner does not answer now", retryAfterSeconds: 1 })
+
+const isRefusal = (value: unknown): value is Refusal =>
+  typeof value === "object" &&
+  value !== null &&
+  "_tag" in value &&
+  typeof value._tag === "string" &&
+  tags.has(value._tag)
+const tags: ReadonlySet<string> = new Set<Refusal["_tag"]>([
+  "NotFound",
+  "NotActive",
+  "WrongState",
+  "Invalid",
+  "CredentialRefused",
+  "VersionMismatch",
+  "Busy"
+])
+
+/** A refusal of an order as the failure that surfaces answer. */
+const failureOf = (refusal: Refusal): OrderFailure => {
+  switch (refusal._tag) {
+    case "NotFound":
+      return gone()
+    case "NotActive":
+      return new InvalidState({ state: refusal.status, message: refusal.reason })
+    case "WrongState":
+      return new InvalidState({ state: refusal.status, message: refusal.message })
+    case "Invalid":
+      return invalid(refusal.path, refusal.code, refusal.message)
+    case "CredentialRefused":
+      return new ValidationFailed({
+        code: "CREDENTIAL_TEST_FAILED",
+        message: refusal.message,
+        details: [{ path: "credential", code: "CREDENTIAL_TEST_FAILED", message: refusal.message }]
+      })
+    case "VersionMismatch":
+      return new Conflict({
+        code: "VERSION_MISMATCH",
+        message: "the record has changed since you read it: read it again"
+      })
+    case "Busy":
+      return new Unavailable({ reason: refusal.reason, retryAfterSeconds: refusal.retryAfterSeconds })
+  }
+}
+
+/** Calls know fewer failures than orders. */
+const callFailure =
+  (connectionId: ConnectionId) =>
+  (refusal: Refusal): ConnectionNotActive | NotFound | Unavailable => {
+    switch (refusal._tag) {
+      case "NotFound":
+        return gone()
+      case "NotActive":
+        return new ConnectionNotActive({ connectionId, status: refusal.status, message: refusal.reason })
+      case "Busy":
+        return new Unavailable({ reason: refusal.reason, retryAfterSeconds: refusal.retryAfterSeconds })
+      default:
+        // The connector is gone, or does not send there: nothing that the call could do about it.
+        return new ConnectionNotActive({
+          connectionId,
+          status: "active",
+          message: "message" in refusal ? refusal.message : "the connection cannot be used"
+        })
+    }
+  }
+
+export const layer = Layer.effect(
+  Connections,
+  Effect.gen(function* () {
+    const actor = yield* Connection.client
+    const identifiers = yield* Identifiers
+
+    /** An actor on a node that dies is silent, or answers with a defect. */
+    const asked = <A, E, F>(
+      effect: Effect.Effect<A, E>,
+      limit: Duration.Duration,
+      translate: (refusal: Refusal) => F
+    ): Effect.Effect<A, F | Unavailable> =>
+      effect.pipe(
+        Effect.timeout(limit),
+        Effect.catchAllCause((cause) => {
+          const failure = cause._tag === "Fail" ? cause.error : undefined
+          return Effect.fail(isRefusal(failure) ? translate(failure) : unreachable())
+        })
+      )
+
+    const order = <A, E>(effect: Effect.Effect<A, E>) => asked(effect, patience, failureOf)
+
+    const session = ({
+      expiresAt,
+      id,
+      token
+    }: {
+      id: string
+      token: Redacted.Redacted
+      expiresAt: string
+    }): OpenedSession => ({
+      // The actor made it.
+      id: id as ConnectSessionId,
+      token,
+      expiresAt
+    })
+
+    return Connections.of({
+      authorize: ({ connectionId, executionId, organisationId, origin, timeoutMillis = defaultCallMillis }) =>
+        asked(
+          actor(connectionId).Authorize({ organisationId, origin, executionId, timeoutMillis }),
+          patience,
+          callFailure(connectionId)
+        ),
+      settle: ({ connectionId, ...settlement }) =>
+        actor(connectionId).Settle(settlement).pipe(Effect.timeout(briefPatience), Effect.sandbox, Effect.ignore),
+      sign: ({ connectionId, ...request }) =>
+        asked(actor(connectionId).Sign(request), briefPatience, callFailure(connectionId)),
+
+      connect: (request) => {
+        const id = identifiers.next("conn")
+        return Effect.map(order(actor(id).Create(request)), (opened) => ({
+          id,
+          session: opened === null ? null : session(opened)
+        }))
+      },
+      storeCredential: ({ connectionId, ...asked }) => order(actor(connectionId).StoreCredential(asked)),
+      reconnect: ({ connectionId, ...asked }) => Effect.map(order(actor(connectionId).Reconnect(asked)), session),
+      test: ({ connectionId, ...asked }) => order(actor(connectionId).Test(asked)),
+      refresh: ({ connectionId, ...asked }) => order(actor(connectionId).Refresh(asked)),
+      enable: ({ connectionId, ...asked }) => order(actor(connectionId).Enable(asked)),
+      disable: ({ connectionId, ...asked }) => order(actor(connectionId).Disable(asked)),
+      edit: ({ connectionId, ...asked }) => order(actor(connectionId).Edit(asked)),
+      reveal: ({ connectionId, ...asked }) => order(actor(connectionId).Reveal(asked)),
+      disconnect: ({ connectionId, ...asked }) => order(actor(connectionId).Disconnect(asked)),
+
+      submit: ({ connectionId, ...asked }) =>
+        Effect.map(order(actor(connectionId).Submit(asked)), (outcome) =>
+          outcome._tag === "Redirect" ? outcome : { ...outcome, connectionId }
+        ),
+      complete: ({ connectionId, params, ...asked }) =>
+        Effect.map(
+          order(
+            actor(connectionId).Complete({
+              ...asked,
+              params: Object.fromEntries(Object.entries(params).map(([name, value]) => [name, Redacted.make(value)]))
+            })
+          ),
+          (outcome) => (outcome._tag === "Redirect" ? outcome : { ...outcome, connectionId })
+        )
+    })
+  })
+)

@@ -1,0 +1,304 @@
+/** What somebody may order of a connection: tested, renewed, switched, changed, shown, ended. */
+import { Clock, Deferred, Effect, Either, Redacted, type Scope } from "effect"
+import type { Connection } from "../../domain/connection/Connection.js"
+import { lifetimeOf, valuesOf } from "../../domain/connection/Credential.js"
+import { configuredUrl } from "../../domain/connector/BaseUrl.js"
+import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
+import type { JsonObject } from "../../domain/Json.js"
+import type { By, Secrets } from "../ports/Connections.js"
+import { ConnectionStore } from "../ports/ConnectionStore.js"
+import { TokenEndpoint } from "../ports/TokenEndpoint.js"
+import { notActive } from "./Authorizing.js"
+import { make as makeCandidates } from "./Candidate.js"
+import { busy, isRenewable, type Open, type Owner, Owners, refuse, system } from "./Owner.js"
+import { make as makeCreating } from "./Creating.js"
+import { make as makeProbe } from "./Probe.js"
+import type { Refusal } from "./Protocol.js"
+import { make as makeRenewal } from "./Renewal.js"
+import { make as makeSessions, type SessionOptions } from "./Sessions.js"
+
+interface Ordered {
+  readonly organisationId: string
+  readonly by: By
+}
+
+/** A token as old as this is worth a refresh before its refusal counts. */
+const freshMillis = 60_000
+/** Refusals in a row that end a connection. */
+const mostRefusals = 2
+
+export const make = (options: SessionOptions) =>
+  Effect.gen(function* () {
+    const owners = yield* Owners
+    const store = yield* ConnectionStore
+    const endpoint = yield* TokenEndpoint
+    const creating = yield* makeCreating(options)
+    const { entered } = yield* makeCandidates
+    const { probe } = yield* makeProbe
+    const { clientOf, renew } = yield* makeRenewal
+    const sessions = yield* makeSessions(options)
+
+    const available = <A>(effect: Effect.Effect<A, { readonly reason: string }>): Effect.Effect<A, Refusal> =>
+      Effect.mapError(effect, ({ reason }) => busy(reason))
+
+    const means = Effect.fnUntraced(function* ({ connection }: Open) {
+      const definition = yield* owners.definitionOf(
+        connection.organisationId,
+        connection.connector,
+        connection.connectorVersion
+      )
+      return { definition, method: yield* owners.methodOf(definition, connection.authMethod) }
+    })
+
+    // --- Its credential ---
+
+    const storeCredential = Effect.fnUntraced(function* (
+      self: Owner,
+      asked: Ordered & { readonly credential: Secrets; readonly config: JsonObject | null; readonly skipTest: boolean }
+    ) {
+      const { connection } = yield* owners.current(self, asked.organisationId)
+      if (connection.status === "disconnected") return yield* refuse(ended(connection))
+      const definition = yield* owners.definitionOf(connection.organisationId, connection.connector, undefined)
+      const method = yield* owners.methodOf(definition, connection.authMethod)
+      const target = { ...connection, config: { ...connection.config, ...asked.config } }
+      const { facts, value } = yield* entered(definition, method, target, asked.credential, asked.skipTest)
+      yield* owners.change(
+        self,
+        asked.organisationId,
+        { _tag: "Activate", facts },
+        { credential: { value, rotated: true }, audit: { action: "credential.rotate", by: asked.by } }
+      )
+      self.refusals = 0
+    })
+
+    const reconnect = Effect.fnUntraced(function* (
+      self: Owner,
+      asked: Ordered & {
+        readonly redirectUrl: string | null
+        readonly authMethod: string | null
+        readonly config: JsonObject | null
+      }
+    ) {
+      const { connection } = yield* owners.current(self, asked.organisationId)
+      if (connection.status === "disconnected") return yield* refuse(ended(connection))
+      const definition = yield* owners.definitionOf(connection.organisationId, connection.connector, undefined)
+      const method = yield* owners.methodOf(definition, asked.authMethod ?? connection.authMethod)
+      const config = { ...connection.config, ...asked.config }
+      if (method.type === "oauth2") yield* clientOf(connection, method, {})
+      const { opened, session } = yield* sessions.fresh({
+        organisationId: connection.organisationId,
+        connectionId: self.id,
+        authMethod: method.id,
+        authProvider: connection.authProvider,
+        config,
+        redirectUrl: asked.redirectUrl,
+        reconnects: connection.status !== "pending",
+        by: asked.by
+      })
+      const at = new Date(yield* Clock.currentTimeMillis).toISOString()
+      const audit = owners.audited({ action: "connection.reconnect", by: asked.by }, connection, connection, at)
+      yield* available(store.openSession(session, audit))
+      return opened
+    })
+
+    const reveal = Effect.fnUntraced(function* (self: Owner, asked: Ordered) {
+      const { connection, plain } = yield* owners.current(self, asked.organisationId)
+      if (plain === null)
+        return yield* refuse({
+          _tag: "WrongState",
+          status: connection.status,
+          message: "the connection holds no credential"
+        })
+      return Object.fromEntries(Object.entries(valuesOf(plain)).map(([name, value]) => [name, Redacted.make(value)]))
+    })
+
+    // --- Asked of the provider ---
+
+    const test = Effect.fnUntraced(function* (self: Owner, asked: Ordered, scope: Scope.Scope) {
+      const { organisationId } = asked
+      const first = yield* owners.current(self, organisationId)
+      const { definition, method } = yield* means(first)
+      const ask = (open: Open) =>
+        open.plain === null || open.connection.status === "disconnected"
+          ? refuse({
+              _tag: "WrongState" as const,
+              status: open.connection.status,
+              message: "the connection holds no credential"
+            })
+          : probe(definition, method, open.plain, open.connection.config)
+      let probed = yield* ask(first)
+      const old =
+        first.plain !== null && (yield* Clock.currentTimeMillis) - lifetimeOf(first.plain).issuedAt > freshMillis
+      if (probed._tag === "NotPassed" && probed.refused && old && isRenewable(method, first.plain)) {
+        yield* Effect.flatMap(renew(self, organisationId, scope), Deferred.await)
+        probed = yield* ask(yield* owners.current(self, organisationId))
+      }
+      const message = probed._tag === "Passed" ? null : probed.message
+      const audit = { action: "connection.test", by: asked.by }
+      self.refusals = probed._tag === "NotPassed" && probed.refused ? self.refusals + 1 : 0
+      const { connection } = yield* owners.current(self, organisationId)
+      if (message !== null && self.refusals >= mostRefusals && connection.status === "active") {
+        self.refusals = 0
+        yield* owners.change(self, organisationId, { _tag: "Reject", reason: message }, { audit })
+      } else yield* owners.change(self, organisationId, { _tag: "NoteTest", error: message }, { audit })
+      return { ok: message === null, message, accountLabel: probed._tag === "Passed" ? probed.accountLabel : null }
+    })
+
+    const refresh = Effect.fnUntraced(function* (self: Owner, asked: Ordered, scope: Scope.Scope) {
+      const open = yield* owners.current(self, asked.organisationId)
+      if (open.connection.status !== "active") return yield* refuse(notActive(open.connection))
+      const { method } = yield* means(open)
+      if (!isRenewable(method, open.plain))
+        return yield* refuse({
+          _tag: "Invalid",
+          path: "connection",
+          code: "NOT_RENEWABLE",
+          message: "has nothing to renew its credential with"
+        })
+      yield* Effect.flatMap(renew(self, asked.organisationId, scope), Deferred.await)
+      const { connection, credential } = yield* owners.current(self, asked.organisationId)
+      if (connection.status !== "active") return yield* refuse(notActive(connection))
+      if (credential?.number === open.credential?.number)
+        return yield* refuse(busy(connection.health.lastError ?? "the token was not renewed", 30))
+    })
+
+    // --- Switched, changed, ended ---
+
+    const enable = Effect.fnUntraced(function* (self: Owner, asked: Ordered) {
+      const open = yield* owners.current(self, asked.organisationId)
+      const { connection, plain } = open
+      if (connection.status === "inactive" && plain !== null) {
+        const { definition, method } = yield* means(open)
+        const probed = yield* probe(definition, method, plain, connection.config)
+        if (probed._tag === "NotPassed") return yield* refuse({ _tag: "CredentialRefused", message: probed.message })
+      }
+      const audit = { action: "connection.enable", by: asked.by }
+      yield* owners.change(self, asked.organisationId, { _tag: "Enable" }, { audit })
+    })
+
+    const disable = (self: Owner, { by, organisationId }: Ordered) =>
+      owners.change(self, organisationId, { _tag: "Disable" }, { audit: { action: "connection.disable", by } })
+
+    const atVersion =
+      (version: number | null) =>
+      ({ connection }: Open): Refusal | undefined =>
+        version === null || version === connection.version ? undefined : { _tag: "VersionMismatch" }
+
+    const edit = (
+      self: Owner,
+      asked: Ordered & {
+        readonly label: string | null
+        readonly tags: { readonly [name: string]: string } | null
+        readonly isDefault: boolean
+        readonly version: number | null
+      }
+    ) =>
+      owners.change(
+        self,
+        asked.organisationId,
+        { _tag: "Edit", label: asked.label ?? undefined, tags: asked.tags ?? undefined },
+        {
+          audit: { action: "connection.update", by: asked.by },
+          makesDefault: asked.isDefault,
+          unless: atVersion(asked.version)
+        }
+      )
+
+    /** Best effort: the credential is gone here already, whatever the provider says. */
+    const revoke = Effect.fnUntraced(function* ({ connection, plain }: Open, method: AuthMethod) {
+      if (method.type !== "oauth2" || method.revocationUrl === undefined || plain?._tag !== "Tokens") return
+      const url = configuredUrl(method.revocationUrl, connection.config)
+      if (Either.isLeft(url)) return
+      const { accessToken, fields, refreshToken } = plain
+      yield* endpoint.revoke({
+        url: url.right,
+        client: yield* clientOf(connection, method, fields),
+        token: refreshToken ?? accessToken,
+        hint: refreshToken === null ? "access_token" : "refresh_token"
+      })
+    })
+
+    const disconnect = Effect.fnUntraced(function* (self: Owner, asked: Ordered & { readonly version: number | null }) {
+      const before = yield* owners.current(self, asked.organisationId)
+      if (before.connection.status === "disconnected") return yield* refuse({ _tag: "NotFound" })
+      const found = yield* Effect.option(means(before))
+      // What is held then is what is revoked: a refresh may have ended meanwhile.
+      let last = before
+      yield* owners.change(
+        self,
+        asked.organisationId,
+        { _tag: "Disconnect" },
+        {
+          audit: { action: "connection.delete", by: asked.by },
+          unless: (open) => {
+            last = open
+            return atVersion(asked.version)(open)
+          }
+        }
+      )
+      if (found._tag === "Some")
+        yield* revoke(last, found.value.method).pipe(
+          Effect.catchAll((failure) =>
+            Effect.logInfo(`The token of ${self.id} is not revoked at the provider`, failure._tag)
+          ),
+          Effect.forkDaemon
+        )
+    })
+
+    // --- Time ---
+
+    /** Renews what is due; ends what has ended and cannot be renewed. */
+    const look = Effect.fnUntraced(function* (self: Owner, organisation: string, scope: Scope.Scope) {
+      const open = yield* owners.current(self, organisation)
+      if (open.connection.status !== "active" || open.plain === null) return
+      const { method } = yield* means(open)
+      if (isRenewable(method, open.plain))
+        return yield* Effect.flatMap(renew(self, organisation, scope), Deferred.await)
+      const { expiresAt } = lifetimeOf(open.plain)
+      if (expiresAt === null || expiresAt > (yield* Clock.currentTimeMillis)) return
+      const reason = "the access token has ended, and the provider gave nothing to renew it with"
+      yield* owners.change(self, organisation, { _tag: "NoteRefreshFailure", lost: true, reason })
+    })
+
+    const abandon = Effect.fnUntraced(function* (self: Owner, organisation: string) {
+      const open = yield* owners.current(self, organisation)
+      if (open.connection.status !== "pending") return
+      const at = new Date(yield* Clock.currentTimeMillis).toISOString()
+      yield* store
+        .abandon(open, {
+          events: owners.told("connection.abandoned", open.connection, at),
+          audit: owners.audited({ action: "connection.abandon", by: system }, open.connection, open.connection, at)
+        })
+        .pipe(
+          Effect.ensuring(
+            Effect.sync(() => {
+              self.open = undefined
+            })
+          ),
+          Effect.mapError((failure) => busy(failure._tag === "Stale" ? "it was completed just now" : failure.reason))
+        )
+    })
+
+    return {
+      create: creating.create,
+      storeCredential,
+      reconnect,
+      reveal,
+      test,
+      refresh,
+      enable,
+      disable,
+      edit,
+      disconnect,
+      look,
+      abandon,
+      submit: sessions.submit,
+      complete: sessions.complete
+    }
+  })
+
+const ended = ({ status }: Connection): Refusal => ({
+  _tag: "WrongState",
+  status,
+  message: "the connection is disconnected for good: make a new one"
+})

@@ -1,0 +1,57 @@
+/**
+ * Nobody renews what nobody uses unless we do: each node looks for the connections of its shards whose token is to be
+ * renewed or has ended, whose session nobody completed, or whose customer is gone.
+ */
+import { Duration, Effect, Layer } from "effect"
+import type { Unavailable } from "../../domain/Failure.js"
+import { ConnectionSweeps, type Due } from "../ports/ConnectionSweeps.js"
+import { Ownership } from "../ports/Ownership.js"
+import { system } from "./Owner.js"
+import { Connection } from "./Protocol.js"
+
+const interval = Duration.seconds(5)
+const batch = 200
+const atOnce = 8
+/** A refresh may wait for a dead owner's request and then take as long itself. */
+const patience = Duration.seconds(60)
+
+export const make = Effect.gen(function* () {
+  const sweeps = yield* ConnectionSweeps
+  const ownership = yield* Ownership
+  const client = yield* Connection.client
+
+  const each = (
+    found: (limit: number) => Effect.Effect<ReadonlyArray<Due>, Unavailable>,
+    ask: (due: Due) => Effect.Effect<unknown, unknown>
+  ) =>
+    Effect.flatMap(found(batch), (all) =>
+      Effect.forEach(
+        all.filter(({ id }) => ownership.holds(ownership.shardOf(id))),
+        // What cannot be done now is found again.
+        (due) => ask(due).pipe(Effect.timeout(patience), Effect.sandbox, Effect.ignoreLogged),
+        { concurrency: atOnce, discard: true }
+      )
+    )
+
+  const look = Effect.gen(function* () {
+    yield* sweeps.tidy
+    yield* each(sweeps.toDisconnect, ({ id, organisationId }) =>
+      client(id).Disconnect({ organisationId, by: system, version: null })
+    )
+    yield* each(sweeps.toAbandon, ({ id, organisationId }) => client(id).Abandon({ organisationId }))
+    yield* each(sweeps.toRenew, ({ id, organisationId }) => client(id).Look({ organisationId }))
+  })
+
+  const sweep = look.pipe(
+    Effect.sandbox,
+    Effect.catchAll((cause) => Effect.logWarning("Looking after connections failed; it is tried again", cause)),
+    Effect.zipRight(Effect.sleep(interval)),
+    Effect.forever
+  )
+
+  return { look, sweep }
+})
+
+export const layer = Layer.scopedDiscard(
+  Effect.flatMap(make, ({ sweep }) => Effect.forkScoped(Effect.interruptible(sweep)))
+)

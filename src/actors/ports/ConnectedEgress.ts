@@ -1,0 +1,29 @@
+/** The way out for requests that carry a connection's credential: the only place where a grant is opened. */
+import type { Effect } from "effect"
+import { Context, Data } from "effect"
+import type { UnsignedRequest } from "../../domain/connector/Call.js"
+import type { ConnectionId, ExecutionId, OrganisationId } from "../../domain/Ids.js"
+import type { EgressFailure, EgressResponse } from "./Egress.js"
+
+/** The grant is not for this request, or its time is over; nothing was sent. */
+export class GrantRefused extends Data.TaggedError("GrantRefused")<{ readonly reason: string }> {}
+
+export interface ConnectedRequest extends UnsignedRequest {
+  readonly grant: Uint8Array
+  readonly organisationId: OrganisationId
+  readonly connectionId: ConnectionId
+  readonly executionId: ExecutionId | null
+  /** Largest response body, in bytes after decompression. */
+  readonly maxBytes: number
+}
+
+export class ConnectedEgress extends Context.Tag("svc/ConnectedEgress")<
+  ConnectedEgress,
+  {
+    /**
+     * Sends the request with the credential in it. Redirects are followed on the same origin only with it; to another
+     * origin nothing goes along that could be a credential.
+     */
+    readonly send: (request: ConnectedRequest) => Effect.Effect<EgressResponse, EgressFailure | GrantRefused>
+  }
+>() {}

@@ -1,0 +1,89 @@
+/** Opens grants and sends: what a grant holds is known here for as long as its request takes, and nowhere else. */
+import { Clock, Duration, Effect, Either, Layer, Option } from "effect"
+import { ConnectedEgress, type ConnectedRequest, GrantRefused } from "../../actors/ports/ConnectedEgress.js"
+import { Connections } from "../../actors/ports/Connections.js"
+import { Egress } from "../../actors/ports/Egress.js"
+import { Vault } from "../../actors/ports/Vault.js"
+import { grantOf, grantPlace, readGrant } from "../../domain/connection/Grant.js"
+import { type Injected, withInjected } from "../../domain/connector/Injection.js"
+import { headerOf } from "../../domain/connector/ProviderAnswer.js"
+
+const mostRedirects = 3
+
+const refused = (reason: string) => new GrantRefused({ reason })
+
+/**
+ * A redirect to another origin drops the headers that may be a credential, and would still carry one in the query or
+ * the body: then it is answered as it is.
+ */
+const redirectsOf = (parts: ReadonlyArray<Injected>): number =>
+  parts.every((part) => part.in === "header") ? mostRedirects : 0
+
+export const layer = Layer.effect(
+  ConnectedEgress,
+  Effect.gen(function* () {
+    const egress = yield* Egress
+    const vault = yield* Vault
+    const connections = yield* Connections
+
+    /** What the grant holds, if it is for this very request. */
+    const opened = Effect.fnUntraced(function* ({
+      connectionId,
+      executionId,
+      grant,
+      organisationId,
+      origin,
+      url
+    }: ConnectedRequest) {
+      const read = readGrant(grant)
+      if (read === undefined) return yield* refused("this is no grant")
+      if (!URL.canParse(url) || `${new URL(url).protocol}//${new URL(url).host}` !== origin)
+        return yield* refused("the request goes to another origin than the grant is for")
+      if (read.expiresAt <= (yield* Clock.currentTimeMillis)) return yield* refused("the grant's time is over")
+      const doors = yield* Effect.mapError(vault.of(organisationId), () => refused("the vault cannot be opened"))
+      const text = yield* Effect.try({
+        try: () =>
+          Buffer.from(doors.open(grantPlace(connectionId, origin, executionId, read.expiresAt), read.sealed)).toString(
+            "utf8"
+          ),
+        catch: () => refused("the grant is for another request")
+      })
+      const granted = grantOf(text)
+      return Option.isNone(granted) ? yield* refused("this is no grant") : granted.value
+    })
+
+    const send = Effect.fnUntraced(function* (request: ConnectedRequest) {
+      const { connectionId, organisationId } = request
+      const { parts, signs } = yield* opened(request)
+      const placed = withInjected(request, parts)
+      if (Either.isLeft(placed)) return yield* refused(`${placed.left.path} ${placed.left.message}`)
+      const { body, headers, method, timeoutMillis, url } = placed.right
+      const signature = (challenge: string | null) =>
+        signs
+          ? Effect.mapError(
+              connections.sign({ organisationId, connectionId, method, url, body, challenge }),
+              (failure) => refused(`the request is not signed: ${failure._tag}`)
+            )
+          : Effect.succeed([])
+      const go = (signed: ReadonlyArray<readonly [string, string]>) =>
+        egress.send({
+          method,
+          url,
+          headers: [...headers, ...signed],
+          body,
+          timeout: Duration.millis(timeoutMillis),
+          maxBytes: request.maxBytes,
+          // A signature is for one URL.
+          redirects: signs ? 0 : redirectsOf(parts)
+        })
+      const answer = yield* go(yield* signature(null))
+      const challenge = headerOf(answer.headers, "www-authenticate")
+      if (!signs || answer.status !== 401 || challenge === undefined) return answer
+      const answered = yield* signature(challenge)
+      // Only schemes that answer challenges have something else to say now.
+      return answered.some(([name]) => name === "authorization") ? yield* go(answered) : answer
+    })
+
+    return ConnectedEgress.of({ send })
+  })
+)

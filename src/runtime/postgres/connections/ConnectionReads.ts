@@ -1,0 +1,65 @@
+/** Connections as calls look for them, remembered for less than a second. */
+import { Effect, Layer, Option } from "effect"
+import { ConnectionReads, type ConnectionWanted, type KnownConnection } from "../../../actors/ports/ConnectionReads.js"
+import { Unavailable } from "../../../domain/Failure.js"
+import { make as makeFresh } from "../Fresh.js"
+import { WriterSql } from "../Pools.js"
+
+const freshMillis = 800
+const heldConnections = 10_000
+
+const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
+
+const members = `id, customer_id AS "customerId", user_id AS "userId", label, status, connector,
+  connector_version AS "connectorVersion", config, is_default AS "isDefault"`
+
+export const layer = Layer.effect(
+  ConnectionReads,
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+    const cache = yield* makeFresh<KnownConnection, Unavailable>({ millis: freshMillis, most: heldConnections })
+
+    const load = ({ customerId, named, organisationId, slug, userId }: ConnectionWanted) =>
+      sql
+        .unsafe<KnownConnection>(
+          `SELECT ${members} FROM connections
+           WHERE org = $1 AND customer_id = $2 AND connector = $3 AND disconnected_at IS NULL
+             AND (user_id IS NULL OR user_id = $4) AND ($5::text IS NULL OR id = $5 OR label = $5)
+           ORDER BY id = $5 DESC NULLS LAST, status = 'active' DESC, user_id IS NULL, is_default DESC, id LIMIT 1`,
+          [organisationId, customerId, slug, userId, named]
+        )
+        .pipe(
+          Effect.map(([row]) => row),
+          Effect.mapError(unavailable)
+        )
+
+    return ConnectionReads.of({
+      find: (wanted) =>
+        wanted.customerId === null
+          ? Effect.succeedNone
+          : Effect.map(
+              cache.get(
+                JSON.stringify([wanted.organisationId, wanted.customerId, wanted.userId, wanted.slug, wanted.named]),
+                load(wanted)
+              ),
+              Option.fromNullable
+            ),
+      byId: (organisation, id) =>
+        Effect.map(
+          cache.get(
+            `${organisation}|${id}`,
+            sql
+              .unsafe<KnownConnection>(
+                `SELECT ${members} FROM connections WHERE org = $1 AND id = $2 AND disconnected_at IS NULL`,
+                [organisation, id]
+              )
+              .pipe(
+                Effect.map(([row]) => row),
+                Effect.mapError(unavailable)
+              )
+          ),
+          Option.fromNullable
+        )
+    })
+  })
+)

@@ -1,0 +1,316 @@
+/** The connection actor over a database in memory and a provider that a test scripts; its time is the test's. */
+import { Entity, ShardingConfig } from "@effect/cluster"
+import { Clock, Effect, Layer, Option, Redacted } from "effect"
+import { layer as actorLayer } from "../../src/actors/connection/Actor.js"
+import { Connection as ConnectionEntity } from "../../src/actors/connection/Protocol.js"
+import * as Uses from "../../src/actors/connection/Uses.js"
+import type { By } from "../../src/actors/ports/Connections.js"
+import {
+  type AuthorizingSession,
+  ConnectionStore,
+  type DomainEvent,
+  type Held,
+  Stale
+} from "../../src/actors/ports/ConnectionStore.js"
+import { ConnectionSweeps } from "../../src/actors/ports/ConnectionSweeps.js"
+import { Connectors } from "../../src/actors/ports/Connectors.js"
+import { Contracts } from "../../src/actors/ports/Contracts.js"
+import { Digests } from "../../src/actors/ports/Digests.js"
+import { Egress, EgressUnreachable } from "../../src/actors/ports/Egress.js"
+import { Faults, type FaultPoint } from "../../src/actors/ports/Faults.js"
+import { Identifiers } from "../../src/actors/ports/Identifiers.js"
+import {
+  TokenEndpoint,
+  TokenRequestFailed,
+  type TokenRequest,
+  type Tokens
+} from "../../src/actors/ports/TokenEndpoint.js"
+import { Vault } from "../../src/actors/ports/Vault.js"
+import type { AuditEntry } from "../../src/domain/Audit.js"
+import type { RefreshIntent } from "../../src/domain/connection/Refresh.js"
+import { type ConnectorManifest, define } from "../../src/domain/connector/Definition.js"
+import type { ConnectionId, ConnectSessionId } from "../../src/domain/Ids.js"
+import { makeDigests, makeIdentifiers } from "../../src/runtime/Crypto.js"
+import * as SigningArithmetic from "../../src/runtime/oauth/SigningArithmetic.js"
+
+export const organisation = "org_00000000000000000000000001"
+export const origin = "https://api.acme.example"
+export const by: By = {
+  actor: { id: "key_1", ip: null, name: "test", onBehalfOf: null, type: "service_account", userAgent: null },
+  requestId: null
+}
+
+export const manifest = (refresh: object = {}, more: Partial<ConnectorManifest> = {}): ConnectorManifest => ({
+  svcConnector: 1,
+  slug: "acme",
+  name: "Acme",
+  kind: "crm",
+  version: "1.0.0",
+  baseUrl: origin,
+  auth: [
+    {
+      id: "oauth",
+      type: "oauth2",
+      authorizationUrl: "https://acme.example/authorize",
+      tokenUrl: "https://acme.example/token",
+      scopes: ["read"],
+      refresh
+    },
+    { id: "key", type: "api_key" }
+  ],
+  actions: [{ name: "me", request: { method: "GET", path: "/me" } }],
+  ...more
+})
+
+type Answer = Effect.Effect<Partial<Tokens>, TokenRequestFailed>
+
+/** A provider of tokens: answers each request as the script says, and counts. */
+export const fresh = (n: number, seconds = 3_600): Partial<Tokens> => ({
+  accessToken: Redacted.make(`access-${n}`),
+  refreshToken: Redacted.make(`refresh-${n}`),
+  expiresInSeconds: seconds
+})
+export const failing = (status: number | null, code: string | null = null): Answer =>
+  Effect.fail(new TokenRequestFailed({ status, code, message: `the token endpoint answered ${status}: ${code}` }))
+
+interface WorldOptions {
+  readonly answer: (request: TokenRequest, n: number) => Answer
+  readonly manifest?: ConnectorManifest
+  /** What the API answers to the connector's test. */
+  readonly api?: (headers: ReadonlyArray<readonly [string, string]>) => {
+    readonly status: number
+    readonly body: string
+  }
+  /** Runs when an owner passes a point. */
+  readonly at?: (point: FaultPoint) => Effect.Effect<void>
+}
+
+/** Reversible, and bound to its place, which is all that the actor's tests need of a vault. */
+const bound = (place: object, plain: string | Uint8Array) =>
+  Buffer.from(`${JSON.stringify(place)}\n${Buffer.from(plain).toString("base64")}`)
+
+export const vaultMemory = Layer.succeed(
+  Vault,
+  Vault.of({
+    seal: () => Effect.dieMessage("not used"),
+    open: () => Effect.dieMessage("not used"),
+    of: (org) =>
+      Effect.succeed({
+        seal: (place, plain) => bound({ org, ...place }, plain),
+        open: (place, sealed) => {
+          const [at, text = ""] = Buffer.from(sealed).toString().split("\n")
+          if (at !== JSON.stringify({ org, ...place })) throw new Error("sealed for another place")
+          return Buffer.from(text, "base64")
+        }
+      })
+  })
+)
+
+export const makeWorld = (options: WorldOptions) =>
+  Effect.gen(function* () {
+    const rows = new Map<ConnectionId, Held & { readonly look: number | null }>()
+    const sessions = new Map<ConnectSessionId, AuthorizingSession & { readonly stateHash: string | null }>()
+    const events: Array<DomainEvent> = []
+    const audit: Array<AuditEntry> = []
+    const asked: Array<TokenRequest> = []
+    const digests = makeDigests({ pepper: Redacted.make("a pepper of thirty-two characters") })
+    const identifiers = makeIdentifiers()
+    const definition = define(options.manifest ?? manifest())
+
+    const fenced = (id: ConnectionId, revision: number) =>
+      Effect.suspend(() => {
+        const row = rows.get(id)
+        return row === undefined || row.revision !== revision ? Effect.fail(new Stale()) : Effect.succeed(row)
+      })
+
+    const store = ConnectionStore.of({
+      load: (id) => Effect.sync(() => Option.fromNullable(rows.get(id))),
+      insert: ({ audit: told, connection, credential, events: said, nextLookAt, session }) =>
+        Effect.sync(() => {
+          const made = { ...connection, isDefault: true }
+          rows.set(connection.id, { connection: made, revision: 1, credential, intent: null, look: nextLookAt })
+          if (session !== null) sessions.set(session.id, { ...session, verifier: null, stateHash: null })
+          events.push(...said)
+          audit.push(...told)
+          return made
+        }),
+      save: (change) =>
+        Effect.map(fenced(change.connection.id, change.revision), (row) => {
+          const credential =
+            change.credential === "keep" ? row.credential : change.credential === "wipe" ? null : change.credential
+          const revision = row.revision + 1
+          rows.set(change.connection.id, {
+            connection: change.connection,
+            revision,
+            credential,
+            intent: null,
+            look: change.nextLookAt
+          })
+          if (change.session !== undefined) {
+            const session = sessions.get(change.session.id)
+            if (session !== undefined)
+              sessions.set(session.id, { ...session, status: change.session.status, stateHash: null })
+          }
+          events.push(...change.events)
+          audit.push(...change.audit)
+          return revision
+        }),
+      intend: ({ connection, revision }, intent: RefreshIntent) =>
+        Effect.map(fenced(connection.id, revision), (row) => {
+          rows.set(connection.id, { ...row, revision: row.revision + 1, intent })
+          return row.revision + 1
+        }),
+      abandon: ({ connection, revision }, told) =>
+        Effect.map(fenced(connection.id, revision), () => {
+          rows.delete(connection.id)
+          events.push(...told.events)
+        }),
+      openSession: (session) =>
+        Effect.sync(() => void sessions.set(session.id, { ...session, verifier: null, stateHash: null })),
+      authorizeSession: (id, { config, stateHash, verifier }) =>
+        Effect.sync(() => {
+          const session = sessions.get(id)
+          if (session !== undefined) sessions.set(id, { ...session, config, stateHash, verifier })
+        }),
+      redeemSession: (id) =>
+        Effect.sync(() => {
+          const session = sessions.get(id)
+          if (session === undefined || session.stateHash === null || session.status !== "open") return false
+          sessions.set(id, { ...session, stateHash: null })
+          return true
+        }),
+      failSession: (id, error) =>
+        Effect.sync(() => {
+          const session = sessions.get(id)
+          if (session !== undefined) sessions.set(id, { ...session, status: "failed", error })
+        }),
+      session: (where) =>
+        Effect.sync(() =>
+          Option.fromNullable(
+            [...sessions.values()].find((one) =>
+              "id" in where
+                ? one.id === where.id
+                : "tokenHash" in where
+                  ? one.tokenHash === where.tokenHash
+                  : one.stateHash === where.stateHash
+            )
+          )
+        )
+    })
+
+    const endpoint = TokenEndpoint.of({
+      request: (request) =>
+        Effect.suspend(() => {
+          asked.push(request)
+          return Effect.map(options.answer(request, asked.length), (tokens): Tokens => ({
+            accessToken: Redacted.make("none"),
+            refreshToken: null,
+            expiresInSeconds: null,
+            scopes: null,
+            config: {},
+            ...tokens
+          }))
+        }),
+      revoke: () => Effect.void
+    })
+
+    const egress = Egress.of({
+      check: () => Effect.void,
+      send: ({ headers, url }) =>
+        options.api === undefined
+          ? new EgressUnreachable({ url, reason: "the connection was refused" })
+          : Effect.sync(() => options.api?.(headers) ?? { status: 500, body: "" }).pipe(
+              Effect.map(({ body, status }) => ({
+                status,
+                url,
+                headers: [["content-type", "application/json"] as const],
+                body: new TextEncoder().encode(body)
+              }))
+            )
+    })
+
+    const ports = Layer.mergeAll(
+      Layer.succeed(ConnectionStore, store),
+      Layer.succeed(TokenEndpoint, endpoint),
+      Layer.succeed(Egress, egress),
+      Layer.succeed(Digests, digests),
+      Layer.succeed(Identifiers, identifiers),
+      Layer.succeed(Contracts, Contracts.of({ violations: () => [], mistakes: () => [] })),
+      Layer.succeed(
+        Connectors,
+        Connectors.of({
+          find: (_organisation, slug) => Effect.succeed(slug === "acme" ? Option.some(definition) : Option.none()),
+          withAction: () => Effect.succeedNone,
+          clientOf: () =>
+            Effect.succeedSome({ clientId: "client", clientSecret: Redacted.make("client-secret"), scopes: [] })
+        })
+      ),
+      Layer.succeed(
+        ConnectionSweeps,
+        ConnectionSweeps.of({
+          toRenew: () => Effect.succeed([]),
+          toAbandon: () => Effect.succeed([]),
+          toDisconnect: () => Effect.succeed([]),
+          tidy: Effect.void,
+          used: () => Effect.void
+        })
+      ),
+      SigningArithmetic.layer,
+      vaultMemory
+    )
+
+    const layer = actorLayer({ callbackUrl: "https://svc.example/oauth/callback" }).pipe(
+      Layer.provide(Uses.layer),
+      Layer.provide(ports)
+    )
+
+    /** An owner of all connections, as a node is; another one knows nothing of the first but what is stored. */
+    const node = Entity.makeTestClient(ConnectionEntity, layer).pipe(
+      Effect.provideService(Faults, { at: options.at ?? (() => Effect.void) }),
+      Effect.provide(ShardingConfig.layerDefaults)
+    )
+    const client = yield* node
+
+    /** A connection whose access token ends after `seconds`; answers its id. */
+    const connected = Effect.fnUntraced(function* (
+      seconds: number | null = 3_600,
+      refreshToken: string | null = "refresh-0"
+    ) {
+      const id = identifiers.next("conn")
+      yield* (yield* client(id)).Create({
+        organisationId: organisation,
+        by,
+        connector: "acme",
+        customerId: "cus_1",
+        userId: null,
+        authMethod: "oauth",
+        authProvider: null,
+        label: null,
+        config: {},
+        tags: {},
+        metadata: {},
+        credential: {
+          accessToken: Redacted.make("access-0"),
+          ...(refreshToken === null ? {} : { refreshToken: Redacted.make(refreshToken) }),
+          ...(seconds === null ? {} : { expiresIn: Redacted.make(String(seconds)) })
+        },
+        redirectUrl: null
+      })
+      return id
+    })
+
+    const authorize = (id: string, from = client) =>
+      Effect.flatMap(from(id), (actor) =>
+        actor.Authorize({ organisationId: organisation, origin, executionId: null, timeoutMillis: 60_000 })
+      )
+
+    const row = (id: string) => {
+      const found = rows.get(id as ConnectionId)
+      if (found === undefined) throw new Error("no such connection")
+      return found
+    }
+    const types = () => events.map(({ type }) => type.slice("connection.".length))
+    const now = Clock.currentTimeMillis
+
+    return { client, node, connected, authorize, row, rows, sessions, events, types, audit, asked, now, identifiers }
+  })
