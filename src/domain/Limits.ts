@@ -44,6 +44,19 @@ export const traceValueBytes = 256 * KiB
 
 export const metadataBytes = 4 * KiB
 
+/** `svc.db`: of one statement, of one workspace, of one node. */
+export const workspaceDb = {
+  statementMillis: 30_000,
+  /** How long a transaction may do nothing. */
+  idleMillis: 30_000,
+  rows: 10_000,
+  resultBytes: 8 * MiB,
+  /** What a workspace may hold. */
+  bytes: 1024 * MiB,
+  connections: 4,
+  connectionsPerNode: 16
+} as const
+
 /** Configuration values: characters of JSON of one, and how many one workflow, integration, customer or organisation has. */
 export const configuration = { valueBytes: 64 * KiB, valuesPerScope: 2_000 } as const
 

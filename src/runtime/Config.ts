@@ -176,6 +176,15 @@ export const table = {
     postgresUrl,
     "SVC_DATABASE_URL"
   ),
+  workspaceUrl: optionalSecret(
+    {
+      name: "SVC_WS_DATABASE_URL",
+      meaning:
+        "An administrator's login for svc.db: the path names a database that svc makes for the workspaces and keeps apart by logins of their own. Best a superuser: a managed Postgres may not let svc take away what it must."
+    },
+    postgresUrl,
+    "the embedded Postgres; otherwise svc.db is off"
+  ),
   appConnections: setting(
     { name: "SVC_DB_POOL_APP", meaning: "Connections to Postgres for requests." },
     integer(1, 500),
@@ -302,6 +311,7 @@ const variables = Config.all({
   writerConnections: table.writerConnections.config,
   masterKeys: table.masterKeys.config,
   keyPepper: table.keyPepper.config,
+  workspaceUrl: table.workspaceUrl.config,
   defaultPlan: table.defaultPlan.config,
   platformValues: table.platformValues.config,
   egressAllow: table.egressAllow.config,

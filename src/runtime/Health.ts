@@ -2,6 +2,7 @@
 import { SqlClient } from "@effect/sql"
 import { Clock, Effect } from "effect"
 import { Sandbox } from "../actors/ports/Sandbox.js"
+import { WorkspaceDb } from "../actors/ports/WorkspaceDb.js"
 import { jsonReply, type RawReply } from "../http/Wire.js"
 import { missing } from "./postgres/Migrations.js"
 import { WriterSql } from "./postgres/Pools.js"
@@ -16,6 +17,7 @@ export interface Health {
 export const make = Effect.gen(function* () {
   const sql = yield* WriterSql
   const sandbox = yield* Sandbox
+  const workspaceDb = yield* WorkspaceDb
   let draining = false
 
   const database = sql`SELECT 1`.pipe(
@@ -42,6 +44,7 @@ export const make = Effect.gen(function* () {
     readyz: Effect.gen(function* () {
       const db = yield* database
       const jail = yield* sandbox.jail
+      const workspaces = yield* workspaceDb.status
       const foreign = db.ok ? yield* engines : []
       const lacking = db.ok ? yield* migrations : []
       const ready = db.ok && lacking.length === 0 && !draining
@@ -52,7 +55,7 @@ export const make = Effect.gen(function* () {
           migrations: { ok: lacking.length === 0, missing: lacking },
           jail: { ok: jail.level === "full", level: jail.level, detail: jail.detail },
           engines: { ok: foreign.length === 0, current: sandbox.engine, others: foreign },
-          dbQuery: { ok: false, detail: "svc.db is not part of this release" }
+          dbQuery: { ok: db.ok && workspaces.ok, ...(workspaces.ok ? {} : { detail: workspaces.detail }) }
         }
       })
     }),

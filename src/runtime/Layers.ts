@@ -1,5 +1,5 @@
 /** The composition of the program, in the order of the data flow. */
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Option, Redacted } from "effect"
 import type { ServiceConfig } from "./Config.js"
 import { type InstallationSecrets, resolve } from "./Keyring.js"
 import { whenFree } from "./Port.js"
@@ -18,6 +18,12 @@ export class Secrets extends Context.Tag("svc/Secrets")<Secrets, InstallationSec
 /** The logins of the database: of the operator's Postgres, or of the one that runs as long as this layer. */
 export class Databases extends Context.Tag("svc/Databases")<Databases, DatabaseUrls>() {}
 
+/** An administrator's login to the database of the workspaces; none where the operator gave none. */
+export class WorkspaceServer extends Context.Tag("svc/WorkspaceServer")<
+  WorkspaceServer,
+  Option.Option<Redacted.Redacted>
+>() {}
+
 // --- Configuration ---
 
 const secrets = Layer.effect(Secrets, Effect.flatMap(Settings, resolve))
@@ -26,16 +32,26 @@ const secrets = Layer.effect(Secrets, Effect.flatMap(Settings, resolve))
 
 /** Needs the secrets only because they must be made before the data that needs them. */
 const databasesBy = (server: typeof embedded | typeof reach) =>
-  Layer.scoped(
-    Databases,
+  Layer.scopedContext(
     Effect.gen(function* () {
-      const { database, dataDir } = yield* Settings
+      const { database, dataDir, workspaceUrl } = yield* Settings
       yield* Secrets
-      const urls = database._tag === "Embedded" ? (yield* server({ dataDir })).urls : database.urls
+      const { admin, urls } =
+        database._tag === "Embedded"
+          ? yield* Effect.map(server({ dataDir }), (own) => ({ admin: Option.some(own.admin), urls: own.urls }))
+          : { admin: Option.none(), urls: database.urls }
       yield* migrate(urls.owner)
-      return urls
+      const workspaces = Option.orElse(workspaceUrl, () => Option.map(admin, beside))
+      return Context.make(Databases, urls).pipe(Context.add(WorkspaceServer, workspaces))
     })
   )
+
+/** On the same server, a database that nothing else uses. */
+const beside = (login: Redacted.Redacted): Redacted.Redacted => {
+  const url = new URL(Redacted.value(login))
+  url.pathname = "/svc_ws"
+  return Redacted.make(url.href)
+}
 
 const connections = Layer.unwrapEffect(
   Effect.gen(function* () {

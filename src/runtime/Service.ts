@@ -24,7 +24,7 @@ import * as Egress from "./egress/Egress.js"
 import { make as makeFront } from "./http/Front.js"
 import { serve } from "./http/NodeServer.js"
 import * as Surfaces from "./http/Surfaces.js"
-import { Databases, Secrets, Settings } from "./Layers.js"
+import { Databases, Secrets, Settings, WorkspaceServer } from "./Layers.js"
 import * as CustomerReads from "./postgres/CustomerReads.js"
 import * as Deliveries from "./postgres/Deliveries.js"
 import * as ExecutionReads from "./postgres/ExecutionReads.js"
@@ -45,6 +45,7 @@ import { layerPostgres as dataKeys } from "./vault/DataKeys.js"
 import { counted } from "./telemetry/JournalMetrics.js"
 import * as Vault from "./vault/Vault.js"
 import * as Wakeups from "./Wakeups.js"
+import * as WorkspaceDb from "./workspace/WorkspaceDb.js"
 
 const journalCapacity = 20_000
 
@@ -102,7 +103,16 @@ const trail = Layer.unwrapEffect(
 /** What the records of management and the commands need, beside a service or in it. */
 export const records = Records.layer.pipe(Layer.provideMerge(vault), Layer.provideMerge(pure))
 
+const workspaces = Layer.unwrapEffect(
+  Effect.gen(function* () {
+    const admin = yield* WorkspaceServer
+    const { keyPepper } = yield* Secrets
+    return WorkspaceDb.layer({ admin, pepper: keyPepper })
+  })
+)
+
 const stores = Layer.mergeAll(
+  workspaces,
   journal,
   Runs.layer,
   Runnables.layer,

@@ -32,8 +32,14 @@ export const freshDatabase = Effect.acquireRelease(
       admin: Redacted.make(elsewhere(shared.admin, name))
     }
   }),
-  ({ name }) => Effect.promise(() => asAdmin(inject("postgres").admin, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`))
+  ({ name }) => dropped(name)
 )
+
+export const dropped = (name: string) =>
+  Effect.promise(() => asAdmin(inject("postgres").admin, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`))
+
+/** The same login to another database of the server. */
+export const beside = (login: Redacted.Redacted, name: string) => elsewhere(Redacted.value(login), name)
 
 /** The fresh database and the service's pools on it. */
 export const layer: Layer.Layer<TestDatabase | AppSql | WriterSql> = Layer.scoped(TestDatabase, freshDatabase).pipe(

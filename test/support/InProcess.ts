@@ -1,5 +1,5 @@
 /** The service in this process, on a fresh database: called directly, or over a port of its own. */
-import { Clock, Duration, Effect, Exit, Layer, Logger, LogLevel, ManagedRuntime, Redacted, Scope } from "effect"
+import { Clock, Duration, Effect, Exit, Layer, Logger, LogLevel, ManagedRuntime, Option, Redacted, Scope } from "effect"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -9,7 +9,7 @@ import { makeExample, makeFirst } from "../../src/runtime/First.js"
 import type { RawReply, RawRequest } from "../../src/http/Wire.js"
 import { read } from "../../src/runtime/Config.js"
 import { freshTexts, resolve } from "../../src/runtime/Keyring.js"
-import { Databases, Secrets, Settings } from "../../src/runtime/Layers.js"
+import { Databases, Secrets, Settings, WorkspaceServer } from "../../src/runtime/Layers.js"
 import { make as makeFront } from "../../src/runtime/http/Front.js"
 import { server, services } from "../../src/runtime/Service.js"
 import * as Database from "./Database.js"
@@ -63,9 +63,19 @@ const databases = Layer.effect(
   Effect.map(Database.TestDatabase, ({ urls }) => urls)
 )
 
+/** A database of workspaces for each test: roles are the server's, and named after workspaces that no other test has. */
+const workspaces = Layer.scoped(
+  WorkspaceServer,
+  Effect.flatMap(Database.TestDatabase, ({ admin, name }) =>
+    Effect.acquireRelease(Effect.succeed(Option.some(Redacted.make(Database.beside(admin, `${name}_ws`)))), () =>
+      Database.dropped(`${name}_ws`)
+    )
+  )
+)
+
 const layer = (env: Readonly<Record<string, string>>, clock: Clock.Clock) =>
   services.pipe(
-    Layer.provideMerge(databases),
+    Layer.provideMerge(Layer.merge(databases, workspaces)),
     Layer.provideMerge(Database.layer),
     Layer.provideMerge(settings(env)),
     Layer.provideMerge(Layer.merge(Logger.minimumLogLevel(LogLevel.Error), Layer.setClock(clock))),

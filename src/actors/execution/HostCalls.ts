@@ -9,37 +9,9 @@ import type { CallFailure } from "../../domain/RunJournal.js"
 import { Egress, type EgressFailure, type EgressResponse } from "../ports/Egress.js"
 import { KeyValues, type StateWrite, type Store } from "../ports/KeyValues.js"
 import { type Reader, RunReads, type SecretReference, type SecretValue } from "../ports/RunReads.js"
+import { makeDbCalls } from "./DbCalls.js"
+import { type Answer, failure, type HostCall, type HostRequest, refused } from "./HostCall.js"
 import type { RunSpec } from "./RunSpec.js"
-
-export interface HostRequest {
-  readonly spec: RunSpec
-  readonly name: string
-  readonly args: ReadonlyArray<Json>
-  /** The same at every repetition of this call: sent on wherever the other side has a place for it. */
-  readonly key: string
-}
-
-/** A result and, for a secret, what the journal keeps instead of it. */
-export interface Answer {
-  readonly value: Json
-  readonly secret?: SecretReference & { readonly text: string }
-}
-
-export type HostCall =
-  | { readonly _tag: "Timer"; readonly millis: number }
-  | { readonly _tag: "Read"; readonly run: Effect.Effect<Answer, CallFailure> }
-  | { readonly _tag: "Write"; readonly store: Store; readonly write: StateWrite }
-  | { readonly _tag: "Outside"; readonly run: Effect.Effect<Answer, CallFailure> }
-  | { readonly _tag: "Refused"; readonly failure: CallFailure }
-
-export const failure = (
-  name: string,
-  message: string,
-  category: CallFailure["category"] = "code",
-  more: Partial<CallFailure> = {}
-): CallFailure => ({ name, message, category, ...more })
-
-const refused = (failure: CallFailure): HostCall => ({ _tag: "Refused", failure })
 
 const unavailable = (error: { readonly reason: string }) =>
   failure("Unavailable", `the service cannot read its database: ${error.reason}`, "transient")
@@ -76,6 +48,7 @@ export const make = Effect.gen(function* () {
   const egress = yield* Egress
   const keyValues = yield* KeyValues
   const reads = yield* RunReads
+  const db = yield* makeDbCalls
 
   const reader = ({ run, runnable }: RunSpec): Reader => ({
     organisationId: run.organisationId,
@@ -305,8 +278,12 @@ export const make = Effect.gen(function* () {
     "state.set": state,
     "state.delete": state,
     "state.increment": state,
-    "state.compareAndSet": state
+    "state.compareAndSet": state,
+    ...db
   }
+
+  /** Made by the prelude for something that a workflow calls otherwise. */
+  const internal = new Set(["timer.sleep", "db.begin", "db.commit", "db.rollback"])
 
   const notThere = (name: string): HostCall => {
     const [root, slug] = name.split(".")
@@ -324,7 +301,7 @@ export const make = Effect.gen(function* () {
       failure(
         "TypeError",
         `svc.${name} does not exist; a workflow has ${Object.keys(calls)
-          .filter((call) => call.includes(".") && !call.startsWith("timer"))
+          .filter((call) => call.includes(".") && !internal.has(call))
           .map((call) => `svc.${call}`)
           .join(", ")} and fetch`
       )

@@ -31,12 +31,32 @@ const service = (name, methods) => {
 }
 const method = (name) => (...args) => call(name, args)
 
-const rowsOf = async (sql, params) => {
-  const result = await call("db.query", params === undefined ? [sql] : [sql, params])
+const rowsOf = (transaction) => async (sql, params = []) => {
+  const result = await call("db.query", transaction === undefined ? [sql, params] : [sql, params, transaction])
   if (isArray(result) || !isObject(result) || !isArray(result.rows)) return result
   define(result.rows, "rowCount", result.rowCount ?? result.rows.length, false)
   define(result.rows, "fields", result.fields ?? [], false)
   return result.rows
+}
+/** How often a transaction is begun again that the service lost: what it did is undone. */
+const transactionAttempts = 3
+const wasLost = (cause) => isObject(cause) && read(cause, "code") === "TRANSACTION_LOST"
+const transaction = async (body) => {
+  if (typeof body !== "function") throw new TypeError("svc.db.transaction takes a function, which is given the transaction")
+  for (let attempt = 1; ; attempt++) {
+    const begun = await call("db.begin", [])
+    try {
+      const value = await body(service("the transaction", { query: rowsOf(begun) }))
+      await call("db.commit", [begun])
+      return value
+    } catch (cause) {
+      if (!wasLost(cause)) {
+        await call("db.rollback", [begun])
+        throw cause
+      }
+      if (attempt === transactionAttempts) throw cause
+    }
+  }
 }
 const connector = tree("connector")
 
@@ -45,8 +65,8 @@ global("svc", service("svc", {
   connectors: connector,
   unified: tree("unified"),
   db: service("svc.db", {
-    query: rowsOf,
-    transaction: async () => { throw new NativeError("svc.db.transaction is not available") }
+    query: rowsOf(),
+    transaction
   }),
   state: service("svc.state", {
     get: method("state.get"),

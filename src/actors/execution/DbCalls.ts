@@ -1,0 +1,56 @@
+/** `svc.db`: statements and transactions on the workspace's own schema. At least once, like every call to the outside. */
+import { Effect } from "effect"
+import { isObject, type Json } from "../../domain/Json.js"
+import type { CallFailure } from "../../domain/RunJournal.js"
+import { type DbCaller, type DbRefused, type DbTransaction, WorkspaceDb } from "../ports/WorkspaceDb.js"
+import { failure, type HostCall, type HostRequest, refused } from "./HostCall.js"
+
+const dbFailure = ({ code, detail, hint, message, position, transient }: DbRefused): CallFailure =>
+  failure("DatabaseError", message, transient ? "transient" : "code", { code, data: { detail, hint, position } })
+
+/** As `db.begin` answered it; nothing that a workflow can write reaches this place. */
+const transactionOf = (value: Json | undefined): DbTransaction | null =>
+  isObject(value) && typeof value["id"] === "string" && typeof value["xid"] === "string"
+    ? { id: value["id"], xid: value["xid"] }
+    : null
+
+export const makeDbCalls = Effect.gen(function* () {
+  const db = yield* WorkspaceDb
+
+  const caller = ({ spec }: HostRequest): DbCaller => ({ spaceId: spec.run.spaceId, executionId: spec.run.id })
+
+  const outside = (effect: Effect.Effect<Json, DbRefused>): HostCall => ({
+    _tag: "Outside",
+    run: effect.pipe(
+      Effect.map((value) => ({ value })),
+      Effect.mapError(dbFailure)
+    )
+  })
+
+  const query = (request: HostRequest): HostCall => {
+    const [sql, params = [], transaction] = request.args
+    if (typeof sql !== "string" || sql.trim() === "")
+      return refused(failure("TypeError", "svc.db.query takes a statement and, for $1, $2 …, an array of values"))
+    if (!Array.isArray(params))
+      return refused(failure("TypeError", "svc.db.query: the values for $1, $2 … are an array"))
+    const effect = db.query(caller(request), sql, params, transactionOf(transaction))
+    return outside(Effect.map(effect, ({ fields, rowCount, rows }) => ({ rows, rowCount, fields: [...fields] })))
+  }
+
+  const inTransaction =
+    (run: (caller: DbCaller, transaction: DbTransaction) => Effect.Effect<void, DbRefused>) =>
+    (request: HostRequest): HostCall => {
+      const transaction = transactionOf(request.args[0])
+      return transaction === null
+        ? refused(failure("TypeError", "this is not a transaction of svc.db"))
+        : outside(Effect.as(run(caller(request), transaction), null))
+    }
+
+  return {
+    "db.query": query,
+    "db.begin": (request: HostRequest) =>
+      outside(Effect.map(db.begin(caller(request)), ({ id, xid }) => ({ id, xid }))),
+    "db.commit": inTransaction(db.commit),
+    "db.rollback": inTransaction(db.rollback)
+  }
+})

@@ -1,0 +1,37 @@
+/** What a host call is: what a workflow asked, and how that is made safe to repeat. */
+import type { Effect } from "effect"
+import type { Json } from "../../domain/Json.js"
+import type { CallFailure } from "../../domain/RunJournal.js"
+import type { StateWrite, Store } from "../ports/KeyValues.js"
+import type { SecretReference } from "../ports/RunReads.js"
+import type { RunSpec } from "./RunSpec.js"
+
+export interface HostRequest {
+  readonly spec: RunSpec
+  readonly name: string
+  readonly args: ReadonlyArray<Json>
+  /** The same at every repetition of this call: sent on wherever the other side has a place for it. */
+  readonly key: string
+}
+
+/** A result and, for a secret, what the journal keeps instead of it. */
+export interface Answer {
+  readonly value: Json
+  readonly secret?: SecretReference & { readonly text: string }
+}
+
+export type HostCall =
+  | { readonly _tag: "Timer"; readonly millis: number }
+  | { readonly _tag: "Read"; readonly run: Effect.Effect<Answer, CallFailure> }
+  | { readonly _tag: "Write"; readonly store: Store; readonly write: StateWrite }
+  | { readonly _tag: "Outside"; readonly run: Effect.Effect<Answer, CallFailure> }
+  | { readonly _tag: "Refused"; readonly failure: CallFailure }
+
+export const failure = (
+  name: string,
+  message: string,
+  category: CallFailure["category"] = "code",
+  more: Partial<CallFailure> = {}
+): CallFailure => ({ name, message, category, ...more })
+
+export const refused = (failure: CallFailure): HostCall => ({ _tag: "Refused", failure })
