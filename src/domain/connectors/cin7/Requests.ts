@@ -1,0 +1,88 @@
+/** What every request to Cin7 Core has in common. */
+import type { JsonObject } from "../../Json.js"
+import { args, type ActionManifest, fromArgs, list, record, upTo } from "../Shapes.js"
+
+/** An error is `[{ErrorCode, Exception}]`, with a success status at times. */
+export const response: NonNullable<ActionManifest["response"]> = {
+  errorWhen: { path: "$[0].ErrorCode", op: "exists", value: true },
+  errorMessage: "$[0].Exception",
+  errorCode: "$[0].ErrorCode",
+  // Cin7 refuses a wrong account id or key with 403.
+  authCodes: ["401", "403"]
+}
+
+interface Listing {
+  readonly name: string
+  readonly title: string
+  readonly path: string
+  /** The member that holds the items. */
+  readonly items: string
+  readonly item: JsonObject
+  readonly filters: JsonObject
+  readonly mock: JsonObject
+}
+
+export const listing = (one: Listing): ActionManifest => ({
+  name: one.name,
+  title: one.title,
+  request: {
+    method: "GET",
+    path: one.path,
+    query: {
+      page: "{{args.page ?? 1}}",
+      limit: "{{args.limit ?? 100}}",
+      ...fromArgs(...Object.keys(one.filters))
+    }
+  },
+  response,
+  pagination: { type: "page", param: "page", sizeParam: "limit", size: 100, items: `$.${one.items}`, total: "$.Total" },
+  inputSchema: args({ ...one.filters, page: { type: "integer", minimum: 1 }, limit: upTo(1_000) }),
+  outputSchema: record({ Total: { type: "integer" }, [one.items]: list(one.item) }, one.items),
+  mocks: [{ name: "one", output: { Total: 1, Page: 1, [one.items]: [one.mock] } }]
+})
+
+interface Reading {
+  readonly name: string
+  readonly title: string
+  readonly path: string
+  /** The query parameter that identifies the record. */
+  readonly key: string
+  readonly filters?: JsonObject
+  /** Where it stands in the answer; absent: it is the answer. */
+  readonly map?: string
+  readonly item: JsonObject
+  readonly mock: JsonObject
+}
+
+export const reading = (one: Reading): ActionManifest => ({
+  name: one.name,
+  title: one.title,
+  request: { method: "GET", path: one.path, query: fromArgs(one.key, ...Object.keys(one.filters ?? {})) },
+  response: one.map === undefined ? response : { ...response, map: one.map },
+  inputSchema: args({ [one.key]: { type: "string", format: "uuid" }, ...one.filters }, one.key),
+  outputSchema: one.item,
+  mocks: [{ name: "one", output: one.mock }]
+})
+
+interface Writing {
+  readonly name: string
+  readonly title: string
+  readonly method?: "POST" | "PUT"
+  readonly path: string
+  readonly writable: JsonObject
+  readonly required: ReadonlyArray<string>
+  readonly map?: string
+  readonly item: JsonObject
+  readonly mock: JsonObject
+}
+
+/** A change names the whole record: Cin7 has no partial update. */
+export const writing = (one: Writing): ActionManifest => ({
+  name: one.name,
+  title: one.title,
+  request: { method: one.method ?? "POST", path: one.path, body: "{{args}}" },
+  response: one.map === undefined ? response : { ...response, map: one.map },
+  inputSchema: record(one.writable, ...one.required),
+  outputSchema: one.item,
+  mocks: [{ name: "one", output: one.mock }]
+})
