@@ -3,7 +3,7 @@ import { Entity, ShardingConfig } from "@effect/cluster"
 import { Clock, Effect, Layer, Option, Redacted } from "effect"
 import { layer as actorLayer } from "../../src/actors/connection/Actor.js"
 import { Connection as ConnectionEntity } from "../../src/actors/connection/Protocol.js"
-import * as Uses from "../../src/actors/connection/Uses.js"
+import { Uses } from "../../src/actors/connection/Uses.js"
 import type { By } from "../../src/actors/ports/Connections.js"
 import {
   type AuthorizingSession,
@@ -12,7 +12,6 @@ import {
   type Held,
   Stale
 } from "../../src/actors/ports/ConnectionStore.js"
-import { ConnectionSweeps } from "../../src/actors/ports/ConnectionSweeps.js"
 import { Connectors } from "../../src/actors/ports/Connectors.js"
 import { Contracts } from "../../src/actors/ports/Contracts.js"
 import { Digests } from "../../src/actors/ports/Digests.js"
@@ -202,7 +201,8 @@ export const makeWorld = (options: WorldOptions) =>
       request: (request) =>
         Effect.suspend(() => {
           asked.push(request)
-          return Effect.map(options.answer(request, asked.length), (tokens): Tokens => ({
+          // A test that ends does not wait for a provider that never answers.
+          return Effect.map(Effect.interruptible(options.answer(request, asked.length)), (tokens): Tokens => ({
             accessToken: Redacted.make("none"),
             refreshToken: null,
             expiresInSeconds: null,
@@ -245,28 +245,18 @@ export const makeWorld = (options: WorldOptions) =>
             Effect.succeedSome({ clientId: "client", clientSecret: Redacted.make("client-secret"), scopes: [] })
         })
       ),
-      Layer.succeed(
-        ConnectionSweeps,
-        ConnectionSweeps.of({
-          toRenew: () => Effect.succeed([]),
-          toAbandon: () => Effect.succeed([]),
-          toDisconnect: () => Effect.succeed([]),
-          tidy: Effect.void,
-          used: () => Effect.void
-        })
-      ),
       SigningArithmetic.layer,
       vaultMemory
     )
 
     const layer = actorLayer({ callbackUrl: "https://svc.example/oauth/callback" }).pipe(
-      Layer.provide(Uses.layer),
+      Layer.provide(Layer.succeed(Uses, Uses.of({ note: () => Effect.void }))),
       Layer.provide(ports)
     )
 
     /** An owner of all connections, as a node is; another one knows nothing of the first but what is stored. */
     const node = Entity.makeTestClient(ConnectionEntity, layer).pipe(
-      Effect.provideService(Faults, { at: options.at ?? (() => Effect.void) }),
+      Effect.provideService(Faults, { at: (point) => Effect.interruptible(options.at?.(point) ?? Effect.void) }),
       Effect.provide(ShardingConfig.layerDefaults)
     )
     const client = yield* node

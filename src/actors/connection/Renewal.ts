@@ -111,9 +111,12 @@ export const make = Effect.gen(function* () {
 
   /** The refresh that is to be made now, if any is: another owner's request is waited for, and counted. */
   const begun = Effect.fnUntraced(function* (self: Owner, organisation: string) {
+    const before = self.open?.credential?.number
     for (;;) {
       const open = yield* owners.current(self, organisation)
       const { connection, intent, plain } = open
+      // Its predecessor lived, and was only slow.
+      if (before !== undefined && open.credential?.number !== before) return undefined
       if (connection.status !== "active" || plain?._tag !== "Tokens") return undefined
       const definition = yield* owners.definitionOf(
         connection.organisationId,

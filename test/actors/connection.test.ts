@@ -1,0 +1,434 @@
+/** One refresh for any number of callers; at most two when an owner dies; never a loop, and the state says why. */
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Duration, Effect, Exit, Fiber, Redacted, TestClock } from "effect"
+import { readGrant } from "../../src/domain/connection/Grant.js"
+import { by, failing, fresh, makeWorld, manifest, organisation, origin } from "../support/connectionWorld.js"
+
+const hour = Duration.hours(1)
+/** Inside the margin of a token of an hour: twelve minutes. */
+const due = Duration.minutes(50)
+
+const refreshTokenOf = (request: { readonly grant: { readonly type: string } }) =>
+  "refreshToken" in request.grant && Redacted.isRedacted(request.grant.refreshToken)
+    ? Redacted.value(request.grant.refreshToken)
+    : undefined
+
+/** Lets everything that is ready run, without time passing. */
+const settle = Effect.forEach(Array.from({ length: 50 }), () => Effect.yieldNow(), { discard: true })
+
+describe("at the instant of expiry", () => {
+  it.scoped("a thousand callers cause one token request, and all are served, however long it takes", () =>
+    Effect.gen(function* () {
+      for (const latency of ["10 millis", "15 seconds"] as const) {
+        const world = yield* makeWorld({ answer: (_, n) => Effect.delay(Effect.succeed(fresh(n)), latency) })
+        const id = yield* world.connected()
+        yield* TestClock.adjust(hour)
+        const callers = yield* Effect.fork(
+          Effect.forEach(Array.from({ length: 1_000 }), () => world.authorize(id), { concurrency: "unbounded" })
+        )
+        yield* settle
+        yield* TestClock.adjust(latency)
+        const answers = yield* Fiber.join(callers)
+        assert.isTrue(answers.every(({ _tag }) => _tag === "Granted"))
+        assert.lengthOf(world.asked, 1)
+        assert.strictEqual(refreshTokenOf(world.asked[0] ?? assert.fail()), "refresh-0")
+      }
+    })
+  )
+
+  it.scoped("callers whose token lives thirty seconds yet do not wait for the refresh", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld({ answer: () => Effect.never })
+      const id = yield* world.connected()
+      yield* TestClock.adjust(due)
+      assert.strictEqual((yield* world.authorize(id))._tag, "Granted")
+      yield* settle
+      assert.lengthOf(world.asked, 1)
+      yield* TestClock.adjust(Duration.minutes(9))
+      assert.strictEqual((yield* world.authorize(id))._tag, "Granted", "a minute is enough")
+      assert.lengthOf(world.asked, 1)
+    })
+  )
+
+  it.scoped("a slow provider does not keep the connection from being ended", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld({ answer: () => Effect.never })
+      const id = yield* world.connected()
+      yield* TestClock.adjust(hour)
+      yield* Effect.fork(world.authorize(id))
+      yield* settle
+      const actor = yield* world.client(id)
+      yield* actor.Disconnect({ organisationId: organisation, by, version: null })
+      assert.strictEqual(world.row(id).connection.status, "disconnected")
+      assert.isNull(world.row(id).credential)
+    })
+  )
+
+  it.scoped("the answer to a refresh that a disconnect has overtaken is thrown away", () =>
+    Effect.gen(function* () {
+      const gate = yield* Deferred.make<void>()
+      const world = yield* makeWorld({ answer: (_, n) => Effect.as(Deferred.await(gate), fresh(n)) })
+      const id = yield* world.connected()
+      yield* TestClock.adjust(hour)
+      const caller = yield* Effect.fork(Effect.exit(world.authorize(id)))
+      yield* settle
+      yield* (yield* world.client(id)).Disconnect({ organisationId: organisation, by, version: null })
+      yield* Deferred.succeed(gate, undefined)
+      assert.isTrue(Exit.isFailure(yield* Fiber.join(caller)))
+      assert.isNull(world.row(id).credential)
+    })
+  )
+})
+
+describe("a provider", () => {
+  it.scoped("that rotates and ends the grant on a reused token stays connected through a hundred expiries", () =>
+    Effect.gen(function* () {
+      let valid = "refresh-0"
+      const world = yield* makeWorld({
+        answer: (request, n) => {
+          if (refreshTokenOf(request) !== valid) {
+            valid = "none"
+            return failing(400, "invalid_grant")
+          }
+          valid = `refresh-${n}`
+          return Effect.succeed(fresh(n))
+        }
+      })
+      const id = yield* world.connected()
+      for (let n = 1; n <= 100; n++) {
+        yield* TestClock.adjust(hour)
+        const answers = yield* Effect.all([world.authorize(id), world.authorize(id), world.authorize(id)], {
+          concurrency: "unbounded"
+        })
+        assert.isTrue(answers.every(({ _tag }) => _tag === "Granted"))
+        assert.lengthOf(world.asked, n)
+      }
+      assert.strictEqual(world.row(id).connection.status, "active")
+    })
+  )
+
+  it.scoped("that sends no new refresh token keeps its old one", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld({ answer: (_, n) => Effect.succeed({ ...fresh(n), refreshToken: null }) })
+      const id = yield* world.connected()
+      for (let n = 0; n < 3; n++) {
+        yield* TestClock.adjust(hour)
+        assert.strictEqual((yield* world.authorize(id))._tag, "Granted")
+      }
+      assert.deepStrictEqual(world.asked.map(refreshTokenOf), ["refresh-0", "refresh-0", "refresh-0"])
+    })
+  )
+
+  it.scoped(
+    "that is down is asked again after 30 s, 2 min, 10 min and 30 min, while the old token serves to its end",
+    () =>
+      Effect.gen(function* () {
+        const world = yield* makeWorld({ answer: () => failing(503) })
+        const id = yield* world.connected()
+        yield* TestClock.adjust(due)
+        const times: Array<number> = []
+        const from = yield* world.now
+        let seen = 0
+        for (let second = 0; second < 3_000; second += 5) {
+          const answer = yield* world.authorize(id)
+          yield* settle
+          if (world.asked.length > seen) times.push(((yield* world.now) - from) / 1_000)
+          seen = world.asked.length
+          // The token ends ten minutes after it is due.
+          assert.strictEqual(answer._tag, second < 600 ? "Granted" : "WaitUntil")
+          yield* TestClock.adjust("5 seconds")
+        }
+        assert.deepStrictEqual(times, [0, 30, 150, 750, 2_550])
+        const { health, status } = world.row(id).connection
+        assert.deepStrictEqual([status, health.state], ["active", "degraded"])
+        assert.deepStrictEqual(world.types(), ["created", "refresh_failed"])
+      })
+  )
+
+  it.scoped("that stays down for four days loses the connection", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld({ answer: () => failing(null) })
+      const id = yield* world.connected()
+      yield* TestClock.adjust(hour)
+      for (let i = 0; i < 4 * 48 + 10; i++) {
+        yield* Effect.exit(world.authorize(id))
+        yield* settle
+        yield* TestClock.adjust("31 minutes")
+      }
+      assert.strictEqual(world.row(id).connection.status, "expired")
+      assert.isAtMost(world.asked.length, 4 * 48 + 5)
+      assert.deepStrictEqual(world.types(), ["created", "refresh_failed", "expired"])
+    })
+  )
+
+  it.scoped.each(["invalid_grant", "unauthorized_client", "access_denied"])(
+    "that answers %s ends it at once, with the reason",
+    (code) =>
+      Effect.gen(function* () {
+        const world = yield* makeWorld({ answer: () => failing(400, code) })
+        const id = yield* world.connected()
+        yield* TestClock.adjust(hour)
+        const answer = yield* Effect.flip(world.authorize(id))
+        assert.strictEqual(answer._tag, "NotActive")
+        yield* Effect.exit(world.authorize(id))
+        assert.lengthOf(world.asked, 1)
+        const { health, status } = world.row(id).connection
+        assert.strictEqual(status, "expired")
+        assert.include(health.lastError ?? "", code)
+      })
+  )
+})
+
+describe("an owner that dies", () => {
+  /** Its fiber stops at the point for good, as that of a killed process does. */
+  const dying = (point: string, answer: Parameters<typeof makeWorld>[0]["answer"], refresh: object = {}) => {
+    let deaths = 1
+    return makeWorld({
+      answer,
+      manifest: manifest(refresh),
+      at: (passed) => (passed === point && deaths-- > 0 ? Effect.never : Effect.void)
+    })
+  }
+
+  it.scoped("before it has asked: the next one asks once, after the dead one's time, and all are served", () =>
+    Effect.gen(function* () {
+      const world = yield* dying("intentWritten", (_, n) => Effect.succeed(fresh(n)))
+      const id = yield* world.connected()
+      yield* TestClock.adjust(hour)
+      yield* Effect.fork(world.authorize(id))
+      yield* settle
+      const next = yield* world.node
+      const callers = yield* Effect.fork(
+        Effect.forEach(Array.from({ length: 100 }), () => world.authorize(id, next), { concurrency: "unbounded" })
+      )
+      yield* settle
+      yield* TestClock.adjust("19 seconds")
+      assert.lengthOf(world.asked, 0, "the dead one may still be asking")
+      yield* TestClock.adjust("2 seconds")
+      assert.isTrue((yield* Fiber.join(callers)).every(({ _tag }) => _tag === "Granted"))
+      assert.lengthOf(world.asked, 1)
+      assert.strictEqual(world.row(id).connection.status, "active")
+    })
+  )
+
+  it.scoped(
+    "with an answer that it did not commit: one more request, which serves all where the provider does not rotate",
+    () =>
+      Effect.gen(function* () {
+        const world = yield* dying("tokenReceived", (_, n) => Effect.succeed({ ...fresh(n), refreshToken: null }))
+        const id = yield* world.connected()
+        yield* TestClock.adjust(hour)
+        yield* Effect.fork(world.authorize(id))
+        yield* settle
+        assert.lengthOf(world.asked, 1)
+        const next = yield* world.node
+        const caller = yield* Effect.fork(world.authorize(id, next))
+        yield* settle
+        yield* TestClock.adjust("21 seconds")
+        assert.strictEqual((yield* Fiber.join(caller))._tag, "Granted")
+        assert.lengthOf(world.asked, 2)
+      })
+  )
+
+  it.scoped(
+    "with an answer that it did not commit, of a provider that rotates: expired, never a loop, and the state says why",
+    () =>
+      Effect.gen(function* () {
+        const world = yield* dying("tokenReceived", (_, n) =>
+          n === 1 ? Effect.succeed(fresh(1)) : failing(400, "invalid_grant")
+        )
+        const id = yield* world.connected()
+        yield* TestClock.adjust(hour)
+        yield* Effect.fork(world.authorize(id))
+        yield* settle
+        const next = yield* world.node
+        const caller = yield* Effect.fork(Effect.exit(world.authorize(id, next)))
+        yield* settle
+        yield* TestClock.adjust("21 seconds")
+        assert.isTrue(Exit.isFailure(yield* Fiber.join(caller)))
+        for (let i = 0; i < 5; i++) yield* Effect.exit(world.authorize(id, yield* world.node))
+        assert.lengthOf(world.asked, 2)
+        const { health, status } = world.row(id).connection
+        assert.strictEqual(status, "expired")
+        assert.include(health.lastError ?? "", "invalid_grant")
+        assert.deepStrictEqual(world.types(), ["created", "expired"])
+      })
+  )
+
+  it.scoped("and its successor as well: nobody asks a third time", () =>
+    Effect.gen(function* () {
+      let deaths = 2
+      const world = yield* makeWorld({
+        answer: (_, n) => Effect.succeed(fresh(n)),
+        at: (point) => (point === "tokenReceived" && deaths-- > 0 ? Effect.never : Effect.void)
+      })
+      const id = yield* world.connected()
+      yield* TestClock.adjust(hour)
+      yield* Effect.fork(world.authorize(id))
+      yield* settle
+      yield* Effect.fork(world.authorize(id, yield* world.node))
+      yield* settle
+      yield* TestClock.adjust("21 seconds")
+      assert.lengthOf(world.asked, 2)
+      const third = yield* Effect.fork(Effect.exit(world.authorize(id, yield* world.node)))
+      yield* settle
+      yield* TestClock.adjust("21 seconds")
+      assert.isTrue(Exit.isFailure(yield* Fiber.join(third)))
+      assert.lengthOf(world.asked, 2)
+      assert.strictEqual(world.row(id).connection.status, "expired")
+      assert.include(world.row(id).connection.health.lastError ?? "", "ended twice")
+    })
+  )
+
+  it.scoped("only seemingly: what a slow one commits is used, and nothing is asked again", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld({ answer: (_, n) => Effect.delay(Effect.succeed(fresh(n)), "15 seconds") })
+      const id = yield* world.connected()
+      yield* TestClock.adjust(hour)
+      const first = yield* Effect.fork(world.authorize(id))
+      yield* settle
+      const second = yield* Effect.fork(world.authorize(id, yield* world.node))
+      yield* settle
+      yield* TestClock.adjust("16 seconds")
+      assert.strictEqual((yield* Fiber.join(first))._tag, "Granted")
+      assert.strictEqual((yield* Fiber.join(second))._tag, "Granted")
+      assert.lengthOf(world.asked, 1)
+    })
+  )
+
+  it.scoped("or sleeps more than two seconds between intent and request: it does not send", () =>
+    Effect.gen(function* () {
+      let slept = false
+      const world = yield* makeWorld({
+        answer: (_, n) => Effect.succeed(fresh(n)),
+        at: (point) =>
+          point === "intentWritten" && !slept
+            ? Effect.zipRight(
+                Effect.sync(() => (slept = true)),
+                Effect.sleep("3 seconds")
+              )
+            : Effect.void
+      })
+      const id = yield* world.connected()
+      yield* TestClock.adjust(hour)
+      const caller = yield* Effect.fork(world.authorize(id))
+      yield* settle
+      yield* TestClock.adjust("4 seconds")
+      yield* settle
+      assert.lengthOf(world.asked, 0)
+      yield* TestClock.adjust("20 seconds")
+      assert.strictEqual((yield* Fiber.join(caller))._tag, "Granted")
+      assert.lengthOf(world.asked, 1)
+    })
+  )
+})
+
+describe("a grant", () => {
+  it.scoped("is for one origin of the connector's, and ends within a minute", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld({ answer: () => Effect.never })
+      const id = yield* world.connected(null)
+      const answer = yield* world.authorize(id)
+      assert.strictEqual(answer._tag, "Granted")
+      if (answer._tag !== "Granted") return
+      assert.strictEqual((readGrant(answer.grant)?.expiresAt ?? 0) - (yield* world.now), 60_000)
+      const actor = yield* world.client(id)
+      const elsewhere = yield* Effect.flip(
+        actor.Authorize({
+          organisationId: organisation,
+          origin: "https://evil.example",
+          executionId: null,
+          timeoutMillis: 1_000
+        })
+      )
+      assert.strictEqual(elsewhere._tag, "Invalid")
+    })
+  )
+
+  it.scoped("of another organisation's connection is that of none", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld({ answer: () => Effect.never })
+      const id = yield* world.connected(null)
+      const ask = (which: string) =>
+        Effect.flatMap(world.client(which), (actor) =>
+          Effect.flip(
+            actor.Authorize({
+              organisationId: "org_00000000000000000000000002",
+              origin,
+              executionId: null,
+              timeoutMillis: 1_000
+            })
+          )
+        )
+      assert.deepStrictEqual(yield* ask(id), yield* ask("conn_00000000000000000000000000"))
+    })
+  )
+})
+
+describe("a token that cannot be renewed", () => {
+  it.scoped("ends its connection with its own end", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld({ answer: () => Effect.never })
+      const id = yield* world.connected(3_600, null)
+      yield* TestClock.adjust("3599 seconds")
+      assert.strictEqual((yield* world.authorize(id))._tag, "Granted")
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* Effect.flip(world.authorize(id)))._tag, "NotActive")
+      assert.strictEqual(world.row(id).connection.status, "expired")
+    })
+  )
+})
+
+describe("a credential that the provider refuses", () => {
+  const settled = (id: string, world: Effect.Effect.Success<ReturnType<typeof makeWorld>>, status: number) =>
+    Effect.gen(function* () {
+      const answer = yield* world.authorize(id)
+      if (answer._tag !== "Granted") return assert.fail("not granted")
+      const actor = yield* world.client(id)
+      yield* actor.Settle({ organisationId: organisation, permit: answer.permit, status, reading: null })
+    })
+
+  it.scoped("fails after two refusals in a row, and not after one", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld({ answer: () => Effect.never })
+      const id = yield* world.connected(null, null)
+      yield* settled(id, world, 401)
+      yield* settled(id, world, 200)
+      yield* settled(id, world, 401)
+      assert.strictEqual(world.row(id).connection.status, "active")
+      yield* settled(id, world, 401)
+      assert.strictEqual(world.row(id).connection.status, "failed")
+      assert.deepStrictEqual(world.types(), ["created", "failed"])
+    })
+  )
+
+  it.scoped("is renewed first where it can be", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld({ answer: (_, n) => Effect.succeed(fresh(n)) })
+      const id = yield* world.connected(null)
+      yield* TestClock.adjust("2 minutes")
+      yield* settled(id, world, 401)
+      yield* settle
+      assert.lengthOf(world.asked, 1)
+      assert.strictEqual(world.row(id).connection.status, "active")
+      yield* settled(id, world, 401)
+      yield* settled(id, world, 401)
+      assert.strictEqual(world.row(id).connection.status, "failed")
+    })
+  )
+})
+
+describe("the provider's rate limit", () => {
+  it.scoped("tells callers when to come back, and never keeps them waiting", () =>
+    Effect.gen(function* () {
+      const limited = manifest({}, { rateLimit: { requests: 2, perSeconds: 10 } })
+      const world = yield* makeWorld({ answer: () => Effect.never, manifest: limited })
+      const id = yield* world.connected(null)
+      const tags: Array<string> = []
+      for (let i = 0; i < 3; i++) tags.push((yield* world.authorize(id))._tag)
+      assert.deepStrictEqual(tags, ["Granted", "Granted", "WaitUntil"])
+      yield* TestClock.adjust("11 seconds")
+      assert.strictEqual((yield* world.authorize(id))._tag, "Granted")
+    })
+  )
+})
