@@ -25,6 +25,7 @@ import { make as makeFront } from "./http/Front.js"
 import { serve } from "./http/NodeServer.js"
 import * as Surfaces from "./http/Surfaces.js"
 import { Databases, Secrets, Settings, WorkspaceServer } from "./Layers.js"
+import * as Connectors from "./postgres/Connectors.js"
 import * as CustomerReads from "./postgres/CustomerReads.js"
 import * as Deliveries from "./postgres/Deliveries.js"
 import * as ExecutionReads from "./postgres/ExecutionReads.js"
@@ -119,6 +120,7 @@ const stores = Layer.mergeAll(
   RunReads.layer,
   KeyValues.layer,
   Keys.layer,
+  Connectors.layer,
   CustomerReads.layer,
   Nonces.layer,
   ExecutionReads.layer,

@@ -18,6 +18,7 @@ import { ApiKeysApi } from "./ApiKeysApi.js"
 import { AuditApi } from "./AuditApi.js"
 import { CallbackSecretApi } from "./CallbackSecretApi.js"
 import { ConfigApi } from "./ConfigApi.js"
+import { AuthProvidersApi, ConnectorsApi } from "./ConnectorsApi.js"
 import { CustomersApi } from "./CustomersApi.js"
 import { ExecutionsApi } from "./ExecutionsApi.js"
 import { SecretsApi } from "./SecretsApi.js"
@@ -34,6 +35,8 @@ export const ResourceApi = HttpApi.make("resource")
   .add(SecretsApi.middleware(Authenticated))
   .add(CallbackSecretApi.middleware(Authenticated))
   .add(ConfigApi.middleware(Authenticated))
+  .add(ConnectorsApi.middleware(Authenticated))
+  .add(AuthProvidersApi.middleware(Authenticated))
   .add(AuditApi.middleware(Authenticated))
   .addError(BadRequest)
   .addError(NotAuthorized)

@@ -58,7 +58,10 @@ const taken: { readonly [index: string]: string } = {
   workflows_slug: "a workflow with this slug exists",
   users_email: "a user with this email exists",
   roles_org_name_key: "a role with this name exists",
-  secrets_scope: "a secret with this name and scope exists"
+  secrets_scope: "a secret with this name and scope exists",
+  connectors_slug: "a connector with this slug exists",
+  connector_versions_semver: "this version of the connector exists",
+  auth_providers_name: "an auth provider with this name exists"
 }
 
 /** The version that the client means to change: `If-Match` or the member `version`; none when it does not care. */

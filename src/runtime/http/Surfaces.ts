@@ -10,8 +10,10 @@ import { make as makeGate } from "../../http/Gate.js"
 import { ResourceApi } from "../../http/resource/Api.js"
 import { ApiKeysLive } from "../../http/resource/ApiKeysHandlers.js"
 import { AuditLive } from "../../http/resource/AuditHandlers.js"
+import { AuthProvidersLive } from "../../http/resource/AuthProvidersHandlers.js"
 import { CallbackSecretLive } from "../../http/resource/CallbackSecretHandlers.js"
 import { ConfigLive } from "../../http/resource/ConfigHandlers.js"
+import { ConnectorsLive } from "../../http/resource/ConnectorsHandlers.js"
 import { CustomersLive } from "../../http/resource/CustomersHandlers.js"
 import { ExecutionsLive } from "../../http/resource/ExecutionsHandlers.js"
 import { SecretsLive } from "../../http/resource/SecretsHandlers.js"
@@ -34,6 +36,8 @@ const groups = Layer.mergeAll(
   SecretsLive,
   CallbackSecretLive,
   ConfigLive,
+  ConnectorsLive,
+  AuthProvidersLive,
   AuditLive
 )
 

@@ -1,0 +1,116 @@
+/** The body that an operation takes: its schema, and how it is written. */
+import { isObject, type Json, type JsonObject } from "../../Json.js"
+import { type Document, listAt, objectAt, textAt } from "./Document.js"
+import type { SchemaConversion } from "./SchemaConversion.js"
+
+export interface Body {
+  readonly schema: JsonObject
+  readonly required: boolean
+  /** `bodyType` and `contentType` of the request. */
+  readonly form: JsonObject
+}
+
+type Convert = SchemaConversion["convert"]
+
+export const bodyOf = (
+  document: Document,
+  convert: Convert,
+  operation: JsonObject,
+  shared: ReadonlyArray<Json>
+): Body | undefined =>
+  document.generation === 3 ? three(document, convert, operation) : two(document, convert, operation, shared)
+
+const three = (document: Document, convert: Convert, operation: JsonObject): Body | undefined => {
+  if (operation["requestBody"] === undefined) return undefined
+  const body = document.part(operation["requestBody"])
+  const content = objectAt(body, "content")
+  const type = preferred(Object.keys(content))
+  if (type === undefined) return undefined
+  const schema = objectAt(content, type)["schema"]
+  return {
+    schema: written(type, convert(schema), document.part(schema)),
+    required: body["required"] === true,
+    form: formOf(type)
+  }
+}
+
+const two = (
+  document: Document,
+  convert: Convert,
+  operation: JsonObject,
+  shared: ReadonlyArray<Json>
+): Body | undefined => {
+  const parameters = [...shared, ...listAt(operation, "parameters")].map(document.part)
+  const consumes = [...listAt(operation, "consumes"), ...listAt(document.root, "consumes")].map(String)
+  const whole = parameters.find((one) => one["in"] === "body")
+  if (whole !== undefined) {
+    const type = preferred(consumes) ?? "application/json"
+    const form = type.startsWith("multipart/") || type.includes("urlencoded") ? "application/json" : type
+    return { schema: convert(whole["schema"]), required: whole["required"] === true, form: formOf(form) }
+  }
+  const fields = parameters.filter((one) => one["in"] === "formData")
+  if (fields.length === 0) return undefined
+  const files = fields.some((one) => one["type"] === "file")
+  const multipart = files || (consumes.some((one) => one.startsWith("multipart/")) && !consumes.some(isForm))
+  const required = fields.filter((one) => one["required"] === true).map((one) => textAt(one, "name") ?? "")
+  return {
+    schema: {
+      type: "object",
+      properties: Object.fromEntries(
+        fields.map((one) => [textAt(one, "name") ?? "", one["type"] === "file" ? file : convert(one)])
+      ),
+      ...(required.length === 0 ? {} : { required })
+    },
+    required: required.length > 0,
+    form: { bodyType: multipart ? "multipart" : "form" }
+  }
+}
+
+const isJson = (type: string) => /^(?:application|text)\/(?:[\w.+-]*\+)?json\b/i.test(type)
+const isForm = (type: string) => /^application\/x-www-form-urlencoded\b/i.test(type)
+
+const preferred = (types: ReadonlyArray<string>): string | undefined =>
+  types.find(isJson) ?? types.find(isForm) ?? types.find((type) => type.startsWith("multipart/")) ?? types[0]
+
+const formOf = (type: string): JsonObject => {
+  if (isJson(type)) return /^application\/json\b/i.test(type) ? {} : { contentType: type }
+  if (isForm(type)) return { bodyType: "form" }
+  if (type.startsWith("multipart/")) return { bodyType: "multipart" }
+  const plain = /^[\w.+-]+\/[\w.+-]+(?:;[\x20-\x7e]*)?$/.test(type)
+  const known = plain ? { contentType: type } : {}
+  return { bodyType: /^text\/|[/+]xml\b|yaml|graphql/i.test(type) ? "text" : "base64", ...known }
+}
+
+/** A file among the parts of a form. */
+const file: JsonObject = {
+  type: "object",
+  properties: {
+    base64: { type: "string", description: "The file's content in base64" },
+    filename: { type: "string" },
+    contentType: { type: "string" }
+  },
+  required: ["base64"]
+}
+
+/** The schema of what a caller gives: binary parts are files, binary bodies are base64. */
+const written = (type: string, schema: JsonObject, source: JsonObject): JsonObject => {
+  if (isJson(type) || isForm(type)) return schema
+  if (!type.startsWith("multipart/")) {
+    return formOf(type)["bodyType"] === "text"
+      ? { type: "string" }
+      : { type: "string", description: "The content in base64" }
+  }
+  const properties = objectAt(schema, "properties")
+  const sources = objectAt(source, "properties")
+  if (Object.keys(properties).length === 0) return schema
+  return {
+    ...schema,
+    properties: Object.fromEntries(
+      Object.entries(properties).map(([name, one]) => {
+        const given = sources[name]
+        const binary = isObject(given) && (given["format"] === "binary" || given["contentMediaType"] !== undefined)
+        return [name, binary ? file : one]
+      })
+    )
+  }
+}

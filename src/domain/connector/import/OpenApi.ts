@@ -1,0 +1,85 @@
+/**
+ * An OpenAPI document (3.0, 3.1, Swagger 2) as a connector definition: every operation becomes a callable, typed action.
+ * Pure, and linear in the document: shared schemas stay shared.
+ */
+import { Either } from "effect"
+import { isObject, type Json, type JsonObject } from "../../Json.js"
+import { slugOf } from "../../Workflow.js"
+import { type Document, documentOf, listAt, objectAt, textAt } from "./Document.js"
+import { actionOf, nameOf } from "./Operation.js"
+import { schemaConversion } from "./SchemaConversion.js"
+import { authOf } from "./Security.js"
+import { serverOf } from "./Servers.js"
+
+export interface OpenApiOptions {
+  readonly slug?: string
+  readonly name?: string
+  readonly kind?: string
+  /** Where the document was read: what its relative addresses are resolved against. */
+  readonly location?: string
+}
+
+/** The definition as it is written in a file; validation comes after. Left: why the document is none. */
+export const fromOpenApi = (value: Json, options: OpenApiOptions): Either.Either<JsonObject, string> => {
+  const document = documentOf(value)
+  if (typeof document === "string") return Either.left(document)
+  const conversion = schemaConversion(document)
+  const actions = operationsOf(document).map(({ operation, ...place }) =>
+    actionOf(document, conversion, operation, place)
+  )
+  if (actions.length === 0) return Either.left("has no operations")
+  const info = objectAt(document.root, "info")
+  const server = serverOf(document, options.location)
+  const name = options.name ?? textAt(info, "title")?.trim().slice(0, 200) ?? "API"
+  const description = textAt(info, "description")?.trim().slice(0, 2_000)
+  return Either.right({
+    svcConnector: 1,
+    slug: options.slug ?? slugOf(name),
+    name,
+    ...(description === undefined ? {} : { description }),
+    kind: options.kind ?? "custom",
+    version: versionOf(textAt(info, "version")),
+    baseUrl: server.baseUrl,
+    ...(server.connectionConfig === undefined ? {} : { connectionConfig: server.connectionConfig }),
+    ...(server.origin === undefined ? {} : { domain: new URL(server.origin).hostname }),
+    auth: authOf(document, server.origin),
+    actions,
+    schemas: conversion.shared()
+  })
+}
+
+const methods = ["get", "put", "post", "delete", "options", "head", "patch"] as const
+
+interface Found {
+  readonly operation: JsonObject
+  readonly method: string
+  readonly path: string
+  readonly name: string
+  readonly shared: ReadonlyArray<Json>
+}
+
+const operationsOf = (document: Document): ReadonlyArray<Found> => {
+  const taken = new Set<string>()
+  return Object.entries(objectAt(document.root, "paths")).flatMap(([path, given]) => {
+    const item = document.part(given)
+    return methods.flatMap((method) => {
+      const operation = item[method]
+      if (!isObject(operation)) return []
+      return [
+        {
+          operation,
+          method: method.toUpperCase(),
+          path,
+          name: nameOf(operation, method, path, taken),
+          shared: listAt(item, "parameters")
+        }
+      ]
+    })
+  })
+}
+
+/** `1.2`, `v3`, `2024-01-05` and the like as three numbers; what has none is 1.0.0. */
+const versionOf = (text: string | undefined): string => {
+  const [, major, minor = "0", patch = "0"] = /(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?/.exec(text ?? "") ?? []
+  return major === undefined ? "1.0.0" : [major, minor, patch].map(Number).join(".")
+}

@@ -1,0 +1,208 @@
+/** One operation of an OpenAPI document as an action: its parameters and its body are one object of arguments. */
+import { isObject, type Json, type JsonObject } from "../../Json.js"
+import { header } from "../Place.js"
+import { bodyOf } from "./Body.js"
+import { type Document, listAt, objectAt, textAt, uniqueName } from "./Document.js"
+import { answerOf } from "./Responses.js"
+import type { SchemaConversion } from "./SchemaConversion.js"
+import { Either } from "effect"
+
+interface Parameter {
+  readonly in: string
+  readonly name: string
+  readonly argument: string
+  readonly required: boolean
+  readonly schema: JsonObject
+  readonly style: string | undefined
+}
+
+export interface OperationPlace {
+  readonly method: string
+  readonly path: string
+  readonly name: string
+  /** Of the path item: parameters that all its operations have. */
+  readonly shared: ReadonlyArray<Json>
+}
+
+/** The action, as it is written in a definition. */
+export const actionOf = (
+  document: Document,
+  { convert }: SchemaConversion,
+  operation: JsonObject,
+  place: OperationPlace
+): JsonObject => {
+  const taken = new Set(["body"])
+  const parameters = parametersOf(document, convert, operation, place, taken)
+  const body = ["GET", "HEAD"].includes(place.method) ? undefined : bodyOf(document, convert, operation, place.shared)
+  const { idempotency, rest } = withoutKey(parameters)
+  const query = rest.filter((one) => one.in === "query")
+  const styles = query.flatMap(({ name, style }) => (style === undefined ? [] : [[name, style] as const]))
+  const headers = headersOf(rest)
+  const required = [
+    ...rest.filter((one) => one.required).map(({ argument }) => argument),
+    ...(body?.required === true ? ["body"] : [])
+  ]
+  const title = textAt(operation, "summary")?.trim().slice(0, 200)
+  const description = textAt(operation, "description")?.trim().slice(0, 1_000)
+  return {
+    name: place.name,
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    readOnly: ["GET", "HEAD", "OPTIONS"].includes(place.method),
+    request: {
+      method: place.method,
+      path: pathOf(place.path, rest),
+      ...(query.length === 0
+        ? {}
+        : { query: Object.fromEntries(query.map((one) => [one.name, template(one.argument)])) }),
+      ...(styles.length === 0 ? {} : { queryStyles: Object.fromEntries(styles) }),
+      ...(Object.keys(headers).length === 0 ? {} : { headers }),
+      ...(body === undefined ? {} : { body: "{{args.body}}", ...body.form })
+    },
+    ...(idempotency === undefined ? {} : { idempotency: { header: idempotency } }),
+    response: { type: answerOf(document, operation).type },
+    inputSchema: {
+      type: "object",
+      properties: Object.fromEntries([
+        ...rest.map((one): [string, Json] => [one.argument, one.schema]),
+        ...(body === undefined ? [] : [["body", body.schema] satisfies [string, Json]])
+      ]),
+      ...(required.length === 0 ? {} : { required }),
+      additionalProperties: false
+    },
+    outputSchema: convert(answerOf(document, operation).schema)
+  }
+}
+
+/** The operation's own identifier, else its method and path, as a name that no other action has. */
+export const nameOf = (operation: JsonObject, method: string, path: string, taken: Set<string>): string => {
+  const own = textAt(operation, "operationId")
+  const words = (own ?? `${method.toLowerCase()} ${path.replace(/\{([^}]*)\}/g, "by $1")}`)
+    .normalize("NFKD")
+    .split(/[^A-Za-z0-9]+/)
+    .filter((word) => word !== "")
+  const name = words.map((word, at) => (at === 0 ? word : word.charAt(0).toUpperCase() + word.slice(1))).join("")
+  const plain = /^[A-Za-z]/.test(name) ? name.charAt(0).toLowerCase() + name.slice(1) : `call${name}`
+  return uniqueName(plain, taken, 120)
+}
+
+// --- Parameters ---
+
+const parametersOf = (
+  document: Document,
+  convert: SchemaConversion["convert"],
+  operation: JsonObject,
+  place: OperationPlace,
+  taken: Set<string>
+): ReadonlyArray<Parameter> => {
+  const all = new Map<string, JsonObject>()
+  for (const given of [...place.shared, ...listAt(operation, "parameters")]) {
+    const parameter = document.part(given)
+    const name = textAt(parameter, "name")
+    if (name !== undefined) all.set(`${textAt(parameter, "in") ?? ""} ${name}`, parameter)
+  }
+  for (const [, name = ""] of place.path.matchAll(/\{([^{}]+)\}/g)) {
+    const plain = parameterName(name)
+    if (!all.has(`path ${plain}`)) all.set(`path ${plain}`, { in: "path", name: plain, schema: { type: "string" } })
+  }
+  return [...all.values()].flatMap((parameter): ReadonlyArray<Parameter> => {
+    const where = textAt(parameter, "in") ?? ""
+    const name = textAt(parameter, "name") ?? ""
+    if (!["path", "query", "header", "cookie"].includes(where) || (where === "header" && !sendable(name))) return []
+    // Parameters of templates that the path does not have would be asked for in vain.
+    if (where === "path" && !placeNames(place.path).includes(name)) return []
+    return [
+      {
+        in: where,
+        name,
+        argument: argumentOf(name, where, taken),
+        required: where === "path" || parameter["required"] === true,
+        schema: schemaOf(document, convert, parameter),
+        style: where === "query" ? styleOf(document, parameter) : undefined
+      }
+    ]
+  })
+}
+
+const argumentOf = (name: string, where: string, taken: Set<string>): string => {
+  if (!taken.has(name)) {
+    taken.add(name)
+    return name
+  }
+  return uniqueName(`${name}_${where}`, taken, 200)
+}
+
+/** There are documents that write `{id:[0-9]+}` or `{path*}`. */
+const parameterName = (name: string) => name.split(":")[0]?.replace(/[*+?]$/, "") ?? name
+const placeNames = (path: string) => [...path.matchAll(/\{([^{}]+)\}/g)].map(([, name = ""]) => parameterName(name))
+
+/** What a header parameter may set: not what the sender or the credential does. */
+const sendable = (name: string): boolean =>
+  !["accept", "content-type", "authorization", "content-length"].includes(name.toLowerCase()) &&
+  Either.isRight(header(name, "", ""))
+
+const schemaOf = (document: Document, convert: SchemaConversion["convert"], parameter: JsonObject): JsonObject => {
+  const [media] = Object.values(objectAt(parameter, "content")).filter(isObject)
+  const source = parameter["schema"] ?? media?.["schema"] ?? (document.generation === 2 ? parameter : {})
+  const schema = convert(source)
+  const description = textAt(parameter, "description")?.slice(0, 1_000)
+  return description === undefined || schema["description"] !== undefined ? schema : { ...schema, description }
+}
+
+const formats: { readonly [format: string]: string } = { csv: "comma", ssv: "space", tsv: "space", pipes: "pipe" }
+const styles: { readonly [style: string]: string } = {
+  spaceDelimited: "space",
+  pipeDelimited: "pipe",
+  deepObject: "brackets"
+}
+
+/** How lists are written; nothing where they are repeated, or where there is no list. */
+const styleOf = (document: Document, parameter: JsonObject): string | undefined => {
+  if (Object.keys(objectAt(parameter, "content")).length > 0) return "json"
+  const source = document.generation === 2 ? parameter : document.part(parameter["schema"])
+  const style = textAt(parameter, "style")
+  if (style !== undefined && Object.hasOwn(styles, style)) return styles[style]
+  if (source["type"] !== "array") return undefined
+  if (document.generation === 2) {
+    const format = textAt(parameter, "collectionFormat") ?? "csv"
+    return Object.hasOwn(formats, format) ? formats[format] : undefined
+  }
+  return parameter["explode"] === false ? "comma" : undefined
+}
+
+/** A header for the idempotency key is filled by the service itself. */
+const withoutKey = (parameters: ReadonlyArray<Parameter>) => {
+  const key = parameters.find((one) => one.in === "header" && /^(?:x-)?idempotency-key$/i.test(one.name))
+  return { idempotency: key?.name, rest: parameters.filter((one) => one !== key) }
+}
+
+const headersOf = (parameters: ReadonlyArray<Parameter>): JsonObject => {
+  const headers = parameters.filter((one) => one.in === "header")
+  const cookies = parameters.filter((one) => one.in === "cookie" && one.required)
+  return {
+    ...Object.fromEntries(headers.map((one) => [one.name, template(one.argument)])),
+    ...(cookies.length === 0
+      ? {}
+      : { Cookie: cookies.map((one) => `${one.name}=${template(one.argument)}`).join("; ") })
+  }
+}
+
+// --- Path ---
+
+/** The argument in a template, however it is called. */
+const template = (argument: string): string =>
+  /^[A-Za-z_$][\w$-]*$/.test(argument) ? `{{args.${argument}}}` : `{{args[${JSON.stringify(argument)}]}}`
+
+const pathOf = (path: string, parameters: ReadonlyArray<Parameter>): string => {
+  const arguments_ = new Map(parameters.filter((one) => one.in === "path").map((one) => [one.name, one.argument]))
+  const [plain = ""] = path.split("#")
+  const parts = plain.split(/\{([^{}]+)\}/)
+  const text = parts
+    .map((part, at) => {
+      if (at % 2 === 0) return encodeURI(part.toWellFormed().replace(/[{}]/g, "")).replace(/%25/g, "%")
+      const name = parameterName(part)
+      return template(arguments_.get(name) ?? name)
+    })
+    .join("")
+  return text.startsWith("/") ? text : `/${text}`
+}

@@ -1,0 +1,166 @@
+/** Security schemes of an OpenAPI document as the methods by which a customer connects. */
+import { isObject, type Json, type JsonObject } from "../../Json.js"
+import { type Document, listAt, objectAt, textAt, uniqueName } from "./Document.js"
+
+/** `origin`: what relative addresses are resolved against. Never empty; the first one is the default. */
+export const authOf = (document: Document, origin: string | undefined): ReadonlyArray<JsonObject> => {
+  const schemes =
+    document.generation === 3
+      ? objectAt(objectAt(document.root, "components"), "securitySchemes")
+      : objectAt(document.root, "securityDefinitions")
+  const required = listAt(document.root, "security")
+    .filter(isObject)
+    .map((one) => Object.keys(one))
+  const mentioned = new Set(required.flat())
+  const alternatives = [
+    ...required,
+    ...Object.keys(schemes)
+      .filter((name) => !mentioned.has(name))
+      .map((name) => [name])
+  ]
+  const taken = new Set<string>()
+  const methods = alternatives.flatMap((names) => methodsOf(document, schemes, names, origin))
+  const unique = methods.map((method) => ({
+    ...method,
+    id: uniqueName(idOf(String(method["id"] ?? "method")), taken, 64)
+  }))
+  return unique.length === 0
+    ? [{ id: "none", type: "none", default: true }]
+    : unique.map((method, at) => (at === 0 ? { ...method, default: true } : method))
+}
+
+const idOf = (name: string): string => {
+  const plain = name.replace(/[^\w-]/g, "_")
+  return /^[A-Za-z]/.test(plain) ? plain : `method_${plain}`
+}
+
+const methodsOf = (
+  document: Document,
+  schemes: JsonObject,
+  names: ReadonlyArray<string>,
+  origin: string | undefined
+): ReadonlyArray<JsonObject> => {
+  const made = names.map((name) => single(name, document.part(objectAt(schemes, name)), origin))
+  const [first = []] = made
+  if (names.length < 2) return first
+  // All of them at once: several keys make one method; a grant cannot be joined with anything.
+  const parts = made.flatMap((one) => one.slice(0, 1))
+  if (parts.length < names.length || parts.some((part) => part["type"] !== "api_key")) return first
+  return [
+    {
+      id: names.join("_"),
+      type: "custom",
+      title: names.join(" and "),
+      fields: parts.flatMap((part, at) => renamed(listAt(part, "fields"), names[at] ?? "")),
+      inject: parts.flatMap((part, at) => reread(listAt(part, "inject"), names[at] ?? ""))
+    }
+  ]
+}
+
+const fieldName = (name: string) => idOf(name).replaceAll("-", "_")
+
+const renamed = (fields: ReadonlyArray<Json>, name: string): ReadonlyArray<Json> =>
+  fields.filter(isObject).map((field) => ({ ...field, name: fieldName(name), title: name }))
+
+const reread = (parts: ReadonlyArray<Json>, name: string): ReadonlyArray<Json> =>
+  parts
+    .filter(isObject)
+    .map((part) => ({
+      ...part,
+      value: String(part["value"]).replace(/credential\.\w+/, `credential.${fieldName(name)}`)
+    }))
+
+const single = (id: string, scheme: JsonObject, origin: string | undefined): ReadonlyArray<JsonObject> => {
+  const description = textAt(scheme, "description")?.slice(0, 1_000)
+  const common = { id, ...(description === undefined ? {} : { description }) }
+  switch (scheme["type"]) {
+    case "apiKey":
+      return [{ ...common, ...apiKey(textAt(scheme, "in") ?? "header", textAt(scheme, "name") ?? "X-API-Key") }]
+    case "basic":
+      return [{ ...common, type: "basic" }]
+    case "http":
+      return [{ ...common, ...http((textAt(scheme, "scheme") ?? "").toLowerCase()) }]
+    case "oauth2":
+      return oauth(common, scheme, origin)
+    case "openIdConnect":
+      return [{ ...common, ...token("Bearer") }]
+    default:
+      return []
+  }
+}
+
+const secretField = (name: string, title: string) => [{ name, title, secret: true }]
+
+const apiKey = (place: string, name: string): JsonObject => ({
+  type: "api_key",
+  fields: secretField("apiKey", "API key"),
+  inject: [
+    place === "cookie"
+      ? { in: "header", name: "Cookie", value: `${name}={{credential.apiKey}}` }
+      : { in: place === "query" ? "query" : "header", name, value: "{{credential.apiKey}}" }
+  ]
+})
+
+const token = (scheme: string): JsonObject => ({
+  type: "api_key",
+  fields: secretField("token", "Token"),
+  inject: [{ in: "header", name: "Authorization", value: `${scheme} {{credential.token}}` }]
+})
+
+const http = (scheme: string): JsonObject => {
+  if (scheme === "basic") return { type: "basic" }
+  if (scheme === "digest") {
+    return {
+      type: "custom",
+      sign: "hook:digest",
+      fields: [{ name: "username", title: "User name" }, ...secretField("password", "Password")]
+    }
+  }
+  return token(/^[\w-]+$/.test(scheme) && scheme !== "bearer" ? scheme : "Bearer")
+}
+
+/** Grants without a person's browser in between, or with a code; the others give no token that lasts. */
+const oauth = (common: JsonObject, scheme: JsonObject, origin: string | undefined): ReadonlyArray<JsonObject> => {
+  const flows = objectAt(scheme, "flows")
+  const of = (...names: ReadonlyArray<string>) =>
+    names.map((name) => objectAt(flows, name)).find((flow) => Object.keys(flow).length > 0) ??
+    (names.includes(textAt(scheme, "flow") ?? "") ? scheme : undefined)
+  return [
+    ...grant(common, of("authorizationCode", "accessCode"), "authorization_code", origin),
+    ...grant(common, of("clientCredentials", "application"), "client_credentials", origin)
+  ]
+}
+
+const grant = (
+  common: JsonObject,
+  flow: JsonObject | undefined,
+  kind: "authorization_code" | "client_credentials",
+  origin: string | undefined
+): ReadonlyArray<JsonObject> => {
+  if (flow === undefined) return []
+  const tokenUrl = addressOf(textAt(flow, "tokenUrl"), origin)
+  const authorizationUrl = addressOf(textAt(flow, "authorizationUrl"), origin)
+  if (tokenUrl === undefined || (kind === "authorization_code" && authorizationUrl === undefined)) return []
+  const scopes = Object.keys(objectAt(flow, "scopes"))
+  return [
+    {
+      ...common,
+      type: "oauth2",
+      grant: kind,
+      tokenUrl,
+      scopes,
+      ...(kind === "authorization_code"
+        ? { authorizationUrl: authorizationUrl ?? null }
+        : {
+            fields: [{ name: "clientId", title: "Client id" }, ...secretField("clientSecret", "Client secret")]
+          })
+    }
+  ]
+}
+
+const addressOf = (url: string | undefined, origin: string | undefined): string | undefined => {
+  if (url === undefined) return undefined
+  const secure = url.replace(/^http:\/\//i, "https://")
+  if (/^https:\/\//i.test(secure)) return URL.canParse(secure) ? secure : undefined
+  return origin !== undefined && URL.canParse(secure, origin) ? new URL(secure, origin).href : undefined
+}

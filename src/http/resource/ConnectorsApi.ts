@@ -1,0 +1,207 @@
+/** Connectors: described as data, published in versions; and the organisation's clients at providers. Specification: Surface C. */
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
+import { Schema } from "effect"
+import { UpsertAuthProvider } from "../../domain/connector/Connector.js"
+import { ConnectorKind } from "../../domain/connector/Definition.js"
+import { Json, JsonObject } from "../../domain/Json.js"
+import { Audited, audited, Permit, read } from "../Endpoint.js"
+import { created, Data, listParams, NullableTime, Page, strict, Time } from "./Shapes.js"
+
+const nullable = Schema.NullOr(Schema.String)
+
+const summary = {
+  id: Schema.String,
+  slug: Schema.String,
+  name: Schema.String,
+  description: Schema.String,
+  kind: ConnectorKind,
+  protocol: Schema.String,
+  visibility: Schema.Literal("private", "managed"),
+  domain: nullable,
+  iconUrl: nullable,
+  version: Schema.String,
+  latestVersion: nullable,
+  status: Schema.Literal("draft", "published"),
+  actions: Schema.Array(JsonObject),
+  authMethods: Schema.Array(JsonObject),
+  events: Schema.Array(JsonObject),
+  entities: Schema.Array(JsonObject),
+  toolActions: Schema.Union(Schema.Literal("all"), Schema.Array(Schema.String)),
+  createdAt: Time,
+  updatedAt: NullableTime
+} as const
+
+const ConnectorSummary = Schema.Struct(summary).annotations({
+  identifier: "ConnectorSummary",
+  description: "Actions are told by name, version and title; whole with include=actions."
+})
+
+const ConnectorView = Schema.Struct({
+  ...summary,
+  transport: Schema.String,
+  baseUrl: Schema.String,
+  connectionConfig: Schema.NullOr(JsonObject),
+  test: Schema.NullOr(JsonObject),
+  rateLimit: Schema.NullOr(JsonObject),
+  retry: JsonObject,
+  webhooks: Schema.Array(JsonObject),
+  schemas: JsonObject
+}).annotations({ identifier: "Connector" })
+
+const Offer = Schema.Struct({
+  connector: Schema.String,
+  version: Schema.String,
+  entities: Schema.Array(
+    Schema.Struct({
+      name: Schema.String,
+      cdm: nullable,
+      unified: nullable,
+      operations: Schema.Array(Schema.String),
+      fields: Schema.Array(Schema.String)
+    })
+  ),
+  actions: Schema.Array(
+    Schema.Struct({
+      name: Schema.String,
+      version: Schema.Number,
+      title: Schema.String,
+      readOnly: Schema.Boolean,
+      inputSchema: JsonObject,
+      outputSchema: JsonObject
+    })
+  ),
+  events: Schema.Array(
+    Schema.Struct({ id: Schema.String, title: Schema.String, delivery: Schema.String, payloadSchema: JsonObject })
+  ),
+  coverage: Schema.Array(
+    Schema.Struct({
+      cdm: Schema.String,
+      score: Schema.Number,
+      mapped: Schema.Array(Schema.String),
+      missing: Schema.Array(Schema.String)
+    })
+  ),
+  schemas: JsonObject
+}).annotations({ identifier: "ConnectorOffer" })
+
+const AuthProviderView = Schema.Struct({
+  id: Schema.String,
+  connector: Schema.String,
+  name: Schema.String,
+  methodId: Schema.String,
+  clientId: Schema.String,
+  hasClientSecret: Schema.Boolean,
+  scopes: Schema.Array(Schema.String),
+  isDefault: Schema.Boolean,
+  createdAt: Time,
+  updatedAt: Time,
+  version: Schema.Number
+}).annotations({ identifier: "AuthProvider" })
+
+/** Read by the connector's own validation, which tells every mistake. */
+const ConnectorBody = JsonObject.annotations({
+  identifier: "ConnectorBody",
+  description:
+    'A connector definition, or {"import": {"format": "svc" | "openapi", "source": a document, its text or its URL, "slug"?, "name"?, "kind"?}}.'
+})
+
+const DiscoverBody = Schema.Struct({
+  connector: Schema.optional(Schema.String),
+  openapi: Schema.optional(Json)
+}).annotations({ identifier: "Discover", description: "One of both: a connector, or an OpenAPI document or its URL." })
+
+const path = Schema.Struct({ ctr: Schema.String })
+const version = Schema.Struct({ version: Schema.optional(Schema.String) })
+const at = "/api/v1/connectors"
+
+export const ConnectorsApi = HttpApiGroup.make("connectors")
+  .add(
+    HttpApiEndpoint.get("list", at)
+      .setUrlParams(
+        Schema.Struct({
+          ...listParams,
+          kind: Schema.optional(ConnectorKind),
+          include: Schema.optional(Schema.String)
+        })
+      )
+      .addSuccess(Page(ConnectorSummary))
+      .annotate(Permit, "connectors:read")
+      .annotate(Audited, read("connector"))
+  )
+  .add(
+    HttpApiEndpoint.post("create", at)
+      .setPayload(ConnectorBody)
+      .addSuccess(created(ConnectorView))
+      .annotate(Permit, "connectors:create")
+      .annotate(Audited, audited("connector.create"))
+  )
+  .add(
+    HttpApiEndpoint.post("discover", `${at}/discover`)
+      .setPayload(strict(DiscoverBody))
+      .addSuccess(Data(Offer))
+      .annotate(Permit, "connectors:read")
+      .annotate(Audited, audited("connector.discover"))
+  )
+  .add(
+    HttpApiEndpoint.get("get", `${at}/:ctr`)
+      .setPath(path)
+      .setUrlParams(version)
+      .addSuccess(Data(ConnectorView))
+      .annotate(Permit, "connectors:read")
+      .annotate(Audited, read("connector"))
+  )
+  .add(
+    HttpApiEndpoint.put("update", `${at}/:ctr`)
+      .setPath(path)
+      .setPayload(ConnectorBody)
+      .addSuccess(Data(ConnectorView))
+      .annotate(Permit, "connectors:update")
+      .annotate(Audited, audited("connector.update"))
+  )
+  .add(
+    HttpApiEndpoint.del("delete", `${at}/:ctr`)
+      .setPath(path)
+      .addSuccess(HttpApiSchema.NoContent)
+      .annotate(Permit, "connectors:delete")
+      .annotate(Audited, audited("connector.delete"))
+  )
+  .add(
+    HttpApiEndpoint.post("publish", `${at}/:ctr/publish`)
+      .setPath(path)
+      .setPayload(strict(Schema.Struct({ notes: Schema.optional(Schema.String.pipe(Schema.maxLength(10_000))) })))
+      .addSuccess(Data(ConnectorView))
+      .annotate(Permit, "connectors:write")
+      .annotate(Audited, audited("connector.publish"))
+  )
+  .add(
+    HttpApiEndpoint.get("export", `${at}/:ctr/export`)
+      .setPath(path)
+      .setUrlParams(version)
+      .addSuccess(JsonObject)
+      .annotate(Permit, "connectors:read")
+      .annotate(Audited, read("connector"))
+  )
+
+export const AuthProvidersApi = HttpApiGroup.make("authProviders")
+  .add(
+    HttpApiEndpoint.get("list", `${at}/:ctr/auth-providers`)
+      .setPath(path)
+      .addSuccess(Page(AuthProviderView))
+      .annotate(Permit, "connectors:read")
+      .annotate(Audited, read("auth_provider"))
+  )
+  .add(
+    HttpApiEndpoint.put("upsert", `${at}/:ctr/auth-providers`)
+      .setPath(path)
+      .setPayload(strict(UpsertAuthProvider))
+      .addSuccess(Data(AuthProviderView))
+      .annotate(Permit, "connectors:write")
+      .annotate(Audited, audited("auth_provider.upsert"))
+  )
+  .add(
+    HttpApiEndpoint.del("delete", `${at}/:ctr/auth-providers/:aid`)
+      .setPath(Schema.Struct({ ctr: Schema.String, aid: Schema.String }))
+      .addSuccess(HttpApiSchema.NoContent)
+      .annotate(Permit, "connectors:write")
+      .annotate(Audited, audited("auth_provider.delete"))
+  )

@@ -1,0 +1,287 @@
+/** Connectors: saved as a draft, published as a version that never changes, listed with the built-in ones. */
+import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
+import { Effect, Option } from "effect"
+import { Digests } from "../../actors/ports/Digests.js"
+import { Identifiers } from "../../actors/ports/Identifiers.js"
+import type { AlreadyExists, Changed, Tx } from "../../actors/ports/Records.js"
+import {
+  type ConnectorRecord,
+  type ConnectorVersion,
+  definitionText,
+  draftProblem,
+  type InlineClient,
+  inlineProvider,
+  summaryOf,
+  withoutSecrets
+} from "../../domain/connector/Connector.js"
+import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
+import { offerOf } from "../../domain/connector/Discover.js"
+import { withActionVersions } from "../../domain/connector/Versions.js"
+import { type Failure, invalid, PlanLimitReached } from "../../domain/Failure.js"
+import { Current } from "../auth/Authenticated.js"
+import type { Exchange } from "../Exchange.js"
+import { ResourceApi } from "./Api.js"
+import { checkVersion, make as makeChanges } from "./Change.js"
+import { make as makeClients } from "./ClientRecords.js"
+import { make as makeImport } from "./ConnectorImport.js"
+import { make as makeList } from "./ConnectorList.js"
+import {
+  builtIns,
+  definitionOf,
+  findConnector,
+  jsonOf,
+  type Own,
+  ownConnector,
+  versionOf,
+  wholeView
+} from "./ConnectorRecords.js"
+import { nowText } from "./WorkflowRecords.js"
+
+type Written = Effect.Effect<void, Failure | AlreadyExists | Changed>
+
+const tag = (exchange: Exchange, record: ConnectorRecord) => {
+  exchange.replyHeaders["etag"] = `"${record.version}"`
+}
+
+const trailOf = ({ latestVersion, name, semver }: ConnectorRecord) => ({ name, draft: semver, latestVersion })
+
+export const ConnectorsLive = HttpApiBuilder.group(ResourceApi, "connectors", (handlers) =>
+  Effect.gen(function* () {
+    const { change, view } = yield* makeChanges
+    const digests = yield* Digests
+    const identifiers = yield* Identifiers
+    const clients = yield* makeClients
+    const { definitionFrom, offered } = yield* makeImport
+    const { list } = yield* makeList
+    const known = yield* builtIns
+
+    const withinPlan = (tx: Tx, exchange: Exchange) =>
+      Effect.gen(function* () {
+        const limit = exchange.caller.plan.connectorsPerTenant
+        if (limit === null) return
+        const used = yield* tx.connectors.count({ deletedAt: null })
+        if (used >= limit) return yield* new PlanLimitReached({ dimension: "connectors_per_tenant", limit, used })
+      })
+
+    const draftOf = (record: ConnectorRecord, definition: ConnectorDefinition): ConnectorVersion => ({
+      organisationId: record.organisationId,
+      connectorId: record.id,
+      number: record.current,
+      semver: definition.version,
+      definition: jsonOf(definition),
+      actions: Object.fromEntries(definition.actions.map(({ name, version }) => [name, version])),
+      contentHash: digests.sha256Hex(definitionText(definition)),
+      notes: null,
+      publishedAt: null,
+      publishedBy: null
+    })
+
+    /** The clients that stand in a definition are stored as the default ones of their methods. */
+    const storeClients = (tx: Tx, exchange: Exchange, slug: string, inline: ReadonlyArray<InlineClient>): Written =>
+      Effect.forEach(
+        inline,
+        ({ clientId, clientSecret, methodId }) =>
+          clients.upsert(tx, exchange.caller, slug, {
+            name: inlineProvider,
+            methodId,
+            clientId,
+            ...(clientSecret === undefined ? {} : { clientSecret })
+          }),
+        { discard: true }
+      )
+
+    const described = (definition: ConnectorDefinition) => ({
+      name: definition.name,
+      description: definition.description,
+      kind: definition.kind,
+      semver: definition.version,
+      summary: summaryOf(definition)
+    })
+
+    /** The newest published version, where there is one. */
+    const newest = Effect.fnUntraced(function* (tx: Tx, { id, latestVersion }: ConnectorRecord) {
+      if (latestVersion === null) return undefined
+      const row = yield* tx.connectorVersions.find({ connectorId: id, semver: latestVersion })
+      return Option.isNone(row) ? undefined : yield* definitionOf(row.value.definition)
+    })
+
+    const create = (exchange: Exchange, whole: ConnectorDefinition) => {
+      const { clients: inline, definition } = withoutSecrets(whole)
+      return (tx: Tx) =>
+        Effect.gen(function* () {
+          yield* withinPlan(tx, exchange)
+          const now = yield* nowText
+          const record: ConnectorRecord = {
+            id: identifiers.next("ctr"),
+            organisationId: exchange.caller.organisationId,
+            slug: definition.slug,
+            ...described(definition),
+            current: 1,
+            latestVersion: null,
+            createdBy: exchange.caller.key.id,
+            createdAt: now,
+            updatedAt: now,
+            deletedAt: null,
+            version: 1
+          }
+          yield* tx.connectors.insert(record)
+          yield* tx.connectorVersions.insert(draftOf(record, definition))
+          yield* storeClients(tx, exchange, record.slug, inline)
+          tag(exchange, record)
+          const own: Own = { _tag: "Own", record }
+          return { value: wholeView(own, definition), resource: record, after: trailOf(record) }
+        })
+    }
+
+    const update = (exchange: Exchange, before: ConnectorRecord, whole: ConnectorDefinition, tx: Tx) =>
+      Effect.gen(function* () {
+        const { clients: inline, definition } = withoutSecrets(whole)
+        const problem = draftProblem(before, yield* newest(tx, before), definition)
+        if (problem !== undefined) return yield* problem
+        const draft = yield* tx.connectorVersions.find({ connectorId: before.id, publishedAt: null })
+        const record: ConnectorRecord = {
+          ...before,
+          ...described(definition),
+          current: Option.isSome(draft) ? before.current : before.current + 1,
+          updatedAt: yield* nowText,
+          version: before.version + 1
+        }
+        const row = draftOf(record, definition)
+        yield* Option.isSome(draft) ? tx.connectorVersions.update(row) : tx.connectorVersions.insert(row)
+        yield* tx.connectors.update(record)
+        yield* storeClients(tx, exchange, record.slug, inline)
+        tag(exchange, record)
+        const own: Own = { _tag: "Own", record }
+        return {
+          value: wholeView(own, definition),
+          resource: record,
+          before: trailOf(before),
+          after: trailOf(record)
+        }
+      })
+
+    const publish = (exchange: Exchange, tx: Tx, named: string, notes: string | undefined) =>
+      Effect.gen(function* () {
+        const before = yield* ownConnector(tx, exchange.caller, known, named)
+        yield* checkVersion(exchange, undefined, before.version)
+        const draft = yield* tx.connectorVersions.find({ connectorId: before.id, publishedAt: null })
+        if (Option.isNone(draft)) {
+          // There is nothing that is not published: asked again, the answer is the same.
+          tag(exchange, before)
+          const own: Own = { _tag: "Own", record: before }
+          const value = wholeView(own, yield* versionOf(tx, own, undefined))
+          return { value, resource: before, before: trailOf(before), after: trailOf(before) }
+        }
+        const now = yield* nowText
+        const definition = withActionVersions(yield* newest(tx, before), yield* definitionOf(draft.value.definition))
+        const record: ConnectorRecord = {
+          ...before,
+          ...described(definition),
+          latestVersion: definition.version,
+          updatedAt: now,
+          version: before.version + 1
+        }
+        yield* tx.connectorVersions.update({
+          ...draftOf(record, definition),
+          notes: notes ?? null,
+          publishedAt: now,
+          publishedBy: exchange.caller.key.id
+        })
+        yield* tx.connectors.update(record)
+        tag(exchange, record)
+        const own: Own = { _tag: "Own", record }
+        return { value: wholeView(own, definition), resource: record, before: trailOf(before), after: trailOf(record) }
+      })
+
+    return handlers
+      .handle("list", ({ urlParams }) => Effect.flatMap(Current, (exchange) => list(exchange, urlParams)))
+      .handle("create", ({ payload }) =>
+        Effect.gen(function* () {
+          const exchange = yield* Current
+          const definition = yield* definitionFrom(payload)
+          const data = yield* change(exchange, create(exchange, definition), {
+            location: (value) => `/api/v1/connectors/${(value as { id: string }).id}`
+          })
+          return { data }
+        })
+      )
+      .handle("discover", ({ payload }) =>
+        Effect.gen(function* () {
+          const exchange = yield* Current
+          const { connector, openapi } = payload
+          if ((connector === undefined) === (openapi === undefined)) {
+            return yield* invalid("connector", "REQUIRED", "is required, or openapi, and not both")
+          }
+          if (openapi !== undefined) return { data: offerOf(yield* offered(openapi)) }
+          const definition = yield* view(exchange, (tx) =>
+            Effect.flatMap(findConnector(tx, exchange.caller, known, connector ?? ""), (found) =>
+              versionOf(tx, found, found._tag === "Own" ? (found.record.latestVersion ?? undefined) : undefined)
+            )
+          )
+          return { data: offerOf(definition) }
+        })
+      )
+      .handle("get", ({ path, urlParams }) =>
+        Effect.gen(function* () {
+          const exchange = yield* Current
+          const data = yield* view(exchange, (tx) =>
+            Effect.gen(function* () {
+              const found = yield* findConnector(tx, exchange.caller, known, path.ctr)
+              if (found._tag === "Own") tag(exchange, found.record)
+              return wholeView(found, yield* versionOf(tx, found, urlParams.version))
+            })
+          )
+          return { data }
+        })
+      )
+      .handle("update", ({ path, payload }) =>
+        Effect.gen(function* () {
+          const exchange = yield* Current
+          // First whether it is there: what is wrong with the body is told to those who may change it.
+          const { slug } = yield* view(exchange, (tx) => ownConnector(tx, exchange.caller, known, path.ctr))
+          const definition = yield* definitionFrom(payload, slug)
+          const data = yield* change(exchange, (tx) =>
+            Effect.gen(function* () {
+              const before = yield* ownConnector(tx, exchange.caller, known, path.ctr)
+              yield* checkVersion(exchange, undefined, before.version)
+              return yield* update(exchange, before, definition, tx)
+            })
+          )
+          return { data }
+        })
+      )
+      .handle("delete", ({ path }) =>
+        Effect.gen(function* () {
+          const exchange = yield* Current
+          const now = yield* nowText
+          yield* change(exchange, (tx) =>
+            Effect.gen(function* () {
+              const before = yield* ownConnector(tx, exchange.caller, known, path.ctr)
+              yield* checkVersion(exchange, undefined, before.version)
+              yield* tx.connectors.update({ ...before, deletedAt: now, updatedAt: now, version: before.version + 1 })
+              yield* tx.authProviders.remove({ connector: before.slug })
+              return { value: null, resource: before, before: trailOf(before), after: null }
+            })
+          )
+        })
+      )
+      .handle("publish", ({ path, payload }) =>
+        Effect.gen(function* () {
+          const exchange = yield* Current
+          return { data: yield* change(exchange, (tx) => publish(exchange, tx, path.ctr, payload.notes)) }
+        })
+      )
+      .handle("export", ({ path, urlParams }) =>
+        Effect.gen(function* () {
+          const exchange = yield* Current
+          const definition = yield* view(exchange, (tx) =>
+            Effect.flatMap(findConnector(tx, exchange.caller, known, path.ctr), (found) =>
+              versionOf(tx, found, urlParams.version)
+            )
+          )
+          exchange.replyHeaders["content-disposition"] = `attachment; filename="${definition.slug}.connector.json"`
+          return HttpServerResponse.unsafeJson(jsonOf(definition))
+        })
+      )
+  })
+)
