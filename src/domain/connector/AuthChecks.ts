@@ -184,7 +184,10 @@ const injectionMistakes = (
     ...templateMistakes(`${path}.value`, injection.value, (one) =>
       one[0] === "connection" ? config(one) : credential(one)
     ),
-    ...(injection.in === "header" ? headerMistakes(injection.name, `${path}.name`) : []),
+    ...templateMistakes(`${path}.name`, injection.name, config),
+    ...(injection.in === "header" && !injection.name.includes("{{")
+      ? headerMistakes(injection.name, `${path}.name`)
+      : []),
     ...unless(injection.name !== "", `${path}.name`, "REQUIRED", "is required")
   ]
 }

@@ -1,10 +1,25 @@
 /** The connectors that come with the service. Shared code knows them by nothing but what they declare. */
 import type { ConnectorDefinition } from "../connector/Definition.js"
+import { cin7 } from "./cin7/Cin7.js"
 import { github } from "./github/GitHub.js"
+import { http } from "./Http.js"
+import { openai } from "./OpenAi.js"
 import { quickbooks } from "./quickbooks/QuickBooks.js"
+import { shipstation } from "./shipstation/ShipStation.js"
 import { shopify } from "./shopify/Shopify.js"
 import { slack } from "./slack/Slack.js"
 import { stripe } from "./stripe/Stripe.js"
 import { xero } from "./xero/Xero.js"
 
-export const catalogue: ReadonlyArray<ConnectorDefinition> = [shopify, stripe, quickbooks, xero, github, slack]
+export const catalogue: ReadonlyArray<ConnectorDefinition> = [
+  shopify,
+  stripe,
+  quickbooks,
+  xero,
+  cin7,
+  shipstation,
+  github,
+  slack,
+  http,
+  openai
+]

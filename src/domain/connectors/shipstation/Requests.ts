@@ -1,0 +1,95 @@
+/** What every request to ShipStation has in common. */
+import type { JsonObject } from "../../Json.js"
+import { type ActionManifest, args, fromArgs, integer, list, oneOf, record, text, upTo } from "../Shapes.js"
+
+const response = { errorMessage: "$.Message" } as const
+
+interface Listing {
+  readonly name: string
+  readonly title: string
+  readonly path: string
+  readonly items: string
+  readonly item: JsonObject
+  readonly filters: JsonObject
+  readonly mock: JsonObject
+}
+
+export const listing = (one: Listing): ActionManifest => ({
+  name: one.name,
+  title: one.title,
+  request: {
+    method: "GET",
+    path: one.path,
+    query: {
+      page: "{{args.page ?? 1}}",
+      pageSize: "{{args.pageSize ?? 500}}",
+      ...fromArgs(...Object.keys(one.filters), "sortBy", "sortDir")
+    }
+  },
+  response,
+  pagination: {
+    type: "page",
+    param: "page",
+    sizeParam: "pageSize",
+    size: 500,
+    items: `$.${one.items}`,
+    totalPages: "$.pages"
+  },
+  inputSchema: args({
+    ...one.filters,
+    sortBy: text,
+    sortDir: oneOf("ASC", "DESC"),
+    page: { type: "integer", minimum: 1 },
+    pageSize: upTo(500)
+  }),
+  outputSchema: record({ [one.items]: list(one.item), total: integer, page: integer, pages: integer }, one.items),
+  mocks: [{ name: "one", output: { [one.items]: [one.mock], total: 1, page: 1, pages: 1 } }]
+})
+
+interface Reading {
+  readonly name: string
+  readonly title: string
+  readonly path: string
+  readonly query?: JsonObject
+  readonly needs?: JsonObject
+  readonly output: JsonObject
+  readonly mock: NonNullable<ActionManifest["mocks"]>[number]["output"]
+}
+
+export const reading = (one: Reading): ActionManifest => ({
+  name: one.name,
+  title: one.title,
+  request: { method: "GET", path: one.path, query: fromArgs(...Object.keys(one.query ?? {})) },
+  response,
+  inputSchema: args({ ...one.needs, ...one.query }, ...Object.keys(one.needs ?? {})),
+  outputSchema: one.output,
+  mocks: [{ name: "one", output: one.mock }]
+})
+
+interface Writing {
+  readonly name: string
+  readonly title: string
+  readonly description?: string
+  readonly method?: "POST" | "PUT" | "DELETE"
+  readonly path: string
+  readonly needs?: JsonObject
+  readonly writable?: JsonObject
+  readonly required?: ReadonlyArray<string>
+  readonly output: JsonObject
+  readonly mock: NonNullable<ActionManifest["mocks"]>[number]["output"]
+}
+
+export const writing = (one: Writing): ActionManifest => ({
+  name: one.name,
+  title: one.title,
+  ...(one.description === undefined ? {} : { description: one.description }),
+  request: {
+    method: one.method ?? "POST",
+    path: one.path,
+    ...(one.writable === undefined ? {} : { body: fromArgs(...Object.keys(one.writable)) })
+  },
+  response,
+  inputSchema: args({ ...one.needs, ...one.writable }, ...Object.keys(one.needs ?? {}), ...(one.required ?? [])),
+  outputSchema: one.output,
+  mocks: [{ name: "one", output: one.mock }]
+})
