@@ -34,7 +34,7 @@ export const fromOpenApi = (value: Json, options: OpenApiOptions): Either.Either
   const description = textAt(info, "description")?.trim().slice(0, 2_000)
   return Either.right({
     svcConnector: 1,
-    slug: options.slug ?? slugOf(name),
+    slug: options.slug ?? (/[a-z0-9]/i.test(name) ? slugOf(name) : "connector"),
     name,
     ...(description === undefined ? {} : { description }),
     kind: options.kind ?? "custom",
@@ -80,6 +80,6 @@ const operationsOf = (document: Document): ReadonlyArray<Found> => {
 
 /** `1.2`, `v3`, `2024-01-05` and the like as three numbers; what has none is 1.0.0. */
 const versionOf = (text: string | undefined): string => {
-  const [, major, minor = "0", patch = "0"] = /(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?/.exec(text ?? "") ?? []
+  const [, major, minor = "0", patch = "0"] = /(\d{1,9})(?:[.-](\d{1,9}))?(?:[.-](\d{1,9}))?/.exec(text ?? "") ?? []
   return major === undefined ? "1.0.0" : [major, minor, patch].map(Number).join(".")
 }

@@ -21,7 +21,7 @@ export const schemaConversion = (document: Document): SchemaConversion => {
   const nameOf = (reference: string): string => {
     const known = names.get(reference)
     if (known !== undefined) return known
-    const last = decodeURIComponent(reference.split("/").at(-1) ?? "").replace(/[^A-Za-z0-9._-]/g, "_")
+    const last = (reference.split("/").at(-1) ?? "").replace(/~[01]|%[0-9a-f]{2}|[^A-Za-z0-9._-]/gi, "_")
     const name = uniqueName(last === "" || last === "__proto__" ? "schema" : last, taken, 128)
     names.set(reference, name)
     waiting.push([name, reference])

@@ -63,12 +63,10 @@ const renamed = (fields: ReadonlyArray<Json>, name: string): ReadonlyArray<Json>
   fields.filter(isObject).map((field) => ({ ...field, name: fieldName(name), title: name }))
 
 const reread = (parts: ReadonlyArray<Json>, name: string): ReadonlyArray<Json> =>
-  parts
-    .filter(isObject)
-    .map((part) => ({
-      ...part,
-      value: String(part["value"]).replace(/credential\.\w+/, `credential.${fieldName(name)}`)
-    }))
+  parts.filter(isObject).map((part) => ({
+    ...part,
+    value: String(part["value"]).replace(/credential\.\w+/, `credential.${fieldName(name)}`)
+  }))
 
 const single = (id: string, scheme: JsonObject, origin: string | undefined): ReadonlyArray<JsonObject> => {
   const description = textAt(scheme, "description")?.slice(0, 1_000)
