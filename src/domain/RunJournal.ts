@@ -44,12 +44,17 @@ export interface DoneEntry {
   readonly secret?: { readonly secretId: SecretId; readonly number: number }
 }
 
-/** A durable timer: when it is due does not depend on who waits for it. */
+/**
+ * A durable timer: when it is due does not depend on who waits for it. It is the workflow's own, or holds a call back
+ * that its provider does not take yet.
+ */
 export interface TimerEntry {
   readonly kind: "timer"
   readonly call: number
   readonly hash: string
   readonly due: number
+  /** Why a call is held back, and after how many attempts; absent for the workflow's own timer. */
+  readonly held?: { readonly why: "rate_limit" | "connection"; readonly attempts: number }
 }
 
 /** From here on the rows belong to a later attempt. `afresh`: calls of earlier attempts to make anew. */

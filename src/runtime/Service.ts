@@ -2,6 +2,10 @@
 import { Duration, Effect, Layer, Redacted } from "effect"
 import { existsSync } from "node:fs"
 import { fileURLToPath } from "node:url"
+import * as ConnectionActor from "../actors/connection/Actor.js"
+import * as Connections from "../actors/connection/Connections.js"
+import * as ConnectionSweep from "../actors/connection/Sweep.js"
+import * as Uses from "../actors/connection/Uses.js"
 import * as ExecutionActor from "../actors/execution/Actor.js"
 import * as Executions from "../actors/execution/Executions.js"
 import * as LiveRuns from "../actors/execution/LiveRuns.js"
@@ -20,11 +24,17 @@ import * as Trail from "./audit/Trail.js"
 import * as SingleNode from "./cluster/SingleNode.js"
 import * as Contracts from "./Contracts.js"
 import * as Crypto from "./Crypto.js"
+import * as ConnectedEgress from "./egress/ConnectedEgress.js"
 import * as Egress from "./egress/Egress.js"
 import { make as makeFront } from "./http/Front.js"
 import { serve } from "./http/NodeServer.js"
 import * as Surfaces from "./http/Surfaces.js"
 import { Databases, Secrets, Settings, WorkspaceServer } from "./Layers.js"
+import * as SigningArithmetic from "./oauth/SigningArithmetic.js"
+import * as TokenEndpoint from "./oauth/TokenEndpoint.js"
+import * as ConnectionReads from "./postgres/connections/ConnectionReads.js"
+import * as ConnectionStore from "./postgres/connections/ConnectionStore.js"
+import * as ConnectionSweeps from "./postgres/connections/ConnectionSweeps.js"
 import * as Connectors from "./postgres/Connectors.js"
 import * as CustomerReads from "./postgres/CustomerReads.js"
 import * as Deliveries from "./postgres/Deliveries.js"
@@ -121,6 +131,11 @@ const stores = Layer.mergeAll(
   KeyValues.layer,
   Keys.layer,
   Connectors.layer,
+  ConnectionStore.layer,
+  ConnectionSweeps.layer,
+  ConnectionReads.layer,
+  SigningArithmetic.layer,
+  TokenEndpoint.layer,
   CustomerReads.layer,
   Nonces.layer,
   ExecutionReads.layer,
@@ -134,6 +149,16 @@ const clock = Clock.layer.pipe(Layer.provide(Runs.layer), Layer.provide(VirtualT
 // --- Actors ---
 
 const sandbox = Layer.unwrapEffect(Effect.map(Settings, ({ runners }) => Pool.layer({ runnerPath, runners })))
+
+/** Who owns a connection: its credential, its refresh, its provider's limits. */
+const connections = Layer.unwrapEffect(
+  Effect.map(Settings, ({ publicUrl }) =>
+    Layer.mergeAll(ConnectionActor.layer({ callbackUrl: `${publicUrl}/oauth/callback` }), ConnectionSweep.layer).pipe(
+      Layer.provide(Uses.layer)
+    )
+  )
+)
+const connected = ConnectedEgress.layer.pipe(Layer.provideMerge(Connections.layer), Layer.provideMerge(connections))
 
 const actors = Layer.unwrapEffect(
   Effect.gen(function* () {
@@ -156,6 +181,7 @@ export const services = Surfaces.layer.pipe(
   Layer.provideMerge(Deliver.layer()),
   Layer.provideMerge(Layer.merge(RateLimits.layer, CallbackSecrets.layer)),
   Layer.provideMerge(actors),
+  Layer.provideMerge(connected),
   Layer.provideMerge(trail),
   Layer.provideMerge(stores),
   Layer.provideMerge(sandbox),

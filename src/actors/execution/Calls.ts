@@ -5,7 +5,8 @@ import type { Json } from "../../domain/Json.js"
 import { type CallFailure, type DoneEntry, reuseKey } from "../../domain/RunJournal.js"
 import { between, type FaultPoints } from "../ports/Faults.js"
 import type { AppendFailure } from "../ports/Journal.js"
-import { type Answer, failure, type HostCall } from "./HostCall.js"
+import { untilDue } from "./ConnectorCalls.js"
+import { type Answer, failure, type HostCall, type Postponement } from "./HostCall.js"
 import type { HostCalls } from "./HostCalls.js"
 import type { PendingCall, Progress } from "./Progress.js"
 import { tooManyCalls } from "./RunErrors.js"
@@ -14,8 +15,17 @@ import { failed } from "./RunSpec.js"
 /** A timer up to this long is waited for in memory; a longer one is durable and the run hibernates. */
 export const shortTimerMillis = 1_000
 
-/** A call that ended. */
-export interface Completion {
+/** A call that ended, or that has to be made later. */
+export type Completion = Ended | Held
+
+export interface Held {
+  readonly _tag: "Held"
+  readonly call: PendingCall
+  readonly until: Postponement
+}
+
+export interface Ended {
+  readonly _tag: "Ended"
   readonly call: PendingCall
   readonly result: DoneEntry["result"]
   readonly secret: Answer["secret"]
@@ -78,24 +88,37 @@ export const makeCalls = (
               : failure("InternalError", "the service failed while it made this call", "transient")
         }
 
-  const complete = (inbox: Inbox, call: PendingCall, answer: Effect.Effect<Answer, CallFailure>) =>
+  /** Whether the call did not end but has to wait. */
+  const postponed = (exit: Exit.Exit<Answer, CallFailure | Postponement>): Postponement | undefined =>
+    Exit.isFailure(exit) && exit.cause._tag === "Fail" && "_tag" in exit.cause.error ? exit.cause.error : undefined
+
+  const complete = (inbox: Inbox, call: PendingCall, answer: Effect.Effect<Answer, CallFailure | Postponement>) =>
     Effect.map(Effect.exit(answer), (exit) => {
-      const result = resultOf(exit)
+      const until = postponed(exit)
+      if (until !== undefined) return inbox.offer({ _tag: "Held", call, until })
+      // Not postponed: then what it failed with is the call's own failure.
+      const result = resultOf(exit as Exit.Exit<Answer, CallFailure>)
       const at = clock.unsafeCurrentTimeMillis()
+      const { attempts } = call.notes
       inbox.offer({
+        _tag: "Ended",
         call,
         result,
         at,
         secret: Exit.isSuccess(exit) ? exit.value.secret : undefined,
         written: false,
-        attempts: [{ startedAt: call.startedAt, finishedAt: at, error: result.ok ? null : result.failure }]
+        attempts:
+          attempts.length > 0
+            ? attempts
+            : [{ startedAt: call.startedAt, finishedAt: at, error: result.ok ? null : result.failure }]
       })
     })
 
-  const fork = (inbox: Inbox, call: PendingCall, answer: Effect.Effect<Answer, CallFailure>) =>
+  const fork = (inbox: Inbox, call: PendingCall, answer: Effect.Effect<Answer, CallFailure | Postponement>) =>
     Effect.asVoid(Effect.fork(complete(inbox, call, answer)))
 
-  const outside = (answer: Effect.Effect<Answer, CallFailure>) => between(faults, "beforeCall", answer, "called")
+  const outside = (answer: Effect.Effect<Answer, CallFailure | Postponement>) =>
+    between(faults, "beforeCall", answer, "called")
 
   /** Writes state and journal row together; nothing else of this run is written meanwhile. */
   const writeState = Effect.fnUntraced(function* (
@@ -121,6 +144,7 @@ export const makeCalls = (
       )
     )
     inbox.offer({
+      _tag: "Ended",
       call,
       at,
       secret: undefined,
@@ -141,7 +165,7 @@ export const makeCalls = (
   }
 
   const launch = Effect.fnUntraced(function* (p: Progress, inbox: Inbox) {
-    const outgoing: Array<readonly [PendingCall, Effect.Effect<Answer, CallFailure>]> = []
+    const outgoing: Array<readonly [PendingCall, Effect.Effect<Answer, CallFailure | Postponement>]> = []
     const writes: Array<readonly [PendingCall, Extract<HostCall, { _tag: "Write" }>]> = []
     for (const call of p.calls.values()) {
       if (call.launched) continue
@@ -155,7 +179,14 @@ export const makeCalls = (
         yield* fork(inbox, call, reuse(p, reused))
         continue
       }
-      const plan = yield* host.plan({ spec: p.spec, name: call.name, args: call.args, key: keyOf(p, call) })
+      const held = p.timers.get(call.id)
+      const plan = yield* host.plan({
+        spec: p.spec,
+        name: call.name,
+        args: call.args,
+        key: keyOf(p, call),
+        notes: held?.held === undefined ? call.notes : Object.assign(call.notes, { made: held.held.attempts })
+      })
       switch (plan._tag) {
         case "Refused":
           yield* fork(inbox, call, Effect.fail(plan.failure))
@@ -170,7 +201,7 @@ export const makeCalls = (
           writes.push([call, plan])
           break
         case "Outside":
-          outgoing.push([call, plan.run])
+          outgoing.push([call, held === undefined ? plan.run : Effect.zipRight(untilDue(held.due), plan.run)])
           break
       }
     }

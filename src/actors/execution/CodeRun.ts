@@ -4,7 +4,7 @@
  * result may be fed at once, but what follows from it waits for its commit.
  */
 import { Clock, Duration, Effect, Random } from "effect"
-import { backoff, countsTowardsCeiling, decide, type RunError, tiers } from "../../domain/Execution.js"
+import { backoff, countsTowardsCeiling, decide, type RunError, tiers, type Waiting } from "../../domain/Execution.js"
 import { type Json, unstorable, unstorableMessage } from "../../domain/Json.js"
 import { guest } from "../../domain/Limits.js"
 import { type DoneEntry, history, transientCalls } from "../../domain/RunJournal.js"
@@ -23,7 +23,7 @@ import {
   type Turn
 } from "../ports/Sandbox.js"
 import { callbacks, type End, finished } from "./Ending.js"
-import { type Completion, Inbox, makeCalls, shortTimerMillis } from "./Calls.js"
+import { type Completion, type Held, Inbox, makeCalls, shortTimerMillis } from "./Calls.js"
 import { makeFeeding } from "./Feeding.js"
 import { make as makeHostCalls } from "./HostCalls.js"
 import { Progress } from "./Progress.js"
@@ -126,9 +126,14 @@ export const make = Effect.gen(function* () {
   // --- The loop ---
 
   /** Takes completions in and feeds them one by one, in the order in which they are recorded. */
-  const deliver = Effect.fnUntraced(function* (p: Progress, session: Session, completions: Iterable<Completion>) {
+  const deliver = Effect.fnUntraced(function* (p: Progress, turn: Turn, completions: ReadonlyArray<Completion>) {
     const events: Array<GuestEvent> = []
-    for (const { at, attempts, call, result, secret, written } of completions) {
+    for (const completion of completions) {
+      if (completion._tag === "Held") {
+        hold(p, completion)
+        continue
+      }
+      const { at, attempts, call, result, secret, written } = completion
       p.calls.delete(call.id)
       p.timers.delete(call.id)
       p.lastEventAt = Math.max(at, p.lastEventAt)
@@ -157,12 +162,22 @@ export const make = Effect.gen(function* () {
           : { t: "done", id: call.id, now: p.lastEventAt, ok: false, e: fedError(result.failure, stepName(call)) }
       )
     }
-    const turn = yield* guestFailure(session.feed(events))
-    p.spent(turn, false)
-    for (let i = 0; i < turn.outputs.length; i++)
-      p.absorb(turn.outputs[i] ?? [], events[i]?.now ?? p.lastEventAt, false)
-    return turn
+    if (events.length === 0) return turn
+    const next = yield* guestFailure(turn.session.feed(events))
+    p.spent(next, false)
+    for (let i = 0; i < next.outputs.length; i++)
+      p.absorb(next.outputs[i] ?? [], events[i]?.now ?? p.lastEventAt, false)
+    return next
   })
+
+  /** Keeps a call for later: that it waits, until when and after how many attempts outlives this process. */
+  const hold = (p: Progress, { call, until }: Held): void => {
+    call.launched = false
+    const held = { why: until.why, attempts: until.attempts }
+    const entry = { kind: "timer", call: call.id, hash: call.hash, due: until.at, held } as const
+    p.timers.set(call.id, entry)
+    p.record(entry)
+  }
 
   const overCpu = (p: Progress) => p.cpuMillis > Duration.toMillis(tiers[p.run.tier].cpu)
 
@@ -179,15 +194,16 @@ export const make = Effect.gen(function* () {
   }
 
   /** The deadline after a wait that does not count towards the tier's ceiling. */
-  const extended = (p: Progress, kind: "wait" | "retry", now: number, until: number): number =>
+  const extended = (p: Progress, kind: Waiting["kind"], now: number, until: number): number =>
     countsTowardsCeiling(p.run.tier, kind) ? p.run.deadlineAt : p.run.deadlineAt + Math.max(0, until - now)
 
   const hibernate = Effect.fnUntraced(function* (p: Progress, now: number, until: number) {
-    const [call] = p.calls.values()
+    const call = [...p.calls.values()].find(({ id }) => p.timers.get(id)?.due === until)
+    const kind = (call === undefined ? undefined : p.timers.get(call.id)?.held?.why) ?? "wait"
     yield* flush(p, {
       wakeAt: until,
-      deadlineAt: extended(p, "wait", now, until),
-      waiting: { kind: "wait", step: call === undefined ? null : stepName(call), until }
+      deadlineAt: extended(p, kind, now, until),
+      waiting: { kind, step: call === undefined ? null : stepName(call), until }
     })
     return { _tag: "Hibernated" } as const satisfies Outcome
   })
@@ -209,7 +225,7 @@ export const make = Effect.gen(function* () {
       if (until !== undefined) return yield* hibernate(p, now, until)
       // What is known now is written while the rest is waited for.
       if (p.opened && p.hasUnwritten) yield* flush(p)
-      turn = yield* deliver(p, turn.session, yield* inbox.take)
+      turn = yield* deliver(p, turn, yield* inbox.take)
     }
   })
 

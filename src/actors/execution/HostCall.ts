@@ -12,6 +12,28 @@ export interface HostRequest {
   readonly args: ReadonlyArray<Json>
   /** The same at every repetition of this call: sent on wherever the other side has a place for it. */
   readonly key: string
+  readonly notes: CallNotes
+}
+
+/** What there is to tell of a call beside its result. Written by whoever makes it. */
+export interface CallNotes {
+  /** Attempts of earlier activations of the run. */
+  readonly made: number
+  readonly attempts: Array<{
+    readonly startedAt: number
+    readonly finishedAt: number
+    readonly error: CallFailure | null
+  }>
+  actionVersion: number | null
+}
+
+/** The call cannot be made before `at` (Unix milliseconds); meanwhile the run needs nothing. */
+export interface Postponement {
+  readonly _tag: "Postponement"
+  readonly at: number
+  readonly why: "rate_limit" | "connection"
+  /** Attempts so far. */
+  readonly attempts: number
 }
 
 /** A result and, for a secret, what the journal keeps instead of it. */
@@ -24,7 +46,7 @@ export type HostCall =
   | { readonly _tag: "Timer"; readonly millis: number }
   | { readonly _tag: "Read"; readonly run: Effect.Effect<Answer, CallFailure> }
   | { readonly _tag: "Write"; readonly store: Store; readonly write: StateWrite }
-  | { readonly _tag: "Outside"; readonly run: Effect.Effect<Answer, CallFailure> }
+  | { readonly _tag: "Outside"; readonly run: Effect.Effect<Answer, CallFailure | Postponement> }
   | { readonly _tag: "Refused"; readonly failure: CallFailure }
 
 export const failure = (

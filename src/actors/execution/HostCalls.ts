@@ -9,6 +9,7 @@ import type { CallFailure } from "../../domain/RunJournal.js"
 import { Egress, type EgressFailure, type EgressResponse } from "../ports/Egress.js"
 import { KeyValues, type StateWrite, type Store } from "../ports/KeyValues.js"
 import { type Reader, RunReads, type SecretReference, type SecretValue } from "../ports/RunReads.js"
+import { makeConnectorCalls } from "./ConnectorCalls.js"
 import { makeDbCalls } from "./DbCalls.js"
 import { type Answer, failure, type HostCall, type HostRequest, refused } from "./HostCall.js"
 import type { RunSpec } from "./RunSpec.js"
@@ -49,6 +50,7 @@ export const make = Effect.gen(function* () {
   const keyValues = yield* KeyValues
   const reads = yield* RunReads
   const db = yield* makeDbCalls
+  const connector = yield* makeConnectorCalls
 
   const reader = ({ run, runnable }: RunSpec): Reader => ({
     organisationId: run.organisationId,
@@ -286,17 +288,6 @@ export const make = Effect.gen(function* () {
   const internal = new Set(["timer.sleep", "db.begin", "db.commit", "db.rollback"])
 
   const notThere = (name: string): HostCall => {
-    const [root, slug] = name.split(".")
-    if (root === "connector") {
-      return refused(
-        failure(
-          "ConnectorError",
-          `there is no connector ${slug ?? ""}: connect one to this workflow's customer first`,
-          "provider",
-          { code: "UNBOUND_CONNECTOR" }
-        )
-      )
-    }
     return refused(
       failure(
         "TypeError",
@@ -310,11 +301,11 @@ export const make = Effect.gen(function* () {
 
   /** What a call would do; nothing is done yet. */
   const plan = (request: HostRequest): Effect.Effect<HostCall> =>
-    Effect.map(Clock.currentTimeMillis, (now) =>
-      Object.hasOwn(calls, request.name)
-        ? (calls[request.name]?.(request, now) ?? notThere(request.name))
-        : notThere(request.name)
-    )
+    Effect.map(Clock.currentTimeMillis, (now) => {
+      const own = Object.hasOwn(calls, request.name) ? calls[request.name] : undefined
+      if (own !== undefined) return own(request, now)
+      return request.name.startsWith("connector.") ? connector.plan(request) : notThere(request.name)
+    })
 
   /** The value that a journal's reference stands for. */
   const secretAt = (spec: RunSpec, reference: SecretReference): Effect.Effect<Option.Option<Answer>, CallFailure> =>

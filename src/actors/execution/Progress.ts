@@ -9,6 +9,7 @@ import type { Json } from "../../domain/Json.js"
 import type { DoneEntry, JournalEntry, TimerEntry } from "../../domain/RunJournal.js"
 import type { Blob, LogChunk, OpenRun, RunChange, StepRow } from "../ports/Journal.js"
 import type { GuestOutput, Turn } from "../ports/Sandbox.js"
+import type { CallNotes } from "./HostCall.js"
 import type { RunSpec } from "./RunSpec.js"
 import { type Offload, shown, stepName, stepRow, storable, type TracedCall } from "./Trace.js"
 
@@ -23,6 +24,7 @@ export interface PendingCall {
   launched: boolean
   /** Its step has been written as running. */
   shown: boolean
+  readonly notes: CallNotes
 }
 
 export type GuestEnd = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly error: RunError }
@@ -112,7 +114,17 @@ export class Progress {
     const nth = this.named.get(name) ?? 0
     this.named.set(name, nth + 1)
     const hash = this.ports.hash(`${name}\u0000${JSON.stringify(args)}`)
-    this.calls.set(id, { id, name, nth, args, hash, startedAt: 0, launched: false, shown: false })
+    this.calls.set(id, {
+      id,
+      name,
+      nth,
+      args,
+      hash,
+      startedAt: 0,
+      launched: false,
+      shown: false,
+      notes: { made: 0, attempts: [], actionVersion: null }
+    })
   }
 
   spent(turn: Turn, replay: boolean): void {

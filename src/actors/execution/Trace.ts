@@ -24,6 +24,8 @@ export interface TracedCall {
   readonly startedAt: number
   readonly finishedAt: number | null
   readonly result: CallResult | null
+  /** Of a connector's action. */
+  readonly notes: { readonly actionVersion: number | null }
 }
 
 /** Where a value goes that is too large for its place, and how it is known to be the same. */
@@ -133,7 +135,7 @@ export const stepRow = (call: TracedCall, scrub: Scrubber, offload: Offload, blo
       index: call.id,
       type: typeOf(call.name),
       ...connectorOf(call.name),
-      actionVersion: null,
+      actionVersion: call.notes.actionVersion,
       attempts: call.attempts.map((attempt) => ({
         startedAt: iso(attempt.startedAt),
         finishedAt: iso(attempt.finishedAt),

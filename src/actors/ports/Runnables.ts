@@ -3,6 +3,7 @@ import type { Effect } from "effect"
 import { Context } from "effect"
 import type { NotFound, Unavailable, WorkflowUnavailable } from "../../domain/Failure.js"
 import type { RetryPolicy, Tier } from "../../domain/Execution.js"
+import type { BoundAction } from "../../domain/connector/Binding.js"
 import type { CustomerId, OrganisationId, SpaceId, WorkflowId } from "../../domain/Ids.js"
 import type { JsonObject } from "../../domain/Json.js"
 
@@ -25,6 +26,8 @@ export interface Runnable {
   readonly contentHash: string
   readonly inputContract: JsonObject | null
   readonly outputContract: JsonObject | null
+  /** The connector actions that its code may call, with their versions as they were when it was published. */
+  readonly bindings: ReadonlyArray<BoundAction>
 }
 
 export class Runnables extends Context.Tag("svc/Runnables")<

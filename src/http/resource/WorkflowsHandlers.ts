@@ -1,6 +1,7 @@
 /** Workflows: their draft is saved, published as an immutable snapshot, deployed, archived. */
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Option } from "effect"
+import { makeFreeze } from "../../actors/connector/Freeze.js"
 import { Contracts } from "../../actors/ports/Contracts.js"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Egress } from "../../actors/ports/Egress.js"
@@ -21,7 +22,7 @@ import {
 } from "../../domain/Authoring.js"
 import { changesBetween } from "../../domain/Audit.js"
 import { NotFound, PlanLimitReached, ValidationFailed } from "../../domain/Failure.js"
-import type { Json, JsonObject } from "../../domain/Json.js"
+import { canonicalJson, type Json, type JsonObject } from "../../domain/Json.js"
 import { diffLines, type Workflow, type WorkflowVersion } from "../../domain/Workflow.js"
 import { Current } from "../auth/Authenticated.js"
 import { missing, type Principal, reaches } from "../auth/Caller.js"
@@ -53,6 +54,7 @@ export const WorkflowsLive = HttpApiBuilder.group(ResourceApi, "workflows", (han
     const source = yield* WorkflowSource
     const contracts = yield* Contracts
     const egress = yield* Egress
+    const freeze = yield* makeFreeze
     const diagrams = new Map<string, string>()
 
     const compile = (code: string): Effect.Effect<Compiled, ValidationFailed> =>
@@ -145,14 +147,18 @@ export const WorkflowsLive = HttpApiBuilder.group(ResourceApi, "workflows", (han
         const { caller } = exchange
         const author = authorOf(caller, yield* nowText)
         const workflow = yield* findWorkflow(tx, caller, id, true)
+        const bindings = yield* freeze(caller.organisationId, workflow.bindings)
         const [latest] = yield* tx.workflowVersions.list({ where: { workflowId: workflow.id }, limit: 1 })
         let version = latest
         if (request.version !== undefined) {
           const chosen = yield* tx.workflowVersions.find({ workflowId: workflow.id, number: request.version })
           if (Option.isNone(chosen)) return yield* new NotFound({ what: "version" })
           version = chosen.value
-        } else if (latest === undefined || latest.contentHash !== workflow.contentHash) {
-          version = snapshot(workflow, (latest?.number ?? 0) + 1, request.notes ?? null, author)
+        } else if (
+          latest?.contentHash !== workflow.contentHash ||
+          canonicalJson(latest.bindings) !== canonicalJson(bindings)
+        ) {
+          version = snapshot({ ...workflow, bindings }, (latest?.number ?? 0) + 1, request.notes ?? null, author)
           yield* tx.workflowVersions.insert(version)
         }
         if (version === undefined) return yield* gone()

@@ -1,27 +1,35 @@
 /** Workflows as they are run. What is deployed where may be a second old; a version's content never changes. */
 import { Effect, Layer } from "effect"
 import { type Runnable, Runnables } from "../../actors/ports/Runnables.js"
+import { bindingsOf } from "../../domain/connector/Binding.js"
 import { NotFound, Unavailable, WorkflowUnavailable } from "../../domain/Failure.js"
 import type { OrganisationId, WorkflowId } from "../../domain/Ids.js"
+import type { Json } from "../../domain/Json.js"
 import { make as makeFresh } from "./Fresh.js"
 import { WriterSql } from "./Pools.js"
 
 const freshMillis = 900
 const versionsKept = 1_000
 
-interface Head extends Omit<Runnable, "version" | "script" | "contentHash" | "inputContract" | "outputContract"> {
+interface Head extends Omit<Runnable, "version" | keyof Content> {
   readonly status: "draft" | "published" | "archived"
   readonly publishedVersion: number | null
   readonly deployments: { readonly [environment: string]: number }
 }
 
-type Content = Pick<Runnable, "script" | "contentHash" | "inputContract" | "outputContract">
+type Content = Pick<Runnable, "script" | "contentHash" | "inputContract" | "outputContract" | "bindings">
+
+/** As the columns hold it. */
+interface ContentRow extends Omit<Content, "bindings"> {
+  readonly bindings: Json
+}
+const contentOf = <Row extends ContentRow>(row: Row) => ({ ...row, bindings: bindingsOf(row.bindings) })
 
 const headColumns = `w.org AS "organisationId", w.space AS "spaceId", w.id AS "workflowId", w.customer_id AS "customerId", w.name,
   w.enabled, w.tier, w.timeout_ms AS "timeoutMillis", w.retry, w.callback_url AS "callbackUrl", w.status,
   w.published_version AS "publishedVersion",
   COALESCE((SELECT jsonb_object_agg(d.environment, d.number) FROM deployments d WHERE d.workflow_id = w.id), '{}') AS deployments`
-const contentColumns = `script, content_hash AS "contentHash", input_contract AS "inputContract", output_contract AS "outputContract"`
+const contentColumns = `script, content_hash AS "contentHash", input_contract AS "inputContract", output_contract AS "outputContract", bindings`
 
 export const layer = Layer.effect(
   Runnables,
@@ -52,13 +60,14 @@ export const layer = Layer.effect(
       const key = `${workflow}@${number}`
       const known = versions.get(key)
       if (known !== undefined) return known
-      const [found] = yield* sql
-        .unsafe<Content>(`SELECT ${contentColumns} FROM workflow_versions WHERE workflow_id = $1 AND number = $2`, [
+      const [row] = yield* sql
+        .unsafe<ContentRow>(`SELECT ${contentColumns} FROM workflow_versions WHERE workflow_id = $1 AND number = $2`, [
           workflow,
           number
         ])
         .pipe(Effect.mapError(unavailable))
-      if (found === undefined) return yield* gone()
+      if (row === undefined) return yield* gone()
+      const found = contentOf(row)
       if (versions.size >= versionsKept) versions.clear()
       versions.set(key, found)
       return found
@@ -117,13 +126,13 @@ export const layer = Layer.effect(
 
     const draft = Effect.fnUntraced(function* (organisation: OrganisationId, workflow: WorkflowId) {
       const [found] = yield* sql
-        .unsafe<Head & Content>(
+        .unsafe<Head & ContentRow>(
           `SELECT ${headColumns}, ${contentColumns} FROM workflows w WHERE w.id = $1 AND w.org = $2 AND w.deleted_at IS NULL`,
           [workflow, organisation]
         )
         .pipe(Effect.mapError(unavailable))
       if (found === undefined) return yield* gone()
-      return runnable(found, found, null)
+      return runnable(found, contentOf(found), null)
     })
 
     return Runnables.of({ inEnvironment, draft, version })

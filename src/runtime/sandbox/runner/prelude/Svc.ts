@@ -8,12 +8,49 @@ const sealedTraps = {
 }
 
 /** Any path below "name" is a call. "then" is left out, else awaiting a path would call it. */
-const tree = (name) => new NativeProxy(() => {}, {
+const tree = (name, extras) => new NativeProxy(() => {}, {
   __proto__: null,
   ...sealedTraps,
-  get: (_, member) => typeof member !== "string" || member === "then" || member === "toJSON" ? undefined : tree(name + "." + member),
+  get: (_, member) => {
+    if (typeof member !== "string" || member === "then" || member === "toJSON") return undefined
+    return extras?.(name, member) ?? tree(name + "." + member, extras)
+  },
   apply: (_, __, args) => call(name, args)
 })
+
+/** What an action has besides: ".pages(args)" goes through its pages, ".all(args, { max })" collects their items. */
+const mostItems = 10_000
+async function* pagesOf(name, args, options) {
+  let next = args ?? {}
+  do {
+    const page = await call(name, [next, { ...options, page: true }])
+    yield page.items
+    next = page.next
+  } while (next !== null)
+}
+const allOf = async (name, args, { max, ...options } = {}) => {
+  const all = []
+  for await (const items of pagesOf(name, args, options)) {
+    for (let i = 0; i < items.length; i++) {
+      if (all.length === max) return all
+      if (all.length === mostItems && max === undefined) {
+        throw new RangeError("there are more than " + mostItems + " items: go through .pages(args), or say { max }")
+      }
+      all[all.length] = items[i]
+    }
+  }
+  return all
+}
+const isAction = (name) => {
+  const dot = indexOf(name, ".", 10)
+  return dot > 0 && indexOf(name, ".", dot + 1) < 0
+}
+const paging = (name, member) => {
+  if (!isAction(name)) return undefined
+  if (member === "pages") return (args, options) => pagesOf(name, args, options)
+  if (member === "all") return (args, options) => allOf(name, args, options)
+  return undefined
+}
 
 /** A service with the given methods only; a misspelt one says which there are. */
 const service = (name, methods) => {
@@ -58,7 +95,7 @@ const transaction = async (body) => {
     }
   }
 }
-const connector = tree("connector")
+const connector = tree("connector", paging)
 
 global("svc", service("svc", {
   connector,
