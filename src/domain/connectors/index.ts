@@ -2,6 +2,7 @@
 import type { ConnectorDefinition } from "../connector/Definition.js"
 import { cin7 } from "./cin7/Cin7.js"
 import { github } from "./github/GitHub.js"
+import { email } from "./Email.js"
 import { http } from "./Http.js"
 import { openai } from "./OpenAi.js"
 import { quickbooks } from "./quickbooks/QuickBooks.js"
@@ -20,6 +21,7 @@ export const catalogue: ReadonlyArray<ConnectorDefinition> = [
   shipstation,
   github,
   slack,
+  email,
   http,
   openai
 ]

@@ -1,0 +1,88 @@
+/** E-mail through any SMTP server. The transport makes the message of the request's body: see connector/Mail.ts. */
+import { define } from "../connector/Definition.js"
+import type { JsonObject } from "../Json.js"
+import { args, described, fromArgs, list, record, text, texts } from "./Shapes.js"
+
+const one: JsonObject = { anyOf: [text, args({ name: text, address: text }, "address")] }
+const several: JsonObject = { anyOf: [text, args({ name: text, address: text }, "address"), list(one)] }
+
+const mail = {
+  from: described("ada@example.com, Ada Byron <ada@example.com>, or name and address", one),
+  to: several,
+  cc: several,
+  bcc: several,
+  replyTo: several,
+  subject: text,
+  text,
+  html: text,
+  headers: { type: "object", additionalProperties: text },
+  attachments: list(args({ filename: text, contentType: text, base64: text }, "filename", "base64"))
+}
+
+export const email = define({
+  svcConnector: 1,
+  slug: "email",
+  name: "E-mail (SMTP)",
+  description: "Sends e-mail through an SMTP server.",
+  kind: "email",
+  version: "1.0.0",
+  transport: "smtp",
+  baseUrl: "smtp://{{connection.config.host}}:{{connection.config.port ?? 587}}",
+  connectionConfig: {
+    type: "object",
+    properties: {
+      host: { type: "string", title: "Server", pattern: "^[A-Za-z0-9][A-Za-z0-9.-]{0,252}$" },
+      port: { type: "integer", title: "Port", description: "587, where it is left out", minimum: 1, maximum: 65_535 },
+      security: {
+        type: "string",
+        title: "Security",
+        description: "starttls, where it is left out: plain at first, then TLS or nothing. tls: from the first byte",
+        enum: ["starttls", "tls", "none"]
+      }
+    },
+    required: ["host"]
+  },
+  auth: [
+    { id: "login", type: "basic", title: "User name and password", default: true },
+    { id: "none", type: "none", title: "No login, for a relay that knows this service" }
+  ],
+  test: { action: "verify", accountLabel: "$.server" },
+  rateLimit: { scope: "connection", concurrency: 5 },
+  // A message that was handed over and not confirmed may have gone: only what never reached the server is sent again.
+  retry: { on: [421, 450, 451, 452] },
+  actions: [
+    {
+      name: "verify",
+      title: "Log in and leave again",
+      request: { method: "VERIFY", path: "/" },
+      inputSchema: args(),
+      outputSchema: record({ server: text }, "server"),
+      mocks: [{ name: "ok", output: { server: "smtp.example.com" } }]
+    },
+    {
+      name: "sendEmail",
+      title: "Send an e-mail",
+      request: { method: "SEND", path: "/", body: fromArgs(...Object.keys(mail)) },
+      // Goes into the Message-ID, which readers and many servers know repetitions by.
+      idempotency: { header: "Message-Key", maxLength: 64 },
+      inputSchema: { ...args(mail, "from", "to"), anyOf: [{ required: ["text"] }, { required: ["html"] }] },
+      outputSchema: record(
+        { messageId: text, accepted: texts, rejected: texts, response: text },
+        "messageId",
+        "accepted"
+      ),
+      timeoutMs: 60_000,
+      mocks: [
+        {
+          name: "sent",
+          output: {
+            messageId: "<0123456789abcdef@example.com>",
+            accepted: ["bob@example.com"],
+            rejected: [],
+            response: "250 2.0.0 Ok: queued"
+          }
+        }
+      ]
+    }
+  ]
+})
