@@ -4,7 +4,7 @@ import { cdmEntities, type CdmEntity, isCdmEntity } from "../cdm/Entities.js"
 import type { JsonObject } from "../Json.js"
 import type { ActionDefinition } from "./Action.js"
 import type { ConnectorDefinition, EntityDefinition } from "./Definition.js"
-import { parsePath } from "./Path.js"
+import { firstOf, parsePath } from "./Path.js"
 
 export interface Coverage {
   readonly cdm: CdmEntity
@@ -82,7 +82,9 @@ export const isReadOnly = ({ readOnly, request }: ActionDefinition): boolean =>
 /** How much of a common entity a field map fills. */
 export const coverageOf = (cdm: CdmEntity, { fields }: Pick<EntityDefinition, "fields">): Coverage => {
   const filled = new Set(
-    fields.map(({ to }) => Either.match(parsePath(to), { onLeft: () => "", onRight: ([member]) => String(member) }))
+    fields.map(({ to }) =>
+      Either.match(parsePath(firstOf(to)), { onLeft: () => "", onRight: ([member]) => String(member) })
+    )
   )
   const { optional, required } = cdmEntities[cdm]
   const weight = (names: ReadonlyArray<string>, each: number) => names.filter((name) => filled.has(name)).length * each

@@ -2,7 +2,7 @@
 import { cdmEntities, cdmFields, commonFields, isCdmEntity } from "../cdm/Entities.js"
 import { duplicates, each, type Mistakes, pathMistakes, reference, unless, wrong } from "./Checks.js"
 import type { ConnectorDefinition, EntityDefinition, FieldMap } from "./Definition.js"
-import { parsePath } from "./Path.js"
+import { firstOf, parsePath } from "./Path.js"
 import { Either } from "effect"
 
 /** The functions that a value may pass through. Contract: CDM types, transforms. */
@@ -42,8 +42,8 @@ export const entityMistakes = (definition: ConnectorDefinition): Mistakes => {
 
 const mapMistakes = (fields: ReadonlyArray<FieldMap>, path: string): Mistakes =>
   each(path, fields, (field, at) => [
-    ...pathMistakes(`${at}.from`, ofOne(field.from)),
-    ...pathMistakes(`${at}.to`, ofOne(field.to)),
+    ...pathMistakes(`${at}.from`, firstOf(field.from)),
+    ...pathMistakes(`${at}.to`, firstOf(field.to)),
     ...unless(
       lists(field.from) === lists(field.to),
       `${at}.to`,
@@ -62,8 +62,7 @@ const mapMistakes = (fields: ReadonlyArray<FieldMap>, path: string): Mistakes =>
     })
   ])
 
-/** `[*]` stands for every item of a list; what is true of the path is true of the first item's. */
-const ofOne = (path: string) => path.replaceAll("[*]", "[0]")
+/** Of how many lists a path tells every item. */
 const lists = (path: string) => path.split("[*]").length
 
 /** Every pair leads to a member that the common entity has. */
@@ -71,7 +70,7 @@ const targetMistakes = ({ cdm, fields }: EntityDefinition, path: string): Mistak
   if (cdm === undefined || !isCdmEntity(cdm)) return []
   const known: ReadonlyArray<string> = [...cdmFields(cdm), ...commonFields]
   return each(`${path}.fields`, fields, ({ to }, at) =>
-    Either.match(parsePath(ofOne(to)), {
+    Either.match(parsePath(firstOf(to)), {
       onLeft: () => [],
       onRight: ([member]) =>
         known.includes(String(member))

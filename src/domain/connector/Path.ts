@@ -44,6 +44,9 @@ export const readPath = (value: Json | undefined, path: Path): Json | undefined 
 export const valueAt = (value: Json | undefined, path: string): Json | undefined =>
   Either.match(cachedPath(path), { onLeft: () => undefined, onRight: (parts) => readPath(value, parts) })
 
+/** A path of a field map, in which `[*]` is every item of a list, as the path of the first one. */
+export const firstOf = (path: string): string => path.replaceAll("[*]", "[0]")
+
 /** Remembers what a pure function answered; starts anew when full, so that it never grows beyond bounds. */
 export const remembering = <A>(make: (text: string) => A, most = 20_000): ((text: string) => A) => {
   const known = new Map<string, A>()

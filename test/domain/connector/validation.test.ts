@@ -82,7 +82,7 @@ const acme = {
     },
     { name: "getMe", request: { method: "GET", path: "/me" } },
     { name: "createContact", request: { method: "POST", path: "/contacts", body: "{{args}}" } },
-    { name: "subscribe", request: { method: "POST", path: "/hooks", body: { url: "{{args.url}}" } } },
+    { name: "subscribe", request: { method: "POST", path: "/hooks", body: { url: "{{trigger.url}}" } } },
     { name: "unsubscribe", request: { method: "DELETE", path: "/hooks/{{args.id}}" } }
   ],
   events: [
@@ -230,7 +230,7 @@ describe("a definition", () => {
     ["events.0.entity", "deal", "events[0].entity UNKNOWN_NAME"],
     ["events.1.webhook", "nope", "events[1].webhook UNKNOWN_NAME"],
     ["webhooks.0.subscribe.action", "nope", "webhooks[0].subscribe.action UNKNOWN_NAME"],
-    ["webhooks.0.subscribe.args", { url: "{{args.url}}" }, "webhooks[0].subscribe.args.url UNKNOWN_NAME"],
+    ["webhooks.0.subscribe.args", { url: "{{trigger.url}}" }, "webhooks[0].subscribe.args.url UNKNOWN_NAME"],
     ["webhooks.0.subscribe.expiresFrom", undefined, "webhooks[0].subscribe.expiresFrom REQUIRED"],
     ["webhooks.0.verify.header", undefined, "webhooks[0].verify.header REQUIRED"],
     ["webhooks.0.verify.secretName", "S", "webhooks[0].verify DUPLICATE"],

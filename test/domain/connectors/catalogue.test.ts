@@ -1,7 +1,9 @@
 import { Validator } from "@cfworker/json-schema"
 import { Either, Schema } from "effect"
 import { assert, describe, it } from "vitest"
+import { cdmEntities, isCdmEntity } from "../../../src/domain/cdm/Entities.js"
 import { ConnectorDefinition } from "../../../src/domain/connector/Definition.js"
+import { coverageOf } from "../../../src/domain/connector/Discover.js"
 import { mistakesIn, validate } from "../../../src/domain/connector/Validation.js"
 import { catalogue } from "../../../src/domain/connectors/index.js"
 import { Json, type JsonObject } from "../../../src/domain/Json.js"
@@ -64,6 +66,20 @@ describe("the built-in catalogue", () => {
       })
     })
   }
+
+  it("fills what every record of a common entity must have, but for amounts without a known unit", () => {
+    const lacking = catalogue.flatMap(({ entities, slug }) =>
+      entities.flatMap((entity) => {
+        const { cdm } = entity
+        if (cdm === undefined || !isCdmEntity(cdm)) return []
+        const { missing } = coverageOf(cdm, entity)
+        return missing
+          .filter((name) => cdmEntities[cdm].required.includes(name))
+          .map((name) => `${slug} ${cdm} ${name}`)
+      })
+    )
+    assert.deepStrictEqual(lacking, ["stripe CDMInvoice totals"])
+  })
 
   it("tests an account when it is connected, where a provider is known", () =>
     assert.deepStrictEqual(
