@@ -82,7 +82,7 @@ const acme = {
     },
     { name: "getMe", request: { method: "GET", path: "/me" } },
     { name: "createContact", request: { method: "POST", path: "/contacts", body: "{{args}}" } },
-    { name: "subscribe", request: { method: "POST", path: "/hooks", body: { url: "{{trigger.url}}" } } },
+    { name: "subscribe", request: { method: "POST", path: "/hooks", body: { url: "{{args.url}}" } } },
     { name: "unsubscribe", request: { method: "DELETE", path: "/hooks/{{args.id}}" } }
   ],
   events: [
