@@ -18,6 +18,7 @@ import { ApiKeysApi } from "./ApiKeysApi.js"
 import { AuditApi } from "./AuditApi.js"
 import { CallbackSecretApi } from "./CallbackSecretApi.js"
 import { ConfigApi } from "./ConfigApi.js"
+import { ConnectionsApi } from "./ConnectionsApi.js"
 import { AuthProvidersApi, ConnectorsApi } from "./ConnectorsApi.js"
 import { CustomersApi } from "./CustomersApi.js"
 import { ExecutionsApi } from "./ExecutionsApi.js"
@@ -37,6 +38,7 @@ export const ResourceApi = HttpApi.make("resource")
   .add(ConfigApi.middleware(Authenticated))
   .add(ConnectorsApi.middleware(Authenticated))
   .add(AuthProvidersApi.middleware(Authenticated))
+  .add(ConnectionsApi.middleware(Authenticated))
   .add(AuditApi.middleware(Authenticated))
   .addError(BadRequest)
   .addError(NotAuthorized)

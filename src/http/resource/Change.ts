@@ -39,6 +39,9 @@ export interface Options {
   readonly location?: (value: Json) => string
 }
 
+/** Requests that may keep a connection of the database while an actor asks a provider. */
+const mostPatient = 2
+
 const replyPlace = (organisation: string, key: string) => ({
   organisation,
   table: "idempotent_replies",
@@ -90,6 +93,7 @@ export const make = Effect.gen(function* () {
   const identifiers = yield* Identifiers
   const digests = yield* Digests
   const vault = yield* Vault
+  const patient = yield* Effect.makeSemaphore(mostPatient)
 
   const key = (exchange: Exchange): string | undefined | InvalidRequest => {
     const text = exchange.request.headers["idempotency-key"]
@@ -204,6 +208,35 @@ export const make = Effect.gen(function* () {
         )
       )
 
+  /**
+   * What an actor does and records itself, once for each Idempotency-Key. Only a client that sent one keeps a
+   * connection of the database until the actor has answered, and only so many of them at a time.
+   */
+  const once = <A>(exchange: Exchange, order: Effect.Effect<A, Failure>): Effect.Effect<A, Failure> => {
+    const at = key(exchange)
+    if (at instanceof InvalidRequest) return Effect.fail(at)
+    const done = Effect.tap(order, () =>
+      Effect.sync(() => {
+        exchange.audited = true
+      })
+    )
+    if (at === undefined) return done
+    return patient.withPermits(1)(
+      records
+        .transact(exchange.caller.organisationId, (tx) =>
+          Effect.gen(function* () {
+            const again = yield* replayed(exchange, tx, at)
+            // What was remembered is what the order answered then.
+            if (Option.isSome(again)) return again.value as A
+            const value = yield* done
+            yield* remember(exchange, tx, at, value)
+            return value
+          })
+        )
+        .pipe(Effect.catchTag("AlreadyExists", () => new IdempotencyInProgress()))
+    )
+  }
+
   /** Reads in a transaction of its own. */
   const view = <A, E>(exchange: Exchange, body: (tx: Tx) => Effect.Effect<A, E>): Effect.Effect<A, E | Unavailable> =>
     records.transact(exchange.caller.organisationId, body).pipe(
@@ -215,7 +248,7 @@ export const make = Effect.gen(function* () {
       )
     )
 
-  return { change, view }
+  return { change, once, view }
 })
 
 const sealed = () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })

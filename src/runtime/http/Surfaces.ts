@@ -13,6 +13,7 @@ import { AuditLive } from "../../http/resource/AuditHandlers.js"
 import { AuthProvidersLive } from "../../http/resource/AuthProvidersHandlers.js"
 import { CallbackSecretLive } from "../../http/resource/CallbackSecretHandlers.js"
 import { ConfigLive } from "../../http/resource/ConfigHandlers.js"
+import { ConnectionsLive } from "../../http/resource/ConnectionsHandlers.js"
 import { ConnectorsLive } from "../../http/resource/ConnectorsHandlers.js"
 import { CustomersLive } from "../../http/resource/CustomersHandlers.js"
 import { ExecutionsLive } from "../../http/resource/ExecutionsHandlers.js"
@@ -38,6 +39,7 @@ const groups = Layer.mergeAll(
   ConfigLive,
   ConnectorsLive,
   AuthProvidersLive,
+  ConnectionsLive,
   AuditLive
 )
 

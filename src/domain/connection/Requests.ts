@@ -1,0 +1,58 @@
+/** What clients may send about connections. Contract: surface C bodies. */
+import { Schema } from "effect"
+import { JsonObject } from "../Json.js"
+
+const text = (most: number) => Schema.String.pipe(Schema.maxLength(most))
+const Label = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))
+
+const Tags = Schema.Record({ key: text(64), value: text(200) }).pipe(
+  Schema.filter((tags) => Object.keys(tags).length <= 50 || "there may be at most 50 tags")
+)
+
+/** Numbers are taken for what they read as: `expiresIn: 3600`. */
+export const CredentialInput = Schema.Record({
+  key: text(64),
+  value: Schema.Union(Schema.String, Schema.Number)
+})
+
+/** Where a browser goes when it is done; its origin is told of the outcome. */
+const RedirectUrl = text(2_000).pipe(
+  Schema.filter(
+    (url) => (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) || "must be an http or https URL"
+  )
+)
+
+export const CreateConnection = Schema.Struct({
+  connector: text(63),
+  customerId: text(140),
+  authMethod: Schema.optional(text(64)),
+  authProvider: Schema.optional(Schema.NullOr(text(64))),
+  credential: Schema.optional(CredentialInput),
+  config: Schema.optional(JsonObject),
+  label: Schema.optional(Label),
+  userId: Schema.optional(Schema.NullOr(text(200).pipe(Schema.minLength(1)))),
+  redirectUrl: Schema.optional(RedirectUrl),
+  tags: Schema.optional(Tags),
+  metadata: Schema.optional(JsonObject)
+}).annotations({ identifier: "CreateConnection" })
+export type CreateConnection = typeof CreateConnection.Type
+
+export const UpdateConnection = Schema.Struct({
+  label: Schema.optional(Label),
+  isDefault: Schema.optional(
+    Schema.Literal(true).annotations({
+      message: () => "can only be true: another connection becomes the default in its place"
+    })
+  ),
+  tags: Schema.optional(Tags),
+  version: Schema.optional(Schema.Int)
+}).annotations({ identifier: "UpdateConnection" })
+export type UpdateConnection = typeof UpdateConnection.Type
+
+export const ReconnectConnection = Schema.Struct({
+  redirectUrl: Schema.optional(RedirectUrl),
+  authMethod: Schema.optional(text(64)),
+  credential: Schema.optional(CredentialInput),
+  config: Schema.optional(JsonObject)
+}).annotations({ identifier: "ReconnectConnection" })
+export type ReconnectConnection = typeof ReconnectConnection.Type

@@ -1,0 +1,145 @@
+/** Connections: customers' accounts at connectors. Their credentials are never a part of them. Specification: Surface C. */
+import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { Schema } from "effect"
+import { statuses } from "../../domain/connection/Connection.js"
+import { CreateConnection, ReconnectConnection, UpdateConnection } from "../../domain/connection/Requests.js"
+import { ConnectionId, CustomerId } from "../../domain/Ids.js"
+import { JsonObject } from "../../domain/Json.js"
+import { Audited, audited, Permit, read } from "../Endpoint.js"
+import { created, Data, listParams, NullableTime, Page, strict, Time } from "./Shapes.js"
+
+const nullable = Schema.NullOr(Schema.String)
+const Status = Schema.Literal(...statuses)
+
+const members = {
+  id: ConnectionId,
+  connector: Schema.String,
+  connectorVersion: Schema.String,
+  customerId: CustomerId,
+  userId: nullable,
+  scope: Schema.Literal("customer", "user"),
+  label: Schema.String,
+  accountLabel: nullable,
+  authMethod: Schema.String,
+  authProvider: nullable,
+  status: Status,
+  health: Schema.Struct({
+    state: Schema.Literal("ok", "degraded"),
+    lastCheckedAt: NullableTime,
+    lastError: nullable,
+    consecutiveFailures: Schema.Number
+  }),
+  config: JsonObject,
+  scopes: Schema.Array(Schema.String),
+  isDefault: Schema.Boolean,
+  expiresAt: NullableTime,
+  lastRefreshAt: NullableTime,
+  refreshFailedAt: NullableTime,
+  lastUsedAt: NullableTime,
+  metadata: JsonObject,
+  tags: Schema.Record({ key: Schema.String, value: Schema.String }),
+  credentialFingerprint: nullable,
+  createdBy: Schema.String,
+  createdAt: Time,
+  updatedAt: Time,
+  version: Schema.Number
+} as const
+
+const ConnectionView = Schema.Struct(members).annotations({ identifier: "Connection" })
+
+/** A pending one tells where a person connects, and until when: `expiresAt` is the session's. */
+const OpenedConnection = Schema.Struct({
+  ...members,
+  connectUrl: Schema.optional(Schema.String),
+  connectSessionId: Schema.optional(Schema.String)
+}).annotations({ identifier: "OpenedConnection" })
+
+const TestOutcome = Schema.Struct({
+  ok: Schema.Boolean,
+  message: nullable,
+  accountLabel: nullable,
+  connection: ConnectionView
+}).annotations({ identifier: "ConnectionTest" })
+
+const Revealed = Schema.Struct({
+  id: ConnectionId,
+  authMethod: Schema.String,
+  credential: Schema.Record({ key: Schema.String, value: Schema.String })
+}).annotations({ identifier: "RevealedCredential" })
+
+const at = "/api/v1/connections"
+const path = Schema.Struct({ cid: Schema.String })
+const one = <const Name extends string>(name: Name) => HttpApiEndpoint.post(name, `${at}/:cid/${name}`).setPath(path)
+const switched = <const Name extends string>(name: Name) =>
+  one(name)
+    .addSuccess(Data(ConnectionView))
+    .annotate(Permit, "connections:update")
+    .annotate(Audited, audited(`connection.${name}`))
+
+export const ConnectionsApi = HttpApiGroup.make("connections")
+  .add(
+    HttpApiEndpoint.get("list", at)
+      .setUrlParams(
+        Schema.Struct({
+          ...listParams,
+          status: Schema.optional(Status),
+          customer_id: Schema.optional(Schema.String),
+          user_id: Schema.optional(Schema.String),
+          connector: Schema.optional(Schema.String)
+        })
+      )
+      .addSuccess(Page(ConnectionView))
+      .annotate(Permit, "connections:read")
+      .annotate(Audited, read("connection"))
+  )
+  .add(
+    HttpApiEndpoint.post("create", at)
+      .setPayload(strict(CreateConnection))
+      .addSuccess(created(OpenedConnection))
+      .annotate(Permit, "connections:create")
+      .annotate(Audited, audited("connection.create"))
+  )
+  .add(
+    HttpApiEndpoint.get("get", `${at}/:cid`)
+      .setPath(path)
+      .addSuccess(Data(ConnectionView))
+      .annotate(Permit, "connections:read")
+      .annotate(Audited, read("connection"))
+  )
+  .add(
+    HttpApiEndpoint.put("update", `${at}/:cid`)
+      .setPath(path)
+      .setPayload(strict(UpdateConnection))
+      .addSuccess(Data(ConnectionView))
+      .annotate(Permit, "connections:update")
+      .annotate(Audited, audited("connection.update"))
+  )
+  .add(
+    HttpApiEndpoint.del("delete", `${at}/:cid`)
+      .setPath(path)
+      .addSuccess(Data(ConnectionView))
+      .annotate(Permit, "connections:delete")
+      .annotate(Audited, audited("connection.delete"))
+  )
+  .add(
+    one("test")
+      .addSuccess(Data(TestOutcome))
+      .annotate(Permit, "connections:update")
+      .annotate(Audited, audited("connection.test"))
+  )
+  .add(
+    one("reconnect")
+      .setPayload(strict(ReconnectConnection))
+      .addSuccess(Data(OpenedConnection))
+      .annotate(Permit, "connections:update")
+      .annotate(Audited, audited("connection.reconnect"))
+  )
+  .add(switched("refresh"))
+  .add(switched("enable"))
+  .add(switched("disable"))
+  .add(
+    one("reveal")
+      .addSuccess(Data(Revealed))
+      .annotate(Permit, "connections:decrypt")
+      .annotate(Audited, audited("credential.reveal"))
+  )
