@@ -31,6 +31,8 @@ const unknown: { readonly [parameter: string]: string } = {
   workflowId: "wf_000000000000",
   eid: "exec_00000000000000000000000000",
   kid: "key_00000000000000000000000000",
+  ctr: "ctr_00000000000000000000000000",
+  aid: "aup_00000000000000000000000000",
   sid: "sec_00000000000000000000000000",
   id: "blob_00000000000000000000000000",
   a: "1",
@@ -94,7 +96,8 @@ describe("ids of another organisation answer like ids of nothing", () => {
   const bodies: { readonly [endpoint: string]: unknown } = {
     "customers.update": { name: "Taken" },
     "workflows.update": { description: "mine now" },
-    "apiKeys.update": { name: "Taken" }
+    "apiKeys.update": { name: "Taken" },
+    "authProviders.upsert": { name: "theirs", methodId: "oauth", clientId: "mine" }
   }
 
   beforeAll(async () => {
@@ -111,7 +114,27 @@ describe("ids of another organisation answer like ids of nothing", () => {
       key: other.key,
       body: { name: "theirs", hmac: { enabled: true } }
     })
-    assert.deepStrictEqual([run.status, secret.status, key.status], [200, 201, 201])
+    const connector = await svc.ask("POST", "/api/v1/connectors", {
+      key: other.key,
+      body: {
+        svcConnector: 1,
+        slug: "theirs",
+        name: "Theirs",
+        kind: "crm",
+        version: "1.0.0",
+        baseUrl: "https://theirs.example",
+        auth: [{ id: "oauth", type: "oauth2", authorizationUrl: "https://a.example", tokenUrl: "https://t.example" }],
+        actions: [{ name: "get", request: { method: "GET", path: "/" } }]
+      }
+    })
+    const provider = await svc.ask("PUT", "/api/v1/connectors/theirs/auth-providers", {
+      key: other.key,
+      body: { name: "theirs", methodId: "oauth", clientId: "theirs" }
+    })
+    assert.deepStrictEqual(
+      [run.status, secret.status, key.status, connector.status, provider.status],
+      [200, 201, 201, 201, 200]
+    )
     theirs = {
       ...unknown,
       cid: other.customerId,
@@ -119,9 +142,11 @@ describe("ids of another organisation answer like ids of nothing", () => {
       workflowId: other.workflowId,
       sid: secret.body.data.id,
       kid: key.body.data.id,
+      ctr: connector.body.data.id,
+      aid: provider.body.data.id,
       eid: run.headers["x-svc-execution-id"] ?? ""
     }
-    for (const route of routes.filter((one) => one.method === "GET" && /:(cid|wid|kid|sid|eid)$/.test(one.path))) {
+    for (const route of routes.filter((one) => one.method === "GET" && /:(cid|wid|kid|sid|eid|ctr)$/.test(one.path))) {
       assert.strictEqual(
         (await svc.ask("GET", at(route, theirs), { key: other.key })).status,
         200,
