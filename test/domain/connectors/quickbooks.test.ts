@@ -53,13 +53,10 @@ const calls: Calls = {
     Object.entries(creates).map(([name, sent]) => [`create${name}`, [sent, has({ Id: "99", ...sent })] as const])
   ),
   ...Object.fromEntries(
-    Object.keys(creates).map((name) => [
+    Object.entries(creates).map(([name, sent]) => [
       `update${name}`,
       [
-        {
-          ...known,
-          ...(name === "Payment" || name === "Bill" || name === "Invoice" ? { PrivateNote: "x" } : { Active: false })
-        },
+        { ...known, ...(["Customer", "Vendor"].includes(name) ? { Active: false } : sent) },
         has({ Id: "2", SyncToken: "1" })
       ] as const
     ])
@@ -79,6 +76,14 @@ describe("QuickBooks Online", () => {
       [["1", "2"], ["3", "4"], ["5"]]
     )
     assert.lengthOf(await acme.pages("listItems", { maxResults: 5 }), 2)
+  })
+
+  it("changes what is named where QuickBooks can, and else the whole record", async () => {
+    await acme.result("updateCustomer", { Id: "2", SyncToken: "0", Notes: "x" })
+    assert.deepStrictEqual(api.asked.at(-1)?.json(), { sparse: true, Id: "2", SyncToken: "0", Notes: "x" })
+    const item = { Id: "2", SyncToken: "0", Name: "Pump", Taxable: true }
+    await acme.result("updateItem", item)
+    assert.deepStrictEqual(api.asked.at(-1)?.json(), item)
   })
 
   it("sends the idempotency key as requestid, cut to what QuickBooks takes", async () => {

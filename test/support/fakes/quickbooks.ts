@@ -53,9 +53,10 @@ const written = (asked: Asked): Reply => {
   if (asked.query.get("operation") === "delete") {
     return { json: { [name]: { domain: "QBO", status: "Deleted", Id: sent["Id"] } } }
   }
-  return sent["sparse"] === true
-    ? { json: { [name]: { ...stored, ...sent, SyncToken: "1" } } }
-    : fault(400, "2500", "Not sparse", "A full update would clear what is not named")
+  const partial = ["Customer", "Invoice", "Vendor"].includes(name)
+  if (partial !== (sent["sparse"] === true))
+    return fault(400, "2500", "Not sparse", "What is not named would be cleared")
+  return { json: { [name]: { ...(partial ? stored : {}), ...sent, SyncToken: "1" } } }
 }
 
 export const quickbooksFake = (): Promise<Fake> => {

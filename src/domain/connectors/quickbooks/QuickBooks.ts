@@ -1,6 +1,6 @@
 /**
  * QuickBooks Online, Accounting API v3, minor version 75. https://developer.intuit.com/app/developer/qbo/docs/api
- * Lists are queries; a change needs the record's `SyncToken` and leaves out what it does not name (`sparse`).
+ * Lists are queries; a change needs the record's `SyncToken`.
  */
 import { define } from "../../connector/Definition.js"
 import { args, type EventManifest, number, record, text } from "../Shapes.js"

@@ -31,6 +31,8 @@ export interface Resource {
   readonly schema: JsonObject
   readonly writable: JsonObject
   readonly required: ReadonlyArray<string>
+  /** Whether a change may leave out what stays as it is; else the whole record is named, and what is left out is cleared. */
+  readonly sparse: boolean
   readonly mock: JsonObject
 }
 
@@ -81,33 +83,39 @@ export const getOf = ({ mock, name, path, schema }: Resource): ActionManifest =>
   mocks: [{ name: "one", output: mock }]
 })
 
-export const writes = ({ mock, name, path, required, schema, writable }: Resource): ReadonlyArray<ActionManifest> => [
-  {
-    name: `create${name}`,
-    title: `Create a ${name.toLowerCase()}`,
-    request: { method: "POST", path, query: version, body: fromArgs(...Object.keys(writable)) },
-    response: { ...response, map: `$.${name}` },
-    idempotency,
-    inputSchema: args(writable, ...required),
-    outputSchema: schema,
-    mocks: [{ name: "one", output: mock }]
+export const writes = (resource: Resource): ReadonlyArray<ActionManifest> => [createOf(resource), updateOf(resource)]
+
+const createOf = ({ mock, name, path, required, schema, writable }: Resource): ActionManifest => ({
+  name: `create${name}`,
+  title: `Create a ${name.toLowerCase()}`,
+  request: { method: "POST", path, query: version, body: fromArgs(...Object.keys(writable)) },
+  response: { ...response, map: `$.${name}` },
+  idempotency,
+  inputSchema: args(writable, ...required),
+  outputSchema: schema,
+  mocks: [{ name: "one", output: mock }]
+})
+
+const updateOf = ({ mock, name, path, required, schema, sparse, writable }: Resource): ActionManifest => ({
+  name: `update${name}`,
+  title: `Change a ${name.toLowerCase()}`,
+  description: sparse
+    ? "What is left out stays as it is; a list of lines is replaced as a whole."
+    : "Takes the whole record, as getting it answered it: what is left out is cleared.",
+  request: {
+    method: "POST",
+    path,
+    query: version,
+    body: sparse ? { sparse: true, ...fromArgs("Id", "SyncToken", ...Object.keys(writable)) } : "{{args}}"
   },
-  {
-    name: `update${name}`,
-    title: `Change a ${name.toLowerCase()}`,
-    request: {
-      method: "POST",
-      path,
-      query: version,
-      body: { sparse: true, ...fromArgs("Id", "SyncToken", ...Object.keys(writable)) }
-    },
-    response: { ...response, map: `$.${name}` },
-    idempotency,
-    inputSchema: args({ Id: text, SyncToken: text, ...writable }, "Id", "SyncToken"),
-    outputSchema: schema,
-    mocks: [{ name: "one", output: mock }]
-  }
-]
+  response: { ...response, map: `$.${name}` },
+  idempotency,
+  inputSchema: sparse
+    ? args({ Id: text, SyncToken: text, ...writable }, "Id", "SyncToken")
+    : record({ Id: text, SyncToken: text, ...writable }, "Id", "SyncToken", ...required),
+  outputSchema: schema,
+  mocks: [{ name: "one", output: mock }]
+})
 
 export const deleteOf = ({ name, path }: Resource): ActionManifest => ({
   name: `delete${name}`,

@@ -25,6 +25,7 @@ export const customer: Resource = {
     CurrencyRef: reference
   },
   required: [],
+  sparse: true,
   mock: { Id: "58", SyncToken: "0", DisplayName: "Ada Byron", Active: true, Balance: 0, MetaData: times }
 }
 
@@ -49,6 +50,7 @@ export const item: Resource = {
     Active: flag
   },
   required: ["Name"],
+  sparse: false,
   mock: { Id: "11", SyncToken: "0", Name: "Pump", Type: "Service", Active: true, UnitPrice: 15, MetaData: times }
 }
 
@@ -82,6 +84,7 @@ export const invoice: Resource = {
     PrivateNote: text
   },
   required: ["CustomerRef", "Line"],
+  sparse: true,
   mock: {
     Id: "145",
     SyncToken: "0",
@@ -112,6 +115,7 @@ export const payment: Resource = {
     PrivateNote: text
   },
   required: ["CustomerRef", "TotalAmt"],
+  sparse: false,
   mock: { Id: "163", SyncToken: "0", TotalAmt: 30, UnappliedAmt: 0, CustomerRef: { value: "58" } }
 }
 
@@ -129,6 +133,7 @@ export const bill: Resource = {
     PrivateNote: text
   },
   required: ["VendorRef", "Line"],
+  sparse: false,
   mock: { Id: "151", SyncToken: "0", TotalAmt: 103.55, Balance: 103.55, VendorRef: { value: "56" } }
 }
 
@@ -148,6 +153,7 @@ export const vendor: Resource = {
     Active: flag
   },
   required: [],
+  sparse: true,
   mock: { Id: "56", SyncToken: "0", DisplayName: "Bob's Burger Joint", Active: true }
 }
 

@@ -31,7 +31,7 @@ export const stripe = define({
       type: "api_key",
       title: "Secret or restricted key",
       default: true,
-      fields: [{ name: "apiKey", title: "API key", secret: true, pattern: "^(sk|rk)_(live|test)_[A-Za-z0-9]+$" }]
+      fields: [{ name: "apiKey", title: "API key", secret: true, pattern: "^(sk|rk)_" }]
     },
     {
       id: "connect",
