@@ -16,7 +16,7 @@ export const makeFreeze = Effect.gen(function* () {
     written: string
   ): Effect.fn.Return<ConnectorDefinition | undefined, Unavailable> {
     for (const slug of slugsOf(written)) {
-      const found = yield* connectors.find(organisation, slug)
+      const found = yield* connectors.current(organisation, slug)
       if (Option.isSome(found)) return found.value
     }
     return undefined

@@ -24,6 +24,11 @@ export class Connectors extends Context.Tag("svc/Connectors")<
       slug: string,
       version?: string
     ) => Effect.Effect<Option.Option<ConnectorDefinition>, Unavailable>
+    /** The newest published version at this very moment, for whoever fixes it. */
+    readonly current: (
+      organisation: OrganisationId,
+      slug: string
+    ) => Effect.Effect<Option.Option<ConnectorDefinition>, Unavailable>
     /**
      * The newest version of the connector in which the action has that version. None where no version has, or where it
      * is neither bound (by the workflow that calls) nor among the newest that stay callable.

@@ -44,16 +44,12 @@ export const layer = Layer.effect(
     })
 
     /** Newest first; empty where the organisation has none of that name, or nothing published. */
+    const read = (organisation: OrganisationId, slug: string) =>
+      sql<Published>`SELECT c.id, v.number, v.semver FROM connectors c JOIN connector_versions v ON v.connector_id = c.id
+        WHERE c.org = ${organisation} AND c.slug = ${slug} AND c.deleted_at IS NULL AND v.published_at IS NOT NULL
+        ORDER BY v.number DESC`.pipe(Effect.mapError(unavailable))
     const publishedOf = (organisation: OrganisationId, slug: string) =>
-      Effect.map(
-        heads.get(
-          `${organisation}|${slug}`,
-          sql<Published>`SELECT c.id, v.number, v.semver FROM connectors c JOIN connector_versions v ON v.connector_id = c.id
-            WHERE c.org = ${organisation} AND c.slug = ${slug} AND c.deleted_at IS NULL AND v.published_at IS NOT NULL
-            ORDER BY v.number DESC`.pipe(Effect.mapError(unavailable))
-        ),
-        (rows) => rows ?? []
-      )
+      Effect.map(heads.get(`${organisation}|${slug}`, read(organisation, slug)), (rows) => rows ?? [])
 
     const definitionOf = (id: string, number: number) =>
       Effect.map(
@@ -75,6 +71,11 @@ export const layer = Layer.effect(
       if (published.length === 0) return builtIn(slug)
       const wanted = version === undefined ? published[0] : published.find(({ semver }) => semver === version)
       return wanted === undefined ? Option.none() : yield* definitionOf(wanted.id, wanted.number)
+    })
+
+    const current = Effect.fnUntraced(function* (organisation: OrganisationId, slug: string) {
+      const [newest] = yield* read(organisation, slug)
+      return newest === undefined ? builtIn(slug) : yield* definitionOf(newest.id, newest.number)
     })
 
     const withAction: Connectors["Type"]["withAction"] = Effect.fnUntraced(function* (organisation, slug, action) {
@@ -121,6 +122,6 @@ export const layer = Layer.effect(
       })
     )
 
-    return Connectors.of({ find, withAction, clientOf })
+    return Connectors.of({ find, current, withAction, clientOf })
   })
 )
