@@ -76,7 +76,7 @@ export const suspectAfter = 2
 export const allowedIps = 100
 
 /** A document that a connector is imported from, in bytes. */
-export const importBytes = 32 * MiB
+export const importBytes = 16 * MiB
 
 /** The value of a secret, in characters. */
 export const secretLength = 64 * KiB

@@ -1,6 +1,6 @@
 /** One call that a connector offers: arguments → request, answer → result. Contract: connector definition. */
 import { Schema } from "effect"
-import { Json, JsonObject } from "../Json.js"
+import { Json, JsonObject } from "./PlainJson.js"
 import { Condition } from "./Condition.js"
 
 const text = Schema.String

@@ -1,6 +1,6 @@
 /** How a customer's account is connected, and how its credential gets into a request. Contract: connector definition. */
 import { Schema } from "effect"
-import { JsonObject } from "../Json.js"
+import { JsonObject } from "./PlainJson.js"
 
 const text = Schema.String
 const filled = <A extends string>(value: A) => Schema.optionalWith(text, { default: () => value })

@@ -3,7 +3,7 @@
  * The form of the file `*.connector.json`, of import and of export. Contract: connector definition.
  */
 import { Schema } from "effect"
-import { Json, JsonObject } from "../Json.js"
+import { Json, JsonObject } from "./PlainJson.js"
 import { slugPattern } from "../Workflow.js"
 import { ActionDefinition } from "./Action.js"
 import { AuthMethod, ConnectionConfig } from "./AuthMethod.js"

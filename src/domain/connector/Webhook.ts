@@ -1,6 +1,6 @@
 /** What a provider tells by itself: its events, and the webhooks or polls that bring them. Contract: connector definition. */
 import { Schema } from "effect"
-import { Json, JsonObject } from "../Json.js"
+import { Json, JsonObject } from "./PlainJson.js"
 import { Condition } from "./Condition.js"
 
 const text = Schema.String

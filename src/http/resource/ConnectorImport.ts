@@ -25,6 +25,9 @@ const refused = (details: ReadonlyArray<Detail>): ValidationFailed => {
   })
 }
 
+/** A timer, not a yield: requests that wait on the network get their turn, too. */
+const othersFirst = Effect.sleep(Duration.zero)
+
 const readImport = Schema.decodeUnknownEither(ImportRequest, { onExcessProperty: "error" })
 
 const isAddress = (source: string) => /^https?:\/\/\S+$/i.test(source.trim())
@@ -82,9 +85,13 @@ export const make = Effect.gen(function* () {
   }
 
   const ofOpenApi = (document: Json, path: string, options: OpenApiOptions) =>
-    Effect.flatMap(
-      Either.mapLeft(fromOpenApi(document, options), (why) => invalid(path, "INVALID_VALUE", why)),
-      checked
+    // Large documents compute for hundreds of milliseconds: others get their turn in between.
+    othersFirst.pipe(
+      Effect.flatMap(() =>
+        Either.mapLeft(fromOpenApi(document, options), (why) => invalid(path, "INVALID_VALUE", why))
+      ),
+      Effect.zipLeft(othersFirst),
+      Effect.flatMap(checked)
     )
 
   /** The definition that the body of a create or an update is, or imports. `slug`: what an import must be called. */
