@@ -3,6 +3,7 @@ import { Duration, Effect, Layer, Redacted } from "effect"
 import { existsSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import * as ConnectionActor from "../actors/connection/Actor.js"
+import * as Calling from "../actors/connection/Calling.js"
 import * as Connections from "../actors/connection/Connections.js"
 import * as ConnectionSweep from "../actors/connection/Sweep.js"
 import * as Uses from "../actors/connection/Uses.js"
@@ -158,7 +159,11 @@ const connections = Layer.unwrapEffect(
     )
   )
 )
-const connected = ConnectedEgress.layer.pipe(Layer.provideMerge(Connections.layer), Layer.provideMerge(connections))
+const connected = Calling.layer.pipe(
+  Layer.provideMerge(ConnectedEgress.layer),
+  Layer.provideMerge(Connections.layer),
+  Layer.provideMerge(connections)
+)
 
 const actors = Layer.unwrapEffect(
   Effect.gen(function* () {

@@ -13,7 +13,7 @@ import type { ProviderFailure } from "../../domain/connector/ProviderAnswer.js"
 import { isObject, type Json } from "../../domain/Json.js"
 import { guest } from "../../domain/Limits.js"
 import type { CallFailure } from "../../domain/RunJournal.js"
-import { type CallFailed, make as makeCalling } from "../connector/Calling.js"
+import { type CallFailed, ConnectedCalls } from "../ports/ConnectedCalls.js"
 import { ConnectionReads, type KnownConnection } from "../ports/ConnectionReads.js"
 import { Connectors } from "../ports/Connectors.js"
 import { failure, type HostCall, type HostRequest, type Postponement, refused } from "./HostCall.js"
@@ -71,7 +71,7 @@ const connectorError = (
 export const makeConnectorCalls = Effect.gen(function* () {
   const connectors = yield* Connectors
   const reads = yield* ConnectionReads
-  const calling = yield* makeCalling
+  const calls = yield* ConnectedCalls
 
   type At = { readonly connector: string; readonly action: string }
 
@@ -186,11 +186,11 @@ export const makeConnectorCalls = Effect.gen(function* () {
         const { message, path } = unsigned.left
         return yield* wrong(at, `${path} ${message}`, "INVALID_ARGUMENTS")
       }
-      const value = yield* calling
+      const value = yield* calls
         .send(
           {
             organisationId: spec.run.organisationId,
-            connection,
+            connectionId: connection.id,
             executionId: spec.run.id,
             definition,
             request: { ...unsigned.right, timeoutMillis: options.timeoutMillis ?? unsigned.right.timeoutMillis },

@@ -1,7 +1,6 @@
 /** Workflows: their draft is saved, published as an immutable snapshot, deployed, archived. */
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Option } from "effect"
-import { makeFreeze } from "../../actors/connector/Freeze.js"
 import { Contracts } from "../../actors/ports/Contracts.js"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Egress } from "../../actors/ports/Egress.js"
@@ -30,6 +29,7 @@ import type { Exchange } from "../Exchange.js"
 import { ResourceApi } from "./Api.js"
 import { checkVersion, make as makeChanges } from "./Change.js"
 import { findCustomer } from "./CustomersHandlers.js"
+import { makeFreeze } from "./Freeze.js"
 import { make as makeListing } from "./Listing.js"
 import {
   authorOf,

@@ -1,56 +1,22 @@
-/**
- * One call of a connected system: a credential and a permit from the connection's actor, the request, what the answer
- * tells of the provider's limits, and further attempts as the connector's rule allows.
- */
-import { Clock, Duration, Effect, Either, Random } from "effect"
-import type { KnownConnection } from "../ports/ConnectionReads.js"
+/** The port `ConnectedCalls` over the connections' actors and the egress. */
+import { Clock, Duration, Effect, Either, Layer, Random } from "effect"
+import {
+  type Attempt,
+  type CallFailed,
+  type ConnectedCall,
+  ConnectedCalls,
+  type Postponed,
+  type ProviderRefused
+} from "../ports/ConnectedCalls.js"
 import { ConnectedEgress, type GrantRefused } from "../ports/ConnectedEgress.js"
 import { type ConnectionNotActive, Connections } from "../ports/Connections.js"
 import type { EgressFailure } from "../ports/Egress.js"
-import type { UnsignedRequest } from "../../domain/connector/Call.js"
-import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { ProviderAnswer, ProviderFailure } from "../../domain/connector/ProviderAnswer.js"
 import { rateReading } from "../../domain/connector/RateHeaders.js"
 import { retryAfter } from "../../domain/connector/Retry.js"
 import type { NotFound, Unavailable } from "../../domain/Failure.js"
-import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
 
-export interface ConnectedCall {
-  readonly organisationId: OrganisationId
-  readonly connection: Pick<KnownConnection, "id">
-  readonly executionId: ExecutionId | null
-  readonly definition: ConnectorDefinition
-  readonly request: UnsignedRequest
-  /** Largest answer, in bytes. */
-  readonly maxBytes: number
-  /** Attempts that were made before; the rule counts them. */
-  readonly made: number
-  readonly retries: boolean
-}
-
-export interface Attempt {
-  /** Unix milliseconds. */
-  readonly startedAt: number
-  readonly finishedAt: number
-  readonly failure: ProviderFailure | null
-}
-
-/** The provider takes nothing now, or there is no token: ask again at `at` (Unix milliseconds). */
-export interface Postponed {
-  readonly _tag: "Postponed"
-  readonly at: number
-  readonly why: "rate_limit" | "connection"
-  readonly made: number
-}
-
-export interface ProviderRefused {
-  readonly _tag: "ProviderRefused"
-  readonly failure: ProviderFailure
-}
-
-export type CallFailed = Postponed | ProviderRefused | ConnectionNotActive | NotFound | Unavailable
-
-export const make = Effect.gen(function* () {
+const make = Effect.gen(function* () {
   const connections = yield* Connections
   const egress = yield* ConnectedEgress
 
@@ -61,8 +27,8 @@ export const make = Effect.gen(function* () {
     Either.Either<ProviderAnswer, ProviderFailure>,
     Postponed | ConnectionNotActive | NotFound | Unavailable
   > {
-    const { connection, definition, executionId, maxBytes, organisationId, request } = call
-    const where = { organisationId, connectionId: connection.id }
+    const { connectionId, definition, executionId, maxBytes, organisationId, request } = call
+    const where = { organisationId, connectionId }
     const authorization = yield* connections.authorize({
       ...where,
       origin: request.origin,
@@ -85,10 +51,6 @@ export const make = Effect.gen(function* () {
     return Either.mapLeft(yield* settled, unanswered)
   })
 
-  /**
-   * Sends the request until it succeeds, the rule has had enough, or the call has to wait. `read`: what an answer
-   * means. `told` hears of every attempt as it ends.
-   */
   const send = Effect.fnUntraced(function* <A>(
     call: ConnectedCall,
     read: (answer: ProviderAnswer, now: number) => Either.Either<A, ProviderFailure>,
@@ -111,8 +73,10 @@ export const make = Effect.gen(function* () {
     }
   })
 
-  return { send }
+  return ConnectedCalls.of({ send })
 })
+
+export const layer = Layer.effect(ConnectedCalls, make)
 
 // --- Private ---
 

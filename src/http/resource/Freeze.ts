@@ -1,11 +1,11 @@
 /** A workflow's bindings as they are published: with the versions that the actions have now. */
 import { Effect, Option } from "effect"
+import { Connectors } from "../../actors/ports/Connectors.js"
 import { type BoundAction, bindingsOf, frozen, slugsOf } from "../../domain/connector/Binding.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
-import { Connectors } from "../ports/Connectors.js"
 
 export const makeFreeze = Effect.gen(function* () {
   const connectors = yield* Connectors

@@ -1,0 +1,62 @@
+/**
+ * One call of a connected system: a credential and a permit from the connection's actor, the request, what the answer
+ * tells of the provider's limits, and further attempts as the connector's rule allows.
+ */
+import type { Effect, Either } from "effect"
+import { Context } from "effect"
+import type { UnsignedRequest } from "../../domain/connector/Call.js"
+import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
+import type { ProviderAnswer, ProviderFailure } from "../../domain/connector/ProviderAnswer.js"
+import type { NotFound, Unavailable } from "../../domain/Failure.js"
+import type { ConnectionId, ExecutionId, OrganisationId } from "../../domain/Ids.js"
+import type { ConnectionNotActive } from "./Connections.js"
+
+export interface ConnectedCall {
+  readonly organisationId: OrganisationId
+  readonly connectionId: ConnectionId
+  readonly executionId: ExecutionId | null
+  readonly definition: ConnectorDefinition
+  readonly request: UnsignedRequest
+  /** Largest answer, in bytes. */
+  readonly maxBytes: number
+  /** Attempts that were made before; the rule counts them. */
+  readonly made: number
+  readonly retries: boolean
+}
+
+export interface Attempt {
+  /** Unix milliseconds. */
+  readonly startedAt: number
+  readonly finishedAt: number
+  readonly failure: ProviderFailure | null
+}
+
+/** The provider takes nothing now, or there is no token: ask again at `at` (Unix milliseconds). */
+export interface Postponed {
+  readonly _tag: "Postponed"
+  readonly at: number
+  readonly why: "rate_limit" | "connection"
+  readonly made: number
+}
+
+export interface ProviderRefused {
+  readonly _tag: "ProviderRefused"
+  readonly failure: ProviderFailure
+}
+
+export type CallFailed = Postponed | ProviderRefused | ConnectionNotActive | NotFound | Unavailable
+
+export class ConnectedCalls extends Context.Tag("svc/ConnectedCalls")<
+  ConnectedCalls,
+  {
+    /**
+     * Sends the request until it succeeds, the rule has had enough, or the call has to wait. `read`: what an answer
+     * means. `told` hears of every attempt as it ends.
+     */
+    readonly send: <A>(
+      call: ConnectedCall,
+      read: (answer: ProviderAnswer, now: number) => Either.Either<A, ProviderFailure>,
+      told?: (attempt: Attempt) => void
+    ) => Effect.Effect<A, CallFailed>
+  }
+>() {}
