@@ -31,6 +31,7 @@ const unknown: { readonly [parameter: string]: string } = {
   workflowId: "wf_000000000000",
   eid: "exec_00000000000000000000000000",
   kid: "key_00000000000000000000000000",
+  conn: "conn_00000000000000000000000000",
   ctr: "ctr_00000000000000000000000000",
   aid: "aup_00000000000000000000000000",
   sid: "sec_00000000000000000000000000",
@@ -131,9 +132,14 @@ describe("ids of another organisation answer like ids of nothing", () => {
       key: other.key,
       body: { name: "theirs", methodId: "oauth", clientId: "theirs" }
     })
+    await svc.ask("POST", "/api/v1/connectors/theirs/publish", { key: other.key, body: {} })
+    const connection = await svc.ask("POST", "/api/v1/connections", {
+      key: other.key,
+      body: { connector: "theirs", customerId: other.customerId, credential: { accessToken: "theirs" } }
+    })
     assert.deepStrictEqual(
-      [run.status, secret.status, key.status, connector.status, provider.status],
-      [200, 201, 201, 201, 200]
+      [run.status, secret.status, key.status, connector.status, provider.status, connection.status],
+      [200, 201, 201, 201, 200, 201]
     )
     theirs = {
       ...unknown,
@@ -142,11 +148,14 @@ describe("ids of another organisation answer like ids of nothing", () => {
       workflowId: other.workflowId,
       sid: secret.body.data.id,
       kid: key.body.data.id,
+      conn: connection.body.data.id,
       ctr: connector.body.data.id,
       aid: provider.body.data.id,
       eid: run.headers["x-svc-execution-id"] ?? ""
     }
-    for (const route of routes.filter((one) => one.method === "GET" && /:(cid|wid|kid|sid|eid|ctr)$/.test(one.path))) {
+    for (const route of routes.filter(
+      (one) => one.method === "GET" && /:(cid|wid|kid|sid|eid|ctr|conn)$/.test(one.path)
+    )) {
       assert.strictEqual(
         (await svc.ask("GET", at(route, theirs), { key: other.key })).status,
         200,

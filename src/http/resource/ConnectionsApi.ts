@@ -68,8 +68,8 @@ const Revealed = Schema.Struct({
 }).annotations({ identifier: "RevealedCredential" })
 
 const at = "/api/v1/connections"
-const path = Schema.Struct({ cid: Schema.String })
-const one = <const Name extends string>(name: Name) => HttpApiEndpoint.post(name, `${at}/:cid/${name}`).setPath(path)
+const path = Schema.Struct({ conn: Schema.String })
+const one = <const Name extends string>(name: Name) => HttpApiEndpoint.post(name, `${at}/:conn/${name}`).setPath(path)
 const switched = <const Name extends string>(name: Name) =>
   one(name)
     .addSuccess(Data(ConnectionView))
@@ -100,14 +100,14 @@ export const ConnectionsApi = HttpApiGroup.make("connections")
       .annotate(Audited, audited("connection.create"))
   )
   .add(
-    HttpApiEndpoint.get("get", `${at}/:cid`)
+    HttpApiEndpoint.get("get", `${at}/:conn`)
       .setPath(path)
       .addSuccess(Data(ConnectionView))
       .annotate(Permit, "connections:read")
       .annotate(Audited, read("connection"))
   )
   .add(
-    HttpApiEndpoint.put("update", `${at}/:cid`)
+    HttpApiEndpoint.put("update", `${at}/:conn`)
       .setPath(path)
       .setPayload(strict(UpdateConnection))
       .addSuccess(Data(ConnectionView))
@@ -115,7 +115,7 @@ export const ConnectionsApi = HttpApiGroup.make("connections")
       .annotate(Audited, audited("connection.update"))
   )
   .add(
-    HttpApiEndpoint.del("delete", `${at}/:cid`)
+    HttpApiEndpoint.del("delete", `${at}/:conn`)
       .setPath(path)
       .addSuccess(Data(ConnectionView))
       .annotate(Permit, "connections:delete")

@@ -199,14 +199,14 @@ export const ConnectionsLive = HttpApiBuilder.group(ResourceApi, "connections", 
       .handle("get", ({ path }) =>
         Effect.gen(function* () {
           const exchange = yield* Current
-          yield* target(exchange, path.cid)
-          return { data: yield* shown(exchange, path.cid) }
+          yield* target(exchange, path.conn)
+          return { data: yield* shown(exchange, path.conn) }
         })
       )
       .handle("update", ({ path, payload }) =>
-        ordered(path.cid, (addressed, exchange) =>
+        ordered(path.conn, (addressed, exchange) =>
           Effect.gen(function* () {
-            const { version } = yield* target(exchange, path.cid)
+            const { version } = yield* target(exchange, path.conn)
             yield* checkVersion(exchange, payload.version, version)
             yield* connections.edit({
               ...addressed,
@@ -219,12 +219,12 @@ export const ConnectionsLive = HttpApiBuilder.group(ResourceApi, "connections", 
         )
       )
       .handle("delete", ({ path }) =>
-        ordered(path.cid, (addressed) => connections.disconnect({ ...addressed, version: null }))
+        ordered(path.conn, (addressed) => connections.disconnect({ ...addressed, version: null }))
       )
       .handle("test", ({ path }) =>
         Effect.gen(function* () {
           const exchange = yield* Current
-          const { id } = yield* target(exchange, path.cid)
+          const { id } = yield* target(exchange, path.conn)
           const { organisationId } = exchange.caller
           const data = yield* once(
             exchange,
@@ -239,7 +239,7 @@ export const ConnectionsLive = HttpApiBuilder.group(ResourceApi, "connections", 
       .handle("reconnect", ({ path, payload }) =>
         Effect.gen(function* () {
           const exchange = yield* Current
-          const { id } = yield* target(exchange, path.cid)
+          const { id } = yield* target(exchange, path.conn)
           const addressed = { organisationId: exchange.caller.organisationId, connectionId: id, by: byOf(exchange) }
           const data = yield* once(
             exchange,
@@ -261,14 +261,14 @@ export const ConnectionsLive = HttpApiBuilder.group(ResourceApi, "connections", 
           return { data }
         })
       )
-      .handle("refresh", ({ path }) => ordered(path.cid, connections.refresh))
-      .handle("enable", ({ path }) => ordered(path.cid, connections.enable))
-      .handle("disable", ({ path }) => ordered(path.cid, connections.disable))
+      .handle("refresh", ({ path }) => ordered(path.conn, connections.refresh))
+      .handle("enable", ({ path }) => ordered(path.conn, connections.enable))
+      .handle("disable", ({ path }) => ordered(path.conn, connections.disable))
       .handle("reveal", ({ path }) =>
         Effect.gen(function* () {
           const exchange = yield* Current
           exchange.replyHeaders["cache-control"] = "no-store"
-          const { authMethod, id, label } = yield* target(exchange, path.cid)
+          const { authMethod, id, label } = yield* target(exchange, path.conn)
           const { organisationId } = exchange.caller
           const secrets = yield* connections.reveal({ organisationId, connectionId: id, by: byOf(exchange) })
           // Told before it is shown.

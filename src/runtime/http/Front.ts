@@ -46,8 +46,11 @@ export const make = Effect.gen(function* () {
       const refused = errorReply({ status: 405, code: "METHOD_NOT_ALLOWED", message: "this path takes GET" }, requestId)
       return Effect.succeed({ ...refused, headers: { ...refused.headers, allow: "GET, HEAD" } })
     }
-    return Effect.map(page, (reply) => ({ ...reply, headers: { ...reply.headers, "x-request-id": requestId } }))
+    return identified(page, requestId)
   }
+
+  const identified = (page: Effect.Effect<RawReply>, requestId: string = identifiers.next("req")) =>
+    Effect.map(page, (reply) => ({ ...reply, headers: { ...reply.headers, "x-request-id": requestId } }))
 
   /** Counted; with a collector, traced. */
   const observed = Option.isSome(otlpUrl)
@@ -60,6 +63,8 @@ export const make = Effect.gen(function* () {
     execute: (request, workflow) => observed("execution", request, surfaces.execute(request, workflow)),
     handle: (request) => {
       const page = operatorPage(pathOf(request.target))
+      const connecting = page === undefined ? surfaces.connectPage(request) : undefined
+      if (connecting !== undefined) return observed("resource", unlinked(request), identified(connecting))
       return page === undefined
         ? observed("resource", request, surfaces.handle(request))
         : observed("operator", request, paged(request, page))
@@ -71,6 +76,12 @@ export const make = Effect.gen(function* () {
     },
     drain: health.drain
   } satisfies Front
+})
+
+/** As traces may show it: whoever has a link of a connect session may use it. */
+const unlinked = (request: RawRequest): RawRequest => ({
+  ...request,
+  target: pathOf(request.target).replace(/^\/connect\/.*/, "/connect/:link")
 })
 
 const counted = (

@@ -4,6 +4,7 @@ import { NodeHttpServer } from "@effect/platform-node"
 import { Context, Effect, Layer } from "effect"
 import * as Authenticated from "../../http/auth/Authenticated.js"
 import { headerBytes } from "../../domain/Limits.js"
+import { make as makeConnectPages } from "../../http/connect/Pages.js"
 import { ExecutionApi, RunApi } from "../../http/execution/Api.js"
 import { make as makeExecute } from "../../http/execution/Execute.js"
 import { make as makeGate } from "../../http/Gate.js"
@@ -22,10 +23,16 @@ import { RolesLive, UsersLive } from "../../http/resource/UsersHandlers.js"
 import { WorkflowsLive } from "../../http/resource/WorkflowsHandlers.js"
 import { Origin } from "../../http/Origin.js"
 import { routesOf } from "../../http/Routes.js"
+import type { RawReply, RawRequest } from "../../http/Wire.js"
 import { Settings } from "../Layers.js"
 import type { Handlers } from "./NodeServer.js"
 
-export class Surfaces extends Context.Tag("svc/Surfaces")<Surfaces, Pick<Handlers, "execute" | "handle">>() {}
+interface Surface extends Pick<Handlers, "execute" | "handle"> {
+  /** The reply to a request for a page where people connect accounts; `undefined` for all others. */
+  readonly connectPage: (request: RawRequest) => Effect.Effect<RawReply> | undefined
+}
+
+export class Surfaces extends Context.Tag("svc/Surfaces")<Surfaces, Surface>() {}
 
 const groups = Layer.mergeAll(
   CustomersLive,
@@ -63,6 +70,12 @@ export const layer = Layer.effect(
     ).pipe(HttpRouter.withRouterConfig({ maxParamLength: headerBytes }))
     const { execute } = yield* makeExecute
     const { handle } = yield* makeGate([...routesOf(ResourceApi), ...routesOf(ExecutionApi), ...routesOf(RunApi)], app)
-    return Surfaces.of({ execute, handle })
+    const { pageAt } = yield* makeConnectPages
+    return Surfaces.of({ execute, handle, connectPage: pageAt })
   })
-).pipe(Layer.provide(router), Layer.provide(HttpApiBuilder.Router.Live), Layer.provide(NodeHttpServer.layerContext))
+).pipe(
+  Layer.provide(router),
+  Layer.provide(origin),
+  Layer.provide(HttpApiBuilder.Router.Live),
+  Layer.provide(NodeHttpServer.layerContext)
+)

@@ -1,0 +1,102 @@
+/** Pages for people who connect an account: small, without anything from elsewhere, and readable without script. */
+import type { RawReply } from "../Wire.js"
+
+/** HTML that is meant as such; everything else is escaped. */
+export interface Markup {
+  readonly html: string
+}
+
+const entities: { readonly [letter: string]: string } = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;"
+}
+
+const escaped = (text: string) => text.replace(/[&<>"']/g, (letter) => entities[letter] ?? "")
+
+type Part = string | number | Markup | ReadonlyArray<Markup>
+
+const isList = (part: Part): part is ReadonlyArray<Markup> => Array.isArray(part)
+
+const written = (part: Part): string =>
+  isList(part) ? part.map(({ html }) => html).join("") : typeof part === "object" ? part.html : escaped(String(part))
+
+export const html = (strings: TemplateStringsArray, ...parts: ReadonlyArray<Part>): Markup => ({
+  html: strings.map((text, at) => `${text}${at < parts.length ? written(parts[at] ?? "") : ""}`).join("")
+})
+
+/** A value inside a script: no character of it can end the script. */
+export const scriptJson = (value: unknown): Markup => ({
+  html: JSON.stringify(value).replace(
+    /[<>&\u2028\u2029]/g,
+    (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`
+  )
+})
+
+const style = `body{font:16px/1.5 system-ui,sans-serif;max-width:28rem;margin:10vh auto;padding:0 1rem;color:#1a1a1a;background:#fff}
+h1{font-size:1.25rem}label{display:block;margin:1rem 0 .25rem;font-weight:600}small{color:#555;display:block}
+input,select{width:100%;box-sizing:border-box;padding:.5rem;font:inherit;border:1px solid #767676;border-radius:4px}
+button{margin-top:1.5rem;padding:.6rem 1.2rem;font:inherit;border:0;border-radius:4px;background:#1a56db;color:#fff;cursor:pointer}
+.error{border-left:4px solid #b91c1c;padding:.5rem .75rem;background:#fef2f2}
+@media (prefers-color-scheme:dark){body{color:#eee;background:#111}small{color:#aaa}.error{background:#2a1010}input,select{background:#1c1c1c;color:#eee}}`
+
+export interface Page {
+  readonly status: number
+  readonly title: string
+  readonly body: Markup
+  /** Of the inline script and style of this reply. */
+  readonly nonce: string
+  readonly script?: Markup
+  /** Origins that the page's form may lead to, besides this one. */
+  readonly formTargets?: ReadonlyArray<string>
+}
+
+export const pageReply = ({ body, formTargets = [], nonce, script, status, title }: Page): RawReply => ({
+  status,
+  headers: {
+    "content-type": "text/html; charset=utf-8",
+    "cache-control": "no-store",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "content-security-policy": [
+      "default-src 'none'",
+      `style-src 'nonce-${nonce}'`,
+      ...(script === undefined ? [] : [`script-src 'nonce-${nonce}'`]),
+      `form-action ${["'self'", ...formTargets].join(" ")}`,
+      "frame-ancestors 'none'",
+      "base-uri 'none'"
+    ].join("; ")
+  },
+  body: html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width,initial-scale=1" />
+        <title>${title}</title>
+        <style nonce="${nonce}">
+          ${{ html: style }}
+        </style>
+      </head>
+      <body>
+        <main>
+          <h1>${title}</h1>
+          ${body}
+        </main>
+        ${
+          script === undefined
+            ? { html: "" }
+            : html`<script nonce="${nonce}">
+                ${script}
+              </script>`
+        }
+      </body>
+    </html> `.html
+})
+
+export const redirectReply = (url: string): RawReply => ({
+  status: 303,
+  headers: { location: url, "cache-control": "no-store", "referrer-policy": "no-referrer" },
+  body: ""
+})

@@ -1,0 +1,192 @@
+/**
+ * The pages of connect sessions: the link that a person follows, and the place to which providers send people back.
+ * No cookies, no opener needed: whoever has the link may connect, once. Contract: connection states; embed.
+ */
+import { Clock, Effect, Either, Option } from "effect"
+import { ConnectionReads } from "../../actors/ports/ConnectionReads.js"
+import { Connections, type OrderFailure } from "../../actors/ports/Connections.js"
+import { type AuthorizingSession, ConnectionStore } from "../../actors/ports/ConnectionStore.js"
+import { Connectors } from "../../actors/ports/Connectors.js"
+import { Digests } from "../../actors/ports/Digests.js"
+import { Identifiers } from "../../actors/ports/Identifiers.js"
+import { configuredUrl } from "../../domain/connector/BaseUrl.js"
+import type { Unavailable } from "../../domain/Failure.js"
+import { Origin } from "../Origin.js"
+import { pathOf, type RawReply, type RawRequest } from "../Wire.js"
+import { entered, fieldsOf, formMarkup } from "./Form.js"
+import { html, pageReply, redirectReply, scriptJson } from "./Html.js"
+
+const linkPattern = /^\/connect\/([A-Za-z0-9_-]{43})$/
+const callbackPath = "/oauth/callback"
+const formBytes = 256 * 1024
+
+const queryOf = (target: string): { readonly [name: string]: string } => {
+  const at = target.indexOf("?")
+  return at < 0 ? {} : Object.fromEntries(new URLSearchParams(target.slice(at + 1)))
+}
+
+/** What a person reads of a failure. */
+const saying = (failure: OrderFailure): string => {
+  switch (failure._tag) {
+    case "NotFound":
+      return "This connection does not exist any more."
+    case "Unavailable":
+      return "The connection could not be made just now. Please try again in a moment."
+    default:
+      return failure.message
+  }
+}
+
+export const make = Effect.gen(function* () {
+  const store = yield* ConnectionStore
+  const connections = yield* Connections
+  const connectors = yield* Connectors
+  const reads = yield* ConnectionReads
+  const digests = yield* Digests
+  const identifiers = yield* Identifiers
+  const origin = yield* Origin
+
+  const nonce = () => identifiers.token(22)
+
+  const told = (status: number, title: string, text: string): RawReply =>
+    pageReply({ status, title, nonce: nonce(), body: html`<p>${text}</p>` })
+
+  const ended = told.bind(
+    undefined,
+    410,
+    "This link has ended",
+    "It was used already, or it is older than 15 minutes. Ask for a new one where you got it."
+  )
+
+  /** Tells the window that opened this one, and whoever reads it. */
+  const outcome = (session: AuthorizingSession, connector: string, error: string | null): RawReply => {
+    const target = session.redirectUrl === null ? origin : new URL(session.redirectUrl).origin
+    const message = {
+      type: error === null ? "svc:connection-created" : "svc:connection-error",
+      sessionId: session.id,
+      payload: { connectionId: session.connectionId, connector, ...(error === null ? {} : { message: error }) }
+    }
+    const back = session.redirectUrl === null ? null : new URL(session.redirectUrl)
+    back?.searchParams.set("connectionId", session.connectionId)
+    back?.searchParams.set("status", error === null ? "active" : "failed")
+    return pageReply({
+      status: error === null ? 200 : 400,
+      title: error === null ? "Connected" : "Not connected",
+      nonce: nonce(),
+      body: html`${
+        error === null
+          ? html`<p>The account is connected. You can close this window.</p>`
+          : html`<p class="error" role="alert">${error}</p>`
+      }${back === null ? html`` : html`<p><a href="${back.href}">Continue</a></p>`}`,
+      script: html`(function(){var
+      o=window.opener;if(o){o.postMessage(${scriptJson(message)},${scriptJson(target)});${
+        error === null ? html`window.close()` : html``
+      }}else
+      if(${scriptJson(back !== null && error === null)}){location.replace(${scriptJson(back?.href ?? "")})}})()`
+    })
+  }
+
+  /** The session as it is now: its time ends it, whoever has seen that yet. */
+  const session = Effect.fnUntraced(function* (by: Parameters<ConnectionStore["Type"]["session"]>[0]) {
+    const found = Option.getOrUndefined(yield* store.session(by))
+    const now = yield* Clock.currentTimeMillis
+    return found?.status === "open" && Date.parse(found.expiresAt) <= now
+      ? { ...found, status: "expired" as const }
+      : found
+  })
+
+  /** What a session is about, or nothing where it is over. */
+  const about = Effect.fnUntraced(function* (session: AuthorizingSession) {
+    const connection = yield* reads.byId(session.organisationId, session.connectionId)
+    if (Option.isNone(connection)) return undefined
+    const definition = yield* connectors.find(session.organisationId, connection.value.connector)
+    if (Option.isNone(definition)) return undefined
+    const method = definition.value.auth.find(({ id }) => id === session.authMethod)
+    if (method === undefined) return undefined
+    const given = session.config
+    return { session, definition: definition.value, method, fields: fieldsOf(definition.value, method, given) }
+  })
+
+  type About = Exclude<Effect.Effect.Success<ReturnType<typeof about>>, undefined>
+
+  const form = ({ definition, fields, method, session }: About, path: string, error: string | null): RawReply => {
+    const provider = method.type === "oauth2" ? configuredUrl(method.authorizationUrl ?? "", session.config) : undefined
+    const leads =
+      method.type !== "oauth2" || method.authorizationUrl === undefined
+        ? []
+        : provider !== undefined && Either.isRight(provider)
+          ? [new URL(provider.right).origin]
+          : // Where it leads depends on what is entered.
+            ["https:"]
+    return pageReply({
+      status: error === null ? 200 : 422,
+      title: `Connect ${definition.name}`,
+      nonce: nonce(),
+      body: formMarkup(fields, path, error),
+      formTargets: leads
+    })
+  }
+
+  const submit = (found: About, path: string, body: Uint8Array): Effect.Effect<RawReply> => {
+    const { connectionId, id, organisationId } = found.session
+    return connections.submit({ organisationId, connectionId, sessionId: id, ...entered(found.fields, body) }).pipe(
+      Effect.map((done) =>
+        done._tag === "Redirect" ? redirectReply(done.url) : outcome(found.session, found.definition.slug, null)
+      ),
+      Effect.catchAll((failure) => Effect.succeed(form(found, path, saying(failure))))
+    )
+  }
+
+  const link = Effect.fnUntraced(function* (request: RawRequest, token: string) {
+    const opened = yield* session({ tokenHash: digests.sha256Hex(token) })
+    if (opened === undefined) return ended()
+    const found = opened.status === "open" ? yield* about(opened) : undefined
+    if (found === undefined)
+      return opened.status === "completed" ? told(200, "Connected", "The account is connected already.") : ended()
+    const path = pathOf(request.target)
+    if (request.method === "POST") {
+      if (request.body.byteLength > formBytes) return form(found, path, "That is more than this form takes.")
+      return yield* submit(found, path, request.body)
+    }
+    // Nothing to enter: on to the provider.
+    return found.fields.length === 0 ? yield* submit(found, path, new Uint8Array()) : form(found, path, null)
+  })
+
+  const callback = Effect.fnUntraced(function* (request: RawRequest) {
+    const params = queryOf(request.target)
+    const state = params["state"]
+    const opened = state === undefined ? undefined : yield* session({ stateHash: digests.sha256Hex(state) })
+    if (opened === undefined || opened.status !== "open") return ended()
+    const found = yield* about(opened)
+    if (found === undefined) return ended()
+    const { connectionId, id, organisationId } = opened
+    return yield* connections.complete({ organisationId, connectionId, sessionId: id, params }).pipe(
+      Effect.map(() => outcome(opened, found.definition.slug, null)),
+      Effect.catchAll((failure) => Effect.succeed(outcome(opened, found.definition.slug, saying(failure))))
+    )
+  })
+
+  const unavailable = ({ retryAfterSeconds }: Unavailable): RawReply => {
+    const reply = told(503, "Not now", "The connection could not be made just now. Please try again in a moment.")
+    return { ...reply, headers: { ...reply.headers, "retry-after": String(retryAfterSeconds) } }
+  }
+
+  const answered = (reply: Effect.Effect<RawReply, Unavailable>): Effect.Effect<RawReply> =>
+    Effect.catchAll(reply, (failure) => Effect.succeed(unavailable(failure)))
+
+  /** The reply to a request for one of these pages; `undefined` for all others. */
+  const pageAt = (request: RawRequest): Effect.Effect<RawReply> | undefined => {
+    const path = pathOf(request.target)
+    const token = linkPattern.exec(path)?.[1]
+    if (token === undefined && path !== callbackPath)
+      return path.startsWith("/connect/") ? Effect.succeed(ended()) : undefined
+    const methods = token === undefined ? ["GET"] : ["GET", "POST"]
+    if (!methods.includes(request.method)) {
+      const reply = told(405, "Not here", `This page takes ${methods.join(" and ")}.`)
+      return Effect.succeed({ ...reply, headers: { ...reply.headers, allow: methods.join(", ") } })
+    }
+    return answered(token === undefined ? callback(request) : link(request, token))
+  }
+
+  return { pageAt }
+})

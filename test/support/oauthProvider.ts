@@ -1,0 +1,180 @@
+/** A provider with OAuth, keys and an API of its own: it rotates or not, is as slow as told, and remembers everything. */
+import { createHash, randomBytes } from "node:crypto"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+
+export interface OAuthProvider {
+  readonly url: string
+  /** Bodies of the requests to the token endpoint. */
+  readonly tokenRequests: ReadonlyArray<{ readonly [name: string]: string }>
+  readonly revoked: ReadonlyArray<string>
+  /** Headers and targets of the requests to the API. */
+  readonly calls: ReadonlyArray<{ readonly target: string; readonly authorization: string; readonly key: string }>
+  /** What may change while it runs. */
+  readonly behaviour: {
+    latencyMillis: number
+    rotates: boolean
+    expiresIn: number
+    /** Answers the token endpoint instead, when set. */
+    refuses: { status: number; body: object } | undefined
+    /** Reusing a refresh token ends the grant. */
+    strict: boolean
+    apiStatus: number
+  }
+  /** Consents as a person would: answers where the browser is sent back to. */
+  readonly consent: (authorizationUrl: string, more?: { readonly [name: string]: string }) => URL
+  readonly close: () => Promise<void>
+}
+
+const secret = () => `canary_${randomBytes(12).toString("hex")}`
+
+export const oauthProvider = async (): Promise<OAuthProvider> => {
+  const tokenRequests: Array<{ readonly [name: string]: string }> = []
+  const revoked: Array<string> = []
+  const calls: Array<{ readonly target: string; readonly authorization: string; readonly key: string }> = []
+  const codes = new Map<string, string>()
+  const access = new Set<string>()
+  let refresh = new Set<string>()
+  const spent = new Set<string>()
+  const behaviour: OAuthProvider["behaviour"] = {
+    latencyMillis: 0,
+    rotates: true,
+    expiresIn: 3_600,
+    refuses: undefined,
+    strict: true,
+    apiStatus: 200
+  }
+
+  const granted = (before?: string) => {
+    const token = secret()
+    access.add(token)
+    const next = before !== undefined && !behaviour.rotates ? before : secret()
+    if (before !== undefined && behaviour.rotates) {
+      refresh.delete(before)
+      spent.add(before)
+    }
+    refresh.add(next)
+    return {
+      access_token: token,
+      token_type: "Bearer",
+      expires_in: behaviour.expiresIn,
+      refresh_token: next,
+      scope: "read"
+    }
+  }
+
+  const token = (form: { readonly [name: string]: string }): readonly [number, object] => {
+    if (behaviour.refuses !== undefined) return [behaviour.refuses.status, behaviour.refuses.body]
+    const invalid = [400, { error: "invalid_grant", error_description: "the grant is no more" }] as const
+    if (form["grant_type"] === "client_credentials") return [200, granted()]
+    if (form["grant_type"] === "authorization_code") {
+      const challenge = codes.get(form["code"] ?? "")
+      codes.delete(form["code"] ?? "")
+      const verifier = createHash("sha256")
+        .update(form["code_verifier"] ?? "")
+        .digest("base64url")
+      return challenge === verifier ? [200, granted()] : invalid
+    }
+    const given = form["refresh_token"] ?? ""
+    if (refresh.has(given)) return [200, granted(given)]
+    if (behaviour.strict && spent.has(given)) refresh = new Set()
+    return invalid
+  }
+
+  const server = createServer((request, response) => {
+    let body = ""
+    request.setEncoding("utf8").on("data", (text: string) => {
+      body += text
+    })
+    request.on("end", () => {
+      const json = (status: number, value: object) => {
+        response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(value))
+      }
+      const target = request.url ?? ""
+      if (target === "/token") {
+        const form = Object.fromEntries(new URLSearchParams(body))
+        tokenRequests.push(form)
+        const [status, value] = token(form)
+        setTimeout(() => json(status, value), behaviour.latencyMillis)
+      } else if (target === "/revoke") {
+        revoked.push(new URLSearchParams(body).get("token") ?? "")
+        json(200, {})
+      } else {
+        const authorization = request.headers.authorization ?? ""
+        const key = String(request.headers["x-api-key"] ?? "")
+        calls.push({ target, authorization, key })
+        const known = access.has(authorization.replace("Bearer ", "")) || key.startsWith("canary_key")
+        const status = behaviour.apiStatus === 200 && !known ? 401 : behaviour.apiStatus
+        json(status, status === 200 ? { email: "ada@example.com", target } : { message: "not you" })
+      }
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+
+  return {
+    url,
+    tokenRequests,
+    revoked,
+    calls,
+    behaviour,
+    consent: (authorizationUrl, more = {}) => {
+      const asked = new URL(authorizationUrl).searchParams
+      const code = secret()
+      codes.set(code, asked.get("code_challenge") ?? "")
+      const back = new URL(asked.get("redirect_uri") ?? "")
+      for (const [name, value] of Object.entries({ code, state: asked.get("state") ?? "", ...more }))
+        back.searchParams.set(name, value)
+      return back
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      })
+  }
+}
+
+const base = "{{connection.config.base}}"
+
+/** A connector for it; `config.base` of a connection is the provider's URL, for it speaks without TLS. */
+export const acme = (more: object = {}) => ({
+  svcConnector: 1,
+  slug: "acme",
+  name: "Acme",
+  kind: "crm",
+  version: "1.0.0",
+  baseUrl: base,
+  connectionConfig: { type: "object", properties: { base: { type: "string" } }, required: ["base"] },
+  auth: [
+    {
+      id: "oauth",
+      type: "oauth2",
+      default: true,
+      authorizationUrl: `${base}/authorize`,
+      tokenUrl: `${base}/token`,
+      revocationUrl: `${base}/revoke`,
+      scopes: ["read"],
+      clientId: "the-client",
+      clientSecret: "canary_client_secret",
+      clientAuth: "body"
+    },
+    {
+      id: "key",
+      type: "api_key",
+      inject: [{ in: "header", name: "X-API-Key", value: "{{credential.apiKey}}" }]
+    },
+    {
+      id: "machine",
+      type: "oauth2",
+      grant: "client_credentials",
+      tokenUrl: `${base}/token`,
+      clientId: "machine-client",
+      clientSecret: "canary_machine_secret",
+      clientAuth: "body"
+    }
+  ],
+  test: { action: "me", accountLabel: "$.email" },
+  actions: [{ name: "me", request: { method: "GET", path: "/me" } }],
+  ...more
+})
