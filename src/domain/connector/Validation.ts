@@ -12,6 +12,7 @@ import { ConnectorDefinition } from "./Definition.js"
 import { entityMistakes } from "./EntityChecks.js"
 import { eventMistakes } from "./EventChecks.js"
 import { fromRaw } from "./RawAuth.js"
+import { repaired } from "./Repair.js"
 import { namesIn } from "./Schemas.js"
 
 /** Slugs that are paths of the API. */
@@ -21,11 +22,16 @@ const reserved = new Set(["discover"])
 export const validate = (
   document: Json,
   schemaMistakes: SchemaMistakes
-): Either.Either<ConnectorDefinition, ReadonlyArray<Detail>> =>
-  Either.flatMap(decode(fromRaw(document)), (definition) => {
-    const mistakes = mistakesIn(definition, schemaMistakes)
-    return mistakes.length === 0 ? Either.right(definition) : Either.left(mistakes)
+): Either.Either<ConnectorDefinition, ReadonlyArray<Detail>> => {
+  const known = fromRaw(document)
+  return Either.match(read(known), {
+    onLeft: (error) => Either.left(formMistakes(known, error, schemaMistakes)),
+    onRight: (definition) => {
+      const mistakes = mistakesIn(definition, schemaMistakes)
+      return mistakes.length === 0 ? Either.right(definition) : Either.left(mistakes)
+    }
   })
+}
 
 /** What is wrong with a definition that has the form of one. */
 export const mistakesIn = (definition: ConnectorDefinition, schemaMistakes: SchemaMistakes): Mistakes => {
@@ -90,18 +96,37 @@ const toolMistakes = ({ actions, toolActions }: ConnectorDefinition): Mistakes =
 
 const read = Schema.decodeUnknownEither(ConnectorDefinition, { errors: "all", onExcessProperty: "error" })
 
-const decode = (document: unknown): Either.Either<ConnectorDefinition, Mistakes> =>
-  Either.mapLeft(read(document), (error) => {
-    const seen = new Set<string>()
-    return ParseResult.ArrayFormatter.formatErrorSync(error).flatMap(({ _tag, message, path }) => {
-      const at = dotted(path)
-      const key = `${at} ${message}`
-      if (seen.has(key)) return []
-      seen.add(key)
-      const code = codes[_tag]
-      return [{ path: at, code: code ?? "INVALID_VALUE", message: words[code ?? ""] ?? message }]
+const readKnown = Schema.decodeUnknownEither(ConnectorDefinition, { errors: "first", onExcessProperty: "ignore" })
+
+/** What is wrong with the form, and with what else can be told of the document nevertheless. */
+const formMistakes = (document: Json, error: ParseResult.ParseError, schemaMistakes: SchemaMistakes): Mistakes => {
+  const issues = ParseResult.ArrayFormatter.formatErrorSync(error)
+  const form = new Map<string, Detail>()
+  for (const { _tag, message, path } of issues) {
+    const code = codes[_tag] ?? "INVALID_VALUE"
+    const at = dotted(path)
+    const before = form.get(`${at} ${code}`)
+    form.set(`${at} ${code}`, {
+      path: at,
+      code,
+      message: before === undefined ? (words[code] ?? message) : joined(before.message, message)
     })
-  })
+  }
+  const broken = issues.filter(({ _tag }) => _tag !== "Unexpected").map(({ path }) => path)
+  const further = repaired(document, broken)
+  const definition = further === undefined ? undefined : Either.getOrUndefined(readKnown(further.document))
+  return further === undefined || definition === undefined
+    ? [...form.values()]
+    : [...form.values(), ...mistakesIn(definition, schemaMistakes).filter(further.tells)]
+}
+
+/** Each alternative that was tried says what it expected: together they say what may stand there. */
+const joined = (before: string, message: string): string => {
+  const [, expected] = /^Expected (.*), actual /s.exec(message) ?? []
+  const known = /^Expected (.*), actual (.*)$/s.exec(before)
+  if (expected === undefined || known === null || before.length > 1_000) return before
+  return `Expected ${known[1] ?? ""} | ${expected}, actual ${known[2] ?? ""}`
+}
 
 const codes: { readonly [tag: string]: string } = { Unexpected: "UNKNOWN_FIELD", Missing: "REQUIRED" }
 const words: { readonly [code: string]: string } = { UNKNOWN_FIELD: "is not known here", REQUIRED: "is required" }

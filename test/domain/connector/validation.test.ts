@@ -255,6 +255,35 @@ describe("a definition", () => {
     ])
   })
 
+  it("tells what is wrong elsewhere, too, when the form is wrong in one place; and nothing that is not", () => {
+    assert.deepStrictEqual(
+      found(but(["version", "1"], ["baseUrl", "http://x"], ["colour", 1]))
+        .slice()
+        .sort(),
+      ["baseUrl INVALID_URL", "colour UNKNOWN_FIELD", "version INVALID_VALUE"]
+    )
+    assert.deepStrictEqual(
+      found(but(["actions.0.request.method", "FETCH"], ["actions.1.request.path", "me"]))
+        .slice()
+        .sort(),
+      ["actions[0].request.method INVALID_VALUE", "actions[1].request.path INVALID_PATH"]
+    )
+    for (const [path, value] of [
+      ["auth.0.type", "magic"],
+      ["actions", 5],
+      ["actions.0", null],
+      ["events.0.delivery", "pigeon"],
+      ["webhooks.0.type", 1],
+      ["entities", "x"],
+      ["connectionConfig", 1]
+    ] as const) {
+      const places = found(but([path, value])).map((one) => one.split(" ")[0] ?? "")
+      const place = path.replace(/\.(\d+)/g, "[$1]")
+      assert.isNotEmpty(places)
+      for (const one of places) assert.isTrue(one.startsWith(place) || place.startsWith(one), `${path}: ${one}`)
+    }
+  })
+
   it.each([null, 1, "text", [], {}, { svcConnector: 2 }])("that is %j is refused without an exception", (document) =>
     assert.isAbove(found(document).length, 0)
   )
