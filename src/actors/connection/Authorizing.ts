@@ -10,7 +10,7 @@ import { give, type Limits, type Reading, take, unlimited } from "../../domain/c
 import { isAlive, isDue, isUsable, type Lifetime } from "../../domain/connection/Refresh.js"
 import { originsOf } from "../../domain/connector/BaseUrl.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
-import { injectionOf } from "../../domain/connector/Injection.js"
+import { injectionOf, secretsOf } from "../../domain/connector/Injection.js"
 import { busy, isRenewable, type Means, type Open, type Owner, Owners, refuse } from "./Owner.js"
 import { make as makeProbe } from "./Probe.js"
 import type { Refusal } from "./Protocol.js"
@@ -140,7 +140,7 @@ export const make = Effect.gen(function* () {
       })
     const signs = method.type === "custom" && method.sign !== undefined
     const expiresAt = now + grantLifetimeMillis
-    const plain = grantText(injected.right, signs)
+    const plain = grantText(injected.right, signs, secretsOf(method, values))
     return Effect.sync(() =>
       grantBytes(expiresAt, vault.seal(grantPlace(open.connection.id, origin, executionId, expiresAt), plain))
     )

@@ -1,12 +1,12 @@
 /** Asks the provider whether it takes a credential, by the connector's own test. */
-import { Clock, Duration, Effect, Either } from "effect"
+import { Clock, Duration, Effect, Either, Redacted } from "effect"
 import type { Credential } from "../../domain/connection/Credential.js"
 import { valuesOf } from "../../domain/connection/Credential.js"
 import { resultOf } from "../../domain/connector/Answer.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
 import { requestOf, type UnsignedRequest } from "../../domain/connector/Call.js"
 import { actionOf, type ConnectorDefinition } from "../../domain/connector/Definition.js"
-import { injectionOf, withInjected } from "../../domain/connector/Injection.js"
+import { injectionOf, secretsOf, withInjected } from "../../domain/connector/Injection.js"
 import { valueAt } from "../../domain/connector/Path.js"
 import { headerOf, type ProviderFailure } from "../../domain/connector/ProviderAnswer.js"
 import { answersChallenge, signatureOf } from "../../domain/connector/Signing.js"
@@ -88,6 +88,8 @@ export const make = Effect.gen(function* () {
     if (test === undefined || action === undefined || definition.transport !== "http") return Effect.succeed(untested)
     const values = valuesOf(credential)
     const scrub = makeScrubber(Object.values(values)).text
+    // A label may be the user's name, but nothing that is secret, whatever the provider calls it.
+    const shown = makeScrubber(secretsOf(method, values).map((secret) => Redacted.value(secret))).json
     return Effect.gen(function* () {
       const request = yield* requestOf(definition, action, {
         args: test.args ?? {},
@@ -96,7 +98,7 @@ export const make = Effect.gen(function* () {
       })
       const answer = yield* send(method, values, config, request)
       const result = resultOf(definition, action, answer, yield* Clock.currentTimeMillis)
-      return Either.match(result, { onLeft: failed(scrub), onRight: passed(test) })
+      return Either.match(result, { onLeft: failed(scrub), onRight: (found) => passed(test)(shown(found)) })
     }).pipe(
       Effect.catchAll((error) =>
         Effect.succeed<Probed>({ _tag: "NotPassed", refused: false, message: scrub(whyNot(error)) })

@@ -22,7 +22,8 @@ export class ConnectedEgress extends Context.Tag("svc/ConnectedEgress")<
   {
     /**
      * Sends the request with the credential in it. Redirects are followed on the same origin only with it; to another
-     * origin nothing goes along that could be a credential.
+     * origin nothing goes along that could be a credential. What the provider repeats of the credential is not in what
+     * comes back.
      */
     readonly send: (request: ConnectedRequest) => Effect.Effect<EgressResponse, EgressFailure | GrantRefused>
   }

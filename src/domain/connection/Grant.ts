@@ -37,12 +37,29 @@ const Part = Schema.Struct({
   name: Schema.String,
   value: Schema.Redacted(Schema.String)
 })
-/** `signs`: the request is to be signed by the connection's actor as well. */
-const Granted = Schema.parseJson(Schema.Struct({ parts: Schema.Array(Part), signs: Schema.Boolean }))
+/**
+ * `signs`: the request is to be signed by the connection's actor as well. `secrets`: what of the credential is in the
+ * parts, and must not come back.
+ */
+const Granted = Schema.parseJson(
+  Schema.Struct({
+    parts: Schema.Array(Part),
+    signs: Schema.Boolean,
+    secrets: Schema.Array(Schema.Redacted(Schema.String))
+  })
+)
 const decode = Schema.decodeOption(Granted)
 
 /** The text that is sealed. */
-export const grantText = (parts: ReadonlyArray<Injected>, signs: boolean): string =>
-  JSON.stringify({ parts: parts.map((part) => ({ ...part, value: Redacted.value(part.value) })), signs })
+export const grantText = (
+  parts: ReadonlyArray<Injected>,
+  signs: boolean,
+  secrets: ReadonlyArray<Redacted.Redacted>
+): string =>
+  JSON.stringify({
+    parts: parts.map((part) => ({ ...part, value: Redacted.value(part.value) })),
+    signs,
+    secrets: secrets.map((secret) => Redacted.value(secret))
+  })
 
 export const grantOf = (text: string) => decode(text)

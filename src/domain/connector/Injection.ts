@@ -45,6 +45,28 @@ export const injectionOf = (
     return parts
   })
 
+/**
+ * The values of a credential that go into requests and that nobody may see come back. A field that the definition does
+ * not call secret is none, unless it is all that there is: a key entered as the user name.
+ */
+export const secretsOf = (method: AuthMethod, credential: Credential): ReadonlyArray<Redacted.Redacted> => {
+  const joined = method.type === "basic" ? Either.getOrElse(basic(credential), () => "") : ""
+  const read = new Set(
+    method.inject.flatMap(({ value }) =>
+      pathsOf(template(value)).flatMap(([root, name]) => (root === "credential" ? [String(name)] : []))
+    )
+  )
+  const both = joined !== "" && read.has("basic")
+  if (both) read.add("username").add("password")
+  const values = [...read].flatMap((name) => {
+    const value = Object.hasOwn(credential, name) ? credential[name] : undefined
+    return value === undefined || value === "" ? [] : [{ value, open: isOpen(method, name) }]
+  })
+  const closed = values.filter(({ open }) => !open)
+  const secret = (closed.length > 0 ? closed : values).map(({ value }) => value)
+  return [...secret, ...(both ? [joined] : [])].map((value) => Redacted.make(value))
+}
+
 /** The request with the credential in it. What the arguments put in the same places is replaced. */
 export const withInjected = (
   request: UnsignedRequest,
@@ -67,6 +89,9 @@ const lackingIn = ({ value }: Injection, credential: Credential): string | undef
 
 const optionalField = (method: AuthMethod, name: string): boolean =>
   "fields" in method && method.fields.some((field) => field.name === name && !field.required)
+
+const isOpen = (method: AuthMethod, name: string): boolean =>
+  "fields" in method && method.fields.some((field) => field.name === name && !field.secret)
 
 const basic = (credential: Credential): Either.Either<string, CallMistake> => {
   const { password = "", username = "" } = credential

@@ -7,6 +7,7 @@ import { Vault } from "../../actors/ports/Vault.js"
 import { grantOf, grantPlace, readGrant } from "../../domain/connection/Grant.js"
 import { type Injected, withInjected } from "../../domain/connector/Injection.js"
 import { headerOf } from "../../domain/connector/ProviderAnswer.js"
+import { echoFilter } from "./Echo.js"
 
 const mostRedirects = 3
 
@@ -54,7 +55,8 @@ export const layer = Layer.effect(
 
     const send = Effect.fnUntraced(function* (request: ConnectedRequest) {
       const { connectionId, organisationId } = request
-      const { parts, signs } = yield* opened(request)
+      const { parts, secrets, signs } = yield* opened(request)
+      const echo = echoFilter(secrets)
       const placed = withInjected(request, parts)
       if (Either.isLeft(placed)) return yield* refused(`${placed.left.path} ${placed.left.message}`)
       const { body, headers, method, timeoutMillis, url } = placed.right
@@ -66,22 +68,24 @@ export const layer = Layer.effect(
             )
           : Effect.succeed([])
       const go = (signed: ReadonlyArray<readonly [string, string]>) =>
-        egress.send({
-          method,
-          url,
-          headers: [...headers, ...signed],
-          body,
-          timeout: Duration.millis(timeoutMillis),
-          maxBytes: request.maxBytes,
-          // A signature is for one URL.
-          redirects: signs ? 0 : redirectsOf(parts)
-        })
+        egress
+          .send({
+            method,
+            url,
+            headers: [...headers, ...signed],
+            body,
+            timeout: Duration.millis(timeoutMillis),
+            maxBytes: request.maxBytes,
+            // A signature is for one URL.
+            redirects: signs ? 0 : redirectsOf(parts)
+          })
+          .pipe(Effect.mapError(echo.failure))
       const answer = yield* go(yield* signature(null))
       const challenge = headerOf(answer.headers, "www-authenticate")
-      if (!signs || answer.status !== 401 || challenge === undefined) return answer
+      if (!signs || answer.status !== 401 || challenge === undefined) return echo.answer(answer)
       const answered = yield* signature(challenge)
       // Only schemes that answer challenges have something else to say now.
-      return answered.some(([name]) => name === "authorization") ? yield* go(answered) : answer
+      return echo.answer(answered.some(([name]) => name === "authorization") ? yield* go(answered) : answer)
     })
 
     return ConnectedEgress.of({ send })

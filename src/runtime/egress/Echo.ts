@@ -1,0 +1,132 @@
+/**
+ * Takes a credential out of what a provider sends back. Providers repeat requests: echo services by trade, others in
+ * their errors. What comes back is searched for a trace of each secret first, which costs next to nothing; only where
+ * one is found is it gone through in every form in which a secret travels.
+ */
+import { Redacted } from "effect"
+import { type EgressFailure, type EgressResponse, EgressBlocked, EgressUnreachable } from "../../actors/ports/Egress.js"
+import type { Json } from "../../domain/Json.js"
+import { makeScrubber } from "../../domain/Redaction.js"
+
+export interface EchoFilter {
+  /** The very same answer where it holds no secret. Bytes of a body that are no secret stay as they are. */
+  readonly answer: (answer: EgressResponse) => EgressResponse
+  readonly failure: <Failure extends EgressFailure>(failure: Failure) => Failure | EgressFailure
+}
+
+export const echoFilter = (secrets: ReadonlyArray<Redacted.Redacted>): EchoFilter => {
+  const values = secrets.map((secret) => Redacted.value(secret)).filter((value) => value.length >= shortestSecret)
+  if (values.length === 0) return { answer: (answer) => answer, failure: (failure) => failure }
+  const traces = values.flatMap(tracesOf)
+  const suspicious = (bytes: Buffer) => traces.some((trace) => bytes.includes(trace, 0, "latin1"))
+  // Most answers hold nothing, and then the many forms of a secret are never made.
+  let made: ReturnType<typeof makeScrubber> | undefined
+  const scrubber = () => (made ??= makeScrubber(values.flatMap(spellings)))
+  const text = (said: string) => (traces.some((trace) => said.includes(trace)) ? scrubber().text(said) : said)
+
+  const bodyOf = (body: Uint8Array): Uint8Array => {
+    const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+    if (!suspicious(bytes)) return body
+    // One character for each byte and back: what is not text survives.
+    const before = bytes.toString("latin1")
+    const after = scrubber().text(before)
+    if (after === before) return body
+    return Buffer.from(broken(before, after) ? (scrubbedJson(bytes) ?? after) : after, "latin1")
+  }
+  /** Where a secret stood as a number, what stands there now is no JSON. */
+  const scrubbedJson = (bytes: Buffer): string | undefined => {
+    const value = parsed(bytes.toString("utf8"))
+    return value === undefined
+      ? undefined
+      : Buffer.from(JSON.stringify(scrubber().json(value)), "utf8").toString("latin1")
+  }
+
+  return {
+    answer: (answer) => {
+      const body = bodyOf(answer.body)
+      const changed = body !== answer.body
+      const headers = answer.headers
+        .map(([name, value]) => [text(name), text(value)] as const)
+        .filter(([name]) => !(changed && aboutBytes.has(name)))
+      const url = text(answer.url)
+      const same = !changed && url === answer.url && headers.every(([, value], at) => value === answer.headers[at]?.[1])
+      return same ? answer : { ...answer, url, headers, body }
+    },
+    failure: (failure) => {
+      const url = text(failure.url)
+      switch (failure._tag) {
+        case "EgressBlocked":
+          return new EgressBlocked({ url, reason: text(failure.reason) })
+        case "EgressUnreachable":
+          return new EgressUnreachable({ url, reason: text(failure.reason) })
+        default:
+          return failure
+      }
+    }
+  }
+}
+
+/** Shorter ones are left alone, as everywhere: they occur by chance. */
+const shortestSecret = 4
+
+/** Headers that are not true of a body from which something was taken. */
+const aboutBytes: ReadonlySet<string> = new Set(["content-length", "content-md5", "digest", "etag"])
+
+// --- Traces ---
+
+/** How much of a secret a trace of its base64 is made of. */
+const traceBytes = 12
+
+/**
+ * Short texts of which at least one is in everything that holds the secret in any of its forms: the longest part that
+ * no form writes differently, and the beginning of its base64 at each of the three places in a group.
+ */
+const tracesOf = (value: string): ReadonlyArray<string> => {
+  const runs = (value.match(/[A-Za-z0-9_.-]+/g) ?? []).toSorted((a, b) => b.length - a.length)
+  const [longest = ""] = runs
+  const start = Buffer.from(value, "utf8").subarray(0, traceBytes)
+  const encoded = [0, 1, 2].flatMap((offset) => {
+    const whole = Buffer.concat([Buffer.alloc(offset), start]).toString("base64url")
+    const inner = whole.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + start.length) * 8) / 6))
+    return [inner, inner.replaceAll("-", "+").replaceAll("_", "/")]
+  })
+  // A secret without such a part has the empty trace, which is in everything: then everything is gone through.
+  return [...new Set([longest, ...encoded])]
+}
+
+// --- Spellings ---
+
+/** A secret as it may be written where its bytes are searched: as UTF-8 and Latin-1, and as JSON and HTML escape it. */
+const spellings = (value: string): ReadonlyArray<string> => {
+  const ascii = jsonOf(value).replace(/[\u0080-\uffff]/g, unicodeEscape)
+  const written = [value, Buffer.from(value, "utf8").toString("latin1")].flatMap((form) => [
+    form,
+    jsonOf(form).replaceAll("/", "\\/"),
+    form.replace(/[&<>"']/g, (letter) => entities[letter] ?? letter)
+  ])
+  return [...new Set([...written, ascii, ascii.replaceAll("/", "\\/"), ascii.replace(/[<>&'+=]/g, unicodeEscape)])]
+}
+
+const jsonOf = (text: string) => JSON.stringify(text).slice(1, -1)
+const unicodeEscape = (letter: string) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`
+const entities: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;"
+}
+
+// --- JSON ---
+
+const parsed = (text: string): Json | undefined => {
+  try {
+    const value: Json = JSON.parse(text)
+    return value
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether JSON has ceased to be JSON. */
+const broken = (before: string, after: string): boolean => parsed(after) === undefined && parsed(before) !== undefined

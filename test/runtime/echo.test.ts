@@ -1,0 +1,136 @@
+/** Whatever a provider repeats of a credential, in whichever form, nobody gets to see. */
+import { gzipSync } from "node:zlib"
+import { assert, describe, it } from "@effect/vitest"
+import { FastCheck as fc, Redacted, Schema } from "effect"
+import { EgressBlocked, EgressTimedOut, EgressUnreachable } from "../../src/actors/ports/Egress.js"
+import { AuthMethod } from "../../src/domain/connector/AuthMethod.js"
+import { secretsOf } from "../../src/domain/connector/Injection.js"
+import { echoFilter } from "../../src/runtime/egress/Echo.js"
+
+const answered = (body: string | Uint8Array, headers: ReadonlyArray<readonly [string, string]> = []) => ({
+  status: 200,
+  headers,
+  body: typeof body === "string" ? Buffer.from(body) : body,
+  url: "https://api.acme.example/x"
+})
+const filter = (...secrets: ReadonlyArray<string>) => echoFilter(secrets.map((secret) => Redacted.make(secret)))
+const text = (answer: { readonly body: Uint8Array }) => Buffer.from(answer.body).toString()
+
+const secret = fc
+  .fullUnicodeString({ minLength: 8, maxLength: 60 })
+  .filter((value) => value.isWellFormed() && /[^[\]redact]/.test(value))
+const around = fc.stringOf(fc.constantFrom("0", "1", " ", "\n", "ß"), { maxLength: 12 })
+
+const forms: Readonly<Record<string, (value: string) => string>> = {
+  plain: (value) => value,
+  base64: (value) => Buffer.from(value).toString("base64"),
+  "base64 of a pair": (value) => Buffer.from(`user:${value}`).toString("base64"),
+  base64url: (value) => Buffer.from(value).toString("base64url"),
+  "URL-encoded": encodeURIComponent,
+  "form-encoded": (value) => new URLSearchParams([["x", value]]).toString().slice(2),
+  JSON: (value) => JSON.stringify({ it: value }),
+  "JSON in ASCII": (value) =>
+    JSON.stringify({ it: value }).replace(
+      /[\u0080-\uffff]/g,
+      (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`
+    ),
+  "JSON with slashes escaped": (value) => JSON.stringify({ it: value }).replaceAll("/", "\\/"),
+  HTML: (value) =>
+    `<p>${value.replace(/[&<>"']/g, (one) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" })[one] ?? one)}</p>`
+}
+
+describe("What a provider repeats of a credential", () => {
+  for (const [name, form] of Object.entries(forms)) {
+    it.prop(`is taken out of the body and of headers: ${name}`, [secret, around, around], ([value, before, after]) => {
+      const written = form(value)
+      const clean = filter(value).answer(answered(`${before}${written}${after}`, [["x-echo", written]]))
+      assert.notInclude(text(clean), written)
+      assert.notInclude(clean.headers.map(([, header]) => header).join(), written)
+      assert.include(text(clean), "[redacted]")
+    })
+  }
+
+  it("is taken out where it was sent in Latin-1, and where it stands as a number", () => {
+    assert.strictEqual(
+      filter("pässwort").answer(answered(Buffer.from("a pässwort b", "latin1"))).body.length,
+      "a [redacted] b".length
+    )
+    assert.deepStrictEqual(JSON.parse(text(filter("12345678").answer(answered('{"pin":12345678,"n":1}')))), {
+      pin: "[redacted]",
+      n: 1
+    })
+  })
+
+  it("does not change an answer without it by a byte, not even the object", () => {
+    const bytes = Buffer.from(Array.from({ length: 4096 }, (_, at) => (at * 7919) % 256))
+    for (const body of [bytes, gzipSync("x".repeat(9999)), Buffer.from('{"a":1}'), Buffer.alloc(0)]) {
+      const answer = answered(body, [["content-length", String(body.length)]])
+      assert.strictEqual(filter("canary-of-the-connection", "another/secret+one==").answer(answer), answer)
+    }
+  })
+
+  it("leaves every other byte of a binary body as it was, and no length that is not true", () => {
+    const head = Buffer.from([0, 255, 128, 13, 10, 195, 40])
+    const body = Buffer.concat([head, Buffer.from("canary-in-the-middle"), head])
+    const clean = filter("canary-in-the-middle").answer(answered(body, [["content-length", "34"]]))
+    assert.deepStrictEqual(Buffer.from(clean.body), Buffer.concat([head, Buffer.from("[redacted]"), head]))
+    assert.deepStrictEqual(clean.headers, [])
+  })
+
+  it("is in no failure and in no URL", () => {
+    const { answer, failure } = filter("canary/in a path")
+    const url = "https://evil.example/canary%2Fin%20a%20path"
+    assert.strictEqual(answer({ ...answered(""), url }).url, "https://evil.example/[redacted]")
+    for (const one of [
+      new EgressBlocked({ url, reason: "leads to canary/in a path" }),
+      new EgressUnreachable({ url, reason: "canary/in a path is not a header" })
+    ])
+      assert.notInclude(JSON.stringify(failure(one)), "canary")
+    const timedOut = new EgressTimedOut({ url: "https://a.example/", afterMillis: 1 })
+    assert.strictEqual(failure(timedOut), timedOut)
+  })
+
+  it("of three characters or fewer is left alone: it would be found everywhere", () => {
+    assert.strictEqual(text(filter("abc", "").answer(answered("abc"))), "abc")
+  })
+
+  it("costs little where there is nothing to find", () => {
+    const token = `eyJ${"aB3_-x".repeat(300)}`
+    const answer = answered(JSON.stringify({ rows: Array.from({ length: 200 }, (_, at) => ({ at, name: "row" })) }))
+    const rounds = 2_000
+    for (let i = 0; i < rounds; i++) filter(token).answer(answer)
+    const started = performance.now()
+    for (let i = 0; i < rounds; i++) filter(token).answer(answer)
+    assert.isBelow((performance.now() - started) / rounds, 0.5)
+  })
+})
+
+describe("What of a credential must not come back", () => {
+  const method = Schema.decodeUnknownSync(AuthMethod)
+  const secrets = (auth: object, credential: { readonly [name: string]: string }) =>
+    secretsOf(method(auth), credential)
+      .map((one) => Redacted.value(one))
+      .toSorted()
+
+  it("is what goes into the request and is not said to be open", () => {
+    assert.deepStrictEqual(secrets({ id: "k", type: "api_key" }, { apiKey: "the-key", other: "not sent" }), ["the-key"])
+    assert.deepStrictEqual(
+      secrets({ id: "o", type: "oauth2", tokenUrl: "https://t.example" }, { accessToken: "at", refreshToken: "rt" }),
+      ["at"]
+    )
+    const inject = [
+      { in: "header", name: "x-a", value: "{{credential.account}}" },
+      { in: "query", name: "k", value: "{{credential.key ?? credential.old}}" }
+    ]
+    const fields = [{ name: "account" }, { name: "key", secret: true }, { name: "old", secret: true, required: false }]
+    const custom = { id: "c", type: "custom", fields, inject }
+    assert.deepStrictEqual(secrets(custom, { account: "acme", key: "k1", old: "k0" }), ["k0", "k1"])
+  })
+
+  it("is the password of a login and both together, and the user name where that is the key", () => {
+    const joined = (text: string) => Buffer.from(text).toString("base64")
+    const basic = { id: "b", type: "basic" }
+    assert.deepStrictEqual(secrets(basic, { username: "ada", password: "pw" }), [joined("ada:pw"), "pw"].toSorted())
+    assert.deepStrictEqual(secrets(basic, { username: "sk_1", password: "" }), [joined("sk_1:"), "sk_1"].toSorted())
+  })
+})
