@@ -21,6 +21,8 @@ export interface OAuthProvider {
     strict: boolean
     apiStatus: number
   }
+  /** Tokens as an earlier system got them. */
+  readonly issue: () => { readonly accessToken: string; readonly refreshToken: string }
   /** Consents as a person would: answers where the browser is sent back to. */
   readonly consent: (authorizationUrl: string, more?: { readonly [name: string]: string }) => URL
   readonly close: () => Promise<void>
@@ -118,6 +120,10 @@ export const oauthProvider = async (): Promise<OAuthProvider> => {
     revoked,
     calls,
     behaviour,
+    issue: () => {
+      const { access_token, refresh_token } = granted()
+      return { accessToken: access_token, refreshToken: refresh_token }
+    },
     consent: (authorizationUrl, more = {}) => {
       const asked = new URL(authorizationUrl).searchParams
       const code = secret()

@@ -1,0 +1,269 @@
+/**
+ * A credential is never refreshed twice: over the real service, its database and its death in the middle. Whatever
+ * happens, no credential is readable anywhere, and one that was moved does not open.
+ */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { readFileSync } from "node:fs"
+import * as path from "node:path"
+import { Client } from "pg"
+import { Connections } from "../../src/actors/ports/Connections.js"
+import type { ConnectionId } from "../../src/domain/Ids.js"
+import { api, type Api, eventually } from "../support/api.js"
+import { type Running, start } from "../support/InProcess.js"
+import { acme, type OAuthProvider, oauthProvider } from "../support/oauthProvider.js"
+import { dataDirectory, type Service, service } from "../support/Service.js"
+
+const at = "/api/v1/connections"
+const env = { SVC_EGRESS_ALLOW: "127.0.0.1/32" }
+
+const wait = (millis: number) => new Promise<void>((resolve) => setTimeout(resolve, millis))
+
+describe("a thousand callers at the instant of expiry", () => {
+  let svc: Running
+  let provider: OAuthProvider
+
+  beforeAll(async () => {
+    provider = await oauthProvider()
+    svc = await start(env)
+    await svc.ask("POST", "/api/v1/connectors", { key: svc.first.key, body: acme() })
+    await svc.ask("POST", "/api/v1/connectors/acme/publish", { key: svc.first.key, body: {} })
+  })
+  afterAll(async () => {
+    await svc.stop()
+    await provider.close()
+  })
+
+  const expiring = async (): Promise<ConnectionId> => {
+    const made = await svc.ask("POST", at, {
+      key: svc.first.key,
+      body: {
+        connector: "acme",
+        customerId: svc.first.customerId,
+        config: { base: provider.url },
+        credential: { ...provider.issue(), expiresIn: 1 }
+      }
+    })
+    assert.strictEqual(made.status, 201, made.text)
+    await wait(1_050)
+    return made.body.data.id
+  }
+
+  const authorize = (connectionId: ConnectionId) =>
+    Effect.flatMap(Connections, (connections) =>
+      connections.authorize({
+        organisationId: svc.first.organisationId,
+        connectionId,
+        origin: provider.url,
+        executionId: null
+      })
+    )
+
+  it.each([10, 15_000])(
+    "cause one token request and all succeed, when the provider takes %i ms",
+    async (latency) => {
+      provider.behaviour.latencyMillis = latency
+      const id = await expiring()
+      const before = provider.tokenRequests.length
+      const answers = await svc.run(
+        Effect.forEach(
+          Array.from({ length: 1_000 }, () => id),
+          authorize,
+          { concurrency: "unbounded" }
+        )
+      )
+      provider.behaviour.latencyMillis = 0
+      assert.deepStrictEqual([...new Set(answers.map(({ _tag }) => _tag))], ["Granted"])
+      assert.strictEqual(provider.tokenRequests.length - before, 1)
+    },
+    60_000
+  )
+})
+
+describe("an owner killed in the middle of a refresh", () => {
+  const place = dataDirectory()
+  const { dataDir } = place
+  let provider: OAuthProvider
+  let current: Service
+  let client: Api
+  let log = ""
+
+  const begin = async (kill?: string): Promise<void> => {
+    current = service({ dataDir, env, ...(kill === undefined ? {} : { kill }) })
+    await current.ready
+    client = api(dataDir)
+  }
+  const end = async (): Promise<void> => {
+    current.kill("SIGTERM")
+    await current.ended
+    log += current.output()
+  }
+
+  beforeAll(async () => {
+    provider = await oauthProvider()
+    await begin()
+    assert.strictEqual((await client.call("POST", "/api/v1/connectors", acme())).status, 201)
+    assert.strictEqual((await client.call("POST", "/api/v1/connectors/acme/publish", {})).status, 200)
+  }, 120_000)
+  afterAll(async () => {
+    await end()
+    await provider.close()
+    place.remove()
+  }, 60_000)
+
+  const connect = async (): Promise<string> => {
+    const made = await client.call("POST", at, {
+      connector: "acme",
+      customerId: client.dev.customerId,
+      config: { base: provider.url },
+      credential: { ...provider.issue(), expiresIn: 3_600 }
+    })
+    assert.strictEqual(made.status, 201, JSON.stringify(made.body))
+    return made.body.data.id
+  }
+  const record = async (id: string) => (await client.call("GET", `${at}/${id}`)).body.data
+
+  /** Kills the service as it passes the point in a refresh, starts another, and asks it for a refresh. */
+  const killedAt = async (point: string) => {
+    const id = await connect()
+    await end()
+    await begin(`${point}:1`)
+    const before = provider.tokenRequests.length
+    await client.call("POST", `${at}/${id}/refresh`, {}).catch(() => undefined)
+    await current.ended
+    log += current.output()
+    const first = provider.tokenRequests.length - before
+    await begin()
+    const answer = await client.call("POST", `${at}/${id}/refresh`, {})
+    return { id, first, answer, asked: () => provider.tokenRequests.length - before }
+  }
+
+  it("before it has asked: one request in all, and the connection is well", async () => {
+    provider.behaviour.rotates = true
+    const { answer, asked, first, id } = await killedAt("intentWritten")
+    assert.strictEqual(first, 0)
+    assert.strictEqual(answer.status, 200, JSON.stringify(answer.body))
+    assert.strictEqual(asked(), 1)
+    assert.strictEqual((await record(id)).status, "active")
+  }, 90_000)
+
+  it("with an answer that it did not commit: two requests, and the connection is well where the provider does not rotate", async () => {
+    provider.behaviour.rotates = false
+    const { answer, asked, first, id } = await killedAt("tokenReceived")
+    assert.strictEqual(first, 1)
+    assert.strictEqual(answer.status, 200, JSON.stringify(answer.body))
+    assert.strictEqual(asked(), 2)
+    assert.strictEqual((await record(id)).status, "active")
+  }, 90_000)
+
+  it("with an answer that it did not commit, of a provider that ends the grant: two requests, expired with its reason, told, and never a third", async () => {
+    provider.behaviour.rotates = true
+    const { answer, asked, first, id } = await killedAt("tokenReceived")
+    assert.strictEqual(first, 1)
+    assert.strictEqual(answer.status, 409, JSON.stringify(answer.body))
+    const { health, status } = await record(id)
+    assert.strictEqual(status, "expired")
+    assert.include(health.lastError, "invalid_grant")
+    for (let i = 0; i < 3; i++) assert.strictEqual((await client.call("POST", `${at}/${id}/refresh`, {})).status, 409)
+    assert.strictEqual(asked(), 2)
+    const database = await superuser(dataDir)
+    const { rows } = await database.query("SELECT type FROM domain_events WHERE subject = $1 ORDER BY id", [id])
+    await database.end()
+    assert.deepStrictEqual(
+      rows.map(({ type }: { readonly type: string }) => type),
+      ["connection.created", "connection.expired"]
+    )
+  }, 90_000)
+
+  it("a provider that ends the grant on a reused token stays connected through many refreshes", async () => {
+    provider.behaviour.rotates = true
+    const id = await connect()
+    for (let i = 0; i < 100; i++) {
+      const answer = await client.call("POST", `${at}/${id}/refresh`, {})
+      assert.strictEqual(answer.status, 200, JSON.stringify(answer.body))
+    }
+    assert.strictEqual((await record(id)).status, "active")
+  }, 60_000)
+
+  it("a pending connection that nobody completes is removed, and told of", async () => {
+    const made = await client.call("POST", at, {
+      connector: "acme",
+      customerId: client.dev.customerId,
+      config: { base: provider.url }
+    })
+    const id: string = made.body.data.id
+    const database = await superuser(dataDir)
+    await database.query("UPDATE connect_sessions SET expires_at = now() WHERE connection_id = $1", [id])
+    await eventually(
+      () => client.call("GET", `${at}/${id}`),
+      ({ status }) => status === 404
+    )
+    const { rows } = await database.query("SELECT type FROM domain_events WHERE subject = $1", [id])
+    await database.end()
+    assert.deepStrictEqual(rows, [{ type: "connection.abandoned" }])
+  }, 60_000)
+
+  it("the connections of a customer that is deleted are disconnected, and their credentials wiped", async () => {
+    const customer = await client.call("POST", "/api/v1/customers", { name: "Leaving" })
+    const made = await client.call("POST", at, {
+      connector: "acme",
+      customerId: customer.body.data.id,
+      config: { base: provider.url },
+      credential: { ...provider.issue() }
+    })
+    assert.strictEqual(made.status, 201, JSON.stringify(made.body))
+    await client.call("DELETE", `/api/v1/customers/${customer.body.data.id}`)
+    const database = await superuser(dataDir)
+    await eventually(
+      () => database.query("SELECT 1 FROM credentials WHERE connection_id = $1", [made.body.data.id]),
+      ({ rowCount }) => rowCount === 0
+    )
+    await database.end()
+  }, 60_000)
+
+  it("credentials swapped between two rows do not open, and nothing else stops", async () => {
+    const [a, b, untouched] = [await connect(), await connect(), await connect()]
+    const database = await superuser(dataDir)
+    await database.query(
+      `UPDATE credentials c SET sealed = other.sealed FROM credentials other
+       WHERE (c.connection_id = $1 AND other.connection_id = $2) OR (c.connection_id = $2 AND other.connection_id = $1)`,
+      [a, b]
+    )
+    await database.end()
+    await end()
+    await begin()
+    for (const id of [a, b]) assert.strictEqual((await client.call("POST", `${at}/${id}/reveal`, {})).status, 503)
+    assert.strictEqual((await client.call("POST", `${at}/${untouched}/reveal`, {})).status, 200)
+  }, 60_000)
+
+  it("no credential stands in any row or log", async () => {
+    await end()
+    await begin()
+    const database = await superuser(dataDir)
+    const { rows } = await database.query<{ readonly name: string }>(
+      "SELECT c.oid::regclass::text AS name FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r'"
+    )
+    const hex = Buffer.from("canary_").toString("hex")
+    const found: Array<string> = []
+    for (const { name } of rows) {
+      const { rowCount } = await database.query(
+        `SELECT 1 FROM ${name} t WHERE t::text LIKE '%canary\\_%' OR t::text LIKE '%${hex}%' LIMIT 1`
+      )
+      if (rowCount !== 0) found.push(name)
+    }
+    await database.end()
+    assert.isAbove(rows.length, 20)
+    assert.deepStrictEqual(found, [])
+    assert.notInclude(log + current.output(), "canary_")
+  }, 60_000)
+})
+
+const superuser = async (dataDir: string): Promise<Client> => {
+  const cluster = path.join(dataDir, "postgres", "cluster")
+  const access: { readonly superuser: string } = JSON.parse(readFileSync(path.join(cluster, "access.json"), "utf8"))
+  const port = Number(readFileSync(path.join(cluster, "data", "postmaster.pid"), "utf8").split("\n")[3])
+  const client = new Client({ host: "127.0.0.1", port, user: "postgres", password: access.superuser, database: "svc" })
+  client.on("error", () => undefined)
+  await client.connect()
+  return client
+}
