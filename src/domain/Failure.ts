@@ -4,6 +4,7 @@
  * Specification: Errors; contract: error codes.
  */
 import { Data } from "effect"
+import type { Json } from "./Json.js"
 import type { Permission } from "./Permission.js"
 
 /** One mistake in a request: where, which, and what to do about it. */
@@ -115,6 +116,31 @@ export class Unavailable extends Data.TaggedError("Unavailable")<{
   readonly retryAfterSeconds: number
 }> {}
 
+/** The customer has no connection to this connector. */
+export class ConnectionRequired extends Data.TaggedError("ConnectionRequired")<{
+  readonly connector: string
+  readonly message: string
+}> {}
+/** The connection has to be reconnected or enabled first. */
+export class ConnectionInactive extends Data.TaggedError("ConnectionInactive")<{ readonly message: string }> {}
+
+/** The provider did not answer, or not in a way that can be passed on. */
+export class ProviderFailed extends Data.TaggedError("ProviderFailed")<{
+  readonly connector: string
+  readonly status: number | null
+  readonly body: Json
+  readonly message: string
+}> {}
+export class ProviderTimedOut extends Data.TaggedError("ProviderTimedOut")<{
+  readonly connector: string
+  readonly message: string
+}> {}
+/** The provider takes no request of this connection now. */
+export class ProviderLimited extends Data.TaggedError("ProviderLimited")<{
+  readonly connector: string
+  readonly retryAfterSeconds: number
+}> {}
+
 export type Failure =
   | InvalidRequest
   | Unauthorized
@@ -130,6 +156,11 @@ export type Failure =
   | UnsupportedMediaType
   | RateLimited
   | TimedOut
+  | ConnectionRequired
+  | ConnectionInactive
+  | ProviderFailed
+  | ProviderTimedOut
+  | ProviderLimited
   | Unavailable
 
 /** A `ValidationFailed` of one detail. */

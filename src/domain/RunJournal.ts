@@ -2,9 +2,16 @@
  * What a run remembers: its start, the result of every host call, its timers and its attempts.
  * Replaying these in order brings a guest back to where it was. Contract: retry and resume against the journal.
  */
-import type { CustomerId, InstallationId, SecretId } from "./Ids.js"
+import type { ConnectionId, CustomerId, InstallationId, SecretId } from "./Ids.js"
 import type { ErrorCategory } from "./Execution.js"
 import type { Json } from "./Json.js"
+
+/** A connection that the caller of a run named for it. */
+export interface ChosenConnection {
+  readonly connector: string
+  readonly alias: string | null
+  readonly id: ConnectionId
+}
 
 /** Everything that the guest is given at its start; exact, never redacted. Times are Unix milliseconds. */
 export interface StartEntry {
@@ -14,8 +21,8 @@ export interface StartEntry {
   readonly headers: { readonly [name: string]: string }
   readonly customer: { readonly id: CustomerId; readonly ref: string | null } | null
   readonly installation: { readonly id: InstallationId; readonly config: Json } | null
-  /** The connections that the run may use; `null` when the caller set no limit. */
-  readonly connections: Json
+  /** The only connections that the run may use; `null` when the caller set no limit. */
+  readonly connections: ReadonlyArray<ChosenConnection> | null
   /** A draft's script: unlike a published version it may change under the run. */
   readonly script: string | null
 }

@@ -82,7 +82,14 @@ export const Missing = failures("Missing", 404, ["NotFound"], ["NOT_FOUND"])
 export const Conflicting = failures(
   "Conflicting",
   409,
-  ["Conflict", "InvalidState", "WorkflowUnavailable", "IdempotencyInProgress"],
+  [
+    "Conflict",
+    "InvalidState",
+    "WorkflowUnavailable",
+    "IdempotencyInProgress",
+    "ConnectionRequired",
+    "ConnectionInactive"
+  ],
   [
     "CONFLICT",
     "VERSION_MISMATCH",
@@ -90,7 +97,9 @@ export const Conflicting = failures(
     "WORKFLOW_NOT_PUBLISHED",
     "WORKFLOW_NOT_DEPLOYED",
     "WORKFLOW_ARCHIVED",
-    "IDEMPOTENCY_IN_PROGRESS"
+    "IDEMPOTENCY_IN_PROGRESS",
+    "CONNECTION_REQUIRED",
+    "CONNECTION_NOT_ACTIVE"
   ]
 )
 export const TooLarge = failures("TooLarge", 413, ["PayloadTooLarge"], ["PAYLOAD_TOO_LARGE"])
@@ -109,6 +118,8 @@ export const Invalid = failures(
     "CREDENTIAL_TEST_FAILED"
   ]
 )
-export const TooMany = failures("TooMany", 429, ["RateLimited"], ["RATE_LIMITED"])
+export const TooMany = failures("TooMany", 429, ["RateLimited", "ProviderLimited"], ["RATE_LIMITED"])
+export const NoAnswer = failures("NoAnswer", 502, ["ProviderFailed"], ["PROVIDER_ERROR"])
+export const SlowAnswer = failures("SlowAnswer", 504, ["ProviderTimedOut"], ["PROVIDER_TIMEOUT"])
 export const NotNow = failures("NotNow", 503, ["Unavailable"], ["UNAVAILABLE"])
 export const TookTooLong = failures("TookTooLong", 408, ["TimedOut"], ["TIMED_OUT"])

@@ -77,6 +77,31 @@ const rows = (now: number): Rows => ({
     message: "the execution took longer than its caller can wait",
     more: { executionId }
   }),
+  ConnectionRequired: ({ connector, message }) => ({
+    status: 409,
+    code: "CONNECTION_REQUIRED",
+    message,
+    more: { connector }
+  }),
+  ConnectionInactive: ({ message }) => ({ status: 409, code: "CONNECTION_NOT_ACTIVE", message }),
+  ProviderFailed: ({ body, connector, message, status }) => ({
+    status: 502,
+    code: "PROVIDER_ERROR",
+    message,
+    more: { provider: { connector, status, body } }
+  }),
+  ProviderTimedOut: ({ connector, message }) => ({
+    status: 504,
+    code: "PROVIDER_TIMEOUT",
+    message,
+    more: { provider: { connector, status: null, body: null } }
+  }),
+  ProviderLimited: ({ connector, retryAfterSeconds }) => ({
+    status: 429,
+    code: "RATE_LIMITED",
+    message: `${connector} takes no more requests of this connection now`,
+    retryAfterSeconds
+  }),
   Unavailable: ({ reason, retryAfterSeconds }) => ({
     status: 503,
     code: "UNAVAILABLE",
@@ -111,11 +136,13 @@ export const errorReply = (row: Row, requestId: string): RawReply => {
 }
 
 /** A bug: the client learns that it happened and how to name it, nothing more. */
-export const defectReply = (requestId: string): RawReply =>
-  errorReply(
-    { status: 500, code: "INTERNAL_ERROR", message: "an unexpected error; report it with its request id" },
-    requestId
-  )
+export const defectRow: Row = {
+  status: 500,
+  code: "INTERNAL_ERROR",
+  message: "an unexpected error; report it with its request id"
+}
+
+export const defectReply = (requestId: string): RawReply => errorReply(defectRow, requestId)
 
 const failureTags: ReadonlySet<string> = new Set(Object.keys(rows(0)))
 

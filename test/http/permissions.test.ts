@@ -37,7 +37,8 @@ const unknown: { readonly [parameter: string]: string } = {
   sid: "sec_00000000000000000000000000",
   id: "blob_00000000000000000000000000",
   a: "1",
-  b: "1"
+  b: "1",
+  path: "v1/orders"
 }
 
 const at = (route: Route, ids: { readonly [parameter: string]: string }) =>
@@ -82,9 +83,10 @@ describe("a key that holds all permissions but one", () => {
       })
       const wanted = needs(route)
       const refused = status === 403 && isPermission(body.details[0]?.code ?? "") && body.details[0].code === lacking
+      const alsoNeeded = route.group === "proxy" && lacking === "connections:read"
       assert.strictEqual(
         refused,
-        wanted.length === 1 && wanted[0] === lacking,
+        alsoNeeded || (wanted.length === 1 && wanted[0] === lacking),
         `${route.method} ${route.path}: ${JSON.stringify(body)}`
       )
     }
@@ -164,18 +166,22 @@ describe("ids of another organisation answer like ids of nothing", () => {
     }
   })
 
-  it.each(routes.filter(({ path }) => path.includes(":")))("$method $path", async (route) => {
-    const ask = async (ids: typeof unknown) => {
-      const { body, status } = await svc.ask(route.method, at(route, ids), {
-        key: svc.first.key,
-        ...(route.method === "GET" || route.method === "DELETE"
-          ? {}
-          : { body: bodies[`${route.group}.${route.name}`] ?? {} })
-      })
-      return { status, code: body.code, message: body.message, details: body.details, members: Object.keys(body) }
+  // The proxy's path is the provider's; what names a connection there are headers, which have tests of their own.
+  it.each(routes.filter(({ group, path }) => path.includes(":") && group !== "proxy"))(
+    "$method $path",
+    async (route) => {
+      const ask = async (ids: typeof unknown) => {
+        const { body, status } = await svc.ask(route.method, at(route, ids), {
+          key: svc.first.key,
+          ...(route.method === "GET" || route.method === "DELETE"
+            ? {}
+            : { body: bodies[`${route.group}.${route.name}`] ?? {} })
+        })
+        return { status, code: body.code, message: body.message, details: body.details, members: Object.keys(body) }
+      }
+      const [foreign, nothing] = [await ask(theirs), await ask(unknown)]
+      assert.deepStrictEqual(foreign, nothing)
+      assert.deepStrictEqual([foreign.status, foreign.code], [404, "NOT_FOUND"])
     }
-    const [foreign, nothing] = [await ask(theirs), await ask(unknown)]
-    assert.deepStrictEqual(foreign, nothing)
-    assert.deepStrictEqual([foreign.status, foreign.code], [404, "NOT_FOUND"])
-  })
+  )
 })

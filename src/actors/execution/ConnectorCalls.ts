@@ -12,7 +12,7 @@ import { itemsOf, nextPage } from "../../domain/connector/Pagination.js"
 import type { ProviderFailure } from "../../domain/connector/ProviderAnswer.js"
 import { isObject, type Json } from "../../domain/Json.js"
 import { guest } from "../../domain/Limits.js"
-import type { CallFailure } from "../../domain/RunJournal.js"
+import type { CallFailure, ChosenConnection } from "../../domain/RunJournal.js"
 import { type CallFailed, ConnectedCalls } from "../ports/ConnectedCalls.js"
 import { ConnectionReads, type KnownConnection } from "../ports/ConnectionReads.js"
 import { Connectors } from "../ports/Connectors.js"
@@ -53,6 +53,21 @@ const optionsOf = (value: Json | undefined): Options | string => {
     retries: retry !== false,
     paged: page === true
   }
+}
+
+/** Which connection to look for where the caller of the run named some: then there are no others. */
+const chosen = (
+  allowed: ReadonlyArray<ChosenConnection> | null,
+  slug: string,
+  named: string | null
+): string | null | "none" => {
+  if (allowed === null) return named
+  const own = allowed.filter(({ connector }) => connector === slug)
+  const one =
+    named === null
+      ? (own.find(({ alias }) => alias === null) ?? own[0])
+      : own.find(({ alias, id }) => alias === named || id === named)
+  return one?.id ?? "none"
 }
 
 /** What the workflow sees: a ConnectorError that says which action failed, and how the provider put it. */
@@ -118,16 +133,19 @@ export const makeConnectorCalls = Effect.gen(function* () {
     named: string | null
   ): Effect.fn.Return<KnownConnection, CallFailure> {
     const { run, start } = spec
-    const chosen = isObject(start.connections) ? start.connections[slug] : undefined
-    const found = yield* reads
-      .find({
-        organisationId: run.organisationId,
-        customerId: run.customerId,
-        userId: run.record.userId,
-        slug,
-        named: named ?? (typeof chosen === "string" ? chosen : null)
-      })
-      .pipe(Effect.mapError(unavailable(at)))
+    const one = chosen(start.connections, slug, named)
+    const found =
+      one === "none"
+        ? Option.none<KnownConnection>()
+        : yield* reads
+            .find({
+              organisationId: run.organisationId,
+              customerId: run.customerId,
+              userId: run.record.userId,
+              slug,
+              named: one
+            })
+            .pipe(Effect.mapError(unavailable(at)))
     if (Option.isSome(found)) return found.value
     const who =
       run.customerId === null

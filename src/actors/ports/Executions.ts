@@ -6,7 +6,7 @@ import type { TriggerType } from "../../domain/Execution.js"
 import type { InvalidState, NotFound, Unavailable } from "../../domain/Failure.js"
 import type { ApiKeyId, CustomerId, ExecutionId, InstallationId, OrganisationId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
-import type { JournalEntry } from "../../domain/RunJournal.js"
+import type { ChosenConnection, JournalEntry } from "../../domain/RunJournal.js"
 import type { FinishedRun, OpenRun, RetentionClass } from "./Journal.js"
 import type { Runnable } from "./Runnables.js"
 
@@ -20,7 +20,7 @@ export interface StartRequest {
   readonly headers: { readonly [name: string]: string }
   readonly customer: { readonly id: CustomerId; readonly ref: string | null } | null
   readonly installation: { readonly id: InstallationId; readonly config: Json } | null
-  readonly connections: Json
+  readonly connections: ReadonlyArray<ChosenConnection> | null
   readonly userId: string | null
   readonly trigger: { readonly type: TriggerType; readonly keyId: ApiKeyId | null; readonly keyName: string | null }
   readonly metadata: Json

@@ -1,19 +1,24 @@
 /** For whom a request acts: its tenancy headers checked against records and the key's reach. Contract: header formats. */
 import { Effect, Option } from "effect"
+import { ConnectionReads } from "../../actors/ports/ConnectionReads.js"
 import { CustomerReads, type KnownCustomer } from "../../actors/ports/CustomerReads.js"
 import { type Failure, Forbidden, InvalidRequest, InvalidState, NotFound } from "../../domain/Failure.js"
+import type { ConnectionId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
+import type { ChosenConnection } from "../../domain/RunJournal.js"
 import { claimedRef, parseTenancy, type Tenancy } from "../../domain/Tenancy.js"
 import type { RawRequest } from "../Wire.js"
-import { type Principal, reaches } from "./Caller.js"
+import { outOfScope, type Principal, reaches } from "./Caller.js"
 
 export interface ActingFor {
   readonly customer: KnownCustomer | null
+  /** The only connections that may be used; `null`: any of the customer's. */
+  readonly connections: ReadonlyArray<ChosenConnection> | null
   readonly installationConfig: Json
   readonly userId: string | null
 }
 
-const nobody: ActingFor = { customer: null, installationConfig: null, userId: null }
+const nobody: ActingFor = { customer: null, connections: null, installationConfig: null, userId: null }
 
 const names = [
   "x-end-org-id",
@@ -38,8 +43,12 @@ const active = (customer: KnownCustomer): Effect.Effect<KnownCustomer, InvalidSt
         message: `the customer is ${customer.status}: only active customers run`
       })
 
+const notTheirs = () =>
+  new Forbidden({ code: "FORBIDDEN", message: "x-svc-connections names a connection that is not this customer's" })
+
 export const make = Effect.gen(function* () {
   const customers = yield* CustomerReads
+  const connections = yield* ConnectionReads
 
   const customerOf = Effect.fnUntraced(function* (
     caller: Principal,
@@ -63,21 +72,44 @@ export const make = Effect.gen(function* () {
     return yield* active(customer)
   })
 
+  /** Every connection that the request names must be the customer's, and one that the key reaches. */
+  const chosen = Effect.fnUntraced(function* (
+    caller: Principal,
+    customer: KnownCustomer | null,
+    named: NonNullable<Tenancy["connections"]>
+  ): Effect.fn.Return<ReadonlyArray<ChosenConnection>, Failure> {
+    const found: Array<ChosenConnection> = []
+    for (const { alias, connectionId, connector } of named) {
+      // Any text of an id's form: no other row matches.
+      const id = connectionId as ConnectionId
+      const scope = outOfScope(caller, "connection", id)
+      if (scope !== undefined) return yield* scope
+      const known = Option.getOrUndefined(yield* connections.byId(caller.organisationId, id))
+      if (known === undefined || known.customerId !== customer?.id) return yield* notTheirs()
+      if (connector !== null && connector !== known.connector) {
+        return yield* new InvalidRequest({
+          code: "INVALID_HEADER",
+          message: `x-svc-connections: ${id} is a connection to ${known.connector}, not to ${connector}`
+        })
+      }
+      found.push({ connector: known.connector, alias, id })
+    }
+    return found
+  })
+
   const checked = Effect.fnUntraced(function* (
     caller: Principal,
     request: RawRequest
   ): Effect.fn.Return<ActingFor, Failure> {
     const tenancy = yield* parseTenancy((name) => request.headers[name], caller.organisationId)
     const customer = yield* customerOf(caller, request, tenancy)
-    // Neither records exist in this release of the service: whatever id is named is not the customer's.
     if (tenancy.installationId !== null) return yield* new NotFound({ what: "installation" })
-    if (tenancy.connections !== null && tenancy.connections.length > 0) {
-      return yield* new Forbidden({
-        code: "FORBIDDEN",
-        message: "x-svc-connections names a connection that is not this customer's"
-      })
+    return {
+      customer,
+      connections: tenancy.connections === null ? null : yield* chosen(caller, customer, tenancy.connections),
+      installationConfig: tenancy.installationConfig,
+      userId: tenancy.userId
     }
-    return { customer, installationConfig: tenancy.installationConfig, userId: tenancy.userId }
   })
 
   /** Most requests name nobody: they cost nothing. A key that reaches only some customers must name one. */

@@ -6,15 +6,17 @@ import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "
 import { Schema } from "effect"
 import { Json, JsonObject } from "../../domain/Json.js"
 import { Tier } from "../../domain/Execution.js"
-import { Audited, audited, Permit } from "../Endpoint.js"
+import { Audited, audited, Permit, read } from "../Endpoint.js"
 import {
   BadRequest,
   Conflicting,
   Invalid,
   Missing,
+  NoAnswer,
   NotAllowed,
   NotAuthorized,
   NotNow,
+  SlowAnswer,
   TookTooLong,
   TooLarge,
   TooMany,
@@ -76,10 +78,54 @@ const endpoint = <const Name extends string, const Path extends `/${string}`>(na
     .annotate(Audited, audited("workflow.execute"))
     .annotate(OpenApi.Summary, "Starts a run: an Instant one answers with its result, others with 202")
 
+// --- The proxy ---
+
+const ProxyHeaders = Schema.Struct({
+  "x-svc-connections": Schema.optional(Schema.String).annotations({ description: "the one connection to use" }),
+  "x-svc-connector": Schema.optional(Schema.String).annotations({
+    description: "or the connector, whose default connection of the customer is used"
+  }),
+  "x-end-org-id": Schema.optional(Schema.String),
+  "x-svc-timeout-ms": Schema.optional(Schema.String).annotations({ description: "at most 60000" })
+})
+
+const Answered = Schema.String.annotations({
+  identifier: "ProviderAnswer",
+  description: "the provider's answer as it is, with its status and headers"
+})
+
+const described = <const Name extends string, const Method extends "GET" | "POST" | "PUT" | "PATCH" | "DELETE">(
+  name: Name,
+  method: Method
+) =>
+  HttpApiEndpoint.make(method)(name, "/api/v1/proxy/:path")
+    .setPath(Schema.Struct({ path: Schema.String }))
+    .setHeaders(ProxyHeaders)
+    .addSuccess(Answered)
+    .addError(BadRequest)
+    .addError(NotAuthorized)
+    .addError(NotAllowed)
+    .addError(Missing)
+    .addError(Conflicting)
+    .addError(TooLarge)
+    .addError(TooMany)
+    .addError(NoAnswer)
+    .addError(SlowAnswer)
+    .addError(NotNow)
+    .annotate(Permit, "unified_api:execute")
+    .annotate(OpenApi.Summary, "Calls the provider's own API through a connection; needs connections:read too")
+
+const ProxyGroup = HttpApiGroup.make("proxy")
+  .add(described("get", "GET").annotate(Audited, read("proxy")))
+  .add(described("post", "POST").annotate(Audited, audited("proxy.call")))
+  .add(described("put", "PUT").annotate(Audited, audited("proxy.call")))
+  .add(described("patch", "PATCH").annotate(Audited, audited("proxy.call")))
+  .add(described("delete", "DELETE").annotate(Audited, audited("proxy.call")))
+
 /** Surface A. */
-export const ExecutionApi = HttpApi.make("execution").add(
-  HttpApiGroup.make("execution").add(endpoint("execute", "/api/v1/workflows/:workflowId/execute"))
-)
+export const ExecutionApi = HttpApi.make("execution")
+  .add(HttpApiGroup.make("execution").add(endpoint("execute", "/api/v1/workflows/:workflowId/execute")))
+  .add(ProxyGroup)
 
 /** The same on surface C. */
 export const RunApi = HttpApi.make("run").add(

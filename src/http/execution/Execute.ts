@@ -163,7 +163,7 @@ export const make = Effect.gen(function* () {
       headers: workflowHeaders(request.headers),
       customer: acting.customer === null ? null : { id: acting.customer.id, ref: acting.customer.externalRef },
       installation: null,
-      connections: null,
+      connections: acting.connections,
       userId: acting.userId,
       trigger: { type: "api", keyId: caller.key.id, keyName: caller.key.name },
       metadata: body.metadata,

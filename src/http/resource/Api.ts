@@ -7,8 +7,10 @@ import {
   Invalid,
   Missing,
   NotAllowed,
+  NoAnswer,
   NotAuthorized,
   NotNow,
+  SlowAnswer,
   TookTooLong,
   TooLarge,
   TooMany,
@@ -50,4 +52,6 @@ export const ResourceApi = HttpApi.make("resource")
   .addError(Invalid)
   .addError(TooMany)
   .addError(TookTooLong)
+  .addError(NoAnswer)
+  .addError(SlowAnswer)
   .addError(NotNow)

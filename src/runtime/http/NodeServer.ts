@@ -6,6 +6,7 @@ import { Effect, Runtime, type Scope } from "effect"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import { type Failure, PayloadTooLarge } from "../../domain/Failure.js"
 import { bodyBytes, headerBytes } from "../../domain/Limits.js"
+import { proxyPrefix } from "../../http/execution/Proxy.js"
 import type { RawReply, RawRequest } from "../../http/Wire.js"
 import { portRefusal } from "../Port.js"
 import type { Refusal } from "../Refusal.js"
@@ -118,7 +119,8 @@ export const serve = (handlers: Handlers, options: ServerOptions): Effect.Effect
     const onRequest = (request: IncomingMessage, response: ServerResponse) => {
       const target = request.url ?? "/"
       const started = request.method === "POST" ? executePath.exec(target) : null
-      const limit = started === null ? bodyBytes.management : bodyBytes.execute
+      const limit =
+        started !== null ? bodyBytes.execute : target.startsWith(proxyPrefix) ? bodyBytes.unified : bodyBytes.management
       open++
       response.once("close", () => {
         open--

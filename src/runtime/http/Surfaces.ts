@@ -7,6 +7,7 @@ import { headerBytes } from "../../domain/Limits.js"
 import { make as makeConnectPages } from "../../http/connect/Pages.js"
 import { ExecutionApi, RunApi } from "../../http/execution/Api.js"
 import { make as makeExecute } from "../../http/execution/Execute.js"
+import { make as makeProxy, proxyPrefix } from "../../http/execution/Proxy.js"
 import { make as makeGate } from "../../http/Gate.js"
 import { ResourceApi } from "../../http/resource/Api.js"
 import { ApiKeysLive } from "../../http/resource/ApiKeysHandlers.js"
@@ -22,8 +23,11 @@ import { SecretsLive } from "../../http/resource/SecretsHandlers.js"
 import { RolesLive, UsersLive } from "../../http/resource/UsersHandlers.js"
 import { WorkflowsLive } from "../../http/resource/WorkflowsHandlers.js"
 import { Origin } from "../../http/Origin.js"
+import { TenantApi } from "../../http/tenant/Api.js"
+import { CredentialsLive } from "../../http/tenant/CredentialsHandlers.js"
+import { isTenantPath, tenantManners } from "../../http/tenant/Manners.js"
 import { routesOf } from "../../http/Routes.js"
-import type { RawReply, RawRequest } from "../../http/Wire.js"
+import { pathOf, type RawReply, type RawRequest } from "../../http/Wire.js"
 import { Settings } from "../Layers.js"
 import type { Handlers } from "./NodeServer.js"
 
@@ -56,11 +60,10 @@ const origin = Layer.effect(
 )
 
 /** Routes without the library's own answer to failures: the gate has one for each. */
-const router = HttpApiBuilder.api(ResourceApi).pipe(
-  Layer.provide(groups),
-  Layer.provide(origin),
-  Layer.provide(Authenticated.layer)
-)
+const router = Layer.merge(
+  HttpApiBuilder.api(ResourceApi).pipe(Layer.provide(groups)),
+  HttpApiBuilder.api(TenantApi).pipe(Layer.provide(CredentialsLive))
+).pipe(Layer.provide(origin), Layer.provide(Authenticated.layer))
 
 export const layer = Layer.effect(
   Surfaces,
@@ -69,9 +72,17 @@ export const layer = Layer.effect(
       yield* Effect.flatMap(HttpApiBuilder.Router, (service) => service.router)
     ).pipe(HttpRouter.withRouterConfig({ maxParamLength: headerBytes }))
     const { execute } = yield* makeExecute
-    const { handle } = yield* makeGate([...routesOf(ResourceApi), ...routesOf(ExecutionApi), ...routesOf(RunApi)], app)
+    const plain = yield* makeGate([...routesOf(ResourceApi), ...routesOf(ExecutionApi), ...routesOf(RunApi)], app)
+    const tenant = yield* makeGate(routesOf(TenantApi), app, tenantManners)
+    const handle = (request: RawRequest) =>
+      isTenantPath(pathOf(request.target)) ? tenant.handle(request) : plain.handle(request)
     const { pageAt } = yield* makeConnectPages
-    return Surfaces.of({ execute, handle, connectPage: pageAt })
+    const { proxy } = yield* makeProxy
+    return Surfaces.of({
+      execute,
+      handle: (request) => (request.target.startsWith(proxyPrefix) ? proxy(request) : handle(request)),
+      connectPage: pageAt
+    })
   })
 ).pipe(
   Layer.provide(router),

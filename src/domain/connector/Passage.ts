@@ -1,0 +1,61 @@
+/**
+ * A request that somebody writes for a provider, passed through a connection: its target below the connector's base
+ * URL, and the headers that may go along. Pure. Contract: proxy.
+ */
+import { Either } from "effect"
+import { baseOf, type Config } from "./BaseUrl.js"
+import type { UnsignedRequest } from "./Call.js"
+import type { ConnectorDefinition } from "./Definition.js"
+import { type CallMistake, isDotSegment, mistake } from "./Place.js"
+
+export interface Passed {
+  readonly method: string
+  /** Path and query as they were sent, without a slash at the beginning. */
+  readonly target: string
+  readonly headers: { readonly [name: string]: string }
+  readonly body: Uint8Array
+  readonly timeoutMillis: number
+}
+
+/** What belongs to the way here, or says who asked: nothing of it concerns the provider. */
+const kept =
+  /^(?:host|connection|content-length|transfer-encoding|keep-alive|te|trailer|upgrade|expect|authorization|cookie|forwarded|via|idempotency-key|traceparent|tracestate|baggage|accept-encoding|proxy-.*|x-svc-.*|x-forwarded-.*|x-org-id|x-user-id|x-end-org-.*|x-installation-id|x-identity-.*|x-api-key|x-real-ip)$/
+
+/** The idempotency key goes along where the caller sent one: it is the provider's to judge. */
+export const passedOn = (
+  definition: ConnectorDefinition,
+  config: Config,
+  passed: Passed
+): Either.Either<UnsignedRequest, CallMistake> =>
+  Either.flatMap(baseOf(definition, config), ({ origin, path }) => {
+    const [resource = "", ...query] = passed.target.split("?")
+    if (/[\\\s#]|%(?:2f|5c|00)/i.test(resource) || resource.split("/").some(isDotSegment) || resource.includes("//"))
+      return mistake(
+        "path",
+        'has "..", an empty part, or an encoded slash: it must lie below the connector\'s base URL'
+      )
+    if (definition.transport !== "http") return mistake("connector", "does not speak HTTP")
+    const url = `${origin}${path}/${resource}${query.length === 0 ? "" : `?${query.join("?")}`}`
+    if (!URL.canParse(url) || new URL(url).origin !== origin) return mistake("path", "makes no URL")
+    const idempotency = passed.headers["idempotency-key"]
+    return Either.right({
+      method: passed.method,
+      url,
+      origin,
+      headers: [
+        ...Object.entries(passed.headers).filter(([name]) => !kept.test(name)),
+        ...(idempotency === undefined ? [] : [["idempotency-key", idempotency] as const])
+      ],
+      body: passed.body.length === 0 ? null : passed.body,
+      timeoutMillis: passed.timeoutMillis
+    })
+  })
+
+/** Headers of an answer that may go back to the caller. */
+export const passedBack = (headers: UnsignedRequest["headers"]): { readonly [name: string]: string } =>
+  Object.fromEntries(
+    headers.filter(([name]) => !notBack.test(name)).map(([name, value]) => [name.toLowerCase(), value])
+  )
+
+const notBack =
+  /^(?:connection|content-length|content-encoding|transfer-encoding|keep-alive|te|trailer|upgrade|set-cookie|proxy-.*|alt-svc|strict-transport-security|x-request-id|x-ratelimit-.*|access-control-.*)$/i

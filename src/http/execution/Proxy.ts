@@ -1,0 +1,292 @@
+/**
+ * Any request of a provider's own API through a customer's connection: the credential is put in, limits and retries
+ * are the connector's, and the provider's answer comes back as it is. Specification: Surface A; contract: proxy.
+ */
+import { Cause, Clock, Duration, Effect, Either, Option } from "effect"
+import { AuditTrail } from "../../actors/ports/AuditTrail.js"
+import { type CallFailed, type ConnectedCall, ConnectedCalls } from "../../actors/ports/ConnectedCalls.js"
+import { ConnectionReads, type KnownConnection } from "../../actors/ports/ConnectionReads.js"
+import { Connectors } from "../../actors/ports/Connectors.js"
+import { Identifiers } from "../../actors/ports/Identifiers.js"
+import { type Admission, RateLimits } from "../../actors/ports/RateLimits.js"
+import type { RetryRule } from "../../domain/connector/Definition.js"
+import { passedBack, passedOn } from "../../domain/connector/Passage.js"
+import type { ProviderAnswer, ProviderFailure } from "../../domain/connector/ProviderAnswer.js"
+import { retryAfterAt } from "../../domain/connector/RateHeaders.js"
+import {
+  ConnectionInactive,
+  ConnectionRequired,
+  type Failure,
+  InvalidRequest,
+  ProviderFailed,
+  ProviderLimited,
+  ProviderTimedOut
+} from "../../domain/Failure.js"
+import { bodyBytes } from "../../domain/Limits.js"
+import { type ActingFor, make as makeActingFor } from "../auth/ActingFor.js"
+import { make as makeAuthentication } from "../auth/Authenticate.js"
+import { actorOf, missing, outOfScope, type Principal } from "../auth/Caller.js"
+import { rateHeaders, refusedHeaders } from "../Rates.js"
+import { defectReply, failureReply, isFailure } from "../Surface.js"
+import type { RawReply, RawRequest } from "../Wire.js"
+
+export const proxyPrefix = "/api/v1/proxy/"
+
+/** How long a provider may take; shorter with `x-svc-timeout-ms`. */
+const longestMillis = 60_000
+/** How long a caller waits for a provider's rate limit before it is told to come again. */
+const patienceMillis = 5_000
+/** What can be repeated without harm. */
+const harmless = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"])
+
+const badHeader = (message: string) => new InvalidRequest({ code: "INVALID_HEADER", message })
+
+/** An answer that the connector's rule may want again; with the answer, for when it does not help. */
+interface Unwanted extends ProviderFailure {
+  readonly answer: ProviderAnswer
+}
+
+/** A success, or a status that the rule does not name, is the caller's to read. */
+const judged =
+  ({ on }: RetryRule) =>
+  (answer: ProviderAnswer, now: number): Either.Either<ProviderAnswer, Unwanted> => {
+    if (!on.includes(answer.status)) return Either.right(answer)
+    const at = retryAfterAt(answer.headers.find(([name]) => name.toLowerCase() === "retry-after")?.[1], now)
+    return Either.left({
+      category: "transient",
+      status: answer.status,
+      message: `HTTP ${answer.status}`,
+      code: null,
+      body: null,
+      retryAfterMillis: at === null ? null : Math.max(0, at - now),
+      answer
+    })
+  }
+
+const answerOf = (failure: ProviderFailure): ProviderAnswer | undefined =>
+  "answer" in failure ? (failure as Unwanted).answer : undefined
+
+export const make = Effect.gen(function* () {
+  const { authenticate } = yield* makeAuthentication
+  const { actingFor } = yield* makeActingFor
+  const limits = yield* RateLimits
+  const calls = yield* ConnectedCalls
+  const connections = yield* ConnectionReads
+  const connectors = yield* Connectors
+  const identifiers = yield* Identifiers
+  const trail = yield* AuditTrail
+
+  // --- Which connection ---
+
+  const connectionOf = Effect.fnUntraced(function* (
+    caller: Principal,
+    request: RawRequest,
+    { connections: chosen, customer, userId }: ActingFor
+  ): Effect.fn.Return<KnownConnection, Failure> {
+    const slug = request.headers["x-svc-connector"]
+    if (chosen !== null && chosen.length !== 1) return yield* badHeader("x-svc-connections names one connection here")
+    const [one] = chosen ?? []
+    if (one === undefined && (slug === undefined || slug === "")) {
+      return yield* badHeader(
+        "name the connection in x-svc-connections, or its connector in x-svc-connector, and the customer in x-end-org-id"
+      )
+    }
+    const wanted = one?.connector ?? slug ?? ""
+    const found = yield* connections.find({
+      organisationId: caller.organisationId,
+      customerId: customer?.id ?? null,
+      userId,
+      slug: wanted,
+      named: one?.id ?? null
+    })
+    if (Option.isNone(found)) {
+      const who = customer === null ? "the request names no customer" : `customer ${customer.id} has not connected it`
+      return yield* new ConnectionRequired({ connector: wanted, message: `no connection to ${wanted}: ${who}` })
+    }
+    const scope = outOfScope(caller, "connection", found.value.id) ?? outOfScope(caller, "connector", wanted)
+    return scope === undefined ? found.value : yield* scope
+  })
+
+  const definitionOf = (caller: Principal, { connector, connectorVersion }: KnownConnection) =>
+    Effect.flatMap(
+      connectors.find(caller.organisationId, connector, connectorVersion),
+      Option.match({
+        onNone: () => new ConnectionRequired({ connector, message: `the connector ${connector} is gone` }),
+        onSome: Effect.succeed
+      })
+    )
+
+  // --- The call ---
+
+  const failureOf =
+    (connector: string, now: number) =>
+    (failed: CallFailed): Failure => {
+      switch (failed._tag) {
+        case "Postponed":
+          return new ProviderLimited({ connector, retryAfterSeconds: Math.max(1, Math.ceil((failed.at - now) / 1000)) })
+        case "ProviderRefused": {
+          const { body, category, message, status } = failed.failure
+          return category === "timeout"
+            ? new ProviderTimedOut({ connector, message })
+            : new ProviderFailed({ connector, status, body, message })
+        }
+        case "ConnectionNotActive":
+          return new ConnectionInactive({ message: failed.message })
+        case "NotFound":
+          return new ConnectionRequired({ connector, message: "the connection is gone" })
+        case "Unavailable":
+          return failed
+      }
+    }
+
+  /** Waits out a short limit of the provider; a longer one is the caller's to wait for. */
+  const called = Effect.fnUntraced(function* (
+    call: Omit<ConnectedCall, "made">
+  ): Effect.fn.Return<ProviderAnswer, CallFailed> {
+    for (let made = 0; ;) {
+      const outcome = yield* Effect.either(calls.send({ ...call, made }, judged(call.definition.retry)))
+      if (Either.isRight(outcome)) return outcome.right
+      const failed = outcome.left
+      if (failed._tag === "ProviderRefused") {
+        const answer = answerOf(failed.failure)
+        if (answer !== undefined) return answer
+      }
+      if (failed._tag !== "Postponed") return yield* Effect.fail(failed)
+      const pause = failed.at - (yield* Clock.currentTimeMillis)
+      if (pause > patienceMillis) return yield* Effect.fail(failed)
+      yield* Effect.sleep(Duration.millis(Math.max(0, pause)))
+      made = failed.made
+    }
+  })
+
+  const timeoutOf = (request: RawRequest): number => {
+    const asked = Number(request.headers["x-svc-timeout-ms"])
+    return asked >= 1 ? Math.min(asked, longestMillis) : longestMillis
+  }
+
+  const note = (
+    caller: Principal,
+    request: RawRequest,
+    connection: KnownConnection | null,
+    outcome: "success" | "failure" | "denied",
+    what: string
+  ) =>
+    Effect.map(Clock.currentTimeMillis, (now) => {
+      const entry = {
+        id: identifiers.next("aud"),
+        organisationId: caller.organisationId,
+        at: new Date(now).toISOString(),
+        actor: actorOf(caller),
+        action: request.method === "GET" ? "proxy.read" : "proxy.call",
+        resource: { type: "connection", id: connection?.id ?? null, name: connection?.connector ?? null },
+        customerId: connection?.customerId ?? null,
+        outcome,
+        requestId: caller.requestId,
+        changes: [{ path: "status", before: null, after: what }],
+        count: 1
+      } as const
+      return request.method === "GET" && outcome === "success" ? trail.read(entry) : trail.note(entry)
+    })
+
+  const passed = Effect.fnUntraced(function* (
+    caller: Principal,
+    request: RawRequest,
+    known: (connection: KnownConnection) => void
+  ): Effect.fn.Return<RawReply, Failure> {
+    const lacks = missing(caller, "unified_api:execute") ?? missing(caller, "connections:read")
+    if (lacks !== undefined) return yield* lacks
+    const connection = yield* connectionOf(caller, request, yield* actingFor(caller, request))
+    known(connection)
+    const definition = yield* definitionOf(caller, connection)
+    const made = passedOn(definition, connection.config, {
+      method: request.method,
+      target: request.target.slice(proxyPrefix.length),
+      headers: request.headers,
+      body: request.body,
+      timeoutMillis: timeoutOf(request)
+    })
+    if (Either.isLeft(made)) {
+      const { message, path } = made.left
+      return yield* new InvalidRequest({ code: "INVALID_REQUEST", message: `${path} ${message}` })
+    }
+    const unsigned = made.right
+    const sent = called({
+      organisationId: caller.organisationId,
+      connectionId: connection.id,
+      executionId: null,
+      definition,
+      request: unsigned,
+      maxBytes: bodyBytes.unified,
+      retries: harmless.has(unsigned.method) || unsigned.headers.some(([name]) => name === "idempotency-key")
+    })
+    const answer = yield* Effect.catchAll(sent, (failed) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.fail(failureOf(connection.connector, now)(failed)))
+    )
+    return {
+      status: answer.status,
+      headers: { ...passedBack(answer.headers), "x-svc-connection-id": connection.id },
+      body: answer.body
+    }
+  })
+
+  // --- The way through ---
+
+  const admitted = (caller: Principal) =>
+    limits.admit({
+      organisationId: caller.organisationId,
+      keyId: caller.key.id,
+      key: caller.key.rateLimit,
+      plan: caller.plan.apiCallsPerMinute
+    })
+
+  /** Never fails: whatever happens is a reply. */
+  const proxy = (request: RawRequest): Effect.Effect<RawReply> =>
+    Effect.suspend(() => {
+      const requestId = identifiers.next("req")
+      let admission: Admission | null = null
+      let connection: KnownConnection | null = null
+      return authenticate(request, requestId).pipe(
+        Effect.flatMap((caller) =>
+          Effect.tap(admitted(caller), (found) => Effect.sync(() => (admission = found))).pipe(
+            Effect.zipRight(
+              passed(caller, request, (known) => {
+                connection = known
+              })
+            ),
+            Effect.tap(({ status }) => note(caller, request, connection, "success", String(status))),
+            Effect.tapError((failure) =>
+              note(
+                caller,
+                request,
+                connection,
+                failure._tag === "Forbidden" ? "denied" : "failure",
+                "code" in failure ? failure.code : failure._tag
+              )
+            )
+          )
+        ),
+        Effect.zipWith(Clock.currentTimeMillis, (reply, now): RawReply => ({
+          ...reply,
+          headers: { "x-request-id": requestId, ...rateHeaders(admission, now), ...reply.headers }
+        })),
+        Effect.catchAllCause((cause) =>
+          Effect.flatMap(Clock.currentTimeMillis, (now) => {
+            const failure = Option.getOrUndefined(Option.filter(Cause.failureOption(cause), isFailure))
+            if (failure === undefined) {
+              return Effect.logError("a proxied call failed unexpectedly", cause).pipe(
+                Effect.annotateLogs({ requestId }),
+                Effect.as(defectReply(requestId))
+              )
+            }
+            const reply = failureReply(failure, requestId, now)
+            return Effect.succeed({
+              ...reply,
+              headers: { ...refusedHeaders(failure, admission, now), ...reply.headers }
+            })
+          })
+        )
+      )
+    })
+
+  return { proxy }
+})
