@@ -100,7 +100,13 @@ const readKnown = Schema.decodeUnknownEither(ConnectorDefinition, { errors: "fir
 
 /** What is wrong with the form, and with what else can be told of the document nevertheless. */
 const formMistakes = (document: Json, error: ParseResult.ParseError, schemaMistakes: SchemaMistakes): Mistakes => {
-  const issues = ParseResult.ArrayFormatter.formatErrorSync(error)
+  const all = ParseResult.ArrayFormatter.formatErrorSync(error)
+  // A member that may be left out is told of twice: as what it should be, and as not being absent.
+  const absent = (message: string) => message.startsWith("Expected undefined,")
+  const told = new Set(
+    all.flatMap(({ message, path }) => (absent(message) ? [] : path.map((_, at) => dotted(path.slice(0, at + 1)))))
+  )
+  const issues = all.filter(({ message, path }) => !absent(message) || !told.has(dotted(path)))
   const form = new Map<string, Detail>()
   for (const { _tag, message, path } of issues) {
     const code = codes[_tag] ?? "INVALID_VALUE"
