@@ -49,7 +49,7 @@ const surface = () => {
   const retryable = new Set(all(declared("retryable"), ts.isNumericLiteral).map((literal) => Number(literal.text)))
   return {
     answers: new Map([...members(rows)].map(([tag, property]) => [tag, answer(property)])),
-    defect: answer(declared("defectReply")),
+    defect: answer(declared("defectRow")),
     retryable
   }
 }

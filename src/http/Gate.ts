@@ -24,7 +24,7 @@ import { Exchange, serverRequest } from "./Exchange.js"
 import { rateHeaders, refusedHeaders } from "./Rates.js"
 import { makeMatcher, type Route } from "./Routes.js"
 import { readJson } from "./Body.js"
-import { defectReply, errorReply, failureReply, isFailure } from "./Surface.js"
+import { defectRow, errorReply, failureReply, isFailure } from "./Surface.js"
 import { pathOf, type RawReply, type RawRequest } from "./Wire.js"
 
 type App = HttpApp.Default<unknown, HttpRouter.HttpRouter.DefaultServices>
@@ -59,7 +59,25 @@ const permitted = (caller: Principal, permit: Route["permit"]): Forbidden | unde
   return first === undefined || permit.some((one) => caller.permissions.has(one)) ? undefined : missing(caller, first)
 }
 
-export const make = (routes: ReadonlyArray<Route>, app: App) =>
+/** What a surface does in its own way. */
+export interface Manners {
+  /** The request as its caller is to be known by it. */
+  readonly presented: (raw: RawRequest) => RawRequest
+  /** What the surface wants besides a key. */
+  readonly lacking: (raw: RawRequest) => Failure | undefined
+  readonly failure: typeof failureReply
+  readonly error: typeof errorReply
+}
+
+/** A and C. */
+const plainly: Manners = {
+  presented: (raw) => raw,
+  lacking: () => undefined,
+  failure: failureReply,
+  error: errorReply
+}
+
+export const make = (routes: ReadonlyArray<Route>, app: App, manners: Manners = plainly) =>
   Effect.gen(function* () {
     const { authenticate } = yield* makeAuthentication
     const limits = yield* RateLimits
@@ -172,10 +190,10 @@ export const make = (routes: ReadonlyArray<Route>, app: App) =>
     const translated = (cause: Cause.Cause<unknown>, method: string, requestId: string): Effect.Effect<RawReply> =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
         const failure = failureOf(cause, method)
-        if (failure !== undefined) return Effect.succeed(failureReply(failure, requestId, now))
+        if (failure !== undefined) return Effect.succeed(manners.failure(failure, requestId, now))
         return Effect.as(
           Effect.logError("a request failed unexpectedly", cause).pipe(Effect.annotateLogs({ requestId })),
-          defectReply(requestId)
+          manners.error(defectRow, requestId)
         )
       })
 
@@ -184,13 +202,14 @@ export const make = (routes: ReadonlyArray<Route>, app: App) =>
       Effect.annotateLogs(effect, { requestId, organisationId, key: key.name })
 
     /** Never fails: whatever happens is a reply. */
-    const handle = (raw: RawRequest): Effect.Effect<RawReply> =>
+    const handle = (sent: RawRequest): Effect.Effect<RawReply> =>
       Effect.gen(function* () {
+        const raw = manners.presented(sent)
         const requestId = identifiers.next("req")
         const now = yield* Clock.currentTimeMillis
         const found = match(raw.method, pathOf(raw.target))
         if (found._tag === "OtherMethod") {
-          const reply = errorReply(
+          const reply = manners.error(
             { status: 405, code: "METHOD_NOT_ALLOWED", message: `this path takes ${found.methods.join(", ")}` },
             requestId
           )
@@ -198,11 +217,12 @@ export const make = (routes: ReadonlyArray<Route>, app: App) =>
         }
         const unreadable = found._tag === "Unknown" ? new NotFound({ what: "path" }) : nulIn(raw.target)
         if (found._tag === "Unknown" || unreadable !== undefined) {
-          const reply = failureReply(unreadable ?? new NotFound({ what: "path" }), requestId, now)
+          const reply = manners.failure(unreadable ?? new NotFound({ what: "path" }), requestId, now)
           return { ...reply, headers: { ...rateHeaders(null, now), ...reply.headers } }
         }
         let admitted: Admission | null = null
         const reply = yield* authenticate(raw, requestId).pipe(
+          Effect.tap(() => manners.lacking(raw) ?? Effect.void),
           Effect.flatMap((caller) =>
             logged(
               served(exchangeOf(caller, found.route, raw), found, (admission) => {

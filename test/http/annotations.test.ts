@@ -2,8 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { ExecutionApi, RunApi } from "../../src/http/execution/Api.js"
 import { ResourceApi } from "../../src/http/resource/Api.js"
 import { routesOf } from "../../src/http/Routes.js"
+import { TenantApi } from "../../src/http/tenant/Api.js"
 
-const routes = [...routesOf(ExecutionApi), ...routesOf(RunApi), ...routesOf(ResourceApi)]
+const routes = [...routesOf(ExecutionApi), ...routesOf(RunApi), ...routesOf(ResourceApi), ...routesOf(TenantApi)]
 
 describe("every endpoint of every surface", () => {
   it("there are endpoints to look at", () => assert.isAbove(routes.length, 30))

@@ -9,7 +9,7 @@ import type { ApiKey } from "../../domain/ApiKey.js"
 import type { AuditEntry } from "../../domain/Audit.js"
 import type { StoredValue } from "../../domain/Configuration.js"
 import type { AuthProvider, ConnectorRecord, ConnectorVersion } from "../../domain/connector/Connector.js"
-import type { Connection } from "../../domain/connection/Connection.js"
+import type { Connection, CredentialRecord } from "../../domain/connection/Connection.js"
 import type { Customer } from "../../domain/Customer.js"
 import type { Environment } from "../../domain/Environment.js"
 import type { Unavailable } from "../../domain/Failure.js"
@@ -71,6 +71,7 @@ export interface Tx {
   readonly authProviders: Repository<AuthProvider>
   /** Only read here: their actors write them. */
   readonly connections: Repository<Connection>
+  readonly credentials: Repository<CredentialRecord>
   /** Adds an entry to the audit trail; it commits with the transaction. */
   readonly audit: (entry: AuditEntry) => Effect.Effect<void, Unavailable>
   /** Remembers the answer to a request with an Idempotency-Key; `sealed` opens only with the vault. */

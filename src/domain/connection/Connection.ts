@@ -3,7 +3,7 @@
  * The credential is never a part of it. Contract: connection record and states.
  */
 import { Either } from "effect"
-import type { ConnectionId, CustomerId, OrganisationId } from "../Ids.js"
+import type { ConnectionId, CredentialId, CustomerId, OrganisationId } from "../Ids.js"
 import type { JsonObject } from "../Json.js"
 import { giveUpAfterMillis } from "./Refresh.js"
 
@@ -50,7 +50,20 @@ export interface Connection {
   readonly version: number
 }
 
-/** What is known of a credential that was stored. */
+/** What may be known of a stored credential. */
+export interface CredentialRecord {
+  readonly id: CredentialId
+  readonly organisationId: OrganisationId
+  readonly connectionId: ConnectionId
+  /** The names of its members. */
+  readonly members: ReadonlyArray<string>
+  readonly fingerprint: string
+  readonly expiresAt: string | null
+  readonly createdAt: string
+  readonly rotatedAt: string | null
+}
+
+/** What is known of a credential when it is stored. */
 export interface CredentialFacts {
   readonly authMethod: string
   readonly authProvider: string | null

@@ -1,5 +1,5 @@
 /** The tables of connections, as requests read them. */
-import type { Connection } from "../../../domain/connection/Connection.js"
+import type { Connection, CredentialRecord } from "../../../domain/connection/Connection.js"
 import type { Table } from "../records/Table.js"
 
 export const connections: Table<Connection> = {
@@ -36,4 +36,13 @@ export const connections: Table<Connection> = {
   key: ["id"],
   created: "createdAt",
   versioned: true
+}
+
+/** Never selects what is sealed: requests may not. */
+export const credentials: Table<CredentialRecord> = {
+  name: "credentials",
+  members: ["id", "organisationId", "connectionId", "members", "fingerprint", "expiresAt", "createdAt", "rotatedAt"],
+  key: ["id"],
+  created: "createdAt",
+  versioned: false
 }

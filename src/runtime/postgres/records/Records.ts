@@ -13,7 +13,7 @@ import {
 } from "../../../actors/ports/Records.js"
 import type { AuditEntry } from "../../../domain/Audit.js"
 import { Unavailable } from "../../../domain/Failure.js"
-import { connections } from "../connections/Tables.js"
+import { connections, credentials } from "../connections/Tables.js"
 import { AppSql } from "../Pools.js"
 import { column, parameter, recordOf, selection, type Table } from "./Table.js"
 import * as tables from "./Tables.js"
@@ -217,6 +217,7 @@ export const layer = Layer.effect(
       connectorVersions: repository(tables.connectorVersions),
       authProviders: repository(tables.authProviders),
       connections: repository(connections),
+      credentials: repository(credentials),
       audit,
       remember,
       remembered,

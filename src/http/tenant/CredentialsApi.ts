@@ -1,0 +1,77 @@
+/** A tenant's stored credentials. Each belongs to one connection. Specification: Surface B; contract: surface B bodies. */
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
+import { Schema } from "effect"
+import { statuses } from "../../domain/connection/Connection.js"
+import { CredentialInput } from "../../domain/connection/Requests.js"
+import { JsonObject } from "../../domain/Json.js"
+import { Audited, audited, Permit, read } from "../Endpoint.js"
+
+const nullable = Schema.NullOr(Schema.String)
+const strict = <A, I, R>(schema: Schema.Schema<A, I, R>): Schema.Schema<A, I, R> =>
+  schema.annotations({ parseOptions: { onExcessProperty: "error", errors: "all" } })
+
+const CredentialView = Schema.Struct({
+  id: Schema.String,
+  connectionId: Schema.String,
+  connector: Schema.String,
+  authMethod: Schema.String,
+  label: Schema.String,
+  status: Schema.Literal(...statuses),
+  fields: Schema.Array(Schema.String),
+  fingerprint: Schema.String,
+  expiresAt: nullable,
+  createdAt: Schema.String,
+  rotatedAt: nullable,
+  /** Only with `reveal=true` and the permission to decrypt. */
+  credential: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.String }))
+}).annotations({ identifier: "Credential" })
+
+const StoreCredential = Schema.Struct({
+  connector: Schema.String.pipe(Schema.maxLength(63)),
+  authMethod: Schema.String.pipe(Schema.maxLength(64)),
+  label: Schema.optional(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))),
+  credential: CredentialInput,
+  config: Schema.optional(JsonObject)
+}).annotations({ identifier: "StoreCredential" })
+
+const RotateCredential = Schema.Struct({
+  credential: CredentialInput,
+  skipTest: Schema.optional(Schema.Boolean)
+}).annotations({ identifier: "RotateCredential" })
+
+const Data = <A, I, R>(schema: Schema.Schema<A, I, R>) => Schema.Struct({ data: schema })
+
+const at = "/api/v1/tenants/:tid/credentials"
+
+export const CredentialsApi = HttpApiGroup.make("credentials")
+  .add(
+    HttpApiEndpoint.post("store", at)
+      .setPath(Schema.Struct({ tid: Schema.String }))
+      .setPayload(strict(StoreCredential))
+      .addSuccess(Data(CredentialView).annotations(HttpApiSchema.annotations({ status: 201 })))
+      .annotate(Permit, "connections:create")
+      .annotate(Audited, audited("credential.create"))
+  )
+  .add(
+    HttpApiEndpoint.get("list", at)
+      .setPath(Schema.Struct({ tid: Schema.String }))
+      .setUrlParams(
+        Schema.Struct({ connector: Schema.optional(Schema.String), reveal: Schema.optional(Schema.String) })
+      )
+      .addSuccess(
+        Schema.Struct({
+          data: Schema.Array(CredentialView),
+          page: Schema.Struct({ size: Schema.Number, nextCursor: nullable, hasMore: Schema.Boolean })
+        })
+      )
+      .annotate(Permit, "connections:read")
+      .annotate(Audited, read("credential"))
+  )
+  .add(
+    HttpApiEndpoint.put("rotate", `${at}/:cid`)
+      .setPath(Schema.Struct({ tid: Schema.String, cid: Schema.String }))
+      .setPayload(strict(RotateCredential))
+      .addSuccess(Data(CredentialView))
+      .annotate(Permit, "connections:update")
+      .annotate(Audited, audited("credential.rotate"))
+  )

@@ -1,0 +1,23 @@
+/** How surface B takes requests: a key and its workspace in headers, and `authorization` left to the flow. Contract: B. */
+import { InvalidRequest } from "../../domain/Failure.js"
+import type { Manners } from "../Gate.js"
+import { tenantError, tenantFailure } from "./Errors.js"
+
+const spaceHeader = "x-svc-space-id"
+
+export const tenantManners: Manners = {
+  // It is the token of a flow's own authentication, and never a key.
+  presented: (raw) => {
+    const { authorization: _flows, ...headers } = raw.headers
+    return { ...raw, headers }
+  },
+  lacking: ({ headers }) =>
+    headers[spaceHeader] === undefined || headers[spaceHeader] === ""
+      ? new InvalidRequest({ code: "MISSING_SPACE_ID", message: `name your workspace in the header ${spaceHeader}` })
+      : undefined,
+  failure: tenantFailure,
+  error: tenantError
+}
+
+/** Whether a path is one of surface B. */
+export const isTenantPath = (path: string): boolean => path.startsWith("/api/v1/tenants/")

@@ -1,0 +1,113 @@
+/** Surface B's credentials: its headers, its errors, and what storing, listing and rotating do. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { type Running, start } from "../support/InProcess.js"
+import { acme, type OAuthProvider, oauthProvider } from "../support/oauthProvider.js"
+
+let svc: Running
+let provider: OAuthProvider
+
+beforeAll(async () => {
+  provider = await oauthProvider()
+  svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
+  await svc.ask("POST", "/api/v1/connectors", { key: svc.first.key, body: acme() })
+  await svc.ask("POST", "/api/v1/connectors/acme/publish", { key: svc.first.key, body: {} })
+})
+afterAll(async () => {
+  await svc.stop()
+  await provider.close()
+})
+
+const path = (tid: string = svc.first.customerId) => `/api/v1/tenants/${tid}/credentials`
+
+const ask = (
+  method: string,
+  target: string,
+  body?: unknown,
+  headers: { readonly [name: string]: string } = { "x-svc-api-key": svc.first.key, "x-svc-space-id": svc.first.spaceId }
+) => svc.ask(method, target, { headers, ...(body === undefined ? {} : { body }) })
+
+const key = (apiKey: string, more: object = {}) => ({
+  connector: "acme",
+  authMethod: "key",
+  credential: { apiKey },
+  config: { base: provider.url },
+  ...more
+})
+
+describe("a request of surface B", () => {
+  it("needs its key in x-svc-api-key: authorization is a flow's own", async () => {
+    const answer = await ask("GET", path(), undefined, {
+      authorization: `Bearer ${svc.first.key}`,
+      "x-svc-space-id": svc.first.spaceId
+    })
+    assert.deepStrictEqual([answer.status, answer.body.code], [401, "UNAUTHORIZED"])
+    assert.deepInclude(answer.body, { isCustomAuthError: false, step: "", datasourceDebug: null })
+  })
+  it("without its workspace is told which header it lacks", async () => {
+    const answer = await ask("GET", path(), undefined, { "x-svc-api-key": svc.first.key })
+    assert.deepStrictEqual(
+      [answer.status, answer.body.code, answer.body.details[0].code],
+      [400, "INVALID_REQUEST", "MISSING_SPACE_ID"]
+    )
+  })
+  it("with a mistake in its body is a bad request with the finer code", async () => {
+    const answer = await ask("POST", path(), { connector: "acme" })
+    assert.deepStrictEqual([answer.status, answer.body.code], [400, "INVALID_REQUEST"])
+    assert.strictEqual(answer.body.details[0].code, "VALIDATION_FAILED")
+  })
+  it("for a tenant that is not there, or is another's, is not found", async () => {
+    const other = await svc.organisation("Other")
+    const [foreign, nobody] = [
+      await ask("GET", path(other.customerId)),
+      await ask("GET", path("cus_00000000000000000000000000"))
+    ]
+    assert.deepStrictEqual([foreign.status, foreign.body.code], [404, "NOT_FOUND"])
+    assert.deepStrictEqual({ ...foreign.body, requestId: "" }, { ...nobody.body, requestId: "" })
+  })
+})
+
+describe("a tenant's credential", () => {
+  it("is stored with a connection, listed without its values, and revealed to those who may", async () => {
+    const made = await ask("POST", path(), key("canary_key_b"))
+    assert.strictEqual(made.status, 201, made.text)
+    assert.deepInclude(made.body.data, { connector: "acme", status: "active", fields: ["apiKey"], rotatedAt: null })
+    assert.match(made.body.data.id, /^cred_/)
+    const listed = await ask("GET", path())
+    assert.deepStrictEqual(listed.body.data, [made.body.data])
+    assert.notInclude(listed.text, "canary")
+    const shown = await ask("GET", `${path()}?reveal=true`)
+    assert.strictEqual(shown.body.data[0].credential.apiKey, "canary_key_b")
+    assert.strictEqual(shown.headers["cache-control"], "no-store")
+  })
+  it("stored again renews the connection that is there", async () => {
+    const [first, second] = [
+      await ask("POST", path(), key("canary_key_1", { label: "Same" })),
+      await ask("POST", path(), key("canary_key_2", { label: "Same" }))
+    ]
+    assert.strictEqual(second.body.data.connectionId, first.body.data.connectionId)
+    assert.notStrictEqual(second.body.data.fingerprint, first.body.data.fingerprint)
+  })
+  it("is rotated only to one that the provider takes; the old one stays until then", async () => {
+    const { id } = (await ask("POST", path(), key("canary_key_old", { label: "Rotating" }))).body.data
+    const refused = await ask("PUT", `${path()}/${id}`, { credential: { apiKey: "canary_wrong" } })
+    assert.deepStrictEqual([refused.status, refused.body.details[0].code], [400, "CREDENTIAL_TEST_FAILED"])
+    const value = async () =>
+      (await ask("GET", `${path()}?reveal=true`)).body.data.find((one: { readonly id: string }) => one.id === id)
+    assert.strictEqual((await value()).credential.apiKey, "canary_key_old")
+    const rotated = await ask("PUT", `${path()}/${id}`, { credential: { apiKey: "canary_key_new" } })
+    assert.strictEqual(rotated.status, 200, rotated.text)
+    assert.isNotNull(rotated.body.data.rotatedAt)
+    assert.strictEqual((await value()).credential.apiKey, "canary_key_new")
+  })
+  it("is not shown to a key without the permission to decrypt", async () => {
+    const made = await svc.ask("POST", "/api/v1/api-keys", {
+      key: svc.first.key,
+      body: { name: "operator", mode: "live", preset: "operator" }
+    })
+    const answer = await ask("GET", `${path()}?reveal=true`, undefined, {
+      "x-svc-api-key": made.body.data.key,
+      "x-svc-space-id": svc.first.spaceId
+    })
+    assert.deepStrictEqual([answer.status, answer.body.details[0].code], [403, "connections:decrypt"])
+  })
+})
