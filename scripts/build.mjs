@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -34,8 +35,18 @@ const started = performance.now()
 const startedAt = new Date()
 const { build } = await import("esbuild")
 
+/** The library's index holds a reference page of 3 MB: what only `/docs` shows is loaded when somebody looks at it. */
+const withoutPages = {
+  name: "without-pages",
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /@effect\/platform\/dist\/esm\/index\.js$/ }, ({ path }) => ({
+      contents: readFileSync(path, "utf8").replace(/^export \* as HttpApi(?:Scalar|Swagger) .*$/gm, "")
+    }))
+}
+
 const common = {
   bundle: true,
+  plugins: [withoutPages],
   platform: "node",
   target: "node20",
   format: "esm",

@@ -26,6 +26,7 @@ import * as SingleNode from "./cluster/SingleNode.js"
 import * as Contracts from "./Contracts.js"
 import * as Crypto from "./Crypto.js"
 import * as ConnectedEgress from "./egress/ConnectedEgress.js"
+import * as Documents from "./Documents.js"
 import * as Egress from "./egress/Egress.js"
 import { make as makeFront } from "./http/Front.js"
 import { serve } from "./http/NodeServer.js"
@@ -77,6 +78,7 @@ const pure = Layer.unwrapEffect(
       Crypto.layerIdentifiers,
       Addresses.layer(trustedProxies),
       Contracts.layer,
+      Documents.layer,
       WorkflowSource.layer,
       Egress.layer({ allow: egressAllow }),
       Layer.succeed(PlatformConfiguration, platformValues),

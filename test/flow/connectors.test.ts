@@ -414,8 +414,11 @@ describe("The proxy", () => {
     scripts.set("/down", () => ({ status: 503, body: { down: true } }))
     const down = await through("GET", "down")
     assert.deepStrictEqual([down.status, down.body, asked("/down").length], [503, { down: true }, 3])
-    assert.strictEqual((await through("POST", "down", {}, {})).status, 503)
-    assert.lengthOf(asked("/down"), 4)
+    scripts.set("/broken", () => ({ status: 502, body: {} }))
+    assert.strictEqual((await through("POST", "broken", {}, {})).status, 502)
+    assert.lengthOf(asked("/broken"), 1)
+    assert.strictEqual((await through("POST", "broken", { "idempotency-key": "k" }, {})).status, 502)
+    assert.lengthOf(asked("/broken"), 4)
   })
 
   it("goes nowhere but below the connector's base URL, and says what is missing", async () => {

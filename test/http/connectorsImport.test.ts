@@ -2,6 +2,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Option, Redacted } from "effect"
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
+import { stringify } from "yaml"
 import { Connectors } from "../../src/actors/ports/Connectors.js"
 import { catalogue } from "../../src/domain/connectors/index.js"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
@@ -101,8 +102,10 @@ describe("a client at a provider", () => {
 
   it("is one of several, one of them the default; a built-in connector may have them too", async () => {
     const slug =
-      catalogue.find(({ auth }) => auth.some(({ type }) => type === "oauth2"))?.slug ?? assert.fail("no OAuth2")
-    const methodId = catalogue.find((one) => one.slug === slug)?.auth.find(({ type }) => type === "oauth2")?.id
+      catalogue().find(({ auth }) => auth.some(({ type }) => type === "oauth2"))?.slug ?? assert.fail("no OAuth2")
+    const methodId = catalogue()
+      .find((one) => one.slug === slug)
+      ?.auth.find(({ type }) => type === "oauth2")?.id
     const put = (body: object) => ask("PUT", `/${slug}/auth-providers`, { body: { methodId, ...body } })
     const first = await put({ name: "eu", clientId: "a", clientSecret: "s-1" })
     assert.strictEqual(first.status, 200, first.text)
@@ -170,7 +173,7 @@ describe("discover", () => {
   })
 
   it("of the whole catalogue answers, with scores between 0 and 1", async () => {
-    for (const { slug } of catalogue) {
+    for (const { slug } of catalogue()) {
       const { body, status } = await ask("POST", "/discover", { body: { connector: slug } })
       assert.strictEqual(status, 200)
       assert.isAbove(body.data.actions.length, 0)
@@ -204,6 +207,14 @@ describe("import of OpenAPI", () => {
     },
     components: { schemas: { T: { type: "object", properties: { t: { $ref: "#/components/schemas/T" } } } } }
   }
+  /** Aliases that multiply: nine levels of nine make hundreds of millions. */
+  const bomb = [
+    "a0: &a0 [x, x]",
+    ...Array.from(
+      { length: 9 },
+      (_, i) => `a${i + 1}: &a${i + 1} [${Array.from({ length: 9 }, () => `*a${i}`).join(", ")}]`
+    )
+  ].join("\n")
   const importing = (source: unknown, more: object = {}) =>
     ask("POST", "", { body: { import: { format: "openapi", source, ...more } } })
 
@@ -218,6 +229,9 @@ describe("import of OpenAPI", () => {
       baseUrl: `https://${new URL(origin).host}/api`
     })
     assert.strictEqual((await importing(document, { slug: "remote-two" })).status, 201)
+    const written = await importing(stringify(document), { slug: "remote-yaml" })
+    assert.strictEqual(written.status, 201, written.text)
+    assert.deepStrictEqual(written.body.data.actions, made.body.data.actions)
     const again = await ask("PUT", "/remote-one", {
       body: { import: { format: "openapi", source: { ...document, info: { title: "Remote", version: "3.3" } } } }
     })
@@ -228,7 +242,9 @@ describe("import of OpenAPI", () => {
     ["http://169.254.169.254/latest/meta-data", "import.source", "URL_NOT_ALLOWED"],
     ["http://[::1]/x", "import.source", "URL_NOT_ALLOWED"],
     ["http://10.0.0.1/x", "import.source", "URL_NOT_ALLOWED"],
-    ["not: json", "import.source", "SYNTAX_ERROR"],
+    ["{ not: [json", "import.source", "SYNTAX_ERROR"],
+    ["not: openapi", "import.source", "INVALID_VALUE"],
+    [bomb, "import.source", "SYNTAX_ERROR"],
     [{ openapi: "9" }, "import.source", "INVALID_VALUE"],
     [5, "import.source", "INVALID_VALUE"]
   ])("%j is refused at %s with %s", async (source, path, code) => {
@@ -241,7 +257,7 @@ describe("import of OpenAPI", () => {
     served.set("/deep", { body: "[".repeat(100) + "]".repeat(100) })
     for (const [path, code] of [
       ["/nope", "UNREACHABLE"],
-      ["/html", "SYNTAX_ERROR"],
+      ["/html", "INVALID_VALUE"],
       ["/deep", "NOT_STORABLE"]
     ] as const) {
       const { body, status } = await importing(`${origin}${path}`)

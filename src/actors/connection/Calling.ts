@@ -67,7 +67,8 @@ const make = Effect.gen(function* () {
       const failure = result.left
       // When the provider names a time, the connection's owner knows it and postpones the next attempt.
       const rested = { ...failure, retryAfterMillis: null }
-      const pause = call.retries ? retryAfter(call.definition.retry, made, rested, yield* Random.next) : null
+      const again = call.retries === "all" || (call.retries === "refusals" && notTaken(failure))
+      const pause = again ? retryAfter(call.definition.retry, made, rested, yield* Random.next) : null
       if (pause === null) return yield* Effect.fail<ProviderRefused>({ _tag: "ProviderRefused", failure })
       yield* Effect.sleep(Duration.millis(pause))
     }
@@ -79,6 +80,8 @@ const make = Effect.gen(function* () {
 export const layer = Layer.effect(ConnectedCalls, make)
 
 // --- Private ---
+
+const notTaken = ({ status }: ProviderFailure): boolean => status === 429 || status === 503
 
 /** Nobody answered, or not in a way that can be read. */
 const unanswered = (error: EgressFailure | GrantRefused): ProviderFailure => {

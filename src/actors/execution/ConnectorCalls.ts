@@ -70,6 +70,12 @@ const chosen = (
   return one?.id ?? "none"
 }
 
+const harmless = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"])
+
+/** A call that may have been done is made again only where that does no harm, or the provider would recognise it. */
+const repeatable = ({ idempotency, readOnly, request }: ActionDefinition): "all" | "refusals" =>
+  harmless.has(request.method) || readOnly === true || idempotency !== undefined ? "all" : "refusals"
+
 /** What the workflow sees: a ConnectorError that says which action failed, and how the provider put it. */
 const connectorError = (
   at: { readonly connector: string; readonly action: string },
@@ -214,7 +220,7 @@ export const makeConnectorCalls = Effect.gen(function* () {
             request: { ...unsigned.right, timeoutMillis: options.timeoutMillis ?? unsigned.right.timeoutMillis },
             maxBytes: guest.fetchBytes,
             made: notes.made,
-            retries: options.retries
+            retries: options.retries ? repeatable(action) : "none"
           },
           (answer, now) =>
             Either.map(resultOf(definition, action, answer, now), (result) =>

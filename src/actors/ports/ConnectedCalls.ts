@@ -21,7 +21,8 @@ export interface ConnectedCall {
   readonly maxBytes: number
   /** Attempts that were made before; the rule counts them. */
   readonly made: number
-  readonly retries: boolean
+  /** `refusals`: only what the provider did not take (429, 503); `all`: what may have been done as well. */
+  readonly retries: "all" | "refusals" | "none"
 }
 
 export interface Attempt {

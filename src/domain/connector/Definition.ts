@@ -157,6 +157,18 @@ export type ConnectorManifest = typeof ConnectorDefinition.Encoded
 /** A manifest of the program's own with its defaults filled in. Throws where it is no definition: a bug. */
 export const define: (manifest: ConnectorManifest) => ConnectorDefinition = Schema.decodeSync(ConnectorDefinition)
 
+/** A connector that comes with the service. */
+export interface BuiltIn {
+  readonly slug: string
+  /** Read when it is first needed: a start of the service needs none. */
+  readonly definition: () => ConnectorDefinition
+}
+
+export const builtIn = (manifest: ConnectorManifest): BuiltIn => {
+  let read: ConnectorDefinition | undefined
+  return { slug: manifest.slug, definition: () => (read ??= define(manifest)) }
+}
+
 /** The action of that name. */
 export const actionOf = (definition: ConnectorDefinition, name: string): ActionDefinition | undefined =>
   definition.actions.find((action) => action.name === name)

@@ -1,5 +1,5 @@
 /** E-mail through any SMTP server. The transport makes the message of the request's body: see connector/Mail.ts. */
-import { define } from "../connector/Definition.js"
+import { builtIn } from "../connector/Definition.js"
 import type { JsonObject } from "../Json.js"
 import { args, described, fromArgs, list, record, text, texts } from "./Shapes.js"
 
@@ -19,7 +19,7 @@ const mail = {
   attachments: list(args({ filename: text, contentType: text, base64: text }, "filename", "base64"))
 }
 
-export const email = define({
+export const email = builtIn({
   svcConnector: 1,
   slug: "email",
   name: "E-mail (SMTP)",

@@ -1,5 +1,5 @@
 /** Generative AI over the API that OpenAI made and many serve. https://platform.openai.com/docs/api-reference */
-import { define } from "../connector/Definition.js"
+import { builtIn } from "../connector/Definition.js"
 import {
   type ActionManifest,
   anything,
@@ -64,7 +64,7 @@ const embedding = {
   user: text
 }
 
-export const openai = define({
+export const openai = builtIn({
   svcConnector: 1,
   slug: "openai",
   name: "OpenAI-compatible AI",

@@ -1,5 +1,5 @@
 /** The connectors that come with the service. Shared code knows them by nothing but what they declare. */
-import type { ConnectorDefinition } from "../connector/Definition.js"
+import type { BuiltIn, ConnectorDefinition } from "../connector/Definition.js"
 import { cin7 } from "./cin7/Cin7.js"
 import { github } from "./github/GitHub.js"
 import { email } from "./Email.js"
@@ -12,7 +12,7 @@ import { slack } from "./slack/Slack.js"
 import { stripe } from "./stripe/Stripe.js"
 import { xero } from "./xero/Xero.js"
 
-export const catalogue: ReadonlyArray<ConnectorDefinition> = [
+export const builtInConnectors: ReadonlyArray<BuiltIn> = [
   shopify,
   stripe,
   quickbooks,
@@ -25,3 +25,10 @@ export const catalogue: ReadonlyArray<ConnectorDefinition> = [
   http,
   openai
 ]
+
+export const catalogue = (): ReadonlyArray<ConnectorDefinition> =>
+  builtInConnectors.map(({ definition }) => definition())
+
+/** The built-in connector of that slug. */
+export const builtInOf = (slug: string): ConnectorDefinition | undefined =>
+  builtInConnectors.find((one) => one.slug === slug)?.definition()

@@ -217,7 +217,10 @@ export const make = Effect.gen(function* () {
       definition,
       request: unsigned,
       maxBytes: bodyBytes.unified,
-      retries: harmless.has(unsigned.method) || unsigned.headers.some(([name]) => name === "idempotency-key")
+      retries:
+        harmless.has(unsigned.method) || unsigned.headers.some(([name]) => name === "idempotency-key")
+          ? "all"
+          : "refusals"
     })
     const answer = yield* Effect.catchAll(sent, (failed) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.fail(failureOf(connection.connector, now)(failed)))

@@ -1,6 +1,7 @@
 /** From what a client sends to a valid definition: the document itself, its text, or the URL where it is. */
 import { Duration, Effect, Either, Schema } from "effect"
 import { Contracts } from "../../actors/ports/Contracts.js"
+import { Documents } from "../../actors/ports/Documents.js"
 import { Egress } from "../../actors/ports/Egress.js"
 import { ImportRequest } from "../../domain/connector/Connector.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
@@ -32,22 +33,18 @@ const readImport = Schema.decodeUnknownEither(ImportRequest, { onExcessProperty:
 
 const isAddress = (source: string) => /^https?:\/\/\S+$/i.test(source.trim())
 
-/** A text as JSON that can be stored. */
-const parsed = (text: string, path: string): Either.Either<Json, ValidationFailed> => {
-  try {
-    const value: Json = JSON.parse(text.replace(/^\ufeff/, ""))
-    const bad = unstorable(value)
-    return bad === undefined
-      ? Either.right(value)
-      : Either.left(invalid(path, "NOT_STORABLE", `${bad.path} ${unstorableMessage[bad.reason]}`))
-  } catch {
-    return Either.left(invalid(path, "SYNTAX_ERROR", "is not JSON; a document in YAML must be converted first"))
-  }
+/** The value, if it can be stored. */
+const storable = (value: Json, path: string): Either.Either<Json, ValidationFailed> => {
+  const bad = unstorable(value)
+  return bad === undefined
+    ? Either.right(value)
+    : Either.left(invalid(path, "NOT_STORABLE", `${bad.path} ${unstorableMessage[bad.reason]}`))
 }
 
 export const make = Effect.gen(function* () {
   const contracts = yield* Contracts
   const egress = yield* Egress
+  const documents = yield* Documents
 
   const checked = (document: Json): Effect.Effect<ConnectorDefinition, ValidationFailed> =>
     Either.mapLeft(validate(document, contracts.mistakes), refused)
@@ -81,7 +78,12 @@ export const make = Effect.gen(function* () {
   const documentOf = (source: Json, path: string): Effect.Effect<Json, ValidationFailed> => {
     if (typeof source !== "string") return Effect.succeed(source)
     const text = isAddress(source) ? fetched(source.trim(), path) : Effect.succeed(source)
-    return Effect.flatMap(text, (content) => parsed(content, path))
+    return text.pipe(
+      Effect.flatMap((content) =>
+        Effect.mapError(documents.parse(content), (why) => invalid(path, "SYNTAX_ERROR", why))
+      ),
+      Effect.flatMap((value) => storable(value, path))
+    )
   }
 
   const ofOpenApi = (document: Json, path: string, options: OpenApiOptions) =>

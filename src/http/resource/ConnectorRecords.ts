@@ -4,7 +4,7 @@ import { Digests } from "../../actors/ports/Digests.js"
 import type { Tx } from "../../actors/ports/Records.js"
 import { builtIn, type ConnectorRecord, summaryOf } from "../../domain/connector/Connector.js"
 import { ConnectorDefinition } from "../../domain/connector/Definition.js"
-import { catalogue } from "../../domain/connectors/index.js"
+import { builtInConnectors } from "../../domain/connectors/index.js"
 import { type Conflict, type Failure, NotFound, type Unavailable } from "../../domain/Failure.js"
 import type { JsonObject } from "../../domain/Json.js"
 import { outOfScope, type Principal } from "../auth/Caller.js"
@@ -26,10 +26,12 @@ export const builtInSince = "2026-01-01T00:00:00.000Z"
 
 /** The built-in connectors, each with the id that it has everywhere. */
 export const builtIns: Effect.Effect<ReadonlyArray<BuiltIn>, never, Digests> = Effect.map(Digests, ({ sha256Hex }) =>
-  catalogue.map((definition) => ({
+  builtInConnectors.map((one) => ({
     _tag: "BuiltIn" as const,
-    id: `ctr_0${sha256Hex(`connector|${definition.slug}`).slice(0, 25)}`,
-    definition
+    id: `ctr_0${sha256Hex(`connector|${one.slug}`).slice(0, 25)}`,
+    get definition() {
+      return one.definition()
+    }
   }))
 )
 

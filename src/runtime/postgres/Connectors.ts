@@ -5,7 +5,7 @@ import { Vault } from "../../actors/ports/Vault.js"
 import { clientSecretPlace } from "../../domain/connector/Connector.js"
 import { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import { callable } from "../../domain/connector/Versions.js"
-import { catalogue } from "../../domain/connectors/index.js"
+import { builtInOf } from "../../domain/connectors/index.js"
 import { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { make as makeFresh } from "./Fresh.js"
@@ -25,7 +25,7 @@ interface Published {
 }
 
 const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
-const builtIn = (slug: string) => Option.fromNullable(catalogue.find((definition) => definition.slug === slug))
+const builtIn = (slug: string) => Option.fromNullable(builtInOf(slug))
 const decode = Schema.decodeUnknown(ConnectorDefinition)
 
 export const layer = Layer.effect(

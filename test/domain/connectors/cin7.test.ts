@@ -1,8 +1,10 @@
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { cin7 } from "../../../src/domain/connectors/cin7/Cin7.js"
+import { cin7 as builtIn } from "../../../src/domain/connectors/cin7/Cin7.js"
 import { anything, caller, type Caller, counts, drive, has, objectOf } from "../../support/ConnectorCaller.js"
 import { cin7Fake } from "../../support/fakes/cin7.js"
 import type { Fake } from "../../support/fakes/Fake.js"
+
+const cin7 = builtIn.definition()
 
 let api: Fake
 let acme: Caller

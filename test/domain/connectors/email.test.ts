@@ -5,8 +5,10 @@ import { requestOf } from "../../../src/domain/connector/Call.js"
 import { actionOf } from "../../../src/domain/connector/Definition.js"
 import { injectionOf } from "../../../src/domain/connector/Injection.js"
 import { type MailMessage, messageOf } from "../../../src/domain/connector/Mail.js"
-import { email } from "../../../src/domain/connectors/Email.js"
+import { email as builtIn } from "../../../src/domain/connectors/Email.js"
 import type { JsonObject } from "../../../src/domain/Json.js"
+
+const email = builtIn.definition()
 
 const now = Date.parse("2026-11-21T07:10:41Z")
 const key = "k".repeat(64)

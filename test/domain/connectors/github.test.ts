@@ -1,10 +1,12 @@
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { rateReading } from "../../../src/domain/connector/RateHeaders.js"
-import { github } from "../../../src/domain/connectors/github/GitHub.js"
+import { github as builtIn } from "../../../src/domain/connectors/github/GitHub.js"
 import { caller, type Caller, counts, drive, has, listOf, objectOf } from "../../support/ConnectorCaller.js"
 import type { Json } from "../../../src/domain/Json.js"
 import type { Fake } from "../../support/fakes/Fake.js"
 import { githubFake } from "../../support/fakes/github.js"
+
+const github = builtIn.definition()
 
 let api: Fake
 let octocat: Caller

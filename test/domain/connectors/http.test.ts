@@ -1,8 +1,10 @@
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { http } from "../../../src/domain/connectors/Http.js"
+import { http as builtIn } from "../../../src/domain/connectors/Http.js"
 import type { JsonObject } from "../../../src/domain/Json.js"
 import { type Account, caller, type Caller, drive, objectOf } from "../../support/ConnectorCaller.js"
 import { fake, type Fake } from "../../support/fakes/Fake.js"
+
+const http = builtIn.definition()
 
 let api: Fake
 let open: Caller

@@ -4,10 +4,12 @@ import { requestOf } from "../../../src/domain/connector/Call.js"
 import { actionOf } from "../../../src/domain/connector/Definition.js"
 import { valueAt } from "../../../src/domain/connector/Path.js"
 import { rateReading } from "../../../src/domain/connector/RateHeaders.js"
-import { openai } from "../../../src/domain/connectors/OpenAi.js"
+import { openai as builtIn } from "../../../src/domain/connectors/OpenAi.js"
 import { caller, type Caller, counts, drive, has } from "../../support/ConnectorCaller.js"
 import type { Fake } from "../../support/fakes/Fake.js"
 import { openaiFake } from "../../support/fakes/openai.js"
+
+const openai = builtIn.definition()
 
 let api: Fake
 let server: Caller

@@ -2,7 +2,7 @@ import { Either } from "effect"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { requestOf } from "../../../src/domain/connector/Call.js"
 import { actionOf } from "../../../src/domain/connector/Definition.js"
-import { quickbooks } from "../../../src/domain/connectors/quickbooks/QuickBooks.js"
+import { quickbooks as builtIn } from "../../../src/domain/connectors/quickbooks/QuickBooks.js"
 import {
   caller,
   type Caller,
@@ -14,6 +14,8 @@ import {
 } from "../../support/ConnectorCaller.js"
 import type { Fake } from "../../support/fakes/Fake.js"
 import { quickbooksFake } from "../../support/fakes/quickbooks.js"
+
+const quickbooks = builtIn.definition()
 
 let api: Fake
 let acme: Caller

@@ -1,10 +1,12 @@
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { rateReading } from "../../../src/domain/connector/RateHeaders.js"
-import { shipstation } from "../../../src/domain/connectors/shipstation/ShipStation.js"
+import { shipstation as builtIn } from "../../../src/domain/connectors/shipstation/ShipStation.js"
 import type { Json } from "../../../src/domain/Json.js"
 import { anything, caller, type Caller, counts, drive, has, listOf, objectOf } from "../../support/ConnectorCaller.js"
 import type { Fake } from "../../support/fakes/Fake.js"
 import { shipstationFake } from "../../support/fakes/shipstation.js"
+
+const shipstation = builtIn.definition()
 
 let api: Fake
 let acme: Caller

@@ -1,9 +1,11 @@
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { rateReading } from "../../../src/domain/connector/RateHeaders.js"
-import { shopify } from "../../../src/domain/connectors/shopify/Shopify.js"
+import { shopify as builtIn } from "../../../src/domain/connectors/shopify/Shopify.js"
 import { anything, caller, type Caller, counts, drive, has, objectOf } from "../../support/ConnectorCaller.js"
 import type { Fake } from "../../support/fakes/Fake.js"
 import { shopifyFake } from "../../support/fakes/shopify.js"
+
+const shopify = builtIn.definition()
 
 let api: Fake
 let acme: Caller

@@ -1,8 +1,10 @@
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { slack } from "../../../src/domain/connectors/slack/Slack.js"
+import { slack as builtIn } from "../../../src/domain/connectors/slack/Slack.js"
 import { caller, type Caller, counts, drive, has } from "../../support/ConnectorCaller.js"
 import type { Fake } from "../../support/fakes/Fake.js"
 import { slackFake } from "../../support/fakes/slack.js"
+
+const slack = builtIn.definition()
 
 let api: Fake
 let acme: Caller

@@ -1,5 +1,5 @@
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { stripe } from "../../../src/domain/connectors/stripe/Stripe.js"
+import { stripe as builtIn } from "../../../src/domain/connectors/stripe/Stripe.js"
 import {
   type Calls,
   caller,
@@ -12,6 +12,8 @@ import {
 } from "../../support/ConnectorCaller.js"
 import type { Fake } from "../../support/fakes/Fake.js"
 import { stripeFake } from "../../support/fakes/stripe.js"
+
+const stripe = builtIn.definition()
 
 let api: Fake
 let acme: Caller

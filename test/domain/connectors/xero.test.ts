@@ -1,10 +1,12 @@
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { valueAt } from "../../../src/domain/connector/Path.js"
 import { rateReading } from "../../../src/domain/connector/RateHeaders.js"
-import { xero } from "../../../src/domain/connectors/xero/Xero.js"
+import { xero as builtIn } from "../../../src/domain/connectors/xero/Xero.js"
 import { caller, type Caller, counts, drive, has, objectOf } from "../../support/ConnectorCaller.js"
 import type { Fake } from "../../support/fakes/Fake.js"
 import { xeroFake } from "../../support/fakes/xero.js"
+
+const xero = builtIn.definition()
 
 let api: Fake
 let acme: Caller

@@ -1,5 +1,5 @@
 /** ShipStation, API V1. https://docs.shipstation.com/apis/shipstation-v1 */
-import { define } from "../../connector/Definition.js"
+import { builtIn } from "../../connector/Definition.js"
 import { below, type EventManifest, pairs, record, text } from "../Shapes.js"
 import { actions } from "./Actions.js"
 
@@ -32,7 +32,7 @@ const reversed = {
   company: "company"
 }
 
-export const shipstation = define({
+export const shipstation = builtIn({
   svcConnector: 1,
   slug: "shipstation",
   name: "ShipStation",

@@ -3,7 +3,7 @@
  * Amounts are in the currency's smallest unit, which has two, none or three decimals: no transform of a field map knows
  * which, so amounts are not mapped to the common entities.
  */
-import { define } from "../../connector/Definition.js"
+import { builtIn } from "../../connector/Definition.js"
 import { below, type EventManifest, pairs } from "../Shapes.js"
 import { billing } from "./Billing.js"
 import { payments } from "./Payments.js"
@@ -16,7 +16,7 @@ const event = (id: string, title: string, entity?: string): EventManifest => ({
   ...(entity === undefined ? {} : { entity })
 })
 
-export const stripe = define({
+export const stripe = builtIn({
   svcConnector: 1,
   slug: "stripe",
   name: "Stripe",
