@@ -131,6 +131,7 @@ export class ProviderFailed extends Data.TaggedError("ProviderFailed")<{
   readonly body: Json
   readonly message: string
 }> {}
+/** The provider took longer than a call may take. */
 export class ProviderTimedOut extends Data.TaggedError("ProviderTimedOut")<{
   readonly connector: string
   readonly message: string
