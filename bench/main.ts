@@ -1,4 +1,5 @@
 /** `npm run bench` runs all but the slow ones; `npm run bench -- W1 long-list` runs those that are named. */
+import { connections } from "./Connections.js"
 import { list, longList, replay, sleep } from "./Growth.js"
 import { profileW1, profileW2 } from "./Profiles.js"
 import { w1 } from "./W1.js"
@@ -11,6 +12,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   W2: w2,
   W4: w4,
   W5: w5,
+  connections,
   list,
   sleep,
   replay,
