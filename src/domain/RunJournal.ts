@@ -3,6 +3,7 @@
  * Replaying these in order brings a guest back to where it was. Contract: retry and resume against the journal.
  */
 import type { ConnectionId, CustomerId, InstallationId, SecretId } from "./Ids.js"
+import type { Mocking } from "./connector/Mocking.js"
 import type { ErrorCategory } from "./Execution.js"
 import type { Json } from "./Json.js"
 
@@ -23,6 +24,8 @@ export interface StartEntry {
   readonly installation: { readonly id: InstallationId; readonly config: Json } | null
   /** The only connections that the run may use; `null` when the caller set no limit. */
   readonly connections: ReadonlyArray<ChosenConnection> | null
+  /** Where the run takes the answers of connectors from; absent: from their providers. */
+  readonly mocking?: Mocking
   /** A draft's script: unlike a published version it may change under the run. */
   readonly script: string | null
 }

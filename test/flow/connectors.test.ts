@@ -1,132 +1,22 @@
 /** svc.connector: bound, pinned, through the customer's own connection; refusals are typed, waiting holds no compute. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
-import { Connections } from "../../src/actors/ports/Connections.js"
-import type { CustomerId, OrganisationId } from "../../src/domain/Ids.js"
+import {
+  asked,
+  connect,
+  execution,
+  publishConnector,
+  run,
+  scripts,
+  startCalls,
+  stopCalls,
+  svc,
+  systems,
+  workflow
+} from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
-import { type Running, start } from "../support/InProcess.js"
-import { provider, type Provider, type Request } from "../support/provider.js"
 
-let svc: Running
-let systems: Provider
-let names = 0
-const scripts = new Map<
-  string,
-  (request: Request, nth: number) => { status?: number; headers?: object; body: unknown }
->()
-
-beforeAll(async () => {
-  systems = await provider((request, response) => {
-    const path = request.url.split("?")[0] ?? ""
-    const nth = systems.requests.filter(({ url }) => url.split("?")[0] === path).length
-    const { body, headers = {}, status = 200 } = scripts.get(path)?.(request, nth) ?? { body: { path, nth } }
-    response.writeHead(status, { "content-type": "application/json", ...headers })
-    response.end(typeof body === "string" ? body : JSON.stringify(body))
-  })
-  svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
-})
-afterAll(async () => {
-  await svc.stop()
-  await systems.close()
-})
-
-const definition = (slug: string, version: string, more: object = {}) => ({
-  svcConnector: 1,
-  slug,
-  name: slug,
-  kind: "crm",
-  version,
-  baseUrl: "{{connection.config.base}}",
-  connectionConfig: { type: "object", properties: { base: { type: "string" } }, required: ["base"] },
-  auth: [
-    {
-      id: "key",
-      type: "api_key",
-      default: true,
-      fields: [{ name: "apiKey", secret: true }],
-      inject: [{ in: "header", name: "x-acme-key", value: "{{credential.apiKey}}" }]
-    }
-  ],
-  retry: { initialMs: 10, maxAttempts: 3 },
-  actions: [
-    {
-      name: "create",
-      version: 1,
-      request: { method: "POST", path: `/${slug}/create`, body: { name: "{{args.name}}" } },
-      idempotency: { header: "Idempotency-Key" }
-    },
-    { name: "get", version: 1, request: { method: "GET", path: `/${slug}/get/{{args.id}}` } },
-    {
-      name: "list",
-      version: 1,
-      request: { method: "GET", path: `/${slug}/list`, query: { after: "{{args.cursor}}" } },
-      response: { map: "$.results" },
-      pagination: { type: "cursor", next: "$.next", param: "cursor", items: "$.results" }
-    }
-  ],
-  ...more
-})
-
-const publishConnector = async (slug: string, version = "1.0.0", more: object = {}) => {
-  const key = svc.first.key
-  const body = definition(slug, version, more)
-  const known = await svc.ask("GET", `/api/v1/connectors/${slug}`, { key })
-  const made =
-    known.status === 200
-      ? await svc.ask("PUT", `/api/v1/connectors/${slug}`, { key, body })
-      : await svc.ask("POST", "/api/v1/connectors", { key, body })
-  assert.oneOf(made.status, [200, 201], made.text)
-  const published = await svc.ask("POST", `/api/v1/connectors/${slug}/publish`, { key, body: {} })
-  assert.strictEqual(published.status, 200, published.text)
-}
-
-const connect = (
-  connector: string,
-  apiKey: string,
-  customerId: CustomerId = svc.first.customerId,
-  label: string | null = null
-) =>
-  svc.run(
-    Effect.flatMap(Connections, (connections) =>
-      connections.connect({
-        organisationId: svc.first.organisationId as OrganisationId,
-        connector,
-        customerId,
-        userId: null,
-        authMethod: null,
-        authProvider: null,
-        label,
-        config: { base: systems.url },
-        tags: {},
-        metadata: {},
-        credential: { apiKey: Redacted.make(apiKey) },
-        redirectUrl: null,
-        by: {
-          actor: { type: "system", id: "test", name: "test", ip: null, userAgent: null, onBehalfOf: null },
-          requestId: null
-        }
-      })
-    )
-  )
-
-const workflow = async (body: string, tier = "instant") => {
-  const key = svc.first.key
-  const made = await svc.ask("POST", "/api/v1/workflows", {
-    key,
-    body: { name: `calls_${(names += 1)}`, form: "code", tier, code: `export default async (ctx) => { ${body} }` }
-  })
-  await svc.ask("POST", `/api/v1/workflows/${made.body.data.id}/publish`, { key, body: {} })
-  return String(made.body.data.id)
-}
-const run = (id: string, input: unknown = {}, customer: string | null = svc.first.customerId) =>
-  svc.ask("POST", `/api/v1/workflows/${id}/execute`, {
-    key: svc.first.key,
-    body: { input },
-    headers: { authorization: `Bearer ${svc.first.key}`, ...(customer === null ? {} : { "x-org-id": customer }) }
-  })
-const execution = async (id: string | undefined) =>
-  (await svc.ask("GET", `/api/v1/executions/${id}`, { key: svc.first.key })).body.data
-const asked = (path: string) => systems.requests.filter(({ url }) => url.startsWith(path))
+beforeAll(startCalls)
+afterAll(stopCalls)
 
 describe("A workflow's call of a connector", () => {
   it("goes through its customer's connection, under its key, and is a step that shows no credential", async () => {
@@ -321,119 +211,61 @@ describe("A workflow's call of a connector", () => {
   }, 30_000)
 })
 
-describe("The connections that a request names", () => {
-  const names = (value: string, customer: string | null = svc.first.customerId) => ({
-    authorization: `Bearer ${svc.first.key}`,
-    "x-svc-connections": value,
-    ...(customer === null ? {} : { "x-org-id": customer })
-  })
-  const runWith = (id: string, headers: Readonly<Record<string, string>>, input: unknown = {}) =>
-    svc.ask("POST", `/api/v1/workflows/${id}/execute`, { key: svc.first.key, body: { input }, headers })
+describe("A run with mocks", () => {
+  const mocked = (id: string, more: object) =>
+    svc.ask("POST", `/api/v1/workflows/${id}/execute`, { key: svc.first.key, body: { input: {}, ...more } })
 
-  it("are the only ones that its run may use, by alias too", async () => {
-    await publishConnector("named")
-    const first = await connect("named", "first")
-    const second = await connect("named", "second", svc.first.customerId, "spare")
-    const id = await workflow(
-      `try { await svc.connector.named.create({}, ctx.input.opts); return "done" } catch (e) { return e.code }`
-    )
-    const keyOf = () => asked("/named/create").at(-1)?.headers["x-acme-key"]
-    assert.strictEqual((await runWith(id, names(second.id))).body, "done")
-    assert.strictEqual(keyOf(), "second")
-    assert.strictEqual(
-      (await runWith(id, names(`named:ops=${first.id}`), { opts: { connection: "ops" } })).body,
-      "done"
-    )
-    assert.strictEqual(keyOf(), "first")
-    const outside = await runWith(id, names(first.id), { opts: { connection: "spare" } })
-    assert.strictEqual(outside.body, "CONNECTION_REQUIRED")
-  })
-
-  it("must be the customer's own, and of the connector that is said", async () => {
-    await publishConnector("checked")
-    const { id } = await connect("checked", "k")
-    const flow = await workflow("return 1")
-    const other = (await svc.ask("POST", "/api/v1/customers", { key: svc.first.key, body: { name: "Stranger" } })).body
-      .data
-    const stolen = await runWith(flow, names(id, other.id))
-    const unknown = await runWith(flow, names("conn_00000000000000000000000000", other.id))
-    for (const answer of [stolen, unknown, await runWith(flow, names(id, null))])
-      assert.deepStrictEqual([answer.status, answer.body.code], [403, "FORBIDDEN"])
-    assert.strictEqual(stolen.body.message, unknown.body.message)
-    const wrong = await runWith(flow, names(`acme-crm=${id}`))
-    assert.deepStrictEqual([wrong.status, wrong.body.code], [400, "INVALID_HEADER"])
-  })
-})
-
-describe("The proxy", () => {
-  const through = (
-    method: string,
-    target: string,
-    headers: Readonly<Record<string, string>> = {},
-    body?: unknown,
-    key = svc.first.key
-  ) =>
-    svc.ask(method, `/api/v1/proxy/${target}`, {
-      key,
-      ...(body === undefined ? {} : { body }),
-      headers: {
-        authorization: `Bearer ${key}`,
-        "x-svc-connector": "passage",
-        "x-org-id": svc.first.customerId,
-        ...headers
-      }
+  it("takes the answers from its fixtures and the action's mocks, and calls nobody", async () => {
+    await publishConnector("mocked", "1.0.0", {
+      actions: [
+        {
+          name: "get",
+          request: { method: "GET", path: "/mocked/{{args.id}}" },
+          mocks: [
+            { name: "two", input: { id: "2" }, output: { name: "two" } },
+            { name: "any", output: { name: "any" } }
+          ]
+        },
+        { name: "create", request: { method: "POST", path: "/mocked" } }
+      ]
     })
-
-  it("passes a request through a connection with its credential, and the answer back as it is", async () => {
-    await publishConnector("passage")
-    const { id } = await connect("passage", "canary-key")
-    scripts.set("/v9/orders", (request) => ({
-      status: 418,
-      headers: { "x-own": "1", "set-cookie": "sid=1" },
-      body: { got: request.body, agent: request.headers["x-mine"] }
-    }))
-    const answer = await through("POST", "v9/orders?limit=2&q=a%20b", { "x-mine": "yes", cookie: "no=1" }, { total: 1 })
-    assert.deepStrictEqual([answer.status, answer.body], [418, { got: '{"total":1}', agent: "yes" }])
-    assert.deepInclude(answer.headers, { "x-own": "1", "x-svc-connection-id": id })
-    assert.isUndefined(answer.headers["set-cookie"])
-    const sent = asked("/v9/orders").at(-1)
-    assert.strictEqual(sent?.url, "/v9/orders?limit=2&q=a%20b")
-    assert.deepInclude(sent?.headers, { "x-acme-key": "canary-key", "x-mine": "yes" })
-    for (const hidden of ["authorization", "cookie", "x-org-id", "x-svc-connector"])
-      assert.isUndefined(sent?.headers[hidden], hidden)
-    const trail = await eventually(
-      () => svc.ask("GET", `/api/v1/audit?action=proxy.call&resource_id=${id}`, { key: svc.first.key }),
-      ({ body }) => body.data.length > 0
-    )
-    assert.deepInclude(trail.body.data[0], { outcome: "success", customerId: svc.first.customerId })
-  })
-
-  it("tries again what is harmless, as the connector says, and hands over the last answer", async () => {
-    scripts.set("/flaky", (_, nth) => (nth < 3 ? { status: 503, body: {} } : { body: { nth } }))
-    assert.deepStrictEqual((await through("GET", "flaky")).body, { nth: 3 })
-    scripts.set("/down", () => ({ status: 503, body: { down: true } }))
-    const down = await through("GET", "down")
-    assert.deepStrictEqual([down.status, down.body, asked("/down").length], [503, { down: true }, 3])
-    scripts.set("/broken", () => ({ status: 502, body: {} }))
-    assert.strictEqual((await through("POST", "broken", {}, {})).status, 502)
-    assert.lengthOf(asked("/broken"), 1)
-    assert.strictEqual((await through("POST", "broken", { "idempotency-key": "k" }, {})).status, 502)
-    assert.lengthOf(asked("/broken"), 4)
-  })
-
-  it("goes nowhere but below the connector's base URL, and says what is missing", async () => {
+    const id = await workflow(`
+      const names = []
+      for (const id of ["1", "2", "3"]) names.push((await svc.connector.mocked.get({ id })).name)
+      try { await svc.connector.mocked.create({}) } catch (e) { names.push(e.code) }
+      return names`)
     const before = systems.requests.length
-    for (const target of ["../x", "a/%2e%2e/b", "a%2fb", "a//b", "a\\b", "%00"]) {
-      const answer = await through("GET", target)
-      assert.oneOf(answer.status, [400, 404], target)
-    }
-    const nameless = await through("GET", "x", { "x-svc-connector": "" })
-    assert.deepStrictEqual([nameless.status, nameless.body.code], [400, "INVALID_HEADER"])
-    const unconnected = await through("GET", "x", { "x-svc-connector": "nowhere" })
-    assert.deepStrictEqual(
-      [unconnected.status, unconnected.body.code, unconnected.body.connector],
-      [409, "CONNECTION_REQUIRED", "nowhere"]
-    )
+    const fixtures = [{ connector: "mocked", action: "get", input: { id: "3" }, output: { name: "three" } }]
+    const full = await mocked(id, { mock: "full", fixtures })
+    assert.deepStrictEqual(full.body, ["any", "two", "three", "NO_MOCK"])
+    const partial = await mocked(id, { fixtures })
+    assert.deepStrictEqual(partial.body, ["any", "two", "three", "CONNECTION_REQUIRED"])
     assert.strictEqual(systems.requests.length, before)
+    const { steps } = await execution(full.headers["x-svc-execution-id"])
+    assert.isTrue(steps[0].mocked)
+    for (const wrong of [{ mock: "some" }, { fixtures: [{ action: "get" }] }])
+      assert.strictEqual((await mocked(id, wrong)).status, 422)
+  })
+
+  it("can be given what another run recorded", async () => {
+    await publishConnector("recorded")
+    await connect("recorded", "k")
+    scripts.set("/recorded/get/7", () => ({ body: { id: 7 } }))
+    const id = await workflow(
+      `return [await svc.connector.recorded.get({ id: "7" }), await svc.connector.recorded.get({ id: "7" })]`
+    )
+    const real = await run(id)
+    const { body } = await svc.ask("GET", `/api/v1/executions/${real.headers["x-svc-execution-id"]}/fixtures`, {
+      key: svc.first.key
+    })
+    assert.deepStrictEqual(body.data[0], {
+      connector: "recorded",
+      action: "get",
+      input: { id: "7" },
+      output: { id: 7 }
+    })
+    const count = asked("/recorded").length
+    assert.deepStrictEqual((await mocked(id, { mock: "full", fixtures: body.data })).body, real.body)
+    assert.lengthOf(asked("/recorded"), count)
   })
 })

@@ -8,6 +8,7 @@ import type { ActionDefinition } from "../../domain/connector/Action.js"
 import { boundTo } from "../../domain/connector/Binding.js"
 import { requestOf } from "../../domain/connector/Call.js"
 import { actionOf, type ConnectorDefinition } from "../../domain/connector/Definition.js"
+import { mockOf } from "../../domain/connector/Mocking.js"
 import { itemsOf, nextPage } from "../../domain/connector/Pagination.js"
 import type { ProviderFailure } from "../../domain/connector/ProviderAnswer.js"
 import { isObject, type Json } from "../../domain/Json.js"
@@ -194,12 +195,33 @@ export const makeConnectorCalls = Effect.gen(function* () {
       { status, body }
     )
 
+  /** What the run was given instead of the provider's answer. */
+  const mock = (
+    { notes, spec }: HostRequest,
+    at: At,
+    { slug }: ConnectorDefinition,
+    action: ActionDefinition,
+    input: Json
+  ): Effect.Effect<Json | undefined, CallFailure> => {
+    const { mocking } = spec.start
+    if (mocking === undefined) return Effect.succeed(undefined)
+    const found = mockOf(mocking, slug, action, input)
+    notes.mocked = found !== undefined
+    return found !== undefined || mocking.mode === "partial"
+      ? Effect.succeed(found?.output)
+      : wrong(at, "there is no mock for these arguments, and this run calls nobody: send one in fixtures", "NO_MOCK")
+  }
+
   const call = (request: HostRequest, at: At, options: Options) =>
     Effect.gen(function* () {
       const { args, key, notes, spec } = request
       const { action, definition } = yield* definitionOf(request, at)
       notes.actionVersion = action.version
       const input = args[0] ?? {}
+      const mocked = yield* mock(request, at, definition, action, input)
+      if (mocked !== undefined) {
+        return { value: options.paged ? { items: [...itemsOf(action, mocked)], next: null } : mocked }
+      }
       const connection = yield* connectionOf(request, at, definition.slug, options.connection)
       const unsigned = requestOf(definition, action, {
         args: input,

@@ -25,6 +25,8 @@ export interface CallNotes {
     readonly error: CallFailure | null
   }>
   actionVersion: number | null
+  /** Answered by a mock. */
+  mocked: boolean
 }
 
 /** The call cannot be made before `at` (Unix milliseconds); meanwhile the run needs nothing. */

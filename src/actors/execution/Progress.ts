@@ -123,7 +123,7 @@ export class Progress {
       startedAt: 0,
       launched: false,
       shown: false,
-      notes: { made: 0, attempts: [], actionVersion: null }
+      notes: { made: 0, attempts: [], actionVersion: null, mocked: false }
     })
   }
 

@@ -25,7 +25,7 @@ export interface TracedCall {
   readonly finishedAt: number | null
   readonly result: CallResult | null
   /** Of a connector's action. */
-  readonly notes: { readonly actionVersion: number | null }
+  readonly notes: { readonly actionVersion: number | null; readonly mocked: boolean }
 }
 
 /** Where a value goes that is too large for its place, and how it is known to be the same. */
@@ -136,6 +136,7 @@ export const stepRow = (call: TracedCall, scrub: Scrubber, offload: Offload, blo
       type: typeOf(call.name),
       ...connectorOf(call.name),
       actionVersion: call.notes.actionVersion,
+      ...(call.notes.mocked ? { mocked: true } : {}),
       attempts: call.attempts.map((attempt) => ({
         startedAt: iso(attempt.startedAt),
         finishedAt: iso(attempt.finishedAt),

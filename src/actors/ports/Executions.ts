@@ -2,6 +2,7 @@
 import type { Effect } from "effect"
 import { Context } from "effect"
 import type { AuditEntry } from "../../domain/Audit.js"
+import type { Mocking } from "../../domain/connector/Mocking.js"
 import type { TriggerType } from "../../domain/Execution.js"
 import type { InvalidState, NotFound, Unavailable } from "../../domain/Failure.js"
 import type { ApiKeyId, CustomerId, ExecutionId, InstallationId, OrganisationId } from "../../domain/Ids.js"
@@ -21,6 +22,8 @@ export interface StartRequest {
   readonly customer: { readonly id: CustomerId; readonly ref: string | null } | null
   readonly installation: { readonly id: InstallationId; readonly config: Json } | null
   readonly connections: ReadonlyArray<ChosenConnection> | null
+  /** Absent: connectors are really called. */
+  readonly mocking?: Mocking | undefined
   readonly userId: string | null
   readonly trigger: { readonly type: TriggerType; readonly keyId: ApiKeyId | null; readonly keyName: string | null }
   readonly metadata: Json

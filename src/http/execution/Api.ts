@@ -5,6 +5,7 @@
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { Json, JsonObject } from "../../domain/Json.js"
+import { Fixture, MockMode } from "../../domain/connector/Mocking.js"
 import { Tier } from "../../domain/Execution.js"
 import { Audited, audited, Permit, read } from "../Endpoint.js"
 import {
@@ -30,6 +31,10 @@ const ExecuteRequest = Schema.Struct({
   }),
   environment: Schema.optional(Schema.String),
   draft: Schema.optional(Schema.Boolean).annotations({ description: "runs the draft; needs workflows:update too" }),
+  mock: Schema.optional(MockMode).annotations({
+    description: "partial: connectors answer from fixtures and mocks where there are any; full: and from nothing else"
+  }),
+  fixtures: Schema.optional(Schema.Array(Fixture)),
   callback: Schema.optional(
     Schema.NullOr(
       Schema.Struct({

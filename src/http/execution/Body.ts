@@ -1,5 +1,7 @@
 /** The body of an execute request, read by hand: it is on the hot path, and `input` is nobody's schema but the workflow's. */
+import { Schema } from "effect"
 import { ValidationFailed } from "../../domain/Failure.js"
+import { Fixture, type Mocking, MockMode } from "../../domain/connector/Mocking.js"
 import { isObject, type Json, type JsonObject } from "../../domain/Json.js"
 import { bodyBytes, metadataBytes } from "../../domain/Limits.js"
 import { type BodyFailure, readJson } from "../Body.js"
@@ -9,9 +11,10 @@ export interface ExecuteBody {
   readonly input: JsonObject
   readonly metadata: JsonObject
   readonly callback: { readonly url: string; readonly events: ReadonlyArray<string> | null } | null
+  readonly mocking: Mocking | undefined
 }
 
-const members = new Set(["input", "metadata", "callback", "environment", "draft"])
+const members = new Set(["input", "metadata", "callback", "environment", "draft", "mock", "fixtures"])
 const callbackEvents = new Set(["completed", "failed", "timed_out", "cancelled"].map((status) => `execution.${status}`))
 
 const wrong = (path: string, message: string, code = "INVALID_TYPE") =>
@@ -30,12 +33,24 @@ const callbackOf = (value: Json | undefined): ExecuteBody["callback"] | Validati
     : wrong("callback.events", `has "${String(unknown)}"; there are ${[...callbackEvents].join(", ")}`, "INVALID_VALUE")
 }
 
+const isMode = Schema.is(MockMode)
+const areFixtures = Schema.is(Schema.Array(Fixture))
+
+const mockingOf = (mode: Json | undefined, fixtures: Json | undefined): Mocking | undefined | ValidationFailed => {
+  if (mode === undefined && fixtures === undefined) return undefined
+  const stated = mode ?? "partial"
+  if (!isMode(stated)) return wrong("mock", "must be none, partial or full", "INVALID_VALUE")
+  const known = fixtures ?? []
+  if (!areFixtures(known)) return wrong("fixtures", "must be a list of {connector, action, input?, output}")
+  return stated === "none" ? undefined : { mode: stated, fixtures: known }
+}
+
 export const readExecuteBody = (
   request: RawRequest
 ): (ExecuteBody & { readonly environment?: string; readonly draft?: boolean }) | BodyFailure => {
   const json = readJson(request, bodyBytes.execute)
   if (json instanceof Error) return json
-  if (json === undefined) return { input: {}, metadata: {}, callback: null }
+  if (json === undefined) return { input: {}, metadata: {}, callback: null, mocking: undefined }
   if (!isObject(json)) return wrong("", "the body must be a JSON object with the member input")
   for (const name of Object.keys(json)) {
     if (!members.has(name)) {
@@ -55,10 +70,13 @@ export const readExecuteBody = (
   if (draft !== undefined && typeof draft !== "boolean") return wrong("draft", "must be true or false")
   const callback = callbackOf(json["callback"])
   if (callback instanceof Error) return callback
+  const mocking = mockingOf(json["mock"], json["fixtures"])
+  if (mocking instanceof Error) return mocking
   return {
     input,
     metadata,
     callback,
+    mocking,
     ...(environment === undefined ? {} : { environment }),
     ...(draft === undefined ? {} : { draft })
   }

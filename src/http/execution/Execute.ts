@@ -164,6 +164,7 @@ export const make = Effect.gen(function* () {
       customer: acting.customer === null ? null : { id: acting.customer.id, ref: acting.customer.externalRef },
       installation: null,
       connections: acting.connections,
+      mocking: body.mocking,
       userId: acting.userId,
       trigger: { type: "api", keyId: caller.key.id, keyName: caller.key.name },
       metadata: body.metadata,

@@ -2,6 +2,7 @@
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { ExecutionStatus, Tier, TriggerType } from "../../domain/Execution.js"
+import { Fixture } from "../../domain/connector/Mocking.js"
 import { Json } from "../../domain/Json.js"
 import { Audited, audited, Permit, read } from "../Endpoint.js"
 import { accepted, Data, listParams, NullableTime, Page, strict, Time } from "./Shapes.js"
@@ -101,6 +102,13 @@ export const ExecutionsApi = HttpApiGroup.make("executions")
       .addSuccess(accepted(ExecutionSummary))
       .annotate(Permit, "executions:create")
       .annotate(Audited, audited("execution.rerun"))
+  )
+  .add(
+    HttpApiEndpoint.get("fixtures", `${at}/:eid/fixtures`)
+      .setPath(path)
+      .addSuccess(Data(Schema.Array(Fixture)))
+      .annotate(Permit, "executions:read")
+      .annotate(Audited, read("execution"))
   )
   .add(
     HttpApiEndpoint.get("logs", `${at}/:eid/logs`)

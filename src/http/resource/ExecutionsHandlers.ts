@@ -7,6 +7,7 @@ import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { Journal, type RunRecord } from "../../actors/ports/Journal.js"
 import { type Runnable, Runnables } from "../../actors/ports/Runnables.js"
 import type { AuditEntry } from "../../domain/Audit.js"
+import type { Fixture } from "../../domain/connector/Mocking.js"
 import { isTerminal } from "../../domain/Execution.js"
 import type { ExecutionDetail, ExecutionView } from "../../domain/ExecutionView.js"
 import {
@@ -58,6 +59,15 @@ const priorityAgain = (priority: number): 2 | 3 | 4 => (priority === 3 || priori
 
 const customerOf = ({ customerId, customerRef }: ExecutionView) =>
   customerId === null ? null : { id: customerId, ref: customerRef }
+
+/** What a connector answered in a run, to be given to others; what was too large for the trace is not in it. */
+const recorded = (step: Json): ReadonlyArray<Fixture> => {
+  if (!isObject(step) || step["status"] !== "completed") return []
+  const { action, connector, input, output = null } = step
+  if (typeof connector !== "string" || typeof action !== "string" || (isObject(output) && "$blob" in output)) return []
+  const [args] = Array.isArray(input) ? input : []
+  return [{ connector, action, ...(args === undefined ? {} : { input: args }), output }]
+}
 
 const callbackOf = ({ callbackEvents, callbackUrl }: RunRecord) =>
   callbackUrl === null ? null : { url: callbackUrl, events: callbackEvents }
@@ -145,6 +155,17 @@ export const ExecutionsLive = HttpApiBuilder.group(ResourceApi, "executions", (h
         : input
     }
 
+    /** What the run was begun with besides its input; of a run without a journal nothing is known. */
+    const carried = (exact: StartEntry | undefined) =>
+      exact === undefined
+        ? { headers: {}, installation: null, connections: null }
+        : {
+            headers: exact.headers,
+            installation: exact.installation,
+            connections: exact.connections,
+            mocking: exact.mocking
+          }
+
     const sameScript = (runnable: Runnable, exact: StartEntry | undefined): Runnable =>
       exact?.script === undefined || exact.script === null ? runnable : { ...runnable, script: exact.script }
 
@@ -185,10 +206,8 @@ export const ExecutionsLive = HttpApiBuilder.group(ResourceApi, "executions", (h
         retention,
         priority: priorityAgain(view.priority),
         input,
-        headers: exact?.headers ?? {},
+        ...carried(exact),
         customer: customerOf(view),
-        installation: exact?.installation ?? null,
-        connections: exact?.connections ?? null,
         userId: view.userId,
         trigger: { type: "rerun", keyId: caller.key.id, keyName: caller.key.name },
         metadata: view.metadata,
@@ -293,6 +312,13 @@ export const ExecutionsLive = HttpApiBuilder.group(ResourceApi, "executions", (h
         Effect.gen(function* () {
           const exchange = yield* Current
           return { data: yield* rerun(exchange, path.eid, payload) }
+        })
+      )
+      .handle("fixtures", ({ path }) =>
+        Effect.gen(function* () {
+          const { caller } = yield* Current
+          const { steps } = yield* find(caller, path.eid)
+          return { data: steps.flatMap((step) => recorded(step)) }
         })
       )
       .handle("logs", ({ path, urlParams }) =>

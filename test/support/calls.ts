@@ -1,0 +1,128 @@
+/** A service, a provider that a test scripts path by path, and short ways to connect them and to run workflows. */
+import { assert } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import { Connections } from "../../src/actors/ports/Connections.js"
+import type { CustomerId, OrganisationId } from "../../src/domain/Ids.js"
+import { type Running, start } from "./InProcess.js"
+import { provider, type Provider, type Request } from "./provider.js"
+
+export let svc: Running
+export let systems: Provider
+let names = 0
+export const scripts = new Map<
+  string,
+  (request: Request, nth: number) => { status?: number; headers?: object; body: unknown }
+>()
+
+export const startCalls = async () => {
+  systems = await provider((request, response) => {
+    const path = request.url.split("?")[0] ?? ""
+    const nth = systems.requests.filter(({ url }) => url.split("?")[0] === path).length
+    const { body, headers = {}, status = 200 } = scripts.get(path)?.(request, nth) ?? { body: { path, nth } }
+    response.writeHead(status, { "content-type": "application/json", ...headers })
+    response.end(typeof body === "string" ? body : JSON.stringify(body))
+  })
+  svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
+}
+export const stopCalls = async () => {
+  await svc.stop()
+  await systems.close()
+}
+
+export const definition = (slug: string, version: string, more: object = {}) => ({
+  svcConnector: 1,
+  slug,
+  name: slug,
+  kind: "crm",
+  version,
+  baseUrl: "{{connection.config.base}}",
+  connectionConfig: { type: "object", properties: { base: { type: "string" } }, required: ["base"] },
+  auth: [
+    {
+      id: "key",
+      type: "api_key",
+      default: true,
+      fields: [{ name: "apiKey", secret: true }],
+      inject: [{ in: "header", name: "x-acme-key", value: "{{credential.apiKey}}" }]
+    }
+  ],
+  retry: { initialMs: 10, maxAttempts: 3 },
+  actions: [
+    {
+      name: "create",
+      version: 1,
+      request: { method: "POST", path: `/${slug}/create`, body: { name: "{{args.name}}" } },
+      idempotency: { header: "Idempotency-Key" }
+    },
+    { name: "get", version: 1, request: { method: "GET", path: `/${slug}/get/{{args.id}}` } },
+    {
+      name: "list",
+      version: 1,
+      request: { method: "GET", path: `/${slug}/list`, query: { after: "{{args.cursor}}" } },
+      response: { map: "$.results" },
+      pagination: { type: "cursor", next: "$.next", param: "cursor", items: "$.results" }
+    }
+  ],
+  ...more
+})
+
+export const publishConnector = async (slug: string, version = "1.0.0", more: object = {}) => {
+  const key = svc.first.key
+  const body = definition(slug, version, more)
+  const known = await svc.ask("GET", `/api/v1/connectors/${slug}`, { key })
+  const made =
+    known.status === 200
+      ? await svc.ask("PUT", `/api/v1/connectors/${slug}`, { key, body })
+      : await svc.ask("POST", "/api/v1/connectors", { key, body })
+  assert.oneOf(made.status, [200, 201], made.text)
+  const published = await svc.ask("POST", `/api/v1/connectors/${slug}/publish`, { key, body: {} })
+  assert.strictEqual(published.status, 200, published.text)
+}
+
+export const connect = (
+  connector: string,
+  apiKey: string,
+  customerId: CustomerId = svc.first.customerId,
+  label: string | null = null
+) =>
+  svc.run(
+    Effect.flatMap(Connections, (connections) =>
+      connections.connect({
+        organisationId: svc.first.organisationId as OrganisationId,
+        connector,
+        customerId,
+        userId: null,
+        authMethod: null,
+        authProvider: null,
+        label,
+        config: { base: systems.url },
+        tags: {},
+        metadata: {},
+        credential: { apiKey: Redacted.make(apiKey) },
+        redirectUrl: null,
+        by: {
+          actor: { type: "system", id: "test", name: "test", ip: null, userAgent: null, onBehalfOf: null },
+          requestId: null
+        }
+      })
+    )
+  )
+
+export const workflow = async (body: string, tier = "instant") => {
+  const key = svc.first.key
+  const made = await svc.ask("POST", "/api/v1/workflows", {
+    key,
+    body: { name: `calls_${(names += 1)}`, form: "code", tier, code: `export default async (ctx) => { ${body} }` }
+  })
+  await svc.ask("POST", `/api/v1/workflows/${made.body.data.id}/publish`, { key, body: {} })
+  return String(made.body.data.id)
+}
+export const run = (id: string, input: unknown = {}, customer: string | null = svc.first.customerId) =>
+  svc.ask("POST", `/api/v1/workflows/${id}/execute`, {
+    key: svc.first.key,
+    body: { input },
+    headers: { authorization: `Bearer ${svc.first.key}`, ...(customer === null ? {} : { "x-org-id": customer }) }
+  })
+export const execution = async (id: string | undefined) =>
+  (await svc.ask("GET", `/api/v1/executions/${id}`, { key: svc.first.key })).body.data
+export const asked = (path: string) => systems.requests.filter(({ url }) => url.startsWith(path))
