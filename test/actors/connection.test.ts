@@ -1,8 +1,7 @@
 /** One refresh for any number of callers; at most two when an owner dies; never a loop, and the state says why. */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Duration, Effect, Exit, Fiber, Redacted, TestClock } from "effect"
-import { readGrant } from "../../src/domain/connection/Grant.js"
-import { by, failing, fresh, makeWorld, manifest, organisation, origin } from "../support/connectionWorld.js"
+import { by, failing, fresh, makeWorld, manifest, organisation } from "../support/connectionWorld.js"
 
 const hour = Duration.hours(1)
 /** Inside the margin of a token of an hour: twelve minutes. */
@@ -319,116 +318,6 @@ describe("an owner that dies", () => {
       yield* TestClock.adjust("20 seconds")
       assert.strictEqual((yield* Fiber.join(caller))._tag, "Granted")
       assert.lengthOf(world.asked, 1)
-    })
-  )
-})
-
-describe("a grant", () => {
-  it.scoped("is for one origin of the connector's, and ends within a minute", () =>
-    Effect.gen(function* () {
-      const world = yield* makeWorld({ answer: () => Effect.never })
-      const id = yield* world.connected(null)
-      const answer = yield* world.authorize(id)
-      assert.strictEqual(answer._tag, "Granted")
-      if (answer._tag !== "Granted") return
-      assert.strictEqual((readGrant(answer.grant)?.expiresAt ?? 0) - (yield* world.now), 60_000)
-      const actor = yield* world.client(id)
-      const elsewhere = yield* Effect.flip(
-        actor.Authorize({
-          organisationId: organisation,
-          origin: "https://evil.example",
-          executionId: null,
-          timeoutMillis: 1_000
-        })
-      )
-      assert.strictEqual(elsewhere._tag, "Invalid")
-    })
-  )
-
-  it.scoped("of another organisation's connection is that of none", () =>
-    Effect.gen(function* () {
-      const world = yield* makeWorld({ answer: () => Effect.never })
-      const id = yield* world.connected(null)
-      const ask = (which: string) =>
-        Effect.flatMap(world.client(which), (actor) =>
-          Effect.flip(
-            actor.Authorize({
-              organisationId: "org_00000000000000000000000002",
-              origin,
-              executionId: null,
-              timeoutMillis: 1_000
-            })
-          )
-        )
-      assert.deepStrictEqual(yield* ask(id), yield* ask("conn_00000000000000000000000000"))
-    })
-  )
-})
-
-describe("a token that cannot be renewed", () => {
-  it.scoped("ends its connection with its own end", () =>
-    Effect.gen(function* () {
-      const world = yield* makeWorld({ answer: () => Effect.never })
-      const id = yield* world.connected(3_600, null)
-      yield* TestClock.adjust("3599 seconds")
-      assert.strictEqual((yield* world.authorize(id))._tag, "Granted")
-      yield* TestClock.adjust("1 second")
-      assert.strictEqual((yield* Effect.flip(world.authorize(id)))._tag, "NotActive")
-      assert.strictEqual(world.row(id).connection.status, "expired")
-    })
-  )
-})
-
-describe("a credential that the provider refuses", () => {
-  const settled = (id: string, world: Effect.Effect.Success<ReturnType<typeof makeWorld>>, status: number) =>
-    Effect.gen(function* () {
-      const answer = yield* world.authorize(id)
-      if (answer._tag !== "Granted") return assert.fail("not granted")
-      const actor = yield* world.client(id)
-      yield* actor.Settle({ organisationId: organisation, permit: answer.permit, status, reading: null })
-    })
-
-  it.scoped("fails after two refusals in a row, and not after one", () =>
-    Effect.gen(function* () {
-      const world = yield* makeWorld({ answer: () => Effect.never })
-      const id = yield* world.connected(null, null)
-      yield* settled(id, world, 401)
-      yield* settled(id, world, 200)
-      yield* settled(id, world, 401)
-      assert.strictEqual(world.row(id).connection.status, "active")
-      yield* settled(id, world, 401)
-      assert.strictEqual(world.row(id).connection.status, "failed")
-      assert.deepStrictEqual(world.types(), ["created", "failed"])
-    })
-  )
-
-  it.scoped("is renewed first where it can be", () =>
-    Effect.gen(function* () {
-      const world = yield* makeWorld({ answer: (_, n) => Effect.succeed(fresh(n)) })
-      const id = yield* world.connected(null)
-      yield* TestClock.adjust("2 minutes")
-      yield* settled(id, world, 401)
-      yield* settle
-      assert.lengthOf(world.asked, 1)
-      assert.strictEqual(world.row(id).connection.status, "active")
-      yield* settled(id, world, 401)
-      yield* settled(id, world, 401)
-      assert.strictEqual(world.row(id).connection.status, "failed")
-    })
-  )
-})
-
-describe("the provider's rate limit", () => {
-  it.scoped("tells callers when to come back, and never keeps them waiting", () =>
-    Effect.gen(function* () {
-      const limited = manifest({}, { rateLimit: { requests: 2, perSeconds: 10 } })
-      const world = yield* makeWorld({ answer: () => Effect.never, manifest: limited })
-      const id = yield* world.connected(null)
-      const tags: Array<string> = []
-      for (let i = 0; i < 3; i++) tags.push((yield* world.authorize(id))._tag)
-      assert.deepStrictEqual(tags, ["Granted", "Granted", "WaitUntil"])
-      yield* TestClock.adjust("11 seconds")
-      assert.strictEqual((yield* world.authorize(id))._tag, "Granted")
     })
   )
 })

@@ -211,6 +211,26 @@ describe("A workflow's call of a connector", () => {
   }, 30_000)
 })
 
+describe("What a connection offers", () => {
+  it("is told by its connector's version, and only to those who reach it", async () => {
+    await publishConnector("offered")
+    const { id } = await connect("offered", "k")
+    const ask = (connectionId: string, key: string) =>
+      svc.ask("POST", "/api/v1/connectors/discover", { key, body: { connectionId } })
+    const offer = await ask(id, svc.first.key)
+    assert.deepStrictEqual(
+      [offer.body.data.connector, offer.body.data.actions.map(({ name }: { name: string }) => name)],
+      ["offered", ["create", "get", "list"]]
+    )
+    const other = await svc.organisation("Curious")
+    const [foreign, unknown] = await Promise.all([
+      ask(id, other.key),
+      ask("conn_00000000000000000000000000", other.key)
+    ])
+    assert.deepStrictEqual([foreign.status, foreign.body.message], [404, unknown.body.message])
+  })
+})
+
 describe("A run with mocks", () => {
   const mocked = (id: string, more: object) =>
     svc.ask("POST", `/api/v1/workflows/${id}/execute`, { key: svc.first.key, body: { input: {}, ...more } })

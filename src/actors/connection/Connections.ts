@@ -1,5 +1,5 @@
 /** The port `Connections` on any node: asks the connection's actor, wherever it is, and never waits for ever. */
-import { type Context, Duration, Effect, Layer, Redacted } from "effect"
+import { Duration, Effect, Layer, Redacted } from "effect"
 import { Conflict, InvalidState, invalid, NotFound, Unavailable, ValidationFailed } from "../../domain/Failure.js"
 import type { ConnectionId, ConnectSessionId } from "../../domain/Ids.js"
 import { ConnectionNotActive, Connections, type OpenedSession, type OrderFailure } from "../ports/Connections.js"
@@ -94,7 +94,7 @@ export const layer = Layer.effect(
     ): Effect.Effect<A, F | Unavailable> =>
       effect.pipe(
         // A message takes nothing of its sender along: least of all the transaction that it is in.
-        Effect.mapInputContext((_: Context.Context<never>) => context),
+        Effect.mapInputContext<never, never>(() => context),
         Effect.timeout(limit),
         Effect.catchAllCause((cause) => {
           const failure = cause._tag === "Fail" ? cause.error : undefined

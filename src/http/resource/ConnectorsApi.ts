@@ -107,8 +107,13 @@ const ConnectorBody = JsonObject.annotations({
 
 const DiscoverBody = Schema.Struct({
   connector: Schema.optional(Schema.String),
+  connectionId: Schema.optional(Schema.String),
   openapi: Schema.optional(Json)
-}).annotations({ identifier: "Discover", description: "One of both: a connector, or an OpenAPI document or its URL." })
+}).annotations({
+  identifier: "Discover",
+  description:
+    "One of these: a connector, a connection (then the version that it uses), or an OpenAPI document or its URL."
+})
 
 const path = Schema.Struct({ ctr: Schema.String })
 const version = Schema.Struct({ version: Schema.optional(Schema.String) })

@@ -1,6 +1,7 @@
 /** Connectors: saved as a draft, published as a version that never changes, listed with the built-in ones. */
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { Effect, Option } from "effect"
+import { ConnectionReads } from "../../actors/ports/ConnectionReads.js"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import type { AlreadyExists, Changed, Tx } from "../../actors/ports/Records.js"
@@ -17,8 +18,10 @@ import {
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import { offerOf } from "../../domain/connector/Discover.js"
 import { withActionVersions } from "../../domain/connector/Versions.js"
-import { type Failure, invalid, PlanLimitReached } from "../../domain/Failure.js"
+import { type Failure, invalid, NotFound, PlanLimitReached } from "../../domain/Failure.js"
+import type { ConnectionId } from "../../domain/Ids.js"
 import { Current } from "../auth/Authenticated.js"
+import { outOfScope, type Principal, reaches } from "../auth/Caller.js"
 import type { Exchange } from "../Exchange.js"
 import { ResourceApi } from "./Api.js"
 import { checkVersion, make as makeChanges } from "./Change.js"
@@ -54,6 +57,7 @@ export const ConnectorsLive = HttpApiBuilder.group(ResourceApi, "connectors", (h
     const { definitionFrom, offered } = yield* makeImport
     const { list } = yield* makeList
     const known = yield* builtIns
+    const connections = yield* ConnectionReads
 
     const withinPlan = (tx: Tx, exchange: Exchange) =>
       Effect.gen(function* () {
@@ -193,6 +197,16 @@ export const ConnectorsLive = HttpApiBuilder.group(ResourceApi, "connectors", (h
         return { value: wholeView(own, definition), resource: record, before: trailOf(before), after: trailOf(record) }
       })
 
+    /** A connection that the caller reaches. */
+    const connectionOf = Effect.fnUntraced(function* (caller: Principal, id: string) {
+      const gone = () => new NotFound({ what: "connection" })
+      const scope = outOfScope(caller, "connection", id)
+      if (scope !== undefined) return yield* scope
+      // Any text: no other row matches.
+      const found = Option.getOrUndefined(yield* connections.byId(caller.organisationId, id as ConnectionId))
+      return found !== undefined && reaches(caller, found.customerId) ? found : yield* gone()
+    })
+
     return handlers
       .handle("list", ({ urlParams }) => Effect.flatMap(Current, (exchange) => list(exchange, urlParams)))
       .handle("create", ({ payload }) =>
@@ -208,14 +222,23 @@ export const ConnectorsLive = HttpApiBuilder.group(ResourceApi, "connectors", (h
       .handle("discover", ({ payload }) =>
         Effect.gen(function* () {
           const exchange = yield* Current
-          const { connector, openapi } = payload
-          if ((connector === undefined) === (openapi === undefined)) {
-            return yield* invalid("connector", "REQUIRED", "is required, or openapi, and not both")
+          const { connectionId, connector, openapi } = payload
+          if ([connectionId, connector, openapi].filter((one) => one !== undefined).length !== 1) {
+            return yield* invalid(
+              "connector",
+              "REQUIRED",
+              "is required, or connectionId, or openapi, and only one of them"
+            )
           }
           if (openapi !== undefined) return { data: offerOf(yield* offered(openapi)) }
+          const used = connectionId === undefined ? undefined : yield* connectionOf(exchange.caller, connectionId)
           const definition = yield* view(exchange, (tx) =>
-            Effect.flatMap(findConnector(tx, exchange.caller, known, connector ?? ""), (found) =>
-              versionOf(tx, found, found._tag === "Own" ? (found.record.latestVersion ?? undefined) : undefined)
+            Effect.flatMap(findConnector(tx, exchange.caller, known, used?.connector ?? connector ?? ""), (found) =>
+              versionOf(
+                tx,
+                found,
+                found._tag === "Own" ? (used?.connectorVersion ?? found.record.latestVersion ?? undefined) : undefined
+              )
             )
           )
           return { data: offerOf(definition) }
