@@ -42,7 +42,7 @@ const ends: Readonly<Record<string, End>> = {
   endless: tooLarge,
   bomb: tooLarge,
   tooShort: unreachable(/closed|shorter/),
-  twoLengths: unreachable(/not valid HTTP|closed|reset/),
+  twoLengths: unreachable(/not valid HTTP|closed|reset|shorter|Parse|length/),
   loop: unreachable(/redirected more than 3 times/),
   headers: unreachable(/headers/),
   notHttp: unreachable(/not valid HTTP|closed|reset/),

@@ -18,6 +18,7 @@ import { Digests } from "../../src/actors/ports/Digests.js"
 import { Egress, EgressUnreachable } from "../../src/actors/ports/Egress.js"
 import { Faults, type FaultPoint } from "../../src/actors/ports/Faults.js"
 import { Identifiers } from "../../src/actors/ports/Identifiers.js"
+import { MailEgress } from "../../src/actors/ports/MailEgress.js"
 import {
   TokenEndpoint,
   TokenRequestFailed,
@@ -233,6 +234,7 @@ export const makeWorld = (options: WorldOptions) =>
       Layer.succeed(ConnectionStore, store),
       Layer.succeed(TokenEndpoint, endpoint),
       Layer.succeed(Egress, egress),
+      Layer.succeed(MailEgress, MailEgress.of({ send: () => Effect.dieMessage("there is no mail here") })),
       Layer.succeed(Digests, digests),
       Layer.succeed(Identifiers, identifiers),
       Layer.succeed(Contracts, Contracts.of({ violations: () => [], mistakes: () => [] })),

@@ -14,6 +14,7 @@ import type { Json, JsonObject } from "../../domain/Json.js"
 import { makeScrubber } from "../../domain/Redaction.js"
 import { Egress, type EgressFailure } from "../ports/Egress.js"
 import { Identifiers } from "../ports/Identifiers.js"
+import { MailEgress } from "../ports/MailEgress.js"
 import { SigningArithmetic } from "../ports/SigningArithmetic.js"
 
 export type Probed =
@@ -28,6 +29,7 @@ const labelLength = 200
 
 export const make = Effect.gen(function* () {
   const egress = yield* Egress
+  const mail = yield* MailEgress
   const identifiers = yield* Identifiers
   const digests = yield* SigningArithmetic
 
@@ -58,17 +60,18 @@ export const make = Effect.gen(function* () {
       withInjected(request, parts)
     )
     const go = (challenge: string | null) =>
-      Effect.flatMap(signature(method, credential, injected, challenge), (headers) =>
-        egress.send({
+      Effect.flatMap(signature(method, credential, injected, challenge), (headers) => {
+        const outgoing = {
           method: injected.method,
           url: injected.url,
           headers: [...injected.headers, ...headers],
           body: injected.body,
-          timeout: Duration.millis(Math.min(injected.timeoutMillis, 30_000)),
-          maxBytes: answerBytes,
-          redirects: 3
-        })
-      )
+          timeout: Duration.millis(Math.min(injected.timeoutMillis, 30_000))
+        }
+        return injected.url.startsWith("smtp")
+          ? mail.send(outgoing)
+          : egress.send({ ...outgoing, maxBytes: answerBytes, redirects: 3 })
+      })
     const answer = yield* go(null)
     const challenge = headerOf(answer.headers, "www-authenticate")
     const again =
@@ -85,7 +88,7 @@ export const make = Effect.gen(function* () {
   ): Effect.Effect<Probed> => {
     const { test } = definition
     const action = test === undefined ? undefined : actionOf(definition, test.action)
-    if (test === undefined || action === undefined || definition.transport !== "http") return Effect.succeed(untested)
+    if (test === undefined || action === undefined) return Effect.succeed(untested)
     const values = valuesOf(credential)
     const scrub = makeScrubber(Object.values(values)).text
     // A label may be the user's name, but nothing that is secret, whatever the provider calls it.

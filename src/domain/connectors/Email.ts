@@ -19,6 +19,11 @@ const mail = {
   attachments: list(args({ filename: text, contentType: text, base64: text }, "filename", "base64"))
 }
 
+/** Read by the transport. */
+const security = { security: "{{connection.config.security}}" }
+/** Codes are the server's replies: with these it refuses for now. */
+const response = { transientCodes: ["421", "450", "451", "452", "454", "455"] }
+
 export const email = builtIn({
   svcConnector: 1,
   slug: "email",
@@ -54,7 +59,8 @@ export const email = builtIn({
     {
       name: "verify",
       title: "Log in and leave again",
-      request: { method: "VERIFY", path: "/" },
+      request: { method: "VERIFY", path: "/", headers: security },
+      response,
       inputSchema: args(),
       outputSchema: record({ server: text }, "server"),
       mocks: [{ name: "ok", output: { server: "smtp.example.com" } }]
@@ -62,7 +68,8 @@ export const email = builtIn({
     {
       name: "sendEmail",
       title: "Send an e-mail",
-      request: { method: "SEND", path: "/", body: fromArgs(...Object.keys(mail)) },
+      request: { method: "SEND", path: "/", headers: security, body: fromArgs(...Object.keys(mail)) },
+      response,
       // Goes into the Message-ID, which readers and many servers know repetitions by.
       idempotency: { header: "Message-Key", maxLength: 64 },
       inputSchema: { ...args(mail, "from", "to"), anyOf: [{ required: ["text"] }, { required: ["html"] }] },

@@ -3,6 +3,7 @@ import { Clock, Duration, Effect, Either, Layer, Option } from "effect"
 import { ConnectedEgress, type ConnectedRequest, GrantRefused } from "../../actors/ports/ConnectedEgress.js"
 import { Connections } from "../../actors/ports/Connections.js"
 import { Egress } from "../../actors/ports/Egress.js"
+import { MailEgress } from "../../actors/ports/MailEgress.js"
 import { Vault } from "../../actors/ports/Vault.js"
 import { grantOf, grantPlace, readGrant } from "../../domain/connection/Grant.js"
 import { type Injected, withInjected } from "../../domain/connector/Injection.js"
@@ -24,6 +25,7 @@ export const layer = Layer.effect(
   ConnectedEgress,
   Effect.gen(function* () {
     const egress = yield* Egress
+    const mail = yield* MailEgress
     const vault = yield* Vault
     const connections = yield* Connections
 
@@ -67,19 +69,16 @@ export const layer = Layer.effect(
               (failure) => refused(`the request is not signed: ${failure._tag}`)
             )
           : Effect.succeed([])
-      const go = (signed: ReadonlyArray<readonly [string, string]>) =>
-        egress
-          .send({
-            method,
-            url,
-            headers: [...headers, ...signed],
-            body,
-            timeout: Duration.millis(timeoutMillis),
-            maxBytes: request.maxBytes,
-            // A signature is for one URL.
-            redirects: signs ? 0 : redirectsOf(parts)
-          })
-          .pipe(Effect.mapError(echo.failure))
+      const go = (signed: ReadonlyArray<readonly [string, string]>) => {
+        const all = [...headers, ...signed]
+        const outgoing = { method, url, headers: all, body, timeout: Duration.millis(timeoutMillis) }
+        // A signature is for one URL.
+        const redirects = signs ? 0 : redirectsOf(parts)
+        const sent = url.startsWith("smtp")
+          ? mail.send(outgoing)
+          : egress.send({ ...outgoing, maxBytes: request.maxBytes, redirects })
+        return Effect.mapError(sent, echo.failure)
+      }
       const answer = yield* go(yield* signature(null))
       const challenge = headerOf(answer.headers, "www-authenticate")
       if (!signs || answer.status !== 401 || challenge === undefined) return echo.answer(answer)

@@ -11,10 +11,13 @@ import {
   EgressTooLarge,
   EgressUnreachable
 } from "../../actors/ports/Egress.js"
+import { MailEgress } from "../../actors/ports/MailEgress.js"
 import { headerBytes } from "../../domain/Limits.js"
 import type { AllowList } from "./Address.js"
-import { BlockedAddress, guardedConnector, type Resolve, systemResolve } from "./Connect.js"
+import { BlockedAddress, type ConnectOptions, guardedConnector, type Resolve, systemResolve } from "./Connect.js"
 import { type Answer, BodyTooLarge, exchange } from "./Exchange.js"
+import { makeMailEgress } from "./MailEgress.js"
+import { reasonOf } from "./Reason.js"
 import { type Hop, isRedirect, readHeaders, readMethod, readUrl, redirected, tellable } from "./RequestForm.js"
 
 export interface EgressOptions {
@@ -32,14 +35,16 @@ const mostRedirects = 3
 const connectionsPerOrigin = 128
 const longestTimer = 2 ** 31 - 1
 
+const connectOptions = ({ allow, ca, resolve = systemResolve }: EgressOptions): ConnectOptions => ({
+  allow,
+  resolve,
+  timeoutMillis: Duration.toMillis(connectTimeout),
+  ...(ca === undefined ? {} : { ca })
+})
+
 const makeAgent = (options: EgressOptions): Agent =>
   new Agent({
-    connect: guardedConnector({
-      allow: options.allow,
-      resolve: options.resolve ?? systemResolve,
-      timeoutMillis: Duration.toMillis(connectTimeout),
-      ...(options.ca === undefined ? {} : { ca: options.ca })
-    }),
+    connect: guardedConnector(connectOptions(options)),
     connections: connectionsPerOrigin,
     pipelining: 1,
     keepAliveTimeout: 4_000,
@@ -145,27 +150,8 @@ const headerOf = (answer: Answer, wanted: string) => answer.headers.find(([name]
 
 const responseOf = (hop: Hop, answer: Answer): EgressResponse => ({ ...answer, url: hop.url.href })
 
-const reasons: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    ENOTFOUND: "the name does not exist",
-    EAI_AGAIN: "the name could not be resolved at the moment",
-    ECONNREFUSED: "the connection was refused",
-    ECONNRESET: "the connection was reset",
-    EPIPE: "the connection was closed while the request was being sent",
-    UND_ERR_SOCKET: "the connection was closed before the answer was complete",
-    UND_ERR_CONNECT_TIMEOUT: "no connection within 10 seconds",
-    UND_ERR_HEADERS_OVERFLOW: "the answer's headers are larger than 32 KiB",
-    UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "the answer is shorter than it announced"
-  })
-)
-
-const reasonOf = (error: Error): string => {
-  const code = "code" in error && typeof error.code === "string" ? error.code : ""
-  if (code.startsWith("HPE_")) return `the answer is not valid HTTP (${code})`
-  return reasons.get(code) ?? (code === "" ? error.message : `${error.message} (${code})`)
-}
-
-export const layer = (options: EgressOptions): Layer.Layer<Egress> =>
+/** Every way out, by HTTP and by SMTP, under the same rules. */
+export const layer = (options: EgressOptions): Layer.Layer<Egress | MailEgress> =>
   Layer.scoped(
     Egress,
     Effect.map(
@@ -175,4 +161,4 @@ export const layer = (options: EgressOptions): Layer.Layer<Egress> =>
       ),
       (agent) => makeEgress(agent, options.allow)
     )
-  )
+  ).pipe(Layer.merge(Layer.sync(MailEgress, () => makeMailEgress(connectOptions(options)))))
