@@ -1,6 +1,6 @@
 /** What a connection grants: to whom, for how long, and what refusals and limits of the provider do to it. */
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, TestClock } from "effect"
+import { Effect, TestClock } from "effect"
 import { readGrant } from "../../src/domain/connection/Grant.js"
 import { fresh, makeWorld, manifest, organisation, origin } from "../support/connectionWorld.js"
 
