@@ -42,10 +42,10 @@ const ends: Readonly<Record<string, End>> = {
   endless: tooLarge,
   bomb: tooLarge,
   tooShort: unreachable(/closed|shorter/),
-  twoLengths: unreachable(/not valid HTTP|closed|reset|shorter|Parse|length/),
+  twoLengths: unreachable(/shorter|not valid HTTP/),
   loop: unreachable(/redirected more than 3 times/),
   headers: unreachable(/headers/),
-  notHttp: unreachable(/not valid HTTP|closed|reset/),
+  notHttp: unreachable(/not valid HTTP/),
   errorInside: { code: "no_such_room", category: "provider", status: 200, message: /No such room/ }
 }
 
