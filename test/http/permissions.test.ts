@@ -35,6 +35,7 @@ const unknown: { readonly [parameter: string]: string } = {
   ctr: "ctr_00000000000000000000000000",
   aid: "aup_00000000000000000000000000",
   sid: "sec_00000000000000000000000000",
+  inst: "inst_00000000000000000000000000",
   id: "blob_00000000000000000000000000",
   a: "1",
   b: "1",
@@ -139,6 +140,11 @@ describe("ids of another organisation answer like ids of nothing", () => {
       key: other.key,
       body: { connector: "theirs", customerId: other.customerId, credential: { accessToken: "theirs" } }
     })
+    const installation = await svc.ask("POST", "/api/v1/installations", {
+      key: other.key,
+      body: { customerId: other.customerId, integration: "theirs" }
+    })
+    assert.strictEqual(installation.status, 201, installation.text)
     assert.deepStrictEqual(
       [run.status, secret.status, key.status, connector.status, provider.status, connection.status],
       [200, 201, 201, 201, 200, 201]
@@ -151,12 +157,13 @@ describe("ids of another organisation answer like ids of nothing", () => {
       sid: secret.body.data.id,
       kid: key.body.data.id,
       conn: connection.body.data.id,
+      inst: installation.body.data.id,
       ctr: connector.body.data.id,
       aid: provider.body.data.id,
       eid: run.headers["x-svc-execution-id"] ?? ""
     }
     for (const route of routes.filter(
-      (one) => one.method === "GET" && /:(cid|wid|kid|sid|eid|ctr|conn)$/.test(one.path)
+      (one) => one.method === "GET" && /:(cid|wid|kid|sid|eid|ctr|conn|inst)$/.test(one.path)
     )) {
       assert.strictEqual(
         (await svc.ask("GET", at(route, theirs), { key: other.key })).status,

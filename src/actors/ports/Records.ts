@@ -14,6 +14,7 @@ import type { Customer } from "../../domain/Customer.js"
 import type { Environment } from "../../domain/Environment.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
+import type { Installation } from "../../domain/Installation.js"
 import type { Organisation, Workspace } from "../../domain/Organisation.js"
 import type { Role, User } from "../../domain/Person.js"
 import type { Secret, SecretVersion } from "../../domain/Secret.js"
@@ -69,6 +70,7 @@ export interface Tx {
   readonly connectors: Repository<ConnectorRecord>
   readonly connectorVersions: Repository<ConnectorVersion>
   readonly authProviders: Repository<AuthProvider>
+  readonly installations: Repository<Installation>
   /** Only read here: their actors write them. */
   readonly connections: Repository<Connection>
   readonly credentials: Repository<CredentialRecord>

@@ -24,6 +24,7 @@ import { ConnectionsApi } from "./ConnectionsApi.js"
 import { AuthProvidersApi, ConnectorsApi } from "./ConnectorsApi.js"
 import { CustomersApi } from "./CustomersApi.js"
 import { ExecutionsApi } from "./ExecutionsApi.js"
+import { InstallationsApi } from "./InstallationsApi.js"
 import { SecretsApi } from "./SecretsApi.js"
 import { RolesApi, UsersApi } from "./UsersApi.js"
 import { WorkflowsApi } from "./WorkflowsApi.js"
@@ -41,6 +42,7 @@ export const ResourceApi = HttpApi.make("resource")
   .add(ConnectorsApi.middleware(Authenticated))
   .add(AuthProvidersApi.middleware(Authenticated))
   .add(ConnectionsApi.middleware(Authenticated))
+  .add(InstallationsApi.middleware(Authenticated))
   .add(AuditApi.middleware(Authenticated))
   .addError(BadRequest)
   .addError(NotAuthorized)

@@ -64,7 +64,8 @@ const taken: { readonly [index: string]: string } = {
   secrets_scope: "a secret with this name and scope exists",
   connectors_slug: "a connector with this slug exists",
   connector_versions_semver: "this version of the connector exists",
-  auth_providers_name: "an auth provider with this name exists"
+  auth_providers_name: "an auth provider with this name exists",
+  installations_one: "this customer has installed this integration already"
 }
 
 /** The version that the client means to change: `If-Match` or the member `version`; none when it does not care. */

@@ -19,6 +19,7 @@ import { ConnectionsLive } from "../../http/resource/ConnectionsHandlers.js"
 import { ConnectorsLive } from "../../http/resource/ConnectorsHandlers.js"
 import { CustomersLive } from "../../http/resource/CustomersHandlers.js"
 import { ExecutionsLive } from "../../http/resource/ExecutionsHandlers.js"
+import { InstallationsLive } from "../../http/resource/InstallationsHandlers.js"
 import { SecretsLive } from "../../http/resource/SecretsHandlers.js"
 import { RolesLive, UsersLive } from "../../http/resource/UsersHandlers.js"
 import { WorkflowsLive } from "../../http/resource/WorkflowsHandlers.js"
@@ -51,6 +52,7 @@ const groups = Layer.mergeAll(
   ConnectorsLive,
   AuthProvidersLive,
   ConnectionsLive,
+  InstallationsLive,
   AuditLive
 )
 

@@ -1,5 +1,6 @@
-/** The tables of connections, as requests read them. */
+/** The tables of connections, as requests read them, and of installations. */
 import type { Connection, CredentialRecord } from "../../../domain/connection/Connection.js"
+import type { Installation } from "../../../domain/Installation.js"
 import type { Table } from "../records/Table.js"
 
 export const connections: Table<Connection> = {
@@ -45,4 +46,28 @@ export const credentials: Table<CredentialRecord> = {
   key: ["id"],
   created: "createdAt",
   versioned: false
+}
+
+export const installations: Table<Installation> = {
+  name: "installations",
+  members: [
+    "id",
+    "organisationId",
+    "customerId",
+    "integration",
+    "workflowIds",
+    "connections",
+    "config",
+    "configSchema",
+    "status",
+    "createdBy",
+    "createdAt",
+    "updatedAt",
+    "uninstalledAt",
+    "version"
+  ],
+  json: ["connections", "config", "configSchema"],
+  key: ["id"],
+  created: "createdAt",
+  versioned: true
 }

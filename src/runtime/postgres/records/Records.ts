@@ -13,7 +13,7 @@ import {
 } from "../../../actors/ports/Records.js"
 import type { AuditEntry } from "../../../domain/Audit.js"
 import { Unavailable } from "../../../domain/Failure.js"
-import { connections, credentials } from "../connections/Tables.js"
+import { connections, credentials, installations } from "../connections/Tables.js"
 import { AppSql } from "../Pools.js"
 import { column, parameter, recordOf, selection, type Table } from "./Table.js"
 import * as tables from "./Tables.js"
@@ -216,6 +216,7 @@ export const layer = Layer.effect(
       connectors: repository(tables.connectors),
       connectorVersions: repository(tables.connectorVersions),
       authProviders: repository(tables.authProviders),
+      installations: repository(installations),
       connections: repository(connections),
       credentials: repository(credentials),
       audit,

@@ -1,0 +1,94 @@
+/** One installation of an integration for a customer: which of its connections and which values its runs use. Contract: installation record. */
+import { Schema } from "effect"
+import type { ConnectionStatus } from "./connection/Connection.js"
+import { type BoundAction, slugsOf } from "./connector/Binding.js"
+import type { ConnectionId, CustomerId, InstallationId, OrganisationId, WorkflowId } from "./Ids.js"
+import { JsonObject } from "./Json.js"
+import { configuration } from "./Limits.js"
+import { slugPattern } from "./Workflow.js"
+
+/** `needs_connection` is never stored: it follows from the connections as they are now. */
+export const installationStatuses = ["active", "paused", "needs_connection", "uninstalled"] as const
+export type InstallationStatus = (typeof installationStatuses)[number]
+
+/** Times are RFC 3339. */
+export interface Installation {
+  readonly id: InstallationId
+  readonly organisationId: OrganisationId
+  readonly customerId: CustomerId
+  /** The slug of the integration; one installation of each at most for a customer. */
+  readonly integration: string
+  readonly workflowIds: ReadonlyArray<WorkflowId>
+  /** By the connector's slug. */
+  readonly connections: { readonly [slug: string]: ConnectionId }
+  readonly config: JsonObject
+  /** JSON Schema (2020-12) of `config`. */
+  readonly configSchema: JsonObject | null
+  /** What its people want of it. */
+  readonly status: Exclude<InstallationStatus, "needs_connection">
+  readonly createdBy: string
+  readonly createdAt: string
+  readonly updatedAt: string
+  readonly uninstalledAt: string | null
+  readonly version: number
+}
+
+const mostWorkflows = 100
+const mostConnections = 50
+
+const small = (value: JsonObject): boolean => JSON.stringify(value).length <= configuration.valueBytes
+const Small = JsonObject.pipe(
+  Schema.filter((value) => small(value) || `it has at most ${configuration.valueBytes} bytes of JSON`)
+)
+
+const fields = {
+  workflowIds: Schema.optional(Schema.Array(Schema.String).pipe(Schema.maxItems(mostWorkflows))),
+  connections: Schema.optional(
+    Schema.Record({ key: Schema.String, value: Schema.String }).pipe(
+      Schema.filter((all) => Object.keys(all).length <= mostConnections || `at most ${mostConnections} connections`)
+    )
+  ),
+  config: Schema.optional(Small),
+  configSchema: Schema.optional(Schema.NullOr(Small)),
+  status: Schema.optional(Schema.Literal("active", "paused"))
+}
+
+export const CreateInstallation = Schema.Struct({
+  customerId: Schema.String,
+  integration: Schema.String.pipe(Schema.pattern(slugPattern)),
+  ...fields
+}).annotations({ identifier: "CreateInstallation" })
+export type CreateInstallation = typeof CreateInstallation.Type
+
+export const UpdateInstallation = Schema.Struct({ ...fields, version: Schema.optional(Schema.Int) }).annotations({
+  identifier: "UpdateInstallation"
+})
+export type UpdateInstallation = typeof UpdateInstallation.Type
+
+/** Whether each connector that the workflows call has its connection, and it is active. */
+const isConnected = (
+  { connections }: Pick<Installation, "connections">,
+  bindings: ReadonlyArray<BoundAction>,
+  statusOf: (id: ConnectionId) => ConnectionStatus | undefined
+): boolean =>
+  bindings.every(({ connector }) => {
+    // Which connector a computed name will be is known to the run alone.
+    if (connector === "*") return true
+    const slug = slugsOf(connector).find((one) => Object.hasOwn(connections, one))
+    const id = slug === undefined ? undefined : connections[slug]
+    return id !== undefined && statusOf(id) === "active"
+  })
+
+/** The installation as it is shown. `bindings` are those of its workflows. */
+export const installationView = (
+  { organisationId: _organisation, uninstalledAt: _uninstalled, ...installation }: Installation,
+  bindings: ReadonlyArray<BoundAction>,
+  statusOf: (id: ConnectionId) => ConnectionStatus | undefined
+) => {
+  const status: InstallationStatus =
+    installation.status === "active" && !isConnected(installation, bindings, statusOf)
+      ? "needs_connection"
+      : installation.status
+  return { ...installation, status }
+}
+export type InstallationView = ReturnType<typeof installationView>

@@ -1,0 +1,197 @@
+/** Installations: made for a customer, changed, and uninstalled; the record stays for the runs that belong to it. */
+import { HttpApiBuilder } from "@effect/platform"
+import { DateTime, Effect } from "effect"
+import { Contracts } from "../../actors/ports/Contracts.js"
+import { Identifiers } from "../../actors/ports/Identifiers.js"
+import type { Tx } from "../../actors/ports/Records.js"
+import { type Failure, InvalidState } from "../../domain/Failure.js"
+import type { CustomerId } from "../../domain/Ids.js"
+import type {
+  CreateInstallation,
+  Installation,
+  InstallationStatus,
+  UpdateInstallation
+} from "../../domain/Installation.js"
+import { Current } from "../auth/Authenticated.js"
+import type { Principal } from "../auth/Caller.js"
+import { ResourceApi } from "./Api.js"
+import { checkVersion, make as makeChanges } from "./Change.js"
+import {
+  configMistake,
+  connectionsOf,
+  customerOf,
+  findInstallation,
+  shown,
+  shownAll,
+  workflowsOf
+} from "./InstallationRecords.js"
+import { make as makeListing } from "./Listing.js"
+
+const nowText = Effect.map(DateTime.now, DateTime.formatIso)
+
+const resourceOf = ({ customerId, id, integration }: Installation) => ({ id, name: integration, customerId })
+
+const uninstalled = () => new InvalidState({ state: "uninstalled", message: "the installation is uninstalled" })
+
+/** Of the customers that a key reaches, those that a list asks for. */
+const customersOf = ({ customers }: Principal, asked: string | undefined): { readonly customerId?: CustomerId[] } => {
+  if (customers === "all") return asked === undefined ? {} : { customerId: [asked as CustomerId] } // any text: no other row matches
+  return { customerId: [...customers].filter((id) => asked === undefined || id === asked) }
+}
+
+/** What is stored of the status that a list asks for. */
+const storedStatus = (asked: InstallationStatus | undefined): ReadonlyArray<Installation["status"]> =>
+  asked === undefined ? ["active", "paused"] : [asked === "needs_connection" ? "active" : asked]
+
+export const InstallationsLive = HttpApiBuilder.group(ResourceApi, "installations", (handlers) =>
+  Effect.gen(function* () {
+    const { change, view } = yield* makeChanges
+    const listing = yield* makeListing
+    const identifiers = yield* Identifiers
+    const contracts = yield* Contracts
+
+    const made = Effect.fnUntraced(function* (
+      tx: Tx,
+      caller: Principal,
+      input: CreateInstallation
+    ): Effect.fn.Return<Installation, Failure> {
+      const customerId = yield* customerOf(tx, caller, input.customerId)
+      const { config = {}, configSchema = null, status = "active" } = input
+      const mistake = configMistake(contracts, configSchema, config)
+      if (mistake !== undefined) return yield* mistake
+      const now = yield* nowText
+      return {
+        id: identifiers.next("inst"),
+        organisationId: caller.organisationId,
+        customerId,
+        integration: input.integration,
+        workflowIds: yield* workflowsOf(tx, caller, customerId, input.workflowIds ?? []),
+        connections: yield* connectionsOf(tx, caller, customerId, input.connections ?? {}),
+        config,
+        configSchema,
+        status,
+        createdBy: caller.key.id,
+        createdAt: now,
+        updatedAt: now,
+        uninstalledAt: null,
+        version: 1
+      }
+    })
+
+    const changed = Effect.fnUntraced(function* (
+      tx: Tx,
+      caller: Principal,
+      before: Installation,
+      input: UpdateInstallation
+    ): Effect.fn.Return<Installation, Failure> {
+      const { connections, workflowIds, ...rest } = input
+      const config = rest.config ?? before.config
+      const configSchema = rest.configSchema === undefined ? before.configSchema : rest.configSchema
+      const mistake = configMistake(contracts, configSchema, config)
+      if (mistake !== undefined) return yield* mistake
+      return {
+        ...before,
+        workflowIds:
+          workflowIds === undefined
+            ? before.workflowIds
+            : yield* workflowsOf(tx, caller, before.customerId, workflowIds),
+        connections:
+          connections === undefined
+            ? before.connections
+            : yield* connectionsOf(tx, caller, before.customerId, connections),
+        config,
+        configSchema,
+        status: rest.status ?? before.status,
+        updatedAt: yield* nowText,
+        version: before.version + 1
+      }
+    })
+
+    return handlers
+      .handle("list", ({ urlParams }) =>
+        Effect.gen(function* () {
+          const exchange = yield* Current
+          const { customer_id, integration, q, status } = urlParams
+          return yield* view(exchange, (tx) =>
+            Effect.gen(function* () {
+              const page = yield* listing.list(tx.installations, urlParams, {
+                where: {
+                  ...customersOf(exchange.caller, customer_id),
+                  ...(integration === undefined ? {} : { integration }),
+                  status: storedStatus(status)
+                },
+                ...(q === undefined ? {} : { search: { text: q, in: ["integration"] } })
+              })
+              const data = yield* shownAll(tx, page.data)
+              return { ...page, data: status === undefined ? data : data.filter((one) => one.status === status) }
+            })
+          )
+        })
+      )
+      .handle("create", ({ payload }) =>
+        Effect.gen(function* () {
+          const exchange = yield* Current
+          const data = yield* change(exchange, (tx) =>
+            Effect.gen(function* () {
+              const installation = yield* made(tx, exchange.caller, payload)
+              yield* tx.installations.insert(installation)
+              const value = yield* shown(tx, installation)
+              return { value, resource: resourceOf(installation), after: value }
+            })
+          )
+          exchange.replyHeaders["location"] = `/api/v1/installations/${data.id}`
+          return { data }
+        })
+      )
+      .handle("get", ({ path }) =>
+        Effect.gen(function* () {
+          const exchange = yield* Current
+          const find = (tx: Tx) => findInstallation(tx, exchange.caller, path.inst)
+          return { data: yield* view(exchange, (tx) => Effect.flatMap(find(tx), (found) => shown(tx, found))) }
+        })
+      )
+      .handle("update", ({ path, payload }) =>
+        Effect.gen(function* () {
+          const exchange = yield* Current
+          const data = yield* change(exchange, (tx) =>
+            Effect.gen(function* () {
+              const before = yield* findInstallation(tx, exchange.caller, path.inst, true)
+              if (before.status === "uninstalled") return yield* uninstalled()
+              yield* checkVersion(exchange, payload.version, before.version)
+              const after = yield* changed(tx, exchange.caller, before, payload)
+              const seen = yield* shown(tx, before)
+              yield* tx.installations.update(after)
+              const value = yield* shown(tx, after)
+              return { value, resource: resourceOf(after), before: seen, after: value }
+            })
+          )
+          return { data }
+        })
+      )
+      .handle("uninstall", ({ path }) =>
+        Effect.gen(function* () {
+          const exchange = yield* Current
+          const data = yield* change(exchange, (tx) =>
+            Effect.gen(function* () {
+              const before = yield* findInstallation(tx, exchange.caller, path.inst, true)
+              if (before.status === "uninstalled") return yield* uninstalled()
+              yield* checkVersion(exchange, undefined, before.version)
+              const now = yield* nowText
+              const after: Installation = {
+                ...before,
+                status: "uninstalled",
+                updatedAt: now,
+                uninstalledAt: now,
+                version: before.version + 1
+              }
+              const seen = yield* shown(tx, before)
+              yield* tx.installations.update(after)
+              const value = yield* shown(tx, after)
+              return { value, resource: resourceOf(after), before: seen, after: null }
+            })
+          )
+          return { data }
+        })
+      )
+  })
+)
