@@ -1,5 +1,6 @@
 /** `npm run bench` runs all but the slow ones; `npm run bench -- W1 long-list` runs those that are named. */
 import { connections } from "./Connections.js"
+import { connector } from "./Connector.js"
 import { list, longList, replay, sleep } from "./Growth.js"
 import { profileW1, profileW2 } from "./Profiles.js"
 import { w1 } from "./W1.js"
@@ -13,6 +14,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   W4: w4,
   W5: w5,
   connections,
+  connector,
   list,
   sleep,
   replay,

@@ -61,34 +61,41 @@ export const withFloors = process.env["SVC_BENCH_FLOORS"] !== "no"
 
 const body = JSON.stringify({ input: { name: "you" } })
 
+/** What is measured has been running for a while, as servers do: V8 compiles what is hot only after thousands of calls. */
+export const warmUp = async ({ headers, path, port }: Target): Promise<void> => {
+  await load({ port, path, headers, body, connections: 64, warmupMillis: 0, millis: seconds * 1000 }, () => 0)
+}
+
+/** One level, as one row. */
+export const measureAt = async (rows: Table, target: Target, connections: Level): Promise<Measured> => {
+  const { headers, path, port } = target
+  const order = { port, path, headers, body, connections, warmupMillis: seconds * 500, millis: seconds * 1000 }
+  const { after, before, result } = await load(order, () => ({ ...target.usage(), machine: machineMillis() }))
+  const spent = (part: keyof Usage["cpu"]) => after.cpu[part] - before.cpu[part]
+  const each = (part: keyof Usage["cpu"]) => (spent(part) / result.count).toFixed(3)
+  const rest = after.machine - before.machine - spent("own") - spent("runners") - spent("postgres") - result.cpuMillis
+  const { count: _, errors, p50, p99, perSecond } = result
+  rows.add(
+    target.name,
+    connections,
+    Math.round(perSecond),
+    p50.toFixed(2),
+    p99.toFixed(2),
+    errors,
+    each("own"),
+    each("runners"),
+    each("postgres"),
+    Math.round(after.memory.own),
+    Math.round(after.memory.runners),
+    (rest / (seconds * 1000)).toFixed(2)
+  )
+  return { perSecond, p50 }
+}
+
 export const measure = async (rows: Table, target: Target): Promise<ReadonlyMap<Level, Measured>> => {
   const found = new Map<Level, Measured>()
-  const { headers, path, port } = target
-  // What is measured has been running for a while, as servers do: V8 compiles what is hot only after thousands of calls.
-  await load({ port, path, headers, body, connections: 64, warmupMillis: 0, millis: seconds * 1000 }, () => 0)
-  for (const connections of levels) {
-    const order = { port, path, headers, body, connections, warmupMillis: seconds * 500, millis: seconds * 1000 }
-    const { after, before, result } = await load(order, () => ({ ...target.usage(), machine: machineMillis() }))
-    const spent = (part: keyof Usage["cpu"]) => after.cpu[part] - before.cpu[part]
-    const each = (part: keyof Usage["cpu"]) => (spent(part) / result.count).toFixed(3)
-    const rest = after.machine - before.machine - spent("own") - spent("runners") - spent("postgres") - result.cpuMillis
-    const { count: _, errors, p50, p99, perSecond } = result
-    rows.add(
-      target.name,
-      connections,
-      Math.round(perSecond),
-      p50.toFixed(2),
-      p99.toFixed(2),
-      errors,
-      each("own"),
-      each("runners"),
-      each("postgres"),
-      Math.round(after.memory.own),
-      Math.round(after.memory.runners),
-      (rest / (seconds * 1000)).toFixed(2)
-    )
-    found.set(connections, { perSecond, p50 })
-  }
+  await warmUp(target)
+  for (const connections of levels) found.set(connections, await measureAt(rows, target, connections))
   return found
 }
 

@@ -1,0 +1,103 @@
+/**
+ * What one connector call costs above a plain HTTP call to the same system: an instant run with one call, one without,
+ * one with a `fetch` instead, and the plain call; level by level, so that whatever disturbs the machine disturbs all.
+ */
+import { startStub } from "./support/Children.js"
+import { publish, type Service, startService } from "./support/Service.js"
+import {
+  floorTarget,
+  type Level,
+  levels,
+  type Measured,
+  measureAt,
+  serviceTarget,
+  table,
+  type Target,
+  warmUp
+} from "./support/Throughput.js"
+
+const definition = {
+  svcConnector: 1,
+  slug: "stub",
+  name: "Stub",
+  kind: "custom",
+  version: "1.0.0",
+  baseUrl: "{{connection.config.base}}",
+  connectionConfig: { type: "object", properties: { base: { type: "string" } }, required: ["base"] },
+  auth: [{ id: "key", type: "api_key" }],
+  actions: [
+    {
+      name: "ping",
+      request: { method: "POST", path: "/ping/{{args.id}}", body: { name: "{{args.name}}" } },
+      idempotency: { header: "Idempotency-Key" }
+    }
+  ]
+}
+
+const idOf = (answer: { readonly [member: string]: unknown }): string => {
+  const data = answer["data"]
+  if (typeof data !== "object" || data === null || !("id" in data)) throw new Error("no id")
+  return String(data.id)
+}
+
+/** A connector, and a customer that is connected; answers the customer. */
+const connected = async (service: Service, base: string): Promise<string> => {
+  await service.call("POST", "/api/v1/connectors", definition)
+  await service.call("POST", "/api/v1/connectors/stub/publish", {})
+  const customerId = idOf(await service.call("POST", "/api/v1/customers", { name: "Connected" }))
+  const credential = { apiKey: "sk_bench_0123456789abcdef0123456789abcdef" }
+  await service.call("POST", "/api/v1/connections", { connector: "stub", customerId, config: { base }, credential })
+  return customerId
+}
+
+/** Two rounds: the better one of each counts, since what others do to the machine only ever adds. */
+const rounds = 2
+const better = (one: Measured | undefined, other: Measured): Measured =>
+  one === undefined ? other : { perSecond: Math.max(one.perSecond, other.perSecond), p50: Math.min(one.p50, other.p50) }
+
+export const connector = async (): Promise<void> => {
+  const rows = table()
+  const stub = await startStub()
+  const service = await startService()
+  const customer = await connected(service, stub.url)
+  const target = async (name: string, body: string): Promise<Target> => {
+    const made = serviceTarget(service, name, await publish(service, name.replaceAll(" ", "_"), body))
+    return { ...made, headers: { ...made.headers, "x-org-id": customer } }
+  }
+  const targets = {
+    direct: { ...floorTarget("plain HTTP call", stub), path: "/ping/1" },
+    none: await target("run without a call", "return { ok: true }"),
+    fetched: await target(
+      "run with one fetch",
+      `const answer = await fetch(${JSON.stringify(`${stub.url}/ping/1`)}, { method: "POST", body: JSON.stringify({ name: ctx.input.name }) })
+       return await answer.json()`
+    ),
+    called: await target(
+      "run with one connector call",
+      `return await svc.connector.stub.ping({ id: "1", name: ctx.input.name })`
+    )
+  } as const
+  const names = ["direct", "none", "fetched", "called"] as const
+  const found = new Map<string, Measured>()
+  for (const name of names) await warmUp(targets[name])
+  for (const level of levels)
+    for (let round = 0; round < rounds; round++)
+      for (const name of names) {
+        const key = `${name} ${level}`
+        found.set(key, better(found.get(key), await measureAt(rows, targets[name], level)))
+      }
+  await service.stop()
+  await stub.stop()
+
+  const p50 = (name: (typeof names)[number], level: Level) => found.get(`${name} ${level}`)?.p50 ?? Number.NaN
+  for (const level of levels) {
+    const [direct = 0, none = 0, fetched = 0, called = 0] = names.map((name) => p50(name, level))
+    const overhead = called - none - direct
+    rows.note(
+      `c=${level}: the call adds ${(called - none).toFixed(2)} ms to a run, ${overhead.toFixed(2)} ms more than a plain HTTP call (${direct.toFixed(2)} ms); a fetch adds ${(fetched - none).toFixed(2)} ms` +
+        (level === 1 ? `; must be at most 1.5 ms more: ${overhead <= 1.5 ? "reached" : "MISSED"}` : "")
+    )
+  }
+  rows.note("p50, the better of two rounds.")
+  rows.print("One connector call")
+}
