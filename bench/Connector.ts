@@ -40,8 +40,11 @@ const idOf = (answer: { readonly [member: string]: unknown }): string => {
   return String(data.id)
 }
 
+/** A workflow with one call. */
+export const calling = `return await svc.connector.stub.ping({ id: "1", name: ctx.input.name })`
+
 /** A connector, and a customer that is connected; answers the customer. */
-const connected = async (service: Service, base: string): Promise<string> => {
+export const connected = async (service: Service, base: string): Promise<string> => {
   await service.call("POST", "/api/v1/connectors", definition)
   await service.call("POST", "/api/v1/connectors/stub/publish", {})
   const customerId = idOf(await service.call("POST", "/api/v1/customers", { name: "Connected" }))
@@ -72,10 +75,7 @@ export const connector = async (): Promise<void> => {
       `const answer = await fetch(${JSON.stringify(`${stub.url}/ping/1`)}, { method: "POST", body: JSON.stringify({ name: ctx.input.name }) })
        return await answer.json()`
     ),
-    called: await target(
-      "run with one connector call",
-      `return await svc.connector.stub.ping({ id: "1", name: ctx.input.name })`
-    )
+    called: await target("run with one connector call", calling)
   } as const
   const names = ["direct", "none", "fetched", "called"] as const
   const found = new Map<string, Measured>()

@@ -5,15 +5,21 @@ import { join } from "node:path"
 import { load, startStub } from "./support/Children.js"
 import { printProfile } from "./support/Profile.js"
 import { publish, type Service, startService } from "./support/Service.js"
+import { calling, connected } from "./Connector.js"
 import { threeCalls } from "./W2.js"
 
 const connections = Number(process.env["SVC_BENCH_CONNECTIONS"] ?? 64)
 
-const profiled = async (title: string, make: (service: Service) => Promise<string>): Promise<void> => {
+/** `make` answers the workflow, and headers beside the usual ones. */
+const profiled = async (
+  title: string,
+  make: (service: Service) => Promise<readonly [workflow: string, headers: Readonly<Record<string, string>>]>
+): Promise<void> => {
   const directory = mkdtempSync(join(tmpdir(), "svc-profile-"))
   const service = await startService({ node: ["--cpu-prof", `--cpu-prof-dir=${directory}`] })
-  const workflow = await make(service)
-  const { headers, port } = service
+  const [workflow, more] = await make(service)
+  const { port } = service
+  const headers = { ...service.headers, ...more }
   const path = `/api/v1/workflows/${workflow}/execute`
   const body = JSON.stringify({ input: { name: "you" } })
   const now = () => performance.now()
@@ -28,10 +34,19 @@ const profiled = async (title: string, make: (service: Service) => Promise<strin
 }
 
 export const profileW1 = (): Promise<void> =>
-  profiled("W1", (service) => publish(service, "trivial", "return { hello: ctx.input.name }"))
+  profiled("W1", async (service) => [await publish(service, "trivial", "return { hello: ctx.input.name }"), {}])
 
 export const profileW2 = async (): Promise<void> => {
   const stub = await startStub()
-  await profiled("W2", (service) => publish(service, "three_calls", threeCalls(stub.url)))
+  await profiled("W2", async (service) => [await publish(service, "three_calls", threeCalls(stub.url)), {}])
+  await stub.stop()
+}
+
+export const profileConnector = async (): Promise<void> => {
+  const stub = await startStub()
+  await profiled("connector", async (service) => {
+    const customer = await connected(service, stub.url)
+    return [await publish(service, "calling", calling), { "x-org-id": customer }]
+  })
   await stub.stop()
 }
