@@ -21,7 +21,8 @@ export interface StartEntry {
   readonly input: Json
   readonly headers: { readonly [name: string]: string }
   readonly customer: { readonly id: CustomerId; readonly ref: string | null } | null
-  readonly installation: { readonly id: InstallationId; readonly config: Json } | null
+  /** `id` is `null` where the caller gave the values of an installation and named none. */
+  readonly installation: { readonly id: InstallationId | null; readonly config: Json } | null
   /** The only connections that the run may use; `null` when the caller set no limit. */
   readonly connections: ReadonlyArray<ChosenConnection> | null
   /** Where the run takes the answers of connectors from; absent: from their providers. */

@@ -41,6 +41,7 @@ import * as Connectors from "./postgres/Connectors.js"
 import * as CustomerReads from "./postgres/CustomerReads.js"
 import * as Deliveries from "./postgres/Deliveries.js"
 import * as ExecutionReads from "./postgres/ExecutionReads.js"
+import * as InstallationReads from "./postgres/InstallationReads.js"
 import * as Journal from "./postgres/journal/Journal.js"
 import * as Keys from "./postgres/Keys.js"
 import * as KeyValues from "./postgres/KeyValues.js"
@@ -140,6 +141,7 @@ const stores = Layer.mergeAll(
   SigningArithmetic.layer,
   TokenEndpoint.layer,
   CustomerReads.layer,
+  InstallationReads.layer,
   Nonces.layer,
   ExecutionReads.layer,
   RateWindows.layer,

@@ -57,6 +57,7 @@ export const make = Effect.gen(function* () {
     spaceId: run.spaceId,
     workflowId: runnable.workflowId,
     customerId: run.customerId,
+    installationId: run.record.installationId,
     environment: run.record.environment
   })
 

@@ -5,9 +5,9 @@ import type { AuditEntry } from "../../domain/Audit.js"
 import type { Mocking } from "../../domain/connector/Mocking.js"
 import type { TriggerType } from "../../domain/Execution.js"
 import type { InvalidState, NotFound, Unavailable } from "../../domain/Failure.js"
-import type { ApiKeyId, CustomerId, ExecutionId, InstallationId, OrganisationId } from "../../domain/Ids.js"
+import type { ApiKeyId, CustomerId, ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
-import type { ChosenConnection, JournalEntry } from "../../domain/RunJournal.js"
+import type { ChosenConnection, JournalEntry, StartEntry } from "../../domain/RunJournal.js"
 import type { FinishedRun, OpenRun, RetentionClass } from "./Journal.js"
 import type { Runnable } from "./Runnables.js"
 
@@ -20,7 +20,7 @@ export interface StartRequest {
   /** Without credentials. */
   readonly headers: { readonly [name: string]: string }
   readonly customer: { readonly id: CustomerId; readonly ref: string | null } | null
-  readonly installation: { readonly id: InstallationId; readonly config: Json } | null
+  readonly installation: StartEntry["installation"]
   readonly connections: ReadonlyArray<ChosenConnection> | null
   /** Absent: connectors are really called. */
   readonly mocking?: Mocking | undefined

@@ -1,7 +1,7 @@
 /** What a running workflow reads of its organisation: secrets and per-environment configuration. */
 import type { Effect, Option, Redacted } from "effect"
 import { Context } from "effect"
-import type { CustomerId, OrganisationId, SecretId, SpaceId, WorkflowId } from "../../domain/Ids.js"
+import type { CustomerId, InstallationId, OrganisationId, SecretId, SpaceId, WorkflowId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
 import type { JournalUnavailable } from "./Journal.js"
 
@@ -11,6 +11,8 @@ export interface Reader {
   readonly spaceId: SpaceId
   readonly workflowId: WorkflowId
   readonly customerId: CustomerId | null
+  /** Its integration has values of its own. */
+  readonly installationId: InstallationId | null
   readonly environment: string
 }
 

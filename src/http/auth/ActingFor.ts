@@ -2,10 +2,10 @@
 import { Effect, Option } from "effect"
 import { ConnectionReads } from "../../actors/ports/ConnectionReads.js"
 import { CustomerReads, type KnownCustomer } from "../../actors/ports/CustomerReads.js"
+import { InstallationReads, type KnownInstallation } from "../../actors/ports/InstallationReads.js"
 import { type Failure, Forbidden, InvalidRequest, InvalidState, NotFound } from "../../domain/Failure.js"
 import type { ConnectionId } from "../../domain/Ids.js"
-import type { Json } from "../../domain/Json.js"
-import type { ChosenConnection } from "../../domain/RunJournal.js"
+import type { ChosenConnection, StartEntry } from "../../domain/RunJournal.js"
 import { claimedRef, parseTenancy, type Tenancy } from "../../domain/Tenancy.js"
 import type { RawRequest } from "../Wire.js"
 import { outOfScope, type Principal, reaches } from "./Caller.js"
@@ -14,11 +14,11 @@ export interface ActingFor {
   readonly customer: KnownCustomer | null
   /** The only connections that may be used; `null`: any of the customer's. */
   readonly connections: ReadonlyArray<ChosenConnection> | null
-  readonly installationConfig: Json
+  readonly installation: StartEntry["installation"]
   readonly userId: string | null
 }
 
-const nobody: ActingFor = { customer: null, connections: null, installationConfig: null, userId: null }
+const nobody: ActingFor = { customer: null, connections: null, installation: null, userId: null }
 
 const names = [
   "x-end-org-id",
@@ -49,6 +49,7 @@ const notTheirs = () =>
 export const make = Effect.gen(function* () {
   const customers = yield* CustomerReads
   const connections = yield* ConnectionReads
+  const installations = yield* InstallationReads
 
   const customerOf = Effect.fnUntraced(function* (
     caller: Principal,
@@ -97,17 +98,45 @@ export const make = Effect.gen(function* () {
     return found
   })
 
+  /** One of another customer answers like one that is not there. */
+  const installationOf = Effect.fnUntraced(function* (
+    caller: Principal,
+    customer: KnownCustomer | null,
+    id: string
+  ): Effect.fn.Return<KnownInstallation, Failure> {
+    const found = Option.getOrUndefined(yield* installations.find(caller.organisationId, id))
+    if (found === undefined || found.customerId !== customer?.id) return yield* new NotFound({ what: "installation" })
+    if (found.status === "active") return found
+    return yield* new InvalidState({
+      state: found.status,
+      message: `the installation is ${found.status}: only active ones run`
+    })
+  })
+
+  /** An installation's own connections are the only ones of its runs. */
+  const supplied = (
+    caller: Principal,
+    { connections }: KnownInstallation
+  ): Effect.Effect<ReadonlyArray<ChosenConnection>, Forbidden> =>
+    Effect.forEach(Object.entries(connections), ([connector, id]) => {
+      const scope = outOfScope(caller, "connection", id)
+      return scope === undefined ? Effect.succeed({ connector, alias: null, id }) : Effect.fail(scope)
+    })
+
   const checked = Effect.fnUntraced(function* (
     caller: Principal,
     request: RawRequest
   ): Effect.fn.Return<ActingFor, Failure> {
     const tenancy = yield* parseTenancy((name) => request.headers[name], caller.organisationId)
     const customer = yield* customerOf(caller, request, tenancy)
-    if (tenancy.installationId !== null) return yield* new NotFound({ what: "installation" })
+    const named = tenancy.installationId
+    const installation = named === null ? null : yield* installationOf(caller, customer, named)
+    const config = tenancy.installationConfig ?? installation?.config ?? null
+    const own = () => (installation === null ? Effect.succeed(null) : supplied(caller, installation))
     return {
       customer,
-      connections: tenancy.connections === null ? null : yield* chosen(caller, customer, tenancy.connections),
-      installationConfig: tenancy.installationConfig,
+      connections: tenancy.connections === null ? yield* own() : yield* chosen(caller, customer, tenancy.connections),
+      installation: config === null ? null : { id: installation?.id ?? null, config },
       userId: tenancy.userId
     }
   })

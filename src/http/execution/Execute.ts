@@ -162,7 +162,7 @@ export const make = Effect.gen(function* () {
       input: body.input,
       headers: workflowHeaders(request.headers),
       customer: acting.customer === null ? null : { id: acting.customer.id, ref: acting.customer.externalRef },
-      installation: null,
+      installation: acting.installation,
       connections: acting.connections,
       mocking: body.mocking,
       userId: acting.userId,

@@ -81,9 +81,16 @@ export const make = Effect.gen(function* () {
   const connectionOf = Effect.fnUntraced(function* (
     caller: Principal,
     request: RawRequest,
-    { connections: chosen, customer, userId }: ActingFor
+    { connections: allowed, customer, installation, userId }: ActingFor
   ): Effect.fn.Return<KnownConnection, Failure> {
     const slug = request.headers["x-svc-connector"]
+    // An installation has a connection for each of its connectors.
+    const ofInstallation = installation?.id !== undefined && installation.id !== null && slug !== undefined
+    const chosen = ofInstallation ? (allowed?.filter(({ connector }) => connector === slug) ?? null) : allowed
+    if (ofInstallation && chosen?.length === 0) {
+      const message = `no connection to ${slug}: the installation has none`
+      return yield* new ConnectionRequired({ connector: slug, message })
+    }
     if (chosen !== null && chosen.length !== 1) return yield* badHeader("x-svc-connections names one connection here")
     const [one] = chosen ?? []
     if (one === undefined && (slug === undefined || slug === "")) {

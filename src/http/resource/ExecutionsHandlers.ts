@@ -4,6 +4,7 @@ import { DateTime, Effect, Either, Encoding, Option } from "effect"
 import { ExecutionReads, type ExecutionQuery } from "../../actors/ports/ExecutionReads.js"
 import { Executions } from "../../actors/ports/Executions.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
+import { InstallationReads } from "../../actors/ports/InstallationReads.js"
 import { Journal, type RunRecord } from "../../actors/ports/Journal.js"
 import { type Runnable, Runnables } from "../../actors/ports/Runnables.js"
 import type { AuditEntry } from "../../domain/Audit.js"
@@ -77,6 +78,7 @@ export const ExecutionsLive = HttpApiBuilder.group(ResourceApi, "executions", (h
     const reads = yield* ExecutionReads
     const executions = yield* Executions
     const runnables = yield* Runnables
+    const installations = yield* InstallationReads
     const journal = yield* Journal
     const identifiers = yield* Identifiers
     const listing = yield* makeListing
@@ -155,16 +157,26 @@ export const ExecutionsLive = HttpApiBuilder.group(ResourceApi, "executions", (h
         : input
     }
 
-    /** What the run was begun with besides its input; of a run without a journal nothing is known. */
-    const carried = (exact: StartEntry | undefined) =>
-      exact === undefined
-        ? { headers: {}, installation: null, connections: null }
-        : {
-            headers: exact.headers,
-            installation: exact.installation,
-            connections: exact.connections,
-            mocking: exact.mocking
-          }
+    /** What the run was begun with besides its input; of a run without a journal its installation, as it is now. */
+    const carried = Effect.fnUntraced(function* (
+      { organisationId }: Principal,
+      { installationId }: RunRecord,
+      exact: StartEntry | undefined
+    ) {
+      if (exact !== undefined) {
+        const { connections, headers, installation, mocking } = exact
+        return { headers, installation, connections, mocking }
+      }
+      const found = installationId === null ? Option.none() : yield* installations.find(organisationId, installationId)
+      return Option.match(found, {
+        onNone: () => ({ headers: {}, installation: null, connections: null }),
+        onSome: ({ config, connections, id }) => ({
+          headers: {},
+          installation: { id, config },
+          connections: Object.entries(connections).map(([connector, own]) => ({ connector, alias: null, id: own }))
+        })
+      })
+    })
 
     const sameScript = (runnable: Runnable, exact: StartEntry | undefined): Runnable =>
       exact?.script === undefined || exact.script === null ? runnable : { ...runnable, script: exact.script }
@@ -206,7 +218,7 @@ export const ExecutionsLive = HttpApiBuilder.group(ResourceApi, "executions", (h
         retention,
         priority: priorityAgain(view.priority),
         input,
-        ...carried(exact),
+        ...(yield* carried(caller, record, exact)),
         customer: customerOf(view),
         userId: view.userId,
         trigger: { type: "rerun", keyId: caller.key.id, keyName: caller.key.name },

@@ -67,6 +67,8 @@ export const layer = Layer.effect(
       SELECT value FROM settings WHERE org = ${reader.organisationId} AND key = ${key}
         AND (environment = '' OR environment = ${reader.environment})
         AND ((level = 'flow' AND scope_id = ${reader.workflowId}) OR (level = 'tenant' AND scope_id = ${reader.customerId ?? "-"})
+          OR (level = 'integration' AND scope_id = (SELECT integration FROM installations
+            WHERE org = ${reader.organisationId} AND id = ${reader.installationId}))
           OR level = 'saas')
       ORDER BY array_position(ARRAY['flow', 'integration', 'tenant', 'saas'], level), environment = '' LIMIT 1`
       if (rows[0] !== undefined) return Option.some(rows[0].value)

@@ -1,0 +1,32 @@
+/** Installations as requests name them, remembered for less than a second. */
+import { Effect, Layer, Option } from "effect"
+import { InstallationReads, type KnownInstallation } from "../../actors/ports/InstallationReads.js"
+import { Unavailable } from "../../domain/Failure.js"
+import { make as makeFresh } from "./Fresh.js"
+import { WriterSql } from "./Pools.js"
+
+const freshMillis = 800
+const heldInstallations = 10_000
+
+export const layer = Layer.effect(
+  InstallationReads,
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+    const cache = yield* makeFresh<KnownInstallation, Unavailable>({ millis: freshMillis, most: heldInstallations })
+
+    return InstallationReads.of({
+      find: (organisation, id) =>
+        Effect.map(
+          cache.get(
+            `${organisation}|${id}`,
+            sql<KnownInstallation>`SELECT id, customer_id AS "customerId", connections, config, status
+            FROM installations WHERE org = ${organisation} AND id = ${id}`.pipe(
+              Effect.map(([row]) => row),
+              Effect.mapError(() => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 }))
+            )
+          ),
+          Option.fromNullable
+        )
+    })
+  })
+)

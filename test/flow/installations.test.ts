@@ -1,0 +1,161 @@
+/** A run that belongs to an installation: its connections, its values, and who may name it. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { eventually } from "../support/api.js"
+import { asked, connect, execution, publishConnector, startCalls, stopCalls, svc, workflow } from "../support/calls.js"
+
+beforeAll(async () => {
+  await startCalls()
+  await publishConnector("acme")
+}, 60_000)
+afterAll(() => stopCalls())
+
+let names = 0
+const slug = () => `integration-${(names += 1)}`
+
+const install = async (body: object = {}, customerId: string = svc.first.customerId) => {
+  const made = await svc.ask("POST", "/api/v1/installations", {
+    key: svc.first.key,
+    body: { customerId, integration: slug(), ...body }
+  })
+  assert.strictEqual(made.status, 201, made.text)
+  return made.body.data as { readonly id: string; readonly integration: string }
+}
+
+const run = (
+  id: string,
+  installation: string,
+  headers: { readonly [name: string]: string } = {},
+  key = svc.first.key
+) =>
+  svc.ask("POST", `/api/v1/workflows/${id}/execute`, {
+    key,
+    body: { input: {} },
+    headers: { "x-end-org-id": svc.first.customerId, "x-installation-id": installation, ...headers }
+  })
+
+describe("A run that names an installation", () => {
+  it("has its id and values, in the run and in the execution record", async () => {
+    const { id } = await install({ config: { greeting: "hello" } })
+    const answer = await run(await workflow("return ctx.installation"), id)
+    assert.deepStrictEqual([answer.status, answer.body], [200, { id, config: { greeting: "hello" } }], answer.text)
+    const executionId = answer.headers["x-svc-execution-id"]
+    const recorded = async () => (await execution(executionId))?.installationId
+    assert.strictEqual(await eventually(recorded, Boolean), id)
+    const again = await svc.ask("POST", `/api/v1/executions/${executionId}/rerun`, { key: svc.first.key, body: {} })
+    assert.strictEqual(again.body.data.installationId, id, again.text)
+  })
+
+  it("has the values of the request instead, where it sends some", async () => {
+    const { id } = await install({ config: { greeting: "hello" } })
+    const echo = await workflow("return ctx.installation")
+    const config = { "x-svc-installation-config": '{"greeting":"bye"}' }
+    assert.deepStrictEqual((await run(echo, id, config)).body, { id, config: { greeting: "bye" } })
+    assert.deepStrictEqual((await run(echo, "", config)).body, { id: null, config: { greeting: "bye" } })
+    assert.isNull((await run(echo, "")).body)
+  })
+
+  it("uses the installation's connections and no others, unless the request names some", async () => {
+    const [first, second] = [await connect("acme", "first"), await connect("acme", "second")]
+    const [one, none] = [await install({ connections: { acme: second.id } }), await install()]
+    const call = await workflow("return await svc.connector.acme.get({ id: 'used' })")
+    const keyUsed = () => asked("/acme/get/used").at(-1)?.headers["x-acme-key"]
+    assert.strictEqual((await run(call, one.id)).status, 200)
+    assert.strictEqual(keyUsed(), "second")
+    await run(call, one.id, { "x-svc-connections": `acme=${first.id}` })
+    assert.strictEqual(keyUsed(), "first")
+    const before = asked("/acme/get/used").length
+    const refused = await run(call, none.id)
+    assert.strictEqual(refused.body.error?.code, "CONNECTION_REQUIRED", refused.text)
+    assert.strictEqual(asked("/acme/get/used").length, before)
+  })
+
+  it("is refused while the installation is paused, and once it is uninstalled", async () => {
+    const { id } = await install()
+    const echo = await workflow("return 1")
+    const state = async () => {
+      const { body, status } = await run(echo, id)
+      return [status, body.code]
+    }
+    const change = (method: string, body?: object) =>
+      svc.ask(method, `/api/v1/installations/${id}`, { key: svc.first.key, ...(body === undefined ? {} : { body }) })
+    await change("PUT", { status: "paused" })
+    assert.deepStrictEqual(await state(), [409, "INVALID_STATE"])
+    await change("PUT", { status: "active" })
+    await eventually(state, ([status]) => status === 200)
+    await change("DELETE")
+    const ended = await eventually(state, ([status]) => status === 409)
+    assert.deepStrictEqual(ended, [409, "INVALID_STATE"])
+  })
+
+  it("answers for another customer's installation as for one that is not there", async () => {
+    const other = (await svc.ask("POST", "/api/v1/customers", { key: svc.first.key, body: { name: "Other" } })).body
+      .data
+    const foreign = await svc.organisation("Foreign")
+    const theirs = await svc.ask("POST", "/api/v1/installations", {
+      key: foreign.key,
+      body: { customerId: foreign.customerId, integration: slug() }
+    })
+    const echo = await workflow("return 1")
+    const told = async (id: string, headers: { readonly [name: string]: string } = {}) => {
+      const { body, status } = await run(echo, id, headers)
+      return { status, code: body.code, message: body.message }
+    }
+    const unknown = await told("inst_00000000000000000000000000")
+    assert.deepStrictEqual([unknown.status, unknown.code], [404, "NOT_FOUND"])
+    assert.deepStrictEqual(await told((await install({}, other.id)).id), unknown)
+    assert.deepStrictEqual(await told(theirs.body.data.id), unknown)
+    assert.deepStrictEqual(await told((await install()).id, { "x-end-org-id": "" }), unknown)
+  })
+
+  it("does not give a key a connection that it may not reach", async () => {
+    const [own, out] = [await connect("acme", "own"), await connect("acme", "out")]
+    const { id } = await install({ connections: { acme: out.id } })
+    const narrow = await svc.ask("POST", "/api/v1/api-keys", {
+      key: svc.first.key,
+      body: {
+        name: "narrow",
+        mode: "live",
+        preset: "full_access",
+        resourceScope: [{ type: "connection", ids: [own.id] }]
+      }
+    })
+    const answer = await run(await workflow("return 1"), id, {}, narrow.body.data.key)
+    assert.deepStrictEqual([answer.status, answer.body.code], [403, "RESOURCE_OUT_OF_SCOPE"], answer.text)
+  })
+
+  it("reads the configuration of its integration: before the customer's, after the workflow's", async () => {
+    const { id, integration } = await install()
+    const reading = await workflow('return await svc.envConfig.get("REGION", "nothing")')
+    const set = async (level: string, scopeId: string, value: string | null) => {
+      const body = { level, scopeId, key: "env.REGION", value }
+      const answer = await svc.ask("PUT", "/api/v1/config", { key: svc.first.key, body })
+      assert.strictEqual(answer.status, 200, answer.text)
+    }
+    const value = async (installation: string) => (await run(reading, installation)).body
+    await set("integration", integration, "of the integration")
+    await set("tenant", svc.first.customerId, "of the customer")
+    assert.strictEqual(await value(id), "of the integration")
+    assert.strictEqual(await value((await install()).id), "of the customer")
+    assert.strictEqual(await value(""), "of the customer")
+    await set("flow", reading, "of the workflow")
+    assert.strictEqual(await value(id), "of the workflow")
+    await set("tenant", svc.first.customerId, null)
+  })
+
+  it("lets the proxy use its connection to the connector that the request names", async () => {
+    const own = await connect("acme", "proxied")
+    const { id } = await install({ connections: { acme: own.id } })
+    const through = (connector: string) =>
+      svc.ask("GET", "/api/v1/proxy/things", {
+        key: svc.first.key,
+        headers: {
+          "x-end-org-id": svc.first.customerId,
+          "x-installation-id": id,
+          "x-svc-connector": connector
+        }
+      })
+    const answer = await through("acme")
+    assert.deepStrictEqual([answer.status, asked("/things").at(-1)?.headers["x-acme-key"]], [200, "proxied"])
+    assert.strictEqual((await through("beta")).body.code, "CONNECTION_REQUIRED")
+  })
+})
