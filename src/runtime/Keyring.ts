@@ -5,6 +5,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { reasonOf, Refusal } from "./Refusal.js"
 import type { Parse } from "./Setting.js"
+import type { Keyring as VaultKeyring } from "./vault/Keyring.js"
 
 /** One key that wraps the data keys of organisations. The first of a keyring is the active one. */
 export interface MasterKey {
@@ -62,6 +63,34 @@ export const resolve = Effect.fn("Keyring.resolve")(function* (config: {
     : yield* kept(path.join(config.dataDir, files.keyPepper), fresh.keyPepper, pepper, "SVC_KEY_PEPPER")
   return { masterKeys, keyPepper } satisfies InstallationSecrets
 })
+
+/** As the vault takes it. */
+export const vaultKeyring = (masterKeys: Redacted.Redacted<Keyring>): VaultKeyring => {
+  const keys = Redacted.value(masterKeys)
+  return { active: keys[0]?.id ?? "", keys: new Map(keys.map(({ id, key }) => [id, Redacted.make(key)])) }
+}
+
+/**
+ * Puts a new master key in front of the kept ones, of which those named in `needed` stay. The file is whole at every
+ * moment and keeps its owner; two renewals at once must be prevented by the caller.
+ */
+export const renew = (dataDir: string, needed: ReadonlyArray<string>) =>
+  Effect.gen(function* () {
+    const file = path.join(dataDir, files.masterKeys)
+    const fresh = freshTexts(new Date(yield* Effect.clockWith((clock) => clock.currentTimeMillis)))
+    yield* Effect.try({
+      try: () => {
+        const kept = fs.readFileSync(file, "utf8").trim().split(",")
+        const stay = kept.filter((entry) => needed.some((id) => entry.trim().startsWith(`${id}:`)))
+        const { gid, uid } = fs.statSync(file)
+        const draft = `${file}.${process.pid}`
+        fs.writeFileSync(draft, `${[fresh.masterKeys, ...stay].join(",")}\n`, { mode: 0o600, flush: true })
+        fs.chownSync(draft, uid, gid)
+        fs.renameSync(draft, file)
+      },
+      catch: (cause) => new Refusal({ message: `${file} cannot be renewed: ${reasonOf(cause)}.` })
+    })
+  })
 
 /** Their files in the data directory. */
 export const files = { masterKeys: "master.keys", keyPepper: "key.pepper" } as const

@@ -1,5 +1,5 @@
 /** The running service: actors, surfaces and the server, on a database that is there. */
-import { Duration, Effect, Layer, Redacted } from "effect"
+import { Duration, Effect, Layer, Option } from "effect"
 import { existsSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import * as ConnectionActor from "../actors/connection/Actor.js"
@@ -31,6 +31,7 @@ import * as Egress from "./egress/Egress.js"
 import { make as makeFront } from "./http/Front.js"
 import { serve } from "./http/NodeServer.js"
 import * as Surfaces from "./http/Surfaces.js"
+import { resolve, vaultKeyring } from "./Keyring.js"
 import { Databases, Secrets, Settings, WorkspaceServer } from "./Layers.js"
 import * as SigningArithmetic from "./oauth/SigningArithmetic.js"
 import * as TokenEndpoint from "./oauth/TokenEndpoint.js"
@@ -91,10 +92,13 @@ const pure = Layer.unwrapEffect(
 const vault = Layer.unwrapEffect(
   Effect.gen(function* () {
     const { masterKeys } = yield* Secrets
-    const [active, ...others] = Redacted.value(masterKeys)
-    const all = active === undefined ? others : [active, ...others]
+    const settings = yield* Settings
     return Vault.layer({
-      keyring: { active: active?.id ?? "", keys: new Map(all.map(({ id, key }) => [id, Redacted.make(key)])) }
+      keyring: vaultKeyring(masterKeys),
+      // What the environment gave stays; the file in the data directory is renewed by `svc keys rotate`.
+      reread: Option.isSome(settings.masterKeys)
+        ? undefined
+        : Effect.map(resolve(settings), (secrets) => vaultKeyring(secrets.masterKeys))
     })
   })
 ).pipe(Layer.provide(dataKeys))

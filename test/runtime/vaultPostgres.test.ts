@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Either, Layer, Redacted } from "effect"
+import { Effect, Either, Layer, Redacted, TestClock } from "effect"
 import { Vault } from "../../src/actors/ports/Vault.js"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
 import { DataKeys, layerPostgres } from "../../src/runtime/vault/DataKeys.js"
@@ -39,6 +39,30 @@ describe("data keys in Postgres", () => {
       )
       const later = yield* node(master("m2", 2))
       for (const value of sealed) assert.strictEqual(Redacted.value(yield* later.open(place, value)), "hush")
+    }).pipe(Effect.provide(layerPostgres.pipe(Layer.provideMerge(database))))
+  )
+
+  it.scoped("a node that runs through a rotation opens what it sealed before, and wraps by the new key", () =>
+    Effect.gen(function* () {
+      const dataKeys = yield* DataKeys
+      let file = keyring(master("m1", 1))
+      const vault = yield* Effect.provide(Vault, layer({ keyring: file, reread: Effect.sync(() => file) }))
+      const stuck = yield* Effect.provide(Vault, layer({ keyring: file }))
+      const before = yield* vault.seal(place, Redacted.make("before"))
+      yield* stuck.open(place, before)
+      file = keyring(master("m2", 2), master("m1", 1))
+      assert.strictEqual(yield* rewrapAll(file), 1)
+      const during = yield* vault.seal(place, Redacted.make("during"))
+      // Nobody remembers an unwrapped key for longer than minutes.
+      yield* TestClock.adjust("10 minutes")
+      assert.strictEqual(Redacted.value(yield* vault.open(place, before)), "before")
+      assert.strictEqual(Redacted.value(yield* vault.open(place, during)), "during")
+      assert.include((yield* Effect.flip(stuck.open(place, before))).reason, '"m2"')
+      yield* vault.seal({ ...place, organisation: "org_b" }, Redacted.make("new"))
+      assert.deepStrictEqual(
+        (yield* dataKeys.load("org_b")).map((key) => key.masterKeyId),
+        ["m2"]
+      )
     }).pipe(Effect.provide(layerPostgres.pipe(Layer.provideMerge(database))))
   )
 })

@@ -66,6 +66,19 @@ const judged =
 const answerOf = (failure: ProviderFailure): ProviderAnswer | undefined =>
   "answer" in failure ? (failure as Unwanted).answer : undefined
 
+/** An installation has a connection for each of its connectors: of these the one to the connector that is named. */
+const chosenFor = (
+  { connections, installation }: ActingFor,
+  slug: string | undefined
+): Effect.Effect<ActingFor["connections"], ConnectionRequired> => {
+  if (connections === null || slug === undefined || (installation?.id ?? null) === null)
+    return Effect.succeed(connections)
+  const own = connections.filter(({ connector }) => connector === slug)
+  return own.length > 0
+    ? Effect.succeed(own)
+    : new ConnectionRequired({ connector: slug, message: `no connection to ${slug}: the installation has none` })
+}
+
 export const make = Effect.gen(function* () {
   const { authenticate } = yield* makeAuthentication
   const { actingFor } = yield* makeActingFor
@@ -81,16 +94,11 @@ export const make = Effect.gen(function* () {
   const connectionOf = Effect.fnUntraced(function* (
     caller: Principal,
     request: RawRequest,
-    { connections: allowed, customer, installation, userId }: ActingFor
+    acting: ActingFor
   ): Effect.fn.Return<KnownConnection, Failure> {
+    const { customer, userId } = acting
     const slug = request.headers["x-svc-connector"]
-    // An installation has a connection for each of its connectors.
-    const ofInstallation = installation?.id !== undefined && installation.id !== null && slug !== undefined
-    const chosen = ofInstallation ? (allowed?.filter(({ connector }) => connector === slug) ?? null) : allowed
-    if (ofInstallation && chosen?.length === 0) {
-      const message = `no connection to ${slug}: the installation has none`
-      return yield* new ConnectionRequired({ connector: slug, message })
-    }
+    const chosen = yield* chosenFor(acting, slug)
     if (chosen !== null && chosen.length !== 1) return yield* badHeader("x-svc-connections names one connection here")
     const [one] = chosen ?? []
     if (one === undefined && (slug === undefined || slug === "")) {

@@ -2,6 +2,7 @@
 import { Command } from "@effect/cli"
 import { Clock, Console, Effect } from "effect"
 import { freshTexts } from "../Keyring.js"
+import { rotate } from "./KeysRotate.js"
 
 const fresh = Command.make("new", {}, () =>
   Effect.gen(function* () {
@@ -14,5 +15,5 @@ const fresh = Command.make("new", {}, () =>
 
 export const keys = Command.make("keys").pipe(
   Command.withDescription("The secrets of an installation"),
-  Command.withSubcommands([fresh])
+  Command.withSubcommands([fresh, rotate])
 )

@@ -1,6 +1,6 @@
 /** The port `Vault`: data keys per organisation, unwrapped once and held, values bound to their place. */
 import { randomBytes } from "node:crypto"
-import { Cache, Duration, Effect, Exit, Layer, Redacted } from "effect"
+import { Cache, Duration, Effect, Exit, Layer, Redacted, Ref } from "effect"
 import { type OrganisationVault, type Place, Vault, VaultRefused } from "../../actors/ports/Vault.js"
 import { openWith, readSealed, sealWith } from "./Cipher.js"
 import { type DataKey, DataKeys, type DataKeysUnavailable } from "./DataKeys.js"
@@ -8,6 +8,8 @@ import type { Keyring } from "./Keyring.js"
 
 export interface VaultOptions {
   readonly keyring: Keyring
+  /** The keyring as it is now, where it can change under the process; the one that is known stays when this fails. */
+  readonly reread?: Effect.Effect<Keyring, unknown> | undefined
 }
 
 /** How many organisations' keys are held, and how long before a key that another node made is seen. */
@@ -18,9 +20,18 @@ const rewrapBatch = 200
 export const make = (options: VaultOptions) =>
   Effect.gen(function* () {
     const dataKeys = yield* DataKeys
-    const { keyring } = options
+    const known = yield* Ref.make(options.keyring)
+    const reread =
+      options.reread === undefined
+        ? Ref.get(known)
+        : options.reread.pipe(
+            Effect.tap((keyring) => Ref.set(known, keyring)),
+            Effect.catchAll(() => Ref.get(known))
+          )
 
     const firstKey = Effect.fnUntraced(function* (org: string) {
+      // A key that is wrapped by a master key of the past would keep that one in use.
+      const keyring = yield* reread
       const key = {
         org,
         id: `dk_${randomBytes(12).toString("hex")}`,
@@ -39,6 +50,8 @@ export const make = (options: VaultOptions) =>
       const stored = yield* load(org)
       const all = stored.some((key) => key.active) ? stored : yield* firstKey(org)
       const plain = new Map<string, Uint8Array>()
+      const before = yield* Ref.get(known)
+      const keyring = all.every(({ masterKeyId }) => before.keys.has(masterKeyId)) ? before : yield* reread
       for (const key of all) plain.set(key.id, yield* unwrapped(keyring, key))
       const active = all.find((key) => key.active)
       if (active === undefined) return yield* refused(placeOf(org), "the organisation has no active data key")
