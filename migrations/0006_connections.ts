@@ -20,6 +20,7 @@ const tables = script(
   `CREATE UNIQUE INDEX connections_default ON connections (org, customer_id, COALESCE(user_id, ''), connector) WHERE is_default`,
   `CREATE INDEX connections_list ON connections (org, created_at DESC, id DESC)`,
   `CREATE INDEX connections_of ON connections (org, customer_id, connector) WHERE disconnected_at IS NULL`,
+  `CREATE INDEX connections_customer ON connections (customer_id)`,
   `CREATE INDEX connections_due ON connections (next_look_at) WHERE status = 'active' AND next_look_at IS NOT NULL`,
   `CREATE INDEX connections_pending ON connections (created_at) WHERE status = 'pending'`,
   `CREATE INDEX customers_deleted ON customers (id) WHERE deleted_at IS NOT NULL`,

@@ -15,6 +15,7 @@ const generated = {
   ".env.example": environmentExample(),
   "docs/errors.md": errorTable(),
   "docs/openapi/a.json": documentText("a"),
+  "docs/openapi/b.json": documentText("b"),
   "docs/openapi/c.json": documentText("c")
 }
 

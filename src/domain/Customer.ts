@@ -55,7 +55,7 @@ export const UpdateCustomer = Schema.Struct({
 export type UpdateCustomer = typeof UpdateCustomer.Type
 
 /** A customer as the API shows it; one that was deleted keeps only its id. */
-export const customerView = ({ deletedAt: _deleted, organisationId: _organisation, ...customer }: Customer) => ({
-  ...customer,
-  connectionCount: 0
-})
+export const customerView = (
+  { deletedAt: _deleted, organisationId: _organisation, ...customer }: Customer,
+  connectionCount: number
+) => ({ ...customer, connectionCount })

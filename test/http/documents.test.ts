@@ -2,6 +2,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { ExecutionApi, RunApi } from "../../src/http/execution/Api.js"
 import { ResourceApi } from "../../src/http/resource/Api.js"
 import { type Route, routesOf } from "../../src/http/Routes.js"
+import { TenantApi } from "../../src/http/tenant/Api.js"
 import { type Running, start } from "../support/InProcess.js"
 
 let svc: Running
@@ -15,6 +16,7 @@ beforeAll(async () => {
   }
   documents = {
     a: await read("/api/v1/openapi/a.json"),
+    b: await read("/api/v1/openapi/b.json"),
     c: await read("/api/v1/openapi/c.json"),
     all: await read("/api/v1/openapi.json")
   }
@@ -24,8 +26,9 @@ afterAll(() => svc.stop())
 const inDocument = ({ path }: Route) => path.replace(/:(\w+)/g, "{$1}")
 const surfaces: ReadonlyArray<readonly [string, ReadonlyArray<Route>]> = [
   ["a", routesOf(ExecutionApi)],
+  ["b", routesOf(TenantApi)],
   ["c", [...routesOf(ResourceApi), ...routesOf(RunApi)]],
-  ["all", [...routesOf(ExecutionApi), ...routesOf(ResourceApi), ...routesOf(RunApi)]]
+  ["all", [...routesOf(ExecutionApi), ...routesOf(TenantApi), ...routesOf(ResourceApi), ...routesOf(RunApi)]]
 ]
 
 /** Every reference in a document. */
@@ -52,9 +55,13 @@ describe.each(surfaces)("the document %s", (name, routes) => {
     }
     assert.deepStrictEqual(document.security, [{ bearer: [] }, { apiKey: [] }])
     assert.deepInclude(document.components.securitySchemes.apiKey, { in: "header", name: "x-svc-api-key" })
-    for (const item of Object.values<object>(document.paths)) {
-      for (const operation of Object.values(item))
-        assert.notProperty(operation, "security", "nothing is open to everybody")
+    for (const [path, item] of Object.entries<object>(document.paths)) {
+      for (const { responses, security } of Object.values(item)) {
+        if (path.startsWith("/api/v1/tenants/")) {
+          assert.deepStrictEqual(security, [{ apiKey: [], space: [] }], "a flow's own token is no key")
+          assert.notProperty(responses, "422")
+        } else assert.isUndefined(security, "nothing is open to everybody")
+      }
     }
   })
 

@@ -110,4 +110,29 @@ describe("a tenant's credential", () => {
     })
     assert.deepStrictEqual([answer.status, answer.body.details[0].code], [403, "connections:decrypt"])
   })
+  it("is listed page by page, without one twice or left out", async () => {
+    const made = await svc.ask("POST", "/api/v1/customers", { key: svc.first.key, body: { name: "Many" } })
+    const many = path(made.body.data.id)
+    for (const label of ["One", "Two", "Three"]) await ask("POST", many, key(`canary_key_${label}`, { label }))
+    const labels: Array<string> = []
+    let cursor = ""
+    do {
+      const { body } = await ask("GET", `${many}?page_size=2&cursor=${cursor}`)
+      labels.push(...body.data.map((one: { readonly label: string }) => one.label))
+      cursor = body.page.nextCursor ?? ""
+      assert.strictEqual(body.page.hasMore, cursor !== "")
+    } while (cursor !== "")
+    assert.deepStrictEqual(labels, ["Three", "Two", "One"])
+    const wrong = await ask("GET", `${many}?cursor=nonsense`)
+    assert.deepStrictEqual([wrong.status, wrong.body.details[0].code], [400, "INVALID_CURSOR"])
+    const own = await svc.ask("GET", `/api/v1/customers/${made.body.data.id}`, { key: svc.first.key })
+    assert.strictEqual(own.body.data.connectionCount, 3)
+    const [gone] = (await ask("GET", many)).body.data
+    await svc.ask("DELETE", `/api/v1/connections/${gone.connectionId}`, { key: svc.first.key })
+    const listed = await svc.ask("GET", "/api/v1/customers?q=Many", { key: svc.first.key })
+    assert.deepStrictEqual(
+      listed.body.data.map((one: { readonly connectionCount: number }) => one.connectionCount),
+      [2]
+    )
+  })
 })

@@ -46,6 +46,11 @@ export interface Repository<R> {
   readonly lock: (where: Where<R>) => Effect.Effect<Option.Option<R>, Unavailable>
   readonly list: (query: ListQuery<R>) => Effect.Effect<ReadonlyArray<R>, Unavailable>
   readonly count: (where: Where<R>) => Effect.Effect<number, Unavailable>
+  /** How many there are for each value of the member, where there are any. */
+  readonly countBy: (
+    member: keyof R & string,
+    where: Where<R>
+  ) => Effect.Effect<ReadonlyMap<string, number>, Unavailable>
   readonly insert: (record: R) => Effect.Effect<void, AlreadyExists | Unavailable>
   /** Writes the members of `record`; the stored version must be `record.version - 1` where records have one. */
   readonly update: (record: R) => Effect.Effect<void, AlreadyExists | Changed | Unavailable>

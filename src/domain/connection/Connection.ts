@@ -10,6 +10,9 @@ import { giveUpAfterMillis } from "./Refresh.js"
 export const statuses = ["pending", "active", "inactive", "expired", "failed", "disconnected"] as const
 export type ConnectionStatus = (typeof statuses)[number]
 
+/** Those that are connections still. */
+export const livingStatuses = statuses.filter((status) => status !== "disconnected")
+
 /** Times are RFC 3339. `lastError`: what the provider said last, or why the connection is in its state. */
 export interface Health {
   readonly state: "ok" | "degraded"

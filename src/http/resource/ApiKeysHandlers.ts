@@ -32,7 +32,7 @@ import { Current } from "../auth/Authenticated.js"
 import type { Principal } from "../auth/Caller.js"
 import { ResourceApi } from "./Api.js"
 import { checkVersion, make as makeChanges } from "./Change.js"
-import { make as makeListing } from "./Listing.js"
+import { make as makeListing } from "../Listing.js"
 
 const secretLength = 43
 const gone = () => new NotFound({ what: "API key" })

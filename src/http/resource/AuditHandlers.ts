@@ -5,7 +5,7 @@ import { type AuditQuery, AuditTrail } from "../../actors/ports/AuditTrail.js"
 import { Current } from "../auth/Authenticated.js"
 import { reaches } from "../auth/Caller.js"
 import { ResourceApi } from "./Api.js"
-import { bounds, make as makeListing, sizeOf } from "./Listing.js"
+import { bounds, make as makeListing, sizeOf } from "../Listing.js"
 
 /** The filters that were given. */
 const filters = (asked: { readonly [K in keyof AuditQuery]?: AuditQuery[K] | undefined }): Partial<AuditQuery> =>

@@ -13,7 +13,7 @@ import { Origin } from "../Origin.js"
 import { ResourceApi } from "./Api.js"
 import { checkVersion, make as makeChanges } from "./Change.js"
 import { findCustomer } from "./CustomersHandlers.js"
-import { make as makeListing } from "./Listing.js"
+import { make as makeListing } from "../Listing.js"
 
 const gone = () => new NotFound({ what: "connection" })
 

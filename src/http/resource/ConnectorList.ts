@@ -6,7 +6,7 @@ import { type Failure, InvalidRequest } from "../../domain/Failure.js"
 import type { Exchange } from "../Exchange.js"
 import { make as makeChanges } from "./Change.js"
 import { type BuiltIn, builtIns, builtInSince, jsonOf, type Own, summaryView, versionOf } from "./ConnectorRecords.js"
-import { bounds, make as makeListing, sizeOf } from "./Listing.js"
+import { bounds, make as makeListing, sizeOf } from "../Listing.js"
 import type { ListParams } from "./Shapes.js"
 
 export interface ConnectorListParams extends ListParams {

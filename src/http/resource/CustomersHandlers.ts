@@ -3,6 +3,7 @@ import { HttpApiBuilder } from "@effect/platform"
 import { DateTime, Effect, Option } from "effect"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import type { Tx } from "../../actors/ports/Records.js"
+import { livingStatuses } from "../../domain/connection/Connection.js"
 import { type CreateCustomer, type Customer, customerView, type UpdateCustomer } from "../../domain/Customer.js"
 import { NotFound } from "../../domain/Failure.js"
 import { slugOf } from "../../domain/Workflow.js"
@@ -11,7 +12,7 @@ import { type Principal, reaches } from "../auth/Caller.js"
 import { customerReference } from "../../domain/Tenancy.js"
 import { make as makeChanges } from "./Change.js"
 import { checkVersion } from "./Change.js"
-import { make as makeListing } from "./Listing.js"
+import { make as makeListing } from "../Listing.js"
 import { ResourceApi } from "./Api.js"
 
 const gone = () => new NotFound({ what: "customer" })
@@ -83,6 +84,13 @@ const tombstone = (customer: Customer, now: string): Customer => ({
   version: customer.version + 1
 })
 
+/** How many connections each of them has that are not disconnected. */
+const connectionsOf = (tx: Tx, found: ReadonlyArray<Customer>) =>
+  tx.connections.countBy("customerId", { customerId: found.map(({ id }) => id), status: livingStatuses })
+
+const shown = (tx: Tx, customer: Customer) =>
+  Effect.map(connectionsOf(tx, [customer]), (counts) => customerView(customer, counts.get(customer.id) ?? 0))
+
 const nowText = Effect.map(DateTime.now, DateTime.formatIso)
 
 export const CustomersLive = HttpApiBuilder.group(ResourceApi, "customers", (handlers) =>
@@ -97,17 +105,20 @@ export const CustomersLive = HttpApiBuilder.group(ResourceApi, "customers", (han
           const exchange = yield* Current
           const { customers } = exchange.caller
           const { q, status } = urlParams
-          const page = yield* view(exchange, (tx) =>
-            listing.list(tx.customers, urlParams, {
-              where: {
-                deletedAt: null,
-                ...(status === undefined ? {} : { status }),
-                ...(customers === "all" ? {} : { id: [...customers] })
-              },
-              ...(q === undefined ? {} : { search: { text: q, in: ["name", "slug", "externalRef"] } })
+          return yield* view(exchange, (tx) =>
+            Effect.gen(function* () {
+              const page = yield* listing.list(tx.customers, urlParams, {
+                where: {
+                  deletedAt: null,
+                  ...(status === undefined ? {} : { status }),
+                  ...(customers === "all" ? {} : { id: [...customers] })
+                },
+                ...(q === undefined ? {} : { search: { text: q, in: ["name", "slug", "externalRef"] } })
+              })
+              const counts = yield* connectionsOf(tx, page.data)
+              return { ...page, data: page.data.map((one) => customerView(one, counts.get(one.id) ?? 0)) }
             })
           )
-          return { ...page, data: page.data.map(customerView) }
         })
       )
       .handle("create", ({ payload }) =>
@@ -117,9 +128,9 @@ export const CustomersLive = HttpApiBuilder.group(ResourceApi, "customers", (han
           const customer = newCustomer(exchange.caller, identifiers.next("cus"), payload, now)
           const made = yield* change(exchange, (tx) =>
             Effect.as(tx.customers.insert(customer), {
-              value: customerView(customer),
+              value: customerView(customer, 0),
               resource: { id: customer.id, name: customer.name, customerId: customer.id },
-              after: customerView(customer)
+              after: customerView(customer, 0)
             })
           )
           exchange.replyHeaders["location"] = `/api/v1/customers/${made.id}`
@@ -130,7 +141,9 @@ export const CustomersLive = HttpApiBuilder.group(ResourceApi, "customers", (han
         Effect.gen(function* () {
           const exchange = yield* Current
           return {
-            data: yield* view(exchange, (tx) => Effect.map(findCustomer(tx, exchange.caller, path.cid), customerView))
+            data: yield* view(exchange, (tx) =>
+              Effect.flatMap(findCustomer(tx, exchange.caller, path.cid), (found) => shown(tx, found))
+            )
           }
         })
       )
@@ -145,11 +158,12 @@ export const CustomersLive = HttpApiBuilder.group(ResourceApi, "customers", (han
                 yield* checkVersion(exchange, payload.version, before.version)
                 const after = changed(before, payload, now)
                 yield* tx.customers.update(after)
+                const value = yield* shown(tx, after)
                 return {
-                  value: customerView(after),
+                  value,
                   resource: { id: after.id, name: after.name, customerId: after.id },
-                  before: customerView(before),
-                  after: customerView(after)
+                  before: customerView(before, value.connectionCount),
+                  after: value
                 }
               })
             )
@@ -166,10 +180,11 @@ export const CustomersLive = HttpApiBuilder.group(ResourceApi, "customers", (han
                 const before = yield* findCustomer(tx, exchange.caller, path.cid, true)
                 const after = tombstone(before, now)
                 yield* tx.customers.update(after)
+                const value = yield* shown(tx, after)
                 return {
-                  value: customerView(after),
+                  value,
                   resource: { id: after.id, name: before.name, customerId: after.id },
-                  before: customerView(before),
+                  before: customerView(before, value.connectionCount),
                   after: null
                 }
               })

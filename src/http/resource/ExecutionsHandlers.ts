@@ -26,7 +26,7 @@ import { Current } from "../auth/Authenticated.js"
 import { actorOf, missing, outOfScope, type Principal, reaches } from "../auth/Caller.js"
 import type { Exchange } from "../Exchange.js"
 import { ResourceApi } from "./Api.js"
-import { bounds, make as makeListing, sizeOf } from "./Listing.js"
+import { bounds, make as makeListing, sizeOf } from "../Listing.js"
 
 const gone = () => new NotFound({ what: "execution" })
 const isExecutionId = (text: string): text is ExecutionId => /^exec_[0-9a-hjkmnp-tv-z]{26}$/.test(text)

@@ -25,7 +25,7 @@ import {
   shownAll,
   workflowsOf
 } from "./InstallationRecords.js"
-import { make as makeListing } from "./Listing.js"
+import { make as makeListing } from "../Listing.js"
 
 const nowText = Effect.map(DateTime.now, DateTime.formatIso)
 

@@ -30,7 +30,7 @@ import { ResourceApi } from "./Api.js"
 import { checkVersion, make as makeChanges } from "./Change.js"
 import { findCustomer } from "./CustomersHandlers.js"
 import { makeFreeze } from "./Freeze.js"
-import { make as makeListing } from "./Listing.js"
+import { make as makeListing } from "../Listing.js"
 import {
   authorOf,
   findWorkflow,

@@ -56,7 +56,14 @@ export const CredentialsApi = HttpApiGroup.make("credentials")
     HttpApiEndpoint.get("list", at)
       .setPath(Schema.Struct({ tid: Schema.String }))
       .setUrlParams(
-        Schema.Struct({ connector: Schema.optional(Schema.String), reveal: Schema.optional(Schema.String) })
+        Schema.Struct({
+          connector: Schema.optional(Schema.String),
+          reveal: Schema.optional(Schema.String),
+          page_size: Schema.optional(Schema.NumberFromString.pipe(Schema.int(), Schema.positive())).annotations({
+            description: "1 to 200; default 50"
+          }),
+          cursor: Schema.optional(Schema.String)
+        })
       )
       .addSuccess(
         Schema.Struct({
@@ -68,8 +75,8 @@ export const CredentialsApi = HttpApiGroup.make("credentials")
       .annotate(Audited, read("credential"))
   )
   .add(
-    HttpApiEndpoint.put("rotate", `${at}/:cid`)
-      .setPath(Schema.Struct({ tid: Schema.String, cid: Schema.String }))
+    HttpApiEndpoint.put("rotate", `${at}/:cred`)
+      .setPath(Schema.Struct({ tid: Schema.String, cred: Schema.String }))
       .setPayload(strict(RotateCredential))
       .addSuccess(Data(CredentialView))
       .annotate(Permit, "connections:update")

@@ -5,14 +5,15 @@ import { AuditTrail } from "../../actors/ports/AuditTrail.js"
 import { Connections, type Secrets } from "../../actors/ports/Connections.js"
 import { CustomerReads } from "../../actors/ports/CustomerReads.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
-import { Records } from "../../actors/ports/Records.js"
-import type { Connection, CredentialRecord } from "../../domain/connection/Connection.js"
+import { Records, type Tx } from "../../actors/ports/Records.js"
+import { type Connection, type CredentialRecord, livingStatuses } from "../../domain/connection/Connection.js"
 import { type Failure, NotFound } from "../../domain/Failure.js"
 import type { ConnectionId, CredentialId, CustomerId } from "../../domain/Ids.js"
 import { customerReference } from "../../domain/Tenancy.js"
 import { Current } from "../auth/Authenticated.js"
 import { actorOf, missing, outOfScope, reaches } from "../auth/Caller.js"
 import type { Exchange } from "../Exchange.js"
+import { type ListParams, make as makeListing } from "../Listing.js"
 import { TenantApi } from "./Api.js"
 
 /** A tenant has a connection or two for each connector. */
@@ -44,6 +45,7 @@ export const CredentialsLive = HttpApiBuilder.group(TenantApi, "credentials", (h
     const identifiers = yield* Identifiers
     const records = yield* Records
     const trail = yield* AuditTrail
+    const listing = yield* makeListing
 
     /** The tenant that a path names: one that the key does not reach is one that is not there. */
     const tenantOf = Effect.fnUntraced(function* (
@@ -57,25 +59,38 @@ export const CredentialsLive = HttpApiBuilder.group(TenantApi, "credentials", (h
       return found.value.id
     })
 
-    /** The living connections of a tenant with their credentials, as far as the key reaches. */
+    /** The living connections of a tenant, as far as the key reaches. */
+    const living = (tx: Tx, exchange: Exchange, customerId: CustomerId, connector: string | undefined) =>
+      Effect.map(
+        tx.connections.list({
+          where: { customerId, status: livingStatuses, ...(connector === undefined ? {} : { connector }) },
+          limit: mostShown
+        }),
+        (found) => found.filter(({ id }) => outOfScope(exchange.caller, "connection", id) === undefined)
+      )
+
+    const withConnections = (credentials: ReadonlyArray<CredentialRecord>, seen: ReadonlyArray<Connection>) =>
+      credentials.flatMap((credential) => {
+        const connection = seen.find(({ id }) => id === credential.connectionId)
+        return connection === undefined ? [] : [{ credential, connection }]
+      })
+
     const stored = (exchange: Exchange, customerId: CustomerId, connector: string | undefined) =>
       records.transact(exchange.caller.organisationId, (tx) =>
         Effect.gen(function* () {
-          const found = yield* tx.connections.list({
-            where: { customerId, ...(connector === undefined ? {} : { connector }) },
-            limit: mostShown
-          })
-          const seen = found.filter(
-            ({ id, status }) => status !== "disconnected" && outOfScope(exchange.caller, "connection", id) === undefined
-          )
-          const credentials = yield* tx.credentials.list({
-            where: { connectionId: seen.map(({ id }) => id) },
-            limit: mostShown
-          })
-          return credentials.flatMap((credential) => {
-            const connection = seen.find(({ id }) => id === credential.connectionId)
-            return connection === undefined ? [] : [{ credential, connection }]
-          })
+          const seen = yield* living(tx, exchange, customerId, connector)
+          const where = { connectionId: seen.map(({ id }) => id) }
+          return withConnections(yield* tx.credentials.list({ where, limit: mostShown }), seen)
+        })
+      )
+
+    const paged = (exchange: Exchange, customerId: CustomerId, connector: string | undefined, params: ListParams) =>
+      records.transact(exchange.caller.organisationId, (tx) =>
+        Effect.gen(function* () {
+          const seen = yield* living(tx, exchange, customerId, connector)
+          const where = { connectionId: seen.map(({ id }) => id) }
+          const page = yield* listing.list(tx.credentials, params, { where })
+          return { ...page, data: withConnections(page.data, seen) }
         })
       )
 
@@ -162,7 +177,7 @@ export const CredentialsLive = HttpApiBuilder.group(TenantApi, "credentials", (h
           if (refused !== undefined) return yield* refused
           const customerId = yield* tenantOf(exchange, path.tid)
           if (reveals) exchange.replyHeaders["cache-control"] = "no-store"
-          const all = yield* stored(exchange, customerId, urlParams.connector)
+          const { data: all, page } = yield* paged(exchange, customerId, urlParams.connector, urlParams)
           const data = yield* Effect.forEach(
             all,
             ({ connection, credential }) => {
@@ -173,7 +188,7 @@ export const CredentialsLive = HttpApiBuilder.group(TenantApi, "credentials", (h
             },
             { concurrency: 8 }
           )
-          return { data, page: { size: mostShown, nextCursor: null, hasMore: false } }
+          return { data, page }
         })
       )
       .handle("rotate", ({ path, payload }) =>
@@ -181,7 +196,7 @@ export const CredentialsLive = HttpApiBuilder.group(TenantApi, "credentials", (h
           const exchange = yield* Current
           const customerId = yield* tenantOf(exchange, path.tid)
           // Any text: no other row matches.
-          const wanted = path.cid as CredentialId
+          const wanted = path.cred as CredentialId
           const found = (yield* stored(exchange, customerId, undefined)).find(
             ({ credential }) => credential.id === wanted
           )

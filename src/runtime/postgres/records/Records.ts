@@ -119,6 +119,18 @@ export const layer = Layer.effect(
             Effect.catchAll(readError)
           )
       }
+      const countBy = (member: keyof R & string, conditions: Where<R>) => {
+        const { add, values } = statement()
+        return sql
+          .unsafe<{ value: string; n: number }>(
+            `SELECT "${column(table, member)}" AS value, count(*)::int AS n FROM ${table.name}${where(condition(table, conditions, add))} GROUP BY 1`,
+            values
+          )
+          .pipe(
+            Effect.map((rows) => new Map(rows.map(({ n, value }) => [value, n]))),
+            Effect.catchAll(readError)
+          )
+      }
       const insert = (record: R) => {
         const { add, values } = statement()
         const columns = table.members.map((member) => `"${column(table, member)}"`).join(", ")
@@ -162,6 +174,7 @@ export const layer = Layer.effect(
         lock: (conditions) => select(conditions, " FOR UPDATE"),
         list,
         count,
+        countBy,
         insert,
         update,
         remove

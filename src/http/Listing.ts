@@ -1,11 +1,20 @@
 /** Pages: their size, their bounds, and cursors that only this service can have made. Contract: conventions. */
 import { Clock, Effect, Either, Encoding } from "effect"
-import { Digests } from "../../actors/ports/Digests.js"
-import type { ListQuery, Repository } from "../../actors/ports/Records.js"
-import { InvalidRequest, type Unavailable } from "../../domain/Failure.js"
-import { cursorLifetime, pageSize } from "../../domain/Limits.js"
+import { Digests } from "../actors/ports/Digests.js"
+import type { ListQuery, Repository } from "../actors/ports/Records.js"
+import { InvalidRequest, type Unavailable } from "../domain/Failure.js"
+import { cursorLifetime, pageSize } from "../domain/Limits.js"
 import { Duration } from "effect"
-import type { ListParams } from "./Shapes.js"
+
+/** What a request may say of the page that it wants. */
+export interface ListParams {
+  readonly page_size?: number | undefined
+  readonly cursor?: string | undefined
+  readonly created_after?: string | undefined
+  readonly created_before?: string | undefined
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+}
 
 export interface PageOf<A> {
   readonly data: ReadonlyArray<A>
