@@ -53,7 +53,6 @@ const common = {
   sourcemap: "linked",
   sourcesContent: false,
   minifySyntax: true,
-  minifyWhitespace: true,
   legalComments: "none",
   logLevel: "warning",
   write: false,
