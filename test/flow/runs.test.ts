@@ -45,11 +45,13 @@ describe("A run", () => {
     const computes = await workflow(name("computes"), "standard", "export default async () => { for (;;) {} }")
     type Ready = (found: { readonly status: string; readonly waiting: unknown }) => boolean
     const cases: ReadonlyArray<readonly [string, Ready]> = [
-      [await started(calls), (found) => found.status === "running"],
-      [await started(waits), (found) => found.waiting !== null],
-      [await started(computes), (found) => found.status === "running"]
+      [calls, (found) => found.status === "running"],
+      [waits, (found) => found.waiting !== null],
+      [computes, (found) => found.status === "running"]
     ]
-    for (const [id, ready] of cases) {
+    for (const [flow, ready] of cases) {
+      // Each in its turn: one that computes ends by itself after two seconds.
+      const id = await started(flow)
       await eventually(() => execution(id), ready)
       const before = performance.now()
       const answer = await cancel(id)
