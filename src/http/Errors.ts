@@ -1,5 +1,5 @@
 /** The error bodies of the surfaces A and C as the OpenAPI documents tell of them: one for each status. */
-import { HttpApiSchema } from "@effect/platform"
+import { type HttpApi, type HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import type { Failure } from "../domain/Failure.js"
 import { errorRow, isFailure } from "./Surface.js"
@@ -123,3 +123,22 @@ export const NoAnswer = failures("NoAnswer", 502, ["ProviderFailed"], ["PROVIDER
 export const SlowAnswer = failures("SlowAnswer", 504, ["ProviderTimedOut"], ["PROVIDER_TIMEOUT"])
 export const NotNow = failures("NotNow", 503, ["Unavailable"], ["UNAVAILABLE"])
 export const TookTooLong = failures("TookTooLong", 408, ["TimedOut"], ["TIMED_OUT"])
+
+/** The API with every failure that the gate can answer for it. */
+export const withFailures = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.Any, E, R>(
+  api: HttpApi.HttpApi<Id, Groups, E, R>
+) =>
+  api
+    .addError(BadRequest)
+    .addError(NotAuthorized)
+    .addError(NotAllowed)
+    .addError(Missing)
+    .addError(Conflicting)
+    .addError(TooLarge)
+    .addError(WrongMediaType)
+    .addError(Invalid)
+    .addError(TooMany)
+    .addError(TookTooLong)
+    .addError(NoAnswer)
+    .addError(SlowAnswer)
+    .addError(NotNow)

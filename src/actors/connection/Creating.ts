@@ -6,8 +6,7 @@ import { nextLook } from "../../domain/connection/Refresh.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { CustomerId, OrganisationId } from "../../domain/Ids.js"
-import type { JsonObject } from "../../domain/Json.js"
-import type { By, Secrets } from "../ports/Connections.js"
+import type { By, Connect } from "../ports/Connections.js"
 import { ConnectionStore } from "../ports/ConnectionStore.js"
 import { Connectors } from "../ports/Connectors.js"
 import { type Candidate, make as makeCandidates } from "./Candidate.js"
@@ -16,20 +15,10 @@ import type { Refusal } from "./Protocol.js"
 import { make as makeRenewal } from "./Renewal.js"
 import { make as makeSessions, type SessionOptions } from "./Sessions.js"
 
-export interface Creation {
+/** As it comes in a message, whose ids are plain text. */
+export interface Creation extends Omit<Connect, "organisationId" | "customerId"> {
   readonly organisationId: string
-  readonly connector: string
   readonly customerId: string
-  readonly userId: string | null
-  readonly authMethod: string | null
-  readonly authProvider: string | null
-  readonly label: string | null
-  readonly config: JsonObject
-  readonly tags: { readonly [name: string]: string }
-  readonly metadata: JsonObject
-  readonly credential: Secrets | null
-  readonly redirectUrl: string | null
-  readonly by: By
 }
 
 export const make = (options: SessionOptions) =>

@@ -2,7 +2,7 @@
  * How far one run has come on this node: what it asked, what is not written yet, what it cost. Changed by the one fiber
  * that drives the run; everything that has to survive is in the journal.
  */
-import type { RunError } from "../../domain/Execution.js"
+import { ErrorCategory, type RunError } from "../../domain/Execution.js"
 import { guest } from "../../domain/Limits.js"
 import { makeScrubber, type Scrubber } from "../../domain/Redaction.js"
 import type { Json } from "../../domain/Json.js"
@@ -236,25 +236,13 @@ export class Progress {
   }
 }
 
-const hostCategories = [
-  "transient",
-  "provider",
-  "auth",
-  "contract",
-  "code",
-  "timeout",
-  "memory",
-  "quota",
-  "cancelled"
-] as const
-
 /** What the workflow threw; a failed host call that it let through keeps its category and step. */
 const thrown = (e: Extract<GuestOutput, { t: "throw" }>["e"]): RunError => {
   const data =
     typeof e.data === "object" && e.data !== null && !Array.isArray(e.data)
       ? (e.data as { readonly [member: string]: Json })
       : {}
-  const category = hostCategories.find((known) => known === data["category"]) ?? "code"
+  const category = ErrorCategory.literals.find((known) => known === data["category"]) ?? "code"
   return {
     name: e.name,
     message: e.message,

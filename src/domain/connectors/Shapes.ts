@@ -51,3 +51,15 @@ export const below = (from: string, to: string, paths: Readonly<Record<string, s
 export type ActionManifest = ConnectorManifest["actions"][number]
 export type EntityManifest = NonNullable<ConnectorManifest["entities"]>[number]
 export type EventManifest = NonNullable<ConnectorManifest["events"]>[number]
+
+/** An action that lists the items of one kind, as its builder is given it. */
+export interface Listing {
+  readonly name: string
+  readonly title: string
+  readonly path: string
+  /** The member of the answer that holds the items. */
+  readonly items: string
+  readonly item: JsonObject
+  readonly filters: JsonObject
+  readonly mock: JsonObject
+}

@@ -11,7 +11,7 @@ import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { type Admission, RateLimits } from "../../actors/ports/RateLimits.js"
 import type { RetryRule } from "../../domain/connector/Definition.js"
 import { passedBack, passedOn } from "../../domain/connector/Passage.js"
-import type { ProviderAnswer, ProviderFailure } from "../../domain/connector/ProviderAnswer.js"
+import { headerOf, type ProviderAnswer, type ProviderFailure } from "../../domain/connector/ProviderAnswer.js"
 import { retryAfterAt } from "../../domain/connector/RateHeaders.js"
 import {
   ConnectionInactive,
@@ -41,30 +41,23 @@ const harmless = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"])
 
 const badHeader = (message: string) => new InvalidRequest({ code: "INVALID_HEADER", message })
 
-/** An answer that the connector's rule may want again; with the answer, for when it does not help. */
-interface Unwanted extends ProviderFailure {
-  readonly answer: ProviderAnswer
+/** A success, or a status that the rule does not name, is the caller's to read; another may come out better next time. */
+const judged = (
+  { on }: RetryRule,
+  answer: ProviderAnswer,
+  now: number
+): Either.Either<ProviderAnswer, ProviderFailure> => {
+  if (!on.includes(answer.status)) return Either.right(answer)
+  const at = retryAfterAt(headerOf(answer.headers, "retry-after"), now)
+  return Either.left({
+    category: "transient",
+    status: answer.status,
+    message: `HTTP ${answer.status}`,
+    code: null,
+    body: null,
+    retryAfterMillis: at === null ? null : Math.max(0, at - now)
+  })
 }
-
-/** A success, or a status that the rule does not name, is the caller's to read. */
-const judged =
-  ({ on }: RetryRule) =>
-  (answer: ProviderAnswer, now: number): Either.Either<ProviderAnswer, Unwanted> => {
-    if (!on.includes(answer.status)) return Either.right(answer)
-    const at = retryAfterAt(answer.headers.find(([name]) => name.toLowerCase() === "retry-after")?.[1], now)
-    return Either.left({
-      category: "transient",
-      status: answer.status,
-      message: `HTTP ${answer.status}`,
-      code: null,
-      body: null,
-      retryAfterMillis: at === null ? null : Math.max(0, at - now),
-      answer
-    })
-  }
-
-const answerOf = (failure: ProviderFailure): ProviderAnswer | undefined =>
-  "answer" in failure ? (failure as Unwanted).answer : undefined
 
 /** An installation has a connection for each of its connectors: of these the one to the connector that is named. */
 const chosenFor = (
@@ -159,13 +152,16 @@ export const make = Effect.gen(function* () {
     call: Omit<ConnectedCall, "made">
   ): Effect.fn.Return<ProviderAnswer, CallFailed> {
     for (let made = 0; ;) {
-      const outcome = yield* Effect.either(calls.send({ ...call, made }, judged(call.definition.retry)))
+      let last: ProviderAnswer | undefined
+      const read = (answer: ProviderAnswer, now: number) => {
+        last = answer
+        return judged(call.definition.retry, answer, now)
+      }
+      const outcome = yield* Effect.either(calls.send({ ...call, made }, read))
       if (Either.isRight(outcome)) return outcome.right
       const failed = outcome.left
-      if (failed._tag === "ProviderRefused") {
-        const answer = answerOf(failed.failure)
-        if (answer !== undefined) return answer
-      }
+      // No further attempt helped, but the provider did answer: that is the caller's to read.
+      if (failed._tag === "ProviderRefused" && failed.failure.status !== null && last !== undefined) return last
       if (failed._tag !== "Postponed") return yield* Effect.fail(failed)
       const pause = failed.at - (yield* Clock.currentTimeMillis)
       if (pause > patienceMillis) return yield* Effect.fail(failed)

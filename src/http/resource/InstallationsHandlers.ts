@@ -14,6 +14,7 @@ import type {
 } from "../../domain/Installation.js"
 import { Current } from "../auth/Authenticated.js"
 import type { Principal } from "../auth/Caller.js"
+import type { Exchange } from "../Exchange.js"
 import { ResourceApi } from "./Api.js"
 import { checkVersion, make as makeChanges } from "./Change.js"
 import {
@@ -107,6 +108,14 @@ export const InstallationsLive = HttpApiBuilder.group(ResourceApi, "installation
       }
     })
 
+    /** The installation, to be changed: it is installed, and at the version that the client expects. */
+    const held = Effect.fnUntraced(function* (tx: Tx, exchange: Exchange, id: string, version: number | undefined) {
+      const found = yield* findInstallation(tx, exchange.caller, id, true)
+      if (found.status === "uninstalled") return yield* uninstalled()
+      yield* checkVersion(exchange, version, found.version)
+      return found
+    })
+
     return handlers
       .handle("list", ({ urlParams }) =>
         Effect.gen(function* () {
@@ -155,9 +164,7 @@ export const InstallationsLive = HttpApiBuilder.group(ResourceApi, "installation
           const exchange = yield* Current
           const data = yield* change(exchange, (tx) =>
             Effect.gen(function* () {
-              const before = yield* findInstallation(tx, exchange.caller, path.inst, true)
-              if (before.status === "uninstalled") return yield* uninstalled()
-              yield* checkVersion(exchange, payload.version, before.version)
+              const before = yield* held(tx, exchange, path.inst, payload.version)
               const after = yield* changed(tx, exchange.caller, before, payload)
               const seen = yield* shown(tx, before)
               yield* tx.installations.update(after)
@@ -173,9 +180,7 @@ export const InstallationsLive = HttpApiBuilder.group(ResourceApi, "installation
           const exchange = yield* Current
           const data = yield* change(exchange, (tx) =>
             Effect.gen(function* () {
-              const before = yield* findInstallation(tx, exchange.caller, path.inst, true)
-              if (before.status === "uninstalled") return yield* uninstalled()
-              yield* checkVersion(exchange, undefined, before.version)
+              const before = yield* held(tx, exchange, path.inst, undefined)
               const now = yield* nowText
               const after: Installation = {
                 ...before,

@@ -1,6 +1,6 @@
 /** What every request to Cin7 Core has in common. */
 import type { JsonObject } from "../../Json.js"
-import { args, type ActionManifest, fromArgs, list, record, upTo } from "../Shapes.js"
+import { args, type ActionManifest, fromArgs, list, type Listing, record, upTo } from "../Shapes.js"
 
 /** An error is `[{ErrorCode, Exception}]`, with a success status at times. */
 export const response: NonNullable<ActionManifest["response"]> = {
@@ -9,17 +9,6 @@ export const response: NonNullable<ActionManifest["response"]> = {
   errorCode: "$[0].ErrorCode",
   // Cin7 refuses a wrong account id or key with 403.
   authCodes: ["401", "403"]
-}
-
-interface Listing {
-  readonly name: string
-  readonly title: string
-  readonly path: string
-  /** The member that holds the items. */
-  readonly items: string
-  readonly item: JsonObject
-  readonly filters: JsonObject
-  readonly mock: JsonObject
 }
 
 export const listing = (one: Listing): ActionManifest => ({

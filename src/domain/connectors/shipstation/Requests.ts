@@ -1,18 +1,19 @@
 /** What every request to ShipStation has in common. */
 import type { JsonObject } from "../../Json.js"
-import { type ActionManifest, args, fromArgs, integer, list, oneOf, record, text, upTo } from "../Shapes.js"
+import {
+  type ActionManifest,
+  args,
+  fromArgs,
+  integer,
+  list,
+  type Listing,
+  oneOf,
+  record,
+  text,
+  upTo
+} from "../Shapes.js"
 
 const response = { errorMessage: "$.Message" } as const
-
-interface Listing {
-  readonly name: string
-  readonly title: string
-  readonly path: string
-  readonly items: string
-  readonly item: JsonObject
-  readonly filters: JsonObject
-  readonly mock: JsonObject
-}
 
 export const listing = (one: Listing): ActionManifest => ({
   name: one.name,

@@ -15,6 +15,7 @@ import {
   time,
   upTo
 } from "../Shapes.js"
+import { creating, getting, updating } from "./Requests.js"
 
 const address = record({
   id,
@@ -82,6 +83,8 @@ const ada = {
   ]
 }
 
+const resource = { name: "Customer", called: "a customer", schema: customer, mock: { name: "ada", output: ada } }
+
 export const customers: ReadonlyArray<ActionManifest> = [
   {
     name: "listCustomers",
@@ -111,33 +114,9 @@ export const customers: ReadonlyArray<ActionManifest> = [
     outputSchema: record({ customers: list(customer) }, "customers"),
     mocks: [{ name: "one", output: { customers: [ada] } }]
   },
-  {
-    name: "getCustomer",
-    title: "Get a customer",
-    request: { method: "GET", path: "/customers/{{args.id}}.json" },
-    response: { map: "$.customer" },
-    inputSchema: args({ id }, "id"),
-    outputSchema: customer,
-    mocks: [{ name: "ada", output: ada }]
-  },
-  {
-    name: "createCustomer",
-    title: "Create a customer",
-    request: { method: "POST", path: "/customers.json", body: { customer: "{{args}}" } },
-    response: { map: "$.customer" },
-    inputSchema: args(writable),
-    outputSchema: customer,
-    mocks: [{ name: "ada", output: ada }]
-  },
-  {
-    name: "updateCustomer",
-    title: "Update a customer",
-    request: { method: "PUT", path: "/customers/{{args.id}}.json", body: { customer: "{{args}}" } },
-    response: { map: "$.customer" },
-    inputSchema: args({ id, ...writable }, "id"),
-    outputSchema: customer,
-    mocks: [{ name: "ada", output: ada }]
-  }
+  getting(resource),
+  creating(resource, args(writable)),
+  updating(resource, writable)
 ]
 
 /** Members of a Shopify address → those of the common one. */

@@ -18,6 +18,7 @@ import {
   time,
   upTo
 } from "../Shapes.js"
+import { creating, getting, updating } from "./Requests.js"
 import { addressFields } from "./Customers.js"
 
 const lineItem = record({
@@ -106,6 +107,8 @@ const shipped = {
   created_at: "2026-11-03T09:00:00-05:00"
 }
 
+const resource = { name: "Order", called: "an order", schema: order, mock: { name: "one", output: one } }
+
 export const orders: ReadonlyArray<ActionManifest> = [
   {
     name: "listOrders",
@@ -135,61 +138,36 @@ export const orders: ReadonlyArray<ActionManifest> = [
     outputSchema: record({ orders: list(order) }, "orders"),
     mocks: [{ name: "one", output: { orders: [one] } }]
   },
-  {
-    name: "getOrder",
-    title: "Get an order",
-    request: { method: "GET", path: "/orders/{{args.id}}.json" },
-    response: { map: "$.order" },
-    inputSchema: args({ id }, "id"),
-    outputSchema: order,
-    mocks: [{ name: "one", output: one }]
-  },
-  {
-    name: "createOrder",
-    title: "Create an order",
-    request: { method: "POST", path: "/orders.json", body: { order: "{{args}}" } },
-    response: { map: "$.order" },
-    inputSchema: {
-      ...record(
-        {
-          line_items: list(record()),
-          customer: record(),
-          email: text,
-          currency: text,
-          financial_status: text,
-          note: text,
-          tags: text,
-          test: flag,
-          shipping_address: record(),
-          billing_address: record(),
-          transactions: list(record())
-        },
-        "line_items"
-      )
-    },
-    outputSchema: order,
-    mocks: [{ name: "one", output: one }]
-  },
-  {
-    name: "updateOrder",
-    title: "Update an order",
-    description: "Shopify lets note, tags, e-mail, addresses and metafields be changed, not the lines.",
-    request: { method: "PUT", path: "/orders/{{args.id}}.json", body: { order: "{{args}}" } },
-    response: { map: "$.order" },
-    inputSchema: args(
+  getting(resource),
+  creating(
+    resource,
+    record(
       {
-        id,
+        line_items: list(record()),
+        customer: record(),
+        email: text,
+        currency: text,
+        financial_status: text,
         note: text,
         tags: text,
-        email: text,
-        phone: text,
+        test: flag,
         shipping_address: record(),
-        note_attributes: list(record())
+        billing_address: record(),
+        transactions: list(record())
       },
-      "id"
-    ),
-    outputSchema: order,
-    mocks: [{ name: "one", output: one }]
+      "line_items"
+    )
+  ),
+  {
+    ...updating(resource, {
+      note: text,
+      tags: text,
+      email: text,
+      phone: text,
+      shipping_address: record(),
+      note_attributes: list(record())
+    }),
+    description: "Shopify lets note, tags, e-mail, addresses and metafields be changed, not the lines."
   },
   {
     name: "cancelOrder",

@@ -16,6 +16,7 @@ import {
   time,
   upTo
 } from "../Shapes.js"
+import { creating, getting, updating } from "./Requests.js"
 
 const variant = record({
   id,
@@ -76,6 +77,8 @@ const shirt = {
   variants: [{ id: 808950810, product_id: 632910392, title: "M", sku: "LIN-M", price: "49.00", inventory_quantity: 12 }]
 }
 
+const resource = { name: "Product", called: "a product", schema: product, mock: { name: "shirt", output: shirt } }
+
 export const products: ReadonlyArray<ActionManifest> = [
   {
     name: "listProducts",
@@ -104,33 +107,9 @@ export const products: ReadonlyArray<ActionManifest> = [
     outputSchema: record({ products: list(product) }, "products"),
     mocks: [{ name: "one", output: { products: [shirt] } }]
   },
-  {
-    name: "getProduct",
-    title: "Get a product",
-    request: { method: "GET", path: "/products/{{args.id}}.json" },
-    response: { map: "$.product" },
-    inputSchema: args({ id }, "id"),
-    outputSchema: product,
-    mocks: [{ name: "shirt", output: shirt }]
-  },
-  {
-    name: "createProduct",
-    title: "Create a product",
-    request: { method: "POST", path: "/products.json", body: { product: "{{args}}" } },
-    response: { map: "$.product" },
-    inputSchema: args(writable, "title"),
-    outputSchema: product,
-    mocks: [{ name: "shirt", output: shirt }]
-  },
-  {
-    name: "updateProduct",
-    title: "Update a product",
-    request: { method: "PUT", path: "/products/{{args.id}}.json", body: { product: "{{args}}" } },
-    response: { map: "$.product" },
-    inputSchema: args({ id, ...writable }, "id"),
-    outputSchema: product,
-    mocks: [{ name: "shirt", output: shirt }]
-  },
+  getting(resource),
+  creating(resource, args(writable, "title")),
+  updating(resource, writable),
   {
     name: "deleteProduct",
     title: "Delete a product",
