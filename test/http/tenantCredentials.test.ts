@@ -1,5 +1,8 @@
 /** Surface B's credentials: its headers, its errors, and what storing, listing and rotating do. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { createHash } from "node:crypto"
+import { WriterSql } from "../../src/runtime/postgres/Pools.js"
 import { type Running, start } from "../support/InProcess.js"
 import { acme, type OAuthProvider, oauthProvider } from "../support/oauthProvider.js"
 
@@ -134,5 +137,63 @@ describe("a tenant's credential", () => {
       listed.body.data.map((one: { readonly connectionCount: number }) => one.connectionCount),
       [2]
     )
+  })
+})
+
+describe("an Idempotency-Key on surface B", () => {
+  const once = (name: string) => ({
+    "x-svc-api-key": svc.first.key,
+    "x-svc-space-id": svc.first.spaceId,
+    "idempotency-key": name
+  })
+
+  it("stores a credential once and answers the repetition word for word; another body is refused", async () => {
+    const body = key("canary_key_once", { label: "Once" })
+    const [first, second] = [await ask("POST", path(), body, once("b-1")), await ask("POST", path(), body, once("b-1"))]
+    assert.deepStrictEqual([first.status, second.status, second.text], [201, 201, first.text])
+    assert.deepStrictEqual(
+      [first.headers["idempotent-replayed"], second.headers["idempotent-replayed"]],
+      [undefined, "true"]
+    )
+    const other = await ask("POST", path(), key("canary_key_other", { label: "Once" }), once("b-1"))
+    assert.deepStrictEqual([other.status, other.body.code], [400, "INVALID_REQUEST"])
+    assert.strictEqual(other.body.details[0].code, "IDEMPOTENCY_KEY_REUSED")
+  })
+
+  it("rotates one once: a repetition undoes no later rotation", async () => {
+    const { id } = (await ask("POST", path(), key("canary_key_0", { label: "Twice" }))).body.data
+    const rotate = (apiKey: string, name: string) =>
+      ask("PUT", `${path()}/${id}`, { credential: { apiKey } }, once(name))
+    const first = await rotate("canary_key_1", "b-2")
+    await rotate("canary_key_2", "b-3")
+    const again = await rotate("canary_key_1", "b-2")
+    assert.deepStrictEqual([again.status, again.text], [200, first.text])
+    assert.strictEqual(again.headers["idempotent-replayed"], "true")
+    const shown = await ask("GET", `${path()}?reveal=true`)
+    const found = shown.body.data.find((one: { readonly id: string }) => one.id === id)
+    assert.strictEqual(found.credential.apiKey, "canary_key_2")
+  })
+
+  it("of a refused credential is free", async () => {
+    const refused = await ask("POST", path(), key("wrong", { label: "Free" }), once("b-4"))
+    assert.strictEqual(refused.status, 400, refused.text)
+    const taken = await ask("POST", path(), key("canary_key_free", { label: "Free" }), once("b-4"))
+    assert.deepStrictEqual([taken.status, taken.headers["idempotent-replayed"]], [201, undefined])
+  })
+
+  it("leaves nothing of the body behind from which its secret could be told", async () => {
+    const body = key("canary_key_kept", { label: "Kept" })
+    await ask("POST", path(), body, once("b-5"))
+    const rows = await svc.run(
+      Effect.flatMap(
+        WriterSql,
+        (sql) => sql`SELECT key, hash, encode(sealed, 'escape') AS sealed
+        FROM idempotent_replies`
+      )
+    )
+    const kept = JSON.stringify(rows)
+    assert.include(kept, "b-5")
+    assert.notInclude(kept, "canary")
+    assert.notInclude(kept, createHash("sha256").update(JSON.stringify(body)).digest("hex"))
   })
 })

@@ -31,7 +31,7 @@ import { toMatrix, toSet } from "../../domain/Permission.js"
 import { Current } from "../auth/Authenticated.js"
 import type { Principal } from "../auth/Caller.js"
 import { ResourceApi } from "./Api.js"
-import { checkVersion, make as makeChanges } from "./Change.js"
+import { checkVersion, make as makeChanges } from "../Change.js"
 import { make as makeListing } from "../Listing.js"
 
 const secretLength = 43

@@ -8,7 +8,7 @@ import { invalid, NotFound } from "../../domain/Failure.js"
 import { Current } from "../auth/Authenticated.js"
 import type { Principal } from "../auth/Caller.js"
 import { ResourceApi } from "./Api.js"
-import { checkVersion, make as makeChanges } from "./Change.js"
+import { checkVersion, make as makeChanges } from "../Change.js"
 import { clientsKept, make as makeClients } from "./ClientRecords.js"
 import { builtIns, findConnector, versionOf } from "./ConnectorRecords.js"
 

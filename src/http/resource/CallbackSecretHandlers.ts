@@ -4,7 +4,7 @@ import { Effect, Redacted } from "effect"
 import { CallbackSecrets } from "../../actors/ports/CallbackSecrets.js"
 import { Current } from "../auth/Authenticated.js"
 import { ResourceApi } from "./Api.js"
-import { make as makeChanges } from "./Change.js"
+import { make as makeChanges } from "../Change.js"
 
 export const CallbackSecretLive = HttpApiBuilder.group(ResourceApi, "callbackSecret", (handlers) =>
   Effect.gen(function* () {

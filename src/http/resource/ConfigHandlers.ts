@@ -11,7 +11,7 @@ import { slugPattern } from "../../domain/Workflow.js"
 import { Current } from "../auth/Authenticated.js"
 import type { Principal } from "../auth/Caller.js"
 import { ResourceApi } from "./Api.js"
-import { checkVersion, make as makeChanges } from "./Change.js"
+import { checkVersion, make as makeChanges } from "../Change.js"
 import { findCustomer } from "./CustomersHandlers.js"
 import { findWorkflow } from "./WorkflowRecords.js"
 

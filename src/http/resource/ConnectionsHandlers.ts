@@ -11,7 +11,7 @@ import { actorOf, outOfScope, type Principal, reaches } from "../auth/Caller.js"
 import type { Exchange } from "../Exchange.js"
 import { Origin } from "../Origin.js"
 import { ResourceApi } from "./Api.js"
-import { checkVersion, make as makeChanges } from "./Change.js"
+import { checkVersion, make as makeChanges } from "../Change.js"
 import { findCustomer } from "./CustomersHandlers.js"
 import { make as makeListing } from "../Listing.js"
 

@@ -16,7 +16,7 @@ import { Current } from "../auth/Authenticated.js"
 import type { Principal } from "../auth/Caller.js"
 import type { Exchange } from "../Exchange.js"
 import { ResourceApi } from "./Api.js"
-import { checkVersion, make as makeChanges } from "./Change.js"
+import { checkVersion, make as makeChanges } from "../Change.js"
 import {
   configMistake,
   connectionsOf,

@@ -18,7 +18,7 @@ import { Current } from "../auth/Authenticated.js"
 import { outOfScope, type Principal, reaches } from "../auth/Caller.js"
 import type { Exchange } from "../Exchange.js"
 import { ResourceApi } from "./Api.js"
-import { checkVersion, make as makeChanges } from "./Change.js"
+import { checkVersion, make as makeChanges } from "../Change.js"
 import { make as makeListing } from "../Listing.js"
 
 type ChangeFailure = Failure | AlreadyExists | Changed

@@ -14,7 +14,7 @@ import { Current } from "../auth/Authenticated.js"
 import { type Principal, reaches } from "../auth/Caller.js"
 import { Origin } from "../Origin.js"
 import { ResourceApi } from "./Api.js"
-import { make as makeChanges } from "./Change.js"
+import { make as makeChanges } from "../Change.js"
 import { make as makeListing } from "../Listing.js"
 
 const inviteLength = 43

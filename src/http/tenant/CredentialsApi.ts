@@ -33,6 +33,7 @@ const StoreCredential = Schema.Struct({
   credential: CredentialInput,
   config: Schema.optional(JsonObject)
 }).annotations({ identifier: "StoreCredential" })
+export type StoreCredential = typeof StoreCredential.Type
 
 const RotateCredential = Schema.Struct({
   credential: CredentialInput,

@@ -12,9 +12,11 @@ import type { ConnectionId, CredentialId, CustomerId } from "../../domain/Ids.js
 import { customerReference } from "../../domain/Tenancy.js"
 import { Current } from "../auth/Authenticated.js"
 import { actorOf, missing, outOfScope, reaches } from "../auth/Caller.js"
+import { make as makeChanges } from "../Change.js"
 import type { Exchange } from "../Exchange.js"
 import { type ListParams, make as makeListing } from "../Listing.js"
 import { TenantApi } from "./Api.js"
+import type { StoreCredential } from "./CredentialsApi.js"
 
 /** A tenant has a connection or two for each connector. */
 const mostShown = 1_000
@@ -46,6 +48,7 @@ export const CredentialsLive = HttpApiBuilder.group(TenantApi, "credentials", (h
     const records = yield* Records
     const trail = yield* AuditTrail
     const listing = yield* makeListing
+    const { once } = yield* makeChanges
 
     /** The tenant that a path names: one that the key does not reach is one that is not there. */
     const tenantOf = Effect.fnUntraced(function* (
@@ -121,52 +124,60 @@ export const CredentialsLive = HttpApiBuilder.group(TenantApi, "credentials", (h
       return Object.fromEntries(Object.entries(secrets).map(([name, value]) => [name, Redacted.value(value)]))
     })
 
+    /** Renews the connection of the same method and label; makes it where there is none. */
+    const placed = Effect.fnUntraced(function* (
+      exchange: Exchange,
+      customerId: CustomerId,
+      payload: StoreCredential
+    ): Effect.fn.Return<{ readonly data: ReturnType<typeof viewOf> }, Failure> {
+      const { organisationId } = exchange.caller
+      const { authMethod, config, connector, label = null } = payload
+      const credential = secretsOf(payload.credential)
+      const by = byOf(exchange)
+      const known = (yield* stored(exchange, customerId, connector)).find(
+        ({ connection }) =>
+          connection.authMethod === authMethod &&
+          connection.userId === null &&
+          (label === null ? connection.isDefault : connection.label === label)
+      )
+      if (known === undefined) {
+        const { id } = yield* connections.connect({
+          organisationId,
+          customerId,
+          connector,
+          authMethod,
+          label,
+          credential,
+          config: config ?? {},
+          userId: null,
+          authProvider: null,
+          tags: {},
+          metadata: {},
+          redirectUrl: null,
+          by
+        })
+        return yield* shown(exchange, customerId, id)
+      }
+      const { id } = known.connection
+      yield* connections.storeCredential({
+        organisationId,
+        connectionId: id,
+        credential,
+        config: config ?? null,
+        skipTest: false,
+        by
+      })
+      return yield* shown(exchange, customerId, id)
+    })
+
     return handlers
       .handle("store", ({ path, payload }) =>
         Effect.gen(function* () {
           const exchange = yield* Current
-          const { organisationId } = exchange.caller
-          const { authMethod, config, connector, label = null } = payload
-          const outside = outOfScope(exchange.caller, "connector", connector)
+          const outside = outOfScope(exchange.caller, "connector", payload.connector)
           if (outside !== undefined) return yield* outside
           const customerId = yield* tenantOf(exchange, path.tid)
-          const credential = secretsOf(payload.credential)
-          const by = byOf(exchange)
-          const known = (yield* stored(exchange, customerId, connector)).find(
-            ({ connection }) =>
-              connection.authMethod === authMethod &&
-              connection.userId === null &&
-              (label === null ? connection.isDefault : connection.label === label)
-          )
-          const id =
-            known === undefined
-              ? (yield* connections.connect({
-                  organisationId,
-                  customerId,
-                  connector,
-                  authMethod,
-                  label,
-                  credential,
-                  config: config ?? {},
-                  userId: null,
-                  authProvider: null,
-                  tags: {},
-                  metadata: {},
-                  redirectUrl: null,
-                  by
-                })).id
-              : known.connection.id
-          if (known !== undefined)
-            yield* connections.storeCredential({
-              organisationId,
-              connectionId: id,
-              credential,
-              config: config ?? null,
-              skipTest: false,
-              by
-            })
-          exchange.audited = true
-          return yield* shown(exchange, customerId, id)
+          return yield* once(exchange, placed(exchange, customerId, payload))
         })
       )
       .handle("list", ({ path, urlParams }) =>
@@ -201,16 +212,16 @@ export const CredentialsLive = HttpApiBuilder.group(TenantApi, "credentials", (h
             ({ credential }) => credential.id === wanted
           )
           if (found === undefined) return yield* new NotFound({ what: "credential" })
-          yield* connections.storeCredential({
+          const { id } = found.connection
+          const rotation = connections.storeCredential({
             organisationId: exchange.caller.organisationId,
-            connectionId: found.connection.id,
+            connectionId: id,
             credential: secretsOf(payload.credential),
             config: null,
             skipTest: payload.skipTest ?? false,
             by: byOf(exchange)
           })
-          exchange.audited = true
-          return yield* shown(exchange, customerId, found.connection.id)
+          return yield* once(exchange, Effect.zipRight(rotation, shown(exchange, customerId, id)))
         })
       )
   })

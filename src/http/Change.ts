@@ -3,11 +3,11 @@
  * an Idempotency-Key, with the answer that a repetition will get.
  */
 import { DateTime, Effect, Option, Redacted } from "effect"
-import { Digests } from "../../actors/ports/Digests.js"
-import { Identifiers } from "../../actors/ports/Identifiers.js"
-import { type AlreadyExists, type Changed, Records, type Tx } from "../../actors/ports/Records.js"
-import { Vault } from "../../actors/ports/Vault.js"
-import { changesBetween } from "../../domain/Audit.js"
+import { Digests } from "../actors/ports/Digests.js"
+import { Identifiers } from "../actors/ports/Identifiers.js"
+import { type AlreadyExists, type Changed, Records, type Tx } from "../actors/ports/Records.js"
+import { Vault } from "../actors/ports/Vault.js"
+import { changesBetween } from "../domain/Audit.js"
 import {
   Conflict,
   type Failure,
@@ -15,12 +15,12 @@ import {
   InvalidRequest,
   Unavailable,
   ValidationFailed
-} from "../../domain/Failure.js"
-import type { CustomerId } from "../../domain/Ids.js"
-import type { Json } from "../../domain/Json.js"
-import { idempotencyKeyLength, idempotencyLifetime } from "../../domain/Limits.js"
-import { actorOf } from "../auth/Caller.js"
-import type { Exchange } from "../Exchange.js"
+} from "../domain/Failure.js"
+import type { CustomerId } from "../domain/Ids.js"
+import type { Json } from "../domain/Json.js"
+import { idempotencyKeyLength, idempotencyLifetime } from "../domain/Limits.js"
+import { actorOf } from "./auth/Caller.js"
+import type { Exchange } from "./Exchange.js"
 
 type Record = { readonly [member: string]: Json | undefined }
 
@@ -39,8 +39,11 @@ export interface Options {
   readonly location?: (value: Json) => string
 }
 
-/** Requests that may keep a connection of the database while an actor asks a provider. */
+/** Requests of one group of endpoints that may keep a connection of the database while an actor asks a provider. */
 const mostPatient = 2
+
+/** What a key makes a request of once: a DELETE is one anyway. */
+const keyed: ReadonlySet<string> = new Set(["POST", "PUT"])
 
 const replyPlace = (organisation: string, key: string) => ({
   organisation,
@@ -98,7 +101,7 @@ export const make = Effect.gen(function* () {
 
   const key = (exchange: Exchange): string | undefined | InvalidRequest => {
     const text = exchange.request.headers["idempotency-key"]
-    if (text === undefined || text === "" || exchange.request.method !== "POST") return undefined
+    if (text === undefined || text === "" || !keyed.has(exchange.request.method)) return undefined
     return text.length > idempotencyKeyLength
       ? new InvalidRequest({
           code: "INVALID_REQUEST",
@@ -106,6 +109,9 @@ export const make = Effect.gen(function* () {
         })
       : `${exchange.caller.key.id}|${exchange.request.target}|${text}`
   }
+
+  /** By what a repetition is known. Under the server's pepper, since a body may hold secrets that could be guessed. */
+  const mark = ({ request }: Exchange): string => digests.keyHash(digests.sha256Hex(request.body))
 
   const auditEntry = <A>(exchange: Exchange, outcome: Outcome<A>, at: string) => ({
     id: identifiers.next("aud"),
@@ -134,7 +140,7 @@ export const make = Effect.gen(function* () {
     if (!(yield* tx.tryHold(at))) return yield* new IdempotencyInProgress()
     const found = yield* tx.remembered(at)
     if (Option.isNone(found)) return Option.none()
-    if (found.value.hash !== digests.sha256Hex(exchange.request.body)) {
+    if (found.value.hash !== mark(exchange)) {
       return yield* new ValidationFailed({
         code: "IDEMPOTENCY_KEY_REUSED",
         message: "this Idempotency-Key was used for a request with another body: use a new one",
@@ -159,7 +165,7 @@ export const make = Effect.gen(function* () {
     const text = Redacted.make(JSON.stringify(value))
     yield* tx.remember({
       key: at,
-      hash: digests.sha256Hex(exchange.request.body),
+      hash: mark(exchange),
       sealed: yield* vault.seal(replyPlace(exchange.caller.organisationId, at), text).pipe(Effect.mapError(sealed)),
       expiresAt: DateTime.formatIso(DateTime.addDuration(now, idempotencyLifetime))
     })
