@@ -1,5 +1,8 @@
-/** The error bodies of the surfaces A and C as the OpenAPI documents tell of them: one for each status. */
-import { type HttpApi, type HttpApiGroup, HttpApiSchema } from "@effect/platform"
+/**
+ * Error bodies as the OpenAPI documents tell of them: one for each status. Here are those of the surfaces A and C, and
+ * which of them each kind of endpoint can answer.
+ */
+import { HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import type { Failure } from "../domain/Failure.js"
 import { errorRow, isFailure } from "./Surface.js"
@@ -12,60 +15,57 @@ const DetailBody = Schema.Struct({
   column: Schema.optional(Schema.Number)
 }).annotations({ identifier: "ErrorDetail" })
 
-const body = (status: number, codes: ReadonlyArray<string>) =>
-  Schema.Struct({
-    code: Schema.String.annotations({ description: codes.join(", ") }),
-    statusCode: Schema.Literal(status),
-    message: Schema.String,
-    requestId: Schema.String,
-    retryable: Schema.Boolean,
-    details: Schema.Array(DetailBody)
-  })
+/** How a surface writes its errors. */
+interface Manner<More extends Schema.Struct.Fields> {
+  /** Members beside those that every surface has. */
+  readonly more: More
+  readonly row: (failure: Failure) => ReturnType<typeof errorRow>
+}
 
-/** A failure of one status: tagged inside, a plain body on the wire. */
-const failures = <Tag extends Failure["_tag"]>(
-  name: string,
-  status: number,
-  tags: ReadonlyArray<Tag>,
-  codes: ReadonlyArray<string>
-) =>
-  Schema.transform(
-    body(status, codes),
-    Schema.declare(
-      (value: unknown): value is Extract<Failure, { readonly _tag: Tag }> =>
-        isFailure(value) && tags.some((tag) => tag === value._tag)
-    ),
-    {
-      strict: false,
-      // Only servers make failures: a client gets the body.
-      decode: (wire) => wire,
-      encode: (failure: Failure) => {
-        const row = errorRow(failure, 0)
-        return {
-          code: row.code,
-          statusCode: row.status,
-          message: row.message,
-          requestId: "",
-          retryable: false,
-          details: row.details ?? []
+/** Failures of one status: tagged inside, a plain body on the wire. */
+export const failuresOf =
+  <More extends Schema.Struct.Fields>({ more, row }: Manner<More>) =>
+  <Tag extends Failure["_tag"]>(name: string, status: number, tags: ReadonlyArray<Tag>, codes: ReadonlyArray<string>) =>
+    Schema.transform(
+      Schema.Struct({
+        code: Schema.String.annotations({ description: codes.join(", ") }),
+        statusCode: Schema.Literal(status),
+        message: Schema.String,
+        requestId: Schema.String,
+        retryable: Schema.Boolean,
+        details: Schema.Array(DetailBody),
+        ...more
+      }),
+      Schema.declare(
+        (value: unknown): value is Extract<Failure, { readonly _tag: Tag }> =>
+          isFailure(value) && tags.some((tag) => tag === value._tag)
+      ),
+      {
+        strict: false,
+        // Only servers make failures: a client gets the body.
+        decode: (wire) => wire,
+        encode: (failure: Failure) => {
+          const { code, details = [], message, more: rest, status: statusCode } = row(failure)
+          return { code, statusCode, message, requestId: "", retryable: false, details, ...rest }
         }
       }
-    }
-  ).annotations({ identifier: name, ...HttpApiSchema.annotations({ status }) })
+    ).annotations({ identifier: name, ...HttpApiSchema.annotations({ status }) })
 
-export const BadRequest = failures(
+const failures = failuresOf({ more: {}, row: (failure) => errorRow(failure, 0) })
+
+const BadRequest = failures(
   "BadRequest",
   400,
   ["InvalidRequest"],
   ["INVALID_REQUEST", "INVALID_CURSOR", "INVALID_HEADER"]
 )
-export const NotAuthorized = failures(
+const NotAuthorized = failures(
   "NotAuthorized",
   401,
   ["Unauthorized"],
   ["UNAUTHORIZED", "KEY_REVOKED", "KEY_EXPIRED", "IDENTITY_HMAC_REQUIRED", "IDENTITY_HMAC_INVALID"]
 )
-export const NotAllowed = failures(
+const NotAllowed = failures(
   "NotAllowed",
   403,
   ["Forbidden", "PlanLimitReached"],
@@ -78,8 +78,8 @@ export const NotAllowed = failures(
     "PLAN_LIMIT_REACHED"
   ]
 )
-export const Missing = failures("Missing", 404, ["NotFound"], ["NOT_FOUND"])
-export const Conflicting = failures(
+const Missing = failures("Missing", 404, ["NotFound"], ["NOT_FOUND"])
+const Conflicting = failures(
   "Conflicting",
   409,
   [
@@ -102,9 +102,9 @@ export const Conflicting = failures(
     "CONNECTION_NOT_ACTIVE"
   ]
 )
-export const TooLarge = failures("TooLarge", 413, ["PayloadTooLarge"], ["PAYLOAD_TOO_LARGE"])
-export const WrongMediaType = failures("WrongMediaType", 415, ["UnsupportedMediaType"], ["UNSUPPORTED_MEDIA_TYPE"])
-export const Invalid = failures(
+const TooLarge = failures("TooLarge", 413, ["PayloadTooLarge"], ["PAYLOAD_TOO_LARGE"])
+const WrongMediaType = failures("WrongMediaType", 415, ["UnsupportedMediaType"], ["UNSUPPORTED_MEDIA_TYPE"])
+const Invalid = failures(
   "Invalid",
   422,
   ["ValidationFailed"],
@@ -118,27 +118,16 @@ export const Invalid = failures(
     "CREDENTIAL_TEST_FAILED"
   ]
 )
-export const TooMany = failures("TooMany", 429, ["RateLimited", "ProviderLimited"], ["RATE_LIMITED"])
-export const NoAnswer = failures("NoAnswer", 502, ["ProviderFailed"], ["PROVIDER_ERROR"])
-export const SlowAnswer = failures("SlowAnswer", 504, ["ProviderTimedOut"], ["PROVIDER_TIMEOUT"])
-export const NotNow = failures("NotNow", 503, ["Unavailable"], ["UNAVAILABLE"])
-export const TookTooLong = failures("TookTooLong", 408, ["TimedOut"], ["TIMED_OUT"])
+const TooMany = failures("TooMany", 429, ["RateLimited", "ProviderLimited"], ["RATE_LIMITED"])
+const NoAnswer = failures("NoAnswer", 502, ["ProviderFailed"], ["PROVIDER_ERROR"])
+const SlowAnswer = failures("SlowAnswer", 504, ["ProviderTimedOut"], ["PROVIDER_TIMEOUT"])
+const NotNow = failures("NotNow", 503, ["Unavailable"], ["UNAVAILABLE"])
+const TookTooLong = failures("TookTooLong", 408, ["TimedOut"], ["TIMED_OUT"])
 
-/** The API with every failure that the gate can answer for it. */
-export const withFailures = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.Any, E, R>(
-  api: HttpApi.HttpApi<Id, Groups, E, R>
-) =>
-  api
-    .addError(BadRequest)
-    .addError(NotAuthorized)
-    .addError(NotAllowed)
-    .addError(Missing)
-    .addError(Conflicting)
-    .addError(TooLarge)
-    .addError(WrongMediaType)
-    .addError(Invalid)
-    .addError(TooMany)
-    .addError(TookTooLong)
-    .addError(NoAnswer)
-    .addError(SlowAnswer)
-    .addError(NotNow)
+/** What any endpoint can answer. */
+const anywhere = [BadRequest, NotAuthorized, NotAllowed, Missing, Conflicting, TooLarge, TooMany, NotNow] as const
+
+export const RunFailures = Schema.Union(...anywhere, WrongMediaType, Invalid, TookTooLong)
+/** The proxy takes any body, and its answer is the provider's. */
+export const ProxyFailures = Schema.Union(...anywhere, NoAnswer, SlowAnswer)
+export const ManagementFailures = Schema.Union(...anywhere, WrongMediaType, Invalid, TookTooLong, NoAnswer, SlowAnswer)

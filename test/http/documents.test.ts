@@ -65,8 +65,37 @@ describe.each(surfaces)("the document %s", (name, routes) => {
     }
   })
 
+  it("tells each error with the body of its surface", () => {
+    const document = documents[name]
+    for (const [path, item] of Object.entries<object>(document.paths)) {
+      for (const { responses } of Object.values(item)) {
+        const refused = Object.entries<any>(responses).filter(([status]) => Number(status) >= 400) // oxlint-disable-line typescript/no-explicit-any
+        assert.isAbove(refused.length, 8, path)
+        for (const [status, { content }] of refused) {
+          const { $ref } = content["application/json"].schema
+          const { properties, required } = document.components.schemas[$ref.replace("#/components/schemas/", "")]
+          assert.deepStrictEqual(properties.statusCode.enum, [Number(status)])
+          const members = ["code", "statusCode", "message", "requestId", "retryable", "details"]
+          const own = path.startsWith("/api/v1/tenants/") ? ["isCustomAuthError", "step", "datasourceDebug"] : []
+          assert.deepStrictEqual(required, [...members, ...own])
+        }
+      }
+    }
+  })
+
   it("tells no error body but the service's own", () => {
     assert.notInclude(JSON.stringify(documents[name]), "HttpApiDecodeError")
+  })
+})
+
+describe("the document of surface B", () => {
+  it("tells of a refusal what a caller gets", async () => {
+    const refused = await svc.ask("GET", `/api/v1/tenants/${svc.first.customerId}/credentials`, {
+      headers: { "x-svc-api-key": svc.first.key }
+    })
+    const { properties } = documents["b"].components.schemas.TenantBadRequest
+    assert.sameMembers(Object.keys(refused.body), Object.keys(properties))
+    assert.include(properties.code.description, refused.body.code)
   })
 })
 

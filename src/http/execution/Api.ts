@@ -8,21 +8,7 @@ import { Json, JsonObject } from "../../domain/Json.js"
 import { Fixture, MockMode } from "../../domain/connector/Mocking.js"
 import { Tier } from "../../domain/Execution.js"
 import { Audited, audited, Permit, read } from "../Endpoint.js"
-import {
-  BadRequest,
-  Conflicting,
-  Invalid,
-  Missing,
-  NoAnswer,
-  NotAllowed,
-  NotAuthorized,
-  NotNow,
-  SlowAnswer,
-  TookTooLong,
-  TooLarge,
-  TooMany,
-  WrongMediaType
-} from "../Errors.js"
+import { ProxyFailures, RunFailures } from "../Errors.js"
 
 const ExecuteRequest = Schema.Struct({
   input: Schema.optional(JsonObject),
@@ -68,17 +54,7 @@ const endpoint = <const Name extends string, const Path extends `/${string}`>(na
     .setPayload(ExecuteRequest)
     .addSuccess(Returned)
     .addSuccess(Accepted)
-    .addError(BadRequest)
-    .addError(NotAuthorized)
-    .addError(NotAllowed)
-    .addError(Missing)
-    .addError(TookTooLong)
-    .addError(Conflicting)
-    .addError(TooLarge)
-    .addError(WrongMediaType)
-    .addError(Invalid)
-    .addError(TooMany)
-    .addError(NotNow)
+    .addError(RunFailures)
     .annotate(Permit, "workflows:execute")
     .annotate(Audited, audited("workflow.execute"))
     .annotate(OpenApi.Summary, "Starts a run: an Instant one answers with its result, others with 202")
@@ -107,16 +83,7 @@ const described = <const Name extends string, const Method extends "GET" | "POST
     .setPath(Schema.Struct({ path: Schema.String }))
     .setHeaders(ProxyHeaders)
     .addSuccess(Answered)
-    .addError(BadRequest)
-    .addError(NotAuthorized)
-    .addError(NotAllowed)
-    .addError(Missing)
-    .addError(Conflicting)
-    .addError(TooLarge)
-    .addError(TooMany)
-    .addError(NoAnswer)
-    .addError(SlowAnswer)
-    .addError(NotNow)
+    .addError(ProxyFailures)
     .annotate(Permit, "unified_api:execute")
     .annotate(OpenApi.Summary, "Calls the provider's own API through a connection; needs connections:read too")
 

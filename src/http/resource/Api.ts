@@ -1,7 +1,7 @@
 /** Surface C: the resources, for management. Specification: Surface C. */
 import { HttpApi } from "@effect/platform"
 import { Authenticated } from "../auth/Authenticated.js"
-import { withFailures } from "../Errors.js"
+import { ManagementFailures } from "../Errors.js"
 import { ApiKeysApi } from "./ApiKeysApi.js"
 import { AuditApi } from "./AuditApi.js"
 import { CallbackSecretApi } from "./CallbackSecretApi.js"
@@ -15,20 +15,19 @@ import { SecretsApi } from "./SecretsApi.js"
 import { RolesApi, UsersApi } from "./UsersApi.js"
 import { WorkflowsApi } from "./WorkflowsApi.js"
 
-export const ResourceApi = withFailures(
-  HttpApi.make("resource")
-    .add(CustomersApi.middleware(Authenticated))
-    .add(WorkflowsApi.middleware(Authenticated))
-    .add(ExecutionsApi.middleware(Authenticated))
-    .add(ApiKeysApi.middleware(Authenticated))
-    .add(UsersApi.middleware(Authenticated))
-    .add(RolesApi.middleware(Authenticated))
-    .add(SecretsApi.middleware(Authenticated))
-    .add(CallbackSecretApi.middleware(Authenticated))
-    .add(ConfigApi.middleware(Authenticated))
-    .add(ConnectorsApi.middleware(Authenticated))
-    .add(AuthProvidersApi.middleware(Authenticated))
-    .add(ConnectionsApi.middleware(Authenticated))
-    .add(InstallationsApi.middleware(Authenticated))
-    .add(AuditApi.middleware(Authenticated))
-)
+export const ResourceApi = HttpApi.make("resource")
+  .addError(ManagementFailures)
+  .add(CustomersApi.middleware(Authenticated))
+  .add(WorkflowsApi.middleware(Authenticated))
+  .add(ExecutionsApi.middleware(Authenticated))
+  .add(ApiKeysApi.middleware(Authenticated))
+  .add(UsersApi.middleware(Authenticated))
+  .add(RolesApi.middleware(Authenticated))
+  .add(SecretsApi.middleware(Authenticated))
+  .add(CallbackSecretApi.middleware(Authenticated))
+  .add(ConfigApi.middleware(Authenticated))
+  .add(ConnectorsApi.middleware(Authenticated))
+  .add(AuthProvidersApi.middleware(Authenticated))
+  .add(ConnectionsApi.middleware(Authenticated))
+  .add(InstallationsApi.middleware(Authenticated))
+  .add(AuditApi.middleware(Authenticated))

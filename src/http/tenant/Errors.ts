@@ -38,7 +38,10 @@ const tenantRow = (row: Row, unavailableWorkflow = false): Row => {
   }
 }
 
-export const tenantFailure = (failure: Failure, requestId: string, now: number): RawReply =>
-  errorReply(tenantRow(errorRow(failure, now), failure._tag === "WorkflowUnavailable"), requestId)
+/** `now`: Unix milliseconds. */
+export const tenantFailureRow = (failure: Failure, now: number): Row =>
+  tenantRow(errorRow(failure, now), failure._tag === "WorkflowUnavailable")
 
+export const tenantFailure = (failure: Failure, requestId: string, now: number): RawReply =>
+  errorReply(tenantFailureRow(failure, now), requestId)
 export const tenantError = (row: Row, requestId: string): RawReply => errorReply(tenantRow(row), requestId)
