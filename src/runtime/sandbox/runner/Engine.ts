@@ -19,9 +19,9 @@ const initialPages = 256
 const maximumPages = 3072
 /** More is a program that recurses without end; the native stack of the process is many times larger. */
 const stackBytes = 256 * 1024
-/** How far below its top the C stack may have been used: cleared at every rewind. */
-const stackClearBytes = 1024 * 1024
 const block = 4096
+/** The C stack is cleared downwards from its top until this much of it is empty: no frame leaves a larger hole. */
+const stackHoleBytes = 16 * block
 /** Microtasks run between two looks at the clock. */
 const jobsPerDrain = 1000
 
@@ -260,7 +260,8 @@ export const makeEngine = async (wasm: Uint8Array<ArrayBuffer>): Promise<Engine>
     let from = 0
     let cleared = 0
     for (const { length, offset } of snapshot.extents) {
-      if (offset > cleared) heap.fill(0, Math.max(cleared, offset - stackClearBytes), offset)
+      if (cleared <= insideStack && insideStack < offset) clearDown(buffer, offset, cleared)
+      else if (offset > cleared) heap.fill(0, cleared, offset)
       heap.set(snapshot.bytes.subarray(from, from + length), offset)
       from += length
       cleared = offset + length
@@ -278,6 +279,8 @@ export const makeEngine = async (wasm: Uint8Array<ArrayBuffer>): Promise<Engine>
   first.ffi.QTS_RuntimeEnableInterruptHandler(runtime)
   const context = first.ffi.QTS_NewContext(runtime, everyIntrinsic)
   first.at = { ...unset, runtime, context, argv: pointer(first.module._malloc(4)) }
+  /** An address in the C stack: it lies in the largest hole of a memory in which nothing has run yet. */
+  const insideStack = middleOfLargestHole(copyOf(first))
   const entries = evaluate(first, Buffer.from(prelude), "svc")
   const entry = (index: number): Owned => first.ffi.QTS_GetPropNumber(context, entries, index)
   first.at = { ...first.at, step: entry(0), take: entry(1), load: entry(2) }
@@ -355,3 +358,25 @@ const overdue = (instance: Instance): boolean => {
 }
 
 const emptyBlock = Buffer.alloc(block)
+
+const middleOfLargestHole = ({ extents }: Snapshot): number => {
+  let [largest, middle, end] = [0, 0, 0]
+  for (const { length, offset } of extents) {
+    if (offset - end > largest) [largest, middle] = [offset - end, (offset + end) / 2]
+    end = offset + length
+  }
+  return middle
+}
+
+/** Clears what was used below `top`, down to where nothing was; blocks that are empty are read and not written. */
+const clearDown = (memory: ArrayBuffer, top: number, bottom: number): void => {
+  const blocks = Buffer.from(memory)
+  let hole = 0
+  for (let at = top - block; at >= bottom && hole < stackHoleBytes; at -= block) {
+    if (blocks.compare(emptyBlock, 0, block, at, at + block) === 0) hole += block
+    else {
+      blocks.fill(0, at, at + block)
+      hole = 0
+    }
+  }
+}
