@@ -17,7 +17,7 @@ const shortestSecret = 4
 
 /**
  * Replaces each value wherever it stands, also inside longer text, and in the forms in which it travels: base64 and
- * base64url (also as part of a longer encoded text, such as `user:password`), and URL-encoded.
+ * base64url (also as part of a longer encoded text, such as `user:password`), hexadecimal, URL-encoded, and as JSON.
  * Without values it costs nothing.
  */
 export const makeScrubber = (values: Iterable<string>): Scrubber => {
@@ -141,23 +141,36 @@ const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&")
 
 const formsOf = (value: string): ReadonlyArray<string> => {
   const bytes = new TextEncoder().encode(value)
+  const json = jsonWritten(value)
+  // As JSON writes it inside a string, e.g. a key with line breaks; and where such a document is part of another.
+  const written = [...new Set([value, json, jsonWritten(json)])]
+  return [...written, ...written.flatMap(urlForms), ...hexForms(bytes), ...base64Forms(bytes)].filter(
+    (form) => form.length >= shortestSecret
+  )
+}
+
+/** As URLs and forms write it; the last one in a URL that is part of another. */
+const urlForms = (value: string): ReadonlyArray<string> => {
   const url = encodeURIComponent(value.toWellFormed())
   return [
-    value,
-    // As JSON writes it inside a string, e.g. a key with line breaks.
-    JSON.stringify(value).slice(1, -1),
     url,
     // As forms write it: a plus for a space, and more characters encoded than encodeURIComponent does.
     url.replace(/%20/g, "+"),
     url.replace(/%20/g, "+").replace(/[!'()~]/g, percent),
     url.replace(/[!'()*~]/g, percent),
     lowerPercent(url),
-    ...base64Forms(bytes)
-  ].filter((form) => form.length >= shortestSecret)
+    encodeURIComponent(url)
+  ]
 }
 
+const jsonWritten = (text: string) => JSON.stringify(text).slice(1, -1)
 const percent = (letter: string) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`
 const lowerPercent = (text: string) => text.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase())
+
+const hexForms = (bytes: Uint8Array): ReadonlyArray<string> => {
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")
+  return [hex, hex.toUpperCase()]
+}
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 

@@ -19,8 +19,11 @@ const encodings: Readonly<Record<string, (text: string) => string>> = {
   plain: (text) => text,
   base64: (text) => Buffer.from(text).toString("base64"),
   base64url: (text) => Buffer.from(text).toString("base64url"),
+  hex: (text) => Buffer.from(text).toString("hex"),
   "URL-encoded": encodeURIComponent,
   "form-encoded": (text) => new URLSearchParams([["x", text]]).toString().slice(2),
+  "URL-encoded twice": (text) => encodeURIComponent(encodeURIComponent(text)),
+  "json in json": (text) => JSON.stringify(JSON.stringify(text)).slice(3, -3),
   json: (text) => JSON.stringify(text).slice(1, -1)
 }
 

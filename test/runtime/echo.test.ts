@@ -26,6 +26,8 @@ const forms: Readonly<Record<string, (value: string) => string>> = {
   base64: (value) => Buffer.from(value).toString("base64"),
   "base64 of a pair": (value) => Buffer.from(`user:${value}`).toString("base64"),
   base64url: (value) => Buffer.from(value).toString("base64url"),
+  hex: (value) => Buffer.from(value).toString("hex"),
+  "hex in capitals": (value) => Buffer.from(value).toString("hex").toUpperCase(),
   "URL-encoded": encodeURIComponent,
   "form-encoded": (value) => new URLSearchParams([["x", value]]).toString().slice(2),
   JSON: (value) => JSON.stringify({ it: value }),

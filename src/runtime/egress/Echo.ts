@@ -74,12 +74,12 @@ const aboutBytes: ReadonlySet<string> = new Set(["content-length", "content-md5"
 
 // --- Traces ---
 
-/** How much of a secret a trace of its base64 is made of. */
+/** How much of a secret a trace of its base64 or hexadecimal is made of. */
 const traceBytes = 12
 
 /**
  * Short texts of which at least one is in everything that holds the secret in any of its forms: the longest part that
- * no form writes differently, and the beginning of its base64 at each of the three places in a group.
+ * no form writes differently, the beginning of its hexadecimal, and of its base64 at each of the three places in a group.
  */
 const tracesOf = (value: string): ReadonlyArray<string> => {
   const runs = (value.match(/[A-Za-z0-9_.-]+/g) ?? []).toSorted((a, b) => b.length - a.length)
@@ -90,8 +90,9 @@ const tracesOf = (value: string): ReadonlyArray<string> => {
     const inner = whole.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + start.length) * 8) / 6))
     return [inner, inner.replaceAll("-", "+").replaceAll("_", "/")]
   })
+  const hex = start.toString("hex")
   // A secret without such a part has the empty trace, which is in everything: then everything is gone through.
-  return [...new Set([longest, ...encoded])]
+  return [...new Set([longest, ...encoded, hex, hex.toUpperCase()])]
 }
 
 // --- Spellings ---

@@ -64,7 +64,7 @@ export const make = Effect.gen(function* () {
     handle: (request) => {
       const page = operatorPage(pathOf(request.target))
       const connecting = page === undefined ? surfaces.connectPage(request) : undefined
-      if (connecting !== undefined) return observed("resource", unlinked(request), identified(connecting))
+      if (connecting !== undefined) return observed("resource", request, identified(connecting))
       return page === undefined
         ? observed("resource", request, surfaces.handle(request))
         : observed("operator", request, paged(request, page))
@@ -76,12 +76,6 @@ export const make = Effect.gen(function* () {
     },
     drain: health.drain
   } satisfies Front
-})
-
-/** As traces may show it: whoever has a link of a connect session may use it. */
-const unlinked = (request: RawRequest): RawRequest => ({
-  ...request,
-  target: pathOf(request.target).replace(/^\/connect\/.*/, "/connect/:link")
 })
 
 const counted = (

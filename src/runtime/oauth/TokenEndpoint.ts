@@ -21,6 +21,7 @@ import { makeScrubber } from "../../domain/Redaction.js"
 /** No answer with a token is larger. */
 const answerBytes = 256 * 1024
 const messageLength = 300
+const codeLength = 100
 
 type Pairs = ReadonlyArray<readonly [name: string, value: string]>
 
@@ -52,8 +53,8 @@ export const make = Effect.gen(function* () {
   const request = Effect.fn("TokenEndpoint.request")(function* (asked: TokenRequest) {
     const pairs: Pairs = [...Object.entries(asked.params), ...grantPairs(asked.grant)]
     const response = yield* post(asked.url, asked.client, pairs)
-    const scrub = makeScrubber(secretsOf(asked.client, asked.grant)).text
     const answer = answerOf(response)
+    const scrub = makeScrubber([...secretsOf(asked.client), ...secretsIn(asked.grant), ...issuedIn(answer)]).text
     const accessToken = textMember(answer, "access_token")
     if (accessToken === undefined || textMember(answer, "error") !== undefined || response.status >= 300)
       return yield* refused(response, answer, scrub)
@@ -71,7 +72,11 @@ export const make = Effect.gen(function* () {
       ["token_type_hint", hint]
     ])
     if (response.status >= 300)
-      return yield* refused(response, answerOf(response), makeScrubber([Redacted.value(token)]).text)
+      return yield* refused(
+        response,
+        answerOf(response),
+        makeScrubber([...secretsOf(client), Redacted.value(token)]).text
+      )
   })
 
   return TokenEndpoint.of({ request, revoke })
@@ -114,21 +119,33 @@ const clientPairs = (client: TokenClient): Pairs => {
 /** RFC 6749, 2.3.1: both are form-encoded before they are joined. */
 const formEncoded = (text: string) => new URLSearchParams([["", text]]).toString().slice(1)
 
-const clientHeaders = (client: TokenClient): Pairs =>
-  client.auth === "basic"
-    ? [
-        [
-          "authorization",
-          `Basic ${Buffer.from(`${formEncoded(client.clientId)}:${formEncoded(secretText(client))}`).toString("base64")}`
-        ]
-      ]
-    : []
+const basicOf = (client: TokenClient) =>
+  Buffer.from(`${formEncoded(client.clientId)}:${formEncoded(secretText(client))}`).toString("base64")
 
-const secretsOf = (client: TokenClient, grant: Grant): ReadonlyArray<string> => [
-  secretText(client),
-  ...(grant.type === "refresh_token" ? [Redacted.value(grant.refreshToken)] : []),
-  ...(grant.type === "authorization_code" ? [Redacted.value(grant.code)] : [])
-]
+const clientHeaders = (client: TokenClient): Pairs =>
+  client.auth === "basic" ? [["authorization", `Basic ${basicOf(client)}`]] : []
+
+// --- What a provider may send back, and nobody may read ---
+
+const secretsOf = (client: TokenClient): ReadonlyArray<string> => {
+  const secret = secretText(client)
+  return secret === "" ? [] : [secret, formEncoded(secret), basicOf(client)]
+}
+
+const secretsIn = (grant: Grant): ReadonlyArray<string> => {
+  switch (grant.type) {
+    case "authorization_code":
+      return [grant.code, ...(grant.verifier === null ? [] : [grant.verifier])].map(Redacted.value)
+    case "refresh_token":
+      return [Redacted.value(grant.refreshToken)]
+    case "client_credentials":
+      return []
+  }
+}
+
+/** An answer may be a refusal and bring tokens all the same. */
+const issuedIn = (answer: JsonObject): ReadonlyArray<string> =>
+  ["access_token", "refresh_token", "id_token"].flatMap((name) => textMember(answer, name) ?? [])
 
 // --- The answer ---
 
@@ -175,13 +192,11 @@ const refused = (response: EgressResponse, answer: JsonObject, scrub: (text: str
   return new TokenRequestFailed({
     // An error behind a status of success is the client's as any other.
     status: response.status < 300 && code !== null ? 400 : response.status,
-    code: code === null ? null : scrub(code.slice(0, 100)),
+    // Scrubbed before it is cut: half a secret would not be known as one.
+    code: code === null ? null : scrub(code).slice(0, codeLength),
     message: scrub(
-      `the token endpoint answered ${response.status}${told === "" ? " without a token" : `: ${told}`}`.slice(
-        0,
-        messageLength
-      )
-    )
+      `the token endpoint answered ${response.status}${told === "" ? " without a token" : `: ${told}`}`
+    ).slice(0, messageLength)
   })
 }
 

@@ -22,16 +22,25 @@ export const echoed = (request: RawRequest, reply: RawReply): RawReply => {
   return traceparent !== undefined && valid.test(traceparent) ? returned(reply, traceparent) : reply
 }
 
+/**
+ * The path as traces may show it. Whoever has the link of a connect session may use it, and providers have tokens in
+ * their paths.
+ */
+const shownPath = (target: string) =>
+  pathOf(target)
+    .replace(/^\/connect\/.*/, "/connect/:link")
+    .replace(/^\/api\/v1\/proxy\/.*/, "/api/v1/proxy/:path")
+
 /** With a collector: the request is a span, of the caller's trace where there is one. */
 export const traced = (request: RawRequest, handled: Effect.Effect<RawReply>): Effect.Effect<RawReply> =>
   Effect.useSpan(
     // Without ids, so that requests of one kind have one name.
-    `${request.method} ${pathOf(request.target).replace(/\/[a-z]{2,5}_[0-9a-z]+/g, "/:id")}`,
+    `${request.method} ${shownPath(request.target).replace(/\/[a-z]{2,5}_[0-9a-z]+/g, "/:id")}`,
     {
       kind: "server",
       captureStackTrace: false,
       parent: Option.getOrUndefined(HttpTraceContext.fromHeaders(Headers.unsafeFromRecord({ ...request.headers }))),
-      attributes: { "http.request.method": request.method, "url.path": pathOf(request.target) }
+      attributes: { "http.request.method": request.method, "url.path": shownPath(request.target) }
     },
     (span) =>
       Effect.map(Effect.withParentSpan(handled, span), (reply) => {

@@ -1,0 +1,394 @@
+/**
+ * No secret leaves in what the service tells of itself: with a collector of traces, logs and metrics configured and at
+ * the most talkative level, whatever providers answer, and in whatever form they send the secret back.
+ */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { randomBytes } from "node:crypto"
+import { readFileSync } from "node:fs"
+import * as path from "node:path"
+import { Client } from "pg"
+import { api, type Api, eventually } from "../support/api.js"
+import { type Collector, collector, findings, formsOf } from "../support/collector.js"
+import { provider, type Provider } from "../support/provider.js"
+import { dataDirectory, type Service, service } from "../support/Service.js"
+
+/** With letters that each encoding writes differently. */
+const secret = (name: string) => `canary-${name}-${randomBytes(9).toString("base64url")}/+"\\?~x`
+
+const given = {
+  clientSecret: secret("clientSecret"),
+  apiKey: secret("apiKey"),
+  wrongKey: secret("wrongKey"),
+  queryKey: secret("queryKey"),
+  password: secret("password"),
+  pin: secret("pin"),
+  signing: secret("signing"),
+  accessToken: secret("accessToken"),
+  refreshToken: secret("refreshToken"),
+  tenantKey: secret("tenantKey"),
+  formKey: secret("formKey"),
+  inProxy: secret("inProxy"),
+  inPath: randomBytes(18).toString("hex"),
+  stored: secret("stored"),
+  overwritten: secret("overwritten")
+}
+/** Every value that must stand nowhere, by its name; what providers and the service make is added as it is made. */
+const canaries = new Map<string, string>(Object.entries(given))
+
+describe("With a collector", () => {
+  const place = dataDirectory()
+  const { dataDir } = place
+  let otlp: Collector
+  let outside: Provider
+  let current: Service
+  let client: Api
+  /** Answers the token endpoint with an error that tells all it was sent. */
+  let refuses = false
+
+  const tokens = () => {
+    const n = canaries.size
+    const answer = { access_token: secret(`access${n}`), refresh_token: secret(`refresh${n}`), expires_in: 3_600 }
+    canaries.set(`access${n}`, answer.access_token)
+    canaries.set(`refresh${n}`, answer.refresh_token)
+    return answer
+  }
+
+  beforeAll(async () => {
+    otlp = await collector()
+    outside = await provider((request, response) => {
+      const said = `${request.url} ${JSON.stringify(request.headers)} ${request.body}`
+      const json = (status: number, body: unknown) =>
+        response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body))
+      const target = request.url.split("?")[0] ?? ""
+      if (target === "/token") {
+        const form = new URLSearchParams(request.body)
+        const verifier = form.get("code_verifier")
+        if (verifier !== null) canaries.set(`verifier${canaries.size}`, verifier)
+        // Where a message is cut, a secret may stand across the end.
+        const before = form.get("grant_type") === "refresh_token" ? "x".repeat(224) : ""
+        const all = `${before}${[...form.values()].toSorted().join(" ")}`
+        if (refuses) json(400, { error: "invalid_grant", error_description: `${all} ${said}`, hint: all })
+        else json(200, tokens())
+      } else if (target === "/hangup") request.headers.host === undefined || response.destroy()
+      else if (target === "/away")
+        response.writeHead(302, { location: `http://192.0.2.1/${encodeURIComponent(said)}` }).end()
+      else if (target === "/garbage") response.writeHead(200, { "content-type": "application/json" }).end(`{${said}`)
+      else if (target.startsWith("/echo")) {
+        response.setHeader("x-echo", encodeURIComponent(said).slice(0, 4_000))
+        json(Number(target.slice(5)), {
+          message: said,
+          code: said,
+          base64: Buffer.from(said).toString("base64"),
+          hex: Buffer.from(said).toString("hex")
+        })
+      } else json(200, { ok: true, account: "Ada" })
+    })
+    current = service({
+      dataDir,
+      env: {
+        SVC_EGRESS_ALLOW: "127.0.0.1/32",
+        SVC_OTLP_URL: otlp.url,
+        SVC_LOG_LEVEL: "trace",
+        SVC_LOG_FORMAT: "json"
+      }
+    })
+    await current.ready
+    client = api(dataDir)
+    const made = await client.call("POST", "/api/v1/connectors", definition)
+    assert.strictEqual(made.status, 201, JSON.stringify(made.body))
+    assert.strictEqual((await client.call("POST", "/api/v1/connectors/leaky/publish", {})).status, 200)
+  }, 60_000)
+  afterAll(async () => {
+    current.kill("SIGTERM")
+    await current.ended
+    await Promise.all([outside.close(), otlp.close()])
+    place.remove()
+  }, 60_000)
+
+  const connection = (authMethod: string, credential: object | undefined, more: object = {}) =>
+    client.call("POST", "/api/v1/connections", {
+      connector: "leaky",
+      customerId: client.dev.customerId,
+      config: { base: outside.url, how: "ok" },
+      authMethod,
+      ...(credential === undefined ? {} : { credential }),
+      ...more
+    })
+  const connected = async (authMethod: string, credential: object, more: object = {}): Promise<string> => {
+    const made = await connection(authMethod, credential, more)
+    assert.strictEqual(made.status, 201, JSON.stringify(made.body))
+    return made.body.data.id
+  }
+
+  /** A person with a browser follows a link, fills in the form if there is one, and says yes at the provider. */
+  const follow = async (connectUrl: string, form?: Readonly<Record<string, string>>) => {
+    const link = new URL(connectUrl)
+    canaries.set(`link${canaries.size}`, link.pathname.split("/").at(-1) ?? "")
+    const url = `${client.dev.baseUrl}${link.pathname}`
+    const page = await fetch(
+      url,
+      form === undefined
+        ? { redirect: "manual" }
+        : { method: "POST", redirect: "manual", body: new URLSearchParams(form) }
+    )
+    const leads = page.headers.get("location")
+    if (leads === null) return [page.status, await page.text()] as const
+    const state = new URL(leads).searchParams.get("state") ?? ""
+    const code = secret(`code${canaries.size}`)
+    canaries.set(`state${canaries.size}`, state)
+    canaries.set(`code${canaries.size}`, code)
+    const back = await fetch(`${client.dev.baseUrl}/oauth/callback?${new URLSearchParams({ state, code })}`)
+    return [back.status, await back.text()] as const
+  }
+
+  const proxy = async (connectionId: string, target: string) => {
+    const answer = await fetch(`${client.dev.baseUrl}/api/v1/proxy/${target}`, {
+      method: "POST",
+      // A provider's redirect comes back as it is, and leads nowhere.
+      redirect: "manual",
+      body: "{}",
+      headers: {
+        authorization: `Bearer ${client.dev.apiKey}`,
+        "content-type": "application/json",
+        "x-svc-connector": "leaky",
+        "x-svc-connections": connectionId,
+        "x-org-id": client.dev.customerId
+      }
+    })
+    return { status: answer.status, text: JSON.stringify([await answer.text(), ...answer.headers]) }
+  }
+
+  it("connects in every way, well and badly", async () => {
+    for (const [method, credential] of [
+      ["key", { apiKey: given.apiKey }],
+      ["query", { token: given.queryKey }],
+      ["basic", { username: "ada", password: given.password }],
+      ["custom", { pin: given.pin }],
+      ["signed", { secret: given.signing }],
+      ["machine", undefined],
+      ["oauth", { accessToken: given.accessToken, refreshToken: given.refreshToken, expiresIn: 1 }]
+    ] as const) {
+      const made = await connection(method, credential)
+      assert.strictEqual(made.status, 201, `${method}: ${JSON.stringify(made.body)}`)
+      for (const how of ["echo401", "echo500", "hangup", "away", "garbage"])
+        await connection(method, credential ?? { apiKey: given.wrongKey }, { config: { base: outside.url, how } })
+    }
+    assert.strictEqual((await connection("key", { apiKey: given.wrongKey, [given.pin]: given.pin })).status, 422)
+    const yes = await connection("oauth", undefined)
+    assert.strictEqual((await follow(yes.body.data.connectUrl))[0], 200)
+    refuses = true
+    const no = await connection("oauth", undefined)
+    const [status, text] = await follow(no.body.data.connectUrl)
+    refuses = false
+    assert.strictEqual(status, 400, text)
+    assert.deepStrictEqual(findings(canaries, new Map([["the page", text]])), [])
+    const form = await connection("key", undefined, { config: { base: outside.url } })
+    const filled = { "credential.apiKey": given.formKey, "config.how": "echo401" }
+    assert.strictEqual((await follow(form.body.data.connectUrl, filled))[0], 422)
+    assert.strictEqual((await follow(form.body.data.connectUrl, { ...filled, "config.how": "ok" }))[0], 200)
+    const tenant = await client.call(
+      "POST",
+      `/api/v1/tenants/${client.dev.customerId}/credentials`,
+      {
+        connector: "leaky",
+        authMethod: "key",
+        config: { base: outside.url, how: "ok" },
+        credential: { apiKey: given.tenantKey }
+      },
+      { "x-svc-api-key": client.dev.apiKey, "x-svc-space-id": client.dev.spaceId }
+    )
+    assert.strictEqual(tenant.status, 201, JSON.stringify(tenant.body))
+  }, 60_000)
+
+  it("runs, refreshes, passes on and calls back, well and badly", async () => {
+    for (const [name, value] of [
+      ["CANARY", given.overwritten],
+      ["CANARY", given.stored]
+    ])
+      assert.oneOf((await client.call("POST", "/api/v1/secrets", { name, type: "text", value })).status, [200, 201])
+    const ways = ["echo200", "echo400", "echo500", "hangup", "away", "garbage"]
+    const ids: Array<string> = []
+    for (const [method, credential] of [
+      ["key", { apiKey: given.apiKey }],
+      ["query", { token: given.queryKey }],
+      ["basic", { username: "ada", password: given.password }],
+      ["custom", { pin: given.pin }],
+      ["signed", { secret: given.signing }],
+      ["oauth", { accessToken: given.accessToken, refreshToken: given.refreshToken }]
+    ] as const)
+      ids.push(await connected(method, credential, { label: `${method} again` }))
+    const code = `export default async (ctx) => {
+      const value = await svc.secrets.get("CANARY")
+      console.log("it is", value, btoa(value), encodeURIComponent(value), JSON.stringify({ value }),
+        Array.from(new TextEncoder().encode(value), (byte) => byte.toString(16).padStart(2, "0")).join(""))
+      for (const connection of ctx.input.ids) for (const how of ctx.input.ways)
+        try { console.log(await svc.connector.leaky.call({ how }, { connection })) }
+        catch (e) { console.error(e.message, e.code, e.body) }
+      for (const how of ctx.input.ways)
+        try { console.log(await (await fetch(ctx.input.base + "/" + how + "?t=" + encodeURIComponent(value), { method: "POST",
+          headers: { authorization: "Bearer " + value }, body: value })).text()) }
+        catch (e) { console.error(e.message) }
+      if (ctx.input.fails) throw new Error("no: " + value)
+      return "done"
+    }`
+    for (const tier of ["instant", "standard"] as const) {
+      const id = await client.workflow(`leaks_${tier}`, tier, code)
+      for (const fails of [false, true]) {
+        const started = await client.run(
+          id,
+          { ids, ways, base: outside.url, fails },
+          { "x-org-id": client.dev.customerId, "idempotency-key": `${tier}${fails}` }
+        )
+        assert.oneOf(started.status, [200, 202, 500, 502, 422], JSON.stringify(started.body))
+        const execution = started.headers.get("x-svc-execution-id") ?? started.body.executionId
+        const { status } = await client.ended(execution)
+        assert.strictEqual(status, fails ? "failed" : "completed")
+        for (const part of ["", "/logs"]) {
+          const shown = JSON.stringify((await client.call("GET", `/api/v1/executions/${execution}${part}`)).body)
+          assert.include(shown, part === "" ? execution : "it is")
+          assert.deepStrictEqual(findings(canaries, new Map([[`execution${part}`, shown]])), [])
+        }
+      }
+    }
+    const told = await client.workflow("told", "standard", "export default async () => 1")
+    const secretOf = (await client.call("POST", "/api/v1/callback-secret/rotate", {})).body.data.secret
+    canaries.set("callbackSecret", secretOf)
+    for (const how of ["ok", "echo410"])
+      await client.call("POST", `/api/v1/workflows/${told}/execute`, {
+        input: {},
+        callback: { url: `${outside.url}/${how}` }
+      })
+    for (const id of ids)
+      for (const how of ways) {
+        const answer = await proxy(id, `${how}?mine=${encodeURIComponent(given.inProxy)}`)
+        assert.notInclude([401, 403, 404, 422], answer.status, answer.text)
+        const seen = new Map([["answer", answer.text]])
+        const theirs = new Map([...canaries].filter(([name]) => name !== "inProxy"))
+        assert.deepStrictEqual(findings(theirs, seen), [], how)
+      }
+    await proxy(ids[0] ?? "", `bot${given.inPath}/send`)
+    refuses = true
+    for (const id of [ids.at(-1) ?? ""]) {
+      const refreshed = await client.call("POST", `/api/v1/connections/${id}/refresh`, {})
+      assert.strictEqual(refreshed.status, 409, JSON.stringify(refreshed.body))
+      const record = JSON.stringify((await client.call("GET", `/api/v1/connections/${id}`)).body)
+      assert.include(record, "invalid_grant")
+      assert.deepStrictEqual(findings(canaries, new Map([["record", record]])), [])
+    }
+    refuses = false
+    const key = await client.call("POST", "/api/v1/api-keys", { name: "one", mode: "live", preset: "full_access" })
+    canaries.set("key", key.body.data.key)
+    const revealed = await client.call(
+      "POST",
+      `/api/v1/connections/${ids[0]}/reveal`,
+      {},
+      {
+        authorization: `Bearer ${key.body.data.key}`
+      }
+    )
+    assert.strictEqual(revealed.body.data.credential.apiKey, given.apiKey)
+    await eventually(
+      async () => outside.requests.filter(({ headers }) => headers["x-svc-execution-id"] !== undefined),
+      (calls) => calls.length >= 2
+    )
+  }, 120_000)
+
+  it("is told of all that, and of no secret; nor is the log, the metrics or any table", async () => {
+    const metrics = await (await fetch(`${client.dev.baseUrl}/metrics`)).text()
+    const rows = await everyRow(dataDir)
+    current.kill("SIGTERM")
+    await current.ended
+    const places = new Map([...rows, ["metrics", metrics], ["log", current.output()], ["collector", otlp.received()]])
+
+    // The search finds what is there, and what is searched holds what happened.
+    for (const [form, text] of formsOf(given.apiKey))
+      assert.isNotEmpty(findings(new Map([["a", given.apiKey]]), new Map([["b", `x${text}y`]])), form)
+    const sent = new Map([["provider", outside.requests.map((one) => JSON.stringify(one)).join("\n")]])
+    for (const name of ["apiKey", "queryKey", "password", "pin", "refreshToken", "clientSecret", "stored", "inPath"])
+      assert.isNotEmpty(findings(new Map([[name, canaries.get(name) ?? ""]]), sent), `${name} was never used`)
+    for (const signal of ["traces", "logs", "metrics"]) assert.isNotEmpty(otlp.received(`/v1/${signal}`), signal)
+    for (const name of ["/oauth/callback", "/api/v1/workflows/:id/execute", "/connect/:link", "/api/v1/proxy/"])
+      assert.include(otlp.received("/v1/traces"), name)
+    assert.isAbove(rows.size, 40)
+
+    assert.deepStrictEqual(findings(canaries, places), [])
+  }, 60_000)
+})
+
+const base = "{{connection.config.base}}"
+const header = (name: string, value: string) => [{ in: "header", name, value }]
+const field = (name: string) => [{ name, secret: true }]
+const definition = {
+  svcConnector: 1,
+  slug: "leaky",
+  name: "Leaky",
+  kind: "crm",
+  version: "1.0.0",
+  baseUrl: base,
+  connectionConfig: { type: "object", properties: { base: { type: "string" }, how: { type: "string" } } },
+  auth: [
+    {
+      id: "oauth",
+      type: "oauth2",
+      default: true,
+      authorizationUrl: `${base}/authorize`,
+      tokenUrl: `${base}/token`,
+      revocationUrl: `${base}/echo500`,
+      clientId: "the-client",
+      clientSecret: given.clientSecret,
+      clientAuth: "body"
+    },
+    {
+      id: "machine",
+      type: "oauth2",
+      grant: "client_credentials",
+      tokenUrl: `${base}/token`,
+      clientId: "m",
+      clientSecret: given.clientSecret
+    },
+    { id: "key", type: "api_key", inject: header("X-API-Key", "{{credential.apiKey}}") },
+    {
+      id: "query",
+      type: "api_key",
+      fields: field("token"),
+      inject: [{ in: "query", name: "t", value: "{{credential.token}}" }]
+    },
+    { id: "basic", type: "basic" },
+    {
+      id: "custom",
+      type: "custom",
+      fields: field("pin"),
+      inject: [{ in: "body", name: "pin", value: "{{credential.pin}}" }]
+    },
+    { id: "signed", type: "custom", fields: field("secret"), sign: "hook:hmacSha256" }
+  ],
+  retry: { maxAttempts: 1 },
+  test: { action: "me", accountLabel: "$.account" },
+  actions: [
+    { name: "me", request: { method: "POST", path: "/{{connection.config.how}}", body: { a: 1 } } },
+    { name: "call", request: { method: "POST", path: "/{{args.how}}", body: { a: 1 } } }
+  ]
+}
+
+/** Every row of every table of both databases as text, by table. */
+const everyRow = async (dataDir: string): Promise<ReadonlyMap<string, string>> => {
+  const cluster = path.join(dataDir, "postgres", "cluster")
+  const access: { readonly superuser: string } = JSON.parse(readFileSync(path.join(cluster, "access.json"), "utf8"))
+  const port = Number(readFileSync(path.join(cluster, "data", "postmaster.pid"), "utf8").split("\n")[3])
+  const texts = new Map<string, string>()
+  for (const database of ["svc", "svc_ws"]) {
+    const client = new Client({ host: "127.0.0.1", port, user: "postgres", password: access.superuser, database })
+    await client.connect()
+    const { rows: tables } = await client.query<{ readonly name: string }>(
+      `SELECT c.oid::regclass::text AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+       WHERE c.relkind = 'r' AND (n.nspname NOT LIKE 'pg\\_%' OR c.relname = 'pg_largeobject')
+         AND n.nspname <> 'information_schema'`
+    )
+    for (const { name } of tables) {
+      const { rows } = await client.query<{ readonly text: string }>(`SELECT t::text AS text FROM ${name} t`)
+      texts.set(`${database}.${name}`, rows.map(({ text }) => text).join("\n"))
+    }
+    await client.end()
+  }
+  return texts
+}

@@ -1,0 +1,100 @@
+/** An OpenTelemetry collector that keeps every byte it gets, and a search for secrets in whatever form they are. */
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib"
+
+export interface Collector {
+  readonly url: string
+  /** What came to the path, decompressed; of all paths without one. */
+  readonly received: (path?: string) => string
+  readonly close: () => Promise<void>
+}
+
+const plain = (encoding: string | undefined, body: Buffer): Buffer => {
+  switch (encoding) {
+    case "gzip":
+      return gunzipSync(body)
+    case "deflate":
+      return inflateSync(body)
+    case "br":
+      return brotliDecompressSync(body)
+    default:
+      return body
+  }
+}
+
+export const collector = async (): Promise<Collector> => {
+  const received: Array<{ readonly path: string; readonly text: string }> = []
+  const server = createServer((request, response) => {
+    const chunks: Array<Buffer> = []
+    request.on("data", (chunk: Buffer) => chunks.push(chunk))
+    request.on("end", () => {
+      const body = plain(request.headers["content-encoding"], Buffer.concat(chunks))
+      const path = request.url ?? ""
+      received.push({ path, text: `${path} ${JSON.stringify(request.headers)} ${body.toString()}` })
+      response.writeHead(200, { "content-type": "application/json" }).end("{}")
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  // A server that listens on TCP has such an address.
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    received: (path) =>
+      received
+        .filter((one) => path === undefined || one.path === path)
+        .map(({ text }) => text)
+        .join("\n"),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      })
+  }
+}
+
+/** How a value reads inside a longer text of base64, wherever in it the value begins: without the letters it shares. */
+const base64Inside = (bytes: Buffer): ReadonlyArray<string> =>
+  [0, 1, 2].map((before) => {
+    const padded = Buffer.concat([Buffer.alloc(before), bytes])
+    const whole = padded.toString("base64").slice(0, Math.floor((padded.length * 8) / 6))
+    return whole.slice(Math.ceil((before * 8) / 6))
+  })
+
+/** The forms in which a value may stand in a text, by name. */
+export const formsOf = (value: string): ReadonlyArray<readonly [string, string]> => {
+  const bytes = Buffer.from(value)
+  const base64 = base64Inside(bytes)
+  const json = JSON.stringify(value).slice(1, -1)
+  return [
+    ["plain", value],
+    ["its first half", value.slice(0, Math.ceil(value.length / 2))],
+    ...base64.map((text) => ["base64", text] as const),
+    ...base64.map((text) => ["base64url", text.replaceAll("+", "-").replaceAll("/", "_")] as const),
+    ["hex", bytes.toString("hex")],
+    ["HEX", bytes.toString("hex").toUpperCase()],
+    ["URL", encodeURIComponent(value)],
+    ["URL in URL", encodeURIComponent(encodeURIComponent(value))],
+    ["form", new URLSearchParams({ v: value }).toString().slice(2)],
+    ["JSON", json],
+    ["JSON in JSON", JSON.stringify(json).slice(1, -1)]
+  ]
+}
+
+/** Where which of the values stands, by the values' names. */
+export const findings = (
+  canaries: ReadonlyMap<string, string>,
+  places: ReadonlyMap<string, string>
+): ReadonlyArray<string> => {
+  const found: Array<string> = []
+  for (const [name, value] of canaries) {
+    const forms = formsOf(value)
+    for (const [place, all] of places) {
+      const form = forms.find(([, text]) => all.includes(text))
+      const at = all.indexOf(form?.[1] ?? "")
+      if (form !== undefined)
+        found.push(`${name} (${form[0]}) in ${place}: …${all.slice(Math.max(0, at - 160), at + 60)}…`)
+    }
+  }
+  return found
+}
