@@ -14,6 +14,7 @@ import {
 } from "node:fs"
 import { basename, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { keepEngine } from "./engines.mjs"
 
 process.chdir(dirname(dirname(fileURLToPath(import.meta.url))))
 
@@ -84,18 +85,29 @@ const wasm = "node_modules/@jitl/quickjs-ng-wasmfile-release-sync/dist"
 for (const name of existsSync(wasm) ? readdirSync(wasm).filter((name) => name.endsWith(".wasm")) : []) {
   place("dist/quickjs.wasm", (draft) => copyFileSync(join(wasm, name), draft))
 }
-// A program that runs may still load its chunks; after a day none of an earlier build is waited for.
-const dayMillis = 24 * 60 * 60 * 1000
-for (const name of existsSync("dist/chunks") ? readdirSync("dist/chunks") : []) {
-  const path = join("dist/chunks", name)
-  if (Date.now() - statSync(path).mtimeMs > dayMillis) rmSync(path)
-}
 // The chunks first: the entry names them.
 for (const file of files.toSorted(
   (a, b) => Number(b.path.includes("/chunks/")) - Number(a.path.includes("/chunks/"))
 )) {
   place(file.path, (draft) => writeFileSync(draft, file.contents))
 }
+
+const identity = await build({
+  ...common,
+  entryPoints: ["src/runtime/sandbox/runner/Identity.ts"],
+  sourcemap: false,
+  banner: {}
+})
+const [{ text: identityText }] = identity.outputFiles
+const { engineIdentity, protocolVersion } = await import(
+  `data:text/javascript;base64,${Buffer.from(identityText).toString("base64")}`
+)
+const engineWasm = readFileSync("dist/quickjs.wasm")
+keepEngine(`dist/engines/v${protocolVersion}`, engineIdentity(engineWasm), {
+  "runner.js": readFileSync("dist/runner.js"),
+  "quickjs.wasm": engineWasm
+})
+
 const current = new Set(files.map((file) => basename(file.path)))
 for (const name of existsSync("dist/chunks") ? readdirSync("dist/chunks") : []) {
   // A program that runs may still load a chunk of the bundle before.

@@ -28,7 +28,7 @@ export const make = Effect.gen(function* () {
 
   /** Runs that no engine of this release can go on with. */
   const engines = sql<{ engine: string; n: number }>`SELECT engine, count(*)::int AS n FROM runs GROUP BY engine`.pipe(
-    Effect.map((rows) => rows.filter((row) => row.engine !== sandbox.engine)),
+    Effect.map((rows) => rows.filter((row) => !sandbox.engines.includes(row.engine))),
     Effect.catchAll(() => Effect.succeed([]))
   )
 
@@ -54,7 +54,7 @@ export const make = Effect.gen(function* () {
           database: { ok: db.ok, ...(db.ok ? {} : { detail: "the database does not answer" }) },
           migrations: { ok: lacking.length === 0, missing: lacking },
           jail: { ok: jail.level === "full", level: jail.level, detail: jail.detail },
-          engines: { ok: foreign.length === 0, current: sandbox.engine, others: foreign },
+          engines: { ok: foreign.length === 0, current: sandbox.engine, carried: sandbox.engines, others: foreign },
           dbQuery: { ok: db.ok && workspaces.ok, ...(workspaces.ok ? {} : { detail: workspaces.detail }) }
         }
       })

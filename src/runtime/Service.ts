@@ -1,6 +1,7 @@
 /** The running service: actors, surfaces and the server, on a database that is there. */
 import { Duration, Effect, Layer, Option } from "effect"
 import { existsSync } from "node:fs"
+import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import * as ConnectionActor from "../actors/connection/Actor.js"
 import * as Calling from "../actors/connection/Calling.js"
@@ -13,7 +14,6 @@ import * as LiveRuns from "../actors/execution/LiveRuns.js"
 import * as Sweep from "../actors/execution/Sweep.js"
 import * as Deliver from "../actors/pipeline/Deliver.js"
 import { PlatformConfiguration } from "../actors/ports/PlatformConfiguration.js"
-import { Sandbox } from "../actors/ports/Sandbox.js"
 import * as TenantActor from "../actors/tenant/Actor.js"
 import * as CallbackSecrets from "../actors/tenant/CallbackSecrets.js"
 import * as RateLimits from "../actors/tenant/RateLimits.js"
@@ -68,6 +68,8 @@ const journalCapacity = 20_000
 const runnerPath =
   ["./runner.js", "../runner.js"].map((path) => fileURLToPath(new URL(path, import.meta.url))).find(existsSync) ??
   "dist/runner.js"
+/** The build leaves the engines of earlier builds there. */
+const earlierPath = join(dirname(runnerPath), "engines")
 
 // --- Ports that depend on nothing but configuration ---
 
@@ -157,7 +159,9 @@ const clock = Clock.layer.pipe(Layer.provide(Runs.layer), Layer.provide(VirtualT
 
 // --- Actors ---
 
-const sandbox = Layer.unwrapEffect(Effect.map(Settings, ({ runners }) => Pool.layer({ runnerPath, runners })))
+const sandbox = Layer.unwrapEffect(
+  Effect.map(Settings, ({ runners }) => Pool.layer({ runnerPath, earlierPath, runners }))
+)
 
 /** Who owns a connection: its credential, its refresh, its provider's limits. */
 const connections = Layer.unwrapEffect(
@@ -176,8 +180,7 @@ const connected = Calling.layer.pipe(
 const actors = Layer.unwrapEffect(
   Effect.gen(function* () {
     const { runSlots } = yield* Settings
-    const { engine } = yield* Sandbox
-    const options = { slots: runSlots, carries: (other: string) => other === engine }
+    const options = { slots: runSlots }
     return Layer.mergeAll(
       Executions.layer(options),
       Sweep.layer(options),

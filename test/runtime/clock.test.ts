@@ -21,6 +21,7 @@ const runs = (offsets: ReadonlyArray<number | "gone">) => {
     Runs.of({
       get: unasked,
       takeOver: unasked,
+      adopt: unasked,
       progressed: unasked,
       due: unasked,
       claim: unasked,

@@ -23,6 +23,8 @@ export interface ServiceOptions {
   /** The user to run as; only for root. */
   readonly uid?: number
   readonly command?: ReadonlyArray<string>
+  /** The bundle of another release; by default the one that the build makes. */
+  readonly release?: string
   /** Ends itself, as by `kill -9`, when it passes this point this many times: `point:n`. */
   readonly kill?: string
 }
@@ -33,7 +35,7 @@ export const service = (options: ServiceOptions): Service => {
   if (options.kill !== undefined) buildFaulty()
   const started = performance.now()
   let output = ""
-  const program = options.kill === undefined ? [bundle, ...(options.command ?? ["start"])] : [faulty]
+  const program = options.kill === undefined ? [options.release ?? bundle, ...(options.command ?? ["start"])] : [faulty]
   const child = spawn(process.execPath, program, {
     cwd: os.tmpdir(),
     env: {

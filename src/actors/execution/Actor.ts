@@ -4,9 +4,9 @@ import { Entity } from "@effect/cluster"
 import type { ExecutionId } from "../../domain/Ids.js"
 import { LiveRuns } from "./LiveRuns.js"
 import { Execution } from "./Protocol.js"
-import { make as makeSweep } from "./Sweep.js"
+import { make as makeSweep, type SweepOptions } from "./Sweep.js"
 
-export const layer = (options: { readonly slots: number; readonly carries: (engine: string) => boolean }) =>
+export const layer = (options: SweepOptions) =>
   Execution.toLayer(
     Effect.gen(function* () {
       const live = yield* LiveRuns

@@ -92,7 +92,8 @@ export const make = Effect.gen(function* () {
     const { runnable } = p.spec
     const program = {
       key: `${runnable.organisationId}/${runnable.workflowId}/${runnable.contentHash}`,
-      script: runnable.script
+      script: runnable.script,
+      engine: p.run.engine
     }
     const events =
       replay.length === 0 ? [] : yield* Effect.forEach(replay, (entry) => eventOf(p, entry, String(entry.call)))

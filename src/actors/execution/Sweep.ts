@@ -13,6 +13,7 @@ import { Journal, type OpenRun } from "../ports/Journal.js"
 import { Ownership } from "../ports/Ownership.js"
 import { type Runnable, Runnables } from "../ports/Runnables.js"
 import { Runs } from "../ports/Runs.js"
+import { Sandbox } from "../ports/Sandbox.js"
 import { Wakeups } from "../ports/Wakeups.js"
 import { callbacks, type End, finished } from "./Ending.js"
 import { LiveRuns } from "./LiveRuns.js"
@@ -26,7 +27,12 @@ const suspectPatience = Duration.seconds(1)
 
 const isStart = (entry: { readonly kind: string } | undefined): entry is StartEntry => entry?.kind === "start"
 
-export const make = (options: { readonly slots: number; readonly carries: (engine: string) => boolean }) =>
+export interface SweepOptions {
+  /** Runs that may be driven at a time. */
+  readonly slots: number
+}
+
+export const make = (options: SweepOptions) =>
   Effect.gen(function* () {
     const journal = yield* Journal
     const runs = yield* Runs
@@ -36,6 +42,7 @@ export const make = (options: { readonly slots: number; readonly carries: (engin
     const wakeups = yield* Wakeups
     const identifiers = yield* Identifiers
     const faults = yield* Faults
+    const { engine, engines } = yield* Sandbox
 
     /** What is due and what is claimed are told apart by the places that are taken: one look at a time. */
     const looking = yield* Effect.makeSemaphore(1)
@@ -81,38 +88,33 @@ export const make = (options: { readonly slots: number; readonly carries: (engin
     }
 
     /** Drives a run that is this node's, from its journal. */
-    const go = Effect.fnUntraced(function* (run: OpenRun) {
+    const go = Effect.fnUntraced(function* (taken: OpenRun) {
       yield* faults.at("claimed")
-      const rows = yield* journal.read(run.organisationId, run.id)
+      const rows = yield* journal.read(taken.organisationId, taken.id)
       const [start, ...rest] = rows
       if (!isStart(start))
         return yield* failWith(
-          run,
+          taken,
           runError({ name: "JournalLost", category: "code", message: "the run's journal has no start" })
         )
-      if (run.activations > poisonAfter && rows.length <= run.progress) {
+      if (taken.activations > poisonAfter && rows.length <= taken.progress) {
         return yield* failWith(
-          run,
+          taken,
           runError({
             name: "Poisoned",
             code: "POISONED",
             category: "code",
-            message: `the run was taken up ${run.activations} times without getting on: whatever ran it did not survive`
+            message: `the run was taken up ${taken.activations} times without getting on: whatever ran it did not survive`
           })
         )
       }
       // A run that is taken up for the first time has nothing to be counted from.
-      if (run.activations > 0 && rows.length > run.progress) yield* runs.progressed(run, rows.length)
-      if (!options.carries(run.engine)) {
-        return yield* failWith(
-          run,
-          runError({
-            name: "EngineGone",
-            category: "code",
-            message: "the run began on an engine that this release no longer carries"
-          })
-        )
-      }
+      if (taken.activations > 0 && rows.length > taken.progress) yield* runs.progressed(taken, rows.length)
+      const isCarried = engines.includes(taken.engine)
+      // It waits for a node that carries its engine, and `/readyz` tells of it; its deadline ends it otherwise.
+      if (!isCarried && rest.length > 0) return
+      // Nothing was recorded yet that another engine could contradict.
+      const run = isCarried ? taken : yield* runs.adopt(taken, engine)
       const code = yield* codeOf(run, start)
       if (Option.isNone(code))
         return yield* failWith(
@@ -162,7 +164,7 @@ export const make = (options: { readonly slots: number; readonly carries: (engin
       if (slots === 0) return
       const due = yield* looking.withPermits(1)(
         runs
-          .due(ownership.held(), live.ids(), slots)
+          .due(ownership.held(), live.ids(), slots, engines)
           .pipe(Effect.map((found) => found.filter(({ id }) => live.reserve(id))))
       )
       const suspects = due.filter(({ activations }) => activations >= suspectAfter)
@@ -231,5 +233,5 @@ export const make = (options: { readonly slots: number; readonly carries: (engin
     return { resume, sweeps }
   })
 
-export const layer = (options: { readonly slots: number; readonly carries: (engine: string) => boolean }) =>
+export const layer = (options: SweepOptions) =>
   Layer.scopedDiscard(Effect.flatMap(make(options), ({ sweeps }) => sweeps))

@@ -24,11 +24,17 @@ export class Runs extends Context.Tag("svc/Runs")<
     readonly takeOver: (id: ExecutionId) => Effect.Effect<Option.Option<OpenRun>, JournalUnavailable>
     /** Notes that the journal has grown since the last activation, so that this one counts as the first. */
     readonly progressed: (run: OpenRun, rows: number) => Effect.Effect<void, JournalUnavailable>
-    /** Unfinished runs of these shards that should be going on now, the longest due first, without those in `active`. */
+    /** The run goes on with another engine than it was made for. */
+    readonly adopt: (run: OpenRun, engine: string) => Effect.Effect<OpenRun, JournalUnavailable>
+    /**
+     * Unfinished runs of these shards that should be going on now, the longest due first, without those in `active`
+     * and those with a history that was made on none of these engines.
+     */
     readonly due: (
       shards: ReadonlyArray<number>,
       active: ReadonlyArray<ExecutionId>,
-      limit: number
+      limit: number,
+      engines: ReadonlyArray<string>
     ) => Effect.Effect<ReadonlyArray<DueRun>, JournalUnavailable>
     /** Starts up to `slots` queued runs of these shards, fairest first: they are `running` and the caller's. */
     readonly claim: (

@@ -12,6 +12,8 @@ export interface Program {
   readonly key: string
   /** A script that sets `globalThis.__workflow` to the workflow's function. */
   readonly script: string
+  /** Which of the carried engines it began on; absent, the current one. */
+  readonly engine?: string
 }
 
 export interface GuestLimits {
@@ -106,5 +108,7 @@ export class Sandbox extends Context.Tag("svc/Sandbox")<
     readonly jail: Effect.Effect<JailReport>
     /** Identifies wasm, prelude and host protocol: a journal is replayed only by the engine that it was made with. */
     readonly engine: string
+    /** Every engine that runs can go on with here, the current one first. */
+    readonly engines: ReadonlyArray<string>
   }
 >() {}

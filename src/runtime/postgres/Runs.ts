@@ -5,6 +5,7 @@ import { type DueRun, Runs } from "../../actors/ports/Runs.js"
 import type { Waiting } from "../../domain/Execution.js"
 import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
+import { kinds } from "./journal/Rows.js"
 import { WriterSql } from "./Pools.js"
 import { VirtualTags } from "./VirtualTags.js"
 
@@ -111,15 +112,23 @@ export const layer = Layer.effect(
       yield* sql`UPDATE runs SET activations = 1, progress = ${rows} WHERE id = ${run.id} AND epoch = ${run.epoch}`
     }, Effect.mapError(unavailable))
 
+    const adopt = Effect.fn("Runs.adopt")(function* (run: OpenRun, engine: string) {
+      yield* sql`UPDATE runs SET engine = ${engine} WHERE id = ${run.id} AND epoch = ${run.epoch}`
+      return { ...run, engine }
+    }, Effect.mapError(unavailable))
+
     const due = Effect.fn("Runs.due")(function* (
       shards: ReadonlyArray<number>,
       active: ReadonlyArray<ExecutionId>,
-      limit: number
+      limit: number,
+      engines: ReadonlyArray<string>
     ) {
       return yield* sql.unsafe<DueRun>(
         `SELECT id, activations FROM runs WHERE shard = ANY($1::int[]) AND wake_at <= now() AND status = 'running'
-         AND NOT id = ANY($2::text[]) ORDER BY wake_at LIMIT $3`,
-        [shards, active, limit]
+         AND NOT id = ANY($2::text[])
+         AND (engine = ANY($4::text[]) OR NOT EXISTS (SELECT FROM journal j WHERE j.id = runs.id AND j.kind <> ${kinds.start}))
+         ORDER BY wake_at LIMIT $3`,
+        [shards, active, limit, engines]
       )
     }, Effect.mapError(unavailable))
 
@@ -147,6 +156,6 @@ export const layer = Layer.effect(
       return (row?.at ?? after) - (before + after) / 2
     }).pipe(Effect.mapError(unavailable))
 
-    return Runs.of({ get, takeOver, progressed, due, claim, overdue, clockOffset })
+    return Runs.of({ get, takeOver, progressed, adopt, due, claim, overdue, clockOffset })
   })
 )

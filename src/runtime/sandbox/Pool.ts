@@ -11,8 +11,8 @@ import type {
   Turn
 } from "../../actors/ports/Sandbox.js"
 import { CpuLimit, LoadFailed, OutOfMemory, OutputTooLarge, Sandbox, SessionLost } from "../../actors/ports/Sandbox.js"
+import { type Engines, startEngines } from "./Engines.js"
 import type { Fleet } from "./Fleet.js"
-import { startFleet } from "./Fleet.js"
 import type { JailMode } from "./Jail.js"
 import { jails } from "./Jail.js"
 import { readRunner } from "./RunnerFiles.js"
@@ -24,6 +24,8 @@ export interface SandboxOptions {
   readonly runnerPath: string
   /** The engine's module; by default `quickjs.wasm` beside the bundle, else the one of the installed package. */
   readonly wasmPath?: string
+  /** Where the engines of earlier builds lie; by default none is carried. */
+  readonly earlierPath?: string
   /** Runner processes at work; by default one for each processor. One more is kept as a spare. */
   readonly runners?: number
   readonly spare?: boolean
@@ -44,29 +46,32 @@ export const layer = (options: SandboxOptions): Layer.Layer<Sandbox> =>
     Sandbox,
     Effect.gen(function* () {
       const files = yield* Effect.promise(() => readRunner(options.runnerPath, options.wasmPath))
-      const engine = engineIdentity(files.wasm)
       const runFork = Runtime.runFork(yield* Effect.runtime())
       const start = Effect.promise(() =>
-        startFleet({
-          ...files,
-          jails: jails(options.jail ?? "auto"),
-          engine,
-          runners: options.runners ?? availableParallelism(),
-          spare: options.spare ?? true,
-          mostLive: options.liveGuests ?? defaultLiveGuests,
-          onTrouble: (message) => void runFork(Effect.logWarning(message))
-        })
+        startEngines(
+          {
+            jails: jails(options.jail ?? "auto"),
+            runners: options.runners ?? availableParallelism(),
+            spare: options.spare ?? true,
+            mostLive: options.liveGuests ?? defaultLiveGuests,
+            earlierPath: options.earlierPath,
+            onTrouble: (message) => void runFork(Effect.logWarning(message))
+          },
+          { ...files, engine: engineIdentity(files.wasm) }
+        )
       )
-      const fleet = yield* Effect.acquireRelease(start, (started) => Effect.sync(started.stop))
-      options.onStarted?.(fleet.pids)
-      if (fleet.jail.level !== "full") yield* Effect.logWarning(`runners are not fully jailed: ${fleet.jail.detail}`)
-      return Sandbox.of(makeSandbox(fleet, engine))
+      const engines = yield* Effect.acquireRelease(start, (started) => Effect.sync(started.stop))
+      options.onStarted?.(engines.pids)
+      const { jail } = engines.current
+      if (jail.level !== "full") yield* Effect.logWarning(`runners are not fully jailed: ${jail.detail}`)
+      return Sandbox.of(makeSandbox(engines))
     })
   )
 
 // --- Private ---
 
-const makeSandbox = (fleet: Fleet, engine: string): Sandbox["Type"] => {
+const makeSandbox = ({ current, earlier, names }: Engines): Sandbox["Type"] => {
+  const [engine = ""] = names
   let sessions = 0
 
   const start = (
@@ -80,18 +85,26 @@ const makeSandbox = (fleet: Fleet, engine: string): Sandbox["Type"] => {
       const id = sessions
       const events = texts([first, ...replay])
       let guest: Guest | undefined
-      const stopWaiting = fleet.pick(program.key, (runner) => {
-        guest = new Guest(runner, id, limits)
-        const owner = guest
-        runner.start(id, program, limits, events, (answer) => resume(owner.settle(answer)))
-      })
+      let isGivenUp = false
+      let stopWaiting = (): void => undefined
+      const startOn = (fleet: Fleet): void => {
+        if (isGivenUp) return
+        stopWaiting = fleet.pick(program.key, (runner) => {
+          guest = new Guest(runner, id, limits)
+          const owner = guest
+          runner.start(id, program, limits, events, (answer) => resume(owner.settle(answer)))
+        })
+      }
+      if (program.engine === undefined || program.engine === engine) startOn(current)
+      else earlier(program.engine).then(startOn, () => resume(Effect.fail(new SessionLost({ reason: "runnerDied" }))))
       return Effect.sync(() => {
+        isGivenUp = true
         stopWaiting()
         guest?.giveBack()
       })
     })
 
-  return { start, engine, jail: Effect.succeed<JailReport>(fleet.jail) }
+  return { start, engine, engines: names, jail: Effect.succeed<JailReport>(current.jail) }
 }
 
 const texts = (events: ReadonlyArray<GuestEvent>): ReadonlyArray<string> => events.map((event) => JSON.stringify(event))

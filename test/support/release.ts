@@ -1,0 +1,84 @@
+/** Other releases of the program than the one that is built, each in a folder of its own. */
+import { build } from "esbuild"
+import * as fs from "node:fs"
+import { createRequire } from "node:module"
+import * as path from "node:path"
+import { fileURLToPath, pathToFileURL } from "node:url"
+
+export interface Release {
+  /** What to start. */
+  readonly program: string
+  readonly engine: string
+  /** From now on this release carries the other one's engine. */
+  readonly carry: (other: Release) => void
+  readonly directory: string
+  readonly remove: () => void
+}
+
+/** Leaves an engine in a folder as the build does. */
+export const keepEngine: (folder: string, engine: string, files: Readonly<Record<string, Buffer>>) => void = (
+  await import(pathToFileURL(fileURLToPath(new URL("../../scripts/engines.mjs", import.meta.url))).href)
+).keepEngine
+
+const root = fileURLToPath(new URL("../..", import.meta.url))
+
+/** Builds a release whose guests know a global `release` with its name: an engine that is like no other. */
+export const release = async (name: string): Promise<Release> => {
+  // Inside the project, so that it finds the packages that stay outside of the bundle.
+  fs.mkdirSync(path.join(root, "dist", "test"), { recursive: true })
+  const directory = fs.mkdtempSync(path.join(root, "dist", "test", `${name}-`))
+  const outputs = await build({
+    entryPoints: {
+      svc: path.join(root, "src/runtime/Main.ts"),
+      runner: path.join(root, "src/runtime/sandbox/runner/Runner.ts"),
+      identity: path.join(root, "src/runtime/sandbox/runner/Identity.ts")
+    },
+    outdir: directory,
+    bundle: true,
+    platform: "node",
+    target: "node20",
+    format: "esm",
+    logLevel: "error",
+    external: ["pg-native", "cloudflare:sockets", "msgpackr-extract", "bufferutil", "utf-8-validate"],
+    banner: {
+      js: 'import { createRequire as makeRequire } from "node:module"; const require = makeRequire(import.meta.url);'
+    },
+    plugins: [
+      {
+        name: "another-engine",
+        setup: ({ onLoad }) =>
+          onLoad({ filter: /prelude\/Core\.ts$/ }, (file) => ({
+            loader: "ts",
+            contents: fs
+              .readFileSync(file.path, "utf8")
+              .replace("// --- State of the run ---", `global("release", ${JSON.stringify(name)})`)
+          }))
+      }
+    ]
+  })
+  if (outputs.errors.length > 0) throw new Error(JSON.stringify(outputs.errors))
+  const wasm = fs.readFileSync(createRequire(import.meta.url).resolve("@jitl/quickjs-ng-wasmfile-release-sync/wasm"))
+  fs.writeFileSync(path.join(directory, "quickjs.wasm"), wasm)
+  const { engineIdentity, protocolVersion } = (await import(
+    pathToFileURL(path.join(directory, "identity.js")).href
+  )) as {
+    readonly engineIdentity: (wasm: Uint8Array) => string
+    readonly protocolVersion: number
+  }
+  return {
+    program: path.join(directory, "svc.js"),
+    engine: engineIdentity(wasm),
+    directory,
+    carry: (other) =>
+      keepEngine(ensured(path.join(directory, "engines", `v${protocolVersion}`)), other.engine, {
+        "runner.js": fs.readFileSync(path.join(other.directory, "runner.js")),
+        "quickjs.wasm": wasm
+      }),
+    remove: () => fs.rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+const ensured = (folder: string): string => {
+  fs.mkdirSync(folder, { recursive: true })
+  return folder
+}
