@@ -24,6 +24,12 @@ afterAll(async () => {
 const ask = (method: string, target: string, body?: unknown, headers: { readonly [name: string]: string } = {}) =>
   svc.ask(method, target, { key: svc.first.key, headers, ...(body === undefined ? {} : { body }) })
 
+const publish = async (more: { readonly slug: string; readonly [member: string]: unknown }) => {
+  const made = await ask("POST", "/api/v1/connectors", acme(more))
+  assert.strictEqual(made.status, 201, made.text)
+  assert.strictEqual((await ask("POST", `/api/v1/connectors/${more.slug}/publish`, {})).status, 200)
+}
+
 const create = (more: object = {}) =>
   ask("POST", at, { connector: "acme", customerId: svc.first.customerId, config: { base: provider.url }, ...more })
 
@@ -194,6 +200,65 @@ describe("a connection that a person makes", () => {
     const right = await visit(connectUrl, { "credential.apiKey": "canary_key_2" })
     assert.strictEqual(right.status, 200, right.text)
     assert.strictEqual(await statusOf(id), "active")
+  })
+
+  it("by a form keeps what is no secret, and tells which field is wrong by the name that the person sees", async () => {
+    const connectionConfig = {
+      type: "object",
+      properties: {
+        base: { type: "string" },
+        shop: { type: "string", title: "Shop's name", pattern: "^[a-z]+$" },
+        region: { enum: ["eu", "us"] },
+        sandbox: { type: "boolean" }
+      },
+      required: ["base", "shop"]
+    }
+    await publish({ slug: "shops", connectionConfig })
+    // What is given must fit, what is lacking is asked for.
+    const wrong = await create({ connector: "shops", authMethod: "key", config: { base: provider.url, region: "x" } })
+    assert.deepStrictEqual([wrong.status, wrong.body.details[0].path], [422, "config.region"])
+    const { connectUrl, id } = await begin({ connector: "shops", authMethod: "key" })
+    const entered = { "config.shop": '"><b>', "config.region": "us", "config.sandbox": "on" }
+    const again = await visit(connectUrl, { ...entered, "credential.apiKey": "canary_key_form" })
+    assert.strictEqual(again.status, 422)
+    assert.match(again.text, /role="alert" id="problem">\s*Shop&#39;s name: /)
+    const field = (name: string) => new RegExp(`<(?:input|select)[^>]*name="${name}"[^>]*>`).exec(again.text)?.[0] ?? ""
+    assert.match(field("config.shop"), /value="&quot;&gt;&lt;b&gt;"[^>]*aria-describedby="problem" aria-invalid="true"/)
+    assert.notInclude(field("config.region"), "aria-invalid")
+    assert.match(again.text, /<option\s+selected>us<\/option>/)
+    assert.include(field("config.sandbox"), "checked")
+    assert.notInclude(again.text, "canary")
+    const done = await visit(connectUrl, {
+      ...entered,
+      "config.shop": "acme",
+      "credential.apiKey": "canary_key_form"
+    })
+    assert.strictEqual(done.status, 200, done.text)
+    const { data } = (await ask("GET", `${at}/${id}`)).body
+    assert.deepInclude(data.config, { shop: "acme", region: "us", sandbox: true })
+  })
+
+  it("is sent to web addresses only, whatever was entered; the service itself goes there never", async () => {
+    const [oauth] = acme().auth
+    await publish({
+      slug: "anywhere",
+      connectionConfig: { type: "object" },
+      auth: [{ ...oauth, authorizationUrl: "{{connection.config.login}}" }]
+    })
+    for (const login of ["javascript:alert(1)//x", "data:text/html,x", "file:///etc/passwd"]) {
+      const { connectUrl } = await begin({ connector: "anywhere", config: { base: provider.url, login } })
+      const answer = await visit(connectUrl)
+      assert.deepStrictEqual([answer.status, answer.headers["location"]], [422, undefined])
+    }
+    // The browser may be where the service must not go.
+    const asked = provider.calls.length
+    for (const login of ["http://192.168.7.7/login", provider.url]) {
+      const { connectUrl } = await begin({ connector: "anywhere", config: { base: provider.url, login } })
+      const answer = await visit(connectUrl)
+      assert.strictEqual(answer.status, 303, answer.text)
+      assert.isTrue(answer.headers["location"]?.startsWith(login))
+    }
+    assert.strictEqual(provider.calls.length, asked)
   })
 
   it("by no link that was not made is anything found", async () => {

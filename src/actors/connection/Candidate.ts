@@ -40,8 +40,14 @@ export const make = Effect.gen(function* () {
   const { probe } = yield* makeProbe
 
   /** The connection's own settings, as the connector wants them. */
-  const checkConfig = ({ connectionConfig }: ConnectorDefinition, config: JsonObject): Effect.Effect<void, Refusal> => {
-    const [first] = connectionConfig === undefined ? [] : contracts.violations(connectionConfig, config)
+  const checkConfig = (
+    { connectionConfig }: ConnectorDefinition,
+    config: JsonObject,
+    /** What is still lacking is no mistake: somebody will enter it. */
+    { incomplete = false }: { readonly incomplete?: boolean } = {}
+  ): Effect.Effect<void, Refusal> => {
+    const found = connectionConfig === undefined ? [] : contracts.violations(connectionConfig, config)
+    const first = found.find(({ code, path }) => !(incomplete && path === "" && code === "required"))
     return first === undefined
       ? Effect.void
       : refuse(invalid(first.path === "" ? "config" : `config.${first.path}`, "INVALID_VALUE", first.message))

@@ -44,11 +44,16 @@ export const originsOf = (
 
 const schemes = { http: /^https?:$/, smtp: /^smtps?:$/ } as const
 
-/** A URL of a definition (authorization, token …) with the config in it: every value stays in its place. */
+/**
+ * A URL of a definition (authorization, token …) with the config in it: every value stays in its place. A person's
+ * browser is sent to some of them, hence `http` and `https` only.
+ */
 export const configuredUrl = (text: string, config: Config): Either.Either<string, CallMistake> =>
-  Either.flatMap(written(text, { connection: { config } }), (url) =>
-    URL.canParse(url) ? Either.right(url) : mistake("url", "is no URL")
-  )
+  Either.flatMap(written(text, { connection: { config } }), (url) => {
+    if (!URL.canParse(url)) return mistake("url", "is no URL")
+    const { protocol } = new URL(url)
+    return schemes.http.test(protocol) ? Either.right(url) : mistake("url", `has the scheme ${protocol}`)
+  })
 
 const urlBase = (text: string, transport: "http" | "smtp", scope: JsonObject): Either.Either<Base, CallMistake> =>
   Either.flatMap(written(text, scope), (url) => {

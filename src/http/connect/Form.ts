@@ -14,15 +14,28 @@ export interface Field {
   readonly secret: boolean
   readonly required: boolean
   readonly options: ReadonlyArray<string> | null
-  readonly type: "string" | "number" | "boolean"
+  readonly type: "string" | "number" | "integer" | "boolean"
+  /** What stands there at first. */
+  readonly initial: string | null
+  readonly min: number | null
+  readonly max: number | null
+}
+
+/** What a person must mend: in a field of the form, or anywhere. */
+export interface Problem {
+  /** A field's name. */
+  readonly field: string | null
+  readonly text: string
 }
 
 const textOf = (value: Json | undefined): string | null => (typeof value === "string" && value !== "" ? value : null)
 
 const typeOf = (schema: JsonObject): Field["type"] => {
   const type = schema["type"]
-  return type === "number" || type === "integer" ? "number" : type === "boolean" ? "boolean" : "string"
+  return type === "number" || type === "integer" || type === "boolean" ? type : "string"
 }
+
+const numberOf = (value: Json | undefined): number | null => (typeof value === "number" ? value : null)
 
 const configFields = ({ connectionConfig = {} }: ConnectorDefinition, given: JsonObject): ReadonlyArray<Field> => {
   const properties = connectionConfig["properties"]
@@ -39,7 +52,10 @@ const configFields = ({ connectionConfig = {} }: ConnectorDefinition, given: Jso
         secret: false,
         required: Array.isArray(required) && required.includes(name),
         options: Array.isArray(values) ? values.map(String) : null,
-        type: typeOf(schema)
+        type: typeOf(schema),
+        initial: schema["default"] === undefined || schema["default"] === null ? null : String(schema["default"]),
+        min: numberOf(schema["minimum"]),
+        max: numberOf(schema["maximum"])
       }
     ]
   })
@@ -54,7 +70,10 @@ const credentialFields = (method: AuthMethod): ReadonlyArray<Field> => {
     secret,
     required,
     options: null,
-    type: "string"
+    type: "string",
+    initial: null,
+    min: null,
+    max: null
   }))
 }
 
@@ -65,40 +84,92 @@ export const fieldsOf = (
   given: JsonObject
 ): ReadonlyArray<Field> => [...configFields(definition, given), ...credentialFields(method)]
 
-const input = ({ name, options, required, secret, type }: Field): Markup => {
-  const needed = required ? html` required` : html``
-  if (options !== null)
-    return html`<select id="${name}" name="${name}" ${needed}>
-      ${options.map((value) => html`<option>${value}</option>`)}
-    </select>`
-  const kind = secret ? "password" : type === "number" ? "number" : type === "boolean" ? "checkbox" : "text"
+type Values = ReadonlyMap<string, string>
+
+const when = (shown: boolean, markup: Markup): Markup => (shown ? markup : html``)
+
+/** What a field is told by besides its label, for those who hear the page; and that it is the one to mend. */
+const told = ({ description, name }: Field, problem: Problem | null): Markup => {
+  const wrong = problem?.field === name
+  const by = [...(wrong ? ["problem"] : []), ...(description === null ? [] : [`${name}.hint`])].join(" ")
+  return html`${when(by !== "", html` aria-describedby="${by}"`)}${when(wrong, html` aria-invalid="true" autofocus`)}`
+}
+
+const select = (field: Field, options: ReadonlyArray<string>, value: string | null, more: Markup): Markup =>
+  html`<select id="${field.name}" name="${field.name}" ${when(field.required, html`required`)} ${more}>
+    ${when(value === null || !field.required, html`<option value="">${field.required ? "Choose one" : "None"}</option>`)}
+    ${options.map((one) => html`<option ${when(one === value, html`selected`)}>${one}</option>`)}
+  </select>`
+
+const kinds = { string: "text", number: "number", integer: "number", boolean: "checkbox" } as const
+
+const input = (field: Field, value: string | null, problem: Problem | null): Markup => {
+  const more = told(field, problem)
+  if (field.options !== null) return select(field, field.options, value, more)
+  const { max, min, name, required, secret, type } = field
+  const content =
+    type === "boolean"
+      ? when(value === "true", html`checked`)
+      : html`${when(required, html`required`)} ${when(value !== null, html`value="${value ?? ""}"`)}`
   return html`<input
     id="${name}"
     name="${name}"
-    type="${kind}"
+    type="${secret ? "password" : kinds[type]}"
     autocomplete="off"
+    autocapitalize="none"
     spellcheck="false"
-    ${type === "boolean" ? html`` : needed}
+    ${when(type === "number", html`step="any"`)}
+    ${when(min !== null, html`min="${min ?? ""}"`)}
+    ${when(max !== null, html`max="${max ?? ""}"`)}
+    ${content}
+    ${more}
   />`
 }
 
-export const formMarkup = (fields: ReadonlyArray<Field>, action: string, error: string | null): Markup =>
-  html`${error === null ? html`` : html`<p class="error" role="alert">${error}</p>`}
+const row = (field: Field, values: Values | null, problem: Problem | null): Markup => {
+  // What was posted counts: a box without a tick is not posted.
+  const value = values === null ? field.initial : (values.get(field.name) ?? null)
+  const optional = when(!field.required && field.type !== "boolean", html` <span>(optional)</span>`)
+  const label = html`<label for="${field.name}">${field.title}${optional}</label>`
+  const control = input(field, value, problem)
+  const hint = field.description === null ? html`` : html`<small id="${field.name}.hint">${field.description}</small>`
+  return field.type === "boolean"
+    ? html`<div class="tick">${control}${label}</div>
+        ${hint}`
+    : html`${label}${control}${hint}`
+}
+
+/** The form as it is first, or with what was entered and what is wrong with it. */
+export const formMarkup = (
+  fields: ReadonlyArray<Field>,
+  action: string,
+  values: Values | null,
+  problem: Problem | null
+): Markup =>
+  html`${problem === null ? html`` : html`<p class="error" role="alert" id="problem">${problem.text}</p>`}
     <form method="post" action="${action}">
-      ${fields.map(
-        (field) =>
-          html`<label for="${field.name}">${field.title}</label>${input(field)}${
-              field.description === null ? html`` : html`<small>${field.description}</small>`
-            }`
-      )}<button type="submit">Connect</button>
+      ${fields.map((field) => row(field, values, problem))}<button type="submit">Connect</button>
     </form>`
+
+const posted = (body: Uint8Array) => new URLSearchParams(new TextDecoder().decode(body))
+
+/** What a browser posted, to be shown again: no secret. */
+export const shownAgain = (fields: ReadonlyArray<Field>, body: Uint8Array): Values => {
+  const form = posted(body)
+  return new Map(
+    fields.flatMap(({ name, secret, type }) => {
+      const text = secret ? null : form.get(name)
+      return text === null || text === "" ? [] : [[name, type === "boolean" ? "true" : text] as const]
+    })
+  )
+}
 
 /** What a browser posted. A field that was left empty was not entered. */
 export const entered = (
   fields: ReadonlyArray<Field>,
   body: Uint8Array
 ): { readonly config: JsonObject; readonly fields: Secrets } => {
-  const form = new URLSearchParams(new TextDecoder().decode(body))
+  const form = posted(body)
   const config: { [name: string]: Json } = {}
   const secrets: { [name: string]: Redacted.Redacted } = {}
   for (const { name, type } of fields) {
@@ -107,7 +178,7 @@ export const entered = (
     const text = form.get(name)
     if (part === "config" && type === "boolean") config[member] = text !== null
     else if (text === null || text === "") continue
-    else if (part === "config") config[member] = type === "number" ? Number(text) : text.trim()
+    else if (part === "config") config[member] = type === "string" ? text.trim() : Number(text)
     else secrets[member] = Redacted.make(text)
   }
   return { config, fields: secrets }

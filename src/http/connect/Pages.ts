@@ -13,7 +13,7 @@ import { configuredUrl } from "../../domain/connector/BaseUrl.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import { Origin } from "../Origin.js"
 import { pathOf, type RawReply, type RawRequest } from "../Wire.js"
-import { entered, fieldsOf, formMarkup } from "./Form.js"
+import { entered, type Field, fieldsOf, formMarkup, type Problem, shownAgain } from "./Form.js"
 import { html, pageReply, redirectReply, scriptJson } from "./Html.js"
 
 const linkPattern = /^\/connect\/([A-Za-z0-9_-]{43})$/
@@ -25,6 +25,8 @@ const queryOf = (target: string): { readonly [name: string]: string } => {
   return at < 0 ? {} : Object.fromEntries(new URLSearchParams(target.slice(at + 1)))
 }
 
+const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
+
 /** What a person reads of a failure. */
 const saying = (failure: OrderFailure): string => {
   switch (failure._tag) {
@@ -33,8 +35,17 @@ const saying = (failure: OrderFailure): string => {
     case "Unavailable":
       return "The connection could not be made just now. Please try again in a moment."
     default:
-      return failure.message
+      return sentence(failure.message)
   }
+}
+
+/** The same, told of the field of the form that it is about, by the name that the person sees. */
+const problemIn = (fields: ReadonlyArray<Field>, failure: OrderFailure): Problem => {
+  const detail = failure._tag === "ValidationFailed" ? failure.details[0] : undefined
+  const field = fields.find(({ name }) => detail?.path === name || detail?.path.startsWith(`${name}.`))
+  return field === undefined || detail === undefined
+    ? { field: null, text: saying(failure) }
+    : { field: field.name, text: `${field.title}: ${detail.message}` }
 }
 
 export const make = Effect.gen(function* () {
@@ -109,7 +120,11 @@ export const make = Effect.gen(function* () {
 
   type About = Exclude<Effect.Effect.Success<ReturnType<typeof about>>, undefined>
 
-  const form = ({ definition, fields, method, session }: About, path: string, error: string | null): RawReply => {
+  const form = (
+    { definition, fields, method, session }: About,
+    path: string,
+    again: { readonly body: Uint8Array; readonly problem: Problem } | null
+  ): RawReply => {
     const provider = method.type === "oauth2" ? configuredUrl(method.authorizationUrl ?? "", session.config) : undefined
     const leads =
       method.type !== "oauth2" || method.authorizationUrl === undefined
@@ -119,10 +134,10 @@ export const make = Effect.gen(function* () {
           : // Where it leads depends on what is entered.
             ["https:"]
     return pageReply({
-      status: error === null ? 200 : 422,
+      status: again === null ? 200 : 422,
       title: `Connect ${definition.name}`,
       nonce: nonce(),
-      body: formMarkup(fields, path, error),
+      body: formMarkup(fields, path, again && shownAgain(fields, again.body), again && again.problem),
       formTargets: leads
     })
   }
@@ -133,7 +148,9 @@ export const make = Effect.gen(function* () {
       Effect.map((done) =>
         done._tag === "Redirect" ? redirectReply(done.url) : outcome(found.session, found.definition.slug, null)
       ),
-      Effect.catchAll((failure) => Effect.succeed(form(found, path, saying(failure))))
+      Effect.catchAll((failure) =>
+        Effect.succeed(form(found, path, { body, problem: problemIn(found.fields, failure) }))
+      )
     )
   }
 
@@ -145,7 +162,10 @@ export const make = Effect.gen(function* () {
       return opened.status === "completed" ? told(200, "Connected", "The account is connected already.") : ended()
     const path = pathOf(request.target)
     if (request.method === "POST") {
-      if (request.body.byteLength > formBytes) return form(found, path, "That is more than this form takes.")
+      if (request.body.byteLength > formBytes) {
+        const problem = { field: null, text: "That is more than this form takes." }
+        return form(found, path, { body: new Uint8Array(), problem })
+      }
       return yield* submit(found, path, request.body)
     }
     // Nothing to enter: on to the provider.
