@@ -121,12 +121,12 @@ export const connections = async (): Promise<void> => {
     )
     return Math.round((done * 1_000) / millis)
   }
-  /** What the way to an actor and back costs by itself. */
+  /** What the way to an actor and back costs by itself: a refusal of a credential that is gone, which means nothing. */
   const bare = async (concurrency: number) => {
     let done = 0
     const until = performance.now() + millis
     const message = Effect.flatMap(ConnectionsPort, (port) =>
-      port.settle({ organisationId, connectionId: connectionId(0), permit: "", status: null, reading: null })
+      port.settle({ organisationId, connectionId: connectionId(0), permit: "", status: 401, reading: null })
     )
     const caller = Effect.suspend(() => {
       done++

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url"
 import * as ConnectionActor from "../actors/connection/Actor.js"
 import * as Calling from "../actors/connection/Calling.js"
 import * as Connections from "../actors/connection/Connections.js"
+import * as Residents from "../actors/connection/Residents.js"
 import * as ConnectionSweep from "../actors/connection/Sweep.js"
 import * as Uses from "../actors/connection/Uses.js"
 import * as ExecutionActor from "../actors/execution/Actor.js"
@@ -37,6 +38,7 @@ import * as SigningArithmetic from "./oauth/SigningArithmetic.js"
 import * as TokenEndpoint from "./oauth/TokenEndpoint.js"
 import * as ConnectionReads from "./postgres/connections/ConnectionReads.js"
 import * as ConnectionStore from "./postgres/connections/ConnectionStore.js"
+import * as Residents from "../actors/connection/Residents.js"
 import * as ConnectionSweeps from "./postgres/connections/ConnectionSweeps.js"
 import * as Connectors from "./postgres/Connectors.js"
 import * as CustomerReads from "./postgres/CustomerReads.js"
@@ -171,10 +173,13 @@ const connections = Layer.unwrapEffect(
     )
   )
 )
+/** One for the owners and for those who ask them. */
+const residents = Residents.layer.pipe(Layer.provide(Uses.layer))
 const connected = Calling.layer.pipe(
   Layer.provideMerge(ConnectedEgress.layer),
   Layer.provideMerge(Connections.layer),
-  Layer.provideMerge(connections)
+  Layer.provideMerge(connections),
+  Layer.provide(residents)
 )
 
 const actors = Layer.unwrapEffect(

@@ -1,8 +1,10 @@
 /** The connection actor over a database in memory and a provider that a test scripts; its time is the test's. */
 import { Entity, ShardingConfig } from "@effect/cluster"
-import { Clock, Effect, Layer, Option, Redacted } from "effect"
+import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
 import { layer as actorLayer } from "../../src/actors/connection/Actor.js"
+import { asking } from "../../src/actors/connection/Asking.js"
 import { Connection as ConnectionEntity } from "../../src/actors/connection/Protocol.js"
+import { layer as residentsLayer, Residents } from "../../src/actors/connection/Residents.js"
 import { Uses } from "../../src/actors/connection/Uses.js"
 import type { By } from "../../src/actors/ports/Connections.js"
 import {
@@ -18,6 +20,7 @@ import { Digests } from "../../src/actors/ports/Digests.js"
 import { Egress, EgressUnreachable } from "../../src/actors/ports/Egress.js"
 import { Faults, type FaultPoint } from "../../src/actors/ports/Faults.js"
 import { Identifiers } from "../../src/actors/ports/Identifiers.js"
+import { Ownership } from "../../src/actors/ports/Ownership.js"
 import { MailEgress } from "../../src/actors/ports/MailEgress.js"
 import {
   TokenEndpoint,
@@ -105,6 +108,8 @@ export const vaultMemory = Layer.succeed(
       })
   })
 )
+
+const uses = Layer.succeed(Uses, Uses.of({ note: () => Effect.void }))
 
 export const makeWorld = (options: WorldOptions) =>
   Effect.gen(function* () {
@@ -217,6 +222,7 @@ export const makeWorld = (options: WorldOptions) =>
 
     const egress = Egress.of({
       check: () => Effect.void,
+      open: () => Effect.dieMessage("open"),
       send: ({ headers, url }) =>
         options.api === undefined
           ? new EgressUnreachable({ url, reason: "the connection was refused" })
@@ -253,8 +259,17 @@ export const makeWorld = (options: WorldOptions) =>
       vaultMemory
     )
 
+    /** The short way on this node: of the latest node that was made. */
+    const residents = yield* Layer.build(
+      residentsLayer.pipe(
+        Layer.provide(uses),
+        Layer.provide(Layer.succeed(Ownership, { shardOf: () => 1, holds: () => true, held: () => [1] }))
+      )
+    )
+
     const layer = actorLayer({ callbackUrl: "https://svc.example/oauth/callback" }).pipe(
-      Layer.provide(Layer.succeed(Uses, Uses.of({ note: () => Effect.void }))),
+      Layer.provide(uses),
+      Layer.provide(Layer.succeedContext(residents)),
       Layer.provide(ports)
     )
 
@@ -271,7 +286,7 @@ export const makeWorld = (options: WorldOptions) =>
       refreshToken: string | null = "refresh-0"
     ) {
       const id = identifiers.next("conn")
-      yield* (yield* client(id)).Create({
+      yield* asking(yield* client(id)).create({
         organisationId: organisation,
         by,
         connector: "acme",
@@ -306,5 +321,32 @@ export const makeWorld = (options: WorldOptions) =>
     const types = () => events.map(({ type }) => type.slice("connection.".length))
     const now = Clock.currentTimeMillis
 
-    return { client, node, connected, authorize, row, rows, sessions, events, types, audit, asked, now, identifiers }
+    /** The short way; `undefined` where the actor has to be asked. */
+    const atOnce = (id: ConnectionId) =>
+      Context.get(residents, Residents).authorize(id, {
+        organisationId: organisation,
+        origin,
+        executionId: null,
+        timeoutMillis: 60_000
+      })
+    const settledAtOnce = (id: ConnectionId, permit: string, status: number | null) =>
+      Context.get(residents, Residents).settle(id, { permit, status, reading: null })
+
+    return {
+      client,
+      node,
+      connected,
+      authorize,
+      atOnce,
+      settledAtOnce,
+      row,
+      rows,
+      sessions,
+      events,
+      types,
+      audit,
+      asked,
+      now,
+      identifiers
+    }
   })

@@ -4,13 +4,22 @@
  */
 import { Clock, Deferred, Effect, Either, type Scope } from "effect"
 import type { Connection } from "../../domain/connection/Connection.js"
-import { type Credential, lifetimeOf, valuesOf } from "../../domain/connection/Credential.js"
-import { grantBytes, grantLifetimeMillis, grantPlace, grantText } from "../../domain/connection/Grant.js"
-import { give, type Limits, type Reading, take, unlimited } from "../../domain/connection/RateLimiter.js"
-import { isAlive, isDue, isUsable, type Lifetime } from "../../domain/connection/Refresh.js"
+import { lifetimeOf, valuesOf } from "../../domain/connection/Credential.js"
+import { give, type Limits, unlimited } from "../../domain/connection/RateLimiter.js"
+import { isAlive } from "../../domain/connection/Refresh.js"
 import { originsOf } from "../../domain/connector/BaseUrl.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
-import { injectionOf, secretsOf } from "../../domain/connector/Injection.js"
+import {
+  type Asked,
+  type Authorized,
+  concerns,
+  coolUntil,
+  granted,
+  settledAtOnce,
+  type Settlement,
+  tokenState,
+  type Usable
+} from "./Granting.js"
 import { busy, isRenewable, type Means, type Open, type Owner, Owners, refuse } from "./Owner.js"
 import { make as makeProbe } from "./Probe.js"
 import type { Refusal } from "./Protocol.js"
@@ -22,19 +31,6 @@ const meansMillis = 1_000
 const freshMillis = 60_000
 /** Refusals of a fresh credential that end the connection. */
 const mostRefusals = 2
-const longestPermitMillis = 600_000
-
-export interface Asked {
-  readonly organisationId: string
-  readonly origin: string
-  readonly executionId: string | null
-  readonly timeoutMillis: number
-}
-
-type Answer =
-  | { readonly _tag: "Granted"; readonly grant: Uint8Array; readonly permit: string }
-  | { readonly _tag: "WaitUntil"; readonly at: number; readonly why: "rate_limit" | "connection" }
-
 export const notActive = ({ health, status }: Connection): Refusal => ({
   _tag: "NotActive",
   status,
@@ -52,7 +48,7 @@ const limitsOf = ({ rateLimit }: ConnectorDefinition): Limits =>
 
 export const make = Effect.gen(function* () {
   const owners = yield* Owners
-  const { coolUntil, renew } = yield* makeRenewal
+  const { renew } = yield* makeRenewal
   const { probe, signature } = yield* makeProbe
 
   // --- What a call needs ---
@@ -75,28 +71,12 @@ export const make = Effect.gen(function* () {
 
   // --- The token ---
 
-  /** Whether a refresh should be under way, and whether the call can do without its result. */
-  const stateOf = (open: Open, { method }: Means, lifetime: Lifetime, now: number) => {
-    const margin = method.type === "oauth2" ? method.refresh.marginSeconds : 0
-    const renewable = isRenewable(method, open.plain)
-    const cooling = coolUntil(open.connection) > now
-    return {
-      renews: renewable && !cooling && (open.intent !== null || isDue(lifetime, margin, now)),
-      // While no better one can be had, a token is used to its end.
-      serves: cooling || !renewable ? isAlive(lifetime, now) : isUsable(lifetime, now),
-      renewable
-    }
-  }
-
   /** The credential to call with, or when to ask again. */
   const usable = Effect.fnUntraced(function* (
     self: Owner,
     organisation: string,
     scope: Scope.Scope
-  ): Effect.fn.Return<
-    { readonly open: Open; readonly credential: Credential; readonly means: Means } | number,
-    Refusal
-  > {
+  ): Effect.fn.Return<Usable | number, Refusal> {
     for (let round = 0; ; round++) {
       const open = yield* owners.current(self, organisation)
       const credential = open.plain
@@ -104,7 +84,7 @@ export const make = Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
       const means = yield* meansOf(self, open, now)
       const lifetime = lifetimeOf(credential)
-      const { renewable, renews, serves } = stateOf(open, means, lifetime, now)
+      const { renewable, renews, serves } = tokenState(open, means, lifetime, now)
       const refreshing = renews && round < 2 ? yield* renew(self, organisation, scope) : undefined
       if (serves) return { open, credential, means }
       if (refreshing !== undefined) {
@@ -124,51 +104,14 @@ export const make = Effect.gen(function* () {
 
   // --- Authorize ---
 
-  const sealedGrant = (
-    { credential, means, open }: { readonly open: Open; readonly credential: Credential; readonly means: Means },
-    { executionId, origin }: Asked,
-    now: number
-  ): Effect.Effect<Uint8Array, Refusal> => {
-    const { method, vault } = means
-    const values = valuesOf(credential)
-    const injected = injectionOf(method, values, open.connection.config)
-    if (Either.isLeft(injected))
-      return refuse({
-        _tag: "NotActive",
-        status: open.connection.status,
-        reason: `${injected.left.path} ${injected.left.message}`
-      })
-    const signs = method.type === "custom" && method.sign !== undefined
-    const expiresAt = now + grantLifetimeMillis
-    const plain = grantText(injected.right, signs, secretsOf(method, values))
-    return Effect.sync(() =>
-      grantBytes(expiresAt, vault.seal(grantPlace(open.connection.id, origin, executionId, expiresAt), plain))
-    )
-  }
-
   const authorize = Effect.fnUntraced(function* (
     self: Owner,
     asked: Asked,
     scope: Scope.Scope
-  ): Effect.fn.Return<Answer, Refusal> {
+  ): Effect.fn.Return<Authorized, Refusal> {
     const found = yield* usable(self, asked.organisationId, scope)
     if (typeof found === "number") return { _tag: "WaitUntil", at: found, why: "connection" }
-    const { means, open } = found
-    if (!means.origins.includes(asked.origin))
-      return yield* refuse({
-        _tag: "Invalid",
-        path: "origin",
-        code: "NOT_ALLOWED",
-        message: "is not one that the connector's requests go to"
-      })
-    const now = yield* Clock.currentTimeMillis
-    const permit = `${open.credential?.number ?? 0}.${++self.permits}`
-    const taken = take(means.limits, self.limiter, permit, now, Math.min(asked.timeoutMillis, longestPermitMillis))
-    self.limiter = taken.state
-    if (taken._tag === "WaitUntil") return { _tag: "WaitUntil", at: taken.at, why: "rate_limit" }
-    const grant = yield* sealedGrant(found, asked, now)
-    self.used = true
-    return { _tag: "Granted", grant, permit }
+    return yield* granted(self, found, asked, yield* Clock.currentTimeMillis)
   })
 
   // --- Settle ---
@@ -212,15 +155,15 @@ export const make = Effect.gen(function* () {
   const settle = Effect.fnUntraced(function* (
     self: Owner,
     organisation: string,
-    settlement: { readonly permit: string; readonly status: number | null; readonly reading: Reading | null },
+    settlement: Settlement,
     scope: Scope.Scope
   ) {
     const { permit, reading, status } = settlement
-    self.limiter = give(self.limiter, permit, reading, yield* Clock.currentTimeMillis)
-    // What a call with the credential before was told says nothing of this one.
-    if (status === null || permit.split(".")[0] !== String(self.open?.credential?.number ?? 0)) return
-    if (status < 400) self.refusals = 0
-    else if (status === 401) yield* refused(self, organisation, status, scope).pipe(Effect.catchAll(() => Effect.void))
+    const now = yield* Clock.currentTimeMillis
+    if (settledAtOnce(self, settlement, now) || status === null) return
+    self.limiter = give(self.limiter, permit, reading, now)
+    if (concerns(self, permit))
+      yield* refused(self, organisation, status, scope).pipe(Effect.catchAll(() => Effect.void))
   })
 
   // --- Signing ---

@@ -1,10 +1,12 @@
 /** The port `Connections` on any node: asks the connection's actor, wherever it is, and never waits for ever. */
-import { Duration, Effect, Layer, Redacted } from "effect"
+import { Context, Duration, Effect, Either, Layer, Redacted } from "effect"
 import { Conflict, InvalidState, invalid, NotFound, Unavailable, ValidationFailed } from "../../domain/Failure.js"
 import type { ConnectionId, ConnectSessionId } from "../../domain/Ids.js"
 import { ConnectionNotActive, Connections, type OpenedSession, type OrderFailure } from "../ports/Connections.js"
 import { Identifiers } from "../ports/Identifiers.js"
-import { Connection, type Refusal } from "./Protocol.js"
+import { asking } from "./Asking.js"
+import { Connection, type Refusal, type Session } from "./Protocol.js"
+import { Residents } from "./Residents.js"
 
 /** A refresh may wait for a dead owner's request, and then take as long itself. */
 const patience = Duration.seconds(75)
@@ -84,7 +86,7 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const actor = yield* Connection.client
     const identifiers = yield* Identifiers
-    const context = yield* Effect.context<never>()
+    const residents = yield* Residents
 
     /** An actor on a node that dies is silent, or answers with a defect. */
     const asked = <A, E, F>(
@@ -93,8 +95,9 @@ export const layer = Layer.effect(
       translate: (refusal: Refusal) => F
     ): Effect.Effect<A, F | Unavailable> =>
       effect.pipe(
-        // A message takes nothing of its sender along: least of all the transaction that it is in.
-        Effect.mapInputContext<never, never>(() => context),
+        // A message takes nothing of its sender along: least of all the transaction that it is in. An actor that it
+        // wakes would keep what comes with it.
+        Effect.mapInputContext<never, never>(() => Context.empty()),
         Effect.timeout(limit),
         Effect.catchAllCause((cause) => {
           const failure = cause._tag === "Fail" ? cause.error : undefined
@@ -104,15 +107,9 @@ export const layer = Layer.effect(
 
     const order = <A, E>(effect: Effect.Effect<A, E>) => asked(effect, patience, failureOf)
 
-    const session = ({
-      expiresAt,
-      id,
-      token
-    }: {
-      id: string
-      token: Redacted.Redacted
-      expiresAt: string
-    }): OpenedSession => ({
+    const ordered = (id: ConnectionId) => asking(actor(id))
+
+    const session = ({ expiresAt, id, token }: Session): OpenedSession => ({
       // The actor made it.
       id: id as ConnectSessionId,
       token,
@@ -120,42 +117,48 @@ export const layer = Layer.effect(
     })
 
     return Connections.of({
-      authorize: ({ connectionId, executionId, organisationId, origin, timeoutMillis = defaultCallMillis }) =>
-        asked(
-          actor(connectionId).Authorize({ organisationId, origin, executionId, timeoutMillis }),
-          patience,
-          callFailure(connectionId)
-        ),
+      authorize: ({ connectionId, executionId, organisationId, origin, timeoutMillis = defaultCallMillis }) => {
+        const request = { organisationId, origin, executionId, timeoutMillis }
+        return Effect.flatMap(residents.authorize(connectionId, request), (answer) =>
+          answer === undefined
+            ? asked(actor(connectionId).Authorize(request), patience, callFailure(connectionId))
+            : Either.mapLeft(answer, callFailure(connectionId))
+        )
+      },
       settle: ({ connectionId, ...settlement }) =>
-        actor(connectionId).Settle(settlement).pipe(Effect.timeout(briefPatience), Effect.sandbox, Effect.ignore),
+        Effect.flatMap(residents.settle(connectionId, settlement), (settled) =>
+          settled
+            ? Effect.void
+            : actor(connectionId).Settle(settlement).pipe(Effect.timeout(briefPatience), Effect.sandbox, Effect.ignore)
+        ),
       sign: ({ connectionId, ...request }) =>
         asked(actor(connectionId).Sign(request), briefPatience, callFailure(connectionId)),
 
       connect: (request) => {
         const id = identifiers.next("conn")
-        return Effect.map(order(actor(id).Create(request)), (opened) => ({
+        return Effect.map(order(ordered(id).create(request)), (opened) => ({
           id,
           session: opened === null ? null : session(opened)
         }))
       },
-      storeCredential: ({ connectionId, ...asked }) => order(actor(connectionId).StoreCredential(asked)),
-      reconnect: ({ connectionId, ...asked }) => Effect.map(order(actor(connectionId).Reconnect(asked)), session),
-      test: ({ connectionId, ...asked }) => order(actor(connectionId).Test(asked)),
-      refresh: ({ connectionId, ...asked }) => order(actor(connectionId).Refresh(asked)),
-      enable: ({ connectionId, ...asked }) => order(actor(connectionId).Enable(asked)),
-      disable: ({ connectionId, ...asked }) => order(actor(connectionId).Disable(asked)),
-      edit: ({ connectionId, ...asked }) => order(actor(connectionId).Edit(asked)),
-      reveal: ({ connectionId, ...asked }) => order(actor(connectionId).Reveal(asked)),
-      disconnect: ({ connectionId, ...asked }) => order(actor(connectionId).Disconnect(asked)),
+      storeCredential: ({ connectionId, ...asked }) => order(ordered(connectionId).storeCredential(asked)),
+      reconnect: ({ connectionId, ...asked }) => Effect.map(order(ordered(connectionId).reconnect(asked)), session),
+      test: ({ connectionId, ...asked }) => order(ordered(connectionId).test(asked)),
+      refresh: ({ connectionId, ...asked }) => order(ordered(connectionId).refresh(asked)),
+      enable: ({ connectionId, ...asked }) => order(ordered(connectionId).enable(asked)),
+      disable: ({ connectionId, ...asked }) => order(ordered(connectionId).disable(asked)),
+      edit: ({ connectionId, ...asked }) => order(ordered(connectionId).edit(asked)),
+      reveal: ({ connectionId, ...asked }) => order(ordered(connectionId).reveal(asked)),
+      disconnect: ({ connectionId, ...asked }) => order(ordered(connectionId).disconnect(asked)),
 
       submit: ({ connectionId, ...asked }) =>
-        Effect.map(order(actor(connectionId).Submit(asked)), (outcome) =>
+        Effect.map(order(ordered(connectionId).submit(asked)), (outcome) =>
           outcome._tag === "Redirect" ? outcome : { ...outcome, connectionId }
         ),
       complete: ({ connectionId, params, ...asked }) =>
         Effect.map(
           order(
-            actor(connectionId).Complete({
+            ordered(connectionId).complete({
               ...asked,
               params: Object.fromEntries(Object.entries(params).map(([name, value]) => [name, Redacted.make(value)]))
             })

@@ -13,7 +13,7 @@ import { make as makeCandidates } from "./Candidate.js"
 import { busy, isRenewable, type Open, type Owner, Owners, refuse, system } from "./Owner.js"
 import { make as makeCreating } from "./Creating.js"
 import { make as makeProbe } from "./Probe.js"
-import type { Refusal } from "./Protocol.js"
+import type { Answer, Order, Refusal } from "./Protocol.js"
 import { make as makeRenewal } from "./Renewal.js"
 import { make as makeSessions, type SessionOptions } from "./Sessions.js"
 
@@ -279,23 +279,50 @@ export const make = (options: SessionOptions) =>
         )
     })
 
-    return {
-      create: creating.create,
-      storeCredential,
-      reconnect,
-      reveal,
-      test,
-      refresh,
-      enable,
-      disable,
-      edit,
-      disconnect,
-      look,
-      abandon,
-      submit: sessions.submit,
-      complete: sessions.complete
+    /** Time's orders never fail: what cannot be done now is found again. */
+    const quietly = <A>(self: Owner, effect: Effect.Effect<A, Refusal>) =>
+      Effect.as(
+        Effect.catchAllCause(effect, (cause) => Effect.logDebug(`The connection ${self.id} did nothing`, cause)),
+        done
+      )
+
+    const carryOut = (self: Owner, order: Order, scope: Scope.Scope): Effect.Effect<Answer, Refusal> => {
+      switch (order._tag) {
+        case "Create":
+          return Effect.map(creating.create(self, order), (session) => ({ _tag: "Opened", session }))
+        case "StoreCredential":
+          return Effect.as(storeCredential(self, order), done)
+        case "Reconnect":
+          return Effect.map(reconnect(self, order), (session) => ({ _tag: "Opened", session }))
+        case "Test":
+          return Effect.map(test(self, order, scope), (tested) => ({ _tag: "Tested", ...tested }))
+        case "Refresh":
+          return Effect.as(refresh(self, order, scope), done)
+        case "Enable":
+          return Effect.as(enable(self, order), done)
+        case "Disable":
+          return Effect.as(disable(self, order), done)
+        case "Edit":
+          return Effect.as(edit(self, order), done)
+        case "Reveal":
+          return Effect.map(reveal(self, order), (secrets) => ({ _tag: "Revealed", secrets }))
+        case "Disconnect":
+          return Effect.as(disconnect(self, order), done)
+        case "Submit":
+          return Effect.map(sessions.submit(self, order), (outcome) => ({ _tag: "Advanced", outcome }))
+        case "Complete":
+          return Effect.map(sessions.complete(self, order), (outcome) => ({ _tag: "Advanced", outcome }))
+        case "Look":
+          return quietly(self, look(self, order.organisationId, scope))
+        case "Abandon":
+          return quietly(self, abandon(self, order.organisationId))
+      }
     }
+
+    return { carryOut }
   })
+
+const done: Answer = { _tag: "Done" }
 
 const ended = ({ status }: Connection): Refusal => ({
   _tag: "WrongState",

@@ -35,7 +35,9 @@ import { type OrganisationVault, Vault } from "../ports/Vault.js"
 import type { Limits } from "../../domain/connection/RateLimiter.js"
 import type { Refusal } from "./Protocol.js"
 
-export interface Open extends Held {
+/** What is held of a connection. The sealed form of the credential is not: what is open needs it no more. */
+export interface Open extends Omit<Held, "credential"> {
+  readonly credential: { readonly id: CredentialId; readonly number: number } | null
   readonly plain: Credential | null
 }
 
@@ -51,8 +53,8 @@ export interface Means {
 
 export interface Owner {
   readonly id: ConnectionId
-  /** Held while a change is decided and committed; never while a provider is asked. */
-  readonly writing: Effect.Semaphore
+  /** Held while a change is decided and committed; never while a provider is asked. Made when it is first needed. */
+  writing: Effect.Semaphore | undefined
   open: Open | undefined
   means: Means | undefined
   limiter: LimiterState
@@ -67,7 +69,7 @@ export interface Owner {
 
 export const owner = (id: ConnectionId): Owner => ({
   id,
-  writing: Effect.unsafeMakeSemaphore(1),
+  writing: undefined,
   open: undefined,
   means: undefined,
   limiter: idle,
@@ -76,6 +78,10 @@ export const owner = (id: ConnectionId): Owner => ({
   refusals: 0,
   permits: 0
 })
+
+/** One change at a time. */
+export const writing = <A, E, R>(self: Owner, change: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.suspend(() => (self.writing ??= Effect.unsafeMakeSemaphore(1)).withPermits(1)(change))
 
 export const refuse = (refusal: Refusal): Effect.Effect<never, Refusal> => Effect.fail(refusal)
 export const busy = (reason: string, retryAfterSeconds = 1): Refusal => ({ _tag: "Busy", reason, retryAfterSeconds })
@@ -141,7 +147,8 @@ export const make = Effect.gen(function* () {
   // --- What is there ---
 
   const opened = Effect.fnUntraced(function* (held: Held): Effect.fn.Return<Open, Refusal> {
-    if (held.credential === null) return { ...held, plain: null }
+    const { connection, intent, revision } = held
+    if (held.credential === null) return { connection, intent, revision, credential: null, plain: null }
     const { id, number, sealed } = held.credential
     const doors = yield* vaultOf(held.connection.organisationId)
     const text = yield* Effect.try({
@@ -150,7 +157,7 @@ export const make = Effect.gen(function* () {
     })
     const credential = credentialOf(text)
     if (Option.isNone(credential)) return yield* refuse(busy("the stored credential is damaged", 60))
-    return { ...held, plain: credential.value }
+    return { connection, intent, revision, credential: { id, number }, plain: credential.value }
   })
 
   const load = Effect.fnUntraced(function* (self: Owner): Effect.fn.Return<Open, Refusal> {
@@ -307,7 +314,7 @@ export const make = Effect.gen(function* () {
     const next: Open = {
       connection: extras.makesDefault === true ? { ...after, isDefault: true } : after,
       revision,
-      credential: wiped ? null : (row ?? open.credential),
+      credential: wiped ? null : row === undefined ? open.credential : { id: row.id, number: row.number },
       intent: null,
       plain
     }
@@ -323,7 +330,8 @@ export const make = Effect.gen(function* () {
     command: Command,
     extras: Extras = {}
   ): Effect.Effect<Open, Refusal> =>
-    self.writing.withPermits(1)(
+    writing(
+      self,
       attempt(self, organisation, command, extras).pipe(
         Effect.tapErrorTag("Stale", () =>
           Effect.sync(() => {

@@ -41,6 +41,7 @@ const Reading = Schema.Struct({
 })
 
 const Session = Schema.Struct({ id: text, token: Schema.Redacted(text), expiresAt: text })
+export type Session = typeof Session.Type
 
 const Outcome = Schema.Union(Schema.TaggedStruct("Connected", {}), Schema.TaggedStruct("Redirect", { url: text }))
 
@@ -73,8 +74,9 @@ export const Sign = Rpc.make("Sign", {
 
 // --- Orders ---
 
-export const Create = Rpc.make("Create", {
-  payload: {
+/** What may be ordered of a connection. One message for all of them: each kind of message costs every idle entity. */
+export const Order = Schema.Union(
+  Schema.TaggedStruct("Create", {
     ...ordered,
     connector: text,
     customerId: text,
@@ -87,88 +89,58 @@ export const Create = Rpc.make("Create", {
     metadata: JsonObject,
     credential: Schema.NullOr(Secrets),
     redirectUrl: nullable
-  },
-  success: Schema.NullOr(Session),
-  error: Refusal
-})
-
-export const StoreCredential = Rpc.make("StoreCredential", {
-  payload: { ...ordered, credential: Secrets, config: Schema.NullOr(JsonObject), skipTest: Schema.Boolean },
-  error: Refusal
-})
-
-export const Reconnect = Rpc.make("Reconnect", {
-  payload: { ...ordered, redirectUrl: nullable, authMethod: nullable, config: Schema.NullOr(JsonObject) },
-  success: Session,
-  error: Refusal
-})
-
-export const Test = Rpc.make("Test", {
-  payload: ordered,
-  success: Schema.Struct({ ok: Schema.Boolean, message: nullable, accountLabel: nullable }),
-  error: Refusal
-})
-
-export const Refresh = Rpc.make("Refresh", { payload: ordered, error: Refusal })
-export const Enable = Rpc.make("Enable", { payload: ordered, error: Refusal })
-export const Disable = Rpc.make("Disable", { payload: ordered, error: Refusal })
-
-export const Edit = Rpc.make("Edit", {
-  payload: {
+  }),
+  Schema.TaggedStruct("StoreCredential", {
+    ...ordered,
+    credential: Secrets,
+    config: Schema.NullOr(JsonObject),
+    skipTest: Schema.Boolean
+  }),
+  Schema.TaggedStruct("Reconnect", {
+    ...ordered,
+    redirectUrl: nullable,
+    authMethod: nullable,
+    config: Schema.NullOr(JsonObject)
+  }),
+  Schema.TaggedStruct("Test", ordered),
+  Schema.TaggedStruct("Refresh", ordered),
+  Schema.TaggedStruct("Enable", ordered),
+  Schema.TaggedStruct("Disable", ordered),
+  Schema.TaggedStruct("Edit", {
     ...ordered,
     label: nullable,
     tags: Schema.NullOr(Texts),
     isDefault: Schema.Boolean,
     version: Schema.NullOr(Schema.Number)
-  },
-  error: Refusal
-})
+  }),
+  Schema.TaggedStruct("Reveal", ordered),
+  Schema.TaggedStruct("Disconnect", { ...ordered, version: Schema.NullOr(Schema.Number) }),
 
-export const Reveal = Rpc.make("Reveal", { payload: ordered, success: Secrets, error: Refusal })
+  // Connect sessions
+  Schema.TaggedStruct("Submit", { ...asked, sessionId: text, fields: Secrets, config: JsonObject }),
+  Schema.TaggedStruct("Complete", { ...asked, sessionId: text, params: Secrets }),
 
-export const Disconnect = Rpc.make("Disconnect", {
-  payload: { ...ordered, version: Schema.NullOr(Schema.Number) },
-  error: Refusal
-})
+  /** The sweep found it due: renew what is to be renewed, end what has ended. Idempotent. */
+  Schema.TaggedStruct("Look", asked),
+  /** Nobody completed it. Idempotent. */
+  Schema.TaggedStruct("Abandon", asked)
+)
+export type Order = typeof Order.Type
 
-// --- Connect sessions ---
+/** What an order came to; which one answers which order, `Asking` says. */
+export const Answer = Schema.Union(
+  Schema.TaggedStruct("Done", {}),
+  /** `session`: null where nobody is needed to connect. */
+  Schema.TaggedStruct("Opened", { session: Schema.NullOr(Session) }),
+  Schema.TaggedStruct("Tested", { ok: Schema.Boolean, message: nullable, accountLabel: nullable }),
+  Schema.TaggedStruct("Revealed", { secrets: Secrets }),
+  Schema.TaggedStruct("Advanced", { outcome: Outcome })
+)
+export type Answer = typeof Answer.Type
 
-export const Submit = Rpc.make("Submit", {
-  payload: { ...asked, sessionId: text, fields: Secrets, config: JsonObject },
-  success: Outcome,
-  error: Refusal
-})
+export const CarryOut = Rpc.make("CarryOut", { payload: { order: Order }, success: Answer, error: Refusal })
 
-export const Complete = Rpc.make("Complete", {
-  payload: { ...asked, sessionId: text, params: Schema.Record({ key: text, value: Schema.Redacted(text) }) },
-  success: Outcome,
-  error: Refusal
-})
-
-// --- Time ---
-
-/** The sweep found it due: renew what is to be renewed, end what has ended. Idempotent. */
-export const Look = Rpc.make("Look", { payload: asked })
-
-/** Nobody completed it. Idempotent. */
-export const Abandon = Rpc.make("Abandon", { payload: asked })
-
-export const Connection = Entity.make("Connection", [
-  Authorize,
-  Settle,
-  Sign,
-  Create,
-  StoreCredential,
-  Reconnect,
-  Test,
-  Refresh,
-  Enable,
-  Disable,
-  Edit,
-  Reveal,
-  Disconnect,
-  Submit,
-  Complete,
-  Look,
-  Abandon
-]).annotate(ClusterSchema.ClientTracingEnabled, false)
+export const Connection = Entity.make("Connection", [Authorize, Settle, Sign, CarryOut]).annotate(
+  ClusterSchema.ClientTracingEnabled,
+  false
+)

@@ -4,7 +4,7 @@
  */
 import { Clock, Deferred, Duration, Effect, FiberId, Option, Redacted, type Scope } from "effect"
 import { type Credential, fingerprintOf } from "../../domain/connection/Credential.js"
-import { coolDownMillis, isGrantLost, latestSendMillis, recover } from "../../domain/connection/Refresh.js"
+import { isGrantLost, latestSendMillis, recover } from "../../domain/connection/Refresh.js"
 import { configuredUrl } from "../../domain/connector/BaseUrl.js"
 import type { OAuth2Method } from "../../domain/connector/AuthMethod.js"
 import type { Connection } from "../../domain/connection/Connection.js"
@@ -13,7 +13,7 @@ import { ConnectionStore } from "../ports/ConnectionStore.js"
 import { Digests } from "../ports/Digests.js"
 import { Faults } from "../ports/Faults.js"
 import { type Grant, type TokenClient, TokenEndpoint, TokenRequestFailed, type Tokens } from "../ports/TokenEndpoint.js"
-import { busy, isRenewable, type Open, type Owner, Owners, refuse, system } from "./Owner.js"
+import { busy, isRenewable, type Open, type Owner, Owners, refuse, system, writing } from "./Owner.js"
 import type { Refusal } from "./Protocol.js"
 
 type TokenCredential = Extract<Credential, { readonly _tag: "Tokens" }>
@@ -156,9 +156,7 @@ export const make = Effect.gen(function* () {
     const began = yield* Clock.currentTimeNanos
     const { refreshSeq, tokenHash } = heldOf(open, credential)
     const intent = { refreshSeq: refreshSeq + 1, tokenHash, attempt, at: yield* Clock.currentTimeMillis }
-    const revision = yield* self.writing.withPermits(1)(
-      self.open === open ? store.intend(open, intent) : Effect.succeed(undefined)
-    )
+    const revision = yield* writing(self, self.open === open ? store.intend(open, intent) : Effect.succeed(undefined))
     if (revision === undefined) return undefined
     const held: Open = { ...open, revision, intent }
     self.open = held
@@ -237,12 +235,6 @@ export const make = Effect.gen(function* () {
     )
   })
 
-  /** Until when no refresh is tried, after those that failed. Unix milliseconds. */
-  const coolUntil = ({ health, refreshFailedAt }: Connection): number =>
-    refreshFailedAt === null
-      ? 0
-      : Date.parse(health.lastCheckedAt ?? refreshFailedAt) + coolDownMillis(health.consecutiveFailures)
-
   /** Joins the refresh under way, or begins it. It goes on when whoever began it goes away. */
   const renew = (self: Owner, organisation: string, scope: Scope.Scope): Effect.Effect<Deferred.Deferred<void>> =>
     Effect.suspend(() => {
@@ -262,7 +254,7 @@ export const make = Effect.gen(function* () {
       )
     })
 
-  return { renew, ask, clientOf, coolUntil }
+  return { renew, ask, clientOf }
 })
 
 const unasked = (refusal: Refusal): TokenRequestFailed =>

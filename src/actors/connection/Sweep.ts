@@ -6,6 +6,7 @@ import { Duration, Effect, Layer } from "effect"
 import type { Unavailable } from "../../domain/Failure.js"
 import { ConnectionSweeps, type Due } from "../ports/ConnectionSweeps.js"
 import { Ownership } from "../ports/Ownership.js"
+import { asking } from "./Asking.js"
 import { system } from "./Owner.js"
 import { Connection } from "./Protocol.js"
 
@@ -18,7 +19,8 @@ const patience = Duration.seconds(60)
 export const make = Effect.gen(function* () {
   const sweeps = yield* ConnectionSweeps
   const ownership = yield* Ownership
-  const client = yield* Connection.client
+  const actor = yield* Connection.client
+  const client = (id: string) => asking(actor(id))
 
   const each = (
     found: (limit: number) => Effect.Effect<ReadonlyArray<Due>, Unavailable>,
@@ -36,10 +38,10 @@ export const make = Effect.gen(function* () {
   const look = Effect.gen(function* () {
     yield* sweeps.tidy
     yield* each(sweeps.toDisconnect, ({ id, organisationId }) =>
-      client(id).Disconnect({ organisationId, by: system, version: null })
+      client(id).disconnect({ organisationId, by: system, version: null })
     )
-    yield* each(sweeps.toAbandon, ({ id, organisationId }) => client(id).Abandon({ organisationId }))
-    yield* each(sweeps.toRenew, ({ id, organisationId }) => client(id).Look({ organisationId }))
+    yield* each(sweeps.toAbandon, ({ id, organisationId }) => client(id).abandon({ organisationId }))
+    yield* each(sweeps.toRenew, ({ id, organisationId }) => client(id).look({ organisationId }))
   })
 
   const sweep = look.pipe(

@@ -1,6 +1,6 @@
 /** One process that holds every shard: no sockets, no runner table, no persisted messages. */
 import { MessageStorage, RunnerHealth, Runners, RunnerStorage, Sharding, ShardingConfig } from "@effect/cluster"
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer, Scope } from "effect"
 import { Ownership } from "../../actors/ports/Ownership.js"
 
 const shardGroup = "default"
@@ -17,9 +17,33 @@ export const tuned: Partial<ShardingConfig.ShardingConfig["Type"]> = {
   sendRetryInterval: "50 millis"
 }
 
-export const sharding = Sharding.layer.pipe(
+/**
+ * What surrounds the sharding when it is made is copied into every entity and every message: it gets what it needs and
+ * nothing of the service around it.
+ */
+const alone = Layer.scopedContext(
+  Effect.mapInputContext(Layer.build(Sharding.layer), (all: Context.Context<Needed>) =>
+    Context.pick(
+      MessageStorage.MessageStorage,
+      RunnerHealth.RunnerHealth,
+      Runners.Runners,
+      RunnerStorage.RunnerStorage,
+      Scope.Scope,
+      ShardingConfig.ShardingConfig
+    )(all)
+  )
+)
+type Needed = Layer.Layer.Context<typeof Sharding.layer> | Scope.Scope
+
+/**
+ * A copy of the storage that stores nothing: with that very one the library never forgets the ids of the messages that
+ * were processed, which is a leak of some hundred bytes a message.
+ */
+const unstored = Layer.succeed(MessageStorage.MessageStorage, { ...MessageStorage.noop })
+
+export const sharding = alone.pipe(
   Layer.provideMerge(Runners.layerNoop),
-  Layer.provideMerge(MessageStorage.layerNoop),
+  Layer.provideMerge(unstored),
   Layer.provide([RunnerStorage.layerMemory, RunnerHealth.layerNoop]),
   Layer.provideMerge(ShardingConfig.layer(tuned))
 )

@@ -1,0 +1,74 @@
+/**
+ * The short way to a connection whose actor lives on this node: its owner is asked in place, without a message. It is
+ * the same owner, with the same permits and the same refresh, so all that the actor guarantees holds; whatever is not
+ * at hand goes to the actor. A second at most: then what is held of the connector has aged and a message renews it,
+ * which is also how the cluster learns that the actor is in use.
+ */
+import { Clock, Context, Effect, type Either, Layer, Scope } from "effect"
+import type { ConnectionId } from "../../domain/Ids.js"
+import { Ownership } from "../ports/Ownership.js"
+import { answeredAtOnce, type Asked, type Authorized, settledAtOnce, type Settlement } from "./Granting.js"
+import type { Owner } from "./Owner.js"
+import type { Refusal } from "./Protocol.js"
+import { Uses } from "./Uses.js"
+
+interface Resident {
+  readonly owner: Owner
+  readonly shard: number
+}
+
+export class Residents extends Context.Tag("svc/connection/Residents")<
+  Residents,
+  {
+    /** The owner is found here until the scope, which is its actor's, ends. */
+    readonly move: (owner: Owner, scope: Scope.Scope) => Effect.Effect<void>
+    /** `undefined`: ask the actor. */
+    readonly authorize: (
+      id: ConnectionId,
+      asked: Asked
+    ) => Effect.Effect<Either.Either<Authorized, Refusal> | undefined>
+    /** `false`: tell the actor. */
+    readonly settle: (id: ConnectionId, settlement: Settlement) => Effect.Effect<boolean>
+  }
+>() {}
+
+export const layer = Layer.effect(
+  Residents,
+  Effect.gen(function* () {
+    const ownership = yield* Ownership
+    const uses = yield* Uses
+    const residents = new Map<ConnectionId, Resident>()
+
+    /** Never the owner of a shard that this node has lost, however far its actor is with its end. */
+    const find = (id: ConnectionId): Owner | undefined => {
+      const resident = residents.get(id)
+      return resident !== undefined && ownership.holds(resident.shard) ? resident.owner : undefined
+    }
+
+    return Residents.of({
+      move: (owner, scope) =>
+        Effect.suspend(() => {
+          const resident = { owner, shard: ownership.shardOf(owner.id) }
+          residents.set(owner.id, resident)
+          return Scope.addFinalizer(
+            scope,
+            Effect.sync(() => {
+              // A successor on this node may be there already.
+              if (residents.get(owner.id) === resident) residents.delete(owner.id)
+            })
+          )
+        }),
+      authorize: (id, asked) =>
+        Effect.flatMap(Clock.currentTimeMillis, (now) => {
+          const owner = find(id)
+          const answer = owner === undefined ? undefined : answeredAtOnce(owner, asked, now)
+          return answer === undefined ? Effect.succeed(answer) : Effect.as(uses.note(id), answer)
+        }),
+      settle: (id, settlement) =>
+        Effect.map(Clock.currentTimeMillis, (now) => {
+          const owner = find(id)
+          return owner !== undefined && settledAtOnce(owner, settlement, now)
+        })
+    })
+  })
+)

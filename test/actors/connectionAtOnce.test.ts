@@ -1,0 +1,192 @@
+/** The short way past the mailbox: the same owner, the same permits, the same refresh; never an answer that it would not give. */
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Exit, Layer, Option, Redacted, Scope, TestClock } from "effect"
+import { asking } from "../../src/actors/connection/Asking.js"
+import { owner } from "../../src/actors/connection/Owner.js"
+import { layer as residentsLayer, Residents } from "../../src/actors/connection/Residents.js"
+import { Uses } from "../../src/actors/connection/Uses.js"
+import { Ownership } from "../../src/actors/ports/Ownership.js"
+import { unlimited } from "../../src/domain/connection/RateLimiter.js"
+import { define } from "../../src/domain/connector/Definition.js"
+import type { ConnectionId } from "../../src/domain/Ids.js"
+import { by, failing, fresh, makeWorld, manifest, organisation, origin } from "../support/connectionWorld.js"
+
+const tagOf = (answer: Effect.Effect.Success<ReturnType<World["atOnce"]>>) =>
+  answer === undefined ? undefined : answer._tag === "Right" ? answer.right._tag : `refused: ${answer.left._tag}`
+type World = Effect.Effect.Success<ReturnType<typeof makeWorld>>
+
+describe("a call of a connection whose actor is here", () => {
+  it.scoped("is answered at once after the first, which wakes the actor, and for a second", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld({ answer: () => Effect.never })
+      const id = yield* world.connected()
+      assert.isUndefined(yield* world.atOnce(id))
+      yield* world.authorize(id)
+      assert.strictEqual(tagOf(yield* world.atOnce(id)), "Granted")
+      yield* TestClock.adjust("999 millis")
+      assert.strictEqual(tagOf(yield* world.atOnce(id)), "Granted")
+      yield* TestClock.adjust("1 millis")
+      assert.isUndefined(yield* world.atOnce(id))
+      assert.isUndefined(yield* world.atOnce(world.identifiers.next("conn")))
+    })
+  )
+
+  it.scoped("is the actor's again as soon as anything about the connection changes", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld({ answer: () => Effect.never })
+      const changes = [
+        (id: ConnectionId) => Effect.map(world.client(id), (actor) => asking(actor).disable(ordered)),
+        (id: ConnectionId) =>
+          Effect.map(world.client(id), (actor) => asking(actor).disconnect({ ...ordered, version: null })),
+        (id: ConnectionId) =>
+          Effect.map(world.client(id), (actor) =>
+            asking(actor).storeCredential({
+              ...ordered,
+              credential: { accessToken: Redacted.make("another") },
+              config: null,
+              skipTest: true
+            })
+          )
+      ]
+      for (const change of changes) {
+        const id = yield* world.connected()
+        yield* world.authorize(id)
+        assert.strictEqual(tagOf(yield* world.atOnce(id)), "Granted")
+        yield* yield* change(id)
+        assert.isUndefined(yield* world.atOnce(id))
+      }
+    })
+  )
+
+  it.scoped("begins no refresh and never carries a token that is due for one", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld({ answer: (_, n) => Effect.delay(Effect.succeed(fresh(n)), "15 seconds") })
+      // The margin of a token of an hour is twelve minutes.
+      const id = yield* world.connected(3_600)
+      yield* TestClock.adjust("2879 seconds")
+      yield* world.authorize(id)
+      yield* TestClock.adjust("900 millis")
+      assert.strictEqual(tagOf(yield* world.atOnce(id)), "Granted")
+      yield* world.authorize(id)
+      yield* TestClock.adjust("101 millis")
+      assert.isUndefined(yield* world.atOnce(id))
+      assert.lengthOf(world.asked, 0)
+      yield* world.authorize(id)
+      yield* Effect.forEach(Array.from({ length: 50 }), () => Effect.yieldNow(), { discard: true })
+      assert.lengthOf(world.asked, 1)
+    })
+  )
+
+  it.scoped("takes no token that has ended, also while none can be renewed", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld({ answer: () => failing(503) })
+      const id = yield* world.connected(60)
+      yield* TestClock.adjust("55 seconds")
+      yield* world.authorize(id)
+      yield* TestClock.adjust("4500 millis")
+      yield* world.authorize(id)
+      assert.strictEqual(tagOf(yield* world.atOnce(id)), "Granted")
+      yield* TestClock.adjust("500 millis")
+      assert.isUndefined(yield* world.atOnce(id))
+    })
+  )
+
+  it.scoped("shares the permits of the other way: together never above the limit", () =>
+    Effect.gen(function* () {
+      const limited = manifest({}, { rateLimit: { requests: 5, perSeconds: 10, concurrency: 4 } })
+      const world = yield* makeWorld({ answer: () => Effect.never, manifest: limited })
+      const id = yield* world.connected(null)
+      const tags: Array<string | undefined> = []
+      for (let i = 0; i < 3; i++) {
+        tags.push((yield* world.authorize(id))._tag)
+        tags.push(tagOf(yield* world.atOnce(id)))
+      }
+      assert.deepStrictEqual(tags, ["Granted", "Granted", "Granted", "Granted", "WaitUntil", "WaitUntil"])
+      assert.isTrue(yield* world.settledAtOnce(id, "1.1", 200))
+      assert.strictEqual(tagOf(yield* world.atOnce(id)), "Granted")
+      assert.isTrue(yield* world.settledAtOnce(id, "1.2", 200))
+      assert.strictEqual(tagOf(yield* world.atOnce(id)), "WaitUntil")
+      assert.isFalse(yield* world.settledAtOnce(id, "1.3", 401), "a refusal is the actor's to judge")
+    })
+  )
+
+  it.scoped("of another organisation's connection is left to the actor, which says that there is none", () =>
+    Effect.gen(function* () {
+      const { residents, self } = yield* here
+      const asked = {
+        organisationId: "org_00000000000000000000000002",
+        origin,
+        executionId: null,
+        timeoutMillis: 1_000
+      }
+      assert.isUndefined(yield* residents.authorize(self.id, asked))
+    })
+  )
+
+  it.scoped("is not answered once the shard is lost, nor once the actor has ended", () =>
+    Effect.gen(function* () {
+      const { held, residents, scope, self } = yield* here
+      const ask = residents.authorize(self.id, {
+        organisationId: organisation,
+        origin,
+        executionId: null,
+        timeoutMillis: 1_000
+      })
+      assert.isDefined(yield* ask)
+      held.clear()
+      assert.isUndefined(yield* ask)
+      assert.isFalse(yield* residents.settle(self.id, { permit: "1.1", status: 200, reading: null }))
+      held.add(7)
+      assert.isDefined(yield* ask)
+      yield* Scope.close(scope, Exit.void)
+      assert.isUndefined(yield* ask)
+    })
+  )
+})
+
+const ordered = { organisationId: organisation, by }
+
+/** An owner on a node that holds shard 7. */
+const here = Effect.gen(function* () {
+  const world = yield* makeWorld({ answer: () => Effect.never })
+  const id = yield* world.connected(null)
+  const held = new Set([7])
+  const context = yield* Layer.build(
+    residentsLayer.pipe(
+      Layer.provide(Layer.succeed(Uses, Uses.of({ note: () => Effect.void }))),
+      Layer.provide(
+        Layer.succeed(Ownership, { shardOf: () => 7, holds: (shard) => held.has(shard), held: () => [...held] })
+      )
+    )
+  )
+  const residents = Context.get(context, Residents)
+  const definition = define(manifest())
+  const method = Option.getOrThrow(Option.fromNullable(definition.auth[0]))
+  const self = owner(id)
+  const { connection, intent, revision } = world.row(id)
+  self.open = {
+    connection,
+    intent,
+    revision,
+    credential: null,
+    plain: {
+      _tag: "Tokens",
+      accessToken: Redacted.make("access"),
+      refreshToken: null,
+      issuedAt: 0,
+      expiresAt: null,
+      fields: {}
+    }
+  }
+  self.means = {
+    until: Number.MAX_SAFE_INTEGER,
+    definition,
+    method,
+    origins: [origin],
+    limits: unlimited,
+    vault: { seal: () => new Uint8Array(1), open: () => new Uint8Array(0) }
+  }
+  const scope = yield* Scope.make()
+  yield* residents.move(self, scope)
+  return { residents, self, held, scope }
+})
