@@ -8,6 +8,13 @@ export const redacted = "[redacted]"
 
 export interface Scrubber {
   readonly text: (text: string) => string
+  /** Where the end of a text begins that may go on as a secret; its length where none can. */
+  readonly openEnd: (text: string) => number
+  /**
+   * One piece of a text that comes in pieces: what of it is safe to show, and what has to wait for the next piece,
+   * because it may be the beginning of a secret.
+   */
+  readonly piece: (text: string) => { readonly shown: string; readonly waits: string }
   /** The same value where nothing had to go. Member names are scrubbed as well, and credential headers by their name. */
   readonly json: (value: Json) => Json
 }
@@ -23,12 +30,31 @@ const shortestSecret = 4
 export const makeScrubber = (values: Iterable<string>): Scrubber => {
   const forms = new Set<string>()
   for (const value of values) if (value.length >= shortestSecret) for (const form of formsOf(value)) forms.add(form)
-  if (forms.size === 0) return { text: (text) => text, json: (value) => value }
+  if (forms.size === 0) return unchanged
 
   // Longest first, so that a secret which begins another does not leave the other's rest behind.
   const longestFirst = [...forms].sort((a, b) => b.length - a.length)
   const pattern = new RegExp(longestFirst.map(escaped).join("|"), "g")
   const text = (input: string) => input.replace(pattern, redacted)
+  const longest = longestFirst[0]?.length ?? 0
+  // Most scrubbers never see a text in pieces.
+  let byFirst: ReadonlyMap<string, ReadonlyArray<string>> | undefined
+  const beginningWith = (letter: string) => (byFirst ??= byFirstLetter(longestFirst)).get(letter)
+  const openEnd = (input: string): number => {
+    for (let at = Math.max(0, input.length - longest + 1); at < input.length; at++) {
+      const length = input.length - at
+      const forms = beginningWith(input.charAt(at))
+      if (forms?.some((form) => form.length > length && form.startsWith(input.slice(at)))) return at
+    }
+    return input.length
+  }
+  const piece = (input: string) => {
+    const end = openEnd(input)
+    // A secret that is there already is not cut.
+    const cut = [...input.matchAll(pattern)].find(({ 0: found, index }) => index < end && index + found.length > end)
+    const at = cut?.index ?? end
+    return { shown: text(input.slice(0, at)), waits: input.slice(at) }
+  }
 
   const json = (value: Json): Json => {
     if (typeof value === "string") return text(value)
@@ -50,7 +76,24 @@ export const makeScrubber = (values: Iterable<string>): Scrubber => {
     return text(written) === written ? value : redacted
   }
 
-  return { text, json }
+  return { text, openEnd, piece, json }
+}
+
+const byFirstLetter = (forms: ReadonlyArray<string>): ReadonlyMap<string, ReadonlyArray<string>> => {
+  const found = new Map<string, Array<string>>()
+  for (const form of forms) {
+    const others = found.get(form.charAt(0))
+    if (others === undefined) found.set(form.charAt(0), [form])
+    else others.push(form)
+  }
+  return found
+}
+
+const unchanged: Scrubber = {
+  text: (text) => text,
+  openEnd: (text) => text.length,
+  piece: (text) => ({ shown: text, waits: "" }),
+  json: (value) => value
 }
 
 // --- By name ---

@@ -14,7 +14,14 @@ export interface RawRequest {
 export interface RawReply {
   readonly status: number
   readonly headers: { readonly [name: string]: string }
-  readonly body: string | Uint8Array
+  readonly body: string | Uint8Array | BodyInPieces
+}
+
+/** A body that is still on its way. Where it breaks off, so does the reply. */
+export interface BodyInPieces {
+  readonly pieces: AsyncIterable<Uint8Array>
+  /** Nobody takes the rest. */
+  readonly cancel: () => void
 }
 
 export const pathOf = (target: string): string => {

@@ -288,6 +288,7 @@ const makeWorld = Effect.fnUntraced(function* (
       Egress,
       Egress.of({
         check: () => Effect.dieMessage("check"),
+        open: () => Effect.dieMessage("open"),
         send: (request) =>
           Effect.acquireUseRelease(
             Effect.sync(() => {

@@ -1,11 +1,11 @@
 /** Whatever a provider repeats of a credential, in whichever form, nobody gets to see. */
 import { gzipSync } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
-import { FastCheck as fc, Redacted, Schema } from "effect"
+import { Effect, FastCheck as fc, Redacted, Schema } from "effect"
 import { EgressBlocked, EgressTimedOut, EgressUnreachable } from "../../src/actors/ports/Egress.js"
 import { AuthMethod } from "../../src/domain/connector/AuthMethod.js"
 import { secretsOf } from "../../src/domain/connector/Injection.js"
-import { echoFilter } from "../../src/runtime/egress/Echo.js"
+import { type EchoFilter, echoFilter } from "../../src/runtime/egress/Echo.js"
 
 const answered = (body: string | Uint8Array, headers: ReadonlyArray<readonly [string, string]> = []) => ({
   status: 200,
@@ -15,6 +15,23 @@ const answered = (body: string | Uint8Array, headers: ReadonlyArray<readonly [st
 })
 const filter = (...secrets: ReadonlyArray<string>) => echoFilter(secrets.map((secret) => Redacted.make(secret)))
 const text = (answer: { readonly body: Uint8Array }) => Buffer.from(answer.body).toString()
+
+async function* cut(bytes: Buffer, at: string): AsyncGenerator<Uint8Array> {
+  for (const piece of bytes.toString("latin1").split(at)) yield Buffer.from(piece, "latin1")
+}
+async function* sized(bytes: Buffer, sizes: ReadonlyArray<number>): AsyncGenerator<Uint8Array> {
+  for (let at = 0, nth = 0; at < bytes.length; nth++) {
+    const size = sizes[nth % sizes.length] ?? 1
+    yield bytes.subarray(at, at + size)
+    at += size
+  }
+}
+const inPieces = async (echo: EchoFilter, bytes: Buffer, sizes: ReadonlyArray<number>) => {
+  const answer = { ...answered(""), body: sized(bytes, sizes), cancel: () => undefined, ended: Effect.void }
+  const out: Array<Uint8Array> = []
+  for await (const piece of echo.opened(answer).body) out.push(piece)
+  return Buffer.concat(out)
+}
 
 const secret = fc
   .fullUnicodeString({ minLength: 8, maxLength: 60 })
@@ -51,6 +68,34 @@ describe("What a provider repeats of a credential", () => {
       assert.include(text(clean), "[redacted]")
     })
   }
+
+  for (const [name, form] of Object.entries(forms)) {
+    it.effect.prop(
+      `is taken out of a body that comes in pieces, wherever they are cut: ${name}`,
+      [secret, around, around, fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1 })],
+      ([value, before, after, sizes]) =>
+        Effect.promise(async () => {
+          const whole = `${before}${form(value)}${after}${form(value)}${before}`
+          const out = await inPieces(filter(value), Buffer.from(whole), sizes)
+          assert.notInclude(out.toString(), form(value))
+          assert.include(out.toString(), "[redacted]")
+          const clean = Buffer.from(`${before}${after}`.repeat(3))
+          assert.deepStrictEqual(await inPieces(filter(value), clean, sizes), clean)
+        })
+    )
+  }
+
+  it("waits for the next piece only with what may be a secret's beginning", async () => {
+    const seen: Array<string> = []
+    const { body } = filter("canary-of-mine").opened({
+      ...answered(""),
+      body: cut(Buffer.from("data: 1\n\nca|n't say|canary-|of-mine|!"), "|"),
+      cancel: () => undefined,
+      ended: Effect.void
+    })
+    for await (const piece of body) seen.push(Buffer.from(piece).toString())
+    assert.deepStrictEqual(seen, ["data: 1\n\n", "can't say", "[redacted]", "!"])
+  })
 
   it("is taken out where it was sent in Latin-1, and where it stands as a number", () => {
     assert.strictEqual(

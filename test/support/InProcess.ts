@@ -124,7 +124,7 @@ export const start = async (env: Readonly<Record<string, string>> = {}) => {
       },
       later
     )
-    const text = typeof reply.body === "string" ? reply.body : Buffer.from(reply.body).toString()
+    const text = await textOf(reply.body)
     return { status: reply.status, headers: reply.headers, text, body: jsonOf(text) }
   }
 
@@ -170,6 +170,14 @@ const movableClock = () => {
 }
 
 const keyOf = (first: FirstOrganisation) => Redacted.value(first.apiKey)
+
+const textOf = async (body: RawReply["body"]): Promise<string> => {
+  if (typeof body === "string") return body
+  if (body instanceof Uint8Array) return Buffer.from(body).toString()
+  const pieces: Array<Uint8Array> = []
+  for await (const piece of body.pieces) pieces.push(piece)
+  return Buffer.concat(pieces).toString()
+}
 
 const jsonOf = (text: string): unknown => {
   try {

@@ -1,5 +1,5 @@
 /** The port `ConnectedCalls` over the connections' actors and the egress. */
-import { Clock, Duration, Effect, Either, Layer, Random } from "effect"
+import { Clock, Duration, Effect, Either, Fiber, Layer, Option, Random } from "effect"
 import {
   type Attempt,
   type CallFailed,
@@ -8,25 +8,30 @@ import {
   type Postponed,
   type ProviderRefused
 } from "../ports/ConnectedCalls.js"
-import { ConnectedEgress, type GrantRefused } from "../ports/ConnectedEgress.js"
+import { ConnectedEgress, type ConnectedRequest, type GrantRefused } from "../ports/ConnectedEgress.js"
 import { type ConnectionNotActive, Connections } from "../ports/Connections.js"
-import type { EgressFailure } from "../ports/Egress.js"
-import type { ProviderAnswer, ProviderFailure } from "../../domain/connector/ProviderAnswer.js"
+import type { EgressFailure, OpenResponse } from "../ports/Egress.js"
+import type { ProviderAnswer, ProviderFailure, ProviderHead } from "../../domain/connector/ProviderAnswer.js"
 import { rateReading } from "../../domain/connector/RateHeaders.js"
 import { retryAfter } from "../../domain/connector/Retry.js"
 import type { NotFound, Unavailable } from "../../domain/Failure.js"
+
+type NotPermitted = Postponed | ConnectionNotActive | NotFound | Unavailable
+
+interface Permitted {
+  readonly request: ConnectedRequest
+  /** Tells how the call ended; null: nobody answered. Once for each permit. */
+  readonly settle: (answer: ProviderHead | null) => Effect.Effect<void>
+}
 
 const make = Effect.gen(function* () {
   const connections = yield* Connections
   const egress = yield* ConnectedEgress
 
-  const once = Effect.fnUntraced(function* (
+  const permitted = Effect.fnUntraced(function* (
     call: ConnectedCall,
     made: number
-  ): Effect.fn.Return<
-    Either.Either<ProviderAnswer, ProviderFailure>,
-    Postponed | ConnectionNotActive | NotFound | Unavailable
-  > {
+  ): Effect.fn.Return<Permitted, NotPermitted> {
     const { connectionId, definition, executionId, maxBytes, organisationId, request } = call
     const where = { organisationId, connectionId }
     const authorization = yield* connections.authorize({
@@ -39,17 +44,60 @@ const make = Effect.gen(function* () {
       return yield* Effect.fail<Postponed>({ _tag: "Postponed", at: authorization.at, why: authorization.why, made })
     }
     const { grant, permit } = authorization
-    const sent = egress.send({ ...request, ...where, grant, executionId, maxBytes })
+    return {
+      request: { ...request, ...where, grant, executionId, maxBytes },
+      settle: (answer) =>
+        Effect.flatMap(Clock.currentTimeMillis, (now) => {
+          const reading = answer === null ? null : rateReading(definition, answer.headers, now)
+          return connections.settle({ ...where, permit, status: answer?.status ?? null, reading })
+        })
+    }
+  })
+
+  const once = Effect.fnUntraced(function* (
+    call: ConnectedCall,
+    made: number
+  ): Effect.fn.Return<Either.Either<ProviderAnswer, ProviderFailure>, NotPermitted> {
+    const { request, settle } = yield* permitted(call, made)
     // Whatever becomes of the request, its permit goes back.
-    const settled = Effect.onExit(Effect.either(sent), (exit) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        const answer = exit._tag === "Success" ? Either.getOrUndefined(exit.value) : undefined
-        const reading = answer === undefined ? null : rateReading(definition, answer.headers, now)
-        return connections.settle({ ...where, permit, status: answer?.status ?? null, reading })
-      })
+    const settled = Effect.onExit(Effect.either(egress.send(request)), (exit) =>
+      settle(exit._tag === "Success" ? Option.getOrNull(Either.getRight(exit.value)) : null)
     )
     return Either.mapLeft(yield* settled, unanswered)
   })
+
+  /** An answer's permit goes back when its body is through; `settled` waits for that. */
+  const opened = Effect.fnUntraced(function* (
+    call: ConnectedCall & { readonly stall: Duration.Duration },
+    made: number
+  ): Effect.fn.Return<
+    Either.Either<{ readonly answer: OpenResponse; readonly settled: Effect.Effect<unknown> }, ProviderFailure>,
+    NotPermitted
+  > {
+    const { request, settle } = yield* permitted(call, made)
+    const sent = egress.open({ ...request, stall: call.stall }).pipe(
+      Effect.either,
+      Effect.onExit((exit) => (exit._tag === "Failure" || Either.isLeft(exit.value) ? settle(null) : Effect.void))
+    )
+    return yield* Effect.uninterruptibleMask((restore) =>
+      Effect.gen(function* () {
+        const result = yield* restore(sent)
+        if (Either.isLeft(result)) return Either.left(unanswered(result.left))
+        const answer = result.right
+        const settling = yield* Effect.forkDaemon(Effect.zipRight(answer.ended, settle(answer)))
+        return Either.right({ answer, settled: Fiber.await(settling) })
+      })
+    )
+  })
+
+  /** How long to wait before another attempt; null: there is none. */
+  const pauseBefore = (call: ConnectedCall, made: number, failure: ProviderFailure) =>
+    Effect.map(Random.next, (random) => {
+      // When the provider names a time, the connection's owner knows it and postpones the next attempt.
+      const rested = { ...failure, retryAfterMillis: null }
+      const again = call.retries === "all" || (call.retries === "refusals" && notTaken(failure))
+      return again ? retryAfter(call.definition.retry, made, rested, random) : null
+    })
 
   const send = Effect.fnUntraced(function* <A>(
     call: ConnectedCall,
@@ -65,16 +113,35 @@ const make = Effect.gen(function* () {
       told({ startedAt, finishedAt, failure: Either.isLeft(result) ? result.left : null })
       if (Either.isRight(result)) return result.right
       const failure = result.left
-      // When the provider names a time, the connection's owner knows it and postpones the next attempt.
-      const rested = { ...failure, retryAfterMillis: null }
-      const again = call.retries === "all" || (call.retries === "refusals" && notTaken(failure))
-      const pause = again ? retryAfter(call.definition.retry, made, rested, yield* Random.next) : null
+      const pause = yield* pauseBefore(call, made, failure)
       if (pause === null) return yield* Effect.fail<ProviderRefused>({ _tag: "ProviderRefused", failure })
       yield* Effect.sleep(Duration.millis(pause))
     }
   })
 
-  return ConnectedCalls.of({ send })
+  const open = Effect.fnUntraced(function* (
+    call: ConnectedCall & { readonly stall: Duration.Duration },
+    again: (answer: ProviderHead, now: number) => ProviderFailure | null
+  ): Effect.fn.Return<OpenResponse, CallFailed> {
+    for (let made = call.made; ;) {
+      const outcome = yield* opened(call, made)
+      made += 1
+      const now = yield* Clock.currentTimeMillis
+      const failure = Either.isLeft(outcome) ? outcome.left : again(outcome.right.answer, now)
+      const pause = failure === null ? null : yield* pauseBefore(call, made, failure)
+      if (Either.isRight(outcome)) {
+        const { answer, settled } = outcome.right
+        if (pause === null) return answer
+        answer.cancel()
+        yield* settled
+      } else if (pause === null) {
+        return yield* Effect.fail<ProviderRefused>({ _tag: "ProviderRefused", failure: outcome.left })
+      }
+      yield* Effect.sleep(Duration.millis(pause))
+    }
+  })
+
+  return ConnectedCalls.of({ send, open })
 })
 
 export const layer = Layer.effect(ConnectedCalls, make)

@@ -2,14 +2,15 @@
  * One call of a connected system: a credential and a permit from the connection's actor, the request, what the answer
  * tells of the provider's limits, and further attempts as the connector's rule allows.
  */
-import type { Effect, Either } from "effect"
+import type { Duration, Effect, Either } from "effect"
 import { Context } from "effect"
 import type { UnsignedRequest } from "../../domain/connector/Call.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
-import type { ProviderAnswer, ProviderFailure } from "../../domain/connector/ProviderAnswer.js"
+import type { ProviderAnswer, ProviderFailure, ProviderHead } from "../../domain/connector/ProviderAnswer.js"
 import type { NotFound, Unavailable } from "../../domain/Failure.js"
 import type { ConnectionId, ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import type { ConnectionNotActive } from "./Connections.js"
+import type { OpenResponse } from "./Egress.js"
 
 export interface ConnectedCall {
   readonly organisationId: OrganisationId
@@ -59,5 +60,13 @@ export class ConnectedCalls extends Context.Tag("svc/ConnectedCalls")<
       read: (answer: ProviderAnswer, now: number) => Either.Either<A, ProviderFailure>,
       told?: (attempt: Attempt) => void
     ) => Effect.Effect<A, CallFailed>
+    /**
+     * The same, as soon as the head of an answer is there that `again` has no failure for. The last answer that the rule
+     * allows is handed over, whatever it is. Nothing is tried again once an answer was handed over.
+     */
+    readonly open: (
+      call: ConnectedCall & { readonly stall: Duration.Duration },
+      again: (answer: ProviderHead, now: number) => ProviderFailure | null
+    ) => Effect.Effect<OpenResponse, CallFailed>
   }
 >() {}

@@ -18,6 +18,24 @@ export interface EgressRequest {
   readonly redirects: number
 }
 
+export interface OpenRequest extends EgressRequest {
+  /** How long nothing of the answer's body may move, because it does not come or nobody takes it. `timeout` is for its head. */
+  readonly stall: Duration.Duration
+}
+
+/** An answer whose body is still on its way. */
+export interface OpenResponse {
+  readonly status: number
+  readonly headers: ReadonlyArray<readonly [name: string, value: string]>
+  readonly url: string
+  /** Comes as fast as it is taken. Ends with an error where the sender breaks off, stalls, or sends too much. */
+  readonly body: AsyncIterable<Uint8Array>
+  /** Nobody takes the rest: closes the connection to the sender. */
+  readonly cancel: () => void
+  /** Waits until nothing of it is on its way any more, however it ended. */
+  readonly ended: Effect.Effect<void>
+}
+
 export interface EgressResponse {
   readonly status: number
   readonly headers: ReadonlyArray<readonly [name: string, value: string]>
@@ -51,6 +69,8 @@ export class Egress extends Context.Tag("svc/Egress")<
   Egress,
   {
     readonly send: (request: EgressRequest) => Effect.Effect<EgressResponse, EgressFailure>
+    /** Like `send`, as soon as the answer's head is there. Whoever gets it reads the body to its end, or cancels it. */
+    readonly open: (request: OpenRequest) => Effect.Effect<OpenResponse, EgressFailure>
     /** Whether a URL could ever be called, told before anything is sent: scheme, form, literal addresses. */
     readonly check: (url: string) => Effect.Effect<void, EgressBlocked>
   }

@@ -3,9 +3,12 @@ import type { Json } from "../Json.js"
 
 export type ProviderHeaders = ReadonlyArray<readonly [name: string, value: string]>
 
-export interface ProviderAnswer {
+export interface ProviderHead {
   readonly status: number
   readonly headers: ProviderHeaders
+}
+
+export interface ProviderAnswer extends ProviderHead {
   readonly body: Uint8Array
 }
 

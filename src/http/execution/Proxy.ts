@@ -1,17 +1,22 @@
 /**
  * Any request of a provider's own API through a customer's connection: the credential is put in, limits and retries
  * are the connector's, and the provider's answer comes back as it is. Specification: Surface A; contract: proxy.
+ *
+ * The answer streams: its pieces go on as they come, as fast as the caller takes them, up to the cap; nothing is tried
+ * again once its head was sent. The request's body is read whole, up to the cap, before anything is sent: a connector's
+ * rule may send any request again, a credential may belong into the body, and a signature is made over all of it.
  */
 import { Cause, Clock, Duration, Effect, Either, Option } from "effect"
 import { AuditTrail } from "../../actors/ports/AuditTrail.js"
 import { type CallFailed, type ConnectedCall, ConnectedCalls } from "../../actors/ports/ConnectedCalls.js"
 import { ConnectionReads, type KnownConnection } from "../../actors/ports/ConnectionReads.js"
 import { Connectors } from "../../actors/ports/Connectors.js"
+import type { OpenResponse } from "../../actors/ports/Egress.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { type Admission, RateLimits } from "../../actors/ports/RateLimits.js"
 import type { RetryRule } from "../../domain/connector/Definition.js"
 import { passedBack, passedOn } from "../../domain/connector/Passage.js"
-import { headerOf, type ProviderAnswer, type ProviderFailure } from "../../domain/connector/ProviderAnswer.js"
+import { headerOf, type ProviderFailure, type ProviderHead } from "../../domain/connector/ProviderAnswer.js"
 import { retryAfterAt } from "../../domain/connector/RateHeaders.js"
 import {
   ConnectionInactive,
@@ -36,28 +41,28 @@ export const proxyPrefix = "/api/v1/proxy/"
 const longestMillis = 60_000
 /** How long a caller waits for a provider's rate limit before it is told to come again. */
 const patienceMillis = 5_000
+/** How long nothing of an answer's body may move: it does not come, or its caller does not take it. */
+const stall = Duration.seconds(30)
 /** What can be repeated without harm. */
 const harmless = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"])
 
 const badHeader = (message: string) => new InvalidRequest({ code: "INVALID_HEADER", message })
 
 /** A success, or a status that the rule does not name, is the caller's to read; another may come out better next time. */
-const judged = (
-  { on }: RetryRule,
-  answer: ProviderAnswer,
-  now: number
-): Either.Either<ProviderAnswer, ProviderFailure> => {
-  if (!on.includes(answer.status)) return Either.right(answer)
-  const at = retryAfterAt(headerOf(answer.headers, "retry-after"), now)
-  return Either.left({
-    category: "transient",
-    status: answer.status,
-    message: `HTTP ${answer.status}`,
-    code: null,
-    body: null,
-    retryAfterMillis: at === null ? null : Math.max(0, at - now)
-  })
-}
+const again =
+  ({ on }: RetryRule) =>
+  (answer: ProviderHead, now: number): ProviderFailure | null => {
+    if (!on.includes(answer.status)) return null
+    const at = retryAfterAt(headerOf(answer.headers, "retry-after"), now)
+    return {
+      category: "transient",
+      status: answer.status,
+      message: `HTTP ${answer.status}`,
+      code: null,
+      body: null,
+      retryAfterMillis: at === null ? null : Math.max(0, at - now)
+    }
+  }
 
 /** An installation has a connection for each of its connectors: of these the one to the connector that is named. */
 const chosenFor = (
@@ -150,18 +155,11 @@ export const make = Effect.gen(function* () {
   /** Waits out a short limit of the provider; a longer one is the caller's to wait for. */
   const called = Effect.fnUntraced(function* (
     call: Omit<ConnectedCall, "made">
-  ): Effect.fn.Return<ProviderAnswer, CallFailed> {
+  ): Effect.fn.Return<OpenResponse, CallFailed> {
     for (let made = 0; ;) {
-      let last: ProviderAnswer | undefined
-      const read = (answer: ProviderAnswer, now: number) => {
-        last = answer
-        return judged(call.definition.retry, answer, now)
-      }
-      const outcome = yield* Effect.either(calls.send({ ...call, made }, read))
+      const outcome = yield* Effect.either(calls.open({ ...call, made, stall }, again(call.definition.retry)))
       if (Either.isRight(outcome)) return outcome.right
       const failed = outcome.left
-      // No further attempt helped, but the provider did answer: that is the caller's to read.
-      if (failed._tag === "ProviderRefused" && failed.failure.status !== null && last !== undefined) return last
       if (failed._tag !== "Postponed") return yield* Effect.fail(failed)
       const pause = failed.at - (yield* Clock.currentTimeMillis)
       if (pause > patienceMillis) return yield* Effect.fail(failed)
@@ -239,7 +237,7 @@ export const make = Effect.gen(function* () {
     return {
       status: answer.status,
       headers: { ...passedBack(answer.headers), "x-svc-connection-id": connection.id },
-      body: answer.body
+      body: { pieces: answer.body, cancel: answer.cancel }
     }
   })
 
@@ -276,7 +274,8 @@ export const make = Effect.gen(function* () {
                 failure._tag === "Forbidden" ? "denied" : "failure",
                 "code" in failure ? failure.code : failure._tag
               )
-            )
+            ),
+            Effect.onInterrupt(() => note(caller, request, connection, "failure", "the caller went away"))
           )
         ),
         Effect.zipWith(Clock.currentTimeMillis, (reply, now): RawReply => ({

@@ -2,13 +2,13 @@
 import { Clock, Duration, Effect, Either, Layer, Option } from "effect"
 import { ConnectedEgress, type ConnectedRequest, GrantRefused } from "../../actors/ports/ConnectedEgress.js"
 import { Connections } from "../../actors/ports/Connections.js"
-import { Egress } from "../../actors/ports/Egress.js"
+import { Egress, type EgressFailure, type EgressRequest, type EgressResponse } from "../../actors/ports/Egress.js"
 import { MailEgress } from "../../actors/ports/MailEgress.js"
 import { Vault } from "../../actors/ports/Vault.js"
 import { grantOf, grantPlace, readGrant } from "../../domain/connection/Grant.js"
 import { type Injected, withInjected } from "../../domain/connector/Injection.js"
 import { headerOf } from "../../domain/connector/ProviderAnswer.js"
-import { echoFilter } from "./Echo.js"
+import { type EchoFilter, echoFilter } from "./Echo.js"
 
 const mostRedirects = 3
 
@@ -55,7 +55,13 @@ export const layer = Layer.effect(
       return Option.isNone(granted) ? yield* refused("this is no grant") : granted.value
     })
 
-    const send = Effect.fnUntraced(function* (request: ConnectedRequest) {
+    /** Puts the credential in, sends by `way`, and answers a challenge once. `dismissed`: nobody will read this answer. */
+    const carried = Effect.fnUntraced(function* <A extends Pick<EgressResponse, "status" | "headers">>(
+      request: ConnectedRequest,
+      way: (outgoing: EgressRequest) => Effect.Effect<A, EgressFailure>,
+      read: (echo: EchoFilter, answer: A) => A,
+      dismissed: (answer: A) => void = () => undefined
+    ) {
       const { connectionId, organisationId } = request
       const { parts, secrets, signs } = yield* opened(request)
       const echo = echoFilter(secrets)
@@ -71,22 +77,36 @@ export const layer = Layer.effect(
           : Effect.succeed([])
       const go = (signed: ReadonlyArray<readonly [string, string]>) => {
         const all = [...headers, ...signed]
-        const outgoing = { method, url, headers: all, body, timeout: Duration.millis(timeoutMillis) }
+        const timeout = Duration.millis(timeoutMillis)
         // A signature is for one URL.
         const redirects = signs ? 0 : redirectsOf(parts)
-        const sent = url.startsWith("smtp")
-          ? mail.send(outgoing)
-          : egress.send({ ...outgoing, maxBytes: request.maxBytes, redirects })
+        const sent = way({ method, url, headers: all, body, timeout, maxBytes: request.maxBytes, redirects })
         return Effect.mapError(sent, echo.failure)
       }
       const answer = yield* go(yield* signature(null))
       const challenge = headerOf(answer.headers, "www-authenticate")
-      if (!signs || answer.status !== 401 || challenge === undefined) return echo.answer(answer)
+      if (!signs || answer.status !== 401 || challenge === undefined) return read(echo, answer)
       const answered = yield* signature(challenge)
       // Only schemes that answer challenges have something else to say now.
-      return echo.answer(answered.some(([name]) => name === "authorization") ? yield* go(answered) : answer)
+      if (!answered.some(([name]) => name === "authorization")) return read(echo, answer)
+      dismissed(answer)
+      return read(echo, yield* go(answered))
     })
 
-    return ConnectedEgress.of({ send })
+    return ConnectedEgress.of({
+      send: (request) =>
+        carried(
+          request,
+          (outgoing) => (outgoing.url.startsWith("smtp") ? mail.send(outgoing) : egress.send(outgoing)),
+          (echo, answer) => echo.answer(answer)
+        ),
+      open: ({ stall, ...request }) =>
+        carried(
+          request,
+          (outgoing) => egress.open({ ...outgoing, stall }),
+          (echo, answer) => echo.opened(answer),
+          ({ cancel }) => cancel()
+        )
+    })
   })
 )

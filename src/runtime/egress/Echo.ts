@@ -4,25 +4,38 @@
  * one is found is it gone through in every form in which a secret travels.
  */
 import { Redacted } from "effect"
-import { type EgressFailure, type EgressResponse, EgressBlocked, EgressUnreachable } from "../../actors/ports/Egress.js"
+import {
+  EgressBlocked,
+  type EgressFailure,
+  type EgressResponse,
+  EgressUnreachable,
+  type OpenResponse
+} from "../../actors/ports/Egress.js"
 import type { Json } from "../../domain/Json.js"
 import { makeScrubber } from "../../domain/Redaction.js"
 
 export interface EchoFilter {
   /** The very same answer where it holds no secret. Bytes of a body that are no secret stay as they are. */
   readonly answer: (answer: EgressResponse) => EgressResponse
+  /**
+   * An answer whose body comes in pieces. What may be the beginning of a secret waits for the next piece, all else goes
+   * on at once. Where a secret stood as a number in JSON, what comes out is no JSON: its end is not known here.
+   */
+  readonly opened: (answer: OpenResponse) => OpenResponse
   readonly failure: <Failure extends EgressFailure>(failure: Failure) => Failure | EgressFailure
 }
 
 export const echoFilter = (secrets: ReadonlyArray<Redacted.Redacted>): EchoFilter => {
   const values = secrets.map((secret) => Redacted.value(secret)).filter((value) => value.length >= shortestSecret)
-  if (values.length === 0) return { answer: (answer) => answer, failure: (failure) => failure }
+  if (values.length === 0)
+    return { answer: (answer) => answer, opened: (answer) => answer, failure: (failure) => failure }
   const traces = values.flatMap(tracesOf)
   const suspicious = (bytes: Buffer) => traces.some((trace) => bytes.includes(trace, 0, "latin1"))
   // Most answers hold nothing, and then the many forms of a secret are never made.
   let made: ReturnType<typeof makeScrubber> | undefined
   const scrubber = () => (made ??= makeScrubber(values.flatMap(spellings)))
-  const text = (said: string) => (traces.some((trace) => said.includes(trace)) ? scrubber().text(said) : said)
+  const suspect = (said: string) => traces.some((trace) => said.includes(trace))
+  const text = (said: string) => (suspect(said) ? scrubber().text(said) : said)
 
   const bodyOf = (body: Uint8Array): Uint8Array => {
     const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
@@ -41,13 +54,31 @@ export const echoFilter = (secrets: ReadonlyArray<Redacted.Redacted>): EchoFilte
       : Buffer.from(JSON.stringify(scrubber().json(value)), "utf8").toString("latin1")
   }
 
+  const headersOf = (headers: EgressResponse["headers"]) =>
+    headers.map(([name, value]) => [text(name), text(value)] as const)
+  const pieces = async function* (body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    let waiting = ""
+    for await (const chunk of body) {
+      // One character for each byte and back: what is not text survives.
+      const input = waiting + Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).toString("latin1")
+      const { shown, waits } = suspect(input) ? scrubber().piece(input) : split(input, scrubber().openEnd(input))
+      waiting = waits
+      if (shown !== "") yield Buffer.from(shown, "latin1")
+    }
+    if (waiting !== "") yield Buffer.from(scrubber().text(waiting), "latin1")
+  }
+
   return {
+    opened: (answer) => ({
+      ...answer,
+      url: text(answer.url),
+      headers: headersOf(answer.headers),
+      body: pieces(answer.body)
+    }),
     answer: (answer) => {
       const body = bodyOf(answer.body)
       const changed = body !== answer.body
-      const headers = answer.headers
-        .map(([name, value]) => [text(name), text(value)] as const)
-        .filter(([name]) => !(changed && aboutBytes.has(name)))
+      const headers = headersOf(answer.headers).filter(([name]) => !(changed && aboutBytes.has(name)))
       const url = text(answer.url)
       const same = !changed && url === answer.url && headers.every(([, value], at) => value === answer.headers[at]?.[1])
       return same ? answer : { ...answer, url, headers, body }
@@ -65,6 +96,8 @@ export const echoFilter = (secrets: ReadonlyArray<Redacted.Redacted>): EchoFilte
     }
   }
 }
+
+const split = (text: string, at: number) => ({ shown: text.slice(0, at), waits: text.slice(at) })
 
 /** Shorter ones are left alone, as everywhere: they occur by chance. */
 const shortestSecret = 4

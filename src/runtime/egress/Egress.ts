@@ -9,7 +9,8 @@ import {
   type EgressResponse,
   EgressTimedOut,
   EgressTooLarge,
-  EgressUnreachable
+  EgressUnreachable,
+  type OpenResponse
 } from "../../actors/ports/Egress.js"
 import { MailEgress } from "../../actors/ports/MailEgress.js"
 import { headerBytes } from "../../domain/Limits.js"
@@ -17,6 +18,7 @@ import type { AllowList } from "./Address.js"
 import { BlockedAddress, type ConnectOptions, guardedConnector, type Resolve, systemResolve } from "./Connect.js"
 import { type Answer, BodyTooLarge, exchange } from "./Exchange.js"
 import { makeMailEgress } from "./MailEgress.js"
+import { type Opened, opening } from "./Opening.js"
 import { reasonOf } from "./Reason.js"
 import { type Hop, isRedirect, readHeaders, readMethod, readUrl, redirected, tellable } from "./RequestForm.js"
 
@@ -58,18 +60,42 @@ const makeAgent = (options: EgressOptions): Agent =>
 export const makeEgress = (dispatcher: Dispatcher, allow: AllowList): typeof Egress.Service =>
   Egress.of({
     send: (request) =>
-      Effect.async<EgressResponse, EgressFailure>((resume) => {
-        const first = readRequest(request, allow)
-        if (typeof first === "string") return resume(Effect.fail(blocked(request.url, first)))
-        const journey = new Journey(dispatcher, request, allow, resume)
-        journey.travel(first, 0)
-        return Effect.sync(() => journey.giveUp(new Error("interrupted")))
-      }),
+      travelled<Answer>(request, allow, (hop, follows, done) =>
+        exchange(dispatcher, hop, { maxBytes: request.maxBytes, discards: follows }, done)
+      ).pipe(Effect.map(({ answer, url }): EgressResponse => ({ ...answer, url }))),
+    open: (request) =>
+      travelled<Opened>(request, allow, (hop, _, done) => {
+        const stallMillis = Math.min(Duration.toMillis(request.stall), longestTimer)
+        return opening(dispatcher, hop, { maxBytes: request.maxBytes, stallMillis }, done)
+      }).pipe(
+        Effect.map(({ answer, url }): OpenResponse => ({ ...answer, url, ended: Effect.promise(() => answer.ended) }))
+      ),
     check: (url) =>
       Effect.suspend(() => {
         const read = readUrl(url, allow)
         return typeof read === "string" ? Effect.fail(blocked(url, read)) : Effect.void
       })
+  })
+
+/** Sends one hop, and tells once what came of it. */
+type Sending<A> = (hop: Hop, follows: (status: number) => boolean, done: (result: A | Error) => void) => GiveUp
+type GiveUp = (reason: Error) => void
+interface Arrived<A> {
+  readonly answer: A
+  readonly url: string
+}
+
+const travelled = <A extends Answer | Opened>(
+  request: EgressRequest,
+  allow: AllowList,
+  sending: Sending<A>
+): Effect.Effect<Arrived<A>, EgressFailure> =>
+  Effect.async((resume) => {
+    const first = readRequest(request, allow)
+    if (typeof first === "string") return resume(Effect.fail(blocked(request.url, first)))
+    const journey = new Journey(request, allow, sending, resume)
+    journey.travel(first, 0)
+    return Effect.sync(() => journey.giveUp(new Error("interrupted")))
   })
 
 const blocked = (url: string, reason: string) => new EgressBlocked({ url: tellable(url), reason })
@@ -87,17 +113,17 @@ const readRequest = (request: EgressRequest, allow: AllowList): Hop | string => 
 class OutOfTime extends Error {}
 
 /** A request with all its redirects, up to the one answer or failure. */
-class Journey {
+class Journey<A extends Answer | Opened> {
   private readonly millis: number
   private readonly redirects: number
   private readonly timer: NodeJS.Timeout
-  private stop: ((reason: Error) => void) | undefined
+  private stop: GiveUp | undefined
 
   constructor(
-    private readonly dispatcher: Dispatcher,
     private readonly request: EgressRequest,
     private readonly allow: AllowList,
-    private readonly resume: (result: Effect.Effect<EgressResponse, EgressFailure>) => void
+    private readonly sending: Sending<A>,
+    private readonly resume: (result: Effect.Effect<Arrived<A>, EgressFailure>) => void
   ) {
     this.millis = Math.min(Duration.toMillis(request.timeout), longestTimer)
     this.redirects = Math.min(request.redirects, mostRedirects)
@@ -111,11 +137,12 @@ class Journey {
 
   travel(hop: Hop, followed: number): void {
     const follows = (status: number) => this.redirects > 0 && isRedirect(status)
-    const options = { maxBytes: this.request.maxBytes, discards: follows }
-    this.stop = exchange(this.dispatcher, hop, options, (result) => {
+    this.stop = this.sending(hop, follows, (result) => {
       if (result instanceof Error) return this.end(Effect.fail(this.failureOf(hop, result)))
       const location = follows(result.status) ? headerOf(result, "location") : undefined
-      if (location === undefined) return this.end(Effect.succeed(responseOf(hop, result)))
+      if (location === undefined) return this.end(Effect.succeed({ answer: result, url: hop.url.href }))
+      // What a redirect says besides is nobody's to read.
+      if ("cancel" in result) result.cancel()
       const next = this.nextHop(hop, result.status, location, followed)
       if ("_tag" in next) this.end(Effect.fail(next))
       else this.travel(next, followed + 1)
@@ -132,7 +159,7 @@ class Journey {
     return typeof url === "string" ? blocked(absolute, `a redirect ${url}`) : redirected(hop, status, url)
   }
 
-  private end(result: Effect.Effect<EgressResponse, EgressFailure>): void {
+  private end(result: Effect.Effect<Arrived<A>, EgressFailure>): void {
     clearTimeout(this.timer)
     this.resume(result)
   }
@@ -146,9 +173,8 @@ class Journey {
   }
 }
 
-const headerOf = (answer: Answer, wanted: string) => answer.headers.find(([name]) => name === wanted)?.[1]
-
-const responseOf = (hop: Hop, answer: Answer): EgressResponse => ({ ...answer, url: hop.url.href })
+const headerOf = (answer: Pick<Answer, "headers">, wanted: string) =>
+  answer.headers.find(([name]) => name === wanted)?.[1]
 
 /** Every way out, by HTTP and by SMTP, under the same rules. */
 export const layer = (options: EgressOptions): Layer.Layer<Egress | MailEgress> =>

@@ -1,7 +1,6 @@
 /** One request and its answer on undici's dispatcher: collects the body under a cap, inflating as it comes. */
-import type { Transform } from "node:stream"
-import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib"
 import type { Dispatcher } from "undici"
+import { type Encoding, encodingsOf, inflate, type Inflater } from "./Inflate.js"
 import type { Hop } from "./RequestForm.js"
 
 export interface Answer {
@@ -29,22 +28,22 @@ export const exchange = (
   done: (result: Answer | Error) => void
 ): ((reason: Error) => void) => {
   const receiver = new Receiver(hop.method, options, done)
-  dispatcher.dispatch(
-    {
-      origin: hop.url.origin,
-      path: hop.url.pathname + hop.url.search,
-      method: hop.method,
-      // undici's type knows a mutable array only.
-      headers: hop.headers as Array<string>,
-      body: hop.body
-    },
-    receiver
-  )
+  dispatcher.dispatch(dispatched(hop), receiver)
   return (reason) => receiver.finish(reason)
 }
 
+/** A hop as undici takes it. */
+export const dispatched = (hop: Hop): Dispatcher.DispatchOptions => ({
+  origin: hop.url.origin,
+  path: hop.url.pathname + hop.url.search,
+  // undici's types know some methods, and a mutable array, only.
+  method: hop.method as Dispatcher.HttpMethod,
+  headers: hop.headers as Array<string>,
+  body: hop.body
+})
+
 /** undici limits the bytes of names and values together, which leaves room for thousands of tiny headers. */
-const mostHeaders = 500
+export const mostHeaders = 500
 
 /** An uninteresting body is read this far to keep the connection, and no further. */
 const discardBytes = 64 * 1024
@@ -151,77 +150,13 @@ class Receiver implements Dispatcher.DispatchHandler {
   }
 }
 
-const headerPairs = (raw: Dispatcher.DispatchController["rawHeaders"]): ReadonlyArray<readonly [string, string]> => {
+export const headerPairs = (
+  raw: Dispatcher.DispatchController["rawHeaders"]
+): ReadonlyArray<readonly [string, string]> => {
   const pairs: Array<readonly [string, string]> = []
   if (!Array.isArray(raw)) return pairs
   const text = (part: Buffer | string | undefined) =>
     typeof part === "string" ? part : (part?.toString("latin1") ?? "")
   for (let i = 0; i < raw.length; i += 2) pairs.push([text(raw[i]).toLowerCase(), text(raw[i + 1])])
   return pairs
-}
-
-// --- Decompression ---
-
-type Encoding = "gzip" | "deflate" | "br"
-const encodingNames: ReadonlyMap<string, Encoding> = new Map([
-  ["gzip", "gzip"],
-  ["x-gzip", "gzip"],
-  ["deflate", "deflate"],
-  ["br", "br"]
-])
-const mostEncodings = 2
-
-/** The encodings in the order in which they were applied. An encoding that is not known leaves the body as it came. */
-const encodingsOf = (headers: ReadonlyArray<readonly [string, string]>): ReadonlyArray<Encoding> => {
-  const names = headers
-    .filter(([name]) => name === "content-encoding")
-    .flatMap(([, value]) => value.toLowerCase().split(","))
-    .map((name) => name.trim())
-    .filter((name) => name !== "" && name !== "identity")
-  const known = names.flatMap((name) => encodingNames.get(name) ?? [])
-  return known.length === names.length && known.length <= mostEncodings ? known : []
-}
-
-interface Inflater {
-  /** False when it is full; `drained` is called when it takes more. */
-  readonly write: (chunk: Uint8Array, drained: () => void) => boolean
-  readonly end: (complete: () => void) => void
-  readonly destroy: () => void
-}
-
-const inflate = (
-  encodings: ReadonlyArray<Encoding>,
-  start: Uint8Array,
-  collect: (chunk: Uint8Array) => void,
-  fail: (error: Error) => void
-): Inflater => {
-  const stages = encodings.toReversed().map((encoding, at) => decoder(encoding, at === 0 ? start : undefined))
-  const [first] = stages
-  const last = stages.at(-1)
-  if (first === undefined || last === undefined) throw new Error("an inflater needs an encoding")
-  for (const stage of stages)
-    stage.on("error", (error: Error) => fail(new Error(`the compressed body is broken: ${error.message}`)))
-  for (let i = 1; i < stages.length; i++) stages[i - 1]?.pipe(stages[i] ?? last)
-  last.on("data", collect)
-  return {
-    write: (chunk, drained) => {
-      const takesMore = first.write(chunk)
-      if (!takesMore) first.once("drain", drained)
-      return takesMore
-    },
-    end: (complete) => {
-      last.once("end", complete)
-      first.end()
-    },
-    destroy: () => {
-      for (const stage of stages) stage.destroy()
-    }
-  }
-}
-
-/** Servers disagree on whether "deflate" has a zlib header; the first byte tells. */
-const decoder = (encoding: Encoding, start: Uint8Array | undefined): Transform => {
-  if (encoding === "gzip") return createGunzip()
-  if (encoding === "br") return createBrotliDecompress()
-  return start === undefined || ((start[0] ?? 8) & 15) === 8 ? createInflate() : createInflateRaw()
 }

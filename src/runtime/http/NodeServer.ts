@@ -2,12 +2,13 @@
  * The server: node:http in front of the surfaces. It reads each body whole, up to the limit of its path, and hands the
  * bytes on; whatever is larger is refused while it is still coming in.
  */
-import { Effect, Runtime, type Scope } from "effect"
+import { Effect, FiberId, Runtime, type Scope } from "effect"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import { pipeline } from "node:stream"
 import { type Failure, PayloadTooLarge } from "../../domain/Failure.js"
 import { bodyBytes, headerBytes } from "../../domain/Limits.js"
 import { proxyPrefix } from "../../http/execution/Proxy.js"
-import type { RawReply, RawRequest } from "../../http/Wire.js"
+import type { BodyInPieces, RawReply, RawRequest } from "../../http/Wire.js"
 import { portRefusal } from "../Port.js"
 import type { Refusal } from "../Refusal.js"
 
@@ -69,9 +70,13 @@ const headersOf = (request: IncomingMessage): { readonly [name: string]: string 
   return headers
 }
 
+const isWhole = (body: RawReply["body"]): body is string | Uint8Array =>
+  typeof body === "string" || body instanceof Uint8Array
+
 const write = (response: ServerResponse, reply: RawReply): void => {
+  if (!isWhole(reply.body)) return pour(response, reply, reply.body)
   if (response.destroyed) return
-  const length = typeof reply.body === "string" ? Buffer.byteLength(reply.body) : reply.body.byteLength
+  const length = Buffer.byteLength(reply.body)
   const bodiless = reply.status === 204 || reply.status === 304
   response.writeHead(reply.status, {
     ...reply.headers,
@@ -80,18 +85,29 @@ const write = (response: ServerResponse, reply: RawReply): void => {
   response.end(bodiless ? undefined : reply.body)
 }
 
+/** Piece by piece, as fast as the client takes them. A body that breaks off ends the connection without its last chunk. */
+const pour = (response: ServerResponse, { headers, status }: RawReply, { cancel, pieces }: BodyInPieces): void => {
+  if (response.destroyed) return cancel()
+  // A client that goes away while nothing comes would be noticed with the next piece only.
+  response.once("close", cancel)
+  response.writeHead(status, { ...headers })
+  response.flushHeaders()
+  pipeline(pieces, response, () => undefined)
+}
+
 /** How long the rest of a refused body is read and forgotten: a client that still sends would lose the answer otherwise. */
 const forgetMillis = 2_000
 
 /** Answers before the request has ended, and closes the connection when it has. */
 const refuse = (request: IncomingMessage, response: ServerResponse, reply: RawReply): void => {
-  if (response.destroyed) return
+  const { body } = reply
+  if (response.destroyed || !isWhole(body)) return
   response.writeHead(reply.status, {
     ...reply.headers,
-    "content-length": String(Buffer.byteLength(reply.body)),
+    "content-length": String(Buffer.byteLength(body)),
     connection: "close"
   })
-  response.write(reply.body)
+  response.write(body)
   const end = () => {
     clearTimeout(patience)
     response.end()
@@ -119,8 +135,8 @@ export const serve = (handlers: Handlers, options: ServerOptions): Effect.Effect
     const onRequest = (request: IncomingMessage, response: ServerResponse) => {
       const target = request.url ?? "/"
       const started = request.method === "POST" ? executePath.exec(target) : null
-      const limit =
-        started !== null ? bodyBytes.execute : target.startsWith(proxyPrefix) ? bodyBytes.unified : bodyBytes.management
+      const proxied = target.startsWith(proxyPrefix)
+      const limit = started !== null ? bodyBytes.execute : proxied ? bodyBytes.unified : bodyBytes.management
       open++
       response.once("close", () => {
         open--
@@ -141,6 +157,8 @@ export const serve = (handlers: Handlers, options: ServerOptions): Effect.Effect
           remoteAddress: request.socket.remoteAddress ?? ""
         }
         const fiber = runFork(started === null ? handlers.handle(raw) : handlers.execute(raw, started[1] ?? ""))
+        // What nobody waits for any more is not asked of a provider.
+        if (proxied) response.once("close", () => fiber.unsafeInterruptAsFork(FiberId.none))
         fiber.addObserver((exit) => {
           if (exit._tag === "Success") write(response, exit.value)
           else response.destroy()
