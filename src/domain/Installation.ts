@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import type { ConnectionStatus } from "./connection/Connection.js"
 import { type BoundAction, slugsOf } from "./connector/Binding.js"
+import { InvalidState } from "./Failure.js"
 import type { ConnectionId, CustomerId, InstallationId, OrganisationId, WorkflowId } from "./Ids.js"
 import { JsonObject } from "./Json.js"
 import { configuration } from "./Limits.js"
@@ -78,6 +79,12 @@ const isConnected = (
     const id = slug === undefined ? undefined : connections[slug]
     return id !== undefined && statusOf(id) === "active"
   })
+
+/** Why its runs may not start, if so. */
+export const notRunning = ({ status }: Pick<Installation, "status">): InvalidState | undefined =>
+  status === "active"
+    ? undefined
+    : new InvalidState({ state: status, message: `the installation is ${status}: only active ones run` })
 
 /** The installation as it is shown. `bindings` are those of its workflows. */
 export const installationView = (

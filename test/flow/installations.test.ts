@@ -78,13 +78,23 @@ describe("A run that names an installation", () => {
     }
     const change = (method: string, body?: object) =>
       svc.ask(method, `/api/v1/installations/${id}`, { key: svc.first.key, ...(body === undefined ? {} : { body }) })
+    const first = await run(echo, id)
+    assert.strictEqual(first.status, 200, first.text)
+    const executionId = first.headers["x-svc-execution-id"]
+    const again = async () => {
+      const target = `/api/v1/executions/${executionId}/rerun`
+      const { body, status } = await svc.ask("POST", target, { key: svc.first.key, body: {} })
+      return [status, body.code]
+    }
     await change("PUT", { status: "paused" })
-    assert.deepStrictEqual(await state(), [409, "INVALID_STATE"])
+    assert.deepStrictEqual(await eventually(state, ([status]) => status === 409), [409, "INVALID_STATE"])
+    assert.deepStrictEqual(await eventually(again, ([status]) => status === 409), [409, "INVALID_STATE"])
     await change("PUT", { status: "active" })
     await eventually(state, ([status]) => status === 200)
+    await eventually(again, ([status]) => status === 202)
     await change("DELETE")
-    const ended = await eventually(state, ([status]) => status === 409)
-    assert.deepStrictEqual(ended, [409, "INVALID_STATE"])
+    assert.deepStrictEqual(await eventually(state, ([status]) => status === 409), [409, "INVALID_STATE"])
+    assert.deepStrictEqual(await eventually(again, ([status]) => status === 409), [409, "INVALID_STATE"])
   })
 
   it("answers for another customer's installation as for one that is not there", async () => {

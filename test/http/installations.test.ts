@@ -3,6 +3,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Connections } from "../../src/actors/ports/Connections.js"
 import type { ConnectionId, OrganisationId } from "../../src/domain/Ids.js"
+import { WriterSql } from "../../src/runtime/postgres/Pools.js"
 import { connect, publishConnector, startCalls, stopCalls, svc, workflow } from "../support/calls.js"
 
 beforeAll(async () => {
@@ -168,5 +169,58 @@ describe("an installation", () => {
     assert.includeMembers(actions, ["installation.create", "installation.update", "installation.delete"])
     const update = entries.find((one: { action: string }) => one.action === "installation.update")
     assert.deepStrictEqual(update.changes, [{ path: "config", before: { a: 1 }, after: { a: 2 } }])
+  })
+})
+
+describe("what the world is told of an installation", () => {
+  const told = (id: string) =>
+    svc.run(
+      Effect.flatMap(
+        WriterSql,
+        (sql) => sql<{ type: string; customerId: string; payload: { status: string } }>`
+          SELECT type, customer_id AS "customerId", payload FROM domain_events WHERE subject = ${id} ORDER BY id`
+      )
+    )
+
+  it("is written with each change, and only with one that was made", async () => {
+    const { id } = (await create({ config: { secret: "canary_config" } })).body.data
+    await ask("PUT", `/${id}`, { status: "paused" }, { "if-match": '"1"' })
+    assert.strictEqual((await ask("PUT", `/${id}`, { status: "active" }, { "if-match": '"1"' })).status, 409)
+    await ask("DELETE", `/${id}`)
+    const rows = await told(id)
+    assert.deepStrictEqual(
+      rows.map(({ customerId, payload, type }) => [type, customerId, payload.status]),
+      [
+        ["installation.created", svc.first.customerId, "active"],
+        ["installation.updated", svc.first.customerId, "paused"],
+        ["installation.removed", svc.first.customerId, "uninstalled"]
+      ]
+    )
+    assert.notInclude(JSON.stringify(rows), "canary")
+  })
+})
+
+describe("a plan's active integrations", () => {
+  it("are never exceeded by installations made or activated at once; paused and uninstalled ones do not count", async () => {
+    const { customerId, key } = await svc.organisation("Small", "starter")
+    const install = (status = "active") =>
+      svc.ask("POST", at, { key, body: { customerId, integration: slug(), status } })
+    const paused = (await install("paused")).body.data.id
+    const answers = await Promise.all(Array.from({ length: 9 }, () => install()))
+    const made = answers.filter(({ status }) => status === 201)
+    const refused = answers.filter(({ status }) => status !== 201)
+    assert.lengthOf(made, 5)
+    for (const { body, status } of refused) {
+      assert.deepStrictEqual([status, body.code], [403, "PLAN_LIMIT_REACHED"])
+      assert.deepStrictEqual(body.quota, { dimension: "active_integrations", limit: 5, used: 5, resetAt: null })
+    }
+    const activate = () => svc.ask("PUT", `${at}/${paused}`, { key, body: { status: "active" } })
+    assert.strictEqual((await activate()).status, 403)
+    const [first] = made
+    const changed = await svc.ask("PUT", `${at}/${first?.body.data.id}`, { key, body: { config: { a: 1 } } })
+    assert.strictEqual(changed.status, 200)
+    assert.strictEqual((await svc.ask("DELETE", `${at}/${first?.body.data.id}`, { key })).status, 200)
+    assert.strictEqual((await activate()).status, 200)
+    assert.strictEqual((await install()).status, 403)
   })
 })

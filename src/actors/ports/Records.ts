@@ -19,6 +19,7 @@ import type { Organisation, Workspace } from "../../domain/Organisation.js"
 import type { Role, User } from "../../domain/Person.js"
 import type { Secret, SecretVersion } from "../../domain/Secret.js"
 import type { Deployment, Workflow, WorkflowVersion } from "../../domain/Workflow.js"
+import type { DomainEvent } from "./ConnectionStore.js"
 
 /** A condition on one member; a list means any of them, `null` means absent. */
 export type Where<R> = { readonly [K in keyof R]?: R[K] | ReadonlyArray<R[K]> }
@@ -81,9 +82,13 @@ export interface Tx {
   readonly credentials: Repository<CredentialRecord>
   /** Adds an entry to the audit trail; it commits with the transaction. */
   readonly audit: (entry: AuditEntry) => Effect.Effect<void, Unavailable>
+  /** Tells the world of something; it commits with the transaction. */
+  readonly tell: (event: DomainEvent) => Effect.Effect<void, Unavailable>
   /** Remembers the answer to a request with an Idempotency-Key; `sealed` opens only with the vault. */
   readonly remember: (reply: RememberedReply) => Effect.Effect<void, AlreadyExists | Unavailable>
   readonly remembered: (key: string) => Effect.Effect<Option.Option<RememberedReply>, Unavailable>
+  /** Waits until no other transaction of the organisation holds the key, and holds it until this one ends. */
+  readonly hold: (key: string) => Effect.Effect<void, Unavailable>
   /** Waits for no one: `false` when another transaction holds the key right now. */
   readonly tryHold: (key: string) => Effect.Effect<boolean, Unavailable>
 }

@@ -5,6 +5,7 @@ import { CustomerReads, type KnownCustomer } from "../../actors/ports/CustomerRe
 import { InstallationReads, type KnownInstallation } from "../../actors/ports/InstallationReads.js"
 import { type Failure, Forbidden, InvalidRequest, InvalidState, NotFound } from "../../domain/Failure.js"
 import type { ConnectionId } from "../../domain/Ids.js"
+import { notRunning } from "../../domain/Installation.js"
 import type { ChosenConnection, StartEntry } from "../../domain/RunJournal.js"
 import { claimedRef, parseTenancy, type Tenancy } from "../../domain/Tenancy.js"
 import type { RawRequest } from "../Wire.js"
@@ -106,11 +107,8 @@ export const make = Effect.gen(function* () {
   ): Effect.fn.Return<KnownInstallation, Failure> {
     const found = Option.getOrUndefined(yield* installations.find(caller.organisationId, id))
     if (found === undefined || found.customerId !== customer?.id) return yield* new NotFound({ what: "installation" })
-    if (found.status === "active") return found
-    return yield* new InvalidState({
-      state: found.status,
-      message: `the installation is ${found.status}: only active ones run`
-    })
+    const refused = notRunning(found)
+    return refused === undefined ? found : yield* refused
   })
 
   /** An installation's own connections are the only ones of its runs. */

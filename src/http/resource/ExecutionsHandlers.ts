@@ -4,7 +4,7 @@ import { DateTime, Effect, Either, Encoding, Option } from "effect"
 import { ExecutionReads, type ExecutionQuery } from "../../actors/ports/ExecutionReads.js"
 import { Executions } from "../../actors/ports/Executions.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
-import { InstallationReads } from "../../actors/ports/InstallationReads.js"
+import { InstallationReads, type KnownInstallation } from "../../actors/ports/InstallationReads.js"
 import { Journal, type RunRecord } from "../../actors/ports/Journal.js"
 import { type Runnable, Runnables } from "../../actors/ports/Runnables.js"
 import type { AuditEntry } from "../../domain/Audit.js"
@@ -20,6 +20,7 @@ import {
   ValidationFailed
 } from "../../domain/Failure.js"
 import type { BlobId, ExecutionId } from "../../domain/Ids.js"
+import { notRunning } from "../../domain/Installation.js"
 import { type Json, type JsonObject, isObject } from "../../domain/Json.js"
 import type { AttemptEntry, JournalEntry, StartEntry } from "../../domain/RunJournal.js"
 import { Current } from "../auth/Authenticated.js"
@@ -157,26 +158,32 @@ export const ExecutionsLive = HttpApiBuilder.group(ResourceApi, "executions", (h
         : input
     }
 
-    /** What the run was begun with besides its input; of a run without a journal its installation, as it is now. */
-    const carried = Effect.fnUntraced(function* (
+    /** The installation that the run belongs to, as it is now; it must be one that runs. */
+    const installationOf = Effect.fnUntraced(function* (
       { organisationId }: Principal,
-      { installationId }: RunRecord,
-      exact: StartEntry | undefined
-    ) {
-      if (exact !== undefined) {
-        const { connections, headers, installation, mocking } = exact
-        return { headers, installation, connections, mocking }
-      }
-      const found = installationId === null ? Option.none() : yield* installations.find(organisationId, installationId)
-      return Option.match(found, {
-        onNone: () => ({ headers: {}, installation: null, connections: null }),
-        onSome: ({ config, connections, id }) => ({
-          headers: {},
-          installation: { id, config },
-          connections: Object.entries(connections).map(([connector, own]) => ({ connector, alias: null, id: own }))
-        })
-      })
+      { installationId }: RunRecord
+    ): Effect.fn.Return<KnownInstallation | null, Failure> {
+      if (installationId === null) return null
+      const found = yield* installations.find(organisationId, installationId)
+      if (Option.isNone(found)) return yield* new NotFound({ what: "installation" })
+      const refused = notRunning(found.value)
+      return refused === undefined ? found.value : yield* refused
     })
+
+    /** What the run was begun with besides its input; of a run without a journal its installation, as it is now. */
+    const carried = (installation: KnownInstallation | null, exact: StartEntry | undefined) => {
+      if (exact !== undefined) {
+        const { connections, headers, installation: given, mocking } = exact
+        return { headers, installation: given, connections, mocking }
+      }
+      if (installation === null) return { headers: {}, installation: null, connections: null }
+      const { config, connections, id } = installation
+      return {
+        headers: {},
+        installation: { id, config },
+        connections: Object.entries(connections).map(([connector, own]) => ({ connector, alias: null, id: own }))
+      }
+    }
 
     const sameScript = (runnable: Runnable, exact: StartEntry | undefined): Runnable =>
       exact?.script === undefined || exact.script === null ? runnable : { ...runnable, script: exact.script }
@@ -196,6 +203,7 @@ export const ExecutionsLive = HttpApiBuilder.group(ResourceApi, "executions", (h
       const found = yield* reads.rerunnable(caller.organisationId, view.id)
       if (Option.isNone(found)) return yield* gone()
       const { record, retention } = found.value
+      const installation = yield* installationOf(caller, record)
       const [start, ...entries] = yield* journalOf(caller, view.id)
       const exact = isStart(start) ? start : undefined
       if (resume && exact === undefined)
@@ -218,7 +226,7 @@ export const ExecutionsLive = HttpApiBuilder.group(ResourceApi, "executions", (h
         retention,
         priority: priorityAgain(view.priority),
         input,
-        ...(yield* carried(caller, record, exact)),
+        ...carried(installation, exact),
         customer: customerOf(view),
         userId: view.userId,
         trigger: { type: "rerun", keyId: caller.key.id, keyName: caller.key.name },

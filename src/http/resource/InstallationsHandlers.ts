@@ -4,7 +4,7 @@ import { DateTime, Effect } from "effect"
 import { Contracts } from "../../actors/ports/Contracts.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import type { Tx } from "../../actors/ports/Records.js"
-import { type Failure, InvalidState } from "../../domain/Failure.js"
+import { type Failure, InvalidState, PlanLimitReached } from "../../domain/Failure.js"
 import type { CustomerId } from "../../domain/Ids.js"
 import type {
   CreateInstallation,
@@ -108,6 +108,35 @@ export const InstallationsLive = HttpApiBuilder.group(ResourceApi, "installation
       }
     })
 
+    /**
+     * Fails when another active installation is more than the plan allows. One that needs a connection counts: it is
+     * active again as soon as that is there. Exact: whoever makes one waits for whoever does so now.
+     */
+    const withinPlan = Effect.fnUntraced(function* (tx: Tx, { plan }: Principal): Effect.fn.Return<void, Failure> {
+      const limit = plan.activeIntegrations
+      if (limit === null) return
+      yield* tx.hold("active_integrations")
+      const used = yield* tx.installations.count({ status: "active" })
+      if (used >= limit) return yield* new PlanLimitReached({ dimension: "active_integrations", limit, used })
+    })
+
+    /** `status`: as it is shown. */
+    const tell = (
+      tx: Tx,
+      { customerId, id, integration, organisationId, updatedAt }: Installation,
+      happened: "created" | "updated" | "removed",
+      status: InstallationStatus
+    ) =>
+      tx.tell({
+        id: identifiers.next("evt"),
+        organisationId,
+        type: `installation.${happened}`,
+        subject: id,
+        customerId,
+        payload: { installationId: id, integration, customerId, status },
+        at: updatedAt
+      })
+
     /** The installation, to be changed: it is installed, and at the version that the client expects. */
     const held = Effect.fnUntraced(function* (tx: Tx, exchange: Exchange, id: string, version: number | undefined) {
       const found = yield* findInstallation(tx, exchange.caller, id, true)
@@ -143,8 +172,10 @@ export const InstallationsLive = HttpApiBuilder.group(ResourceApi, "installation
           const data = yield* change(exchange, (tx) =>
             Effect.gen(function* () {
               const installation = yield* made(tx, exchange.caller, payload)
+              if (installation.status === "active") yield* withinPlan(tx, exchange.caller)
               yield* tx.installations.insert(installation)
               const value = yield* shown(tx, installation)
+              yield* tell(tx, installation, "created", value.status)
               return { value, resource: resourceOf(installation), after: value }
             })
           )
@@ -166,9 +197,11 @@ export const InstallationsLive = HttpApiBuilder.group(ResourceApi, "installation
             Effect.gen(function* () {
               const before = yield* held(tx, exchange, path.inst, payload.version)
               const after = yield* changed(tx, exchange.caller, before, payload)
+              if (before.status !== "active" && after.status === "active") yield* withinPlan(tx, exchange.caller)
               const seen = yield* shown(tx, before)
               yield* tx.installations.update(after)
               const value = yield* shown(tx, after)
+              yield* tell(tx, after, "updated", value.status)
               return { value, resource: resourceOf(after), before: seen, after: value }
             })
           )
@@ -192,6 +225,7 @@ export const InstallationsLive = HttpApiBuilder.group(ResourceApi, "installation
               const seen = yield* shown(tx, before)
               yield* tx.installations.update(after)
               const value = yield* shown(tx, after)
+              yield* tell(tx, after, "removed", value.status)
               return { value, resource: resourceOf(after), before: seen, after: null }
             })
           )

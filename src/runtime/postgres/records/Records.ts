@@ -11,6 +11,7 @@ import {
   type Tx,
   type Where
 } from "../../../actors/ports/Records.js"
+import type { DomainEvent } from "../../../actors/ports/ConnectionStore.js"
 import type { AuditEntry } from "../../../domain/Audit.js"
 import { Unavailable } from "../../../domain/Failure.js"
 import { connections, credentials, installations } from "../connections/Tables.js"
@@ -212,6 +213,19 @@ export const layer = Layer.effect(
         Effect.catchAll(readError)
       )
 
+    const hold = (key: string) =>
+      sql`SELECT pg_advisory_xact_lock(hashtextextended(current_setting('svc.org') || ${key}, 3))`.pipe(
+        Effect.asVoid,
+        Effect.catchAll(readError)
+      )
+
+    const tell = ({ at, customerId, id, payload, subject, type }: DomainEvent) =>
+      sql`INSERT INTO domain_events (id, org, type, subject, customer_id, payload, at)
+      VALUES (${id}, current_setting('svc.org'), ${type}, ${subject}, ${customerId}, ${JSON.stringify(payload)}::jsonb, ${at})`.pipe(
+        Effect.asVoid,
+        Effect.catchAll(readError)
+      )
+
     const tx: Tx = {
       organisations: repository(tables.organisations),
       workspaces: repository(tables.workspaces),
@@ -233,8 +247,10 @@ export const layer = Layer.effect(
       connections: repository(connections),
       credentials: repository(credentials),
       audit,
+      tell,
       remember,
       remembered,
+      hold,
       tryHold
     }
 
