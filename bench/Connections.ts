@@ -1,43 +1,20 @@
 /** Calls through connections, in the process: how many are authorized, what an idle one costs. */
-import { Effect, Layer, Logger, LogLevel, ManagedRuntime, Redacted } from "effect"
+import { Effect, Layer, Logger, LogLevel, ManagedRuntime } from "effect"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { Connections as ConnectionsPort } from "../src/actors/ports/Connections.js"
-import { Vault } from "../src/actors/ports/Vault.js"
-import { originsOf } from "../src/domain/connector/BaseUrl.js"
-import { catalogue } from "../src/domain/connectors/index.js"
-import { credentialText } from "../src/domain/connection/Credential.js"
-import type { ConnectionId } from "../src/domain/Ids.js"
 import { read } from "../src/runtime/Config.js"
 import { makeExample, makeFirst } from "../src/runtime/First.js"
 import { layer as databases } from "../src/runtime/Layers.js"
-import { WriterSql } from "../src/runtime/postgres/Pools.js"
 import { services } from "../src/runtime/Service.js"
 import { dataDirectory } from "./support/Service.js"
+import { connectionId, keyConnector, storeConnections } from "./support/StoredConnections.js"
 import { Table } from "./support/Table.js"
 
 const stored = 100_000
 const touched = 5_000
 const millis = 5_000
 const batch = 5_000
-
-/** A connector of the catalogue that is called with a key, at an address of its own. */
-const connectorOf = () => {
-  for (const definition of catalogue()) {
-    const method = definition.auth.find((one) => one.type === "api_key")
-    const origins = originsOf(definition, {})
-    if (method !== undefined && origins._tag === "Right") {
-      const [origin] = origins.right
-      if (origin !== undefined) return { slug: definition.slug, version: definition.version, method: method.id, origin }
-    }
-  }
-  throw new Error("no connector of the catalogue is called with a key")
-}
-
-const number = (i: number) => String(i).padStart(26, "0")
-// An id of its form, made here.
-const connectionId = (i: number) => `conn_${number(i)}` as ConnectionId
-const credentialId = (i: number) => `cred_${number(i)}`
 
 const settled = () => {
   setFlagsFromString("--expose_gc")
@@ -56,7 +33,7 @@ export const connections = async (): Promise<void> => {
       Layer.orDie
     )
   )
-  const connector = connectorOf()
+  const connector = keyConnector()
   const first = await runtime.runPromise(
     Effect.flatMap(makeFirst("Bench", "unlimited"), (made) =>
       Effect.map(makeExample(made), (more) => ({ ...made, ...more }))
@@ -64,32 +41,11 @@ export const connections = async (): Promise<void> => {
   )
   const organisationId = first.organisationId
 
-  const insert = Effect.gen(function* () {
-    const sql = yield* WriterSql
-    const vault = yield* (yield* Vault).of(organisationId)
-    const text = Redacted.value(credentialText({ _tag: "Fields", fields: { apiKey: Redacted.make("k".repeat(40)) } }))
-    for (let from = 0; from < stored; from += batch) {
-      const ids = Array.from({ length: batch }, (_, i) => from + i)
-      yield* sql.unsafe(
-        `INSERT INTO connections (id, org, customer_id, connector, connector_version, label, auth_method, status, health, created_by)
-         SELECT id, $2, $3, $4, $5, id, $6, 'active', '{"state":"ok","lastCheckedAt":null,"lastError":null,"consecutiveFailures":0}', 'bench'
-         FROM unnest($1::text[]) AS t(id)`,
-        [ids.map(connectionId), organisationId, first.customerId, connector.slug, connector.version, connector.method]
-      )
-      yield* sql.unsafe(
-        `INSERT INTO credentials (id, org, connection_id, number, sealed, members, fingerprint)
-         SELECT id, $4, connection, 1, sealed, '{apiKey}', '00000000' FROM unnest($1::text[], $2::text[], $3::bytea[]) AS t(id, connection, sealed)`,
-        [
-          ids.map(credentialId),
-          ids.map(connectionId),
-          ids.map((i) =>
-            Buffer.from(vault.seal({ table: "credentials", column: "sealed", row: `${credentialId(i)}/1` }, text))
-          ),
-          organisationId
-        ]
-      )
-    }
-  })
+  const insert = Effect.forEach(
+    Array.from({ length: stored / batch }, (_, i) => i * batch),
+    (from) => storeConnections({ organisationId, customerId: first.customerId }, connector, from, from + batch),
+    { discard: true }
+  )
   const before = settled()
   await runtime.runPromise(insert)
   const untouched = settled()

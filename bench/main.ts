@@ -3,6 +3,7 @@ import { connections } from "./Connections.js"
 import { connector } from "./Connector.js"
 import { list, longList, replay, sleep } from "./Growth.js"
 import { profileConnector, profileW1, profileW2 } from "./Profiles.js"
+import { rewrap } from "./Rewrap.js"
 import { w1 } from "./W1.js"
 import { w2 } from "./W2.js"
 import { w4 } from "./W4.js"
@@ -18,13 +19,14 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   list,
   sleep,
   replay,
+  rewrap,
   "long-list": longList,
   "profile-W1": profileW1,
   "profile-W2": profileW2,
   "profile-connector": profileConnector
 }
 /** These take minutes and gigabytes of disk, or disturb what they measure. */
-const onDemand = new Set(["long-list", "profile-W1", "profile-W2", "profile-connector"])
+const onDemand = new Set(["long-list", "rewrap", "profile-W1", "profile-W2", "profile-connector"])
 
 const asked = process.argv.slice(2)
 const unknown = asked.filter((name) => benches[name] === undefined)

@@ -22,11 +22,11 @@ const memory = () => {
       Effect.sync(() => {
         if (![...rows.values()].some((row) => row.org === key.org && row.active)) rows.set(key.id, key)
       }),
-    rewrap: (key, from) =>
+    rewrap: (all) =>
       Effect.sync(() => {
-        if (rows.get(key.id)?.masterKeyId !== from) return false
-        rows.set(key.id, key)
-        return true
+        const fitting = all.filter(({ from, key }) => rows.get(key.id)?.masterKeyId === from)
+        for (const { key } of fitting) rows.set(key.id, key)
+        return fitting.length
       }),
     wrappedByOthers: (masterKeyId, after, limit) =>
       Effect.sync(() =>

@@ -42,6 +42,26 @@ describe("data keys in Postgres", () => {
     }).pipe(Effect.provide(layerPostgres.pipe(Layer.provideMerge(database))))
   )
 
+  it.scoped("a batch of a rotation leaves alone what another one wrapped since, and takes the rest", () =>
+    Effect.gen(function* () {
+      const dataKeys = yield* DataKeys
+      const organisations = ["org_c", "org_d", "org_e"]
+      const vault = yield* node(master("m1", 1))
+      for (const organisation of organisations) yield* vault.seal({ ...place, organisation }, Redacted.make("hush"))
+      const read = yield* Effect.forEach(organisations, (organisation) => dataKeys.load(organisation))
+      const anew = read.flat().map((key) => ({ key: { ...key, masterKeyId: "m3" }, from: key.masterKeyId }))
+      assert.lengthOf(anew, 3)
+      assert.strictEqual(yield* dataKeys.rewrap(anew.slice(1, 2)), 1)
+      assert.strictEqual(yield* dataKeys.rewrap(anew), 2)
+      assert.strictEqual(yield* dataKeys.rewrap(anew), 0)
+      const masters = yield* Effect.forEach(organisations, (organisation) => dataKeys.load(organisation))
+      assert.deepStrictEqual(
+        masters.flat().map(({ masterKeyId }) => masterKeyId),
+        ["m3", "m3", "m3"]
+      )
+    }).pipe(Effect.provide(layerPostgres.pipe(Layer.provideMerge(database))))
+  )
+
   it.scoped("a node that runs through a rotation opens what it sealed before, and wraps by the new key", () =>
     Effect.gen(function* () {
       const dataKeys = yield* DataKeys

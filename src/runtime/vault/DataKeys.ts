@@ -23,8 +23,13 @@ export class DataKeys extends Context.Tag("svc/DataKeys")<
     readonly load: (org: string) => Effect.Effect<ReadonlyArray<DataKey>, DataKeysUnavailable>
     /** Stores the key unless the organisation has an active one already; of two at once, one is stored. */
     readonly insertIfAbsent: (key: DataKey) => Effect.Effect<void, DataKeysUnavailable>
-    /** Replaces the wrapping, unless somebody else did since: `from` is the master key that wrapped it when it was read. */
-    readonly rewrap: (key: DataKey, from: string) => Effect.Effect<boolean, DataKeysUnavailable>
+    /**
+     * Replaces wrappings, all at once, but for those that somebody else replaced since: `from` is the master key that
+     * wrapped the key when it was read. Answers how many were replaced.
+     */
+    readonly rewrap: (
+      all: ReadonlyArray<{ readonly key: DataKey; readonly from: string }>
+    ) => Effect.Effect<number, DataKeysUnavailable>
     /** Up to `limit` keys wrapped by another master key than this, with ids after `after`, in the order of their ids. */
     readonly wrappedByOthers: (
       masterKeyId: string,
@@ -76,12 +81,22 @@ export const layerPostgres: Layer.Layer<DataKeys, never, WriterSql> = Layer.effe
           Effect.mapError(unavailable),
           Effect.asVoid
         ),
-      rewrap: (key, from) =>
-        sql<Row>`UPDATE data_keys SET wrapped = ${key.wrapped}, master_key_id = ${key.masterKeyId}
-                 WHERE org = ${key.org} AND id = ${key.id} AND master_key_id = ${from} RETURNING id`.pipe(
-          apart,
-          Effect.mapBoth({ onFailure: unavailable, onSuccess: (rows) => rows.length === 1 })
-        ),
+      rewrap: (all) =>
+        // Locked in one order, so that two rotations wait for one another and never for ever.
+        sql
+          .unsafe<Row>(
+            `WITH anew AS (SELECT * FROM unnest($1::text[], $2::bytea[], $3::text[], $4::text[]) AS t(id, wrapped, master, before)),
+                  locked AS (SELECT id FROM data_keys WHERE id = ANY($1::text[]) ORDER BY id COLLATE "C" FOR UPDATE)
+             UPDATE data_keys k SET wrapped = anew.wrapped, master_key_id = anew.master
+             FROM anew JOIN locked USING (id) WHERE k.id = anew.id AND k.master_key_id = anew.before RETURNING k.id`,
+            [
+              all.map(({ key }) => key.id),
+              all.map(({ key }) => Buffer.from(key.wrapped)),
+              all.map(({ key }) => key.masterKeyId),
+              all.map(({ from }) => from)
+            ]
+          )
+          .pipe(apart, Effect.mapBoth({ onFailure: unavailable, onSuccess: (rows) => rows.length })),
       wrappedByOthers: (masterKeyId, after, limit) =>
         keys(sql<Row>`SELECT org, id, wrapped, master_key_id, active FROM data_keys
                       WHERE master_key_id <> ${masterKeyId} AND id COLLATE "C" > ${after} ORDER BY id COLLATE "C" LIMIT ${limit}`)

@@ -91,12 +91,13 @@ export const rewrapAll = (keyring: Keyring): Effect.Effect<number, VaultRefused,
     let after = ""
     for (;;) {
       const batch = yield* dataKeys.wrappedByOthers(keyring.active, after, rewrapBatch).pipe(Effect.mapError(failed))
-      for (const key of batch) {
-        const plain = yield* unwrapped(keyring, key)
-        const anew = yield* wrapped(keyring, key, plain)
-        if (yield* dataKeys.rewrap(anew, key.masterKeyId).pipe(Effect.mapError(failed))) done++
-        after = key.id
-      }
+      const anew = yield* Effect.forEach(batch, (key) =>
+        Effect.flatMap(unwrapped(keyring, key), (plain) =>
+          Effect.map(wrapped(keyring, key, plain), (rewrapped) => ({ key: rewrapped, from: key.masterKeyId }))
+        )
+      )
+      if (anew.length > 0) done += yield* dataKeys.rewrap(anew).pipe(Effect.mapError(failed))
+      after = batch.at(-1)?.id ?? after
       if (batch.length < rewrapBatch) return done
     }
   })

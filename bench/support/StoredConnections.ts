@@ -1,0 +1,66 @@
+/** Connections as they lie in the database, made many at a time. */
+import { Effect, Redacted } from "effect"
+import { Vault } from "../../src/actors/ports/Vault.js"
+import { credentialText } from "../../src/domain/connection/Credential.js"
+import { originsOf } from "../../src/domain/connector/BaseUrl.js"
+import { catalogue } from "../../src/domain/connectors/index.js"
+import type { ConnectionId } from "../../src/domain/Ids.js"
+import { WriterSql } from "../../src/runtime/postgres/Pools.js"
+
+/** A connector of the catalogue that is called with a key, at an address of its own. */
+export const keyConnector = () => {
+  for (const definition of catalogue()) {
+    const method = definition.auth.find((one) => one.type === "api_key")
+    const origins = originsOf(definition, {})
+    if (method !== undefined && origins._tag === "Right") {
+      const [origin] = origins.right
+      if (origin !== undefined) return { slug: definition.slug, version: definition.version, method: method.id, origin }
+    }
+  }
+  throw new Error("no connector of the catalogue is called with a key")
+}
+
+/** An id's part behind its prefix. */
+export const number = (i: number) => String(i).padStart(26, "0")
+// An id of its form, made here.
+export const connectionId = (i: number) => `conn_${number(i)}` as ConnectionId
+const credentialId = (i: number) => `cred_${number(i)}`
+
+/** Active connections of one customer, with the numbers `from` to `to`, each with a sealed credential. */
+export const storeConnections = (
+  owner: { readonly organisationId: string; readonly customerId: string },
+  connector: ReturnType<typeof keyConnector>,
+  from: number,
+  to: number
+) =>
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+    const vault = yield* (yield* Vault).of(owner.organisationId)
+    const text = Redacted.value(credentialText({ _tag: "Fields", fields: { apiKey: Redacted.make("k".repeat(40)) } }))
+    const ids = Array.from({ length: to - from }, (_, i) => from + i)
+    yield* sql.unsafe(
+      `INSERT INTO connections (id, org, customer_id, connector, connector_version, label, auth_method, status, health, created_by)
+       SELECT id, $2, $3, $4, $5, id, $6, 'active', '{"state":"ok","lastCheckedAt":null,"lastError":null,"consecutiveFailures":0}', 'bench'
+       FROM unnest($1::text[]) AS t(id)`,
+      [
+        ids.map(connectionId),
+        owner.organisationId,
+        owner.customerId,
+        connector.slug,
+        connector.version,
+        connector.method
+      ]
+    )
+    yield* sql.unsafe(
+      `INSERT INTO credentials (id, org, connection_id, number, sealed, members, fingerprint)
+       SELECT id, $4, connection, 1, sealed, '{apiKey}', '00000000' FROM unnest($1::text[], $2::text[], $3::bytea[]) AS t(id, connection, sealed)`,
+      [
+        ids.map(credentialId),
+        ids.map(connectionId),
+        ids.map((i) =>
+          Buffer.from(vault.seal({ table: "credentials", column: "sealed", row: `${credentialId(i)}/1` }, text))
+        ),
+        owner.organisationId
+      ]
+    )
+  })
