@@ -1,6 +1,7 @@
 /** How a run ends: its final record and the callback that tells of it. Contract: state machine, callback. */
 import { isTerminal, type ExecutionStatus, type RunError } from "../../domain/Execution.js"
 import { isObject, type Json } from "../../domain/Json.js"
+import { redactHeaders } from "../../domain/Redaction.js"
 import type { DeliveryId } from "../../domain/Ids.js"
 import type { DeliveryRow, FinishedRun, OpenRun } from "../ports/Journal.js"
 import type { Progress } from "./Progress.js"
@@ -30,8 +31,14 @@ const metrics = (run: OpenRun, progress: Progress | null, memoryLimit: number): 
   queuedMs: run.startedAt === null ? null : Math.max(0, run.startedAt - run.createdAt)
 })
 
+/** What a re-run will be given: nothing else is kept of a run that commits once. */
+const headersOf = ({ scrub, spec }: Progress): { readonly [name: string]: string } => {
+  const shown = Object.entries(redactHeaders(spec.start.headers))
+  return Object.fromEntries(shown.map(([name, value]) => [name, scrub.text(value)]))
+}
+
 export const finished = (run: OpenRun, end: End, progress: Progress | null, memoryLimit: number): FinishedRun => ({
-  run,
+  run: progress === null || progress.opened ? run : { ...run, record: { ...run.record, headers: headersOf(progress) } },
   status: end.status,
   statusReason: end.statusReason,
   finishedAt: end.at,

@@ -48,6 +48,11 @@ export interface RunRecord {
   readonly callbackUrl: string | null
   readonly callbackEvents: ReadonlyArray<string> | null
   readonly traceparent: string | null
+  /**
+   * The request's headers, for a run that ended without a journal, which would hold them exactly: as they may be shown,
+   * so that none is a secret.
+   */
+  readonly headers?: { readonly [name: string]: string }
 }
 
 /** How long a finished run is kept, in days: the first partition key of its record. */

@@ -170,16 +170,23 @@ export const ExecutionsLive = HttpApiBuilder.group(ResourceApi, "executions", (h
       return refused === undefined ? found.value : yield* refused
     })
 
-    /** What the run was begun with besides its input; of a run without a journal its installation, as it is now. */
-    const carried = (installation: KnownInstallation | null, exact: StartEntry | undefined) => {
+    /**
+     * What the run was begun with besides its input; of a run without a journal its headers as they may be shown, and
+     * its installation as it is now.
+     */
+    const carried = (
+      { headers: shown = {} }: RunRecord,
+      installation: KnownInstallation | null,
+      exact: StartEntry | undefined
+    ) => {
       if (exact !== undefined) {
         const { connections, headers, installation: given, mocking } = exact
         return { headers, installation: given, connections, mocking }
       }
-      if (installation === null) return { headers: {}, installation: null, connections: null }
+      if (installation === null) return { headers: shown, installation: null, connections: null }
       const { config, connections, id } = installation
       return {
-        headers: {},
+        headers: shown,
         installation: { id, config },
         connections: Object.entries(connections).map(([connector, own]) => ({ connector, alias: null, id: own }))
       }
@@ -226,7 +233,7 @@ export const ExecutionsLive = HttpApiBuilder.group(ResourceApi, "executions", (h
         retention,
         priority: priorityAgain(view.priority),
         input,
-        ...carried(installation, exact),
+        ...carried(record, installation, exact),
         customer: customerOf(view),
         userId: view.userId,
         trigger: { type: "rerun", keyId: caller.key.id, keyName: caller.key.name },

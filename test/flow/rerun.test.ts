@@ -1,0 +1,60 @@
+/** A run that is repeated sees what it saw the first time. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { WriterSql } from "../../src/runtime/postgres/Pools.js"
+import { execution, startCalls, stopCalls, svc, workflow } from "../support/calls.js"
+import { eventually } from "../support/eventually.js"
+
+beforeAll(startCalls, 60_000)
+afterAll(() => stopCalls())
+
+/** The output of the run, and of its repetition. */
+const twice = async (body: string, headers: { readonly [name: string]: string }) => {
+  const id = await workflow(body)
+  const first = await svc.ask("POST", `/api/v1/workflows/${id}/execute`, {
+    key: svc.first.key,
+    body: { input: {} },
+    headers
+  })
+  assert.strictEqual(first.status, 200, first.text)
+  const executionId = String(first.headers["x-svc-execution-id"])
+  await eventually(
+    () => execution(executionId),
+    (found) => found?.status === "completed"
+  )
+  const again = await svc.ask("POST", `/api/v1/executions/${executionId}/rerun`, {
+    key: svc.first.key,
+    body: { mode: "fresh" }
+  })
+  assert.strictEqual(again.status, 202, again.text)
+  const repeated = await eventually(
+    () => execution(String(again.body.data.id)),
+    (found) => found?.status === "completed"
+  )
+  return { executionId, first: first.body, repeated: repeated?.output }
+}
+
+describe("A run that is repeated afresh", () => {
+  const headers = { "x-mine": "yes", "accept-language": "de", "x-note": "a b" }
+
+  it.each([
+    ["that made no call", "return ctx.headers"],
+    ["that kept a journal", "await svc.state.set('k', 1); return ctx.headers"]
+  ])("sees the headers of the first: one %s", async (_, body) => {
+    const { first, repeated } = await twice(body, headers)
+    assert.deepInclude(first, headers)
+    assert.deepStrictEqual(repeated, first)
+  })
+
+  it("is not given a header that is a secret, which no record holds", async () => {
+    const { executionId, first, repeated } = await twice("return ctx.headers['x-shop-access-token'].length", {
+      "x-shop-access-token": "canary-in-a-header"
+    })
+    assert.deepStrictEqual([first, repeated], ["canary-in-a-header".length, "[redacted]".length])
+    const rows = await svc.run(
+      Effect.flatMap(WriterSql, (sql) => sql`SELECT record FROM executions WHERE id = ${executionId}`)
+    )
+    assert.lengthOf(rows, 1)
+    assert.notInclude(JSON.stringify(rows), "canary")
+  })
+})
