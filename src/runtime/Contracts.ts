@@ -1,23 +1,54 @@
 /** JSON Schema by @cfworker/json-schema: it interprets schemas, so a tenant's schema never becomes code. */
-import { Validator, type Schema } from "@cfworker/json-schema"
+import { type OutputUnit, Validator, type Schema } from "@cfworker/json-schema"
 import { Layer } from "effect"
 import { Contracts } from "../actors/ports/Contracts.js"
 import type { Detail } from "../domain/Failure.js"
-import type { JsonObject } from "../domain/Json.js"
+import type { Json, JsonObject } from "../domain/Json.js"
 
-/** `#/items/0/name` as `items[0].name`. */
-const dotted = (pointer: string): string =>
+/** The names in a pointer such as `#/items/0/name`. */
+const namesIn = (pointer: string): ReadonlyArray<string> =>
   pointer
     .replace(/^#\/?/, "")
     .split("/")
     .filter((part) => part !== "")
-    .reduce((path, part) => {
-      const name = decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~")
-      return /^\d+$/.test(name) ? `${path}[${name}]` : path === "" ? name : `${path}.${name}`
-    }, "")
+    .map((part) => decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~"))
+
+/** `#/items/0/name` as `items[0].name`. */
+const dotted = (pointer: string): string =>
+  namesIn(pointer).reduce((path, name) => {
+    return /^\d+$/.test(name) ? `${path}[${name}]` : path === "" ? name : `${path}.${name}`
+  }, "")
 
 /** Errors that only say that something further in is wrong. */
 const wrappers = new Set(["properties", "items", "prefixItems", "allOf", "$ref", "additionalProperties"])
+
+/** What stands at the place of a schema that an error names; references within the schema are followed. */
+const keywordAt = (schema: JsonObject, pointer: string): Json | undefined => {
+  let at: Json | undefined = schema
+  for (const name of namesIn(pointer)) {
+    const found: Json | undefined = Array.isArray(at) ? at[Number(name)] : isObject(at) ? at[name] : undefined
+    // A reference into what another refers to is left alone: the library's words do then.
+    const place: string = name === "$ref" && typeof found === "string" && !found.includes("$ref") ? found : ""
+    at = place.startsWith("#") ? keywordAt(schema, place) : found
+  }
+  return at
+}
+
+const longestMessage = 500
+
+/** The library's words, but where they leave out what was expected, or say another thing. */
+const messageOf = (schema: JsonObject, { error, keyword, keywordLocation }: OutputUnit): string => {
+  const expected = keywordAt(schema, keywordLocation)
+  const better: { readonly [keyword: string]: string } = {
+    pattern: `String does not match the pattern ${String(expected)}`,
+    maxProperties: `Object has more than ${String(expected)} properties.`,
+    exclusiveMinimum: `Number is not greater than ${String(expected)}.`,
+    exclusiveMaximum: `Number is not less than ${String(expected)}.`,
+    false: "Value is not allowed here."
+  }
+  const message = expected === undefined && keyword !== "false" ? error : (better[keyword] ?? error)
+  return message.length > longestMessage ? `${message.slice(0, longestMessage)}…` : message
+}
 
 const make = () => {
   const compiled = new WeakMap<JsonObject, Validator>()
@@ -37,7 +68,7 @@ const make = () => {
     return (precise.length > 0 ? precise : errors).slice(0, 20).map((error) => ({
       path: dotted(error.instanceLocation),
       code: error.keyword,
-      message: error.error
+      message: messageOf(schema, error)
     }))
   }
 
