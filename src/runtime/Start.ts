@@ -1,5 +1,5 @@
 /** `svc start`: the service, from its configuration until it is told to stop. */
-import { Effect, Layer, Logger } from "effect"
+import { Effect, Layer, Logger, RuntimeFlags, RuntimeFlagsPatch } from "effect"
 import { read } from "./Config.js"
 import { layer } from "./Layers.js"
 import { Refusal } from "./Refusal.js"
@@ -22,7 +22,9 @@ export const start = Effect.gen(function* () {
     Effect.provide(Layer.provideMerge(services, layer(config))),
     Effect.provide(exporter(config)),
     Effect.provide(Layer.merge(format, Logger.minimumLogLevel(config.logLevel))),
-    Effect.withTracerEnabled(false)
+    Effect.withTracerEnabled(false),
+    // Counting and timing every fiber of the runtime costs more than what most of them do, and tells nobody anything.
+    Effect.withRuntimeFlagsPatch(RuntimeFlagsPatch.disable(RuntimeFlags.RuntimeMetrics))
   )
 }).pipe(
   Effect.catchTags({

@@ -11,6 +11,8 @@ import { system } from "./Owner.js"
 import { Connection } from "./Protocol.js"
 
 const interval = Duration.seconds(5)
+/** Nothing waits for what is tidied up. */
+const tidyEvery = Duration.minutes(1)
 const batch = 200
 const atOnce = 8
 /** A refresh may wait for a dead owner's request and then take as long itself. */
@@ -36,7 +38,6 @@ export const make = Effect.gen(function* () {
     )
 
   const look = Effect.gen(function* () {
-    yield* sweeps.tidy
     yield* each(sweeps.toDisconnect, ({ id, organisationId }) =>
       client(id).disconnect({ organisationId, by: system, version: null })
     )
@@ -44,12 +45,18 @@ export const make = Effect.gen(function* () {
     yield* each(sweeps.toRenew, ({ id, organisationId }) => client(id).look({ organisationId }))
   })
 
-  const sweep = look.pipe(
-    Effect.sandbox,
-    Effect.catchAll((cause) => Effect.logWarning("Looking after connections failed; it is tried again", cause)),
-    Effect.zipRight(Effect.sleep(interval)),
-    Effect.forever
-  )
+  const again = (body: Effect.Effect<void, Unavailable>, pause: Duration.Duration) =>
+    body.pipe(
+      Effect.sandbox,
+      Effect.catchAll((cause) => Effect.logWarning("Looking after connections failed; it is tried again", cause)),
+      Effect.zipRight(Effect.sleep(pause)),
+      Effect.forever
+    )
+
+  const sweep = Effect.all([again(look, interval), again(sweeps.tidy, tidyEvery)], {
+    concurrency: "unbounded",
+    discard: true
+  })
 
   return { look, sweep }
 })

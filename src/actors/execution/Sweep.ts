@@ -20,7 +20,6 @@ import { LiveRuns } from "./LiveRuns.js"
 import { runError } from "./RunSpec.js"
 
 const sweepInterval = Duration.millis(500)
-const queuePollInterval = Duration.millis(500)
 const overdueBatch = 100
 const suspectPoll = Duration.millis(5)
 const suspectPatience = Duration.seconds(1)
@@ -211,6 +210,21 @@ export const make = (options: SweepOptions) =>
       }
     })
 
+    // --- When to look ---
+
+    const dueFound = yield* Effect.makeLatch(false)
+    const overdueFound = yield* Effect.makeLatch(false)
+    const untilOpened = (latch: Effect.Latch) => Effect.zipLeft(latch.await, latch.close)
+
+    /** One statement tells whether there is anything to do: most of the time there is not. */
+    const lookOut = Effect.gen(function* () {
+      const ripe = yield* runs.ripe(ownership.held(), live.ids(), engines)
+      if (ripe.due) yield* dueFound.open
+      if (ripe.overdue) yield* overdueFound.open
+      if (ripe.queued && free() > 0) wakeups.queued()
+      if (ripe.deliveries) wakeups.delivery()
+    })
+
     const loop = <E, R>(name: string, look: Effect.Effect<void, E, R>, pause: Effect.Effect<unknown>) =>
       look.pipe(
         Effect.sandbox,
@@ -223,9 +237,10 @@ export const make = (options: SweepOptions) =>
 
     const sweeps = Effect.all(
       [
-        loop("resuming due runs", resumeDue, Effect.sleep(sweepInterval)),
-        loop("ending overdue runs", endOverdue, Effect.sleep(sweepInterval)),
-        loop("starting queued runs", startQueued, Effect.race(wakeups.untilQueued, Effect.sleep(queuePollInterval)))
+        loop("looking for what is due", lookOut, Effect.sleep(sweepInterval)),
+        loop("resuming due runs", resumeDue, untilOpened(dueFound)),
+        loop("ending overdue runs", endOverdue, untilOpened(overdueFound)),
+        loop("starting queued runs", startQueued, wakeups.untilQueued)
       ],
       { discard: true }
     )

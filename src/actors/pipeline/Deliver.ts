@@ -21,8 +21,8 @@ import { Egress, type EgressFailure, type EgressResponse } from "../ports/Egress
 import { Faults } from "../ports/Faults.js"
 import { Wakeups } from "../ports/Wakeups.js"
 
-/** Finds what other nodes left, and repetitions that have become due. */
-const pollInterval = Duration.seconds(1)
+/** The sweep of the runs tells at once of what has become due or was left by another node; this is for its failure. */
+const pollInterval = Duration.seconds(10)
 /** An answer's body is of no interest: it is only read to its end. */
 const answerBytes = 1024 * 1024
 
@@ -44,7 +44,7 @@ export const make = (options: DeliverOptions = {}) =>
     const fibers = yield* FiberSet.make<void>()
     const underWay = new Map<string, number>()
     let total = 0
-    /** Open when a place has become free since the last look. */
+    /** Open when a place has become free, or a repetition due, since the last look. */
     const freed = yield* Effect.makeLatch(false)
 
     // --- One delivery ---
@@ -84,7 +84,10 @@ export const make = (options: DeliverOptions = {}) =>
       yield* faults.at("beforeEffect")
       const answer = yield* send(delivery)
       yield* faults.at("effected")
-      yield* deliveries.settle(delivery, decide(delivery.attempt, answer, yield* Clock.currentTimeMillis, pauses))
+      const verdict = decide(delivery.attempt, answer, yield* Clock.currentTimeMillis, pauses)
+      yield* deliveries.settle(delivery, verdict)
+      if (verdict._tag === "Retry" && Duration.lessThan(verdict.after, pollInterval))
+        yield* FiberSet.run(fibers, Effect.delay(freed.open, verdict.after))
     })
 
     /** What cannot be settled now is taken up again when its lease ends. */

@@ -10,6 +10,18 @@ export interface DueRun {
   readonly activations: number
 }
 
+/** What there is to do for runs at this moment. */
+export interface Ripe {
+  /** Unfinished runs that should be going on, as `due` finds them. */
+  readonly due: boolean
+  /** Queued runs that may start. */
+  readonly queued: boolean
+  /** Runs whose deadline has passed. */
+  readonly overdue: boolean
+  /** Deliveries whose time has come. */
+  readonly deliveries: boolean
+}
+
 export class Runs extends Context.Tag("svc/Runs")<
   Runs,
   {
@@ -26,6 +38,12 @@ export class Runs extends Context.Tag("svc/Runs")<
     readonly progressed: (run: OpenRun, rows: number) => Effect.Effect<void, JournalUnavailable>
     /** The run goes on with another engine than it was made for. */
     readonly adopt: (run: OpenRun, engine: string) => Effect.Effect<OpenRun, JournalUnavailable>
+    /** Whether any look would find something: one statement in place of four, while there is nothing to do. */
+    readonly ripe: (
+      shards: ReadonlyArray<number>,
+      active: ReadonlyArray<ExecutionId>,
+      engines: ReadonlyArray<string>
+    ) => Effect.Effect<Ripe, JournalUnavailable>
     /**
      * Unfinished runs of these shards that should be going on now, the longest due first, without those in `active`
      * and those with a history that was made on none of these engines.

@@ -10,7 +10,8 @@ import type { OrganisationId } from "../../domain/Ids.js"
 import { WriterSql } from "../postgres/Pools.js"
 import type { CheckpointFile } from "./Checkpoints.js"
 
-const interval = "300 millis"
+/** An entry is sealed within a second. */
+const interval = "700 millis"
 const batch = 2_000
 
 interface Head {
@@ -18,6 +19,12 @@ interface Head {
   readonly hash: string | null
   readonly xid: string
   readonly entryId: string
+}
+
+interface Unsealed {
+  readonly xmin: string
+  /** With entries that may not be sealed yet. */
+  readonly organisations: ReadonlyArray<OrganisationId>
 }
 
 export const layer = (checkpoints: CheckpointFile) =>
@@ -64,19 +71,20 @@ export const layer = (checkpoints: CheckpointFile) =>
         return rows.length
       })
 
+      // Of the same snapshot as the entries: what is older than it is there to be seen.
+      const xmin = sql.literal("pg_snapshot_xmin(pg_current_snapshot())::text AS xmin")
       /** All that was committed before this transaction id is sealed; nothing is known of the time before the start. */
       let sealedBelow: string | undefined
       const look = Effect.gen(function* () {
-        const [snapshot] = yield* sql<{ xmin: string }>`SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xmin`
-        const organisations =
-          sealedBelow === undefined
-            ? yield* sql<{ org: OrganisationId }>`SELECT id AS org FROM organisations`
-            : yield* sql<{ org: OrganisationId }>`SELECT DISTINCT org FROM audit_entries WHERE xid >= ${sealedBelow}`
-        for (const { org } of organisations) {
+        const [found] = yield* sealedBelow === undefined
+          ? sql<Unsealed>`SELECT ${xmin}, ARRAY(SELECT id FROM organisations) AS organisations`
+          : sql<Unsealed>`SELECT ${xmin}, ARRAY(SELECT DISTINCT org FROM audit_entries WHERE xid >= ${sealedBelow}) AS organisations`
+        if (found === undefined) return
+        for (const org of found.organisations) {
           if (!ownership.holds(ownership.shardOf(org))) continue
           while ((yield* seal(org)) === batch);
         }
-        sealedBelow = snapshot?.xmin
+        sealedBelow = found.xmin
       }).pipe(Effect.catchAll((error) => Effect.logWarning("sealing the audit trail failed; it is tried again", error)))
 
       yield* look.pipe(Effect.delay(interval), Effect.forever, Effect.forkScoped)

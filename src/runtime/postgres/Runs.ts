@@ -1,7 +1,7 @@
 /** The table of unfinished runs, on the writer's pool. */
 import { Effect, Layer, Option } from "effect"
 import { JournalUnavailable, type OpenRun, type RunRecord } from "../../actors/ports/Journal.js"
-import { type DueRun, Runs } from "../../actors/ports/Runs.js"
+import { type DueRun, type Ripe, Runs } from "../../actors/ports/Runs.js"
 import type { Waiting } from "../../domain/Execution.js"
 import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
@@ -84,6 +84,16 @@ const claimSql = `
       THEN now() + (r.record->>'ceilingMillis')::float8 * interval '1 millisecond' ELSE r.deadline_at END
   FROM gone WHERE r.id = gone.id RETURNING r.*, gone.vtag::float8 AS vtag`
 
+/** `$1` shards, `$2` runs that are driven here, `$3` engines. */
+const dueCondition = `shard = ANY($1::int[]) AND wake_at <= now() AND status = 'running' AND NOT id = ANY($2::text[])
+  AND (engine = ANY($3::text[]) OR NOT EXISTS (SELECT FROM journal j WHERE j.id = runs.id AND j.kind <> ${kinds.start}))`
+
+const ripeSql = `SELECT EXISTS (SELECT FROM runs WHERE ${dueCondition}) AS due,
+  EXISTS (SELECT FROM outbox WHERE shard = ANY($1::int[]) AND not_before <= now()) AS queued,
+  EXISTS (SELECT FROM runs WHERE deadline_at <= now()) AS overdue,
+  EXISTS (SELECT FROM deliveries WHERE status = 'pending' AND next_at <= now()
+    AND (claimed_until IS NULL OR claimed_until <= now())) AS deliveries`
+
 const unavailable = (error: unknown) => new JournalUnavailable({ reason: String(error) })
 
 export const layer = Layer.effect(
@@ -117,6 +127,15 @@ export const layer = Layer.effect(
       return { ...run, engine }
     }, Effect.mapError(unavailable))
 
+    const ripe = Effect.fn("Runs.ripe")(function* (
+      shards: ReadonlyArray<number>,
+      active: ReadonlyArray<ExecutionId>,
+      engines: ReadonlyArray<string>
+    ) {
+      const [found] = yield* sql.unsafe<Ripe>(ripeSql, [shards, active, engines])
+      return found ?? { due: true, queued: true, overdue: true, deliveries: true }
+    }, Effect.mapError(unavailable))
+
     const due = Effect.fn("Runs.due")(function* (
       shards: ReadonlyArray<number>,
       active: ReadonlyArray<ExecutionId>,
@@ -124,11 +143,8 @@ export const layer = Layer.effect(
       engines: ReadonlyArray<string>
     ) {
       return yield* sql.unsafe<DueRun>(
-        `SELECT id, activations FROM runs WHERE shard = ANY($1::int[]) AND wake_at <= now() AND status = 'running'
-         AND NOT id = ANY($2::text[])
-         AND (engine = ANY($4::text[]) OR NOT EXISTS (SELECT FROM journal j WHERE j.id = runs.id AND j.kind <> ${kinds.start}))
-         ORDER BY wake_at LIMIT $3`,
-        [shards, active, limit, engines]
+        `SELECT id, activations FROM runs WHERE ${dueCondition} ORDER BY wake_at LIMIT $4`,
+        [shards, active, engines, limit]
       )
     }, Effect.mapError(unavailable))
 
@@ -156,6 +172,6 @@ export const layer = Layer.effect(
       return (row?.at ?? after) - (before + after) / 2
     }).pipe(Effect.mapError(unavailable))
 
-    return Runs.of({ get, takeOver, progressed, adopt, due, claim, overdue, clockOffset })
+    return Runs.of({ get, takeOver, progressed, adopt, ripe, due, claim, overdue, clockOffset })
   })
 )
