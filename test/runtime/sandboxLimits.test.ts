@@ -33,6 +33,12 @@ layer(pool, { excludeTestServices: true })("limits", (it) => {
       ["computing without end", "for (;;);", "CpuLimit"],
       ["memory in small pieces", "const a = []; for (;;) a.push({ x: a.length })", "OutOfMemory"],
       ["memory in one piece", "return 'x'.repeat(2 ** 27).length + new Uint8Array(2 ** 27).length", "OutOfMemory"],
+      ["digests without end", "for (;;) await crypto.subtle.digest('SHA-256', new Uint8Array(1e5))", "CpuLimit"],
+      [
+        "digests that nobody awaits",
+        "for (;;) crypto.subtle.digest('SHA-256', new Uint8Array(1e5)).then(() => {})",
+        "OutOfMemory"
+      ],
       ["a large result", "return 'x'.repeat(5 * 1024 * 1024)", "OutputTooLarge"],
       ["a large call", "await svc.state.set('k', 'x'.repeat(7 * 1024 * 1024))", "OutputTooLarge"]
     ]

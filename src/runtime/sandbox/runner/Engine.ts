@@ -5,10 +5,12 @@
  * filling a new one (2 ms).
  */
 import { Buffer } from "node:buffer"
+import { computation } from "./Computations.js"
 import { wallMillis, processorMillis } from "./Processor.js"
 import { GuestStopped, stoppedBy } from "./GuestStopped.js"
 import { findHeapEnd } from "./HeapEnd.js"
 import { prelude } from "./prelude/Prelude.js"
+import { fill, insideLargestHole, restoreInPlace, type Snapshot, snapshotOf } from "./Snapshot.js"
 import type { EngineModule, Ffi, WasmMemory } from "./Wasm.js"
 import { loadBindings, Memory, Module } from "./Wasm.js"
 
@@ -19,9 +21,6 @@ const initialPages = 256
 const maximumPages = 3072
 /** More is a program that recurses without end; the native stack of the process is many times larger. */
 const stackBytes = 256 * 1024
-const block = 4096
-/** The C stack is cleared downwards from its top until this much of it is empty: no frame leaves a larger hole. */
-const stackHoleBytes = 16 * block
 /** Microtasks run between two looks at the clock. */
 const jobsPerDrain = 1000
 
@@ -29,23 +28,20 @@ type Value = ReturnType<Ffi["QTS_GetUndefined"]> | ReturnType<Ffi["QTS_NewString
 type Owned = ReturnType<Ffi["QTS_NewString"]>
 
 /** Where the guest's objects lie in memory: the same in every copy of one snapshot. */
-interface Addresses {
+export interface Addresses {
   readonly runtime: ReturnType<Ffi["QTS_NewRuntime"]>
   readonly context: ReturnType<Ffi["QTS_NewContext"]>
   readonly step: Owned
   readonly take: Owned
   readonly load: Owned
+  readonly nextComputation: Owned
+  readonly computationDone: Owned
   /** Room for the address of one argument. */
   readonly argv: Parameters<Ffi["QTS_Call"]>[4]
 }
 
-/** A memory as it was, without its empty blocks. */
-export interface Snapshot {
-  readonly extents: ReadonlyArray<{ readonly offset: number; readonly length: number }>
-  readonly bytes: Uint8Array
-  readonly memoryBytes: number
-  readonly at: Addresses
-}
+/** The guest waits for a computation. */
+const computes = 99
 
 export interface Instance {
   readonly module: EngineModule
@@ -71,11 +67,11 @@ export interface Engine {
   readonly load: (
     script: Buffer,
     limits: StepLimits
-  ) => Promise<{ readonly snapshot: Snapshot; readonly instance: Instance }>
+  ) => Promise<{ readonly snapshot: Snapshot<Addresses>; readonly instance: Instance }>
   /** A new guest as the snapshot has it. */
-  readonly restore: (snapshot: Snapshot) => Promise<Instance>
+  readonly restore: (snapshot: Snapshot<Addresses>) => Promise<Instance>
   /** Makes a used guest as the snapshot has it; `false` when it must be thrown away. */
-  readonly rewind: (instance: Instance, snapshot: Snapshot) => boolean
+  readonly rewind: (instance: Instance, snapshot: Snapshot<Addresses>) => boolean
   readonly limit: (instance: Instance, limits: StepLimits) => void
   /** Delivers one event and runs what follows from it. The answer is a letter of state and the JSON array of outputs. */
   readonly step: (instance: Instance, event: Uint8Array) => Buffer
@@ -165,6 +161,12 @@ export const makeEngine = async (wasm: Uint8Array<ArrayBuffer>): Promise<Engine>
     const text = place(instance, argument)
     const value = checked(instance, ffi.QTS_NewString(at.context, pointer(text)))
     module._free(text)
+    return apply(instance, target, value)
+  }
+
+  /** Calls with one value, which it frees. */
+  const apply = (instance: Instance, target: Owned, value: Owned): Owned => {
+    const { at, ffi } = instance
     new DataView(instance.memory.buffer).setUint32(at.argv, value, true)
     const result = ffi.QTS_Call(at.context, target, ffi.QTS_GetUndefined(), 1, at.argv)
     ffi.QTS_FreeValuePointer(at.context, value)
@@ -187,6 +189,42 @@ export const makeEngine = async (wasm: Uint8Array<ArrayBuffer>): Promise<Engine>
       ffi.QTS_FreeValuePointer(at.context, done)
       if (overdue(instance)) throw new GuestStopped("cpu")
     }
+  }
+
+  const take = (instance: Instance): Buffer => {
+    const taken = call(instance, instance.at.take)
+    const text = textOf(instance, taken)
+    instance.ffi.QTS_FreeValuePointer(instance.at.context, taken)
+    return text
+  }
+
+  /** The bytes of a buffer of the guest; nothing when it is none. */
+  const bufferOf = (instance: Instance, value: Owned): Uint8Array | undefined => {
+    const { at, ffi, module } = instance
+    const length = ffi.QTS_GetArrayBufferLength(at.context, value)
+    // A copy, which is ours to free.
+    const address = ffi.QTS_GetArrayBuffer(at.context, value)
+    if (address === 0) return undefined
+    const bytes = module.HEAPU8.slice(address, address + length)
+    module._free(address)
+    return bytes
+  }
+
+  /** Makes the computation that the guest has asked for first, and what follows from it. */
+  const compute = (instance: Instance): void => {
+    const { at, ffi } = instance
+    const asked = call(instance, at.nextComputation)
+    const member = (index: number): Owned => ffi.QTS_GetPropNumber(at.context, asked, index)
+    const [name, key, data] = [member(0), member(1), member(2)]
+    const what = textOf(instance, name).toString()
+    const given = what === "base64-decode" ? textOf(instance, data) : bufferOf(instance, data)
+    const bytes = computation(what, bufferOf(instance, key), given ?? new Uint8Array(0))
+    for (const value of [name, key, data, asked]) ffi.QTS_FreeValuePointer(at.context, value)
+    const address = place(instance, bytes)
+    const result = checked(instance, ffi.QTS_NewArrayBuffer(at.context, pointer(address), bytes.length))
+    ffi.QTS_FreeValuePointer(at.context, apply(instance, at.computationDone, result))
+    if (overdue(instance)) throw new GuestStopped("cpu")
+    drain(instance)
   }
 
   const limit = (instance: Instance, limits: StepLimits): void => {
@@ -217,56 +255,24 @@ export const makeEngine = async (wasm: Uint8Array<ArrayBuffer>): Promise<Engine>
 
   // --- Snapshots ---
 
-  const copyOf = (instance: Instance): Snapshot => {
-    const buffer = instance.memory.buffer
-    const end = heapEndAddress === 0 ? buffer.byteLength : Math.ceil(heapEnd(instance) / block) * block
-    const blocks = Buffer.from(buffer)
-    const extents: Array<{ offset: number; length: number }> = []
-    let total = 0
-    for (let offset = 0; offset < end; offset += block) {
-      if (blocks.compare(emptyBlock, 0, block, offset, offset + block) === 0) continue
-      const last = extents.at(-1)
-      if (last !== undefined && last.offset + last.length === offset) last.length += block
-      else extents.push({ offset, length: block })
-      total += block
-    }
-    const bytes = new Uint8Array(total)
-    const source = new Uint8Array(buffer)
-    let to = 0
-    for (const { length, offset } of extents) {
-      bytes.set(source.subarray(offset, offset + length), to)
-      to += length
-    }
-    return { extents, bytes, memoryBytes: buffer.byteLength, at: instance.at }
-  }
+  const copyOf = (instance: Instance): Snapshot<Addresses> =>
+    snapshotOf(
+      instance.memory.buffer,
+      heapEndAddress === 0 ? instance.memory.buffer.byteLength : heapEnd(instance),
+      instance.at
+    )
 
-  const restore = async (snapshot: Snapshot): Promise<Instance> => {
+  const restore = async (snapshot: Snapshot<Addresses>): Promise<Instance> => {
     const instance = await instantiate(snapshot.memoryBytes / pageBytes)
-    const heap = new Uint8Array(instance.memory.buffer)
-    let from = 0
-    for (const { length, offset } of snapshot.extents) {
-      heap.set(snapshot.bytes.subarray(from, from + length), offset)
-      from += length
-    }
+    fill(instance.memory.buffer, snapshot)
     instance.at = snapshot.at
     return instance
   }
 
-  const rewind = (instance: Instance, snapshot: Snapshot): boolean => {
-    const buffer = instance.memory.buffer
+  const rewind = (instance: Instance, snapshot: Snapshot<Addresses>): boolean => {
+    const { buffer } = instance.memory
     if (instance.spoiled || heapEndAddress === 0 || buffer.byteLength !== snapshot.memoryBytes) return false
-    const heap = instance.module.HEAPU8
-    const end = heapEnd(instance)
-    let from = 0
-    let cleared = 0
-    for (const { length, offset } of snapshot.extents) {
-      if (cleared <= insideStack && insideStack < offset) clearDown(buffer, offset, cleared)
-      else if (offset > cleared) heap.fill(0, cleared, offset)
-      heap.set(snapshot.bytes.subarray(from, from + length), offset)
-      from += length
-      cleared = offset + length
-    }
-    if (end > cleared) heap.fill(0, cleared, end)
+    restoreInPlace(buffer, snapshot, heapEnd(instance), insideStack)
     instance.at = snapshot.at
     return true
   }
@@ -280,10 +286,17 @@ export const makeEngine = async (wasm: Uint8Array<ArrayBuffer>): Promise<Engine>
   const context = first.ffi.QTS_NewContext(runtime, everyIntrinsic)
   first.at = { ...unset, runtime, context, argv: pointer(first.module._malloc(4)) }
   /** An address in the C stack: it lies in the largest hole of a memory in which nothing has run yet. */
-  const insideStack = middleOfLargestHole(copyOf(first))
+  const insideStack = insideLargestHole(copyOf(first))
   const entries = evaluate(first, Buffer.from(prelude), "svc")
   const entry = (index: number): Owned => first.ffi.QTS_GetPropNumber(context, entries, index)
-  first.at = { ...first.at, step: entry(0), take: entry(1), load: entry(2) }
+  first.at = {
+    ...first.at,
+    step: entry(0),
+    take: entry(1),
+    load: entry(2),
+    nextComputation: entry(3),
+    computationDone: entry(4)
+  }
   first.ffi.QTS_FreeValuePointer(context, entries)
   const base = copyOf(first)
   const baseEnd = heapEndAddress === 0 ? 0 : heapEnd(first)
@@ -311,9 +324,11 @@ export const makeEngine = async (wasm: Uint8Array<ArrayBuffer>): Promise<Engine>
         const { at, ffi } = instance
         ffi.QTS_FreeValuePointer(at.context, call(instance, at.step, event))
         drain(instance)
-        const taken = call(instance, at.take)
-        const text = textOf(instance, taken)
-        ffi.QTS_FreeValuePointer(at.context, taken)
+        let text = take(instance)
+        while (text[0] === computes) {
+          compute(instance)
+          text = take(instance)
+        }
         return text
       })
     },
@@ -337,6 +352,8 @@ const unset: Addresses = {
   step: pointer(0),
   take: pointer(0),
   load: pointer(0),
+  nextComputation: pointer(0),
+  computationDone: pointer(0),
   argv: pointer(0)
 }
 
@@ -355,28 +372,4 @@ const overdue = (instance: Instance): boolean => {
   }
   instance.interrupted = true
   return true
-}
-
-const emptyBlock = Buffer.alloc(block)
-
-const middleOfLargestHole = ({ extents }: Snapshot): number => {
-  let [largest, middle, end] = [0, 0, 0]
-  for (const { length, offset } of extents) {
-    if (offset - end > largest) [largest, middle] = [offset - end, (offset + end) / 2]
-    end = offset + length
-  }
-  return middle
-}
-
-/** Clears what was used below `top`, down to where nothing was; blocks that are empty are read and not written. */
-const clearDown = (memory: ArrayBuffer, top: number, bottom: number): void => {
-  const blocks = Buffer.from(memory)
-  let hole = 0
-  for (let at = top - block; at >= bottom && hole < stackHoleBytes; at -= block) {
-    if (blocks.compare(emptyBlock, 0, block, at, at + block) === 0) hole += block
-    else {
-      blocks.fill(0, at, at + block)
-      hole = 0
-    }
-  }
 }

@@ -1,6 +1,7 @@
 /** The guests of one runner: which programs are loaded, which instances are free, which sessions are alive. */
 import type { Buffer } from "node:buffer"
-import type { Engine, Instance, Snapshot, StepLimits } from "./Engine.js"
+import type { Addresses, Engine, Instance, StepLimits } from "./Engine.js"
+import type { Snapshot } from "./Snapshot.js"
 
 /** Snapshots kept (about 0.7 MB each), and instances kept for the next run of their program. */
 const snapshotsKept = 128
@@ -11,7 +12,7 @@ const waitingBytes = 1024 * 1024 * 1024
 interface Program {
   readonly id: number
   readonly script: Buffer
-  snapshot: Snapshot | undefined
+  snapshot: Snapshot<Addresses> | undefined
   readonly free: Array<Instance>
 }
 

@@ -12,6 +12,8 @@ const NativeError = Error
 const NativeInternalError = InternalError
 const NativeTypeError = TypeError
 const NativeString = String
+const NativeArrayBuffer = ArrayBuffer
+const NativeUint8Array = Uint8Array
 const unbound = (method) => (self, ...args) => apply(method, self, args)
 const mapGet = unbound(Map.prototype.get)
 const mapSet = unbound(Map.prototype.set)
@@ -103,6 +105,26 @@ const call = (name, args) => {
   // Before the promise: what fails inside its executor would be such a rejection too.
   emit('{"t":"call","id":' + id + ',"name":' + stringify(toWellFormed(name)) + ',"args":[' + text + "]}")
   return new NativePromise((resolve, reject) => { mapSet(pending, id, { __proto__: null, resolve, reject }) })
+}
+
+// --- Computations ---
+
+/** What the runner computes for the guest, one after the other; it is done before the step ends. */
+const computations = newList()
+let computed = 0
+let computing = 0
+/** "data" is a buffer, or text for "base64-decode". */
+const compute = (name, key, data) => new NativePromise((resolve) => {
+  computations[computing++] = freeze({ __proto__: null, 0: name, 1: key, 2: data, resolve })
+})
+/** The computation that is next; undefined when there is none. */
+const nextComputation = () => computations[computed]
+/** Takes the result's bytes over into memory that counts as the guest's. */
+const computationDone = (result) => {
+  const { resolve } = computations[computed]
+  delete computations[computed++]
+  if (computed === computing) computed = computing = 0
+  resolve(bufferOf(new NativeUint8Array(result)))
 }
 
 // --- Errors ---
@@ -288,8 +310,12 @@ const step = (text) => {
   else waiting.reject(hostError(event.e))
 }
 
-/** Takes the outputs: a letter of state (running, stuck, ended, out of memory, too large) and a JSON array. */
+/**
+ * Takes the outputs: a letter of state (running, stuck, ended, out of memory, too large) and a JSON array; or, before
+ * that, "c" alone while there is something to compute.
+ */
 const take = () => {
+  if (computed < computing && !ended) return "c"
   const state = saysTooMuch ? "o" : ended ? (outOfMemory ? "m" : "e") : mapSize(pending) === 0 ? "s" : "r"
   const text = state + "[" + join(outbox, ",") + "]"
   outbox = newList()

@@ -201,7 +201,7 @@ class Request extends Body {
 
 class Response extends Body {
   static {
-    answerWith = (answer, asked) => {
+    answerWith = (answer, asked, bytes) => {
       const response = new Response(null, { status: answer.status, statusText: answer.statusText })
       response.headers = headersGiven(answer.headers)
       response.url = answer.url
@@ -209,7 +209,7 @@ class Response extends Body {
       response.type = "basic"
       giveBody(response, typeof answer.body === "string"
         ? { text: answer.body, bytes: null, type: null }
-        : { text: null, bytes: base64Bytes(answer.bodyBase64 ?? ""), type: null })
+        : { text: null, bytes: bytes ?? base64Bytes(answer.bodyBase64 ?? ""), type: null })
       return response
     }
   }
@@ -247,6 +247,8 @@ global("Response", Response)
 // --- fetch ---
 
 const tooLarge = () => new TypeError("fetch sends at most " + limits.fetchBytes + " bytes")
+/** Bytes from which on the runner codes a body: a call of its own costs as much as this many. */
+const computedFrom = 1024
 const fetchNow = async (input, init = {}) => {
   const { url, method, headers, parts, signal, redirect } = requestForm(input, init)
   signal?.throwIfAborted?.()
@@ -254,14 +256,15 @@ const fetchNow = async (input, init = {}) => {
   if (redirect !== "follow") asked.redirect = redirect
   if (parts.bytes !== null) {
     if (parts.bytes.length > limits.fetchBytes) throw tooLarge()
-    asked.bodyBase64 = base64(parts.bytes)
+    asked.bodyBase64 = parts.bytes.length < computedFrom ? base64(parts.bytes) : await base64Computed(parts.bytes)
   } else if (parts.text !== null && parts.text.length > limits.fetchBytes) throw tooLarge()
   const answered = call("fetch", [asked])
   const answer = signal === undefined || signal === null ? await answered : await new NativePromise((resolve, reject) => {
     answered.then(resolve, reject)
     signal.addEventListener("abort", () => reject(signal.reason))
   })
-  return answerWith(answer, url)
+  const coded = answer.bodyBase64
+  return answerWith(answer, url, coded === undefined || coded.length < computedFrom ? undefined : await base64BytesComputed(coded))
 }
 global("fetch", (input, init) => fetchNow(input, init ?? undefined))
 `

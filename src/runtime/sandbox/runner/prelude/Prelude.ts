@@ -1,7 +1,8 @@
 /**
  * The script that every guest begins with. It is text, not functions turned into text, so that no bundler can change
  * it: its exact characters are part of the engine's identity, by which journals are matched to engines.
- * Its value is an array of three functions that no code of a workflow can reach: step, take, load.
+ * Its value is an array of functions that no code of a workflow can reach: step, take, load, nextComputation,
+ * computationDone.
  */
 import { guest } from "../../../../domain/Limits.js"
 import { stepBytes } from "../OutputSize.js"
@@ -40,5 +41,5 @@ export const prelude = `"use strict";(() => {
 const limits = Object.freeze(${JSON.stringify(limits)})
 ${removed.map((name) => `delete globalThis.${name}`).join("\n")}
 ${core}${time}${svc}${text}${url}${hashing}${fetching}
-return [step, take, load]
+return [step, take, load, nextComputation, computationDone]
 })()`

@@ -1,11 +1,18 @@
 /** Prelude, part 4: UTF-8, base64 and structuredClone. The engine's own escape() and friends do the heavy lifting. */
 export const text = String.raw`
-const NativeArrayBuffer = ArrayBuffer
 const bytesOf = (source) => {
   if (source instanceof NativeUint8Array) return source
   if (NativeArrayBuffer.isView(source)) return new NativeUint8Array(source.buffer, source.byteOffset, source.byteLength)
   if (source instanceof NativeArrayBuffer) return new NativeUint8Array(source)
   throw new TypeError("expected an ArrayBuffer or a view of one")
+}
+
+const setBytes = unbound(getPrototypeOf(NativeUint8Array.prototype).set)
+/** A buffer of its own with these bytes, whatever the workflow has made of the prototypes. */
+const bufferOf = (bytes) => {
+  const buffer = new NativeArrayBuffer(bytes.length)
+  setBytes(new NativeUint8Array(buffer), bytes)
+  return buffer
 }
 
 // --- Bytes as "binary" strings: one character a byte ---
@@ -141,6 +148,9 @@ const base64Bytes = (text) => {
   }
   return bytes
 }
+/** The same by the runner, in a step's time also for megabytes. */
+const base64Computed = async (bytes) => binaryOf(new NativeUint8Array(await compute("base64-encode", null, bufferOf(bytes))))
+const base64BytesComputed = async (text) => new NativeUint8Array(await compute("base64-decode", null, text))
 global("atob", (text) => binaryOf(base64Bytes(NativeString(text))))
 global("btoa", (binary) => {
   const string = NativeString(binary)

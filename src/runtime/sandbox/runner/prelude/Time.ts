@@ -57,7 +57,6 @@ const arrayKind = getter(TypedArrayPrototype, Symbol.toStringTag)
 const arrayBuffer = getter(TypedArrayPrototype, "buffer")
 const arrayBytes = getter(TypedArrayPrototype, "byteLength")
 const arrayOffset = getter(TypedArrayPrototype, "byteOffset")
-const NativeUint8Array = Uint8Array
 const NativeDOMException = DOMException
 const integerArrays = {
   __proto__: null, Int8Array: 1, Uint8Array: 1, Uint8ClampedArray: 1, Int16Array: 1, Uint16Array: 1, Int32Array: 1,
