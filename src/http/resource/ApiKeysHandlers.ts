@@ -100,6 +100,8 @@ export const ApiKeysLive = HttpApiBuilder.group(ResourceApi, "apiKeys", (handler
     const withinPlan = (tx: Tx, caller: Principal, customers: Pick<ApiKey, "customersMode" | "customerIds">) =>
       Effect.gen(function* () {
         const { apiKeysPerCustomer, organisationKeys } = caller.plan
+        // Exact: whoever makes one waits for whoever does so now.
+        yield* tx.hold("api_keys")
         const keys = yield* tx.apiKeys.list({ where: { revokedAt: null }, limit: 10_000 })
         if (customers.customersMode === "all") {
           const used = keys.filter((key) => key.customersMode === "all").length

@@ -63,6 +63,8 @@ export const ConnectorsLive = HttpApiBuilder.group(ResourceApi, "connectors", (h
       Effect.gen(function* () {
         const limit = exchange.caller.plan.connectorsPerTenant
         if (limit === null) return
+        // Exact: whoever makes one waits for whoever does so now.
+        yield* tx.hold("connectors_per_tenant")
         const used = yield* tx.connectors.count({ deletedAt: null })
         if (used >= limit) return yield* new PlanLimitReached({ dimension: "connectors_per_tenant", limit, used })
       })

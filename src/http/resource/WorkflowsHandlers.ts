@@ -117,6 +117,8 @@ export const WorkflowsLive = HttpApiBuilder.group(ResourceApi, "workflows", (han
       Effect.gen(function* () {
         const limit = exchange.caller.plan.flowsPerTenant
         if (limit === null) return
+        // Exact: whoever makes one waits for whoever does so now.
+        yield* tx.hold("flows_per_tenant")
         const used = yield* tx.workflows.count({ deletedAt: null, status: ["draft", "published"] })
         if (used >= limit) return yield* new PlanLimitReached({ dimension: "flows_per_tenant", limit, used })
       })
