@@ -6,6 +6,7 @@ import executions from "./0003_executions.js"
 import audit from "./0004_audit.js"
 import connectors from "./0005_connectors.js"
 import connections from "./0006_connections.js"
+import providerLimits from "./0008_provider_limits.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -13,5 +14,6 @@ export const migrations = {
   "0003_executions": Effect.asVoid(executions),
   "0004_audit": Effect.asVoid(audit),
   "0005_connectors": Effect.asVoid(connectors),
-  "0006_connections": Effect.asVoid(connections)
+  "0006_connections": Effect.asVoid(connections),
+  "0008_provider_limits": Effect.asVoid(providerLimits)
 }

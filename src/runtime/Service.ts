@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url"
 import * as ConnectionActor from "../actors/connection/Actor.js"
 import * as Calling from "../actors/connection/Calling.js"
 import * as Connections from "../actors/connection/Connections.js"
+import * as Permits from "../actors/connection/Permits.js"
 import * as Residents from "../actors/connection/Residents.js"
 import * as ConnectionSweep from "../actors/connection/Sweep.js"
 import * as Uses from "../actors/connection/Uses.js"
@@ -15,6 +16,7 @@ import * as LiveRuns from "../actors/execution/LiveRuns.js"
 import * as Sweep from "../actors/execution/Sweep.js"
 import * as Deliver from "../actors/pipeline/Deliver.js"
 import { PlatformConfiguration } from "../actors/ports/PlatformConfiguration.js"
+import * as ProviderActor from "../actors/provider/Actor.js"
 import * as TenantActor from "../actors/tenant/Actor.js"
 import * as CallbackSecrets from "../actors/tenant/CallbackSecrets.js"
 import * as RateLimits from "../actors/tenant/RateLimits.js"
@@ -49,6 +51,7 @@ import * as Keys from "./postgres/Keys.js"
 import * as KeyValues from "./postgres/KeyValues.js"
 import * as Maintenance from "./postgres/Maintenance.js"
 import * as Nonces from "./postgres/Nonces.js"
+import * as ProviderWindows from "./postgres/ProviderWindows.js"
 import * as RateWindows from "./postgres/RateWindows.js"
 import * as Records from "./postgres/records/Records.js"
 import * as Runnables from "./postgres/Runnables.js"
@@ -152,6 +155,7 @@ const stores = Layer.mergeAll(
   Nonces.layer,
   ExecutionReads.layer,
   RateWindows.layer,
+  ProviderWindows.layer,
   Deliveries.layer({ alone: true })
 ).pipe(Layer.provideMerge(VirtualTags.layer), Layer.provideMerge(records))
 
@@ -178,7 +182,9 @@ const connected = Calling.layer.pipe(
   Layer.provideMerge(ConnectedEgress.layer),
   Layer.provideMerge(Connections.layer),
   Layer.provideMerge(connections),
-  Layer.provide(residents)
+  Layer.provide(residents),
+  Layer.provide(Permits.layer),
+  Layer.provide(ProviderActor.layer)
 )
 
 const actors = Layer.unwrapEffect(

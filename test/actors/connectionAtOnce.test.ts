@@ -184,6 +184,7 @@ const here = Effect.gen(function* () {
     method,
     origins: [origin],
     limits: unlimited,
+    shared: null,
     vault: { seal: () => new Uint8Array(1), open: () => new Uint8Array(0) }
   }
   const scope = yield* Scope.make()

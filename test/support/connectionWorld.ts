@@ -3,6 +3,7 @@ import { Entity, ShardingConfig } from "@effect/cluster"
 import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
 import { layer as actorLayer } from "../../src/actors/connection/Actor.js"
 import { asking } from "../../src/actors/connection/Asking.js"
+import { Permits, type SharedPermits } from "../../src/actors/connection/Permits.js"
 import { Connection as ConnectionEntity } from "../../src/actors/connection/Protocol.js"
 import { layer as residentsLayer, Residents } from "../../src/actors/connection/Residents.js"
 import { Uses } from "../../src/actors/connection/Uses.js"
@@ -84,6 +85,7 @@ interface WorldOptions {
     readonly status: number
     readonly body: string
   }
+  readonly permits?: Permits["Type"]
   /** Runs when an owner passes a point. */
   readonly at?: (point: FaultPoint) => Effect.Effect<void>
 }
@@ -108,6 +110,15 @@ export const vaultMemory = Layer.succeed(
       })
   })
 )
+
+/** No test without permits of its own has a connector that counts over all connections. */
+const none: SharedPermits = {
+  take: () => {
+    throw new Error("the connector counts over all connections")
+  },
+  fetch: () => Effect.void,
+  settle: () => Effect.void
+}
 
 const uses = Layer.succeed(Uses, Uses.of({ note: () => Effect.void }))
 
@@ -270,6 +281,7 @@ export const makeWorld = (options: WorldOptions) =>
     const layer = actorLayer({ callbackUrl: "https://svc.example/oauth/callback" }).pipe(
       Layer.provide(uses),
       Layer.provide(Layer.succeedContext(residents)),
+      Layer.provide(Layer.succeed(Permits, options.permits ?? Permits.of({ of: () => none }))),
       Layer.provide(ports)
     )
 

@@ -5,7 +5,7 @@
 import { Clock, Deferred, Effect, Either, type Scope } from "effect"
 import type { Connection } from "../../domain/connection/Connection.js"
 import { lifetimeOf, valuesOf } from "../../domain/connection/Credential.js"
-import { give, type Limits, unlimited } from "../../domain/connection/RateLimiter.js"
+import { type Limits, unlimited } from "../../domain/connection/RateLimiter.js"
 import { isAlive } from "../../domain/connection/Refresh.js"
 import { originsOf } from "../../domain/connector/BaseUrl.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
@@ -14,6 +14,7 @@ import {
   type Authorized,
   concerns,
   coolUntil,
+  givenBack,
   granted,
   settledAtOnce,
   type Settlement,
@@ -21,6 +22,7 @@ import {
   type Usable
 } from "./Granting.js"
 import { busy, isRenewable, type Means, type Open, type Owner, Owners, refuse } from "./Owner.js"
+import { Permits } from "./Permits.js"
 import { make as makeProbe } from "./Probe.js"
 import type { Refusal } from "./Protocol.js"
 import { make as makeRenewal } from "./Renewal.js"
@@ -48,6 +50,7 @@ const limitsOf = ({ rateLimit }: ConnectorDefinition): Limits =>
 
 export const make = Effect.gen(function* () {
   const owners = yield* Owners
+  const permits = yield* Permits
   const { renew } = yield* makeRenewal
   const { probe, signature } = yield* makeProbe
 
@@ -63,7 +66,12 @@ export const make = Effect.gen(function* () {
     const method = yield* owners.methodOf(definition, authMethod)
     const vault = yield* owners.vaultOf(organisationId)
     const origins = Either.getOrElse(originsOf(definition, config), () => [])
-    self.means = { until: now + meansMillis, definition, method, origins, limits: limitsOf(definition), vault }
+    const limits = limitsOf(definition)
+    const counted =
+      definition.rateLimit?.scope === "connector"
+        ? { limits: unlimited, shared: permits.of(organisationId, connector, limits) }
+        : { limits, shared: null }
+    self.means = { until: now + meansMillis, definition, method, origins, vault, ...counted }
     return self.means
   })
   const meansOf = (self: Owner, open: Open, now: number): Effect.Effect<Means, Refusal> =>
@@ -111,7 +119,11 @@ export const make = Effect.gen(function* () {
   ): Effect.fn.Return<Authorized, Refusal> {
     const found = yield* usable(self, asked.organisationId, scope)
     if (typeof found === "number") return { _tag: "WaitUntil", at: found, why: "connection" }
-    return yield* granted(self, found, asked, yield* Clock.currentTimeMillis)
+    for (;;) {
+      const answer = granted(self, found, asked, yield* Clock.currentTimeMillis)
+      if (answer !== undefined) return yield* answer
+      if (found.means.shared !== null) yield* found.means.shared.fetch(asked.timeoutMillis)
+    }
   })
 
   // --- Settle ---
@@ -158,10 +170,12 @@ export const make = Effect.gen(function* () {
     settlement: Settlement,
     scope: Scope.Scope
   ) {
-    const { permit, reading, status } = settlement
+    const { permit, status } = settlement
     const now = yield* Clock.currentTimeMillis
-    if (settledAtOnce(self, settlement, now) || status === null) return
-    self.limiter = give(self.limiter, permit, reading, now)
+    const settled = settledAtOnce(self, settlement, now)
+    if (settled !== undefined) return yield* settled
+    yield* givenBack(self, settlement, now)
+    if (status === null) return
     if (concerns(self, permit))
       yield* refused(self, organisation, status, scope).pipe(Effect.catchAll(() => Effect.void))
   })

@@ -2,7 +2,7 @@
  * What a call through a connection is answered at once, from what its owner holds: nothing here waits, so nothing comes
  * between a look at the state and the count of a permit. Design: the actor is the lock.
  */
-import { Either } from "effect"
+import { Effect, Either } from "effect"
 import type { Connection } from "../../domain/connection/Connection.js"
 import { type Credential, lifetimeOf, valuesOf } from "../../domain/connection/Credential.js"
 import { grantBytes, grantLifetimeMillis, grantPlace, grantText } from "../../domain/connection/Grant.js"
@@ -57,8 +57,13 @@ export const tokenState = (open: Open, { method }: Means, lifetime: Lifetime, no
   }
 }
 
-/** A grant and its permit, or when the provider takes the next call. */
-export const granted = (self: Owner, found: Usable, asked: Asked, now: number): Either.Either<Authorized, Refusal> => {
+/** A grant and its permit, or when the provider takes the next call; `undefined`: permits have to be leased first. */
+export const granted = (
+  self: Owner,
+  found: Usable,
+  asked: Asked,
+  now: number
+): Either.Either<Authorized, Refusal> | undefined => {
   const { means, open } = found
   if (!means.origins.includes(asked.origin))
     return Either.left({
@@ -67,7 +72,11 @@ export const granted = (self: Owner, found: Usable, asked: Asked, now: number): 
       code: "NOT_ALLOWED",
       message: "is not one that the connector's requests go to"
     })
-  const permit = `${open.credential?.number ?? 0}.${++self.permits}`
+  const shared = means.shared === null ? { lease: "" } : means.shared.take(now)
+  if (shared === undefined) return undefined
+  if ("at" in shared) return Either.right({ _tag: "WaitUntil", at: shared.at, why: "rate_limit" })
+  const own = `${open.credential?.number ?? 0}.${++self.permits}`
+  const permit = shared.lease === "" ? own : `${own}.${shared.lease}`
   const taken = take(means.limits, self.limiter, permit, now, Math.min(asked.timeoutMillis, longestPermitMillis))
   self.limiter = taken.state
   if (taken._tag === "WaitUntil") return Either.right({ _tag: "WaitUntil", at: taken.at, why: "rate_limit" })
@@ -92,12 +101,19 @@ export const answeredAtOnce = (
   return renews || !serves ? undefined : granted(self, { open, credential: plain, means }, asked, now)
 }
 
-/** Gives a permit back and learns from the answer; `false` where the actor has to look into a refusal first. */
-export const settledAtOnce = (self: Owner, { permit, reading, status }: Settlement, now: number): boolean => {
-  if (status === 401) return false
-  self.limiter = give(self.limiter, permit, reading, now)
+/** Gives a permit back and learns from the answer; `undefined` where the actor has to look into a refusal first. */
+export const settledAtOnce = (self: Owner, settlement: Settlement, now: number): Effect.Effect<void> | undefined => {
+  const { permit, status } = settlement
+  if (status === 401) return undefined
   if (status !== null && status < 400 && concerns(self, permit)) self.refusals = 0
-  return true
+  return givenBack(self, settlement, now)
+}
+
+/** The provider's count is the connection's, or that of all of them. */
+export const givenBack = (self: Owner, { permit, reading }: Settlement, now: number): Effect.Effect<void> => {
+  const shared = self.means?.shared ?? null
+  self.limiter = give(self.limiter, permit, shared === null ? reading : null, now)
+  return shared === null ? Effect.void : shared.settle(permit.split(".")[2] ?? "", reading, now)
 }
 
 /** What a call with the credential before was told says nothing of this one. */

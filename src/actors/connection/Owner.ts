@@ -33,6 +33,7 @@ import { Digests } from "../ports/Digests.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { type OrganisationVault, Vault } from "../ports/Vault.js"
 import type { Limits } from "../../domain/connection/RateLimiter.js"
+import type { SharedPermits } from "./Permits.js"
 import type { Refusal } from "./Protocol.js"
 
 /** What is held of a connection. The sealed form of the credential is not: what is open needs it no more. */
@@ -47,7 +48,10 @@ export interface Means {
   readonly definition: ConnectorDefinition
   readonly method: AuthMethod
   readonly origins: ReadonlyArray<string>
+  /** What the provider counts of this connection alone. */
   readonly limits: Limits
+  /** What it counts over all connections of the connector. */
+  readonly shared: SharedPermits | null
   readonly vault: OrganisationVault
 }
 

@@ -65,9 +65,10 @@ export const layer = Layer.effect(
           return answer === undefined ? Effect.succeed(answer) : Effect.as(uses.note(id), answer)
         }),
       settle: (id, settlement) =>
-        Effect.map(Clock.currentTimeMillis, (now) => {
+        Effect.flatMap(Clock.currentTimeMillis, (now) => {
           const owner = find(id)
-          return owner !== undefined && settledAtOnce(owner, settlement, now)
+          const settled = owner === undefined ? undefined : settledAtOnce(owner, settlement, now)
+          return settled === undefined ? Effect.succeed(false) : Effect.as(settled, true)
         })
     })
   })

@@ -69,12 +69,14 @@ export const take = (limits: Limits, before: LimiterState, permit: string, now: 
 
 /** The call is over, with what its answer told. */
 export const give = (before: LimiterState, permit: string, reading: Reading | null, now: number): LimiterState => {
-  const leases = new Map(before.leases)
-  leases.delete(permit)
-  return { ...before, leases, blockedUntil: blocked(before.blockedUntil, reading, now) }
+  const leases = before.leases.has(permit)
+    ? new Map([...before.leases].filter(([held]) => held !== permit))
+    : before.leases
+  return { ...before, leases, blockedUntil: blockedBy(before.blockedUntil, reading, now) }
 }
 
-const blocked = (until: number, reading: Reading | null, now: number): number => {
+/** Until when the provider wants no call, after what an answer told. */
+export const blockedBy = (until: number, reading: Reading | null, now: number): number => {
   if (reading === null) return until
   const exhausted = reading.remaining !== null && reading.remaining <= 0 ? (reading.resetAt ?? 0) : 0
   return Math.min(Math.max(until, reading.retryAfterAt ?? 0, exhausted), now + longestBlockMillis)

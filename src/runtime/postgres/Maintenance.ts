@@ -35,6 +35,8 @@ const expired: ReadonlyArray<readonly [table: string, condition: string]> = [
      AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = t.owner AND e.finished_at > now() - ${resume})`
   ],
   ["rate_windows", `t.minute < now() - ${days(1)}`],
+  // Longer than any window that a provider counts in.
+  ["provider_limits", `t.updated_at < now() - ${days(32)}`],
   // Ids carry the time, so the primary key finds the old ones.
   [
     "deliveries",

@@ -1,0 +1,138 @@
+/** One limit for all connections of a connector: over two of them, and over the death of whoever owns it. */
+import { Entity, Sharding, ShardingConfig } from "@effect/cluster"
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Layer, Scope, TestClock } from "effect"
+import { layer as permitsLayer, Permits } from "../../src/actors/connection/Permits.js"
+import { Identifiers } from "../../src/actors/ports/Identifiers.js"
+import { ProviderWindows, type StoredWindow } from "../../src/actors/ports/ProviderWindows.js"
+import { layer as limitLayer } from "../../src/actors/provider/Actor.js"
+import { ProviderLimit } from "../../src/actors/provider/Protocol.js"
+import type { Limits } from "../../src/domain/connection/RateLimiter.js"
+import { untouched } from "../../src/domain/connection/SharedLimiter.js"
+import { makeIdentifiers } from "../../src/runtime/Crypto.js"
+import { makeWorld, manifest, organisation } from "../support/connectionWorld.js"
+
+const limits: Limits = { requests: 6, perMillis: 10_000, concurrency: null }
+
+/** The table in memory: it outlives every owner. */
+const table = () => {
+  const rows = new Map<string, StoredWindow>()
+  return Layer.succeed(
+    ProviderWindows,
+    ProviderWindows.of({
+      load: (org, connector) => Effect.sync(() => rows.get(`${org}|${connector}`) ?? { state: untouched, revision: 0 }),
+      save: (org, connector, { revision, state }) =>
+        Effect.sync(() => {
+          const key = `${org}|${connector}`
+          if ((rows.get(key)?.revision ?? 0) !== revision) return false
+          rows.set(key, { state, revision: revision + 1 })
+          return true
+        })
+    })
+  )
+}
+
+/** An owner of the limit, and a node that asks it. */
+const node = (windows: Layer.Layer<ProviderWindows>) =>
+  Effect.gen(function* () {
+    const client = yield* Entity.makeTestClient(ProviderLimit, limitLayer.pipe(Layer.provide(windows))).pipe(
+      Effect.provide(ShardingConfig.layerDefaults)
+    )
+    const actor = yield* client(`${organisation}|acme`)
+    // Only the client of this one entity is ever asked for.
+    const sharding = { makeClient: () => Effect.succeed(() => actor) } as unknown as Sharding.Sharding["Type"]
+    const context = yield* Layer.build(
+      permitsLayer.pipe(
+        Layer.provide(Layer.succeed(Sharding.Sharding, sharding)),
+        Layer.provide(Layer.succeed(Identifiers, makeIdentifiers()))
+      )
+    )
+    return { actor, permits: Context.get(context, Permits) }
+  })
+
+/** Lets everything that is ready run, without time passing. */
+const settle = Effect.forEach(Array.from({ length: 50 }), () => Effect.yieldNow(), { discard: true })
+const limited = manifest({}, { rateLimit: { scope: "connector", requests: 6, perSeconds: 10 } })
+
+describe("a limit of scope connector", () => {
+  it.scoped("counts the calls of two connections together, on the short way too, and never above it", () =>
+    Effect.gen(function* () {
+      const { permits } = yield* node(table())
+      const world = yield* makeWorld({ answer: () => Effect.never, manifest: limited, permits })
+      const ids = [yield* world.connected(null), yield* world.connected(null)]
+      const calls = Effect.forEach(Array.from({ length: 5 }, () => ids).flat(), (id) =>
+        Effect.zip(world.authorize(id), world.atOnce(id))
+      )
+      const granted = (answers: Effect.Effect.Success<typeof calls>) =>
+        answers.flatMap(([one, other]) => [
+          one._tag,
+          other === undefined ? "asked" : other._tag === "Right" ? other.right._tag : "refused"
+        ])
+      const tags = granted(yield* calls)
+      assert.strictEqual(tags.filter((tag) => tag === "Granted").length, 6)
+      assert.strictEqual(tags.at(-2), "WaitUntil")
+      yield* TestClock.adjust("9 seconds")
+      assert.notInclude(granted(yield* calls), "Granted")
+      yield* TestClock.adjust("2 seconds")
+      const later = granted(yield* calls)
+      assert.strictEqual(later.filter((tag) => tag === "Granted").length, 6)
+    })
+  )
+
+  it.scoped("is not forgotten with its owner, nor is what a dead node had leased", () =>
+    Effect.gen(function* () {
+      const windows = table()
+      const first = yield* Scope.make()
+      const before = yield* Scope.extend(node(windows), first)
+      const used = yield* before.actor.LeaseCalls({ limits, id: "one", wanted: 1, timeoutMillis: 1_000 })
+      assert.deepInclude(used, { _tag: "Leased", count: 1 })
+      yield* before.actor.Report({ limits, leases: [{ id: "one", used: 1, lastAt: 0 }], reading: null })
+      // Nobody reports this one: the node dies, and the owner with it.
+      assert.deepInclude(yield* before.actor.LeaseCalls({ limits, id: "two", wanted: 1, timeoutMillis: 1_000 }), {
+        _tag: "Leased"
+      })
+
+      const after = yield* node(windows)
+      let got = 0
+      for (let i = 0; i < 10; i++) {
+        const answer = yield* after.actor.LeaseCalls({ limits, id: `n${i}`, wanted: 16, timeoutMillis: 1_000 })
+        if (answer._tag === "Leased") got += answer.count
+      }
+      assert.strictEqual(got, 4)
+      // The one before is none any more: what it holds is old, so it reads again and grants nothing either.
+      assert.strictEqual(
+        (yield* before.actor.LeaseCalls({ limits, id: "late", wanted: 1, timeoutMillis: 1_000 }))._tag,
+        "WaitUntil"
+      )
+    })
+  )
+
+  it.scoped("stops every connection of it when the provider answers one of them with a time, on every node", () =>
+    Effect.gen(function* () {
+      const windows = table()
+      const here = yield* node(windows)
+      const there = yield* node(windows)
+      const world = yield* makeWorld({ answer: () => Effect.never, manifest: limited, permits: here.permits })
+      const [one, other] = [yield* world.connected(null), yield* world.connected(null)]
+      const answer = yield* world.authorize(one)
+      assert.strictEqual(answer._tag, "Granted")
+      if (answer._tag !== "Granted") return
+      const actor = yield* world.client(one)
+      const retryAfterAt = (yield* world.now) + 60_000
+      yield* actor.Settle({
+        organisationId: organisation,
+        permit: answer.permit,
+        status: 429,
+        reading: { limit: null, remaining: null, resetAt: null, retryAfterAt }
+      })
+      yield* settle
+      assert.deepInclude(yield* world.authorize(other), { _tag: "WaitUntil", at: retryAfterAt, why: "rate_limit" })
+      assert.deepStrictEqual(yield* there.actor.LeaseCalls({ limits, id: "x", wanted: 1, timeoutMillis: 1_000 }), {
+        _tag: "WaitUntil",
+        at: retryAfterAt
+      })
+      yield* TestClock.adjust("61 seconds")
+      assert.strictEqual((yield* world.authorize(other))._tag, "Granted")
+    })
+  )
+})
