@@ -122,8 +122,11 @@ export const makeConnectorCalls = Effect.gen(function* () {
         : connectors.withAction(organisationId, slug, { name: at.action, version, bound: true })
     const found = yield* Effect.mapError(find, unavailable(at))
     if (Option.isNone(found)) {
-      const what = version === null ? "there is no such connector" : `version ${version} of the action is gone`
-      return yield* wrong(at, `${what}: GET /api/v1/connectors lists what there is`, "UNBOUND_CONNECTOR")
+      const what =
+        version === null
+          ? "there is no such connector: GET /api/v1/connectors lists what there is"
+          : `version ${version} of the action, which this workflow was published with, is gone: publish it again to call the newest`
+      return yield* wrong(at, what, "UNBOUND_CONNECTOR")
     }
     const action = actionOf(found.value, at.action)
     if (action === undefined) {

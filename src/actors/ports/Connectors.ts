@@ -31,7 +31,8 @@ export class Connectors extends Context.Tag("svc/Connectors")<
     ) => Effect.Effect<Option.Option<ConnectorDefinition>, Unavailable>
     /**
      * The newest version of the connector in which the action has that version. None where no version has, or where it
-     * is neither bound (by the workflow that calls) nor among the newest that stay callable.
+     * is neither bound (by the workflow that calls) nor among the newest that stay callable. Of a built-in connector there
+     * are the versions that this program carries.
      */
     readonly withAction: (
       organisation: OrganisationId,

@@ -162,11 +162,22 @@ export interface BuiltIn {
   readonly slug: string
   /** Read when it is first needed: a start of the service needs none. */
   readonly definition: () => ConnectorDefinition
+  /** Actions as they were in earlier releases, for the workflows that are bound to them. */
+  readonly previous: () => ReadonlyArray<ActionDefinition>
 }
 
-export const builtIn = (manifest: ConnectorManifest): BuiltIn => {
+type PreviousAction = typeof ActionDefinition.Encoded & { readonly version: number }
+const decodeActions = Schema.decodeSync(Schema.Array(ActionDefinition))
+
+/** A change of an action in the manifest gives it the next version and adds the one before to `previous`. */
+export const builtIn = (manifest: ConnectorManifest, previous: ReadonlyArray<PreviousAction> = []): BuiltIn => {
   let read: ConnectorDefinition | undefined
-  return { slug: manifest.slug, definition: () => (read ??= define(manifest)) }
+  let before: ReadonlyArray<ActionDefinition> | undefined
+  return {
+    slug: manifest.slug,
+    definition: () => (read ??= define(manifest)),
+    previous: () => (before ??= decodeActions(previous))
+  }
 }
 
 /** The action of that name. */

@@ -1,7 +1,7 @@
 /** Versions of connectors (MAJOR.MINOR.PATCH) and of their actions (1, 2, 3 …). Contract: versioning policy. */
 import { canonicalJson } from "../Json.js"
 import type { ActionDefinition } from "./Action.js"
-import { type ConnectorDefinition, semverPattern } from "./Definition.js"
+import { type BuiltIn, type ConnectorDefinition, semverPattern } from "./Definition.js"
 
 /** Below zero where `a` is older. Both must be versions. */
 export const compareVersions = (a: string, b: string): number => {
@@ -51,6 +51,23 @@ export const callableVersions = 3
 export const callable = (published: ReadonlyArray<number>, bound: ReadonlyArray<number>): ReadonlyArray<number> => {
   const all = [...new Set(published)].sort((a, b) => b - a)
   return all.filter((version, at) => at < callableVersions || bound.includes(version))
+}
+
+/**
+ * A built-in connector with that version of the action in the place of its newest; `undefined` where this release does
+ * not carry it, or where it is neither bound nor among those that stay callable.
+ */
+export const atVersion = (
+  { definition, previous }: BuiltIn,
+  { bound, name, version }: { readonly name: string; readonly version: number; readonly bound: boolean }
+): ConnectorDefinition | undefined => {
+  const newest = definition()
+  const carried = [...newest.actions, ...previous()].filter((action) => action.name === name)
+  const versions = carried.map((action) => action.version)
+  const found = carried.find((action) => action.version === version)
+  if (found === undefined || !callable(versions, bound ? [version] : []).includes(version)) return undefined
+  if (newest.actions.includes(found)) return newest
+  return { ...newest, actions: [...newest.actions.filter((action) => action.name !== name), found] }
 }
 
 type Numbers = readonly [major: number, minor: number, patch: number]

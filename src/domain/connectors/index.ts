@@ -30,5 +30,7 @@ export const catalogue = (): ReadonlyArray<ConnectorDefinition> =>
   builtInConnectors.map(({ definition }) => definition())
 
 /** The built-in connector of that slug. */
-export const builtInOf = (slug: string): ConnectorDefinition | undefined =>
-  builtInConnectors.find((one) => one.slug === slug)?.definition()
+export const builtInOf = (slug: string): ConnectorDefinition | undefined => builtInFor(slug)?.definition()
+
+/** The same with the earlier versions of its actions. */
+export const builtInFor = (slug: string): BuiltIn | undefined => builtInConnectors.find((one) => one.slug === slug)

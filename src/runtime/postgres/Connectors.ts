@@ -4,8 +4,8 @@ import { Connectors } from "../../actors/ports/Connectors.js"
 import { Vault } from "../../actors/ports/Vault.js"
 import { clientSecretPlace } from "../../domain/connector/Connector.js"
 import { ConnectorDefinition } from "../../domain/connector/Definition.js"
-import { callable } from "../../domain/connector/Versions.js"
-import { builtInOf } from "../../domain/connectors/index.js"
+import { atVersion, callable } from "../../domain/connector/Versions.js"
+import { builtInFor, builtInOf } from "../../domain/connectors/index.js"
 import { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { make as makeFresh } from "./Fresh.js"
@@ -79,10 +79,11 @@ export const layer = Layer.effect(
     })
 
     const withAction: Connectors["Type"]["withAction"] = Effect.fnUntraced(function* (organisation, slug, action) {
-      const has = (definition: ConnectorDefinition) =>
-        definition.actions.some(({ name, version }) => name === action.name && version === action.version)
       const [newest] = yield* publishedOf(organisation, slug)
-      if (newest === undefined) return Option.filter(builtIn(slug), has)
+      if (newest === undefined) {
+        const carried = builtInFor(slug)
+        return Option.fromNullable(carried === undefined ? undefined : atVersion(carried, action))
+      }
       const rows = yield* actions.get(
         `${newest.id}|${action.name}`,
         sql<{ number: number; version: number }>`SELECT number, (actions ->> ${action.name})::int AS version
