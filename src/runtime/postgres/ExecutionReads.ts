@@ -2,7 +2,7 @@
  * Executions for the API. Unfinished ones stand in `runs`, finished ones in `executions`; a page is read from both by
  * keyset on the id, which is time, and merged. No query counts.
  */
-import { Effect, Layer, Option } from "effect"
+import { Clock, Duration, Effect, Layer, Option } from "effect"
 import { ExecutionReads, type ExecutionQuery } from "../../actors/ports/ExecutionReads.js"
 import type { RetentionClass, RunRecord } from "../../actors/ports/Journal.js"
 import { isTerminal, type ExecutionStatus, type Tier, type Waiting } from "../../domain/Execution.js"
@@ -13,6 +13,7 @@ import {
   type CustomerId,
   type ExecutionId,
   type OrganisationId,
+  timeOfId,
   ulidTime,
   type WorkflowId
 } from "../../domain/Ids.js"
@@ -95,6 +96,9 @@ const closed = (step: Json, terminal: boolean): Json =>
       }
     : step
 
+/** How far back a page is sought, before it is sought everywhere. */
+const looks = [Duration.days(2), Duration.days(16)]
+
 const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
 
 const conditions = (query: ExecutionQuery, add: (value: unknown) => string): ReadonlyArray<string> => [
@@ -144,6 +148,21 @@ export const layer = Layer.effect(
       )
     }
 
+    /**
+     * A page is nearly always within a few days, which lie in a few partitions: to open all of them costs several times
+     * what reading the page does. Only where the page is not full is the rest looked at.
+     */
+    const list = Effect.fnUntraced(function* (organisation: OrganisationId, query: ExecutionQuery) {
+      const newest = query.before === undefined ? yield* Clock.currentTimeMillis : timeOfId(query.before)
+      for (const look of looks) {
+        const since = Math.min(newest, query.to ?? newest) - Duration.toMillis(look)
+        if (since <= (query.from ?? 0)) break
+        const near = yield* page(organisation, { ...query, from: since })
+        if (near.length === query.limit) return near
+      }
+      return yield* page(organisation, query)
+    })
+
     const find = (organisation: OrganisationId, id: ExecutionId) =>
       sql.unsafe<Row>(
         `SELECT ${runColumns}, input, NULL::json AS output FROM runs WHERE org = $1 AND id = $2
@@ -183,7 +202,7 @@ export const layer = Layer.effect(
 
     return ExecutionReads.of({
       list: (organisation, query) =>
-        scoped(organisation, page(organisation, query)).pipe(Effect.map((rows) => rows.map(viewOf))),
+        scoped(organisation, list(organisation, query)).pipe(Effect.map((rows) => rows.map(viewOf))),
       get: (organisation, id) =>
         scoped(organisation, detail(organisation, id)).pipe(Effect.map(Option.map((found) => found.view))),
       rerunnable: (organisation, id) => scoped(organisation, detail(organisation, id)),
