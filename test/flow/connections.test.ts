@@ -63,8 +63,9 @@ describe("a thousand callers at the instant of expiry", () => {
     "cause one token request and all succeed, when the provider takes %i ms",
     async (latency) => {
       provider.behaviour.latencyMillis = latency
-      const id = await expiring()
+      // From its creation on: a sweep may be the first to see that it expires.
       const before = provider.tokenRequests.length
+      const id = await expiring()
       const answers = await svc.run(
         Effect.forEach(
           Array.from({ length: 1_000 }, () => id),
