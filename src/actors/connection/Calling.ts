@@ -13,7 +13,7 @@ import { type ConnectionNotActive, Connections } from "../ports/Connections.js"
 import type { EgressFailure, OpenResponse } from "../ports/Egress.js"
 import type { ProviderAnswer, ProviderFailure, ProviderHead } from "../../domain/connector/ProviderAnswer.js"
 import { rateReading } from "../../domain/connector/RateHeaders.js"
-import { retryAfter } from "../../domain/connector/Retry.js"
+import { isLimit, retryAfter } from "../../domain/connector/Retry.js"
 import type { NotFound, Unavailable } from "../../domain/Failure.js"
 
 type NotPermitted = Postponed | ConnectionNotActive | NotFound | Unavailable
@@ -148,7 +148,7 @@ export const layer = Layer.effect(ConnectedCalls, make)
 
 // --- Private ---
 
-const notTaken = ({ status }: ProviderFailure): boolean => status === 429 || status === 503
+const notTaken = (failure: ProviderFailure): boolean => isLimit(failure) || failure.status === 503
 
 /** Nobody answered, or not in a way that can be read. */
 const unanswered = (error: EgressFailure | GrantRefused): ProviderFailure => {

@@ -19,11 +19,13 @@ export const resultOf = (
   answer: ProviderAnswer,
   now: number
 ): Either.Either<Json, ProviderFailure> => {
-  const { retryAfterAt } = rateReading(definition, answer.headers, now)
+  const { remaining, retryAfterAt } = rateReading(definition, answer.headers, now)
+  // GitHub and others tell of an exceeded limit with 403: then nothing is left, or it is told how long to wait.
+  const limited = answer.status === 403 && (remaining === 0 || retryAfterAt !== null)
   const retryAfterMillis = retryAfterAt === null ? null : Math.max(0, retryAfterAt - now)
   const failed = (message: string | undefined, body: Json, code: string | null, category?: "provider") =>
     Either.left({
-      category: category ?? categoryOf(action, answer.status, code),
+      category: category ?? categoryOf(action, limited ? 429 : answer.status, code),
       status: answer.status,
       message: message ?? told(action, body) ?? plainMessage(answer),
       code,

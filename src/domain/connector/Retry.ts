@@ -25,9 +25,14 @@ export const retryAfter = (
   return Math.max(pause, failure.retryAfterMillis ?? 0)
 }
 
+/** Whether the provider refused for its limit: with 429, or with a 403 that told of one. */
+export const isLimit = ({ category, status }: ProviderFailure): boolean =>
+  status === 429 || (status === 403 && category === "transient")
+
 const covers = (rule: RetryRule, failure: ProviderFailure): boolean => {
   if (failure.category === "timeout") return rule.on.includes("timeout")
   if (failure.status === null) return failure.category === "transient" && rule.on.includes("network")
   // A success status with a transient error inside has no number to be named by.
-  return failure.status < 400 ? failure.category === "transient" : rule.on.includes(failure.status)
+  if (failure.status < 400) return failure.category === "transient"
+  return rule.on.includes(isLimit(failure) ? 429 : failure.status)
 }

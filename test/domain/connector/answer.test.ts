@@ -116,6 +116,18 @@ describe("a failure", () => {
     assert.deepStrictEqual([found.category, found.status, found.message, found.code], [category, status, "no", "x_y"])
   })
 
+  it("of the status 403 is a limit's where nothing is left or a wait is told, else the provider's no", () => {
+    const { action, definition } = connector({}, { rateLimit: { headers: { remaining: "x-left" } } })
+    const forbidden = (headers: Record<string, string>) => {
+      const found = resultOf(definition, action, answer({ message: "no" }, { status: 403, headers }), now)
+      return Either.isLeft(found) ? found.left : assert.fail("a 403 is no result")
+    }
+    assert.strictEqual(forbidden({ "X-Left": "0" }).category, "transient")
+    assert.deepInclude(forbidden({ "Retry-After": "60" }), { category: "transient", retryAfterMillis: 60_000 })
+    assert.strictEqual(forbidden({ "X-Left": "1" }).category, "provider")
+    assert.strictEqual(forbidden({}).category, "provider")
+  })
+
   it("inside a success is recognised, with the provider's words and code", () => {
     const response = {
       errorWhen: { path: "ok", op: "eq", value: false },
@@ -376,6 +388,8 @@ describe("the pause before another attempt", () => {
     [{ status: 200 }, true],
     [{ status: 500 }, false],
     [{ status: 429 }, true],
+    [{ status: 403 }, true],
+    [{ category: "provider", status: 403 }, false],
     [{ category: "auth", status: 401 }, false],
     [{ category: "provider", status: 200 }, false],
     [{ category: "provider", status: 404 }, false],

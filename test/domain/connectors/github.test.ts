@@ -26,7 +26,7 @@ describe("GitHub", () => {
     drive(github, octocat, {
       getAuthenticatedUser: [{}, has({ login: "octocat" })],
       listRepositories: [{ visibility: "all" }, lists(2)],
-      getRepository: [hello, has({ full_name: "octocat/hello" })],
+      getRepository: [{ ...hello, owner: "mona_acme" }, has({ full_name: "octocat/hello" })],
       createRepository: [{ name: "new", private: true }, has({ name: "new", private: true })],
       createOrganizationRepository: [{ org: "acme", name: "new" }, has({ owner: { login: "acme" } })],
       updateRepository: [{ ...hello, description: "Hi" }, has({ description: "Hi" })],
@@ -95,6 +95,16 @@ describe("GitHub", () => {
     })
     const stranger = caller(github, api.origin, { method: "oauth", credential: { accessToken: "no" } })
     assert.deepInclude(await stranger.failure("getAuthenticatedUser"), { category: "auth", message: "Bad credentials" })
+  })
+
+  it("takes the 403 of an exceeded limit for what it is, and waits as long as GitHub asks", async () => {
+    const message = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
+    api.plan({ status: 403, headers: { "retry-after": "60" }, json: { message } })
+    assert.deepInclude(await octocat.failure("getAuthenticatedUser"), {
+      category: "transient",
+      status: 403,
+      retryAfterMillis: 60_000
+    })
   })
 
   it("reads the limit, what is left of it, and when it starts anew", async () => {

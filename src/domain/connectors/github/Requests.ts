@@ -8,8 +8,8 @@ export const headers = {
   "User-Agent": "svc"
 }
 
-/** Patterns, since a path of several parts takes slashes in its values. */
-export const owner: JsonObject = { type: "string", pattern: "^[A-Za-z0-9][A-Za-z0-9-]{0,38}$" }
+/** Patterns, since a path of several parts takes slashes in its values. An enterprise's own users have an underscore. */
+export const owner: JsonObject = { type: "string", pattern: "^[A-Za-z0-9][A-Za-z0-9_-]{0,38}$" }
 export const repo: JsonObject = { type: "string", pattern: "^[A-Za-z0-9._-]{1,100}$" }
 
 /** Below `/repos/{owner}/{repo}`. */
