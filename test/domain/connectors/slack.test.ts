@@ -61,6 +61,8 @@ describe("Slack", () => {
     })
     api.plan({ json: { ok: false, error: "internal_error" } })
     assert.deepInclude(await acme.failure("listUsers"), { category: "transient", code: "internal_error" })
+    api.plan({ json: { ok: false, error: "org_login_required" } })
+    assert.deepInclude(await acme.failure("listUsers"), { category: "transient", code: "org_login_required" })
   })
 
   it("tells a refused token as a failure of the credential, though it is a 200", async () => {

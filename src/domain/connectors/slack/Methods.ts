@@ -12,7 +12,6 @@ const response: NonNullable<ActionManifest["response"]> = {
     "account_inactive",
     "token_expired",
     "token_revoked",
-    "org_login_required",
     "two_factor_setup_required"
   ],
   transientCodes: [
@@ -21,7 +20,10 @@ const response: NonNullable<ActionManifest["response"]> = {
     "internal_error",
     "fatal_error",
     "service_unavailable",
-    "request_timeout"
+    "request_timeout",
+    // While a workspace moves to an enterprise organisation.
+    "org_login_required",
+    "team_added_to_org"
   ]
 }
 
@@ -66,7 +68,7 @@ export const listing = (one: Listing): ActionManifest => ({
   },
   response,
   pagination: { type: "cursor", items: `$.${one.items}`, next: "$.response_metadata.next_cursor", param: "cursor" },
-  inputSchema: args({ ...one.input, limit: upTo(1_000), cursor: text }, ...(one.required ?? [])),
+  inputSchema: args({ ...one.input, limit: upTo(999), cursor: text }, ...(one.required ?? [])),
   outputSchema: record(
     { ok: flag, [one.items]: list(one.item), response_metadata: record({ next_cursor: text }) },
     "ok"

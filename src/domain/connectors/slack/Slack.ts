@@ -48,6 +48,7 @@ export const slack = builtIn({
       authorizationUrl: "https://slack.com/oauth/v2/authorize",
       tokenUrl: "https://slack.com/api/oauth.v2.access",
       scopes: [
+        "app_mentions:read",
         "channels:history",
         "channels:join",
         "channels:manage",
@@ -55,8 +56,11 @@ export const slack = builtIn({
         "chat:write",
         "groups:history",
         "groups:read",
+        "groups:write",
         "im:history",
         "im:write",
+        "mpim:write",
+        "reactions:read",
         "reactions:write",
         "users:read",
         "users:read.email"
@@ -75,7 +79,8 @@ export const slack = builtIn({
     }
   ],
   test: { action: "testAuth", accountLabel: "$.team", config: { teamId: "$.team_id" } },
-  // Slack counts per method and workspace (20 to 100 a minute) and tells no more than Retry-After.
+  // Slack counts per method and workspace (20 to 100 a minute) and tells no more than Retry-After. Histories and replies
+  // it gives to apps that are sold outside its marketplace once a minute, 15 messages at a time.
   rateLimit: { scope: "connection", headers: { retryAfter: "retry-after" } },
   actions: [
     reads({
