@@ -57,7 +57,10 @@ const calls: Calls = {
     { name: "Ada", address: { line1: "12 Mill St", country: "CA" } },
     has({ name: "Ada", address: { line1: "12 Mill St", country: "CA" } })
   ],
-  updateCustomer: [{ id: "cus_2", email: "b@example.com" }, has({ id: "cus_2", email: "b@example.com" })],
+  updateCustomer: [
+    { id: "cus_2", email: "b@example.com", invoice_settings: { default_payment_method: "pm_1" } },
+    has({ id: "cus_2", email: "b@example.com", invoice_settings: { default_payment_method: "pm_1" } })
+  ],
   deleteCustomer: [{ id: "cus_2" }, has({ deleted: true })],
   createProduct: [{ name: "Silver", metadata: { tier: "2" } }, has({ name: "Silver", metadata: { tier: "2" } })],
   updateProduct: [{ id: "prod_1", description: "Shiny" }, has({ description: "Shiny" })],
@@ -77,7 +80,7 @@ const calls: Calls = {
   createInvoiceItem: [{ customer: "cus_1", amount: 1099, currency: "usd" }, has({ amount: 1099 })],
   createSubscription: [{ customer: "cus_1", items: [{ price: "price_1" }] }, has({ customer: "cus_1" })],
   updateSubscription: [{ id: "sub_1", proration_behavior: "none" }, has({ id: "sub_1" })],
-  deleteSubscription: [{ id: "sub_1" }, has({ id: "sub_1" })],
+  deleteSubscription: [{ id: "sub_1" }, has({ id: "sub_1", status: "canceled" })],
   createPaymentIntent: [
     { amount: 2000, currency: "usd", automatic_payment_methods: { enabled: true } },
     has({ amount: 2000, automatic_payment_methods: { enabled: "true" } })
@@ -88,8 +91,8 @@ const calls: Calls = {
   cancelPaymentIntent: [{ id: "pi_1", cancellation_reason: "abandoned" }, has({ cancellation_reason: "abandoned" })],
   createRefund: [{ payment_intent: "pi_1", amount: 100 }, has({ amount: 100 })],
   createWebhookEndpoint: [
-    { url: "https://svc.example/hook", enabled_events: ["invoice.paid"] },
-    has({ enabled_events: ["invoice.paid"], secret: "whsec_1" })
+    { url: "https://svc.example/hook", enabled_events: ["invoice.paid"], api_version: "2025-08-27.basil" },
+    has({ enabled_events: ["invoice.paid"], api_version: "2025-08-27.basil", secret: "whsec_1" })
   ],
   deleteWebhookEndpoint: [{ id: "we_1" }, has({ deleted: true })]
 }

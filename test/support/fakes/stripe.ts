@@ -95,11 +95,13 @@ export const stripeFake = (): Promise<Fake> => {
     once(asked, () => {
       const item = found(asked)
       if (item === undefined) return missing(asked.params["id"] ?? "")
-      if (asked.form().has("id")) {
+      const unknown = ["id", ...(asked.params["kind"] === "customers" ? ["payment_method"] : [])]
+      const named = unknown.find((name) => asked.form().has(name))
+      if (named !== undefined) {
         return no(400, {
           type: "invalid_request_error",
           code: "parameter_unknown",
-          message: "Received unknown parameter: id"
+          message: `Received unknown parameter: ${named}`
         })
       }
       return {
@@ -121,6 +123,9 @@ export const stripeFake = (): Promise<Fake> => {
     },
     "POST /v1/:kind/:id": updated,
     "POST /v1/:kind/:id/:verb": updated,
+    "DELETE /v1/subscriptions/:id": (asked) => ({
+      json: { ...objects["subscriptions"]?.[0], id: asked.params["id"], status: "canceled" }
+    }),
     "DELETE /v1/:kind/:id": (asked) => ({ json: { ...found(asked), id: asked.params["id"], deleted: true } })
   }
   return fake({

@@ -46,7 +46,7 @@ const customerInput = {
   description: text,
   address: addressInput,
   shipping: record({ name: text, address: addressInput }, "name", "address"),
-  payment_method: text
+  invoice_settings: args({ default_payment_method: text })
 }
 
 const product = {
@@ -178,7 +178,7 @@ const items = list(args({ id: text, price: text, quantity: integer, deleted: fla
 export const billing: ReadonlyArray<ActionManifest> = [
   listOf(customer),
   getOf(customer),
-  createOf(customer, customerInput),
+  createOf(customer, { ...customerInput, payment_method: text }),
   updateOf(customer, customerInput),
   deleteOf(customer),
   listOf(product),
@@ -252,5 +252,9 @@ export const billing: ReadonlyArray<ActionManifest> = [
     default_payment_method: text,
     proration_behavior: oneOf("create_prorations", "none", "always_invoice")
   }),
-  deleteOf(subscription, "Cancel a subscription at once")
+  {
+    ...deleteOf(subscription, "Cancel a subscription at once"),
+    outputSchema: subscription.schema,
+    mocks: [{ name: "canceled", output: { ...subscription.mock, status: "canceled" } }]
+  }
 ]

@@ -23,7 +23,9 @@ interface StripeObject {
 
 const form = { bodyType: "form", formStyle: "indexed" } as const
 const idempotency = { header: "Idempotency-Key", maxLength: 255 }
-const version = { "Stripe-Version": "2025-08-27.basil" }
+/** Of the requests, and of the events that a subscription brings: else they have the account's own version. */
+export const apiVersion = "2025-08-27.basil"
+const version = { "Stripe-Version": apiVersion }
 
 /** Stripe tells what went wrong in `error`. */
 const response = { errorMessage: "$.error.message", errorCode: "$.error.code" } as const

@@ -116,6 +116,7 @@ export const payments: ReadonlyArray<ActionManifest> = [
       ...intentInput,
       confirm: flag,
       off_session: flag,
+      return_url: text,
       capture_method: oneOf("automatic", "automatic_async", "manual"),
       automatic_payment_methods: args({ enabled: flag, allow_redirects: oneOf("always", "never") }, "enabled")
     },
@@ -140,6 +141,11 @@ export const payments: ReadonlyArray<ActionManifest> = [
   }),
   listOf(event),
   getOf(event),
-  createOf(endpoint, { url: text, enabled_events: texts, description: text }, "url", "enabled_events"),
+  createOf(
+    endpoint,
+    { url: text, enabled_events: texts, description: text, api_version: text },
+    "url",
+    "enabled_events"
+  ),
   deleteOf(endpoint)
 ]

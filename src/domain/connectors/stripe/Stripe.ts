@@ -6,6 +6,7 @@
 import { builtIn } from "../../connector/Definition.js"
 import { below, type EventManifest, pairs } from "../Shapes.js"
 import { billing } from "./Billing.js"
+import { apiVersion } from "./Objects.js"
 import { payments } from "./Payments.js"
 
 const event = (id: string, title: string, entity?: string): EventManifest => ({
@@ -48,6 +49,7 @@ export const stripe = builtIn({
     }
   ],
   test: { action: "getAccount", accountLabel: "$.settings.dashboard.display_name" },
+  // What a sandbox takes in all, and each endpoint of a live account.
   rateLimit: { scope: "connection", requests: 25, perSeconds: 1 },
   retry: { on: [409, 429, 500, 502, 503, 504, "network"] },
   actions: [...payments, ...billing],
@@ -77,7 +79,7 @@ export const stripe = builtIn({
       eventKey: "$.type",
       subscribe: {
         action: "createWebhookEndpoint",
-        args: { url: "{{webhook.url}}", enabled_events: ["{{event.key}}"] },
+        args: { url: "{{webhook.url}}", enabled_events: ["{{event.key}}"], api_version: apiVersion },
         idFrom: "$.id",
         secretFrom: "$.secret"
       },
