@@ -112,7 +112,16 @@ export const invoice: Resource = {
   required: ["Contact", "LineItems"],
   defaults: { Type: "{{args.Type ?? 'ACCREC'}}" },
   paged: true,
-  filters: { IDs: texts, InvoiceNumbers: texts, ContactIDs: texts, Statuses: texts, summaryOnly: flag }
+  filters: {
+    IDs: texts,
+    InvoiceNumbers: texts,
+    ContactIDs: texts,
+    Statuses: texts,
+    searchTerm: text,
+    createdByMyApp: flag,
+    includeArchived: flag,
+    summaryOnly: flag
+  }
 }
 
 export const payment: Resource = {

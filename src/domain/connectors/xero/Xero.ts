@@ -19,7 +19,8 @@ const event = (id: string, key: string, title: string, entity?: string): EventMa
     eventCategory: text,
     eventType: text,
     eventDateUtc: text,
-    tenantId: text
+    tenantId: text,
+    tenantType: text
   }),
   ...(entity === undefined ? {} : { entity })
 })
@@ -55,7 +56,7 @@ export const xero = builtIn({
       revocationUrl: "https://identity.xero.com/connect/revocation",
       scopes: ["offline_access", ...scopes],
       clientAuth: "basic",
-      // Access tokens live 30 minutes; a used refresh token may be sent again for 30 minutes.
+      // Access tokens live 30 minutes, refresh tokens 60 days; one whose answer was lost may be sent again for 30 minutes.
       refresh: { rotates: true, reuseIntervalSeconds: 1_800, marginSeconds: 300 }
     },
     {
