@@ -59,9 +59,13 @@ export const shipstationFake = (): Promise<Fake> => {
       "GET /orders/:id": (asked) => one(asked, "orderId", orders),
       "POST /orders/createorder": ordered,
       "POST /orders/markasshipped": (asked) => ({ json: { orderId: asked.json()["orderId"], orderNumber: "O1" } }),
-      "POST /orders/createlabelfororder": () => ({
-        json: { shipmentId: 9, trackingNumber: "T9", labelData: "JVBERi0=" }
-      }),
+      "POST /orders/createlabelfororder": (asked) => {
+        const needed = ["orderId", "carrierCode", "serviceCode", "confirmation", "shipDate", "testLabel"]
+        const lacking = needed.find((name) => asked.json()[name] === undefined)
+        return lacking === undefined
+          ? { json: { shipmentId: 9, trackingNumber: "T9", labelData: "JVBERi0=" } }
+          : { status: 400, json: { Message: `The request is invalid. ${lacking} is required.` } }
+      },
       "DELETE /orders/:id": () => ({ json: { success: true, message: "The requested order has been deleted" } }),
       "GET /shipments": (asked) => paged(asked, "shipments", shipments),
       "POST /shipments/voidlabel": () => ({ json: { approved: true, message: "Label voided successfully" } }),

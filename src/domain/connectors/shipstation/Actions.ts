@@ -14,6 +14,8 @@ const address = record({
   phone: nullable("string")
 })
 const statuses = ["awaiting_payment", "awaiting_shipment", "pending_fulfillment", "shipped", "on_hold", "cancelled"]
+/** What a delivery is confirmed by; the last one FedEx has alone. */
+const confirmation = oneOf("none", "delivery", "signature", "adult_signature", "direct_signature")
 const order = record(
   {
     orderId: integer,
@@ -140,7 +142,7 @@ export const actions: ReadonlyArray<ActionManifest> = [
     items: "orders",
     item: order,
     filters: {
-      orderStatus: oneOf(...statuses),
+      orderStatus: oneOf(...statuses, "rejected_fulfillment"),
       orderNumber: text,
       customerName: text,
       itemKeyword: text,
@@ -151,6 +153,8 @@ export const actions: ReadonlyArray<ActionManifest> = [
       modifyDateEnd: time,
       orderDateStart: time,
       orderDateEnd: time,
+      paymentDateStart: time,
+      paymentDateEnd: time,
       importBatch: text
     },
     mock: sold
@@ -207,13 +211,17 @@ export const actions: ReadonlyArray<ActionManifest> = [
       carrierCode: text,
       serviceCode: text,
       packageCode: text,
-      confirmation: nullable("string"),
+      confirmation,
       shipDate: text,
       weight: record(),
       dimensions: record(),
       insuranceOptions: record(),
+      internationalOptions: record(),
+      advancedOptions: record(),
       testLabel: flag
     },
+    // ShipStation needs both.
+    defaults: { confirmation: "{{args.confirmation ?? 'none'}}", testLabel: "{{args.testLabel ?? false}}" },
     required: ["orderId", "carrierCode", "serviceCode", "shipDate"],
     output: record({ shipmentId: integer, trackingNumber: text, labelData: text }, "shipmentId"),
     mock: label
@@ -234,6 +242,8 @@ export const actions: ReadonlyArray<ActionManifest> = [
     items: "shipments",
     item: shipment,
     filters: {
+      recipientName: text,
+      recipientCountryCode: text,
       orderId: integer,
       orderNumber: text,
       trackingNumber: text,
@@ -245,6 +255,7 @@ export const actions: ReadonlyArray<ActionManifest> = [
       shipDateStart: time,
       shipDateEnd: time,
       voidDateStart: time,
+      voidDateEnd: time,
       includeShipmentItems: flag,
       batchId: text
     },
@@ -265,7 +276,7 @@ export const actions: ReadonlyArray<ActionManifest> = [
       toCity: text,
       weight: record(),
       dimensions: record(),
-      confirmation: text,
+      confirmation,
       residential: flag
     },
     required: ["carrierCode", "fromPostalCode", "toCountry", "toPostalCode", "weight"],

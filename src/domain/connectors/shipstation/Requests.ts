@@ -75,6 +75,8 @@ interface Writing {
   readonly path: string
   readonly needs?: JsonObject
   readonly writable?: JsonObject
+  /** Templates of members that the body always has. */
+  readonly defaults?: Readonly<Record<string, string>>
   readonly required?: ReadonlyArray<string>
   readonly output: JsonObject
   readonly mock: NonNullable<ActionManifest["mocks"]>[number]["output"]
@@ -87,7 +89,7 @@ export const writing = (one: Writing): ActionManifest => ({
   request: {
     method: one.method ?? "POST",
     path: one.path,
-    ...(one.writable === undefined ? {} : { body: fromArgs(...Object.keys(one.writable)) })
+    ...(one.writable === undefined ? {} : { body: { ...fromArgs(...Object.keys(one.writable)), ...one.defaults } })
   },
   response,
   inputSchema: args({ ...one.needs, ...one.writable }, ...Object.keys(one.needs ?? {}), ...(one.required ?? [])),
