@@ -33,7 +33,7 @@ export const rateReading = (
 /** `Retry-After` as seconds, with a fraction or a unit too, or as an HTTP date. */
 export const retryAfterAt = (text: string | undefined, now: number): number | null => {
   if (text === undefined) return null
-  const seconds = /^\s*(\d+(?:\.\d+)?)\s*(ms|s)?\s*$/i.exec(text)
+  const seconds = /^\s*(\d+(?:\.\d+)?)\s*(ms|s|sec(?:ond)?s?)?\s*$/i.exec(text)
   if (seconds !== null) {
     return now + Math.min(Math.ceil(Number(seconds[1]) * (seconds[2]?.toLowerCase() === "ms" ? 1 : 1000)), farthest)
   }

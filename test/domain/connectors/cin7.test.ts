@@ -16,6 +16,8 @@ beforeAll(async () => {
 afterAll(() => api.close())
 
 const ID = "00000000-0000-4000-8000-000000000002"
+/** Of a purchase that Cin7 does not have at the path of the simple ones. */
+const advanced = "00000000-0000-4000-8000-000000000001"
 const product = {
   Name: "Pump",
   Category: "Hardware",
@@ -72,6 +74,7 @@ describe("Cin7 Core", () => {
       voidSale: [{ ID }, has({ Status: "VOIDED" })],
       listPurchases: [{}, counts("PurchaseList", 5)],
       getPurchase: [{ ID }, has({ ID })],
+      getAdvancedPurchase: [{ ID: advanced }, has({ ID: advanced })],
       listWebhooks: [{}, counts("Webhooks", 1)],
       createWebhook: [
         {
@@ -101,6 +104,7 @@ describe("Cin7 Core", () => {
       code: "400",
       message: "'SKU' is required"
     })
+    assert.deepInclude(await acme.failure("getPurchase", { ID: advanced }), { status: 400, code: "400" })
     api.plan({ json: [{ ErrorCode: 500, Exception: "Something went wrong" }] })
     assert.deepInclude(await acme.failure("getCompany"), { status: 200, message: "Something went wrong" })
   })
@@ -114,8 +118,16 @@ describe("Cin7 Core", () => {
   })
 
   it("takes too many requests for something to try again", async () => {
-    api.plan({ status: 429, text: "You have reached 60 calls per 60 seconds API limit." })
-    assert.deepInclude(await acme.failure("getCompany"), { category: "transient", status: 429 })
+    api.plan({
+      status: 429,
+      headers: { "x-ratelimit-remaining": "0", "x-ratelimit-reset": "60", "retry-after": "60 Seconds" },
+      text: "You have reached 60 calls per 60 seconds API limit."
+    })
+    assert.deepInclude(await acme.failure("getCompany"), {
+      category: "transient",
+      status: 429,
+      retryAfterMillis: 60_000
+    })
     api.plan({ status: 503, text: "Service unavailable" })
     assert.deepInclude(await acme.failure("getCompany"), { category: "transient", status: 503 })
   })

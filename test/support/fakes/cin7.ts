@@ -88,7 +88,11 @@ export const cin7Fake = (): Promise<Fake> =>
           each(() => ({ Fulfilments: [] }))
         ),
       [`GET ${base}/purchaseList`]: (asked) => paged(asked, "PurchaseList", sales),
-      [`GET ${base}/purchase`]: (asked) => byId(asked, "ID", sales),
+      [`GET ${base}/purchase`]: (asked) =>
+        asked.query.get("ID") === ids[0]
+          ? error(400, "This endpoint is deprecated and does not support Advanced Purchase and Service Purchase.")
+          : byId(asked, "ID", sales),
+      [`GET ${base}/advanced-purchase`]: (asked) => byId(asked, "ID", sales),
       [`GET ${base}/webhooks`]: () => ({ json: { Webhooks: [{ ID: "w1", Type: "Sale/Created" }] } }),
       [`POST ${base}/webhooks`]: (asked) =>
         asked.json()["ExternalAuthorizationType"] === "bearerauth" && asked.json()["ExternalBearerToken"] === undefined

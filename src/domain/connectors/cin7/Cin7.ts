@@ -68,8 +68,19 @@ export const cin7 = builtIn({
     }
   ],
   test: { action: "getCompany", accountLabel: "$.Company" },
-  // Counted for each API application.
-  rateLimit: { scope: "connection", requests: 60, perSeconds: 60 },
+  // Counted for each API application. The headers come with a refusal alone.
+  rateLimit: {
+    scope: "connection",
+    requests: 60,
+    perSeconds: 60,
+    headers: {
+      limit: "x-ratelimit-limit",
+      remaining: "x-ratelimit-remaining",
+      reset: "x-ratelimit-reset",
+      resetFormat: "seconds",
+      retryAfter: "retry-after"
+    }
+  },
   retry: { maxAttempts: 5, initialMs: 5_000, maxMs: 60_000 },
   actions: [
     {

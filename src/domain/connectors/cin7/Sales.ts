@@ -87,6 +87,9 @@ const saleLine = record({
   Total: number
 })
 
+const purchase = record({ ID: text, Status: text }, "ID")
+const bolts = { ID: "8b1c3876-1d5b-4f5c-8c1b-2f2f3c7c0002", Status: "ORDERED", Supplier: "Bolts Inc" }
+
 export const sales: ReadonlyArray<ActionManifest> = [
   listing({
     name: "listCustomers",
@@ -232,10 +235,19 @@ export const sales: ReadonlyArray<ActionManifest> = [
   }),
   reading({
     name: "getPurchase",
-    title: "Get a purchase",
+    title: "Get a simple purchase",
     path: "/purchase",
     key: "ID",
-    item: record({ ID: text, Status: text }, "ID"),
-    mock: { ID: "8b1c3876-1d5b-4f5c-8c1b-2f2f3c7c0002", Status: "ORDERED", Supplier: "Bolts Inc" }
+    item: purchase,
+    mock: bolts
+  }),
+  // Cin7 refuses these two kinds at the path above.
+  reading({
+    name: "getAdvancedPurchase",
+    title: "Get an advanced or a service purchase",
+    path: "/advanced-purchase",
+    key: "ID",
+    item: purchase,
+    mock: bolts
   })
 ]
