@@ -120,6 +120,12 @@ describe("QuickBooks Online", () => {
     })
   })
 
+  it("keeps to what a company takes: ten requests a second, and five hundred a minute", () => {
+    const { perSeconds = 0, requests = Infinity } = quickbooks.rateLimit ?? {}
+    assert.isAtMost(requests / perSeconds, 10)
+    assert.isAtMost((requests / perSeconds) * 60, 500)
+  })
+
   it("tells a refused token as a failure of the credential", async () => {
     const stranger = caller(quickbooks, api.origin, { method: "oauth", credential: { accessToken: "old" }, config })
     assert.deepInclude(await stranger.failure("getCompany"), { category: "auth", status: 401 })

@@ -56,13 +56,15 @@ export const quickbooks = builtIn({
       revocationUrl: "https://developer.api.intuit.com/v2/oauth2/tokens/revoke",
       scopes: ["com.intuit.quickbooks.accounting"],
       clientAuth: "basic",
-      // The refresh token changes about once a day; the newest one always has to be used.
+      // An access token lives an hour. The refresh token changes about once a day and the newest one always has to be
+      // used; it lives 100 days from its last use, and five years in all.
       refresh: { rotates: true },
       callbackConfig: { realmId: "realmId" }
     }
   ],
   test: { action: "getCompany", accountLabel: "$.CompanyName" },
-  rateLimit: { scope: "connection", requests: 500, perSeconds: 60, concurrency: 10 },
+  // A company takes 10 requests a second from an app and 500 a minute: 8 a second keep to both.
+  rateLimit: { scope: "connection", requests: 8, perSeconds: 1, concurrency: 10 },
   // QuickBooks tells no Retry-After; a minute is what it asks for.
   retry: { maxAttempts: 6, initialMs: 2_000, maxMs: 60_000 },
   actions: [
