@@ -58,7 +58,8 @@ const chat = {
 }
 const embedding = {
   model: text,
-  input: { anyOf: [text, list(text)] },
+  /** Texts, or their tokens. */
+  input: { anyOf: [text, list(text), list(integer), list(list(integer))] },
   dimensions: integer,
   encoding_format: oneOf("float", "base64"),
   user: text

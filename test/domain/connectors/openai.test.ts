@@ -39,6 +39,12 @@ describe("an OpenAI-compatible API", () => {
       getModel: [{ model: "gpt-4o-mini" }, has({ owned_by: "acme" })]
     }))
 
+  it("embeds tokens as it does texts", async () =>
+    counts(
+      "data",
+      2
+    )(await server.result("createEmbedding", { model: "text-embedding-3-small", input: [[1, 2], [3]] })))
+
   it("is OpenAI itself where the connection names no other", () => {
     const action = actionOf(openai, "listModels")
     if (action === undefined) return assert.fail("no action")
