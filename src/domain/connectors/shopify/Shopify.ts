@@ -57,6 +57,7 @@ export const shopify = builtIn({
         "write_customers",
         "read_orders",
         "write_orders",
+        "read_fulfillments",
         "read_inventory",
         "write_inventory",
         "read_locations",
@@ -65,9 +66,10 @@ export const shopify = builtIn({
       ],
       scopeSeparator: ",",
       clientAuth: "body",
-      // Offline tokens that live an hour. The refresh token before may be used again for an hour and longer.
+      // Offline tokens that live an hour. A used refresh token may be used again until the one that it brought is, for
+      // at most 30 days.
       tokenParams: { expiring: "1" },
-      refresh: { rotates: true, reuseIntervalSeconds: 3_600 },
+      refresh: { rotates: true, reuseIntervalSeconds: 2_592_000 },
       inject: [{ in: "header", name: "X-Shopify-Access-Token", value: "{{credential.accessToken}}" }]
     },
     {
