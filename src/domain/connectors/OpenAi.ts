@@ -4,6 +4,7 @@ import {
   type ActionManifest,
   anything,
   args,
+  flag,
   fromArgs,
   integer,
   list,
@@ -50,10 +51,18 @@ const chat = {
   seed: integer,
   presence_penalty: number,
   frequency_penalty: number,
+  logit_bias: record(),
+  logprobs: flag,
+  top_logprobs: { type: "integer", minimum: 0, maximum: 20 },
   tools: list(record({ type: text }, "type")),
   tool_choice: anything,
+  parallel_tool_calls: flag,
   response_format: record({ type: text }, "type"),
   reasoning_effort: text,
+  service_tier: text,
+  store: flag,
+  metadata: record(),
+  prompt_cache_key: text,
   user: text
 }
 const embedding = {

@@ -27,11 +27,11 @@ describe("an OpenAI-compatible API", () => {
   it("answers every action", () =>
     drive(openai, server, {
       createChatCompletion: [
-        { ...hello, temperature: 0, response_format: { type: "json_object" } },
+        { ...hello, temperature: 0, parallel_tool_calls: false, response_format: { type: "json_object" } },
         (result) =>
           assert.strictEqual(
             valueAt(result, "choices[0].message.content"),
-            `${JSON.stringify(hello.messages)} temperature response_format`
+            `${JSON.stringify(hello.messages)} temperature parallel_tool_calls response_format`
           )
       ],
       createEmbedding: [{ model: "text-embedding-3-small", input: ["a", "b"] }, counts("data", 2)],
