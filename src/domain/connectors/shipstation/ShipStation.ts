@@ -1,4 +1,7 @@
-/** ShipStation, API V1. https://docs.shipstation.com/apis/shipstation-v1 */
+/**
+ * ShipStation, API V1, which is kept for the integrations that there are; V2 is another API with keys of its own.
+ * https://docs.shipstation.com/apis/shipstation-v1
+ */
 import { builtIn } from "../../connector/Definition.js"
 import { below, type EventManifest, pairs, record, text } from "../Shapes.js"
 import { actions } from "./Actions.js"
