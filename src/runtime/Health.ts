@@ -1,9 +1,11 @@
 /** What an operator's probes ask: is the process alive, may it be sent work. */
 import { SqlClient } from "@effect/sql"
 import { Clock, Effect } from "effect"
+import { builtInConnectors } from "../domain/connectors/index.js"
 import { Sandbox } from "../actors/ports/Sandbox.js"
 import { WorkspaceDb } from "../actors/ports/WorkspaceDb.js"
 import { jsonReply, type RawReply } from "../http/Wire.js"
+import { type LostAction, lostActions } from "./postgres/BoundActions.js"
 import { missing } from "./postgres/Migrations.js"
 import { WriterSql } from "./postgres/Pools.js"
 
@@ -19,6 +21,20 @@ export const make = Effect.gen(function* () {
   const sandbox = yield* Sandbox
   const workspaceDb = yield* WorkspaceDb
   let draining = false
+
+  const lost = yield* Effect.cached(
+    lostActions(sql, builtInConnectors).pipe(
+      Effect.tap((actions) =>
+        actions.length === 0
+          ? Effect.void
+          : Effect.logWarning(
+              `workflows call actions that this release does not have; publish them again: ${actions.map(lostText).join("; ")}`
+            )
+      ),
+      Effect.catchAll(() => Effect.succeed([]))
+    )
+  )
+  yield* Effect.forkDaemon(lost)
 
   const database = sql`SELECT 1`.pipe(
     Effect.timeout("2 seconds"),
@@ -46,6 +62,7 @@ export const make = Effect.gen(function* () {
       const jail = yield* sandbox.jail
       const workspaces = yield* workspaceDb.status
       const foreign = db.ok ? yield* engines : []
+      const gone = db.ok ? yield* lost : []
       const lacking = db.ok ? yield* migrations : []
       const ready = db.ok && lacking.length === 0 && !draining
       return jsonReply(ready ? 200 : 503, {
@@ -55,6 +72,7 @@ export const make = Effect.gen(function* () {
           migrations: { ok: lacking.length === 0, missing: lacking },
           jail: { ok: jail.level === "full", level: jail.level, detail: jail.detail },
           engines: { ok: foreign.length === 0, current: sandbox.engine, carried: sandbox.engines, others: foreign },
+          actions: { ok: gone.length === 0, lost: gone },
           dbQuery: { ok: db.ok && workspaces.ok, ...(workspaces.ok ? {} : { detail: workspaces.detail }) }
         }
       })
@@ -64,3 +82,6 @@ export const make = Effect.gen(function* () {
     }
   } satisfies Health
 })
+
+const lostText = ({ action, connector, version, workflows }: LostAction): string =>
+  `${connector}.${action}@${version} (${workflows} workflow${workflows === 1 ? "" : "s"})`

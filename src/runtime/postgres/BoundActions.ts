@@ -1,0 +1,36 @@
+/**
+ * Actions of built-in connectors that a live deployment is bound to and that this release does not carry: their calls
+ * fail until the workflow is published again. Contract: versioning policy.
+ */
+import type { SqlClient } from "@effect/sql"
+import { Effect } from "effect"
+import type { BuiltIn } from "../../domain/connector/Definition.js"
+import { atVersion } from "../../domain/connector/Versions.js"
+
+export interface LostAction {
+  readonly connector: string
+  readonly action: string
+  readonly version: number
+  /** Published workflows that call it. */
+  readonly workflows: number
+}
+
+/** Looked up once, at the start: whatever is published later is bound to what this release carries. */
+export const lostActions = (sql: SqlClient.SqlClient, builtIns: ReadonlyArray<BuiltIn>) =>
+  Effect.map(
+    sql<LostAction>`
+      SELECT b ->> 'connector' AS connector, b ->> 'action' AS action, (b ->> 'version')::int AS version,
+        count(DISTINCT d.workflow_id)::int AS workflows
+      FROM deployments d
+      JOIN workflows w ON w.id = d.workflow_id AND w.deleted_at IS NULL AND w.status = 'published'
+      JOIN workflow_versions v ON v.workflow_id = d.workflow_id AND v.number = d.number
+      CROSS JOIN LATERAL jsonb_array_elements(v.bindings) b
+      WHERE (b ->> 'version') IS NOT NULL AND b ->> 'connector' = ANY(${builtIns.map(({ slug }) => slug)}::text[])
+        AND NOT EXISTS (SELECT FROM connectors c WHERE c.org = d.org AND c.slug = b ->> 'connector' AND c.deleted_at IS NULL)
+      GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
+    (bound) =>
+      bound.filter(({ action, connector, version }) => {
+        const carried = builtIns.find(({ slug }) => slug === connector)
+        return carried !== undefined && atVersion(carried, { name: action, version, bound: true }) === undefined
+      })
+  )

@@ -1,0 +1,52 @@
+/** What an operator is told when a release lacks an action that a published workflow calls. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import type { BuiltIn } from "../../src/domain/connector/Definition.js"
+import { builtInConnectors, builtInFor } from "../../src/domain/connectors/index.js"
+import { lostActions } from "../../src/runtime/postgres/BoundActions.js"
+import { WriterSql } from "../../src/runtime/postgres/Pools.js"
+import { definition, startCalls, stopCalls, svc, workflow } from "../support/calls.js"
+
+beforeAll(() => startCalls(), 60_000)
+afterAll(() => stopCalls())
+
+/** GitHub as a later release might have it: every action is in its ninth version. */
+const later = (previous: BuiltIn["previous"]): ReadonlyArray<BuiltIn> => [
+  {
+    slug: "github",
+    definition: () => {
+      const now = github()
+      return { ...now, actions: now.actions.map((action) => ({ ...action, version: 9 })) }
+    },
+    previous
+  }
+]
+const github = () => {
+  const found = builtInFor("github")
+  if (found === undefined) throw new Error("github is gone")
+  return found.definition()
+}
+const lost = (builtIns: ReadonlyArray<BuiltIn>) =>
+  svc.run(Effect.flatMap(WriterSql, (sql) => lostActions(sql, builtIns)))
+
+describe("an action that a published workflow is bound to", () => {
+  it("is told of when the release does not carry its version, until the workflow is gone or the connector is the organisation's own", async () => {
+    const first = await workflow("return svc.connector.github.getAuthenticatedUser({})")
+    await workflow("return svc.connector.github.getAuthenticatedUser({})")
+    assert.deepStrictEqual(await lost(builtInConnectors), [])
+    assert.deepStrictEqual(await lost(later(() => github().actions)), [])
+    const gone = { connector: "github", action: "getAuthenticatedUser", version: 1 }
+    assert.deepStrictEqual(await lost(later(() => [])), [{ ...gone, workflows: 2 }])
+    const { key } = svc.first
+    assert.strictEqual((await svc.ask("DELETE", `/api/v1/workflows/${first}`, { key })).status, 204)
+    assert.deepStrictEqual(await lost(later(() => [])), [{ ...gone, workflows: 1 }])
+    const own = await svc.ask("POST", "/api/v1/connectors", { key, body: definition("github", "1.0.0") })
+    assert.strictEqual(own.status, 201, own.text)
+    assert.deepStrictEqual(await lost(later(() => [])), [])
+  })
+
+  it("is part of what /readyz tells", async () => {
+    const { body } = await svc.ask("GET", "/readyz", {})
+    assert.deepStrictEqual(body.checks.actions, { ok: true, lost: [] })
+  })
+})
