@@ -212,6 +212,7 @@ export const make = (options: SessionOptions) =>
       const { accessToken, fields, refreshToken } = plain
       yield* endpoint.revoke({
         url: url.right,
+        body: method.revocationBody,
         client: yield* clientOf(connection, method, fields),
         token: refreshToken ?? accessToken,
         hint: refreshToken === null ? "access_token" : "refresh_token"

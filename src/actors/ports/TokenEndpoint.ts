@@ -54,9 +54,10 @@ export class TokenEndpoint extends Context.Tag("svc/TokenEndpoint")<
   TokenEndpoint,
   {
     readonly request: (request: TokenRequest) => Effect.Effect<Tokens, TokenRequestFailed>
-    /** Ends a token at the provider (RFC 7009). */
+    /** Ends a token at the provider: as RFC 7009 has it, or with the token alone in JSON. */
     readonly revoke: (request: {
       readonly url: string
+      readonly body: "form" | "json"
       readonly client: TokenClient
       readonly token: Redacted.Redacted
       readonly hint: "access_token" | "refresh_token"

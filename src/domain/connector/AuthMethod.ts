@@ -67,6 +67,8 @@ export const OAuth2Method = Schema.Struct({
   authorizationUrl: maybe(text),
   tokenUrl: text,
   revocationUrl: maybe(text),
+  /** How the token to end is sent there: as RFC 7009 has it, or alone in JSON. */
+  revocationBody: Schema.optionalWith(Schema.Literal("form", "json"), { default: () => "form" as const }),
   /** What `iss` of a callback must be, where the provider sends one. */
   issuer: maybe(text),
   scopes: list(text),

@@ -28,20 +28,14 @@ type Pairs = ReadonlyArray<readonly [name: string, value: string]>
 export const make = Effect.gen(function* () {
   const egress = yield* Egress
 
-  const post = (url: string, client: TokenClient, pairs: Pairs) => {
-    const form = new URLSearchParams(
-      [...pairs, ...clientPairs(client)].map(([name, value]): [string, string] => [name, value])
-    )
+  const post = (url: string, client: TokenClient, pairs: Pairs, write: Written = asForm) => {
+    const { body, type } = write([...pairs, ...clientPairs(client)])
     return egress
       .send({
         method: "POST",
         url,
-        headers: [
-          ["content-type", "application/x-www-form-urlencoded"],
-          ["accept", "application/json"],
-          ...clientHeaders(client)
-        ],
-        body: form.toString(),
+        headers: [["content-type", type], ["accept", "application/json"], ...clientHeaders(client)],
+        body,
         timeout: tokenTimeout,
         maxBytes: answerBytes,
         // A redirect would carry the client's secret to wherever it points.
@@ -62,15 +56,16 @@ export const make = Effect.gen(function* () {
   })
 
   const revoke: TokenEndpoint["Type"]["revoke"] = Effect.fn("TokenEndpoint.revoke")(function* ({
+    body,
     client,
     hint,
     token,
     url
   }) {
-    const response = yield* post(url, client, [
-      ["token", Redacted.value(token)],
-      ["token_type_hint", hint]
-    ])
+    const ended = ["token", Redacted.value(token)] as const
+    const response = yield* body === "json"
+      ? post(url, client, [ended], asJson)
+      : post(url, client, [ended, ["token_type_hint", hint]])
     if (response.status >= 300)
       return yield* refused(
         response,
@@ -85,6 +80,15 @@ export const make = Effect.gen(function* () {
 export const layer = Layer.effect(TokenEndpoint, make)
 
 // --- The request ---
+
+type Written = (pairs: Pairs) => { readonly type: string; readonly body: string }
+
+const asForm: Written = (pairs) => ({
+  type: "application/x-www-form-urlencoded",
+  body: new URLSearchParams(pairs.map(([name, value]): [string, string] => [name, value])).toString()
+})
+
+const asJson: Written = (pairs) => ({ type: "application/json", body: JSON.stringify(Object.fromEntries(pairs)) })
 
 const grantPairs = (grant: Grant): Pairs => {
   switch (grant.type) {

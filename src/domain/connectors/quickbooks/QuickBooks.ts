@@ -54,6 +54,7 @@ export const quickbooks = builtIn({
       authorizationUrl: "https://appcenter.intuit.com/connect/oauth2",
       tokenUrl: "https://oauth.platform.intuit.com/oauth2/v1/tokens/bearer",
       revocationUrl: "https://developer.api.intuit.com/v2/oauth2/tokens/revoke",
+      revocationBody: "json",
       scopes: ["com.intuit.quickbooks.accounting"],
       clientAuth: "basic",
       // An access token lives an hour. The refresh token changes about once a day and the newest one always has to be

@@ -1,0 +1,57 @@
+import { Effect, Redacted } from "effect"
+import { assert, describe, it } from "vitest"
+import { Egress, type EgressRequest } from "../../src/actors/ports/Egress.js"
+import type { TokenEndpoint } from "../../src/actors/ports/TokenEndpoint.js"
+import { quickbooks } from "../../src/domain/connectors/quickbooks/QuickBooks.js"
+import { make } from "../../src/runtime/oauth/TokenEndpoint.js"
+
+type Revocation = Parameters<TokenEndpoint["Type"]["revoke"]>[0]
+
+/** What is sent to end a token; the provider agrees. */
+const sentToRevoke = async (body: Revocation["body"]): Promise<EgressRequest> => {
+  const sent: Array<EgressRequest> = []
+  const endpoint = await Effect.runPromise(
+    Effect.provideService(make, Egress, {
+      send: (request) =>
+        Effect.sync(() => {
+          sent.push(request)
+          return { status: 200, headers: [], body: new Uint8Array(), url: request.url }
+        }),
+      open: () => Effect.dieMessage("nothing is opened"),
+      check: () => Effect.void
+    })
+  )
+  await Effect.runPromise(
+    endpoint.revoke({
+      url: "https://provider.example/revoke",
+      body,
+      client: { clientId: "client", clientSecret: Redacted.make("secret"), auth: "basic" },
+      token: Redacted.make("refresh-1"),
+      hint: "refresh_token"
+    })
+  )
+  assert.strictEqual(sent.length, 1)
+  return sent[0]!
+}
+
+const headerOf = (request: EgressRequest, name: string) => request.headers.find(([one]) => one === name)?.[1]
+
+describe("a token that is ended at the provider", () => {
+  const basic = `Basic ${Buffer.from("client:secret").toString("base64")}`
+
+  it("is sent as a form, with what it is", async () => {
+    const request = await sentToRevoke("form")
+    assert.strictEqual(request.body, "token=refresh-1&token_type_hint=refresh_token")
+    assert.strictEqual(headerOf(request, "content-type"), "application/x-www-form-urlencoded")
+    assert.strictEqual(headerOf(request, "authorization"), basic)
+  })
+
+  it("is sent alone in JSON, as QuickBooks has it", async () => {
+    const [method] = quickbooks.definition().auth
+    const body = method?.type === "oauth2" ? method.revocationBody : "form"
+    const request = await sentToRevoke(body)
+    assert.strictEqual(request.body, '{"token":"refresh-1"}')
+    assert.strictEqual(headerOf(request, "content-type"), "application/json")
+    assert.strictEqual(headerOf(request, "authorization"), basic)
+  })
+})
