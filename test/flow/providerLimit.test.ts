@@ -1,0 +1,98 @@
+/** A limit that a provider counts over all connections of a connector outlives the process that keeps it. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { api, type Api, eventually } from "../support/api.js"
+import { provider, type Provider } from "../support/provider.js"
+import { dataDirectory, type Service, service } from "../support/Service.js"
+
+const limit = { requests: 4, perSeconds: 3 }
+const callsOfEach = 5
+
+describe("a limit of scope connector", () => {
+  const place = dataDirectory()
+  const { dataDir } = place
+  let systems: Provider
+  let current: Service
+  let client: Api
+
+  const begin = async (): Promise<void> => {
+    current = service({ dataDir, env: { SVC_EGRESS_ALLOW: "127.0.0.1/32" } })
+    await current.ready
+    client = api(dataDir)
+  }
+  const made = async (path: string, body: object) => {
+    const answer = await client.call("POST", `/api/v1${path}`, body)
+    assert.oneOf(answer.status, [200, 201], JSON.stringify(answer.body))
+    return answer.body.data
+  }
+
+  beforeAll(async () => {
+    systems = await provider()
+    await begin()
+    await made("/connectors", {
+      svcConnector: 1,
+      slug: "limited",
+      name: "Limited",
+      kind: "crm",
+      version: "1.0.0",
+      baseUrl: "{{connection.config.base}}",
+      connectionConfig: { type: "object", properties: { base: { type: "string" } }, required: ["base"] },
+      auth: [
+        {
+          id: "key",
+          type: "api_key",
+          fields: [{ name: "apiKey", secret: true }],
+          inject: [{ in: "header", name: "x-key", value: "{{credential.apiKey}}" }]
+        }
+      ],
+      rateLimit: { scope: "connector", ...limit },
+      actions: [{ name: "get", version: 1, request: { method: "GET", path: "/get/{{args.id}}" } }]
+    })
+    await made("/connectors/limited/publish", {})
+  }, 120_000)
+
+  afterAll(async () => {
+    current.kill("SIGTERM")
+    await current.ended
+    await systems.close()
+    place.remove()
+  }, 60_000)
+
+  it("is kept over two customers' connections and over a kill -9: no window holds more, and every call is made", async () => {
+    const workflow = await client.workflow(
+      "limited_calls",
+      "standard",
+      `export default async (ctx) => {
+        for (let i = 0; i < ${callsOfEach}; i++) await svc.connector.limited.get({ id: ctx.customer.id + "-" + i })
+        return "done"
+      }`
+    )
+    const customers = await Promise.all(["one", "two"].map((name) => made("/customers", { name })))
+    const runs = await Promise.all(
+      customers.map(async ({ id }) => {
+        const body = { connector: "limited", customerId: id, config: { base: systems.url } }
+        await made("/connections", { ...body, credential: { apiKey: `key-${id}` } })
+        const started = await client.run(workflow, {}, { "x-end-org-id": id })
+        assert.strictEqual(started.status, 202, JSON.stringify(started.body))
+        return String(started.body.executionId)
+      })
+    )
+    await eventually(
+      () => Promise.resolve(systems.requests.length),
+      (count) => count >= limit.requests
+    )
+    current.kill("SIGKILL")
+    await current.ended
+    await begin()
+    for (const run of runs) assert.strictEqual((await client.ended(run, 60_000)).output, "done")
+
+    const distinct = new Set(systems.requests.map(({ url }) => url))
+    assert.strictEqual(distinct.size, customers.length * callsOfEach)
+    const times = systems.requests.map(({ at }) => at).sort((a, b) => a - b)
+    // A call is counted when it is granted and seen when it arrives: a little later, never earlier.
+    const window = limit.perSeconds * 1_000 - 400
+    for (const [i, at] of times.entries()) {
+      const within = times.slice(i).filter((other) => other - at < window).length
+      assert.isAtMost(within, limit.requests, JSON.stringify(times.map((time) => time - (times[0] ?? 0))))
+    }
+  }, 120_000)
+})
