@@ -106,8 +106,14 @@ const kept = <A>(file: string, fresh: string, parse: Parse<A>, variable: string)
         // Never half a key under its name.
         const draft = `${file}.${process.pid}`
         fs.writeFileSync(draft, `${fresh}\n`, { mode: 0o600, flush: true })
-        fs.linkSync(draft, file)
-        fs.rmSync(draft)
+        try {
+          fs.linkSync(draft, file)
+        } catch (error) {
+          // Another process that started at the same moment was quicker: its key is the one.
+          if (!fs.existsSync(file)) throw error
+        } finally {
+          fs.rmSync(draft)
+        }
       }
       return fs.readFileSync(file, "utf8").trim()
     },
