@@ -61,9 +61,10 @@ export const ActionResponse = Schema.Struct({
   errorWhen: maybe(Condition),
   errorMessage: maybe(text),
   errorCode: maybe(text),
-  /** Values of the code that mean that the credential is refused, or that a later try may succeed. */
+  /** Values of the code that mean that the credential is refused, that a later try may succeed, or that none will. */
   authCodes: Schema.optionalWith(Schema.Array(text), { default: () => [] }),
-  transientCodes: Schema.optionalWith(Schema.Array(text), { default: () => [] })
+  transientCodes: Schema.optionalWith(Schema.Array(text), { default: () => [] }),
+  finalCodes: Schema.optionalWith(Schema.Array(text), { default: () => [] })
 })
 export type ActionResponse = typeof ActionResponse.Type
 

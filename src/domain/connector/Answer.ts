@@ -10,6 +10,7 @@ import type { ConnectorDefinition } from "./Definition.js"
 import { valueAt } from "./Path.js"
 import { jsonOf, mediaType, type ProviderAnswer, type ProviderFailure, textOf } from "./ProviderAnswer.js"
 import { rateReading } from "./RateHeaders.js"
+import { isTransient } from "./Retry.js"
 import { asText, renderAll } from "./Template.js"
 
 /** What the action's caller gets. `now`: Unix milliseconds. */
@@ -93,11 +94,12 @@ const isJsonType = (type: string) => /^(?:application|text)\/(?:[\w.+-]*\+)?json
 // --- Recognising errors ---
 
 const categoryOf = (action: ActionDefinition, status: number, code: string | null): ProviderFailure["category"] => {
-  const { authCodes, transientCodes } = action.response
+  const { authCodes, finalCodes, transientCodes } = action.response
   if (code !== null && authCodes.includes(code)) return "auth"
   if (code !== null && transientCodes.includes(code)) return "transient"
   if (status === 401) return "auth"
-  return status === 408 || status === 425 || status === 429 || status >= 500 ? "transient" : "provider"
+  if (code !== null && finalCodes.includes(code)) return "provider"
+  return isTransient(status) ? "transient" : "provider"
 }
 
 const codeOf = (action: ActionDefinition, body: Json): string | null => {

@@ -27,12 +27,18 @@ export const retryAfter = (
 
 /** Whether the provider refused for its limit: with 429, or with a 403 that told of one. */
 export const isLimit = ({ category, status }: ProviderFailure): boolean =>
-  status === 429 || (status === 403 && category === "transient")
+  category === "transient" && (status === 429 || status === 403)
+
+/** Whether a later try may succeed, as far as the status tells. */
+export const isTransient = (status: number): boolean =>
+  status === 408 || status === 425 || status === 429 || status >= 500
 
 const covers = (rule: RetryRule, failure: ProviderFailure): boolean => {
   if (failure.category === "timeout") return rule.on.includes("timeout")
   if (failure.status === null) return failure.category === "transient" && rule.on.includes("network")
   // A success status with a transient error inside has no number to be named by.
   if (failure.status < 400) return failure.category === "transient"
+  // Its code says that no later try will do better.
+  if (failure.category === "provider" && isTransient(failure.status)) return false
   return rule.on.includes(isLimit(failure) ? 429 : failure.status)
 }

@@ -22,7 +22,8 @@ const headers = {
 const response: NonNullable<ActionManifest["response"]> = {
   errorMessage: "$.error.message",
   errorCode: "$.error.code",
-  authCodes: ["invalid_api_key"]
+  authCodes: ["invalid_api_key"],
+  finalCodes: ["insufficient_quota", "billing_not_active", "billing_hard_limit_reached"]
 }
 const usage = record({ prompt_tokens: integer, completion_tokens: integer, total_tokens: integer })
 const model = record({ id: text, object: text, created: integer, owned_by: text }, "id")

@@ -127,6 +127,16 @@ describe("a failure", () => {
     assert.strictEqual(forbidden({ "X-Left": "1" }).category, "provider")
   })
 
+  it("whose code is final is not tried again, whatever its status", () => {
+    const told = (code: string) =>
+      failure(answer({ error: { code, message: "no" } }, { status: 429 }), { finalCodes: ["out_of_credit"] })
+    const { definition } = connector({}, {})
+    assert.strictEqual(told("out_of_credit").category, "provider")
+    assert.isNull(retryAfter(definition.retry, 1, told("out_of_credit"), 0.5))
+    assert.strictEqual(told("too_fast").category, "transient")
+    assert.isNumber(retryAfter(definition.retry, 1, told("too_fast"), 0.5))
+  })
+
   it("inside a success is recognised, with the provider's words and code", () => {
     const response = {
       errorWhen: { path: "ok", op: "eq", value: false },
