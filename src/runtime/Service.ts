@@ -164,7 +164,8 @@ const clock = Clock.layer.pipe(Layer.provide(Runs.layer), Layer.provide(VirtualT
 
 // --- Actors ---
 
-const sandbox = Layer.unwrapEffect(
+/** Needs no database: a start begins with it, since a runner takes as long to come up as Postgres does. */
+export const sandbox = Layer.unwrapEffect(
   Effect.map(Settings, ({ runners }) => Pool.layer({ runnerPath, earlierPath, runners }))
 )
 

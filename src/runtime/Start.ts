@@ -1,9 +1,9 @@
 /** `svc start`: the service, from its configuration until it is told to stop. */
 import { Effect, Layer, Logger, RuntimeFlags, RuntimeFlagsPatch } from "effect"
 import { read } from "./Config.js"
-import { layer } from "./Layers.js"
+import { layer, Settings } from "./Layers.js"
 import { Refusal } from "./Refusal.js"
-import { server, services } from "./Service.js"
+import { sandbox, server, services } from "./Service.js"
 import { exporter } from "./telemetry/Tracing.js"
 import { welcome } from "./Welcome.js"
 
@@ -18,8 +18,10 @@ export const start = Effect.gen(function* () {
     yield* Effect.logInfo(`svc is ready on ${baseUrl}, ${Math.round(performance.now())} ms after its start`)
     return yield* Effect.never
   })
+  // The same layer as in the services, so that it is built once.
+  const early = Layer.provide(sandbox, Layer.succeed(Settings, config))
   return yield* Effect.scoped(run).pipe(
-    Effect.provide(Layer.provideMerge(services, layer(config))),
+    Effect.provide(Layer.provideMerge(services, Layer.merge(layer(config), early))),
     Effect.provide(exporter(config)),
     Effect.provide(Layer.merge(format, Logger.minimumLogLevel(config.logLevel))),
     Effect.withTracerEnabled(false),

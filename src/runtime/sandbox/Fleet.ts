@@ -12,6 +12,8 @@ import { startRunner } from "./RunnerProcess.js"
 const busyFrom = 4
 /** Pauses between attempts when runners die as they start. */
 const restartMillis = { first: 50, most: 5000 }
+/** The other runners come once the service is up: until then they would only stand in its way. */
+const othersAfterMillis = 1000
 /** How long a runner may take to answer for the first time before its jail counts as impossible here. */
 const firstAnswerMillis = 10_000
 
@@ -154,7 +156,7 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
         (ready) => {
           clearTimeout(impatient)
           place(ready)
-          refill(jail)
+          setTimeout(() => refill(jail), othersAfterMillis).unref()
           resolve(fleet(jail.report))
         },
         (why) => {
