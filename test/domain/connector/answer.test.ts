@@ -6,7 +6,6 @@ import { itemsOf, nextPage } from "../../../src/domain/connector/Pagination.js"
 import { requestOf } from "../../../src/domain/connector/Call.js"
 import type { ProviderAnswer } from "../../../src/domain/connector/ProviderAnswer.js"
 import { rateReading, retryAfterAt } from "../../../src/domain/connector/RateHeaders.js"
-import { retryAfter } from "../../../src/domain/connector/Retry.js"
 import type { Json } from "../../../src/domain/Json.js"
 
 type ActionManifest = ConnectorManifest["actions"][number]
@@ -127,14 +126,11 @@ describe("a failure", () => {
     assert.strictEqual(forbidden({ "X-Left": "1" }).category, "provider")
   })
 
-  it("whose code is final is not tried again, whatever its status", () => {
+  it("whose code is final is the provider's no, whatever its status", () => {
     const told = (code: string) =>
       failure(answer({ error: { code, message: "no" } }, { status: 429 }), { finalCodes: ["out_of_credit"] })
-    const { definition } = connector({}, {})
     assert.strictEqual(told("out_of_credit").category, "provider")
-    assert.isNull(retryAfter(definition.retry, 1, told("out_of_credit"), 0.5))
     assert.strictEqual(told("too_fast").category, "transient")
-    assert.isNumber(retryAfter(definition.retry, 1, told("too_fast"), 0.5))
   })
 
   it("inside a success is recognised, with the provider's words and code", () => {
@@ -357,54 +353,5 @@ describe("what a provider tells of its limits", () => {
         assert.isTrue(at === null || (at <= now + 86_400_000 && !Number.isNaN(at)))
       for (const n of [found.limit, found.remaining]) assert.isTrue(n === null || (Number.isFinite(n) && n >= 0))
     }
-  )
-})
-
-describe("the pause before another attempt", () => {
-  const { retry } = connector({}).definition
-  const failed = (more: object = {}) => ({
-    category: "transient" as const,
-    status: 503,
-    message: "",
-    code: null,
-    body: null,
-    retryAfterMillis: null,
-    ...more
-  })
-
-  it("grows as the rule says, within its bounds, and ends after the last attempt", () => {
-    const still = { ...retry, jitter: 0 }
-    assert.deepStrictEqual(
-      [1, 2, 3, 4].map((n) => retryAfter(still, n, failed(), 0)),
-      [500, 1_000, 2_000, null]
-    )
-    assert.deepStrictEqual(
-      [1, 2, 3].map((n) => retryAfter({ ...still, backoff: "linear" }, n, failed(), 0)),
-      [500, 1_000, 1_500]
-    )
-    assert.strictEqual(retryAfter({ ...still, maxMs: 700 }, 3, failed(), 0), 700)
-    assert.strictEqual(retryAfter({ ...still, backoff: "fixed" }, 3, failed(), 0.9), 500)
-    assert.deepStrictEqual(
-      [0, 0.5, 0.999].map((chance) => retryAfter(retry, 1, failed(), chance)),
-      [400, 500, 600]
-    )
-  })
-
-  it("is at least what the provider asks for", () =>
-    assert.strictEqual(retryAfter(retry, 1, failed({ retryAfterMillis: 45_000 }), 0.5), 45_000))
-
-  it.each([
-    [{ status: null }, true],
-    [{ status: 200 }, true],
-    [{ status: 500 }, false],
-    [{ status: 429 }, true],
-    [{ status: 403 }, true],
-    [{ category: "provider", status: 403 }, false],
-    [{ category: "auth", status: 401 }, false],
-    [{ category: "provider", status: 200 }, false],
-    [{ category: "provider", status: 404 }, false],
-    [{ category: "timeout", status: null }, false]
-  ])("%j is tried again: %s", (more, again) =>
-    assert.strictEqual(retryAfter(retry, 1, failed(more), 0.5) !== null, again)
   )
 })
