@@ -63,6 +63,8 @@ const permitted = (caller: Principal, permit: Route["permit"]): Forbidden | unde
 export interface Manners {
   /** The request as its caller is to be known by it. */
   readonly presented: (raw: RawRequest) => RawRequest
+  /** How it is given the key, where that is not in either of the two ways. */
+  readonly howTo?: string
   /** What the surface wants besides a key. */
   readonly lacking: (raw: RawRequest) => Failure | undefined
   readonly failure: typeof failureReply
@@ -221,7 +223,7 @@ export const make = (routes: ReadonlyArray<Route>, app: App, manners: Manners = 
           return { ...reply, headers: { ...rateHeaders(null, now), ...reply.headers } }
         }
         let admitted: Admission | null = null
-        const reply = yield* authenticate(raw, requestId).pipe(
+        const reply = yield* authenticate(raw, requestId, manners.howTo).pipe(
           Effect.tap(() => manners.lacking(raw) ?? Effect.void),
           Effect.flatMap((caller) =>
             logged(

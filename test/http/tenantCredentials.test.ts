@@ -44,6 +44,7 @@ describe("a request of surface B", () => {
       "x-svc-space-id": svc.first.spaceId
     })
     assert.deepStrictEqual([answer.status, answer.body.code], [401, "UNAUTHORIZED"])
+    assert.strictEqual(answer.body.message, "no API key: send x-svc-api-key: <key>")
     assert.deepInclude(answer.body, { isCustomAuthError: false, step: "", datasourceDebug: null })
   })
   it("without its workspace is told which header it lacks", async () => {

@@ -39,6 +39,8 @@ export const notActive = ({ health, status }: Connection): Refusal => ({
   reason: health.lastError ?? `the connection is ${status}`
 })
 
+const recentMost = 1_000
+
 const limitsOf = ({ rateLimit }: ConnectorDefinition): Limits =>
   rateLimit === undefined
     ? unlimited
@@ -56,12 +58,21 @@ export const make = Effect.gen(function* () {
 
   // --- What a call needs ---
 
+  /** Connections that are alike have the same, and hold it together. */
+  const recent = new Map<string, Means>()
+
   const readMeans = Effect.fnUntraced(function* (
     self: Owner,
     { connection }: Open,
     now: number
   ): Effect.fn.Return<Means, Refusal> {
     const { authMethod, config, connector, connectorVersion, organisationId } = connection
+    const key = JSON.stringify([organisationId, connector, connectorVersion, authMethod, config])
+    const known = recent.get(key)
+    if (known !== undefined && now < known.until) {
+      self.means = known
+      return known
+    }
     const definition = yield* owners.definitionOf(organisationId, connector, connectorVersion)
     const method = yield* owners.methodOf(definition, authMethod)
     const vault = yield* owners.vaultOf(organisationId)
@@ -71,8 +82,11 @@ export const make = Effect.gen(function* () {
       definition.rateLimit?.scope === "connector"
         ? { limits: unlimited, shared: permits.of(organisationId, connector, limits) }
         : { limits, shared: null }
-    self.means = { until: now + meansMillis, definition, method, origins, vault, ...counted }
-    return self.means
+    const means = { until: now + meansMillis, definition, method, origins, vault, ...counted }
+    if (recent.size >= recentMost) recent.clear()
+    recent.set(key, means)
+    self.means = means
+    return means
   })
   const meansOf = (self: Owner, open: Open, now: number): Effect.Effect<Means, Refusal> =>
     self.means !== undefined && now < self.means.until ? Effect.succeed(self.means) : readMeans(self, open, now)

@@ -23,10 +23,11 @@ const keyPattern = /^svk_(live|test)_[A-Za-z0-9_-]{43}$/
 const peersKept = 1_000
 
 const unauthorized = (message: string) => new Unauthorized({ code: "UNAUTHORIZED", message })
-const howTo = "send Authorization: Bearer <key> or x-svc-api-key: <key>"
+/** How a surface wants to be given the key, in the words of a refusal. */
+const eitherScheme = "send Authorization: Bearer <key> or x-svc-api-key: <key>"
 
 /** The key that the request presents; both schemes may be used together if they agree. */
-const presented = ({ headers }: RawRequest): string | Unauthorized => {
+const presented = ({ headers }: RawRequest, howTo: string): string | Unauthorized => {
   const bearer = headers["authorization"]
   const header = headers["x-svc-api-key"]
   const token = bearer === undefined ? undefined : /^Bearer +(\S+)$/i.exec(bearer)?.[1]
@@ -169,10 +170,14 @@ export const make = Effect.gen(function* () {
   }
 
   /** The caller; fails with what `refusals` of the contract says. */
-  const authenticate = (request: RawRequest, requestId: RequestId): Effect.Effect<Principal, Failure> =>
+  const authenticate = (
+    request: RawRequest,
+    requestId: RequestId,
+    howTo: string = eitherScheme
+  ): Effect.Effect<Principal, Failure> =>
     Effect.suspend(() => {
       const now = clock.unsafeCurrentTimeMillis()
-      const text = presented(request)
+      const text = presented(request, howTo)
       if (typeof text !== "string") return Effect.fail(text)
       if (!keyPattern.test(text)) return Effect.fail(unauthorized("this is no API key of this service"))
       const hash = digests.keyHash(text)

@@ -11,6 +11,7 @@ export const tenantManners: Manners = {
     const { authorization: _flows, ...headers } = raw.headers
     return { ...raw, headers }
   },
+  howTo: "send x-svc-api-key: <key>",
   lacking: ({ headers }) =>
     headers[spaceHeader] === undefined || headers[spaceHeader] === ""
       ? new InvalidRequest({ code: "MISSING_SPACE_ID", message: `name your workspace in the header ${spaceHeader}` })

@@ -60,6 +60,53 @@ interface LoadRow {
   readonly intent_at: Date
 }
 
+/** Texts that very many connections have in common, each once in memory. */
+const known = new Map<string, string>()
+const common = <Text extends string | null>(text: Text): Text => {
+  if (text === null) return text
+  const held = known.get(text)
+  if (held !== undefined) return held as Text
+  if (known.size >= 10_000) known.clear()
+  known.set(text, text)
+  return text
+}
+const empty = {}
+const none: ReadonlyArray<never> = []
+const orEmpty = <A extends object>(value: A): A => (Object.keys(value).length === 0 ? (empty as A) : value)
+
+/**
+ * The same record as the literal that it is: an owner keeps it for as long as it is idle, and what is put together
+ * member by member takes V8 six times the room.
+ */
+const compact = (read: Connection): Connection => ({
+  id: read.id,
+  organisationId: common(read.organisationId),
+  connector: common(read.connector),
+  connectorVersion: common(read.connectorVersion),
+  customerId: read.customerId,
+  userId: read.userId,
+  label: common(read.label),
+  accountLabel: read.accountLabel,
+  authMethod: common(read.authMethod),
+  authProvider: common(read.authProvider),
+  status: read.status,
+  health: read.health,
+  config: orEmpty(read.config),
+  scopes: read.scopes.length === 0 ? none : read.scopes,
+  isDefault: read.isDefault,
+  expiresAt: read.expiresAt,
+  lastRefreshAt: read.lastRefreshAt,
+  refreshFailedAt: read.refreshFailedAt,
+  lastUsedAt: read.lastUsedAt,
+  metadata: orEmpty(read.metadata),
+  tags: orEmpty(read.tags),
+  credentialFingerprint: read.credentialFingerprint,
+  createdBy: common(read.createdBy),
+  createdAt: read.createdAt,
+  updatedAt: read.updatedAt,
+  version: read.version
+})
+
 const heldOf = ({
   attempt,
   credential_id,
@@ -71,7 +118,7 @@ const heldOf = ({
   token_hash,
   ...row
 }: LoadRow & { readonly [member: string]: unknown }): Held => ({
-  connection: recordOf<Connection>(row),
+  connection: compact(recordOf<Connection>(row)),
   revision: held_revision,
   credential:
     credential_id === null ? null : { id: credential_id, number: credential_number, sealed: credential_sealed },
