@@ -1,12 +1,10 @@
 /** Calls through connections, in the process: how many are authorized, what an idle one costs. */
-import { Effect, Layer, Logger, LogLevel, ManagedRuntime } from "effect"
+import { Effect } from "effect"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { Connections as ConnectionsPort } from "../src/actors/ports/Connections.js"
-import { read } from "../src/runtime/Config.js"
 import { makeExample, makeFirst } from "../src/runtime/First.js"
-import { layer as databases } from "../src/runtime/Layers.js"
-import { services } from "../src/runtime/Service.js"
+import { inProcess } from "./support/InProcess.js"
 import { dataDirectory } from "./support/Service.js"
 import { connectionId, keyConnector, storeConnections } from "./support/StoredConnections.js"
 import { Table } from "./support/Table.js"
@@ -25,14 +23,7 @@ const settled = () => {
 }
 
 export const connections = async (): Promise<void> => {
-  const config = await Effect.runPromise(read({ SVC_DATA_DIR: dataDirectory(), SVC_PORT: "0", SVC_RUNNERS: "1" }))
-  const runtime = ManagedRuntime.make(
-    services.pipe(
-      Layer.provideMerge(databases(config)),
-      Layer.provide(Logger.minimumLogLevel(LogLevel.Error)),
-      Layer.orDie
-    )
-  )
+  const { runtime } = await inProcess(dataDirectory())
   const connector = keyConnector()
   const first = await runtime.runPromise(
     Effect.flatMap(makeFirst("Bench", "unlimited"), (made) =>

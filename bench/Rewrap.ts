@@ -2,20 +2,18 @@
  * `svc keys rotate` under 100,000 stored credentials of 5,000 organisations, while they are read: each organisation has
  * a data key of its own, which the command wraps anew. Nobody may notice.
  */
-import { Effect, Layer, Logger, LogLevel, ManagedRuntime } from "effect"
+import { Effect } from "effect"
 import { randomInt } from "node:crypto"
 import { fileURLToPath } from "node:url"
 import { Connections as ConnectionsPort } from "../src/actors/ports/Connections.js"
 import { ConnectionStore } from "../src/actors/ports/ConnectionStore.js"
 import type { OrganisationId } from "../src/domain/Ids.js"
-import { read } from "../src/runtime/Config.js"
 import { resolve, vaultKeyring } from "../src/runtime/Keyring.js"
-import { layer as databases } from "../src/runtime/Layers.js"
 import { WriterSql } from "../src/runtime/postgres/Pools.js"
-import { services } from "../src/runtime/Service.js"
 import * as DataKeys from "../src/runtime/vault/DataKeys.js"
 import * as VaultDriver from "../src/runtime/vault/Vault.js"
 import { start } from "./support/Children.js"
+import { inProcess } from "./support/InProcess.js"
 import { dataDirectory } from "./support/Service.js"
 import { connectionId, keyConnector, number, storeConnections } from "./support/StoredConnections.js"
 import { Table } from "./support/Table.js"
@@ -34,14 +32,7 @@ const customerId = (i: number) => `cus_${number(i)}`
 
 export const rewrap = async (): Promise<void> => {
   const dataDir = dataDirectory()
-  const config = await Effect.runPromise(read({ SVC_DATA_DIR: dataDir, SVC_PORT: "0", SVC_RUNNERS: "1" }))
-  const runtime = ManagedRuntime.make(
-    services.pipe(
-      Layer.provideMerge(databases(config)),
-      Layer.provide(Logger.minimumLogLevel(LogLevel.Error)),
-      Layer.orDie
-    )
-  )
+  const { config, runtime } = await inProcess(dataDir)
   const connector = keyConnector()
   await runtime.runPromise(
     Effect.gen(function* () {

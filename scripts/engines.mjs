@@ -6,21 +6,22 @@ import { join } from "node:path"
 const earlier = 2
 
 /**
- * Writes `files` (names and contents) as `<folder>/<engine>/`, and removes all but the newest two of the others.
- * A folder is always whole, also for a service that starts meanwhile.
+ * Writes `files` (names and contents) into `<folder>/<engine>/`, and removes all but the newest two of the other engines.
+ * Under its name a file is always whole, also for a service that starts and for a build that runs at the same time.
  */
 export const keepEngine = (folder, engine, files) => {
   const place = join(folder, engine)
-  const draft = join(folder, `draft-${process.pid}`)
-  mkdirSync(draft, { recursive: true })
-  for (const [name, contents] of Object.entries(files)) writeFileSync(join(draft, name), contents)
-  rmSync(place, { recursive: true, force: true })
-  renameSync(draft, place)
+  mkdirSync(place, { recursive: true })
+  for (const [name, contents] of Object.entries(files)) {
+    const draft = join(place, `${name}.${process.pid}`)
+    writeFileSync(draft, contents)
+    renameSync(draft, join(place, name))
+  }
   const now = new Date()
   utimesSync(place, now, now)
   const others = readdirSync(folder)
     .filter((name) => name !== engine)
     .map((name) => ({ name, at: statSync(join(folder, name)).mtimeMs }))
     .sort((a, b) => b.at - a.at)
-  for (const { name } of others.slice(earlier)) rmSync(join(folder, name), { recursive: true })
+  for (const { name } of others.slice(earlier)) rmSync(join(folder, name), { recursive: true, force: true })
 }

@@ -1,5 +1,5 @@
 /** The program as the operator runs it: the bundle, in a process of its own. */
-import { buildSync } from "esbuild"
+import { type BuildOptions, buildSync } from "esbuild"
 import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -85,6 +85,19 @@ export const postgresOf = (dataDir: string): number =>
 const root = fileURLToPath(new URL("../..", import.meta.url))
 const bundle = path.join(root, "dist", "svc.js")
 
+/** How a test bundles the program. */
+export const bundling = {
+  bundle: true,
+  platform: "node",
+  target: "node20",
+  format: "esm",
+  logLevel: "error",
+  external: ["pg-native", "cloudflare:sockets", "msgpackr-extract", "bufferutil", "utf-8-validate"],
+  banner: {
+    js: 'import { createRequire as makeRequire } from "node:module"; const require = makeRequire(import.meta.url);'
+  }
+} satisfies BuildOptions
+
 const faulty = path.join(root, "dist", "test", "faulty.js")
 
 let builtFaulty = false
@@ -94,15 +107,7 @@ const buildFaulty = () => {
   buildSync({
     entryPoints: [path.join(root, "test", "support", "FaultyMain.ts")],
     outfile: faulty,
-    bundle: true,
-    platform: "node",
-    target: "node20",
-    format: "esm",
-    logLevel: "error",
-    external: ["pg-native", "cloudflare:sockets", "msgpackr-extract", "bufferutil", "utf-8-validate"],
-    banner: {
-      js: 'import { createRequire as makeRequire } from "node:module"; const require = makeRequire(import.meta.url);'
-    }
+    ...bundling
   })
   builtFaulty = true
 }

@@ -4,6 +4,7 @@ import * as fs from "node:fs"
 import { createRequire } from "node:module"
 import * as path from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
+import { bundling } from "./Service.js"
 
 export interface Release {
   /** What to start. */
@@ -17,7 +18,7 @@ export interface Release {
 
 /** Leaves an engine in a folder as the build does. */
 export const keepEngine: (folder: string, engine: string, files: Readonly<Record<string, Buffer>>) => void = (
-  await import(pathToFileURL(fileURLToPath(new URL("../../scripts/engines.mjs", import.meta.url))).href)
+  await import(new URL("../../scripts/engines.mjs", import.meta.url).href)
 ).keepEngine
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
@@ -27,22 +28,14 @@ export const release = async (name: string): Promise<Release> => {
   // Inside the project, so that it finds the packages that stay outside of the bundle.
   fs.mkdirSync(path.join(root, "dist", "test"), { recursive: true })
   const directory = fs.mkdtempSync(path.join(root, "dist", "test", `${name}-`))
-  const outputs = await build({
+  await build({
     entryPoints: {
       svc: path.join(root, "src/runtime/Main.ts"),
       runner: path.join(root, "src/runtime/sandbox/runner/Runner.ts"),
       identity: path.join(root, "src/runtime/sandbox/runner/Identity.ts")
     },
     outdir: directory,
-    bundle: true,
-    platform: "node",
-    target: "node20",
-    format: "esm",
-    logLevel: "error",
-    external: ["pg-native", "cloudflare:sockets", "msgpackr-extract", "bufferutil", "utf-8-validate"],
-    banner: {
-      js: 'import { createRequire as makeRequire } from "node:module"; const require = makeRequire(import.meta.url);'
-    },
+    ...bundling,
     plugins: [
       {
         name: "another-engine",
@@ -56,7 +49,6 @@ export const release = async (name: string): Promise<Release> => {
       }
     ]
   })
-  if (outputs.errors.length > 0) throw new Error(JSON.stringify(outputs.errors))
   const wasm = fs.readFileSync(createRequire(import.meta.url).resolve("@jitl/quickjs-ng-wasmfile-release-sync/wasm"))
   fs.writeFileSync(path.join(directory, "quickjs.wasm"), wasm)
   const { engineIdentity, protocolVersion } = (await import(
@@ -70,15 +62,10 @@ export const release = async (name: string): Promise<Release> => {
     engine: engineIdentity(wasm),
     directory,
     carry: (other) =>
-      keepEngine(ensured(path.join(directory, "engines", `v${protocolVersion}`)), other.engine, {
+      keepEngine(path.join(directory, "engines", `v${protocolVersion}`), other.engine, {
         "runner.js": fs.readFileSync(path.join(other.directory, "runner.js")),
         "quickjs.wasm": wasm
       }),
     remove: () => fs.rmSync(directory, { recursive: true, force: true })
   }
-}
-
-const ensured = (folder: string): string => {
-  fs.mkdirSync(folder, { recursive: true })
-  return folder
 }

@@ -24,7 +24,7 @@ export interface EngineOptions extends Omit<FleetOptions, keyof CurrentEngine> {
 export interface Engines {
   readonly current: Fleet
   /** All that are carried, the current one first. */
-  readonly names: ReadonlyArray<string>
+  readonly names: readonly [current: string, ...earlier: ReadonlyArray<string>]
   /** The fleet of an earlier engine, started at the first call. Fails when it cannot be started; then it is tried anew. */
   readonly earlier: (engine: string) => Promise<Fleet>
   readonly pids: () => ReadonlyArray<number>

@@ -71,7 +71,7 @@ export const layer = (options: SandboxOptions): Layer.Layer<Sandbox> =>
 // --- Private ---
 
 const makeSandbox = ({ current, earlier, names }: Engines): Sandbox["Type"] => {
-  const [engine = ""] = names
+  const [engine] = names
   let sessions = 0
 
   const start = (

@@ -1,18 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { define } from "../../../src/domain/connector/Definition.js"
+import { Schema } from "effect"
+import { RetryRule } from "../../../src/domain/connector/Definition.js"
 import { retryAfter } from "../../../src/domain/connector/Retry.js"
 
 describe("the pause before another attempt", () => {
-  const { retry } = define({
-    svcConnector: 1,
-    slug: "acme",
-    name: "Acme",
-    kind: "crm",
-    version: "1.0.0",
-    baseUrl: "https://api.acme.example",
-    auth: [{ id: "none", type: "none" }],
-    actions: []
-  })
+  const retry = Schema.decodeSync(RetryRule)({})
   const failed = (more: object = {}) => ({
     category: "transient" as const,
     status: 503,

@@ -1,0 +1,18 @@
+/** The service's layers in the bench's own process, for what is measured below HTTP. */
+import { Effect, Layer, Logger, LogLevel, ManagedRuntime } from "effect"
+import { read } from "../../src/runtime/Config.js"
+import { layer as databases } from "../../src/runtime/Layers.js"
+import { services } from "../../src/runtime/Service.js"
+
+/** On an embedded Postgres in that directory. */
+export const inProcess = async (dataDir: string) => {
+  const config = await Effect.runPromise(read({ SVC_DATA_DIR: dataDir, SVC_PORT: "0", SVC_RUNNERS: "1" }))
+  const runtime = ManagedRuntime.make(
+    services.pipe(
+      Layer.provideMerge(databases(config)),
+      Layer.provide(Logger.minimumLogLevel(LogLevel.Error)),
+      Layer.orDie
+    )
+  )
+  return { config, runtime }
+}
