@@ -27,6 +27,12 @@ const detail = (issue: Issue): Detail => ({
         : issue.message
 })
 
+/** An answer of ours that its schema refuses. It is logged: the places are named, not the customer's values in them. */
+export const answerDefect = ({ issues }: HttpApiError.HttpApiDecodeError): Error =>
+  new Error(
+    `an answer does not fit its schema: ${issues.map(({ _tag, path }) => `${pathText(path)} ${_tag}`).join(", ")}`
+  )
+
 /** What is wrong with a query makes the request unreadable; what is wrong with a body makes it invalid. */
 export const decodeFailure = (
   error: HttpApiError.HttpApiDecodeError,

@@ -14,6 +14,8 @@ export class Exchange {
   customerId: AuditEntry["customerId"] = null
   /** A change was recorded with its own audit entry. */
   audited = false
+  /** Its handler has begun: the request was read, and what is wrong from now on is not the client's. */
+  handled = false
 
   constructor(
     readonly request: RawRequest,

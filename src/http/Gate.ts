@@ -19,7 +19,7 @@ import { type Failure, Forbidden, InvalidRequest, NotFound } from "../domain/Fai
 import { bodyBytes } from "../domain/Limits.js"
 import { make as makeAuthentication } from "./auth/Authenticate.js"
 import { actorOf, missing, type Principal } from "./auth/Caller.js"
-import { decodeFailure } from "./Decode.js"
+import { answerDefect, decodeFailure } from "./Decode.js"
 import { Exchange, serverRequest } from "./Exchange.js"
 import { rateHeaders, refusedHeaders } from "./Rates.js"
 import { makeMatcher, type Route } from "./Routes.js"
@@ -138,7 +138,16 @@ export const make = (routes: ReadonlyArray<Route>, app: App, manners: Manners = 
       path: string
     ): Effect.fn.Return<RawReply, unknown> {
       const request = serverRequest(exchange, path)
-      const response = yield* Effect.provide(app, Context.add(services, HttpServerRequest.HttpServerRequest, request))
+      const response = yield* Effect.provide(
+        app,
+        Context.add(services, HttpServerRequest.HttpServerRequest, request)
+      ).pipe(
+        Effect.catchIf(
+          (error): error is HttpApiError.HttpApiDecodeError =>
+            exchange.handled && error instanceof HttpApiError.HttpApiDecodeError,
+          (error) => Effect.die(answerDefect(error))
+        )
+      )
       return {
         status: response.status,
         headers: { ...response.headers, ...exchange.replyHeaders },

@@ -1,5 +1,4 @@
 /** API keys: issued once, narrowed, rotated, revoked. A key never grants more than it holds. */
-import { HttpApiBuilder } from "@effect/platform"
 import { DateTime, Effect, Option, Redacted } from "effect"
 import { Addresses } from "../../actors/ports/Addresses.js"
 import { Digests } from "../../actors/ports/Digests.js"
@@ -33,6 +32,7 @@ import type { Principal } from "../auth/Caller.js"
 import { ResourceApi } from "./Api.js"
 import { checkVersion, make as makeChanges } from "../Change.js"
 import { make as makeListing } from "../Listing.js"
+import { group } from "../Group.js"
 
 const secretLength = 43
 const gone = () => new NotFound({ what: "API key" })
@@ -45,7 +45,7 @@ const findKey = (tx: Tx, id: string, lock: boolean): Effect.Effect<ApiKey, Failu
   )
 }
 
-export const ApiKeysLive = HttpApiBuilder.group(ResourceApi, "apiKeys", (handlers) =>
+export const ApiKeysLive = group(ResourceApi, "apiKeys", (handlers) =>
   Effect.gen(function* () {
     const { change, view } = yield* makeChanges
     const listing = yield* makeListing

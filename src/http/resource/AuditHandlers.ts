@@ -1,17 +1,17 @@
 /** The trail as its readers ask for it. */
-import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
 import { type AuditQuery, AuditTrail } from "../../actors/ports/AuditTrail.js"
 import { Current } from "../auth/Authenticated.js"
 import { reaches } from "../auth/Caller.js"
 import { ResourceApi } from "./Api.js"
 import { bounds, make as makeListing, sizeOf } from "../Listing.js"
+import { group } from "../Group.js"
 
 /** The filters that were given. */
 const filters = (asked: { readonly [K in keyof AuditQuery]?: AuditQuery[K] | undefined }): Partial<AuditQuery> =>
   Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined && value !== ""))
 
-export const AuditLive = HttpApiBuilder.group(ResourceApi, "audit", (handlers) =>
+export const AuditLive = group(ResourceApi, "audit", (handlers) =>
   Effect.gen(function* () {
     const trail = yield* AuditTrail
     const listing = yield* makeListing

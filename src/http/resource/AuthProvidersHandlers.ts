@@ -1,5 +1,4 @@
 /** The organisation's clients at providers: for its own connectors, and how it brings its own to built-in ones. */
-import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Option } from "effect"
 import type { Tx } from "../../actors/ports/Records.js"
 import { type AuthProvider, authProviderView } from "../../domain/connector/Connector.js"
@@ -9,6 +8,7 @@ import { Current } from "../auth/Authenticated.js"
 import type { Principal } from "../auth/Caller.js"
 import { ResourceApi } from "./Api.js"
 import { checkVersion, make as makeChanges } from "../Change.js"
+import { group } from "../Group.js"
 import { clientsKept, make as makeClients } from "./ClientRecords.js"
 import { builtIns, findConnector, versionOf } from "./ConnectorRecords.js"
 
@@ -25,7 +25,7 @@ const trailOf = (provider: AuthProvider | null) =>
         isDefault: provider.isDefault
       }
 
-export const AuthProvidersLive = HttpApiBuilder.group(ResourceApi, "authProviders", (handlers) =>
+export const AuthProvidersLive = group(ResourceApi, "authProviders", (handlers) =>
   Effect.gen(function* () {
     const { change, view } = yield* makeChanges
     const clients = yield* makeClients

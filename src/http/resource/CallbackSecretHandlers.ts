@@ -1,12 +1,12 @@
 /** Tells and replaces the callback secret. */
-import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Redacted } from "effect"
 import { CallbackSecrets } from "../../actors/ports/CallbackSecrets.js"
 import { Current } from "../auth/Authenticated.js"
 import { ResourceApi } from "./Api.js"
 import { make as makeChanges } from "../Change.js"
+import { group } from "../Group.js"
 
-export const CallbackSecretLive = HttpApiBuilder.group(ResourceApi, "callbackSecret", (handlers) =>
+export const CallbackSecretLive = group(ResourceApi, "callbackSecret", (handlers) =>
   Effect.gen(function* () {
     const { change } = yield* makeChanges
     const secrets = yield* CallbackSecrets

@@ -1,5 +1,4 @@
 /** Configuration: written at one level, read as what holds where all levels meet. */
-import { HttpApiBuilder } from "@effect/platform"
 import { DateTime, Effect, Option } from "effect"
 import { PlatformConfiguration } from "../../actors/ports/PlatformConfiguration.js"
 import type { AlreadyExists, Changed, Tx } from "../../actors/ports/Records.js"
@@ -12,6 +11,7 @@ import { Current } from "../auth/Authenticated.js"
 import type { Principal } from "../auth/Caller.js"
 import { ResourceApi } from "./Api.js"
 import { checkVersion, make as makeChanges } from "../Change.js"
+import { group } from "../Group.js"
 import { findCustomer } from "./CustomersHandlers.js"
 import { findWorkflow } from "./WorkflowRecords.js"
 
@@ -74,7 +74,7 @@ const environmentOf = Effect.fnUntraced(function* (
   return slug
 })
 
-export const ConfigLive = HttpApiBuilder.group(ResourceApi, "config", (handlers) =>
+export const ConfigLive = group(ResourceApi, "config", (handlers) =>
   Effect.gen(function* () {
     const { change, view } = yield* makeChanges
     const platform = yield* PlatformConfiguration

@@ -1,5 +1,4 @@
 /** Connections: read from their records, changed by their actors. */
-import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Option, Redacted } from "effect"
 import { Connections, type OpenedSession, type Secrets } from "../../actors/ports/Connections.js"
 import type { Tx } from "../../actors/ports/Records.js"
@@ -14,6 +13,7 @@ import { ResourceApi } from "./Api.js"
 import { checkVersion, make as makeChanges } from "../Change.js"
 import { findCustomer } from "./CustomersHandlers.js"
 import { make as makeListing } from "../Listing.js"
+import { group } from "../Group.js"
 
 const gone = () => new NotFound({ what: "connection" })
 
@@ -50,7 +50,7 @@ const scopeOf = ({ key }: Principal): ReadonlyArray<ConnectionId> | undefined =>
   return scope.length === 0 ? undefined : scope.flatMap(({ ids }) => ids.map((id) => id as ConnectionId))
 }
 
-export const ConnectionsLive = HttpApiBuilder.group(ResourceApi, "connections", (handlers) =>
+export const ConnectionsLive = group(ResourceApi, "connections", (handlers) =>
   Effect.gen(function* () {
     const { change, once, view } = yield* makeChanges
     const listing = yield* makeListing

@@ -1,5 +1,5 @@
 /** Connectors: saved as a draft, published as a version that never changes, listed with the built-in ones. */
-import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
+import { HttpServerResponse } from "@effect/platform"
 import { Effect, Option } from "effect"
 import { ConnectionReads } from "../../actors/ports/ConnectionReads.js"
 import { Digests } from "../../actors/ports/Digests.js"
@@ -25,6 +25,7 @@ import { outOfScope, type Principal, reaches } from "../auth/Caller.js"
 import type { Exchange } from "../Exchange.js"
 import { ResourceApi } from "./Api.js"
 import { checkVersion, make as makeChanges } from "../Change.js"
+import { group } from "../Group.js"
 import { make as makeClients } from "./ClientRecords.js"
 import { make as makeImport } from "./ConnectorImport.js"
 import { make as makeList } from "./ConnectorList.js"
@@ -48,7 +49,7 @@ const tag = (exchange: Exchange, record: ConnectorRecord) => {
 
 const trailOf = ({ latestVersion, name, semver }: ConnectorRecord) => ({ name, draft: semver, latestVersion })
 
-export const ConnectorsLive = HttpApiBuilder.group(ResourceApi, "connectors", (handlers) =>
+export const ConnectorsLive = group(ResourceApi, "connectors", (handlers) =>
   Effect.gen(function* () {
     const { change, view } = yield* makeChanges
     const digests = yield* Digests

@@ -1,5 +1,4 @@
 /** Customers: created, changed, and deleted down to an id-only tombstone. */
-import { HttpApiBuilder } from "@effect/platform"
 import { DateTime, Effect, Option } from "effect"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import type { Tx } from "../../actors/ports/Records.js"
@@ -13,6 +12,7 @@ import { customerReference } from "../../domain/Tenancy.js"
 import { make as makeChanges } from "../Change.js"
 import { checkVersion } from "../Change.js"
 import { make as makeListing } from "../Listing.js"
+import { group } from "../Group.js"
 import { ResourceApi } from "./Api.js"
 
 const gone = () => new NotFound({ what: "customer" })
@@ -93,7 +93,7 @@ const shown = (tx: Tx, customer: Customer) =>
 
 const nowText = Effect.map(DateTime.now, DateTime.formatIso)
 
-export const CustomersLive = HttpApiBuilder.group(ResourceApi, "customers", (handlers) =>
+export const CustomersLive = group(ResourceApi, "customers", (handlers) =>
   Effect.gen(function* () {
     const { change, view } = yield* makeChanges
     const listing = yield* makeListing

@@ -1,5 +1,4 @@
 /** Executions: listed, traced, cancelled, repeated. */
-import { HttpApiBuilder } from "@effect/platform"
 import { DateTime, Effect, Either, Encoding, Option } from "effect"
 import { ExecutionReads, type ExecutionQuery } from "../../actors/ports/ExecutionReads.js"
 import { Executions } from "../../actors/ports/Executions.js"
@@ -28,6 +27,7 @@ import { actorOf, missing, outOfScope, type Principal, reaches } from "../auth/C
 import type { Exchange } from "../Exchange.js"
 import { ResourceApi } from "./Api.js"
 import { bounds, make as makeListing, sizeOf } from "../Listing.js"
+import { group } from "../Group.js"
 
 const gone = () => new NotFound({ what: "execution" })
 const isExecutionId = (text: string): text is ExecutionId => /^exec_[0-9a-hjkmnp-tv-z]{26}$/.test(text)
@@ -74,7 +74,7 @@ const recorded = (step: Json): ReadonlyArray<Fixture> => {
 const callbackOf = ({ callbackEvents, callbackUrl }: RunRecord) =>
   callbackUrl === null ? null : { url: callbackUrl, events: callbackEvents }
 
-export const ExecutionsLive = HttpApiBuilder.group(ResourceApi, "executions", (handlers) =>
+export const ExecutionsLive = group(ResourceApi, "executions", (handlers) =>
   Effect.gen(function* () {
     const reads = yield* ExecutionReads
     const executions = yield* Executions

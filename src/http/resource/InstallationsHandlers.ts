@@ -1,5 +1,4 @@
 /** Installations: made for a customer, changed, and uninstalled; the record stays for the runs that belong to it. */
-import { HttpApiBuilder } from "@effect/platform"
 import { DateTime, Effect } from "effect"
 import { Contracts } from "../../actors/ports/Contracts.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
@@ -27,6 +26,7 @@ import {
   workflowsOf
 } from "./InstallationRecords.js"
 import { make as makeListing } from "../Listing.js"
+import { group } from "../Group.js"
 
 const nowText = Effect.map(DateTime.now, DateTime.formatIso)
 
@@ -44,7 +44,7 @@ const customersOf = ({ customers }: Principal, asked: string | undefined): { rea
 const storedStatus = (asked: InstallationStatus | undefined): ReadonlyArray<Installation["status"]> =>
   asked === undefined ? ["active", "paused"] : [asked === "needs_connection" ? "active" : asked]
 
-export const InstallationsLive = HttpApiBuilder.group(ResourceApi, "installations", (handlers) =>
+export const InstallationsLive = group(ResourceApi, "installations", (handlers) =>
   Effect.gen(function* () {
     const { change, view } = yield* makeChanges
     const listing = yield* makeListing

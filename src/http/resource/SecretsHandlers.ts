@@ -1,5 +1,5 @@
 /** Secrets: each value is a version of its own, sealed; a run goes on with the version that it read. */
-import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
+import { HttpServerResponse } from "@effect/platform"
 import { DateTime, Effect, Option, Redacted } from "effect"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import type { AlreadyExists, Changed, Tx } from "../../actors/ports/Records.js"
@@ -20,6 +20,7 @@ import type { Exchange } from "../Exchange.js"
 import { ResourceApi } from "./Api.js"
 import { checkVersion, make as makeChanges } from "../Change.js"
 import { make as makeListing } from "../Listing.js"
+import { group } from "../Group.js"
 
 type ChangeFailure = Failure | AlreadyExists | Changed
 
@@ -74,7 +75,7 @@ const retire = (tx: Tx, secret: Secret, now: string): Effect.Effect<void, Change
     })
   )
 
-export const SecretsLive = HttpApiBuilder.group(ResourceApi, "secrets", (handlers) =>
+export const SecretsLive = group(ResourceApi, "secrets", (handlers) =>
   Effect.gen(function* () {
     const { change, view } = yield* makeChanges
     const listing = yield* makeListing

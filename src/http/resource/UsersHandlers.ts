@@ -1,5 +1,4 @@
 /** People are invited by a link of which only the hash is kept; roles narrow the one that they come from. */
-import { HttpApiBuilder } from "@effect/platform"
 import { DateTime, Effect, Option } from "effect"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
@@ -16,6 +15,7 @@ import { Origin } from "../Origin.js"
 import { ResourceApi } from "./Api.js"
 import { make as makeChanges } from "../Change.js"
 import { make as makeListing } from "../Listing.js"
+import { group } from "../Group.js"
 
 const inviteLength = 43
 
@@ -40,7 +40,7 @@ const customersOf = (tx: Tx, caller: Principal, ids: ReadonlyArray<string>) =>
     )
   )
 
-export const UsersLive = HttpApiBuilder.group(ResourceApi, "users", (handlers) =>
+export const UsersLive = group(ResourceApi, "users", (handlers) =>
   Effect.gen(function* () {
     const { change, view } = yield* makeChanges
     const listing = yield* makeListing
@@ -121,7 +121,7 @@ export const UsersLive = HttpApiBuilder.group(ResourceApi, "users", (handlers) =
   })
 )
 
-export const RolesLive = HttpApiBuilder.group(ResourceApi, "roles", (handlers) =>
+export const RolesLive = group(ResourceApi, "roles", (handlers) =>
   Effect.gen(function* () {
     const { change, view } = yield* makeChanges
     const listing = yield* makeListing

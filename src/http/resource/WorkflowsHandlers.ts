@@ -1,5 +1,4 @@
 /** Workflows: their draft is saved, published as an immutable snapshot, deployed, archived. */
-import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Option } from "effect"
 import { Contracts } from "../../actors/ports/Contracts.js"
 import { Digests } from "../../actors/ports/Digests.js"
@@ -31,6 +30,7 @@ import { checkVersion, make as makeChanges } from "../Change.js"
 import { findCustomer } from "./CustomersHandlers.js"
 import { makeFreeze } from "./Freeze.js"
 import { make as makeListing } from "../Listing.js"
+import { group } from "../Group.js"
 import {
   authorOf,
   findWorkflow,
@@ -45,7 +45,7 @@ import {
   wholeOf
 } from "./WorkflowRecords.js"
 
-export const WorkflowsLive = HttpApiBuilder.group(ResourceApi, "workflows", (handlers) =>
+export const WorkflowsLive = group(ResourceApi, "workflows", (handlers) =>
   Effect.gen(function* () {
     const { change, view } = yield* makeChanges
     const listing = yield* makeListing

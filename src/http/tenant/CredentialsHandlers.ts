@@ -1,5 +1,4 @@
 /** A tenant's credentials: storing one makes or renews its connection. */
-import { HttpApiBuilder } from "@effect/platform"
 import { Clock, Effect, Option, Redacted } from "effect"
 import { AuditTrail } from "../../actors/ports/AuditTrail.js"
 import { Connections, type Secrets } from "../../actors/ports/Connections.js"
@@ -15,6 +14,7 @@ import { actorOf, missing, outOfScope, reaches } from "../auth/Caller.js"
 import { make as makeChanges } from "../Change.js"
 import type { Exchange } from "../Exchange.js"
 import { type ListParams, make as makeListing } from "../Listing.js"
+import { group } from "../Group.js"
 import { TenantApi } from "./Api.js"
 import type { StoreCredential } from "./CredentialsApi.js"
 
@@ -40,7 +40,7 @@ const viewOf = (credential: CredentialRecord, connection: Connection) => ({
   rotatedAt: credential.rotatedAt
 })
 
-export const CredentialsLive = HttpApiBuilder.group(TenantApi, "credentials", (handlers) =>
+export const CredentialsLive = group(TenantApi, "credentials", (handlers) =>
   Effect.gen(function* () {
     const connections = yield* Connections
     const customers = yield* CustomerReads

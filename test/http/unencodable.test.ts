@@ -1,0 +1,89 @@
+import { HttpApi, HttpApiBuilder, HttpApiEndpoint, HttpApiGroup, HttpRouter } from "@effect/platform"
+import { NodeHttpServer } from "@effect/platform-node"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Effect, Layer, Logger, Schema } from "effect"
+import { Authenticated, layer as authenticated } from "../../src/http/auth/Authenticated.js"
+import { Audited, Permit, read } from "../../src/http/Endpoint.js"
+import { make as makeGate } from "../../src/http/Gate.js"
+import { group } from "../../src/http/Group.js"
+import { routesOf } from "../../src/http/Routes.js"
+import type { RawReply } from "../../src/http/Wire.js"
+import { type Running, start } from "../support/InProcess.js"
+
+const Small = Schema.Struct({ data: Schema.Struct({ kind: Schema.String.pipe(Schema.maxLength(3)) }) })
+
+/** An endpoint that answers what it is asked to; only short answers are allowed by its schema. */
+const EchoApi = HttpApi.make("echoes").add(
+  HttpApiGroup.make("echo")
+    .add(
+      HttpApiEndpoint.get("now", "/api/v1/echo/:kind")
+        .setPath(Schema.Struct({ kind: Schema.String.pipe(Schema.pattern(/^[a-z]+$/)) }))
+        .addSuccess(Small)
+        .annotate(Permit, "anyKey")
+        .annotate(Audited, read("echo"))
+    )
+    .middleware(Authenticated)
+)
+
+const echoed = ({ path }: { readonly path: { readonly kind: string } }) => Effect.succeed({ data: { kind: path.kind } })
+
+const plain = group(EchoApi, "echo", (handlers) => handlers.handle("now", echoed))
+const effectful = group(EchoApi, "echo", (handlers) => Effect.succeed(handlers.handle("now", echoed)))
+
+let svc: Running
+beforeAll(async () => {
+  svc = await start()
+})
+afterAll(() => svc.stop())
+
+const ask = async (handlers: typeof plain, kind: string) => {
+  const logged: Array<string> = []
+  const listening = Logger.replace(
+    Logger.defaultLogger,
+    Logger.make(
+      ({ cause, message }) => void logged.push(`${String(message)} ${JSON.stringify(cause)} ${String(cause)}`)
+    )
+  )
+  const routers = HttpApiBuilder.api(EchoApi).pipe(
+    Layer.provide(handlers),
+    Layer.provide(authenticated),
+    Layer.provideMerge(HttpApiBuilder.Router.Live),
+    Layer.provideMerge(NodeHttpServer.layerContext)
+  )
+  const reply: RawReply = await svc.run(
+    Effect.gen(function* () {
+      const { router } = yield* HttpApiBuilder.Router
+      const gate = yield* makeGate(routesOf(EchoApi), yield* HttpRouter.toHttpApp(yield* router))
+      return yield* gate.handle({
+        method: "GET",
+        target: `/api/v1/echo/${kind}`,
+        remoteAddress: "127.0.0.1",
+        body: new Uint8Array(),
+        headers: { authorization: `Bearer ${svc.first.key}` }
+      })
+    }).pipe(Effect.provide(Layer.merge(routers, listening)))
+  )
+  const text = Buffer.from(reply.body as Uint8Array | string).toString()
+  return { status: reply.status, body: JSON.parse(text), logged }
+}
+
+describe.each([
+  ["handlers", plain],
+  ["an effect of handlers", effectful]
+] as const)("a group given as %s", (_, handlers) => {
+  it("an answer that its own schema refuses is a defect of the service, not a mistake of the client", async () => {
+    const { body, logged, status } = await ask(handlers, "toolong")
+    assert.deepStrictEqual([status, body.code, body.retryable], [500, "INTERNAL_ERROR", false])
+    assert.match(body.requestId, /^req_/)
+    const [line = "", ...others] = logged
+    assert.isEmpty(others)
+    assert.include(line, "an answer does not fit its schema: data.kind")
+    assert.notInclude(line, "toolong", "what a customer has is in no log")
+  })
+
+  it("what is wrong with the request is still the client's, and what fits is answered", async () => {
+    const wrong = await ask(handlers, "UP")
+    assert.deepStrictEqual([wrong.status, wrong.body.code], [400, "INVALID_REQUEST"])
+    assert.deepStrictEqual([(await ask(handlers, "abc")).status, wrong.logged], [200, []])
+  })
+})
