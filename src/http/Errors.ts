@@ -5,6 +5,7 @@
 import { HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import type { Failure } from "../domain/Failure.js"
+import { membersOf } from "./ErrorMembers.js"
 import { errorRow, isFailure } from "./Surface.js"
 
 const DetailBody = Schema.Struct({
@@ -19,12 +20,14 @@ const DetailBody = Schema.Struct({
 interface Manner<More extends Schema.Struct.Fields> {
   /** Members beside those that every surface has. */
   readonly more: More
+  /** Where a member that only the failure of that code has is to be found. */
+  readonly having: (code: string) => string
   readonly row: (failure: Failure) => ReturnType<typeof errorRow>
 }
 
 /** Failures of one status: tagged inside, a plain body on the wire. */
 export const failuresOf =
-  <More extends Schema.Struct.Fields>({ more, row }: Manner<More>) =>
+  <More extends Schema.Struct.Fields>({ having, more, row }: Manner<More>) =>
   <Tag extends Failure["_tag"]>(name: string, status: number, tags: ReadonlyArray<Tag>, codes: ReadonlyArray<string>) =>
     Schema.transform(
       Schema.Struct({
@@ -34,7 +37,8 @@ export const failuresOf =
         requestId: Schema.String,
         retryable: Schema.Boolean,
         details: Schema.Array(DetailBody),
-        ...more
+        ...more,
+        ...membersOf(tags, having)
       }),
       Schema.declare(
         (value: unknown): value is Extract<Failure, { readonly _tag: Tag }> =>
@@ -51,7 +55,11 @@ export const failuresOf =
       }
     ).annotations({ identifier: name, ...HttpApiSchema.annotations({ status }) })
 
-const failures = failuresOf({ more: {}, row: (failure) => errorRow(failure, 0) })
+const failures = failuresOf({
+  more: {},
+  having: (code) => `with the code ${code}`,
+  row: (failure) => errorRow(failure, 0)
+})
 
 const BadRequest = failures(
   "BadRequest",

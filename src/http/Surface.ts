@@ -4,6 +4,7 @@
  */
 import type { Detail, Failure } from "../domain/Failure.js"
 import type { Json } from "../domain/Json.js"
+import type { MembersOf } from "./ErrorMembers.js"
 import { jsonReply, type RawReply } from "./Wire.js"
 
 export interface ErrorBody {
@@ -25,7 +26,9 @@ interface Row {
   readonly retryAfterSeconds?: number
 }
 
-type Rows = { readonly [Tag in Failure["_tag"]]: (failure: Extract<Failure, { readonly _tag: Tag }>) => Row }
+type Rows = {
+  readonly [Tag in Failure["_tag"]]: (failure: Extract<Failure, { readonly _tag: Tag }>) => Row & MembersOf<Tag>
+}
 
 const secondsUntil = (unixSeconds: number, nowMillis: number) => Math.max(1, Math.ceil(unixSeconds - nowMillis / 1000))
 

@@ -1,14 +1,37 @@
 /** A request and a reply as bytes: what a server driver hands to the surfaces and takes back. */
 
-export interface RawRequest {
+import type { Failure } from "../domain/Failure.js"
+
+export interface RequestHead {
   readonly method: string
   /** Path and query exactly as sent. */
   readonly target: string
   /** Names in lower case; repeated headers joined by a comma. */
   readonly headers: { readonly [name: string]: string }
-  readonly body: Uint8Array
   /** The socket's peer. */
   readonly remoteAddress: string
+}
+
+export interface RawRequest extends RequestHead {
+  readonly body: Uint8Array
+}
+
+/** A request of which perhaps no more than the head is there. */
+export interface ArrivingRequest extends RequestHead {
+  readonly body: Uint8Array | BodyToCome
+}
+
+/** A request's body that is still coming in: it comes as fast as it is asked for, and no further than its limit. */
+export interface BodyToCome {
+  /** In bytes, as the head told it; null: nobody knows before the end. */
+  readonly length: number | null
+  /** The next piece; `undefined`: that was all. One asks at a time. */
+  readonly next: () => Promise<Uint8Array | undefined | BrokenOff>
+}
+
+/** No more will come: the sender went away, stalled, or sent too much. */
+export interface BrokenOff {
+  readonly failure: Failure
 }
 
 export interface RawReply {

@@ -1,8 +1,21 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import {
+  ConnectionRequired,
+  type Failure,
+  InvalidState,
+  NotFound,
+  PlanLimitReached,
+  ProviderFailed,
+  ProviderTimedOut,
+  TimedOut
+} from "../../src/domain/Failure.js"
+import type { errorMembers } from "../../src/http/ErrorMembers.js"
 import { ExecutionApi, RunApi } from "../../src/http/execution/Api.js"
 import { ResourceApi } from "../../src/http/resource/Api.js"
 import { type Route, routesOf } from "../../src/http/Routes.js"
+import { type ErrorBody, failureReply } from "../../src/http/Surface.js"
 import { TenantApi } from "../../src/http/tenant/Api.js"
+import { tenantFailure } from "../../src/http/tenant/Errors.js"
 import { type Running, start } from "../support/InProcess.js"
 
 let svc: Running
@@ -77,7 +90,8 @@ describe.each(surfaces)("the document %s", (name, routes) => {
           assert.deepStrictEqual(properties.statusCode.enum, [Number(status)])
           const members = ["code", "statusCode", "message", "requestId", "retryable", "details"]
           const own = path.startsWith("/api/v1/tenants/") ? ["isCustomAuthError", "step", "datasourceDebug"] : []
-          assert.deepStrictEqual(required, [...members, ...own])
+          const always = { 408: ["executionId"], 502: ["provider"], 504: ["provider"] }[status] ?? []
+          assert.deepStrictEqual(required, [...members, ...own, ...always])
         }
       }
     }
@@ -85,6 +99,37 @@ describe.each(surfaces)("the document %s", (name, routes) => {
 
   it("tells no error body but the service's own", () => {
     assert.notInclude(JSON.stringify(documents[name]), "HttpApiDecodeError")
+  })
+})
+
+/** A failure of each kind that says more than the others. */
+const telling: { readonly [Tag in keyof typeof errorMembers]: Failure } = {
+  PlanLimitReached: new PlanLimitReached({ dimension: "workflows", limit: 1, used: 1 }),
+  InvalidState: new InvalidState({ state: "archived", message: "it is archived" }),
+  TimedOut: new TimedOut({ executionId: "exe_1" }),
+  ConnectionRequired: new ConnectionRequired({ connector: "shopify", message: "connect first" }),
+  ProviderFailed: new ProviderFailed({ connector: "shopify", status: 500, body: { a: 1 }, message: "it failed" }),
+  ProviderTimedOut: new ProviderTimedOut({ connector: "shopify", message: "it slept" })
+}
+
+describe.each([
+  ["c", failureReply, (body: ErrorBody) => body.code],
+  ["b", tenantFailure, (body: ErrorBody) => body.details[0]?.code]
+] as const)("the document %s tells every member of an error and when it is there", (name, answer, finer) => {
+  it.each(Object.entries(telling))("%s", (_, failure) => {
+    const body: ErrorBody = JSON.parse(String(answer(failure, "req_1", 0).body))
+    const schemas: ReadonlyArray<any> = Object.values(documents[name].components.schemas) // oxlint-disable-line typescript/no-explicit-any
+    const [told, ...others] = schemas.filter(({ properties }) => properties?.statusCode?.enum[0] === body.statusCode)
+    assert.isEmpty(others)
+    const shared = Object.keys(told.properties).filter((member) => told.required.includes(member))
+    assert.includeMembers(Object.keys(body), shared)
+    const { body: plain } = answer(new NotFound({ what: "x" }), "req_1", 0)
+    const more = Object.keys(body).filter((member) => !(member in JSON.parse(String(plain))))
+    assert.lengthOf(more, 1)
+    for (const member of more) {
+      assert.property(told.properties, member)
+      if (!told.required.includes(member)) assert.include(told.properties[member].description, finer(body))
+    }
   })
 })
 

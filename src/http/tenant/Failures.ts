@@ -11,6 +11,7 @@ const failures = failuresOf({
     step: Schema.String.annotations({ description: "the step of the flow that failed; empty where there is none" }),
     datasourceDebug: Schema.NullOr(Schema.Struct({ name: Schema.String, jsonObject: JsonObject }))
   },
+  having: (code) => `with ${code} as the first detail's code`,
   row: (failure) => tenantFailureRow(failure, 0)
 })
 
