@@ -10,7 +10,7 @@ import { connectionId, keyConnector, storeConnections } from "./support/StoredCo
 import { Table } from "./support/Table.js"
 
 const stored = 100_000
-const touched = 5_000
+const touched = 20_000
 const millis = 5_000
 const batch = 5_000
 

@@ -162,7 +162,7 @@ const here = Effect.gen(function* () {
   const residents = Context.get(context, Residents)
   const definition = define(manifest())
   const method = Option.getOrThrow(Option.fromNullable(definition.auth[0]))
-  const self = owner(id)
+  const self = owner(id, 7)
   const { connection, intent, revision } = world.row(id)
   self.open = {
     connection,

@@ -31,14 +31,16 @@ export const layer = (options: SessionOptions) =>
             Effect.catchAllCause(calls.settle(self, payload.organisationId, payload, scope), (cause) =>
               Effect.logDebug(`The connection ${self.id} learned nothing`, cause)
             ),
-          Sign: ({ payload }) => calls.sign(self, payload),
-          CarryOut: ({ payload: { order } }) => orders.carryOut(self, order, scope)
+          CarryOut: ({ payload: { order } }) =>
+            order._tag === "Sign"
+              ? Effect.map(calls.sign(self, order), (headers) => ({ _tag: "Signed", headers }))
+              : orders.carryOut(self, order, scope)
         })
 
-      const entity = Effect.flatMap(Entity.CurrentAddress, ({ entityId }) =>
+      const entity = Effect.flatMap(Entity.CurrentAddress, ({ entityId, shardId }) =>
         Effect.flatMap(Effect.scope, (scope) => {
           // Entities of this kind are addressed by connection ids only.
-          const self = owner(entityId as string as ConnectionId)
+          const self = owner(entityId as string as ConnectionId, shardId.id)
           return Effect.as(residents.move(self, scope), handlers(self, scope))
         })
       )

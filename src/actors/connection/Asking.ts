@@ -40,6 +40,7 @@ export const asking = <E>(actor: Actor<E>) => {
       Effect.map(ask({ _tag: "Submit", ...order }, "Advanced"), ({ outcome }) => outcome),
     complete: (order: Ordered<"Complete">) =>
       Effect.map(ask({ _tag: "Complete", ...order }, "Advanced"), ({ outcome }) => outcome),
+    sign: (order: Ordered<"Sign">) => Effect.map(ask({ _tag: "Sign", ...order }, "Signed"), ({ headers }) => headers),
     look: (order: Ordered<"Look">) => done({ _tag: "Look", ...order }),
     abandon: (order: Ordered<"Abandon">) => done({ _tag: "Abandon", ...order })
   }

@@ -10,7 +10,7 @@ import {
 } from "../ports/ConnectedCalls.js"
 import { ConnectedEgress, type ConnectedRequest, type GrantRefused } from "../ports/ConnectedEgress.js"
 import { type ConnectionNotActive, Connections } from "../ports/Connections.js"
-import type { EgressFailure, OpenResponse } from "../ports/Egress.js"
+import type { EgressFailure, OpenRequest, OpenResponse } from "../ports/Egress.js"
 import type { ProviderAnswer, ProviderFailure, ProviderHead } from "../../domain/connector/ProviderAnswer.js"
 import { rateReading } from "../../domain/connector/RateHeaders.js"
 import { isLimit, retryAfter } from "../../domain/connector/Retry.js"
@@ -68,14 +68,14 @@ const make = Effect.gen(function* () {
 
   /** An answer's permit goes back when its body is through; `settled` waits for that. */
   const opened = Effect.fnUntraced(function* (
-    call: ConnectedCall & { readonly stall: Duration.Duration },
+    call: ConnectedCall & Pick<OpenRequest, "stall" | "upload">,
     made: number
   ): Effect.fn.Return<
     Either.Either<{ readonly answer: OpenResponse; readonly settled: Effect.Effect<unknown> }, ProviderFailure>,
     NotPermitted
   > {
     const { request, settle } = yield* permitted(call, made)
-    const sent = egress.open({ ...request, stall: call.stall }).pipe(
+    const sent = egress.open({ ...request, stall: call.stall, upload: call.upload }).pipe(
       Effect.either,
       Effect.onExit((exit) => (exit._tag === "Failure" || Either.isLeft(exit.value) ? settle(null) : Effect.void))
     )
@@ -120,7 +120,7 @@ const make = Effect.gen(function* () {
   })
 
   const open = Effect.fnUntraced(function* (
-    call: ConnectedCall & { readonly stall: Duration.Duration },
+    call: ConnectedCall & Pick<OpenRequest, "stall" | "upload">,
     again: (answer: ProviderHead, now: number) => ProviderFailure | null
   ): Effect.fn.Return<OpenResponse, CallFailed> {
     for (let made = call.made; ;) {

@@ -132,7 +132,7 @@ export const layer = Layer.effect(
             : actor(connectionId).Settle(settlement).pipe(Effect.timeout(briefPatience), Effect.sandbox, Effect.ignore)
         ),
       sign: ({ connectionId, ...request }) =>
-        asked(actor(connectionId).Sign(request), briefPatience, callFailure(connectionId)),
+        asked(ordered(connectionId).sign(request), briefPatience, callFailure(connectionId)),
 
       connect: (request) => {
         const id = identifiers.next("conn")

@@ -287,7 +287,11 @@ export const make = (options: SessionOptions) =>
         done
       )
 
-    const carryOut = (self: Owner, order: Order, scope: Scope.Scope): Effect.Effect<Answer, Refusal> => {
+    const carryOut = (
+      self: Owner,
+      order: Exclude<Order, { readonly _tag: "Sign" }>,
+      scope: Scope.Scope
+    ): Effect.Effect<Answer, Refusal> => {
       switch (order._tag) {
         case "Create":
           return Effect.map(creating.create(self, order), (session) => ({ _tag: "Opened", session }))

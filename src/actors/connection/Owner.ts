@@ -57,6 +57,8 @@ export interface Means {
 
 export interface Owner {
   readonly id: ConnectionId
+  /** The cluster's shard that the connection is in. */
+  readonly shard: number
   /** Held while a change is decided and committed; never while a provider is asked. Made when it is first needed. */
   writing: Effect.Semaphore | undefined
   open: Open | undefined
@@ -71,8 +73,9 @@ export interface Owner {
   permits: number
 }
 
-export const owner = (id: ConnectionId): Owner => ({
+export const owner = (id: ConnectionId, shard: number): Owner => ({
   id,
+  shard,
   writing: undefined,
   open: undefined,
   means: undefined,

@@ -60,21 +60,9 @@ export const Settle = Rpc.make("Settle", {
   payload: { ...asked, permit: text, status: Schema.NullOr(Schema.Number), reading: Schema.NullOr(Reading) }
 })
 
-export const Sign = Rpc.make("Sign", {
-  payload: {
-    ...asked,
-    method: text,
-    url: text,
-    body: Schema.NullOr(Schema.Union(text, Schema.Uint8ArrayFromSelf)),
-    challenge: nullable
-  },
-  success: Schema.Array(Schema.Tuple(text, text)),
-  error: Refusal
-})
-
 // --- Orders ---
 
-/** What may be ordered of a connection. One message for all of them: each kind of message costs every idle entity. */
+/** What may be asked of a connection beside calls. One message for all of them: each kind of message costs every idle entity. */
 export const Order = Schema.Union(
   Schema.TaggedStruct("Create", {
     ...ordered,
@@ -120,6 +108,15 @@ export const Order = Schema.Union(
   Schema.TaggedStruct("Submit", { ...asked, sessionId: text, fields: Secrets, config: JsonObject }),
   Schema.TaggedStruct("Complete", { ...asked, sessionId: text, params: Secrets }),
 
+  /** The headers that a request is signed with; none where it goes elsewhere. */
+  Schema.TaggedStruct("Sign", {
+    ...asked,
+    method: text,
+    url: text,
+    body: Schema.NullOr(Schema.Union(text, Schema.Uint8ArrayFromSelf)),
+    challenge: nullable
+  }),
+
   /** The sweep found it due: renew what is to be renewed, end what has ended. Idempotent. */
   Schema.TaggedStruct("Look", asked),
   /** Nobody completed it. Idempotent. */
@@ -134,13 +131,14 @@ export const Answer = Schema.Union(
   Schema.TaggedStruct("Opened", { session: Schema.NullOr(Session) }),
   Schema.TaggedStruct("Tested", { ok: Schema.Boolean, message: nullable, accountLabel: nullable }),
   Schema.TaggedStruct("Revealed", { secrets: Secrets }),
-  Schema.TaggedStruct("Advanced", { outcome: Outcome })
+  Schema.TaggedStruct("Advanced", { outcome: Outcome }),
+  Schema.TaggedStruct("Signed", { headers: Schema.Array(Schema.Tuple(text, text)) })
 )
 export type Answer = typeof Answer.Type
 
 export const CarryOut = Rpc.make("CarryOut", { payload: { order: Order }, success: Answer, error: Refusal })
 
-export const Connection = Entity.make("Connection", [Authorize, Settle, Sign, CarryOut]).annotate(
+export const Connection = Entity.make("Connection", [Authorize, Settle, CarryOut]).annotate(
   ClusterSchema.ClientTracingEnabled,
   false
 )

@@ -12,11 +12,6 @@ import type { Owner } from "./Owner.js"
 import type { Refusal } from "./Protocol.js"
 import { Uses } from "./Uses.js"
 
-interface Resident {
-  readonly owner: Owner
-  readonly shard: number
-}
-
 export class Residents extends Context.Tag("svc/connection/Residents")<
   Residents,
   {
@@ -37,24 +32,23 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const ownership = yield* Ownership
     const uses = yield* Uses
-    const residents = new Map<ConnectionId, Resident>()
+    const residents = new Map<ConnectionId, Owner>()
 
     /** Never the owner of a shard that this node has lost, however far its actor is with its end. */
     const find = (id: ConnectionId): Owner | undefined => {
-      const resident = residents.get(id)
-      return resident !== undefined && ownership.holds(resident.shard) ? resident.owner : undefined
+      const owner = residents.get(id)
+      return owner !== undefined && ownership.holds(owner.shard) ? owner : undefined
     }
 
     return Residents.of({
       move: (owner, scope) =>
         Effect.suspend(() => {
-          const resident = { owner, shard: ownership.shardOf(owner.id) }
-          residents.set(owner.id, resident)
+          residents.set(owner.id, owner)
           return Scope.addFinalizer(
             scope,
             Effect.sync(() => {
               // A successor on this node may be there already.
-              if (residents.get(owner.id) === resident) residents.delete(owner.id)
+              if (residents.get(owner.id) === owner) residents.delete(owner.id)
             })
           )
         }),

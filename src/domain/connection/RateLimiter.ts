@@ -56,6 +56,7 @@ export const take = (limits: Limits, before: LimiterState, permit: string, now: 
     const oldest = state.slots[0]
     return { _tag: "WaitUntil", at: oldest === undefined ? now + part : oldest.at + limits.perMillis + part, state }
   }
+  if (limits.concurrency === null && limits.requests === null) return { _tag: "Granted", state }
   // Where nobody counts calls in flight they are not remembered.
   const leases = limits.concurrency === null ? state.leases : new Map(state.leases).set(permit, now + leaseMillis)
   if (limits.requests === null) return { _tag: "Granted", state: { ...state, leases } }
@@ -72,7 +73,8 @@ export const give = (before: LimiterState, permit: string, reading: Reading | nu
   const leases = before.leases.has(permit)
     ? new Map([...before.leases].filter(([held]) => held !== permit))
     : before.leases
-  return { ...before, leases, blockedUntil: blockedBy(before.blockedUntil, reading, now) }
+  const blockedUntil = blockedBy(before.blockedUntil, reading, now)
+  return leases === before.leases && blockedUntil === before.blockedUntil ? before : { ...before, leases, blockedUntil }
 }
 
 /** Until when the provider wants no call, after what an answer told. */
