@@ -2,7 +2,7 @@
  * One call of a connected system: a credential and a permit from the connection's actor, the request, what the answer
  * tells of the provider's limits, and further attempts as the connector's rule allows.
  */
-import type { Duration, Effect, Either } from "effect"
+import type { Effect, Either } from "effect"
 import { Context } from "effect"
 import type { UnsignedRequest } from "../../domain/connector/Call.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
@@ -10,7 +10,7 @@ import type { ProviderAnswer, ProviderFailure, ProviderHead } from "../../domain
 import type { NotFound, Unavailable } from "../../domain/Failure.js"
 import type { ConnectionId, ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import type { ConnectionNotActive } from "./Connections.js"
-import type { OpenResponse } from "./Egress.js"
+import type { OpenRequest, OpenResponse } from "./Egress.js"
 
 export interface ConnectedCall {
   readonly organisationId: OrganisationId
@@ -65,7 +65,7 @@ export class ConnectedCalls extends Context.Tag("svc/ConnectedCalls")<
      * allows is handed over, whatever it is. Nothing is tried again once an answer was handed over.
      */
     readonly open: (
-      call: ConnectedCall & { readonly stall: Duration.Duration },
+      call: ConnectedCall & Pick<OpenRequest, "stall" | "upload">,
       again: (answer: ProviderHead, now: number) => ProviderFailure | null
     ) => Effect.Effect<OpenResponse, CallFailed>
   }

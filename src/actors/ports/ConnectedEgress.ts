@@ -1,9 +1,9 @@
 /** The way out for requests that carry a connection's credential: the only place where a grant is opened. */
-import type { Duration, Effect } from "effect"
+import type { Effect } from "effect"
 import { Context, Data } from "effect"
 import type { UnsignedRequest } from "../../domain/connector/Call.js"
 import type { ConnectionId, ExecutionId, OrganisationId } from "../../domain/Ids.js"
-import type { EgressFailure, EgressResponse, OpenResponse } from "./Egress.js"
+import type { EgressFailure, EgressResponse, OpenRequest, OpenResponse } from "./Egress.js"
 
 /** The grant is not for this request, or its time is over; nothing was sent. */
 export class GrantRefused extends Data.TaggedError("GrantRefused")<{ readonly reason: string }> {}
@@ -26,9 +26,12 @@ export class ConnectedEgress extends Context.Tag("svc/ConnectedEgress")<
      * comes back.
      */
     readonly send: (request: ConnectedRequest) => Effect.Effect<EgressResponse, EgressFailure | GrantRefused>
-    /** The same, as soon as the answer's head is there. Its time is for the head, `stall` for the body. */
+    /**
+     * The same, as soon as the answer's head is there. Its time is for the head, `stall` for the body. A credential that
+     * needs the request's body takes no `upload`: that is refused.
+     */
     readonly open: (
-      request: ConnectedRequest & { readonly stall: Duration.Duration }
+      request: ConnectedRequest & Pick<OpenRequest, "stall" | "upload">
     ) => Effect.Effect<OpenResponse, EgressFailure | GrantRefused>
   }
 >() {}

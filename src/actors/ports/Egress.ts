@@ -18,7 +18,20 @@ export interface EgressRequest {
   readonly redirects: number
 }
 
+/** A request's body that is still coming in while it goes out. */
+export interface Upload {
+  /** In bytes: what the head of the request says. */
+  readonly length: number
+  /**
+   * All of it from its beginning, for each time that the request is sent; who asked before gets no more. Throws where the
+   * body breaks off: the request must not look whole then.
+   */
+  readonly pieces: () => AsyncIterable<Uint8Array>
+}
+
 export interface OpenRequest extends EgressRequest {
+  /** In place of `body`. The time that its sender takes is not counted in `timeout`. */
+  readonly upload?: Upload | undefined
   /** How long nothing of the answer's body may move, because it does not come or nobody takes it. `timeout` is for its head. */
   readonly stall: Duration.Duration
 }

@@ -13,7 +13,8 @@ export interface Passed {
   /** Path and query as they were sent, without a slash at the beginning. */
   readonly target: string
   readonly headers: { readonly [name: string]: string }
-  readonly body: Uint8Array
+  /** `null`: none, or one that is sent on while it comes. */
+  readonly body: Uint8Array | null
   readonly timeoutMillis: number
 }
 
@@ -46,10 +47,17 @@ export const passedOn = (
         ...Object.entries(passed.headers).filter(([name]) => !kept.test(name)),
         ...(idempotency === undefined ? [] : [["idempotency-key", idempotency] as const])
       ],
-      body: passed.body.length === 0 ? null : passed.body,
+      body: passed.body?.length === 0 ? null : passed.body,
       timeoutMillis: passed.timeoutMillis
     })
   })
+
+/** Whether a request can be sent only when its body is known: a credential goes into it, or it is signed. */
+export const needsBody = ({ auth }: ConnectorDefinition): boolean =>
+  auth.some(
+    (method) =>
+      method.inject.some((part) => part.in === "body") || (method.type === "custom" && method.sign !== undefined)
+  )
 
 /** Headers of an answer that may go back to the caller. */
 export const passedBack = (headers: UnsignedRequest["headers"]): { readonly [name: string]: string } =>

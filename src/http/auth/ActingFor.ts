@@ -8,7 +8,7 @@ import type { ConnectionId } from "../../domain/Ids.js"
 import { notRunning } from "../../domain/Installation.js"
 import type { ChosenConnection, StartEntry } from "../../domain/RunJournal.js"
 import { claimedRef, parseTenancy, type Tenancy } from "../../domain/Tenancy.js"
-import type { RawRequest } from "../Wire.js"
+import type { RequestHead } from "../Wire.js"
 import { outOfScope, type Principal, reaches } from "./Caller.js"
 
 export interface ActingFor {
@@ -54,7 +54,7 @@ export const make = Effect.gen(function* () {
 
   const customerOf = Effect.fnUntraced(function* (
     caller: Principal,
-    request: RawRequest,
+    request: RequestHead,
     tenancy: Tenancy
   ): Effect.fn.Return<KnownCustomer | null, Failure> {
     if (tenancy.customer === null) return null
@@ -123,7 +123,7 @@ export const make = Effect.gen(function* () {
 
   const checked = Effect.fnUntraced(function* (
     caller: Principal,
-    request: RawRequest
+    request: RequestHead
   ): Effect.fn.Return<ActingFor, Failure> {
     const tenancy = yield* parseTenancy((name) => request.headers[name], caller.organisationId)
     const customer = yield* customerOf(caller, request, tenancy)
@@ -140,7 +140,7 @@ export const make = Effect.gen(function* () {
   })
 
   /** Most requests name nobody: they cost nothing. A key that reaches only some customers must name one. */
-  const actingFor = (caller: Principal, request: RawRequest): Effect.Effect<ActingFor, Failure> =>
+  const actingFor = (caller: Principal, request: RequestHead): Effect.Effect<ActingFor, Failure> =>
     names.some((name) => request.headers[name] !== undefined)
       ? checked(caller, request)
       : caller.customers === "all"

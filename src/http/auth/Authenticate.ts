@@ -10,11 +10,11 @@ import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { Keys, type KnownKey } from "../../actors/ports/Keys.js"
 import { Nonces } from "../../actors/ports/Nonces.js"
 import { keyStatus } from "../../domain/ApiKey.js"
-import { type Failure, Forbidden, Unauthorized, type Unavailable } from "../../domain/Failure.js"
+import { type Failure, Forbidden, Unauthorized } from "../../domain/Failure.js"
 import type { RequestId } from "../../domain/Ids.js"
 import { nonceLifetime } from "../../domain/Limits.js"
 import { identityHeader, verifyIdentity } from "../../domain/Signature.js"
-import type { RawRequest } from "../Wire.js"
+import type { RequestHead } from "../Wire.js"
 import { actorOf, type Principal, principal } from "./Caller.js"
 
 /** The shape of a key; anything else is not worth a look. */
@@ -22,12 +22,17 @@ const keyPattern = /^svk_(live|test)_[A-Za-z0-9_-]{43}$/
 
 const peersKept = 1_000
 
+/** A request as far as its caller is known by it: its body is asked for only where a signature covers it. */
+export interface Presented extends RequestHead {
+  readonly body: Uint8Array | Effect.Effect<Uint8Array, Failure>
+}
+
 const unauthorized = (message: string) => new Unauthorized({ code: "UNAUTHORIZED", message })
 /** How a surface wants to be given the key, in the words of a refusal. */
 const eitherScheme = "send Authorization: Bearer <key> or x-svc-api-key: <key>"
 
 /** The key that the request presents; both schemes may be used together if they agree. */
-const presented = ({ headers }: RawRequest, howTo: string): string | Unauthorized => {
+const presented = ({ headers }: RequestHead, howTo: string): string | Unauthorized => {
   const bearer = headers["authorization"]
   const header = headers["x-svc-api-key"]
   const token = bearer === undefined ? undefined : /^Bearer +(\S+)$/i.exec(bearer)?.[1]
@@ -49,7 +54,7 @@ export const make = Effect.gen(function* () {
 
   /** Peers that spoke for themselves, by their sockets' addresses: few, and seen again and again. */
   const peers = new Map<string, string>()
-  const addressOf = ({ headers, remoteAddress }: RawRequest): string => {
+  const addressOf = ({ headers, remoteAddress }: RequestHead): string => {
     const forwarded = headers["x-forwarded-for"]
     const known = forwarded === undefined ? peers.get(remoteAddress) : undefined
     if (known !== undefined) return known
@@ -63,7 +68,7 @@ export const make = Effect.gen(function* () {
 
   const refusal = (
     { key, organisation, rotated }: KnownKey,
-    request: RawRequest,
+    request: RequestHead,
     ip: string,
     now: number
   ): Failure | undefined => {
@@ -92,9 +97,9 @@ export const make = Effect.gen(function* () {
 
   const signed = Effect.fnUntraced(function* (
     { key }: KnownKey,
-    request: RawRequest,
+    request: Presented,
     now: number
-  ): Effect.fn.Return<void, Unauthorized | Unavailable> {
+  ): Effect.fn.Return<void, Failure> {
     const header = request.headers[identityHeader]
     if (header === undefined || header === "") {
       return yield* new Unauthorized({
@@ -103,6 +108,7 @@ export const make = Effect.gen(function* () {
       })
     }
     const invalid = (message: string) => new Unauthorized({ code: "IDENTITY_HMAC_INVALID", message })
+    const body = request.body instanceof Uint8Array ? request.body : yield* request.body
     const secret = yield* keys.identitySecret(key.organisationId, key)
     const verified = verifyIdentity(
       digests,
@@ -111,7 +117,7 @@ export const make = Effect.gen(function* () {
         method: request.method,
         target: request.target,
         header: (name) => request.headers[name],
-        bodySha256: digests.sha256Hex(request.body)
+        bodySha256: digests.sha256Hex(body)
       },
       header,
       Math.floor(now / 1000)
@@ -133,7 +139,7 @@ export const make = Effect.gen(function* () {
 
   const accepted = (
     known: KnownKey,
-    request: RawRequest,
+    request: Presented,
     requestId: RequestId,
     now: number
   ): Effect.Effect<Principal, Failure> => {
@@ -171,7 +177,7 @@ export const make = Effect.gen(function* () {
 
   /** The caller; fails with what `refusals` of the contract says. */
   const authenticate = (
-    request: RawRequest,
+    request: Presented,
     requestId: RequestId,
     howTo: string = eitherScheme
   ): Effect.Effect<Principal, Failure> =>

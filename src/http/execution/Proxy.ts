@@ -3,19 +3,20 @@
  * are the connector's, and the provider's answer comes back as it is. Specification: Surface A; contract: proxy.
  *
  * The answer streams: its pieces go on as they come, as fast as the caller takes them, up to the cap; nothing is tried
- * again once its head was sent. The request's body is read whole, up to the cap, before anything is sent: a connector's
- * rule may send any request again, a credential may belong into the body, and a signature is made over all of it.
+ * again once its head was sent. The request's body goes to the provider as it comes in, and again from its beginning
+ * where the request is tried again. It is read whole before anything is sent where it is small or of a length that was
+ * not told, which many providers do not take, and where a credential belongs into it or a signature is made over it.
  */
 import { Cause, Clock, Duration, Effect, Either, Option } from "effect"
 import { AuditTrail } from "../../actors/ports/AuditTrail.js"
 import { type CallFailed, type ConnectedCall, ConnectedCalls } from "../../actors/ports/ConnectedCalls.js"
 import { ConnectionReads, type KnownConnection } from "../../actors/ports/ConnectionReads.js"
 import { Connectors } from "../../actors/ports/Connectors.js"
-import type { OpenResponse } from "../../actors/ports/Egress.js"
+import type { OpenRequest, OpenResponse } from "../../actors/ports/Egress.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { type Admission, RateLimits } from "../../actors/ports/RateLimits.js"
 import type { RetryRule } from "../../domain/connector/Definition.js"
-import { passedBack, passedOn } from "../../domain/connector/Passage.js"
+import { needsBody, passedBack, passedOn } from "../../domain/connector/Passage.js"
 import { headerOf, type ProviderFailure, type ProviderHead } from "../../domain/connector/ProviderAnswer.js"
 import { retryAfterAt } from "../../domain/connector/RateHeaders.js"
 import {
@@ -33,7 +34,8 @@ import { make as makeAuthentication } from "../auth/Authenticate.js"
 import { actorOf, missing, outOfScope, type Principal } from "../auth/Caller.js"
 import { rateHeaders, refusedHeaders } from "../Rates.js"
 import { defectReply, failureReply, isFailure } from "../Surface.js"
-import type { RawReply, RawRequest } from "../Wire.js"
+import type { ArrivingRequest, RawReply, RequestHead } from "../Wire.js"
+import { type Arriving, arriving } from "./Replay.js"
 
 export const proxyPrefix = "/api/v1/proxy/"
 
@@ -91,7 +93,7 @@ export const make = Effect.gen(function* () {
 
   const connectionOf = Effect.fnUntraced(function* (
     caller: Principal,
-    request: RawRequest,
+    request: RequestHead,
     acting: ActingFor
   ): Effect.fn.Return<KnownConnection, Failure> {
     const { customer, userId } = acting
@@ -154,7 +156,7 @@ export const make = Effect.gen(function* () {
 
   /** Waits out a short limit of the provider; a longer one is the caller's to wait for. */
   const called = Effect.fnUntraced(function* (
-    call: Omit<ConnectedCall, "made">
+    call: Omit<ConnectedCall, "made"> & Pick<OpenRequest, "upload">
   ): Effect.fn.Return<OpenResponse, CallFailed> {
     for (let made = 0; ;) {
       const outcome = yield* Effect.either(calls.open({ ...call, made, stall }, again(call.definition.retry)))
@@ -168,14 +170,14 @@ export const make = Effect.gen(function* () {
     }
   })
 
-  const timeoutOf = (request: RawRequest): number => {
+  const timeoutOf = (request: RequestHead): number => {
     const asked = Number(request.headers["x-svc-timeout-ms"])
     return asked >= 1 ? Math.min(asked, longestMillis) : longestMillis
   }
 
   const note = (
     caller: Principal,
-    request: RawRequest,
+    request: RequestHead,
     connection: KnownConnection | null,
     outcome: "success" | "failure" | "denied",
     what: string
@@ -199,7 +201,8 @@ export const make = Effect.gen(function* () {
 
   const passed = Effect.fnUntraced(function* (
     caller: Principal,
-    request: RawRequest,
+    request: RequestHead,
+    body: Arriving,
     known: (connection: KnownConnection) => void
   ): Effect.fn.Return<RawReply, Failure> {
     const lacks = missing(caller, "unified_api:execute") ?? missing(caller, "connections:read")
@@ -207,11 +210,12 @@ export const make = Effect.gen(function* () {
     const connection = yield* connectionOf(caller, request, yield* actingFor(caller, request))
     known(connection)
     const definition = yield* definitionOf(caller, connection)
+    const upload = needsBody(definition) ? undefined : body.upload()
     const made = passedOn(definition, connection.config, {
       method: request.method,
       target: request.target.slice(proxyPrefix.length),
       headers: request.headers,
-      body: request.body,
+      body: upload === undefined ? yield* body.whole : null,
       timeoutMillis: timeoutOf(request)
     })
     if (Either.isLeft(made)) {
@@ -225,15 +229,19 @@ export const make = Effect.gen(function* () {
       executionId: null,
       definition,
       request: unsigned,
+      upload,
       maxBytes: bodyBytes.unified,
       retries:
         harmless.has(unsigned.method) || unsigned.headers.some(([name]) => name === "idempotency-key")
           ? "all"
           : "refusals"
     })
-    const answer = yield* Effect.catchAll(sent, (failed) =>
+    const outcome = Effect.catchAll(sent, (failed) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.fail(failureOf(connection.connector, now)(failed)))
     )
+    // A body that breaks off ends the call, whatever the provider makes of it.
+    const answer = yield* upload === undefined ? outcome : Effect.raceFirst(outcome, upload.lost)
+    upload?.settle()
     return {
       status: answer.status,
       headers: { ...passedBack(answer.headers), "x-svc-connection-id": connection.id },
@@ -252,16 +260,17 @@ export const make = Effect.gen(function* () {
     })
 
   /** Never fails: whatever happens is a reply. */
-  const proxy = (request: RawRequest): Effect.Effect<RawReply> =>
+  const proxy = (request: ArrivingRequest): Effect.Effect<RawReply> =>
     Effect.suspend(() => {
       const requestId = identifiers.next("req")
       let admission: Admission | null = null
       let connection: KnownConnection | null = null
-      return authenticate(request, requestId).pipe(
+      const body = arriving(request.body)
+      return authenticate({ ...request, body: body.whole }, requestId).pipe(
         Effect.flatMap((caller) =>
           Effect.tap(admitted(caller), (found) => Effect.sync(() => (admission = found))).pipe(
             Effect.zipRight(
-              passed(caller, request, (known) => {
+              passed(caller, request, body, (known) => {
                 connection = known
               })
             ),

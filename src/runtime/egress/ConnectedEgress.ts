@@ -2,7 +2,13 @@
 import { Clock, Duration, Effect, Either, Layer, Option } from "effect"
 import { ConnectedEgress, type ConnectedRequest, GrantRefused } from "../../actors/ports/ConnectedEgress.js"
 import { Connections } from "../../actors/ports/Connections.js"
-import { Egress, type EgressFailure, type EgressRequest, type EgressResponse } from "../../actors/ports/Egress.js"
+import {
+  Egress,
+  type EgressFailure,
+  type EgressRequest,
+  type EgressResponse,
+  type OpenRequest
+} from "../../actors/ports/Egress.js"
 import { MailEgress } from "../../actors/ports/MailEgress.js"
 import { Vault } from "../../actors/ports/Vault.js"
 import { grantOf, grantPlace, readGrant } from "../../domain/connection/Grant.js"
@@ -57,13 +63,15 @@ export const layer = Layer.effect(
 
     /** Puts the credential in, sends by `way`, and answers a challenge once. `dismissed`: nobody will read this answer. */
     const carried = Effect.fnUntraced(function* <A extends Pick<EgressResponse, "status" | "headers">>(
-      request: ConnectedRequest,
+      request: ConnectedRequest & Pick<OpenRequest, "upload">,
       way: (outgoing: EgressRequest) => Effect.Effect<A, EgressFailure>,
       read: (echo: EchoFilter, answer: A) => A,
       dismissed: (answer: A) => void = () => undefined
     ) {
       const { connectionId, organisationId } = request
       const { parts, secrets, signs } = yield* opened(request)
+      if (request.upload !== undefined && (signs || parts.some((part) => part.in === "body")))
+        return yield* refused("the credential needs the request's body, which is still coming in")
       const echo = echoFilter(secrets)
       const placed = withInjected(request, parts)
       if (Either.isLeft(placed)) return yield* refused(`${placed.left.path} ${placed.left.message}`)
@@ -103,7 +111,7 @@ export const layer = Layer.effect(
       open: ({ stall, ...request }) =>
         carried(
           request,
-          (outgoing) => egress.open({ ...outgoing, stall }),
+          (outgoing) => egress.open({ ...outgoing, stall, upload: request.upload }),
           (echo, answer) => echo.opened(answer),
           ({ cancel }) => cancel()
         )

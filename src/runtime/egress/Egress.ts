@@ -10,6 +10,7 @@ import {
   EgressTimedOut,
   EgressTooLarge,
   EgressUnreachable,
+  type OpenRequest,
   type OpenResponse
 } from "../../actors/ports/Egress.js"
 import { MailEgress } from "../../actors/ports/MailEgress.js"
@@ -20,7 +21,16 @@ import { type Answer, BodyTooLarge, exchange } from "./Exchange.js"
 import { makeMailEgress } from "./MailEgress.js"
 import { type Opened, opening } from "./Opening.js"
 import { reasonOf } from "./Reason.js"
-import { type Hop, isRedirect, readHeaders, readMethod, readUrl, redirected, tellable } from "./RequestForm.js"
+import {
+  type Hop,
+  isRedirect,
+  isUpload,
+  readHeaders,
+  readMethod,
+  readUrl,
+  redirected,
+  tellable
+} from "./RequestForm.js"
 
 export interface EgressOptions {
   /** What the operator allows beside public addresses (`SVC_EGRESS_ALLOW`). */
@@ -85,8 +95,10 @@ interface Arrived<A> {
   readonly url: string
 }
 
+type Leaving = EgressRequest & Pick<OpenRequest, "upload">
+
 const travelled = <A extends Answer | Opened>(
-  request: EgressRequest,
+  request: Leaving,
   allow: AllowList,
   sending: Sending<A>
 ): Effect.Effect<Arrived<A>, EgressFailure> =>
@@ -100,23 +112,54 @@ const travelled = <A extends Answer | Opened>(
 
 const blocked = (url: string, reason: string) => new EgressBlocked({ url: tellable(url), reason })
 
-const readRequest = (request: EgressRequest, allow: AllowList): Hop | string => {
+const readRequest = (request: Leaving, allow: AllowList): Hop | string => {
   const url = readUrl(request.url, allow)
   if (typeof url === "string") return url
   const read = readMethod(request.method)
   if (typeof read === "string") return read
   const headers = readHeaders(request.headers)
   if (typeof headers === "string") return headers
-  return { url, method: read.method, headers, body: request.body }
+  return { url, method: read.method, headers, body: request.upload ?? request.body }
 }
 
 class OutOfTime extends Error {}
+
+/** Counts time down, but for pauses. */
+class Stopwatch {
+  private timer: NodeJS.Timeout | undefined
+  private since = 0
+  private over = false
+
+  constructor(
+    private left: number,
+    private readonly ring: () => void
+  ) {}
+
+  goOn(): void {
+    if (this.over || this.timer !== undefined) return
+    this.since = performance.now()
+    this.timer = setTimeout(this.ring, this.left)
+  }
+
+  pause(): void {
+    if (this.timer === undefined) return
+    clearTimeout(this.timer)
+    this.timer = undefined
+    this.left -= performance.now() - this.since
+  }
+
+  end(): void {
+    this.over = true
+    clearTimeout(this.timer)
+  }
+}
 
 /** A request with all its redirects, up to the one answer or failure. */
 class Journey<A extends Answer | Opened> {
   private readonly millis: number
   private readonly redirects: number
-  private readonly timer: NodeJS.Timeout
+  private readonly clock: Stopwatch
+  private hops = 0
   private stop: GiveUp | undefined
 
   constructor(
@@ -127,17 +170,19 @@ class Journey<A extends Answer | Opened> {
   ) {
     this.millis = Math.min(Duration.toMillis(request.timeout), longestTimer)
     this.redirects = Math.min(request.redirects, mostRedirects)
-    this.timer = setTimeout(() => this.giveUp(new OutOfTime()), this.millis)
+    this.clock = new Stopwatch(this.millis, () => this.giveUp(new OutOfTime()))
   }
 
   giveUp(reason: Error): void {
-    clearTimeout(this.timer)
+    this.clock.end()
     this.stop?.(reason)
   }
 
   travel(hop: Hop, followed: number): void {
     const follows = (status: number) => this.redirects > 0 && isRedirect(status)
-    this.stop = this.sending(hop, follows, (result) => {
+    this.hops += 1
+    this.clock.goOn()
+    this.stop = this.sending(this.timed(hop, this.hops), follows, (result) => {
       if (result instanceof Error) return this.end(Effect.fail(this.failureOf(hop, result)))
       const location = follows(result.status) ? headerOf(result, "location") : undefined
       if (location === undefined) return this.end(Effect.succeed({ answer: result, url: hop.url.href }))
@@ -147,6 +192,24 @@ class Journey<A extends Answer | Opened> {
       if ("_tag" in next) this.end(Effect.fail(next))
       else this.travel(next, followed + 1)
     })
+  }
+
+  /** While the sender of the body is waited for, the receiver's time stands still. */
+  private timed(hop: Hop, nth: number): Hop {
+    const { body } = hop
+    if (!isUpload(body)) return hop
+    const wait = () => nth === this.hops && this.clock.pause()
+    const goOn = () => nth === this.hops && this.clock.goOn()
+    const pieces = async function* () {
+      const source = body.pieces()[Symbol.asyncIterator]()
+      for (;;) {
+        wait()
+        const piece = await source.next().finally(goOn)
+        if (piece.done === true) return
+        yield piece.value
+      }
+    }
+    return { ...hop, body: { ...body, pieces } }
   }
 
   private nextHop(hop: Hop, status: number, location: string, followed: number): Hop | EgressFailure {
@@ -160,7 +223,7 @@ class Journey<A extends Answer | Opened> {
   }
 
   private end(result: Effect.Effect<Arrived<A>, EgressFailure>): void {
-    clearTimeout(this.timer)
+    this.clock.end()
     this.resume(result)
   }
 

@@ -1,7 +1,8 @@
 /** One request and its answer on undici's dispatcher: collects the body under a cap, inflating as it comes. */
+import type { Readable } from "node:stream"
 import type { Dispatcher } from "undici"
 import { type Encoding, encodingsOf, inflate, type Inflater } from "./Inflate.js"
-import type { Hop } from "./RequestForm.js"
+import { type Hop, isUpload } from "./RequestForm.js"
 
 export interface Answer {
   readonly status: number
@@ -32,15 +33,19 @@ export const exchange = (
   return (reason) => receiver.finish(reason)
 }
 
-/** A hop as undici takes it. */
-export const dispatched = (hop: Hop): Dispatcher.DispatchOptions => ({
-  origin: hop.url.origin,
-  path: hop.url.pathname + hop.url.search,
-  // undici's types know some methods, and a mutable array, only.
-  method: hop.method as Dispatcher.HttpMethod,
-  headers: hop.headers as Array<string>,
-  body: hop.body
-})
+/** A hop as undici takes it, which sends no more and no less of a body than its length says. */
+export const dispatched = (hop: Hop): Dispatcher.DispatchOptions => {
+  const { body } = hop
+  const incoming = isUpload(body)
+  return {
+    origin: hop.url.origin,
+    path: hop.url.pathname + hop.url.search,
+    // undici's types know some methods, mutable arrays, and streams of node, only; it takes whatever can be iterated.
+    method: hop.method as Dispatcher.HttpMethod,
+    headers: incoming ? [...hop.headers, "content-length", String(body.length)] : (hop.headers as Array<string>),
+    body: incoming ? (body.pieces() as unknown as Readable) : body
+  }
+}
 
 /** undici limits the bytes of names and values together, which leaves room for thousands of tiny headers. */
 export const mostHeaders = 500

@@ -1,5 +1,6 @@
 /** The form of a request: what a URL, a method and headers may be before anything is sent, and across redirects. */
 import { isIP } from "node:net"
+import type { Upload } from "../../actors/ports/Egress.js"
 import { type AllowList, whyBlocked } from "./Address.js"
 
 /** One request on its way. `headers`: name and value alternate, as undici takes them. */
@@ -7,8 +8,12 @@ export interface Hop {
   readonly url: URL
   readonly method: string
   readonly headers: ReadonlyArray<string>
-  readonly body: Uint8Array | string | null
+  readonly body: Uint8Array | string | Upload | null
 }
+
+/** Whether the body is still coming in while it goes out. */
+export const isUpload = (body: Hop["body"]): body is Upload =>
+  body !== null && typeof body === "object" && "pieces" in body
 
 /** A URL that may be called as far as its text tells, or why not. Literal addresses are judged here already. */
 export const readUrl = (text: string, allow: AllowList): URL | string => {

@@ -3,7 +3,7 @@ import { Effect, Option } from "effect"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import type { Failure } from "../../domain/Failure.js"
 import { errorReply, failureReply } from "../../http/Surface.js"
-import { pathOf, type RawReply, type RawRequest } from "../../http/Wire.js"
+import { pathOf, type RawReply, type RawRequest, type RequestHead } from "../../http/Wire.js"
 import { make as makeHealth } from "../Health.js"
 import { Settings } from "../Layers.js"
 import { countRequest, type Surface } from "../telemetry/Metrics.js"
@@ -54,13 +54,14 @@ export const make = Effect.gen(function* () {
 
   /** Counted; with a collector, traced. */
   const observed = Option.isSome(otlpUrl)
-    ? (surface: Surface, request: RawRequest, handled: Effect.Effect<RawReply>) =>
+    ? (surface: Surface, request: RequestHead, handled: Effect.Effect<RawReply>) =>
         counted(surface, traced(request, handled), (reply) => reply)
-    : (surface: Surface, request: RawRequest, handled: Effect.Effect<RawReply>) =>
+    : (surface: Surface, request: RequestHead, handled: Effect.Effect<RawReply>) =>
         counted(surface, handled, (reply) => echoed(request, reply))
 
   return {
     execute: (request, workflow) => observed("execution", request, surfaces.execute(request, workflow)),
+    proxy: (request) => observed("resource", request, surfaces.proxy(request)),
     handle: (request) => {
       const page = operatorPage(pathOf(request.target))
       const connecting = page === undefined ? surfaces.connectPage(request) : undefined

@@ -1,20 +1,25 @@
 /**
  * The server: node:http in front of the surfaces. It reads each body whole, up to the limit of its path, and hands the
- * bytes on; whatever is larger is refused while it is still coming in.
+ * bytes on; whatever is larger is refused while it is still coming in. What goes through the proxy is handed on with its
+ * head, its body while it comes.
  */
-import { Effect, FiberId, Runtime, type Scope } from "effect"
+import { Duration, Effect, FiberId, Runtime, type Scope } from "effect"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
-import { pipeline } from "node:stream"
+import type { Duplex } from "node:stream"
 import { type Failure, PayloadTooLarge } from "../../domain/Failure.js"
 import { bodyBytes, headerBytes } from "../../domain/Limits.js"
 import { proxyPrefix } from "../../http/execution/Proxy.js"
-import type { BodyInPieces, RawReply, RawRequest } from "../../http/Wire.js"
+import type { ArrivingRequest, RawReply, RawRequest } from "../../http/Wire.js"
 import { portRefusal } from "../Port.js"
 import type { Refusal } from "../Refusal.js"
+import { refuse, type Rest, write } from "./Answer.js"
+import { Arrival } from "./Arrival.js"
 
 export interface Handlers {
   /** `POST …/execute` and `POST …/run`. */
   readonly execute: (request: RawRequest, workflow: string) => Effect.Effect<RawReply>
+  /** What goes through the proxy, as soon as its head is there. */
+  readonly proxy: (request: ArrivingRequest) => Effect.Effect<RawReply>
   /** Everything else. */
   readonly handle: (request: RawRequest) => Effect.Effect<RawReply>
   /** The answer to a request that was not even read whole. */
@@ -36,6 +41,8 @@ export interface RunningServer {
 
 const executePath = /^\/api\/v1\/workflows\/([^/?]+)\/(?:execute|run)(?:\?|$)/
 const noBody = new Uint8Array(0)
+/** How long nothing of a body may come that is waited for. */
+const stall = Duration.seconds(30)
 
 /** Reads the body; `undefined` when it is larger than the limit, or the client went away. */
 const readBody = (request: IncomingMessage, limit: number, done: (body: Uint8Array | undefined) => void): void => {
@@ -60,6 +67,9 @@ const readBody = (request: IncomingMessage, limit: number, done: (body: Uint8Arr
   request.on("error", () => finish(undefined))
 }
 
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0
+
 const headersOf = (request: IncomingMessage): { readonly [name: string]: string } => {
   const headers: { [name: string]: string } = {}
   for (const name in request.headers) {
@@ -68,53 +78,6 @@ const headersOf = (request: IncomingMessage): { readonly [name: string]: string 
     else if (value !== undefined) headers[name] = value.join(", ")
   }
   return headers
-}
-
-const isWhole = (body: RawReply["body"]): body is string | Uint8Array =>
-  typeof body === "string" || body instanceof Uint8Array
-
-const write = (response: ServerResponse, reply: RawReply): void => {
-  if (!isWhole(reply.body)) return pour(response, reply, reply.body)
-  if (response.destroyed) return
-  const length = Buffer.byteLength(reply.body)
-  const bodiless = reply.status === 204 || reply.status === 304
-  response.writeHead(reply.status, {
-    ...reply.headers,
-    ...(bodiless ? {} : { "content-length": String(length) })
-  })
-  response.end(bodiless ? undefined : reply.body)
-}
-
-/** Piece by piece, as fast as the client takes them. A body that breaks off ends the connection without its last chunk. */
-const pour = (response: ServerResponse, { headers, status }: RawReply, { cancel, pieces }: BodyInPieces): void => {
-  if (response.destroyed) return cancel()
-  // A client that goes away while nothing comes would be noticed with the next piece only.
-  response.once("close", cancel)
-  response.writeHead(status, { ...headers })
-  response.flushHeaders()
-  pipeline(pieces, response, () => undefined)
-}
-
-/** How long the rest of a refused body is read and forgotten: a client that still sends would lose the answer otherwise. */
-const forgetMillis = 2_000
-
-/** Answers before the request has ended, and closes the connection when it has. */
-const refuse = (request: IncomingMessage, response: ServerResponse, reply: RawReply): void => {
-  const { body } = reply
-  if (response.destroyed || !isWhole(body)) return
-  response.writeHead(reply.status, {
-    ...reply.headers,
-    "content-length": String(Buffer.byteLength(body)),
-    connection: "close"
-  })
-  response.write(body)
-  const end = () => {
-    clearTimeout(patience)
-    response.end()
-  }
-  const patience = setTimeout(end, forgetMillis)
-  request.once("end", end).once("close", end)
-  request.resume()
 }
 
 const listen = (server: Server, { host, port }: ServerOptions) =>
@@ -132,22 +95,60 @@ export const serve = (handlers: Handlers, options: ServerOptions): Effect.Effect
     const runFork = Runtime.runFork(yield* Effect.runtime<never>())
     let open = 0
 
+    /** Bodies that are handed on while they come, by the connection that they come over. */
+    const arrivals = new WeakMap<Duplex, Arrival>()
+
+    const answer = (handled: Effect.Effect<RawReply>, response: ServerResponse, rest?: Rest) => {
+      const fiber = runFork(handled)
+      fiber.addObserver((exit) => {
+        if (exit._tag === "Success") write(response, exit.value, rest)
+        else response.destroy()
+      })
+      return fiber
+    }
+
+    const pass = (request: IncomingMessage, response: ServerResponse, target: string) => {
+      const limit = bodyBytes.unified
+      if (Number(request.headers["content-length"] ?? 0) > limit) {
+        const forget = () => void request.resume()
+        return refuse(response, handlers.refused(new PayloadTooLarge({ limitBytes: limit }), false), {
+          request,
+          forget
+        })
+      }
+      const arrival = hasBody(request) ? new Arrival(request, { limit, stall }) : undefined
+      if (arrival === undefined) request.resume()
+      else arrivals.set(request.socket, arrival)
+      const fiber = answer(
+        handlers.proxy({
+          method: request.method ?? "GET",
+          target,
+          headers: headersOf(request),
+          body: arrival ?? noBody,
+          remoteAddress: request.socket.remoteAddress ?? ""
+        }),
+        response,
+        arrival === undefined ? undefined : { request, forget: () => arrival.forget() }
+      )
+      // What nobody waits for any more is not asked of a provider.
+      response.once("close", () => fiber.unsafeInterruptAsFork(FiberId.none))
+    }
+
     const onRequest = (request: IncomingMessage, response: ServerResponse) => {
       const target = request.url ?? "/"
       const started = request.method === "POST" ? executePath.exec(target) : null
-      const proxied = target.startsWith(proxyPrefix)
-      const limit = started !== null ? bodyBytes.execute : proxied ? bodyBytes.unified : bodyBytes.management
+      const limit = started !== null ? bodyBytes.execute : bodyBytes.management
       open++
       response.once("close", () => {
         open--
       })
+      if (target.startsWith(proxyPrefix)) return pass(request, response, target)
       readBody(request, limit, (body) => {
         if (body === undefined) {
-          return refuse(
+          return refuse(response, handlers.refused(new PayloadTooLarge({ limitBytes: limit }), started !== null), {
             request,
-            response,
-            handlers.refused(new PayloadTooLarge({ limitBytes: limit }), started !== null)
-          )
+            forget: () => void request.resume()
+          })
         }
         const raw: RawRequest = {
           method: request.method ?? "GET",
@@ -156,13 +157,7 @@ export const serve = (handlers: Handlers, options: ServerOptions): Effect.Effect
           body,
           remoteAddress: request.socket.remoteAddress ?? ""
         }
-        const fiber = runFork(started === null ? handlers.handle(raw) : handlers.execute(raw, started[1] ?? ""))
-        // What nobody waits for any more is not asked of a provider.
-        if (proxied) response.once("close", () => fiber.unsafeInterruptAsFork(FiberId.none))
-        fiber.addObserver((exit) => {
-          if (exit._tag === "Success") write(response, exit.value)
-          else response.destroy()
-        })
+        answer(started === null ? handlers.handle(raw) : handlers.execute(raw, started[1] ?? ""), response)
       })
     }
 
@@ -172,6 +167,10 @@ export const serve = (handlers: Handlers, options: ServerOptions): Effect.Effect
     )
     server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
       if (!socket.writable) return
+      // Whoever handles the request answers it.
+      const late = error.code === "ERR_HTTP_REQUEST_TIMEOUT"
+      if (arrivals.get(socket)?.fail(late ? "the request took too long to come in" : "not an HTTP request") === true)
+        return
       const [status, code] =
         error.code === "HPE_HEADER_OVERFLOW"
           ? ([431, "headers larger than 32 KiB"] as const)

@@ -32,7 +32,7 @@ import { pathOf, type RawReply, type RawRequest } from "../../http/Wire.js"
 import { Settings } from "../Layers.js"
 import type { Handlers } from "./NodeServer.js"
 
-interface Surface extends Pick<Handlers, "execute" | "handle"> {
+interface Surface extends Pick<Handlers, "execute" | "proxy" | "handle"> {
   /** The reply to a request for a page where people connect accounts; `undefined` for all others. */
   readonly connectPage: (request: RawRequest) => Effect.Effect<RawReply> | undefined
 }
@@ -82,6 +82,7 @@ export const layer = Layer.effect(
     const { proxy } = yield* makeProxy
     return Surfaces.of({
       execute,
+      proxy,
       handle: (request) => (request.target.startsWith(proxyPrefix) ? proxy(request) : handle(request)),
       connectPage: pageAt
     })

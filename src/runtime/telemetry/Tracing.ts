@@ -6,7 +6,7 @@ import { Headers, HttpTraceContext } from "@effect/platform"
 import { NodeHttpClient } from "@effect/platform-node"
 import { layerJson } from "@effect/opentelemetry/Otlp"
 import { Effect, Layer, Option, Redacted } from "effect"
-import { pathOf, type RawReply, type RawRequest } from "../../http/Wire.js"
+import { pathOf, type RawReply, type RequestHead } from "../../http/Wire.js"
 import type { ServiceConfig } from "../Config.js"
 
 const valid = /^[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
@@ -17,7 +17,7 @@ const returned = (reply: RawReply, traceparent: string): RawReply => ({
 })
 
 /** Without a collector: the caller's own trace goes back to it. */
-export const echoed = (request: RawRequest, reply: RawReply): RawReply => {
+export const echoed = (request: RequestHead, reply: RawReply): RawReply => {
   const traceparent = request.headers["traceparent"]
   return traceparent !== undefined && valid.test(traceparent) ? returned(reply, traceparent) : reply
 }
@@ -32,7 +32,7 @@ const shownPath = (target: string) =>
     .replace(/^\/api\/v1\/proxy\/.*/, "/api/v1/proxy/:path")
 
 /** With a collector: the request is a span, of the caller's trace where there is one. */
-export const traced = (request: RawRequest, handled: Effect.Effect<RawReply>): Effect.Effect<RawReply> =>
+export const traced = (request: RequestHead, handled: Effect.Effect<RawReply>): Effect.Effect<RawReply> =>
   Effect.useSpan(
     // Without ids, so that requests of one kind have one name.
     `${request.method} ${shownPath(request.target).replace(/\/[a-z]{2,5}_[0-9a-z]+/g, "/:id")}`,

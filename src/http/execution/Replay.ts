@@ -1,0 +1,101 @@
+/**
+ * The body of a request while it comes in: sent on at once, and again from its beginning as often as the request is
+ * tried again. What has come is kept for that, which the limit of a body bounds, until no further try can follow.
+ */
+import { Effect } from "effect"
+import type { Upload } from "../../actors/ports/Egress.js"
+import { joined } from "../../domain/connector/Content.js"
+import type { Failure } from "../../domain/Failure.js"
+import type { BodyToCome } from "../Wire.js"
+
+/** Bodies up to this many bytes are read whole first: they are here almost at once. */
+const smallBytes = 64 * 1024
+
+export interface Arriving {
+  /** All of it, once it is here. Not after `upload`. */
+  readonly whole: Effect.Effect<Uint8Array, Failure>
+  /** The body to be sent on while it comes; `undefined` where it is to be read whole. */
+  readonly upload: () => Replay | undefined
+}
+
+export const arriving = (body: Uint8Array | BodyToCome): Arriving => {
+  if (body instanceof Uint8Array) return { whole: Effect.succeed(body), upload: () => undefined }
+  let read: Uint8Array | undefined
+  return {
+    whole: Effect.suspend(() =>
+      read === undefined
+        ? Effect.tap(collected(body), (bytes) => Effect.sync(() => (read = bytes)))
+        : Effect.succeed(read)
+    ),
+    upload: () =>
+      read === undefined && body.length !== null && body.length > smallBytes ? new Replay(body, body.length) : undefined
+  }
+}
+
+const collected = Effect.fnUntraced(function* (body: BodyToCome): Effect.fn.Return<Uint8Array, Failure> {
+  const pieces: Array<Uint8Array> = []
+  for (;;) {
+    const piece = yield* Effect.promise(() => body.next())
+    if (piece === undefined) return joined(pieces)
+    if (!(piece instanceof Uint8Array)) return yield* Effect.fail(piece.failure)
+    pieces.push(piece)
+  }
+})
+
+export class Replay implements Upload {
+  private kept: Array<Uint8Array> = []
+  /** Pieces that are not kept any more. */
+  private gone = 0
+  private keeps = true
+  private whole = false
+  private readers = 0
+  private failure: Failure | undefined
+  private tell: (failure: Failure) => void = () => undefined
+  private coming: Promise<void> | undefined
+
+  constructor(
+    private readonly source: BodyToCome,
+    readonly length: number
+  ) {}
+
+  /** Fails once the body has broken off, however far it was sent on. */
+  readonly lost: Effect.Effect<never, Failure> = Effect.async((resume) => {
+    this.tell = (failure) => resume(Effect.fail(failure))
+    if (this.failure !== undefined) this.tell(this.failure)
+  })
+
+  /** Nothing is tried again: what was sent need not be kept. */
+  settle(): void {
+    this.keeps = false
+  }
+
+  async *pieces(): AsyncGenerator<Uint8Array> {
+    this.readers += 1
+    const nth = this.readers
+    for (let at = 0; ; at++) {
+      while (at >= this.gone + this.kept.length && !this.whole && this.failure === undefined)
+        await (this.coming ??= this.pull())
+      // The request ends abnormally where its body does.
+      if (nth !== this.readers) throw new Error("the request was tried again")
+      const piece = this.kept[at - this.gone]
+      if (piece === undefined && this.failure !== undefined) throw new Error("the request's body broke off")
+      if (piece === undefined) return
+      if (!this.keeps) {
+        this.kept.splice(0, at + 1 - this.gone)
+        this.gone = at + 1
+      }
+      yield piece
+    }
+  }
+
+  private async pull(): Promise<void> {
+    const piece = await this.source.next()
+    this.coming = undefined
+    if (piece === undefined) this.whole = true
+    else if (piece instanceof Uint8Array) this.kept.push(piece)
+    else {
+      this.failure = piece.failure
+      this.tell(piece.failure)
+    }
+  }
+}

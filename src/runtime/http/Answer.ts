@@ -1,0 +1,74 @@
+/** How a reply leaves: whole or piece by piece, and also while its request has not ended yet. */
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { pipeline } from "node:stream"
+import { pipeline as poured } from "node:stream/promises"
+import type { BodyInPieces, RawReply } from "../../http/Wire.js"
+
+/** A request that is answered before all of it was read. */
+export interface Rest {
+  readonly request: IncomingMessage
+  /** Nobody wants what still comes: it is read and goes nowhere. */
+  readonly forget: () => void
+}
+
+/** `rest`: of a request whose body may not have ended. */
+export const write = (response: ServerResponse, reply: RawReply, rest?: Rest): void => {
+  const open = rest === undefined || rest.request.complete ? undefined : rest
+  if (!isWhole(reply.body)) return pour(response, reply, reply.body, open)
+  if (open !== undefined) return refuse(response, reply, open)
+  if (response.destroyed) return
+  const length = Buffer.byteLength(reply.body)
+  const bodiless = reply.status === 204 || reply.status === 304
+  response.writeHead(reply.status, {
+    ...reply.headers,
+    ...(bodiless ? {} : { "content-length": String(length) })
+  })
+  response.end(bodiless ? undefined : reply.body)
+}
+
+/** Answers before the request has ended, and closes the connection when it has. */
+export const refuse = (response: ServerResponse, { body, headers, status }: RawReply, rest: Rest): void => {
+  if (response.destroyed || !isWhole(body)) return
+  response.writeHead(status, { ...headers, "content-length": String(Buffer.byteLength(body)), connection: "close" })
+  response.write(body)
+  linger(response, rest)
+}
+
+const isWhole = (body: RawReply["body"]): body is string | Uint8Array =>
+  typeof body === "string" || body instanceof Uint8Array
+
+/**
+ * Piece by piece, as fast as the client takes them. A body that breaks off ends the connection without its last chunk.
+ * A request that has not ended may go on meanwhile.
+ */
+const pour = (
+  response: ServerResponse,
+  { headers, status }: RawReply,
+  { cancel, pieces }: BodyInPieces,
+  rest: Rest | undefined
+): void => {
+  if (response.destroyed) return cancel()
+  // A client that goes away while nothing comes would be noticed with the next piece only.
+  response.once("close", cancel)
+  response.writeHead(status, rest === undefined ? { ...headers } : { ...headers, connection: "close" })
+  response.flushHeaders()
+  if (rest === undefined) return void pipeline(pieces, response, () => undefined)
+  poured(pieces, response, { end: false }).then(
+    () => linger(response, rest),
+    () => response.destroy()
+  )
+}
+
+/** How long the rest of an answered request is read and forgotten: a client that still sends would lose the answer otherwise. */
+const forgetMillis = 2_000
+
+const linger = (response: ServerResponse, { forget, request }: Rest): void => {
+  forget()
+  if (request.complete) return void response.end()
+  const end = () => {
+    clearTimeout(patience)
+    response.end()
+  }
+  const patience = setTimeout(end, forgetMillis)
+  request.once("end", end).once("close", end)
+}
