@@ -1,13 +1,28 @@
 // Writes what is generated from the source. With --check: writes nothing, and fails if something is out of date.
+// With --unreleased SLUG.ACTION@VERSION…: forgets first how these actions were locked, because no release had them so.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
 import { tsImport } from "tsx/esm/api"
 import { errorTable } from "./errors.mjs"
 
-const from = (file) => tsImport(`../src/${file}`, import.meta.url)
+const from = (file) => tsImport(`../${file}`, import.meta.url)
 
-const { environmentTable, environmentExample } = await from("runtime/EnvironmentPages.ts")
-const { documentText } = await from("http/Documents.ts")
+const { environmentTable, environmentExample } = await from("src/runtime/EnvironmentPages.ts")
+const { documentText } = await from("src/http/Documents.ts")
+const { builtInConnectors } = await from("src/domain/connectors/index.ts")
+const { actionLockFile, actionLockText, locked, unlocked } = await from("test/support/actionLock.ts")
+
+const at = process.argv.indexOf("--unreleased")
+const unreleased = at < 0 ? [] : process.argv.slice(at + 1)
+const before = existsSync(actionLockFile) ? JSON.parse(readFileSync(actionLockFile, "utf8")) : {}
+const { lock, broken } = locked(unlocked(before, unreleased), builtInConnectors)
+if (broken.length > 0) {
+  for (const one of broken) console.error(one)
+  console.error(
+    `Only where no release had it: npm run generate -- --unreleased SLUG.ACTION@VERSION (${actionLockFile})`
+  )
+  process.exit(1)
+}
 
 /** Path and content of every generated file. */
 const generated = {
@@ -16,7 +31,8 @@ const generated = {
   "docs/errors.md": errorTable(),
   "docs/openapi/a.json": documentText("a"),
   "docs/openapi/b.json": documentText("b"),
-  "docs/openapi/c.json": documentText("c")
+  "docs/openapi/c.json": documentText("c"),
+  [actionLockFile]: actionLockText(lock)
 }
 
 const stale = Object.entries(generated).filter(

@@ -1,0 +1,141 @@
+/**
+ * The lock on the actions of the built-in connectors: what a caller of `slug.action@version` depends on may never change
+ * under that version. It holds a digest of each, under the version of the connector that brought it; `npm run generate`
+ * adds what is new and never replaces what is there. Contract: versioning policy.
+ */
+import { createHash } from "node:crypto"
+import { type ActionDefinition, ActionRequest, ActionResponse } from "../../src/domain/connector/Action.js"
+import type { BuiltIn, ConnectorDefinition } from "../../src/domain/connector/Definition.js"
+import { standing } from "../../src/domain/connector/Schemas.js"
+import { compareVersions } from "../../src/domain/connector/Versions.js"
+import { canonicalJson, isObject, type Json } from "../../src/domain/Json.js"
+
+/** Slug → version of the connector → `action@version` → digest. */
+export type ActionLock = Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, string>>>>>>
+
+export const actionLockFile = "test/domain/connectors/actions.lock.json"
+
+/** The lock with what is new, and what about the connectors breaks it, each with what to do. */
+export const locked = (
+  lock: ActionLock,
+  builtIns: ReadonlyArray<BuiltIn>
+): { readonly lock: ActionLock; readonly broken: ReadonlyArray<string> } => {
+  const each = builtIns.map((one) => ({ slug: one.slug, ...lockedConnector(lock[one.slug] ?? {}, one) }))
+  const slugs = new Set(each.map(({ slug }) => slug))
+  const gone = Object.keys(lock).filter((slug) => !slugs.has(slug))
+  return {
+    lock: Object.fromEntries([
+      ...each.map(({ slug, versions }) => [slug, versions] as const),
+      ...gone.map((slug) => [slug, lock[slug] ?? {}] as const)
+    ]),
+    broken: [
+      ...each.flatMap(({ broken }) => broken),
+      ...gone.map((slug) => `the connector ${slug} is gone, and published workflows may call it: put it back`)
+    ]
+  }
+}
+
+/** The lock without these, for what no release has brought: `slug.action@version` each. Throws where one is not in it. */
+export const unlocked = (lock: ActionLock, names: ReadonlyArray<string>): ActionLock => {
+  const left = new Set(names)
+  const kept = mapValues(lock, (versions, slug) =>
+    mapValues(versions, (actions) =>
+      Object.fromEntries(Object.entries(actions).filter(([name]) => !left.delete(`${slug}.${name}`)))
+    )
+  )
+  if (left.size > 0) throw new Error(`${actionLockFile} holds no ${[...left].join(", ")}`)
+  return withoutEmpty(mapValues(kept, withoutEmpty))
+}
+
+/** As it is written to its file. */
+export const actionLockText = (lock: ActionLock): string => `${JSON.stringify(lock, null, 2)}\n`
+
+const lockedConnector = (before: ActionLock[string], { definition, previous, slug }: BuiltIn) => {
+  const newest = definition()
+  const carried = [...newest.actions, ...previous()]
+  const known = Object.entries(before).flatMap(([since, actions]) =>
+    Object.entries(actions).map(([name, digest]) => ({ name, since, digest }))
+  )
+  const broken: Array<string> = []
+  const fresh: Record<string, string> = {}
+  for (const action of carried) {
+    const name = nameOf(action)
+    const digest = digestOf(newest, action)
+    const found = known.find((one) => one.name === name)
+    const last = known
+      .filter((one) => one.name.startsWith(`${action.name}@`))
+      .find(({ since }) => compareVersions(since, newest.version) >= 0)
+    if (found === undefined && last !== undefined)
+      broken.push(
+        `${slug}.${name} is new and ${last.name} came with the connector's version ${last.since}: raise that of ${slug}`
+      )
+    else if (found === undefined) fresh[name] = digest
+    else if (found.digest !== digest) broken.push(changed(slug, action))
+  }
+  for (const { name } of known)
+    if (!carried.some((action) => nameOf(action) === name))
+      broken.push(`${slug}.${name} is gone, and published workflows may be bound to it: keep it in \`previous\``)
+  const here = sorted({ ...before[newest.version], ...fresh })
+  return { broken, versions: Object.keys(here).length === 0 ? before : { ...before, [newest.version]: here } }
+}
+
+const changed = (slug: string, { name, version }: ActionDefinition): string =>
+  `${slug}.${name}@${version} is no longer what it was, and published workflows are bound to it: give the action ` +
+  `version ${version + 1}, raise the version of ${slug}, and keep the action as it was in \`previous\``
+
+const nameOf = ({ name, version }: ActionDefinition): string => `${name}@${version}`
+
+// --- What a caller depends on ---
+
+const digestOf = (definition: ConnectorDefinition, action: ActionDefinition): string => {
+  const { idempotency, inputSchema, outputSchema, pagination, readOnly, request, response } = action
+  const meant = {
+    idempotency,
+    pagination,
+    readOnly,
+    request: said(request, ActionRequest.make({ method: "GET", path: "" })),
+    response: said(response, ActionResponse.make({})),
+    inputSchema: meaning(standing(definition, inputSchema)),
+    outputSchema: meaning(standing(definition, outputSchema))
+  }
+  return createHash("sha256").update(canonicalJson(meant)).digest("hex").slice(0, 32)
+}
+
+/** Without defaults: a member that all actions get, with a default that changes none of them, changes no digest. */
+const said = (value: object, defaults: object): object => {
+  const usual = new Map(Object.entries(defaults).map(([name, member]) => [name, canonicalJson(member)]))
+  return Object.fromEntries(
+    Object.entries(value).filter(([name, member]) => name === "method" || usual.get(name) !== canonicalJson(member))
+  )
+}
+
+/** Of a JSON Schema what it demands, without what it tells. */
+const told: ReadonlySet<string> = new Set(["title", "description", "examples", "$comment"])
+/** Members whose own members have names of the data, not of the schema. */
+const naming: ReadonlySet<string> = new Set(["properties", "patternProperties", "dependentSchemas", "$defs"])
+/** Members that hold data. */
+const holding: ReadonlySet<string> = new Set(["const", "enum", "default"])
+
+const meaning = (schema: Json): Json => {
+  if (Array.isArray(schema)) return schema.map(meaning)
+  if (!isObject(schema)) return schema
+  return mapValues(
+    Object.fromEntries(Object.entries(schema).filter(([name]) => !told.has(name))),
+    (member, name): Json =>
+      holding.has(name) ? member : naming.has(name) && isObject(member) ? mapValues(member, meaning) : meaning(member)
+  )
+}
+
+// --- Records ---
+
+const mapValues = <A, B>(
+  record: { readonly [name: string]: A },
+  to: (value: A, name: string) => B
+): { readonly [name: string]: B } =>
+  Object.fromEntries(Object.entries(record).map(([name, value]) => [name, to(value, name)]))
+
+const withoutEmpty = <A extends object>(record: Readonly<Record<string, A>>): Readonly<Record<string, A>> =>
+  Object.fromEntries(Object.entries(record).filter(([, value]) => Object.keys(value).length > 0))
+
+const sorted = (record: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)))
