@@ -89,7 +89,9 @@ export const FieldMap = Schema.Struct({
   /** The provider's value → the common one. */
   enum: maybe(Schema.Record({ key: text, value: text })),
   fallback: maybe(Json),
-  dateFormat: maybe(Schema.Literal("MM-DD-YYYY", "DD-MM-YYYY"))
+  dateFormat: maybe(Schema.Literal("MM-DD-YYYY", "DD-MM-YYYY")),
+  /** The provider's value is an amount in the smallest unit of the entity's currency, the common one its decimal amount. */
+  minorUnits: maybe(Schema.Boolean)
 })
 export type FieldMap = typeof FieldMap.Type
 
@@ -103,6 +105,19 @@ export const EntityDefinition = Schema.Struct({
   create: maybe(text),
   update: maybe(text),
   delete: maybe(text),
+  /** For pairs in `minorUnits`: where a record tells its currency, and which currencies have not two decimals there. */
+  minorUnits: maybe(
+    Schema.Struct({
+      currency: text,
+      decimals: Schema.optionalWith(
+        Schema.Record({
+          key: text.pipe(Schema.pattern(/^[A-Z]{3}$/)),
+          value: Schema.Int.pipe(Schema.between(0, 4))
+        }),
+        { default: () => ({}) }
+      )
+    })
+  ),
   fields: list(FieldMap),
   /** The map for writing; absent: `fields` in reverse, which takes pairs without transforms only. */
   fieldsOut: maybe(Schema.Array(FieldMap))

@@ -35,6 +35,7 @@ export const entityMistakes = (definition: ConnectorDefinition): Mistakes => {
       ...mapMistakes(entity.fields, `${path}.fields`),
       ...targetMistakes(entity, path),
       ...mapMistakes(entity.fieldsOut ?? [], `${path}.fieldsOut`),
+      ...amountMistakes(entity, path),
       ...reverseMistakes(entity, path)
     ])
   ]
@@ -78,6 +79,27 @@ const targetMistakes = ({ cdm, fields }: EntityDefinition, path: string): Mistak
           : wrong(`${at}.to`, "UNKNOWN_NAME", `${cdm} has no member "${String(member)}"`)
     })
   )
+}
+
+/** An amount in a smallest unit is a plain number of a currency that the record names. */
+const amountMistakes = ({ fields, fieldsOut = [], minorUnits }: EntityDefinition, path: string): Mistakes => {
+  const check = (field: FieldMap, at: string): Mistakes =>
+    field.minorUnits !== true
+      ? []
+      : [
+          ...unless(
+            minorUnits !== undefined,
+            `${at}.minorUnits`,
+            "REQUIRED",
+            `needs ${path}.minorUnits, which tells where a record has its currency`
+          ),
+          ...unless(field.enum === undefined, `${at}.enum`, "INVALID_VALUE", "an amount has no list of values")
+        ]
+  return [
+    ...pathMistakes(`${path}.minorUnits.currency`, minorUnits?.currency),
+    ...each(`${path}.fields`, fields, check),
+    ...each(`${path}.fieldsOut`, fieldsOut, check)
+  ]
 }
 
 /** Writing reads the pairs in reverse; what cannot be reversed needs a map of its own. */

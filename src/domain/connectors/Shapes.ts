@@ -44,6 +44,10 @@ export const fromArgs = (...names: ReadonlyArray<string>): Readonly<Record<strin
 export const pairs = (paths: Readonly<Record<string, string>>): ReadonlyArray<Pair> =>
   Object.entries(paths).map(([from, to]) => ({ from, to }))
 
+/** Pairs of amounts that the provider counts in the smallest unit of their currency. */
+export const amounts = (paths: Readonly<Record<string, string>>): ReadonlyArray<Pair> =>
+  pairs(paths).map((pair) => ({ ...pair, minorUnits: true }))
+
 /** Pairs below a path on either side. */
 export const below = (from: string, to: string, paths: Readonly<Record<string, string>>): ReadonlyArray<Pair> =>
   Object.entries(paths).map(([below, above]) => ({ from: `${from}.${below}`, to: `${to}.${above}` }))

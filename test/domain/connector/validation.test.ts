@@ -240,7 +240,15 @@ describe("a definition", () => {
     ["entities.0.read", "nope", "entities[0].read UNKNOWN_NAME"],
     ["entities.0.fields.0.to", "givenName", "entities[0].fields[0].to UNKNOWN_NAME"],
     ["entities.0.fields.1.transforms", ["SHOUT"], "entities[0].fields[1].transforms[0] UNKNOWN_NAME"],
-    ["entities.0.fieldsOut", undefined, "entities[0].fieldsOut REQUIRED"]
+    ["entities.0.fieldsOut", undefined, "entities[0].fieldsOut REQUIRED"],
+    ["entities.0.fields.0.minorUnits", true, "entities[0].fields[0].minorUnits REQUIRED"],
+    ["entities.0.fieldsOut.0.minorUnits", true, "entities[0].fieldsOut[0].minorUnits REQUIRED"],
+    ["entities.0.minorUnits", { currency: "a..b" }, "entities[0].minorUnits.currency INVALID_PATH"],
+    [
+      "entities.0.minorUnits",
+      { currency: "currency", decimals: { yen: 0 } },
+      "entities[0].minorUnits.decimals.yen UNKNOWN_FIELD"
+    ]
   ])("with %s = %j is refused: %3$s", (path, value, expected) => assert.include(found(but([path, value])), expected))
 
   it("tells every mistake, not the first one", () => {

@@ -1,10 +1,6 @@
-/**
- * Stripe, API version 2025-08-27.basil. https://docs.stripe.com/api
- * Amounts are in the currency's smallest unit, which has two, none or three decimals: no transform of a field map knows
- * which, so amounts are not mapped to the common entities.
- */
+/** Stripe, API version 2025-08-27.basil. https://docs.stripe.com/api */
 import { builtIn } from "../../connector/Definition.js"
-import { below, type EventManifest, pairs } from "../Shapes.js"
+import { amounts, below, type EventManifest, pairs } from "../Shapes.js"
 import { billing } from "./Billing.js"
 import { apiVersion } from "./Objects.js"
 import { payments } from "./Payments.js"
@@ -16,6 +12,17 @@ const event = (id: string, title: string, entity?: string): EventManifest => ({
   webhook: "endpoint",
   ...(entity === undefined ? {} : { entity })
 })
+
+/** Amounts are in the currency's smallest unit. https://docs.stripe.com/currencies; ISK and UGX keep two decimals there. */
+const withoutDecimals = "BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF".split(" ")
+const withThree = "BHD JOD KWD OMR TND".split(" ")
+const minorUnits = {
+  currency: "currency",
+  decimals: Object.fromEntries([
+    ...withoutDecimals.map((currency) => [currency, 0] as const),
+    ...withThree.map((currency) => [currency, 3] as const)
+  ])
+}
 
 export const stripe = builtIn({
   svcConnector: 1,
@@ -142,6 +149,7 @@ export const stripe = builtIn({
       cdm: "CDMInvoice",
       read: "listInvoices",
       get: "getInvoice",
+      minorUnits,
       fields: [
         ...pairs({
           id: "id",
@@ -153,6 +161,13 @@ export const stripe = builtIn({
           "lines.data[*].description": "lineItems[*].name",
           "lines.data[*].quantity": "lineItems[*].quantity",
           "lines.data[*].pricing.price_details.product": "lineItems[*].productId"
+        }),
+        ...amounts({
+          subtotal: "totals.subtotal",
+          "shipping_cost.amount_total": "totals.shipping",
+          total: "totals.total",
+          "lines.data[*].pricing.unit_amount_decimal": "lineItems[*].unitPrice",
+          "lines.data[*].amount": "lineItems[*].totalPrice"
         }),
         { from: "currency", to: "currency", transforms: ["UPPER"] },
         {
