@@ -1,4 +1,4 @@
-import { afterAll, assert, describe, it } from "@effect/vitest"
+import { afterAll, afterEach, assert, describe, it, onTestFinished } from "@effect/vitest"
 import { Effect, Option, Redacted } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
@@ -9,7 +9,7 @@ import { Client } from "pg"
 import { vi } from "vitest"
 import { running } from "../../src/runtime/postgres/Embedded.js"
 import { find, isAlive } from "../../src/runtime/postgres/Postmaster.js"
-import { dataDirectory, postgresOf, service } from "../support/Service.js"
+import { dataDirectory, postgresOf, service as start, type Service, type ServiceOptions } from "../support/Service.js"
 
 /** Processes and disks: a busy machine takes its time. */
 vi.setConfig({ testTimeout: 120_000 })
@@ -17,6 +17,23 @@ vi.setConfig({ testTimeout: 120_000 })
 /** An ordinary user that every Linux has. */
 const daemon = 1
 const isRoot = process.getuid?.() === 0
+
+const started: Array<Service> = []
+const service = (options: ServiceOptions): Service => {
+  const one = start(options)
+  started.push(one)
+  return one
+}
+
+/** Whatever a test has found: no service outlives it, and none leaves its Postgres behind as a kill would. */
+afterEach(async () => {
+  for (const one of started.splice(0)) {
+    one.kill("SIGTERM")
+    const patience = setTimeout(() => one.kill("SIGKILL"), 20_000)
+    await one.ended
+    clearTimeout(patience)
+  }
+})
 
 const query = async (dataDir: string, statement: string) => {
   const found = Option.getOrThrow(await Effect.runPromise(running(dataDir)))
@@ -209,6 +226,7 @@ it.runIf(process.platform === "linux")("a lock file that names a zombie is remov
 
 it("a service killed at any moment of its first start leaves nothing that prevents the next", async () => {
   const { directory, dataDir, remove } = dataDirectory()
+  onTestFinished(remove)
   fs.chmodSync(directory, 0o755)
   const cluster = path.join(dataDir, "postgres", "cluster")
   const moments = [
@@ -235,11 +253,11 @@ it("a service killed at any moment of its first start leaves nothing that preven
   ])
   next.kill("SIGTERM")
   assert.strictEqual(await next.ended, 0)
-  remove()
 })
 
 it("of two services that start at once on nothing, one runs and the other is refused", async () => {
   const { directory, dataDir, remove } = dataDirectory()
+  onTestFinished(remove)
   fs.chmodSync(directory, 0o755)
   const both = [service({ dataDir }), service({ dataDir })]
   const outcomes = await Promise.allSettled(both.map(({ ready }) => ready))
@@ -248,23 +266,23 @@ it("of two services that start at once on nothing, one runs and the other is ref
   assert.match(loser?.output() ?? "", /svc is already running/)
   for (const one of both) one.kill("SIGTERM")
   await Promise.all(both.map(({ ended }) => ended))
-  remove()
 })
 
 describe.runIf(isRoot)("started by root", () => {
   it("Postgres runs as nobody, also on a data directory that only root may enter", async () => {
     const { dataDir, remove } = dataDirectory()
+    onTestFinished(remove)
     const started = service({ dataDir })
     await started.ready
     assert.strictEqual(fs.statSync(`/proc/${postgresOf(dataDir)}`).uid, 65_534)
     assert.deepStrictEqual(await query(dataDir, "SELECT 1"), [[1]])
     started.kill("SIGTERM")
     assert.strictEqual(await started.ended, 0)
-    remove()
   })
 
   it("an ordinary user starts it too, and everything stays that user's", async () => {
     const { directory, dataDir, remove } = dataDirectory()
+    onTestFinished(remove)
     fs.chownSync(directory, daemon, daemon)
     const started = service({ dataDir, uid: daemon })
     await started.ready
@@ -277,6 +295,5 @@ describe.runIf(isRoot)("started by root", () => {
     assert.strictEqual(fs.statSync(`/proc/${postgresOf(dataDir)}`).uid, daemon)
     later.kill("SIGTERM")
     assert.strictEqual(await later.ended, 0)
-    remove()
   })
 })
