@@ -66,6 +66,12 @@ const again =
     }
   }
 
+/** What the record of the call says of its end. */
+const recordedOf = (failure: Failure, body: Arriving): string => {
+  if (failure._tag === "InvalidRequest" && body.broke(failure)) return failure.message
+  return "code" in failure ? failure.code : failure._tag
+}
+
 /** An installation has a connection for each of its connectors: of these the one to the connector that is named. */
 const chosenFor = (
   { connections, installation }: ActingFor,
@@ -281,7 +287,7 @@ export const make = Effect.gen(function* () {
                 request,
                 connection,
                 failure._tag === "Forbidden" ? "denied" : "failure",
-                "code" in failure ? failure.code : failure._tag
+                recordedOf(failure, body)
               )
             ),
             Effect.onInterrupt(() => note(caller, request, connection, "failure", "the caller went away"))

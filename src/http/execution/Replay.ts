@@ -16,19 +16,31 @@ export interface Arriving {
   readonly whole: Effect.Effect<Uint8Array, Failure>
   /** The body to be sent on while it comes; `undefined` where it is to be read whole. */
   readonly upload: () => Replay | undefined
+  /** Whether this is what the body broke off with. */
+  readonly broke: (failure: Failure) => boolean
 }
 
 export const arriving = (body: Uint8Array | BodyToCome): Arriving => {
-  if (body instanceof Uint8Array) return { whole: Effect.succeed(body), upload: () => undefined }
+  if (body instanceof Uint8Array) return { whole: Effect.succeed(body), upload: () => undefined, broke: () => false }
   let read: Uint8Array | undefined
+  let broken: Failure | undefined
+  const next = async () => {
+    const piece = await body.next()
+    if (piece !== undefined && !(piece instanceof Uint8Array)) broken = piece.failure
+    return piece
+  }
+  const source: BodyToCome = { length: body.length, next }
   return {
     whole: Effect.suspend(() =>
       read === undefined
-        ? Effect.tap(collected(body), (bytes) => Effect.sync(() => (read = bytes)))
+        ? Effect.tap(collected(source), (bytes) => Effect.sync(() => (read = bytes)))
         : Effect.succeed(read)
     ),
     upload: () =>
-      read === undefined && body.length !== null && body.length > smallBytes ? new Replay(body, body.length) : undefined
+      read === undefined && body.length !== null && body.length > smallBytes
+        ? new Replay(source, body.length)
+        : undefined,
+    broke: (failure) => failure === broken
   }
 }
 

@@ -14,6 +14,9 @@ export interface ArrivalOptions {
   readonly stall: Duration.Duration
 }
 
+/** Why a body breaks off whose sender does. */
+export const gone = "the caller went away"
+
 type Next = Uint8Array | undefined | BrokenOff
 
 const broken = (message: string) => new InvalidRequest({ code: "INVALID_REQUEST", message })
@@ -32,14 +35,14 @@ export class Arrival implements BodyToCome {
   ) {
     const told = request.headers["content-length"]
     this.length = told === undefined ? null : Number(told)
-    const gone = () => this.finish(broken("the caller went away"))
+    const leave = () => this.finish(broken(gone))
     // Nothing flows before it is asked for.
     request.pause()
     request
       .on("data", (piece: Buffer) => this.arrive(piece))
       .once("end", () => this.finish("whole"))
-      .once("error", gone)
-      .once("close", gone)
+      .once("error", leave)
+      .once("close", leave)
   }
 
   next(): Promise<Next> {

@@ -13,7 +13,7 @@ import type { ArrivingRequest, RawReply, RawRequest } from "../../http/Wire.js"
 import { portRefusal } from "../Port.js"
 import type { Refusal } from "../Refusal.js"
 import { refuse, type Rest, write } from "./Answer.js"
-import { Arrival } from "./Arrival.js"
+import { Arrival, gone } from "./Arrival.js"
 
 export interface Handlers {
   /** `POST …/execute` and `POST …/run`. */
@@ -65,6 +65,12 @@ const readBody = (request: IncomingMessage, limit: number, done: (body: Uint8Arr
   })
   request.on("end", () => finish(chunks.length === 1 ? (chunks[0] ?? noBody) : Buffer.concat(chunks)))
   request.on("error", () => finish(undefined))
+}
+
+/** Why a body does not come in to its end. */
+const brokenBy = ({ code }: NodeJS.ErrnoException): string => {
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return "the request took too long to come in"
+  return code === "HPE_INVALID_EOF_STATE" || code === "ECONNRESET" ? gone : "the body is not valid HTTP"
 }
 
 const hasBody = ({ headers }: IncomingMessage): boolean =>
@@ -168,9 +174,7 @@ export const serve = (handlers: Handlers, options: ServerOptions): Effect.Effect
     server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
       if (!socket.writable) return
       // Whoever handles the request answers it.
-      const late = error.code === "ERR_HTTP_REQUEST_TIMEOUT"
-      if (arrivals.get(socket)?.fail(late ? "the request took too long to come in" : "not an HTTP request") === true)
-        return
+      if (arrivals.get(socket)?.fail(brokenBy(error)) === true) return
       const [status, code] =
         error.code === "HPE_HEADER_OVERFLOW"
           ? ([431, "headers larger than 32 KiB"] as const)
