@@ -1,7 +1,7 @@
 /** One limit for all connections of a connector: over two of them, and over the death of whoever owns it. */
 import { Entity, Sharding, ShardingConfig } from "@effect/cluster"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Layer, Scope, TestClock } from "effect"
+import { Context, Effect, Exit, Layer, Scope, TestClock } from "effect"
 import { layer as permitsLayer, Permits } from "../../src/actors/connection/Permits.js"
 import { Identifiers } from "../../src/actors/ports/Identifiers.js"
 import { ProviderWindows, type StoredWindow } from "../../src/actors/ports/ProviderWindows.js"
@@ -104,6 +104,51 @@ describe("a limit of scope connector", () => {
         (yield* before.actor.LeaseCalls({ limits, id: "late", wanted: 1, timeoutMillis: 1_000 }))._tag,
         "WaitUntil"
       )
+    })
+  )
+
+  it.scoped(
+    "keeps the place of a call that lasts, however short the one that it was leased for, and no dead node's",
+    () =>
+      Effect.gen(function* () {
+        const windows = table()
+        const single: Limits = { requests: null, perMillis: 1_000, concurrency: 1 }
+        const dying = yield* Scope.make()
+        const here = yield* Scope.extend(node(windows), dying)
+        const there = yield* node(windows)
+        const mine = here.permits.of(organisation, "acme", single)
+        const asked = there.actor.LeaseCalls({ limits: single, id: "other", wanted: 1, timeoutMillis: 1_000 })
+        yield* mine.fetch(20_000)
+        const taken = mine.take(yield* Effect.clockWith((clock) => clock.currentTimeMillis))
+        assert.isTrue(taken !== undefined && "lease" in taken)
+        for (let n = 0; n < 40; n++) {
+          yield* TestClock.adjust("15 seconds")
+          yield* settle
+          if (n < 30) assert.strictEqual((yield* asked)._tag, "WaitUntil", `after ${(n + 1) * 15} s`)
+          if (n === 30) yield* Scope.close(dying, Exit.void)
+        }
+        assert.strictEqual((yield* asked)._tag, "Leased")
+      })
+  )
+
+  it.scoped("gives the place of a call that has ended to the next, also when it lasted", () =>
+    Effect.gen(function* () {
+      const { permits } = yield* node(table())
+      const single: Limits = { requests: null, perMillis: 1_000, concurrency: 1 }
+      const pool = permits.of(organisation, "acme", single)
+      const now = Effect.clockWith((clock) => clock.currentTimeMillis)
+      yield* pool.fetch(20_000)
+      const first = pool.take(yield* now)
+      assert.isTrue(first !== undefined && "lease" in first)
+      yield* TestClock.adjust("2 minutes")
+      yield* settle
+      yield* pool.fetch(20_000)
+      assert.isTrue("at" in (pool.take(yield* now) ?? {}))
+      if (first !== undefined && "lease" in first) yield* pool.settle(first.lease, null, yield* now)
+      yield* settle
+      yield* TestClock.adjust("2 seconds")
+      yield* pool.fetch(20_000)
+      assert.isTrue("lease" in (pool.take(yield* now) ?? {}))
     })
   )
 

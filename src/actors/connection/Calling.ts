@@ -16,6 +16,12 @@ import { rateReading } from "../../domain/connector/RateHeaders.js"
 import { isLimit, retryAfter } from "../../domain/connector/Retry.js"
 import type { NotFound, Unavailable } from "../../domain/Failure.js"
 
+/**
+ * How long a call may last whose answer is taken while it comes. Its permit lasts as long, so that no more calls are in
+ * flight than the provider takes.
+ */
+const longestStream = Duration.minutes(10)
+
 type NotPermitted = Postponed | ConnectionNotActive | NotFound | Unavailable
 
 interface Permitted {
@@ -30,7 +36,8 @@ const make = Effect.gen(function* () {
 
   const permitted = Effect.fnUntraced(function* (
     call: ConnectedCall,
-    made: number
+    made: number,
+    lasts: number
   ): Effect.fn.Return<Permitted, NotPermitted> {
     const { connectionId, definition, executionId, maxBytes, organisationId, request } = call
     const where = { organisationId, connectionId }
@@ -38,7 +45,7 @@ const make = Effect.gen(function* () {
       ...where,
       origin: request.origin,
       executionId,
-      timeoutMillis: request.timeoutMillis
+      timeoutMillis: lasts
     })
     if (authorization._tag === "WaitUntil") {
       return yield* Effect.fail<Postponed>({ _tag: "Postponed", at: authorization.at, why: authorization.why, made })
@@ -58,7 +65,7 @@ const make = Effect.gen(function* () {
     call: ConnectedCall,
     made: number
   ): Effect.fn.Return<Either.Either<ProviderAnswer, ProviderFailure>, NotPermitted> {
-    const { request, settle } = yield* permitted(call, made)
+    const { request, settle } = yield* permitted(call, made, call.request.timeoutMillis)
     // Whatever becomes of the request, its permit goes back.
     const settled = Effect.onExit(Effect.either(egress.send(request)), (exit) =>
       settle(exit._tag === "Success" ? Option.getOrNull(Either.getRight(exit.value)) : null)
@@ -74,7 +81,9 @@ const make = Effect.gen(function* () {
     Either.Either<{ readonly answer: OpenResponse; readonly settled: Effect.Effect<unknown> }, ProviderFailure>,
     NotPermitted
   > {
-    const { request, settle } = yield* permitted(call, made)
+    const longest = Duration.toMillis(longestStream)
+    const overAt = (yield* Clock.currentTimeMillis) + longest
+    const { request, settle } = yield* permitted(call, made, longest)
     const sent = egress.open({ ...request, stall: call.stall, upload: call.upload }).pipe(
       Effect.either,
       Effect.onExit((exit) => (exit._tag === "Failure" || Either.isLeft(exit.value) ? settle(null) : Effect.void))
@@ -84,7 +93,12 @@ const make = Effect.gen(function* () {
         const result = yield* restore(sent)
         if (Either.isLeft(result)) return Either.left(unanswered(result.left))
         const answer = result.right
-        const settling = yield* Effect.forkDaemon(Effect.zipRight(answer.ended, settle(answer)))
+        const left = overAt - (yield* Clock.currentTimeMillis)
+        const over = Effect.flatMap(
+          Effect.timeoutOption(Effect.interruptible(answer.ended), Duration.millis(Math.max(0, left))),
+          (ended) => (Option.isSome(ended) ? Effect.void : Effect.zipRight(Effect.sync(answer.cancel), answer.ended))
+        )
+        const settling = yield* Effect.forkDaemon(Effect.zipRight(over, settle(answer)))
         return Either.right({ answer, settled: Fiber.await(settling) })
       })
     )

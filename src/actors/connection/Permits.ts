@@ -45,6 +45,14 @@ const least = 16
 const patience = Duration.seconds(2)
 /** Long enough for a call that was granted in the lease's last moment to be counted under it. */
 const closing = Duration.millis(leaseMillis + 5)
+/**
+ * A place among the calls in flight is taken for so long at most, and kept while its call goes on: what a node that dies
+ * had taken is free soon, and a call that lasts, or took what was leased for a shorter one, keeps its own.
+ */
+const placeMillis = 60_000
+const keepInterval = Duration.seconds(15)
+/** No call lasts longer: its end was not heard of. */
+const longestMillis = 660_000
 const unknown: Refusal = {
   _tag: "Busy",
   reason: "the provider's limit cannot be looked up now",
@@ -104,7 +112,7 @@ export const layer = Layer.scoped(
         const { limits, waiting } = pool
         const wanted = Math.max(least, waiting)
         const answer = yield* owner(key)
-          .LeaseCalls({ limits, id, wanted, timeoutMillis })
+          .LeaseCalls({ limits, id, wanted, timeoutMillis: Math.min(timeoutMillis, placeMillis) })
           .pipe(
             Effect.mapInputContext<never, never>(() => Context.empty()),
             Effect.timeout(patience),
@@ -121,6 +129,30 @@ export const layer = Layer.scoped(
         pool.current = made
         yield* Effect.forkIn(Effect.delay(close(key, pool, made), closing), scope)
       })
+
+    /** Places of calls that last. What is not heard is said again before the place is lost. */
+    const keepPlaces = Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      Effect.forEach(
+        pools,
+        ([key, { leases, limits }]) => {
+          if (limits.concurrency === null) return Effect.void
+          const lasts = ({ lastAt, used }: Lease) =>
+            used > 0 && now - lastAt >= Duration.toMillis(keepInterval) && now - lastAt < longestMillis
+          const ids = [...leases.values()].filter(lasts).map(({ id }) => id)
+          if (ids.length === 0) return Effect.void
+          return owner(key)
+            .Keep({ ids, forMillis: placeMillis })
+            .pipe(
+              Effect.mapInputContext<never, never>(() => Context.empty()),
+              Effect.timeout(patience),
+              Effect.sandbox,
+              Effect.ignore
+            )
+        },
+        { concurrency: 16, discard: true }
+      )
+    )
+    yield* keepPlaces.pipe(Effect.delay(keepInterval), Effect.forever, Effect.interruptible, Effect.forkScoped)
 
     const take = (pool: Pool, now: number) => {
       if (pool.blockedUntil > now) return { at: pool.blockedUntil }

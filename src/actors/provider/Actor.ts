@@ -4,7 +4,7 @@
  */
 import { Entity } from "@effect/cluster"
 import { Clock, Duration, Effect } from "effect"
-import { lease, observe, report, type SharedState } from "../../domain/connection/SharedLimiter.js"
+import { keep, lease, observe, report, type SharedState } from "../../domain/connection/SharedLimiter.js"
 import { ProviderWindows, type StoredWindow } from "../ports/ProviderWindows.js"
 import { ProviderLimit } from "./Protocol.js"
 
@@ -48,7 +48,9 @@ export const layer = ProviderLimit.toLayer(
             const reported = leases.reduce((all, one) => report(limits, all, one, now), state)
             return { state: reading === null ? reported : observe(reported, reading, now) }
           })
-        )
+        ),
+      Keep: ({ payload: { forMillis, ids } }) =>
+        Effect.asVoid(changed((state, now) => ({ state: keep(state, ids, now + forMillis) })))
     })
   }),
   { maxIdleTime: Duration.minutes(1), disableFatalDefects: true }

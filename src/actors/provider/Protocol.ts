@@ -29,8 +29,14 @@ export const Report = Rpc.make("Report", {
   error: unavailable
 })
 
+/** Calls under these leases go on: their places stay taken for so long from now. Idempotent. */
+export const Keep = Rpc.make("Keep", {
+  payload: { ids: Schema.Array(Schema.String), forMillis: Schema.Number },
+  error: unavailable
+})
+
 /** Its id: the organisation's and the connector's slug, with a bar between them. */
-export const ProviderLimit = Entity.make("ProviderLimit", [LeaseCalls, Report]).annotate(
+export const ProviderLimit = Entity.make("ProviderLimit", [LeaseCalls, Report, Keep]).annotate(
   ClusterSchema.ClientTracingEnabled,
   false
 )

@@ -75,6 +75,12 @@ export const report = (
   return current(limits, count > 0 ? withUsed(limits, state, Math.min(lastAt, found.at), count) : state, now)
 }
 
+/** Calls under these leases go on: each holds its place until `ends`. Of a lease that is over: nothing. */
+export const keep = (state: SharedState, ids: ReadonlyArray<string>, ends: number): SharedState => ({
+  ...state,
+  leases: state.leases.map((one) => (ids.includes(one.id) ? { ...one, ends: Math.max(one.ends, ends) } : one))
+})
+
 /** What an answer of the provider told. */
 export const observe = (state: SharedState, reading: Reading, now: number): SharedState => ({
   ...state,

@@ -1,0 +1,123 @@
+/** The permit of a call whose answer is taken while it comes lasts as long as that takes, and that has an end. */
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Duration, Effect, Layer, TestClock } from "effect"
+import { layer } from "../../src/actors/connection/Calling.js"
+import { ConnectedCalls } from "../../src/actors/ports/ConnectedCalls.js"
+import { ConnectedEgress } from "../../src/actors/ports/ConnectedEgress.js"
+import { Connections } from "../../src/actors/ports/Connections.js"
+import { idle, type LimiterState, type Limits, give, take } from "../../src/domain/connection/RateLimiter.js"
+import { define } from "../../src/domain/connector/Definition.js"
+import { makeIdentifiers } from "../../src/runtime/Crypto.js"
+import { manifest, origin } from "../support/connectionWorld.js"
+
+const single: Limits = { requests: null, perMillis: 1_000, concurrency: 1 }
+
+/** Calls over a provider that takes one at a time, whose answers end when the test, or the caller, says so. */
+const world = Effect.gen(function* () {
+  let limiter: LimiterState = idle
+  let permits = 0
+  const ends: Array<() => void> = []
+  const cancelled: Array<number> = []
+  const connections = Connections.of({
+    ...unused(Connections.key),
+    authorize: ({ timeoutMillis = 60_000 }) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        const permit = String((permits += 1))
+        const taken = take(single, limiter, permit, now, timeoutMillis)
+        limiter = taken.state
+        return taken._tag === "Granted"
+          ? { _tag: "Granted" as const, grant: new Uint8Array(0), permit }
+          : { _tag: "WaitUntil" as const, at: taken.at, why: "rate_limit" as const }
+      }),
+    settle: ({ permit }) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        limiter = give(limiter, permit, null, now)
+      })
+  })
+  const egress = ConnectedEgress.of({
+    send: () => Effect.dieMessage("not used"),
+    open: ({ url }) =>
+      Effect.map(Clock.currentTimeMillis, () => {
+        let end = () => {}
+        const ended = new Promise<void>((resolve) => {
+          end = resolve
+        })
+        const nth = ends.push(end)
+        return {
+          status: 200,
+          url,
+          headers: [],
+          body: (async function* () {})(),
+          cancel: () => {
+            cancelled.push(nth)
+            end()
+          },
+          ended: Effect.promise(() => ended)
+        }
+      })
+  })
+  const calls = yield* Layer.build(
+    layer.pipe(
+      Layer.provide(Layer.succeed(Connections, connections)),
+      Layer.provide(Layer.succeed(ConnectedEgress, egress))
+    )
+  ).pipe(Effect.flatMap((context) => Effect.provide(ConnectedCalls, context)))
+  const identifiers = makeIdentifiers()
+  const open = calls.open(
+    {
+      organisationId: identifiers.next("org"),
+      connectionId: identifiers.next("conn"),
+      executionId: null,
+      definition: define(manifest()),
+      request: { method: "GET", url: `${origin}/x`, origin, headers: [], body: null, timeoutMillis: 60_000 },
+      maxBytes: 1_000,
+      made: 0,
+      retries: "none",
+      stall: Duration.seconds(30)
+    },
+    () => null
+  )
+  return { open, ends, cancelled }
+})
+
+/** A port of which a test uses two methods; the others die by name. */
+const unused = (name: string): typeof Connections.Service =>
+  new Proxy({} as typeof Connections.Service, {
+    ownKeys: () => [],
+    get: (_, method) => () => Effect.dieMessage(`${name}.${String(method)} is not used`)
+  })
+
+const settle = Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 5)))
+const tagOf = (open: Effect.Effect.Success<typeof world>["open"]) =>
+  Effect.map(Effect.either(open), (result) => (result._tag === "Right" ? "opened" : result.left._tag))
+
+describe("a call whose answer is taken while it comes", () => {
+  it.scoped("holds its place among the calls in flight until its answer has ended", () =>
+    Effect.gen(function* () {
+      const { cancelled, ends, open } = yield* world
+      assert.strictEqual(yield* tagOf(open), "opened")
+      for (let n = 0; n < 9; n++) {
+        yield* TestClock.adjust("1 minute")
+        assert.strictEqual(yield* tagOf(open), "Postponed", `${n + 1} minutes`)
+      }
+      ends[0]?.()
+      yield* settle
+      assert.strictEqual(yield* tagOf(open), "opened")
+      assert.deepStrictEqual(cancelled, [])
+    })
+  )
+
+  it.scoped("is ended with its permit after ten minutes, so that no more are in flight than the provider takes", () =>
+    Effect.gen(function* () {
+      const { cancelled, open } = yield* world
+      assert.strictEqual(yield* tagOf(open), "opened")
+      yield* TestClock.adjust("599 seconds")
+      yield* settle
+      assert.deepStrictEqual([cancelled, yield* tagOf(open)], [[], "Postponed"])
+      yield* TestClock.adjust("1 seconds")
+      yield* settle
+      assert.deepStrictEqual(cancelled, [1])
+      assert.strictEqual(yield* tagOf(open), "opened")
+    })
+  )
+})
