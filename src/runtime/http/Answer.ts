@@ -1,7 +1,6 @@
 /** How a reply leaves: whole or piece by piece, and also while its request has not ended yet. */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { pipeline } from "node:stream"
-import { pipeline as poured } from "node:stream/promises"
 import type { BodyInPieces, RawReply } from "../../http/Wire.js"
 
 /** A request that is answered before all of it was read. */
@@ -31,7 +30,7 @@ export const refuse = (response: ServerResponse, { body, headers, status }: RawR
   if (response.destroyed || !isWhole(body)) return
   response.writeHead(status, { ...headers, "content-length": String(Buffer.byteLength(body)), connection: "close" })
   response.write(body)
-  linger(response, rest)
+  afterRest(rest, () => response.end())
 }
 
 const isWhole = (body: RawReply["body"]): body is string | Uint8Array =>
@@ -50,24 +49,25 @@ const pour = (
   if (response.destroyed) return cancel()
   // A client that goes away while nothing comes would be noticed with the next piece only.
   response.once("close", cancel)
-  response.writeHead(status, rest === undefined ? { ...headers } : { ...headers, connection: "close" })
+  response.writeHead(status, { ...headers })
   response.flushHeaders()
-  if (rest === undefined) return void pipeline(pieces, response, () => undefined)
-  poured(pieces, response, { end: false }).then(
-    () => linger(response, rest),
-    () => response.destroy()
-  )
+  pipeline(pieces, response, (error) => {
+    if (rest === undefined || error) return
+    // The answer has ended; the connection goes on where its client ends the request soon.
+    const { socket } = rest.request
+    afterRest(rest, (ended) => ended || socket.destroy())
+  })
 }
 
 /** How long the rest of an answered request is read and forgotten: a client that still sends would lose the answer otherwise. */
 const forgetMillis = 2_000
 
-const linger = (response: ServerResponse, { forget, request }: Rest): void => {
+const afterRest = ({ forget, request }: Rest, done: (ended: boolean) => void): void => {
   forget()
-  if (request.complete) return void response.end()
+  if (request.complete) return done(true)
   const end = () => {
     clearTimeout(patience)
-    response.end()
+    done(request.complete)
   }
   const patience = setTimeout(end, forgetMillis)
   request.once("end", end).once("close", end)
