@@ -2,7 +2,7 @@
 import { createHash, createHmac, randomBytes } from "node:crypto"
 import { type ClientRequest, createServer, request as ask, type IncomingMessage, type Server } from "node:http"
 import type { ServerResponse } from "node:http"
-import type { AddressInfo } from "node:net"
+import { type AddressInfo, createConnection } from "node:net"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Option } from "effect"
 import { signIdentity } from "../../src/domain/Signature.js"
@@ -272,6 +272,32 @@ describe("A body through the proxy", () => {
     stubborn.request.end(randomBytes(4 * MiB))
     assert.strictEqual((await stubborn.answer).status, 413)
     await nothingOpen()
+  })
+
+  it("that was answered early and is sent to its end leaves its connection to the next request", async () => {
+    const head = [
+      `PUT /api/v1/proxy/unwanted HTTP/1.1`,
+      "host: x",
+      `authorization: Bearer ${svc.first.key}`,
+      "x-svc-connector: rising",
+      `x-org-id: ${svc.first.customerId}`
+    ]
+    const socket = createConnection(port, "127.0.0.1")
+    let got = ""
+    socket.setEncoding("latin1").on("data", (text: string) => (got += text))
+    const has = (text: string) =>
+      eventually(
+        async () => got,
+        (all) => all.includes(text)
+      )
+    socket.write([...head, `content-length: ${MiB}`, "", ""].join("\r\n"))
+    socket.write(Buffer.alloc(MiB / 2))
+    await has("too much for me\r\n0\r\n\r\n")
+    got = ""
+    socket.write(Buffer.alloc(MiB / 2))
+    socket.write("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
+    await has("HTTP/1.1 200 OK")
+    socket.destroy()
   })
 
   it("flows on while the answer to it flows already", async () => {
