@@ -26,15 +26,22 @@ export class Exchange {
 
 const exchanges = new WeakMap<object, Exchange>()
 
+/** The gate has read the body: whatever kind of JSON its client calls it, it is JSON. */
+const ofTheBody: ReadonlySet<string> = new Set(["content-length", "content-type", "transfer-encoding"])
+const nothing = new TextEncoder().encode("{}")
+
 /** The typed API's view of the request. */
 export const serverRequest = (exchange: Exchange, path: string): HttpServerRequest.HttpServerRequest => {
   const { body, headers, method } = exchange.request
-  const hasBody = body.byteLength > 0 && method !== "GET" && method !== "HEAD"
+  const hasBody = method !== "GET" && method !== "HEAD" && (body.byteLength > 0 || method !== "DELETE")
   const source = new Request(`http://svc${path}`, {
     method,
-    headers: Object.entries(headers).filter(([name]) => name !== "content-length" && name !== "transfer-encoding"),
-    // A view of a pooled buffer is a body like any other.
-    ...(hasBody ? { body: Uint8Array.from(body) } : {})
+    headers: [
+      ...Object.entries(headers).filter(([name]) => !ofTheBody.has(name)),
+      ["content-type", "application/json"]
+    ],
+    // A view of a pooled buffer is a body like any other, and none at all says nothing: what is lacking is told.
+    ...(hasBody ? { body: body.byteLength > 0 ? Uint8Array.from(body) : nothing } : {})
   })
   exchanges.set(source, exchange)
   return HttpServerRequest.fromWeb(source)

@@ -18,7 +18,8 @@ const json = (text: string): Json | undefined => {
 const yaml = (text: string): Effect.Effect<Json, string> =>
   Effect.flatMap(
     Effect.promise(() => import("yaml")),
-    ({ parseDocument }) => {
+    // The package is a CommonJS one: the names of its members are known under `default` only, once it is bundled.
+    ({ default: { parseDocument } }) => {
       const document = parseDocument(text, { uniqueKeys: true })
       const [error] = document.errors
       if (error !== undefined) return Effect.fail(`is neither JSON nor YAML: ${error.message.split("\n")[0] ?? ""}`)
