@@ -13,7 +13,7 @@ export type Level = typeof Level.Type
 
 export const ConfigurationKey = Schema.String.pipe(
   Schema.pattern(/^[a-zA-Z][\w.-]{0,127}$/, {
-    message: () => "a key begins with a letter and has at most 128 letters, digits, '_', '.' and '-'"
+    message: () => "must begin with a letter and have at most 128 letters, digits, '_', '.' and '-'"
   })
 )
 
@@ -26,7 +26,7 @@ export const SetConfiguration = Schema.Struct({
   scopeId: Schema.optional(Schema.NullOr(Schema.String)),
   key: ConfigurationKey,
   value: Json.pipe(
-    Schema.filter((value) => small(value) || `a value has at most ${configuration.valueBytes} bytes of JSON`)
+    Schema.filter((value) => small(value) || `must have at most ${configuration.valueBytes} bytes of JSON`)
   ),
   /** Only runs in this environment see it. */
   environment: Schema.optional(Schema.NullOr(Schema.String)),

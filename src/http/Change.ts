@@ -77,7 +77,10 @@ const expectedVersion = (exchange: Exchange, version: number | undefined): numbe
   if (header === undefined || header === "" || header === "*") return version
   const match = /^(?:W\/)?"?(\d{1,9})"?$/.exec(header)
   return match === null
-    ? new InvalidRequest({ code: "INVALID_HEADER", message: "If-Match is the ETag of the record" })
+    ? new InvalidRequest({
+        code: "INVALID_HEADER",
+        message: 'If-Match must be the ETag that the record was answered with, as in "3", or *'
+      })
     : Number(match[1])
 }
 

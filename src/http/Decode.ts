@@ -1,31 +1,10 @@
 /** What the typed API found wrong with a request, as the failure that the surfaces answer. */
 import type { HttpApiError } from "@effect/platform"
+import { ParseResult } from "effect"
+import { detailsOf, type Issue, pathText } from "../domain/Issues.js"
 import { type Detail, InvalidRequest, ValidationFailed } from "../domain/Failure.js"
 
-type Issue = HttpApiError.HttpApiDecodeError["issues"][number]
-
-const pathText = (path: Issue["path"]): string =>
-  path.reduce<string>((text, part) => {
-    const name = String(part)
-    return /^\d+$/.test(name) ? `${text}[${name}]` : text === "" ? name : `${text}.${name}`
-  }, "")
-
-const codes: { readonly [tag: string]: string } = {
-  Unexpected: "UNKNOWN_FIELD",
-  Missing: "REQUIRED",
-  Forbidden: "NOT_ALLOWED"
-}
-
-const detail = (issue: Issue): Detail => ({
-  path: pathText(issue.path),
-  code: codes[issue._tag] ?? "INVALID_VALUE",
-  message:
-    issue._tag === "Unexpected"
-      ? "is not a member of this request"
-      : issue._tag === "Missing"
-        ? "is required"
-        : issue.message
-})
+const unknownMember = "is not a member of this request"
 
 /** An answer of ours that its schema refuses. It is logged: the places are named, not the customer's values in them. */
 export const answerDefect = ({ issues }: HttpApiError.HttpApiDecodeError): Error =>
@@ -33,15 +12,27 @@ export const answerDefect = ({ issues }: HttpApiError.HttpApiDecodeError): Error
     `an answer does not fit its schema: ${issues.map(({ _tag, path }) => `${pathText(path)} ${_tag}`).join(", ")}`
   )
 
+/** What is wrong with a value that is a part of a request. */
+export const mistakesIn = (error: ParseResult.ParseError): ReadonlyArray<Detail> =>
+  detailsOf(ParseResult.ArrayFormatter.formatErrorSync(error), unknownMember)
+
+/** A parameter that stands there twice is a list, which no endpoint takes. */
+const once = (issue: Issue): Issue =>
+  issue.message.includes(", actual [") ? { ...issue, message: "must be there only once" } : issue
+
 /** What is wrong with a query makes the request unreadable; what is wrong with a body makes it invalid. */
 export const decodeFailure = (
   error: HttpApiError.HttpApiDecodeError,
   method: string
 ): InvalidRequest | ValidationFailed => {
-  const details = error.issues.map(detail)
+  const inQuery = method === "GET" || method === "DELETE"
+  const details = detailsOf(inQuery ? error.issues.map(once) : error.issues, unknownMember)
   const [first] = details
-  const message = first === undefined ? error.message : `${first.path} ${first.message}`.trim()
-  if (method === "GET" || method === "DELETE") return new InvalidRequest({ code: "INVALID_REQUEST", message, details })
+  const message =
+    first === undefined
+      ? "the request cannot be read"
+      : `${first.path === "" ? "the body" : first.path} ${first.message}`
+  if (inQuery) return new InvalidRequest({ code: "INVALID_REQUEST", message, details })
   const unknown = details.length > 0 && details.every(({ code }) => code === "UNKNOWN_FIELD")
   return new ValidationFailed({ code: unknown ? "UNKNOWN_FIELD" : "VALIDATION_FAILED", message, details })
 }

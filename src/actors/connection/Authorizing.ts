@@ -3,7 +3,7 @@
  * comes back with the answer. A caller waits only when there is no token that would do. Design: the actor is the lock.
  */
 import { Clock, Deferred, Effect, Either, type Scope } from "effect"
-import type { Connection } from "../../domain/connection/Connection.js"
+import { type Connection, remedyOf } from "../../domain/connection/Connection.js"
 import { lifetimeOf, valuesOf } from "../../domain/connection/Credential.js"
 import { type Limits, unlimited } from "../../domain/connection/RateLimiter.js"
 import { isAlive } from "../../domain/connection/Refresh.js"
@@ -36,7 +36,7 @@ const mostRefusals = 2
 export const notActive = ({ health, status }: Connection): Refusal => ({
   _tag: "NotActive",
   status,
-  reason: health.lastError ?? `the connection is ${status}`
+  reason: health.lastError ?? `the connection is ${status}: ${remedyOf(status)}`
 })
 
 const recentMost = 1_000

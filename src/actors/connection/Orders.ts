@@ -1,6 +1,6 @@
 /** What somebody may order of a connection: tested, renewed, switched, changed, shown, ended. */
 import { Clock, Deferred, Effect, Either, Redacted, type Scope } from "effect"
-import type { Connection } from "../../domain/connection/Connection.js"
+import { type Connection, remedyOf } from "../../domain/connection/Connection.js"
 import { lifetimeOf, valuesOf } from "../../domain/connection/Credential.js"
 import { configuredUrl } from "../../domain/connector/BaseUrl.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
@@ -107,7 +107,7 @@ export const make = (options: SessionOptions) =>
         return yield* refuse({
           _tag: "WrongState",
           status: connection.status,
-          message: "the connection holds no credential"
+          message: `the connection holds no credential: ${remedyOf(connection.status)}`
         })
       return Object.fromEntries(Object.entries(valuesOf(plain)).map(([name, value]) => [name, Redacted.make(value)]))
     })
@@ -123,7 +123,7 @@ export const make = (options: SessionOptions) =>
           ? refuse({
               _tag: "WrongState" as const,
               status: open.connection.status,
-              message: "the connection holds no credential"
+              message: `the connection holds no credential: ${remedyOf(open.connection.status)}`
             })
           : probe(definition, method, open.plain, open.connection.config)
       let probed = yield* ask(first)
@@ -153,7 +153,7 @@ export const make = (options: SessionOptions) =>
           _tag: "Invalid",
           path: "connection",
           code: "NOT_RENEWABLE",
-          message: "has nothing to renew its credential with"
+          message: "has nothing to renew its credential with: reconnect it to store a new one"
         })
       yield* Effect.flatMap(renew(self, asked.organisationId, scope), Deferred.await)
       const { connection, credential } = yield* owners.current(self, asked.organisationId)

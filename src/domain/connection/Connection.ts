@@ -134,7 +134,7 @@ export const decide = (connection: Connection, command: Command, now: number): E
   const refused = (message: string) => Either.left({ status, message })
   if (status === "disconnected") return refused("the connection is disconnected for good: make a new one")
   const onlyActive = (event: Event) =>
-    status === "active" ? Either.right(event) : refused(`the connection is ${status}`)
+    status === "active" ? Either.right(event) : refused(`the connection is ${status}: ${remedyOf(status)}`)
   switch (command._tag) {
     case "Activate":
       return Either.right({ _tag: "Activated", facts: command.facts })
@@ -168,7 +168,23 @@ export const decide = (connection: Connection, command: Command, now: number): E
 }
 
 const notEnabled = (status: ConnectionStatus) =>
-  status === "active" ? "the connection is active already" : `the connection is ${status}: reconnect it`
+  status === "active" ? "the connection is active already" : `the connection is ${status}: ${remedyOf(status)}`
+
+/** What has to be done to a connection so that it can be used. */
+export const remedyOf = (status: ConnectionStatus): string => {
+  switch (status) {
+    case "pending":
+      return "connect it first, at its connectUrl or by reconnect with a credential"
+    case "inactive":
+      return "enable it"
+    case "active":
+    case "expired":
+    case "failed":
+      return "reconnect it"
+    case "disconnected":
+      return "make a new one"
+  }
+}
 
 type RefreshFailure = Command & { readonly _tag: "NoteRefreshFailure" }
 

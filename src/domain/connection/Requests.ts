@@ -6,7 +6,7 @@ const text = (most: number) => Schema.String.pipe(Schema.maxLength(most))
 const Label = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))
 
 const Tags = Schema.Record({ key: text(64), value: text(200) }).pipe(
-  Schema.filter((tags) => Object.keys(tags).length <= 50 || "there may be at most 50 tags")
+  Schema.filter((tags) => Object.keys(tags).length <= 50 || "may hold at most 50")
 )
 
 /** Numbers are taken for what they read as: `expiresIn: 3600`. */

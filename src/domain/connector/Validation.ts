@@ -4,6 +4,7 @@
  */
 import { Either, ParseResult, Schema } from "effect"
 import type { Detail } from "../Failure.js"
+import { detailsOf, present } from "../Issues.js"
 import { isObject, type Json } from "../Json.js"
 import { actionsMistakes, placed, type SchemaMistakes } from "./ActionChecks.js"
 import { authMistakes, baseMistakes } from "./AuthChecks.js"
@@ -100,46 +101,12 @@ const readKnown = Schema.decodeUnknownEither(ConnectorDefinition, { errors: "fir
 
 /** What is wrong with the form, and with what else can be told of the document nevertheless. */
 const formMistakes = (document: Json, error: ParseResult.ParseError, schemaMistakes: SchemaMistakes): Mistakes => {
-  const all = ParseResult.ArrayFormatter.formatErrorSync(error)
-  // A member that may be left out is told of twice: as what it should be, and as not being absent.
-  const absent = (message: string) => message.startsWith("Expected undefined,")
-  const told = new Set(
-    all.flatMap(({ message, path }) => (absent(message) ? [] : path.map((_, at) => dotted(path.slice(0, at + 1)))))
-  )
-  const issues = all.filter(({ message, path }) => !absent(message) || !told.has(dotted(path)))
-  const form = new Map<string, Detail>()
-  for (const { _tag, message, path } of issues) {
-    const code = codes[_tag] ?? "INVALID_VALUE"
-    const at = dotted(path)
-    const before = form.get(`${at} ${code}`)
-    form.set(`${at} ${code}`, {
-      path: at,
-      code,
-      message: before === undefined ? (words[code] ?? message) : joined(before.message, message)
-    })
-  }
+  const issues = present(ParseResult.ArrayFormatter.formatErrorSync(error))
+  const form = detailsOf(issues, "is not known here")
   const broken = issues.filter(({ _tag }) => _tag !== "Unexpected").map(({ path }) => path)
   const further = repaired(document, broken)
   const definition = further === undefined ? undefined : Either.getOrUndefined(readKnown(further.document))
   return further === undefined || definition === undefined
-    ? [...form.values()]
-    : [...form.values(), ...mistakesIn(definition, schemaMistakes).filter(further.tells)]
+    ? form
+    : [...form, ...mistakesIn(definition, schemaMistakes).filter(further.tells)]
 }
-
-/** Each alternative that was tried says what it expected: together they say what may stand there. */
-const joined = (before: string, message: string): string => {
-  const [, expected] = /^Expected (.*), actual /s.exec(message) ?? []
-  const known = /^Expected (.*), actual (.*)$/s.exec(before)
-  if (expected === undefined || known === null || before.length > 1_000) return before
-  return `Expected ${known[1] ?? ""} | ${expected}, actual ${known[2] ?? ""}`
-}
-
-const codes: { readonly [tag: string]: string } = { Unexpected: "UNKNOWN_FIELD", Missing: "REQUIRED" }
-const words: { readonly [code: string]: string } = { UNKNOWN_FIELD: "is not known here", REQUIRED: "is required" }
-
-const dotted = (path: ReadonlyArray<PropertyKey>): string =>
-  path.reduce<string>(
-    (text, part) =>
-      typeof part === "number" ? `${text}[${part}]` : text === "" ? String(part) : `${text}.${String(part)}`,
-    ""
-  )

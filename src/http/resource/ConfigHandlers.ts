@@ -32,7 +32,8 @@ const scopeOf = Effect.fnUntraced(function* (
   tx: Tx,
   caller: Principal,
   level: StoredLevel,
-  named: string
+  named: string,
+  member = "integration"
 ): Effect.fn.Return<Scope, Failure> {
   switch (level) {
     case "saas":
@@ -46,7 +47,7 @@ const scopeOf = Effect.fnUntraced(function* (
       return { level, id: workflow.id, customerId: workflow.customerId }
     }
     case "integration":
-      if (!slugPattern.test(named)) return yield* invalid("integration", "INVALID", "is not the slug of an integration")
+      if (!slugPattern.test(named)) return yield* invalid(member, "INVALID", "is not the slug of an integration")
       return { level, id: named, customerId: null }
   }
 })
@@ -112,9 +113,10 @@ export const ConfigLive = group(ResourceApi, "config", (handlers) =>
             ["integration", integration],
             ["tenant", customer_id]
           ]
-          const environment = (urlParams.environment ?? caller.organisation.defaultEnvironment).toLowerCase()
+          const named = urlParams.environment ?? caller.organisation.defaultEnvironment
           const stored = yield* view(exchange, (tx) =>
             Effect.gen(function* () {
+              const environment = yield* environmentOf(tx, named)
               const scopes = [organisation]
               for (const [level, named] of asked)
                 if (named !== undefined) scopes.push(yield* scopeOf(tx, caller, level, named))
@@ -144,7 +146,7 @@ export const ConfigLive = group(ResourceApi, "config", (handlers) =>
           }
           const data = yield* change(exchange, (tx) =>
             Effect.gen(function* () {
-              const scope = yield* scopeOf(tx, exchange.caller, level, scopeId ?? "")
+              const scope = yield* scopeOf(tx, exchange.caller, level, scopeId ?? "", "scopeId")
               const environment = yield* environmentOf(tx, payload.environment)
               const place = { level, scopeId: scope.id, key, environment }
               const before = yield* tx.configuration.lock(place)

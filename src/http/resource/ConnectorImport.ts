@@ -7,6 +7,7 @@ import { ImportRequest } from "../../domain/connector/Connector.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import { fromOpenApi, type OpenApiOptions } from "../../domain/connector/import/OpenApi.js"
 import { validate } from "../../domain/connector/Validation.js"
+import { mistakesIn } from "../Decode.js"
 import { type Detail, invalid, ValidationFailed } from "../../domain/Failure.js"
 import { isObject, type Json, type JsonObject, unstorable, unstorableMessage } from "../../domain/Json.js"
 import { importBytes } from "../../domain/Limits.js"
@@ -29,7 +30,10 @@ const refused = (details: ReadonlyArray<Detail>): ValidationFailed => {
 /** A timer, not a yield: requests that wait on the network get their turn, too. */
 const othersFirst = Effect.sleep(Duration.zero)
 
-const readImport = Schema.decodeUnknownEither(ImportRequest, { onExcessProperty: "error" })
+const readImport = Schema.decodeUnknownEither(Schema.Struct({ import: ImportRequest }), {
+  onExcessProperty: "error",
+  errors: "all"
+})
 
 const isAddress = (source: string) => /^https?:\/\/\S+$/i.test(source.trim())
 
@@ -100,8 +104,8 @@ export const make = Effect.gen(function* () {
   const definitionFrom = (body: JsonObject, slug?: string): Effect.Effect<ConnectorDefinition, ValidationFailed> => {
     if (body["import"] === undefined) return checked(body)
     return Effect.gen(function* () {
-      const request = yield* Either.mapLeft(readImport(body["import"]), (error) =>
-        invalid("import", "INVALID_VALUE", error.message)
+      const { import: request } = yield* Either.mapLeft(readImport({ import: body["import"] }), (error) =>
+        refused(mistakesIn(error))
       )
       const document = yield* documentOf(request.source, "import.source")
       const options = {

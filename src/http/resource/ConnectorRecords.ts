@@ -20,6 +20,7 @@ export interface Own {
 }
 
 export const gone = () => new NotFound({ what: "connector" })
+const goneVersion = () => new NotFound({ what: "published version of this connector" })
 
 /** Built-in connectors are as old as the catalogue: in a list they come last. */
 export const builtInSince = "2026-01-01T00:00:00.000Z"
@@ -79,7 +80,7 @@ export const versionOf = (
 ): Effect.Effect<ConnectorDefinition, NotFound | Unavailable> => {
   if (found._tag === "BuiltIn") {
     const { definition } = found
-    return version === undefined || version === definition.version ? Effect.succeed(definition) : gone()
+    return version === undefined || version === definition.version ? Effect.succeed(definition) : goneVersion()
   }
   const { current, id } = found.record
   return Effect.flatMap(
@@ -87,7 +88,7 @@ export const versionOf = (
       connectorId: id,
       ...(version === undefined ? { number: current } : { semver: version })
     }),
-    Option.match({ onNone: gone, onSome: (row) => definitionOf(row.definition) })
+    Option.match({ onNone: version === undefined ? gone : goneVersion, onSome: (row) => definitionOf(row.definition) })
   )
 }
 
