@@ -1,6 +1,7 @@
 /** How a reply leaves: whole or piece by piece, and also while its request has not ended yet. */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { pipeline } from "node:stream"
+import { pipeline as pour } from "node:stream/promises"
 import type { BodyInPieces, RawReply } from "../../http/Wire.js"
 
 /** A request that is answered before all of it was read. */
@@ -13,7 +14,7 @@ export interface Rest {
 /** `rest`: of a request whose body may not have ended. */
 export const write = (response: ServerResponse, reply: RawReply, rest?: Rest): void => {
   const open = rest === undefined || rest.request.complete ? undefined : rest
-  if (!isWhole(reply.body)) return pour(response, reply, reply.body, open)
+  if (!isWhole(reply.body)) return stream(response, reply, reply.body, open)
   if (open !== undefined) return refuse(response, reply, open)
   if (response.destroyed) return
   const length = Buffer.byteLength(reply.body)
@@ -40,7 +41,7 @@ const isWhole = (body: RawReply["body"]): body is string | Uint8Array =>
  * Piece by piece, as fast as the client takes them. A body that breaks off ends the connection without its last chunk.
  * A request that has not ended may go on meanwhile.
  */
-const pour = (
+const stream = (
   response: ServerResponse,
   { headers, status }: RawReply,
   { cancel, pieces }: BodyInPieces,
@@ -51,11 +52,19 @@ const pour = (
   response.once("close", cancel)
   response.writeHead(status, { ...headers })
   response.flushHeaders()
+  if (rest === undefined) return void pipeline(pieces, response, () => undefined)
+  if (!response.shouldKeepAlive) {
+    // With the answer's end node closes such a connection, and what still comes in would take the answer along.
+    const poured = pour(pieces, response, { end: false })
+    return void poured.then(
+      () => afterRest(rest, () => response.end()),
+      () => response.destroy()
+    )
+  }
+  const { socket } = rest.request
   pipeline(pieces, response, (error) => {
-    if (rest === undefined || error) return
-    // The answer has ended; the connection goes on where its client ends the request soon.
-    const { socket } = rest.request
-    afterRest(rest, (ended) => ended || socket.destroy())
+    // The connection goes on where its client ends the request soon.
+    if (!error) afterRest(rest, (ended) => ended || socket.destroy())
   })
 }
 
