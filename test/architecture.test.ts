@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
+import { builtInConnectors } from "../src/domain/connectors/index.js"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 const read = (file: string) => readFileSync(path.join(root, file), "utf8")
@@ -31,6 +32,14 @@ describe("every path exists that is named in", () => {
       )
     })
   }
+})
+
+it("README.md names the connectors that come with svc by the names that the API takes", () => {
+  const [, named = ""] = /\(`GET \/api\/v1\/connectors`: ([^)]*)\)/.exec(read("README.md")) ?? []
+  assert.sameMembers(
+    named.split(",").map((one) => one.trim()),
+    builtInConnectors.map(({ slug }) => slug)
+  )
 })
 
 describe("the documents stay short", () => {
