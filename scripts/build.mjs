@@ -1,18 +1,9 @@
 // Bundles the program into dist/. Does nothing when no source is newer than the bundle, so that `npm start` may
 // call it every time.
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync
-} from "node:fs"
-import { basename, dirname, join } from "node:path"
+import { spawnSync } from "node:child_process"
+import { createHash } from "node:crypto"
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { keepEngine } from "./engines.mjs"
 
@@ -28,7 +19,7 @@ const newest = (path) => {
 }
 
 const marker = "dist/svc.js"
-const sources = ["src", "migrations", "package-lock.json", "scripts/build.mjs"]
+const sources = ["src", "migrations", "package-lock.json", "scripts"]
 const built = statSync(marker, { throwIfNoEntry: false })?.mtimeMs ?? 0
 if (Math.max(...sources.map(newest)) < built) process.exit(0)
 
@@ -36,21 +27,26 @@ const started = performance.now()
 const startedAt = new Date()
 const { build } = await import("esbuild")
 
-/** The library's index holds a reference page of 3 MB: what only `/docs` shows is loaded when somebody looks at it. */
-const withoutPages = {
-  name: "without-pages",
-  setup: ({ onLoad }) =>
+/** A page of 3 MB in the library, which only `/docs` shows: it lies beside the program until somebody looks at it. */
+const page = "page.txt"
+const { javascript } = await import("../node_modules/@effect/platform/dist/esm/internal/httpApiScalar.js")
+const pageApart = {
+  name: "page-apart",
+  setup: ({ onLoad }) => {
+    onLoad({ filter: /@effect\/platform\/dist\/esm\/internal\/httpApiScalar\.js$/ }, () => ({
+      contents: `import { readFileSync } from "node:fs"
+        export const javascript = readFileSync(new URL("${page}", import.meta.url), "utf8")`
+    }))
     onLoad({ filter: /@effect\/platform\/dist\/esm\/index\.js$/ }, ({ path }) => ({
       contents: readFileSync(path, "utf8").replace(/^export \* as HttpApi(?:Scalar|Swagger) .*$/gm, "")
     }))
+  }
 }
 
 const common = {
   bundle: true,
-  plugins: [withoutPages],
   platform: "node",
   target: "node20",
-  format: "esm",
   sourcemap: "linked",
   sourcesContent: false,
   minifySyntax: true,
@@ -58,45 +54,64 @@ const common = {
   logLevel: "warning",
   write: false,
   // Optional parts of dependencies that are not installed.
-  external: ["pg-native", "cloudflare:sockets", "msgpackr-extract", "bufferutil", "utf-8-validate"],
+  external: ["pg-native", "cloudflare:sockets", "msgpackr-extract", "bufferutil", "utf-8-validate"]
+}
+const esm = {
+  format: "esm",
   banner: {
     js: 'import { createRequire as makeRequire } from "node:module"; const require = makeRequire(import.meta.url);'
   }
 }
 
-/** Beside each other: what only the command line needs is a chunk that the service does not load. */
-const bundles = [{ entryPoints: { svc: "src/runtime/Main.ts" }, splitting: true, chunkNames: "chunks/[name]-[hash]" }]
-if (existsSync("src/runtime/sandbox/runner/Runner.ts")) {
-  bundles.push({ entryPoints: { runner: "src/runtime/sandbox/runner/Runner.ts" } })
-}
-const files = (await Promise.all(bundles.map((bundle) => build({ ...common, ...bundle, outdir: "dist" })))).flatMap(
-  (result) => result.outputFiles
-)
-
 /** Under its name a file is always whole, also for a program that starts meanwhile. */
-const place = (path, write) => {
+const place = (path, contents) => {
   mkdirSync(dirname(path), { recursive: true })
   const draft = `${path}.${process.pid}`
-  write(draft)
+  writeFileSync(draft, contents)
   renameSync(draft, path)
 }
+const textOf = ({ outputFiles }, ending) => outputFiles.find(({ path }) => path.endsWith(ending)).contents
 
+// --- The program: one script, and what V8 made of it, which saves a start the compiling ---
+
+const bundle = await build({
+  ...common,
+  plugins: [pageApart],
+  entryPoints: ["src/runtime/Main.ts"],
+  outfile: "dist/program.js",
+  format: "cjs",
+  define: { "import.meta.url": "moduleUrl" },
+  banner: { js: "(function (exports, require, module, moduleUrl) {" },
+  footer: { js: "})" }
+})
+const source = Buffer.from(textOf(bundle, ".js"))
+const name = `program-${createHash("sha256").update(source).digest("hex").slice(0, 16)}`
+place(`dist/${page}`, javascript)
+place(`dist/${name}.js`, source.toString().replace("program.js.map", `${name}.js.map`))
+place(`dist/${name}.js.map`, textOf(bundle, ".js.map"))
+const compiled = spawnSync(process.execPath, ["scripts/compile.mjs", `dist/${name}.js`, `dist/${name}.v8`], {
+  stdio: "inherit"
+})
+if (compiled.status !== 0) process.exit(1)
+// --- The sandbox's engine ---
+
+const runner = await build({
+  ...common,
+  ...esm,
+  entryPoints: ["src/runtime/sandbox/runner/Runner.ts"],
+  outfile: "dist/runner.js"
+})
+place("dist/runner.js.map", textOf(runner, ".js.map"))
+place("dist/runner.js", textOf(runner, ".js"))
 const wasm = "node_modules/@jitl/quickjs-ng-wasmfile-release-sync/dist"
-for (const name of existsSync(wasm) ? readdirSync(wasm).filter((name) => name.endsWith(".wasm")) : []) {
-  place("dist/quickjs.wasm", (draft) => copyFileSync(join(wasm, name), draft))
+for (const found of readdirSync(wasm).filter((one) => one.endsWith(".wasm"))) {
+  place("dist/quickjs.wasm", readFileSync(join(wasm, found)))
 }
-// The chunks first: the entry names them.
-for (const file of files.toSorted(
-  (a, b) => Number(b.path.includes("/chunks/")) - Number(a.path.includes("/chunks/"))
-)) {
-  place(file.path, (draft) => writeFileSync(draft, file.contents))
-}
-
 const identity = await build({
   ...common,
   entryPoints: ["src/runtime/sandbox/runner/Identity.ts"],
-  sourcemap: false,
-  banner: {}
+  format: "esm",
+  sourcemap: false
 })
 const [{ text: identityText }] = identity.outputFiles
 const { engineIdentity, protocolVersion } = await import(
@@ -108,12 +123,12 @@ keepEngine(`dist/engines/v${protocolVersion}`, engineIdentity(engineWasm), {
   "quickjs.wasm": engineWasm
 })
 
-const current = new Set(files.map((file) => basename(file.path)))
-for (const name of existsSync("dist/chunks") ? readdirSync("dist/chunks") : []) {
-  // A program that runs may still load a chunk of the bundle before.
-  if (!current.has(name) && Date.now() - statSync(join("dist/chunks", name)).mtimeMs > 86_400_000) {
-    rmSync(join("dist/chunks", name))
-  }
+// --- The command, last: it names the others ---
+
+place("dist/svc.js", readFileSync("scripts/launch.mjs", "utf8").replaceAll("PROGRAM", name))
+for (const old of readdirSync("dist").filter((one) => one.startsWith("program-") && !one.startsWith(name))) {
+  // Whoever read the command before may be about to read what it names.
+  if (Date.now() - statSync(join("dist", old)).mtimeMs > 3_600_000) rmSync(join("dist", old), { force: true })
 }
 // What changed while it was built is built next time.
 utimesSync(marker, startedAt, startedAt)

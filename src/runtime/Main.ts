@@ -2,17 +2,14 @@
 import { Cause, Effect, Exit, Option } from "effect"
 import type { Refusal } from "./Refusal.js"
 
+const starting = () => import("./Start.js")
+const commandLine = () => import("./cli/Cli.js")
+
 const program = Effect.suspend((): Effect.Effect<void, Refusal> => {
   const [, , command, ...rest] = process.argv
   return command === "start" && rest.length === 0
-    ? Effect.flatMap(
-        Effect.promise(() => import("./Start.js")),
-        ({ start }) => start
-      )
-    : Effect.flatMap(
-        Effect.promise(() => import("./cli/Cli.js")),
-        ({ cli }) => cli(process.argv)
-      )
+    ? Effect.flatMap(Effect.promise(starting), ({ start }) => start)
+    : Effect.flatMap(Effect.promise(commandLine), ({ cli }) => cli(process.argv))
 })
 
 /** A refusal is for the operator: its message, nothing else. What is left is a bug: everything there is. */
@@ -22,22 +19,26 @@ const told = (cause: Cause.Cause<Refusal>): string =>
     onNone: () => Cause.pretty(cause, { renderErrorCause: true })
   })
 
-const fiber = Effect.runFork(program)
-
 /** A terminal and npm both pass Ctrl-C on: what follows within a second is the same one. */
 const sameSignal = 1_000
-let signalled = Infinity
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.on(signal, () => {
-    if (performance.now() - signalled > sameSignal) process.exit(130)
-    if (signalled !== Infinity) return
-    signalled = performance.now()
-    fiber.unsafeInterruptAsFork(fiber.id())
+
+export const main = (): void => {
+  const fiber = Effect.runFork(program)
+  let signalled = Infinity
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.on(signal, () => {
+      if (performance.now() - signalled > sameSignal) process.exit(130)
+      if (signalled !== Infinity) return
+      signalled = performance.now()
+      fiber.unsafeInterruptAsFork(fiber.id())
+    })
+  }
+  fiber.addObserver((exit) => {
+    const failed = Exit.isFailure(exit) && !Cause.isInterruptedOnly(exit.cause)
+    if (failed) process.stderr.write(`${told(exit.cause)}\n`, () => process.exit(1))
+    else process.exit(0)
   })
 }
 
-fiber.addObserver((exit) => {
-  const failed = Exit.isFailure(exit) && !Cause.isInterruptedOnly(exit.cause)
-  if (failed) process.stderr.write(`${told(exit.cause)}\n`, () => process.exit(1))
-  else process.exit(0)
-})
+/** Loads what the commands need, without running one: the build keeps what V8 compiled for it. */
+export const load = (): Promise<unknown> => Promise.all([starting(), commandLine()])

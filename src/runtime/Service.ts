@@ -68,7 +68,7 @@ import * as WorkspaceDb from "./workspace/WorkspaceDb.js"
 
 const journalCapacity = 20_000
 
-/** The runner's bundle lies beside the program's; a chunk of the program lies one folder deeper. */
+/** The runner's bundle lies beside the program's; one that a test makes lies a folder deeper. */
 const runnerPath =
   ["./runner.js", "../runner.js"].map((path) => fileURLToPath(new URL(path, import.meta.url))).find(existsSync) ??
   "dist/runner.js"

@@ -1,5 +1,10 @@
 /** The program as it is shipped: what the bundle loads only when it is asked for is there, and is what it is taken for. */
 import { afterAll, assert, beforeAll, it } from "@effect/vitest"
+import { spawnSync } from "node:child_process"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { Script } from "node:vm"
 import { worldOf } from "../support/World.js"
 
 const world = worldOf({ allow: false })
@@ -32,4 +37,35 @@ it("what is no YAML is the client's mistake", async () => {
 it("the page of the API's documents is drawn", async () => {
   const page = await world.api().call("GET", "/docs")
   assert.deepStrictEqual([page.status, page.headers.get("content-type")], [200, "text/html; charset=utf-8"])
+})
+
+/** The bundle as it lies in `dist/`, in a folder of its own; `change` spoils something of it. */
+const copied = (change: (files: { readonly [ending: string]: string }) => void): string => {
+  const from = path.join(import.meta.dirname, "../../dist")
+  const to = fs.mkdtempSync(path.join(os.tmpdir(), "svc-bundle-"))
+  const command = fs.readFileSync(path.join(from, "svc.js"), "utf8")
+  const [program = ""] = /program-[0-9a-f]+/.exec(command) ?? []
+  const files = { js: path.join(to, `${program}.js`), v8: path.join(to, `${program}.v8`) }
+  fs.writeFileSync(path.join(to, "svc.mjs"), command)
+  for (const file of Object.values(files)) fs.copyFileSync(path.join(from, path.basename(file)), file)
+  change(files)
+  return to
+}
+
+const helped = (folder: string) => {
+  const { status, stdout } = spawnSync(process.execPath, [path.join(folder, "svc.mjs"), "--help"], { encoding: "utf8" })
+  fs.rmSync(folder, { recursive: true })
+  return [status, stdout.includes("svc 0.1.0")]
+}
+
+it("what V8 compiled is of this program and this V8, and starts without it or with rubbish in its place", () => {
+  let rejected: boolean | undefined
+  const whole = copied(({ js = "", v8 = "" }) => {
+    const script = new Script(fs.readFileSync(js, "utf8"), { cachedData: fs.readFileSync(v8) })
+    rejected = script.cachedDataRejected
+  })
+  assert.strictEqual(rejected, false)
+  assert.deepStrictEqual(helped(whole), [0, true])
+  assert.deepStrictEqual(helped(copied(({ v8 = "" }) => fs.rmSync(v8))), [0, true])
+  assert.deepStrictEqual(helped(copied(({ v8 = "" }) => fs.writeFileSync(v8, "rubbish"))), [0, true])
 })

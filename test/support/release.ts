@@ -30,7 +30,7 @@ export const release = async (name: string): Promise<Release> => {
   const directory = fs.mkdtempSync(path.join(root, "dist", "test", `${name}-`))
   await build({
     entryPoints: {
-      svc: path.join(root, "src/runtime/Main.ts"),
+      svc: path.join(root, "test/support/ReleaseMain.ts"),
       runner: path.join(root, "src/runtime/sandbox/runner/Runner.ts"),
       identity: path.join(root, "src/runtime/sandbox/runner/Identity.ts")
     },

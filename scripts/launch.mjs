@@ -1,0 +1,18 @@
+#!/usr/bin/env node
+// Runs the program from what V8 made of it when it was built; where that is missing, or another version's, it compiles.
+import { readFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import { Script } from "node:vm"
+
+const url = new URL("PROGRAM.js", import.meta.url)
+const compiled = () => {
+  try {
+    return readFileSync(new URL("PROGRAM.v8", import.meta.url))
+  } catch {
+    return undefined
+  }
+}
+const script = new Script(readFileSync(url, "utf8"), { filename: url.href, cachedData: compiled() })
+const program = { exports: {} }
+script.runInThisContext()(program.exports, createRequire(url), program, url.href)
+program.exports.main()

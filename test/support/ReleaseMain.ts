@@ -1,0 +1,4 @@
+/** The program as a release that a test builds runs it. */
+import { main } from "../../src/runtime/Main.js"
+
+main()
