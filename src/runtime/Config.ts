@@ -80,10 +80,19 @@ export const read = Effect.fn("Config.read")(function* (env: Readonly<Record<str
     host,
     port,
     database,
-    publicUrl: Option.getOrElse(publicUrl, () => `http://${host.includes(":") ? `[${host}]` : host}:${port}`),
+    publicUrl: Option.getOrElse(publicUrl, () => ownUrl(host, port)),
     defaultPlan: Option.getOrElse(defaultPlan, (): PlanName => (database._tag === "Embedded" ? "unlimited" : "starter"))
   }
 })
+
+/** The same on another port, which the address tells where nothing else was configured. */
+export const at = (config: ServiceConfig, port: number): ServiceConfig => ({
+  ...config,
+  port,
+  publicUrl: config.publicUrl === ownUrl(config.host, config.port) ? ownUrl(config.host, port) : config.publicUrl
+})
+
+const ownUrl = (host: string, port: number) => `http://${host.includes(":") ? `[${host}]` : host}:${port}`
 
 /** One sentence for each variable `SVC_…` that nothing reads. */
 const unknownVariables = (env: Readonly<Record<string, string>>): ReadonlyArray<string> =>

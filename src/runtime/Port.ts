@@ -1,5 +1,5 @@
 /** The port on which the service listens, and why it may not be had. */
-import { Effect } from "effect"
+import { Effect, Random } from "effect"
 import { createServer } from "node:net"
 import { reasonOf, Refusal } from "./Refusal.js"
 
@@ -10,6 +10,17 @@ export const whenFree = (host: string, port: number): Effect.Effect<void, Refusa
     server.once("error", (cause) => resume(portRefusal(cause, host, port)))
     server.listen({ host, port, exclusive: true }, () => server.close(() => resume(Effect.void)))
   })
+
+/** Below those that the system gives to outgoing connections, one of which could take it again at once. */
+const firstFree = 10_240
+const freePorts = 22_000
+
+/** A port on which nobody listens now. */
+export const free = (host: string): Effect.Effect<number, Refusal> =>
+  Random.nextIntBetween(firstFree, firstFree + freePorts).pipe(
+    Effect.tap((port) => whenFree(host, port)),
+    Effect.retry({ times: 10 })
+  )
 
 /** What the operator is told when listening fails. */
 export const portRefusal = (cause: unknown, host: string, port: number): Refusal => {

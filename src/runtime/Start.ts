@@ -1,7 +1,8 @@
 /** `svc start`: the service, from its configuration until it is told to stop. */
 import { Effect, Layer, Logger, RuntimeFlags, RuntimeFlagsPatch } from "effect"
-import { read } from "./Config.js"
+import { at, read } from "./Config.js"
 import { layer, Settings } from "./Layers.js"
+import { free } from "./Port.js"
 import { Refusal } from "./Refusal.js"
 import { sandbox, server, services } from "./Service.js"
 import { exporter } from "./telemetry/Tracing.js"
@@ -9,13 +10,13 @@ import { welcome } from "./Welcome.js"
 
 /** Runs until interrupted; then drains and closes everything that it opened. */
 export const start = Effect.gen(function* () {
-  const config = yield* read()
+  const asked = yield* read()
+  const config = asked.port === 0 ? at(asked, yield* free(asked.host)) : asked
   const format = config.logFormat === "pretty" ? Logger.pretty : Logger.json
   const run = Effect.gen(function* () {
-    const { port } = yield* server
-    const baseUrl = config.port === 0 ? `http://${config.host}:${port}` : config.publicUrl
-    yield* welcome(config, baseUrl)
-    yield* Effect.logInfo(`svc is ready on ${baseUrl}, ${Math.round(performance.now())} ms after its start`)
+    yield* server
+    yield* welcome(config, config.publicUrl)
+    yield* Effect.logInfo(`svc is ready on ${config.publicUrl}, ${Math.round(performance.now())} ms after its start`)
     return yield* Effect.never
   })
   // The same layer as in the services, so that it is built once.
