@@ -10,10 +10,9 @@ import { guest } from "../../domain/Limits.js"
 import { type DoneEntry, history, transientCalls } from "../../domain/RunJournal.js"
 import { Contracts } from "../ports/Contracts.js"
 import { Digests } from "../ports/Digests.js"
-import { between, Faults } from "../ports/Faults.js"
+import { Faults } from "../ports/Faults.js"
 import { Identifiers } from "../ports/Identifiers.js"
-import type { ChangeRefused } from "../ports/Journal.js"
-import { type AppendFailure, Journal, type RunChange } from "../ports/Journal.js"
+import { type AppendFailure, type ChangeRefused, Journal } from "../ports/Journal.js"
 import {
   type GuestEvent,
   Sandbox,
@@ -40,6 +39,7 @@ import {
 } from "./RunErrors.js"
 import { failed, type Outcome, type RunSpec, type Stop } from "./RunSpec.js"
 import { stepName } from "./Trace.js"
+import { makeWriting } from "./Writing.js"
 
 /** How often a guest may be lost under one run, through no fault of its own, before the run counts as poisoned. */
 const guestLosses = 5
@@ -60,18 +60,7 @@ export const make = Effect.gen(function* () {
     hash: (text: string) => digests.sha256Hex(text).slice(0, 22)
   }
 
-  // --- Writing ---
-
-  const write = (change: RunChange): Effect.Effect<void, AppendFailure> =>
-    between(faults, "beforeAppend", journal.append(change), "appended")
-
-  const flush = (p: Progress, patch?: RunChange["patch"]): Effect.Effect<void, AppendFailure> =>
-    Effect.suspend(() => {
-      if (p.opened && !p.hasUnwritten && patch === undefined) return Effect.void
-      p.unwritten = []
-      return write(p.take(patch === undefined ? {} : { patch }))
-    })
-
+  const { ahead, end: endWith, flush } = makeWriting(journal, faults)
   const { eventOf, fedError, startEvent } = makeFeeding(host, digests)
   const { launch } = makeCalls(host, faults, clock, digests.sha256Hex, flush)
 
@@ -89,14 +78,10 @@ export const make = Effect.gen(function* () {
     inherited: number,
     known: boolean
   ) {
-    const { runnable } = p.spec
-    const program = {
-      key: `${runnable.organisationId}/${runnable.workflowId}/${runnable.contentHash}`,
-      script: runnable.script,
-      engine: p.run.engine
-    }
+    const program = { key: p.program, script: p.spec.runnable.script, engine: p.run.engine }
     const events =
       replay.length === 0 ? [] : yield* Effect.forEach(replay, (entry) => eventOf(p, entry, String(entry.call)))
+    yield* ahead(p)
     const turn = yield* guestFailure(sandbox.start(program, limits, startEvent(p.spec), events))
     p.spent(turn, replay.length > 0)
     for (let i = 0; i < turn.outputs.length; i++) {
@@ -164,6 +149,7 @@ export const make = Effect.gen(function* () {
       )
     }
     if (events.length === 0) return turn
+    yield* ahead(p)
     const next = yield* guestFailure(turn.session.feed(events))
     p.spent(next, false)
     for (let i = 0; i < next.outputs.length; i++)
@@ -289,7 +275,7 @@ export const make = Effect.gen(function* () {
       const shownEnd = { ...end, output: p.show(end.output), at }
       const done = finished({ ...p.run, startedAt: p.run.startedAt ?? p.run.createdAt }, shownEnd, p, guest.memoryBytes)
       const deliveries = callbacks(done, () => identifiers.next("dlv"))
-      return write(p.take({ end: done, ...(deliveries.length > 0 ? { deliveries } : {}) })).pipe(
+      return endWith(p, { end: done, ...(deliveries.length > 0 ? { deliveries } : {}) }).pipe(
         Effect.zipRight(faults.at("terminal")),
         Effect.as({ _tag: "Ended", end: { ...done, output: end.output } } as const)
       )

@@ -2,12 +2,13 @@
  * How far one run has come on this node: what it asked, what is not written yet, what it cost. Changed by the one fiber
  * that drives the run; everything that has to survive is in the journal.
  */
+import type { Fiber } from "effect"
 import { ErrorCategory, type RunError } from "../../domain/Execution.js"
 import { guest } from "../../domain/Limits.js"
 import { makeScrubber, type Scrubber } from "../../domain/Redaction.js"
 import type { Json } from "../../domain/Json.js"
 import type { DoneEntry, JournalEntry, TimerEntry } from "../../domain/RunJournal.js"
-import type { Blob, LogChunk, OpenRun, RunChange, StepRow } from "../ports/Journal.js"
+import type { AppendFailure, Blob, LogChunk, OpenRun, RunChange, StepRow } from "../ports/Journal.js"
 import type { GuestOutput, Turn } from "../ports/Sandbox.js"
 import type { CallNotes } from "./HostCall.js"
 import type { RunSpec } from "./RunSpec.js"
@@ -55,6 +56,8 @@ export class Progress {
   /** Host calls that reached outside. */
   outside = 0
   scrub: Scrubber = nothingHidden
+  /** A write that is under way while the guest computes; whatever is written next waits for it. */
+  writing: Fiber.Fiber<void, AppendFailure> | undefined
   /** Results since the run began, while none is written: a lost guest is brought back with them. */
   unwritten: Array<DoneEntry> = []
   lastEventAt: number
@@ -68,10 +71,15 @@ export class Progress {
   private logs: Array<LogChunk> = []
   private blobs: Array<Blob> = []
 
+  /** What its guest runs: the same for all runs of a version. */
+  readonly program: string
+
   constructor(
     readonly spec: RunSpec,
     private readonly ports: Ports
   ) {
+    const { contentHash, organisationId, workflowId } = spec.runnable
+    this.program = `${organisationId}/${workflowId}/${contentHash}`
     this.run = spec.run
     this.opened = spec.opened
     this.seq = spec.nextSeq

@@ -1,0 +1,175 @@
+/** What a run writes: in order, committed before anything follows from it, and on its way early where more will come. */
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Either, Fiber } from "effect"
+import { Progress } from "../../src/actors/execution/Progress.js"
+import { makeWriting } from "../../src/actors/execution/Writing.js"
+import { type AppendFailure, ClaimTaken, Journal, type RunChange } from "../../src/actors/ports/Journal.js"
+import type { Runnable } from "../../src/actors/ports/Runnables.js"
+import { defaultRetryPolicy } from "../../src/domain/Execution.js"
+import { makeIdentifiers } from "../../src/runtime/Crypto.js"
+import { openRun, organisation, space, workflow } from "../support/journal.js"
+
+const runnable: Runnable = {
+  organisationId: organisation,
+  spaceId: space,
+  workflowId: workflow,
+  customerId: null,
+  name: "test",
+  enabled: true,
+  tier: "instant",
+  timeoutMillis: null,
+  retry: defaultRetryPolicy,
+  callbackUrl: null,
+  version: 1,
+  script: "",
+  contentHash: "h",
+  inputContract: null,
+  outputContract: null,
+  bindings: []
+}
+
+const progress = () =>
+  new Progress(
+    {
+      run: openRun({ tier: "instant" }),
+      runnable,
+      start: {
+        kind: "start",
+        at: 0,
+        input: null,
+        headers: {},
+        customer: null,
+        installation: null,
+        connections: null,
+        script: null
+      },
+      history: null,
+      opened: false,
+      nextSeq: 1
+    },
+    { offload: { id: () => makeIdentifiers().next("blob"), sha256: String }, hash: String }
+  )
+
+/** A journal whose commits the test lets through, one by one. */
+const slowJournal = () => {
+  const appended: Array<RunChange> = []
+  const commits: Array<Deferred.Deferred<void, AppendFailure>> = []
+  const journal = Journal.of({
+    append: (change) =>
+      Effect.flatMap(Deferred.make<void, AppendFailure>(), (commit) => {
+        appended.push(change)
+        commits.push(commit)
+        return Deferred.await(commit)
+      }),
+    read: () => Effect.succeed([])
+  })
+  return { journal, appended, commit: (nth: number) => Deferred.succeed(commits[nth]!, undefined), commits }
+}
+
+const faults = { at: () => Effect.void }
+const settled = Effect.yieldNow().pipe(Effect.repeatN(20))
+
+/** As after a run of the program that made one call to the outside. */
+const learned = Effect.gen(function* () {
+  const slow = slowJournal()
+  const writing = makeWriting(slow.journal, faults)
+  const before = progress()
+  before.outside = 1
+  const ending = yield* Effect.fork(writing.end(before, {}))
+  yield* settled
+  yield* slow.commit(0)
+  yield* Fiber.join(ending)
+  slow.appended.length = 0
+  slow.commits.length = 0
+  return { ...slow, writing }
+})
+
+describe("what a run writes", () => {
+  it.effect("stays until it is needed, where nothing is known of the program", () =>
+    Effect.gen(function* () {
+      const { appended, journal } = slowJournal()
+      yield* makeWriting(journal, faults).ahead(progress())
+      yield* settled
+      assert.lengthOf(appended, 0)
+    })
+  )
+
+  it.effect(
+    "is on its way while the guest computes, where the last run went on; the next call waits for its commit",
+    () =>
+      Effect.gen(function* () {
+        const { appended, commit, writing } = yield* learned
+        const run = progress()
+        yield* writing.ahead(run)
+        yield* settled
+        assert.deepStrictEqual(
+          appended.map(({ open }) => open?.id),
+          [run.run.id]
+        )
+        const flushed = yield* Effect.fork(writing.flush(run))
+        yield* settled
+        assert.strictEqual((yield* Fiber.poll(flushed))._tag, "None")
+        yield* commit(0)
+        yield* Fiber.join(flushed)
+        assert.lengthOf(appended, 1, "and nothing is written twice")
+      })
+  )
+
+  it.effect("stays again where a run has come as far as the last one did", () =>
+    Effect.gen(function* () {
+      const { appended, writing } = yield* learned
+      const run = progress()
+      run.outside = 1
+      yield* writing.ahead(run)
+      yield* settled
+      assert.lengthOf(appended, 0)
+    })
+  )
+
+  it.effect("is in order: the end waits for what is on its way", () =>
+    Effect.gen(function* () {
+      const { appended, commit, writing } = yield* learned
+      const run = progress()
+      yield* writing.ahead(run)
+      run.record({ kind: "timer", call: 0, hash: "h", due: 1 })
+      const ended = yield* Effect.fork(writing.end(run, {}))
+      yield* settled
+      assert.lengthOf(appended, 1)
+      yield* commit(0)
+      yield* settled
+      assert.deepStrictEqual(
+        appended.map(({ journal }) => journal?.map(({ entry }) => entry.kind)),
+        [["start"], ["timer"]]
+      )
+      yield* commit(1)
+      yield* Fiber.join(ended)
+    })
+  )
+
+  it.effect("that was refused on its way stops the run at its next call", () =>
+    Effect.gen(function* () {
+      const { commits, writing } = yield* learned
+      const run = progress()
+      yield* writing.ahead(run)
+      yield* settled
+      yield* Deferred.fail(commits[0]!, new ClaimTaken({ target: "exec_other", hash: null }))
+      const flushed = yield* Effect.either(writing.flush(run))
+      assert.strictEqual(Either.isLeft(flushed) ? flushed.left._tag : null, "ClaimTaken")
+    })
+  )
+
+  it.effect("whose writer was interrupted leaves the next write to find out", () =>
+    Effect.gen(function* () {
+      const { appended, commit, writing } = yield* learned
+      const run = progress()
+      yield* writing.ahead(run)
+      yield* settled
+      yield* Fiber.interrupt(run.writing!)
+      const ended = yield* Effect.fork(writing.end(run, {}))
+      yield* settled
+      assert.lengthOf(appended, 2)
+      yield* commit(1)
+      yield* Fiber.join(ended)
+    })
+  )
+})
