@@ -5,6 +5,9 @@ import { jsonDepth } from "./Limits.js"
 export type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [member: string]: Json }
 export type JsonObject = { readonly [member: string]: Json }
 
+/** What a JSON Schema of any value says: one that says nothing is taken for none. */
+export const anyType = ["null", "boolean", "object", "array", "number", "string"] as const
+
 export const Json: Schema.Schema<Json> = Schema.suspend((): Schema.Schema<Json> =>
   Schema.Union(
     Schema.Null,
@@ -14,7 +17,7 @@ export const Json: Schema.Schema<Json> = Schema.suspend((): Schema.Schema<Json> 
     Schema.Array(Json),
     Schema.Record({ key: Schema.String, value: Json })
   )
-).annotations({ identifier: "Json", description: "any JSON value", jsonSchema: {} })
+).annotations({ identifier: "Json", jsonSchema: { type: anyType, description: "any JSON value" } })
 
 export const JsonObject = Schema.Record({ key: Schema.String, value: Json })
 

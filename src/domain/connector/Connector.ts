@@ -166,10 +166,12 @@ export const builtIn = (slug: string) =>
 
 export const ImportRequest = Schema.Struct({
   format: Schema.Literal("svc", "openapi"),
-  /** The document, its text, or the URL where it is. */
-  source: Json,
-  /** Of the new connector; else what the document says. */
-  slug: Schema.optional(Schema.String),
+  source: Schema.propertySignature(Json).annotations({
+    description: "The document, its text in JSON or YAML, or the URL where it is."
+  }),
+  slug: Schema.optional(Schema.String).annotations({
+    description: "Of the new connector, as name and kind are; absent: what the document says."
+  }),
   name: Schema.optional(Schema.String),
   kind: Schema.optional(Schema.String)
 }).annotations({ identifier: "ConnectorImport" })

@@ -3,16 +3,14 @@
  * The form of the file `*.connector.json`, of import and of export. Contract: connector definition.
  */
 import { Schema } from "effect"
-import { Json, JsonObject } from "./PlainJson.js"
 import { slugPattern } from "../Workflow.js"
 import { ActionDefinition } from "./Action.js"
 import { AuthMethod, ConnectionConfig } from "./AuthMethod.js"
+import { filled, list, maybe, needed, part } from "./Members.js"
+import { Json, JsonObject } from "./PlainJson.js"
 import { EventDefinition, WebhookDefinition } from "./Webhook.js"
 
 const text = Schema.String
-const maybe = <A, I, R>(schema: Schema.Schema<A, I, R>) => Schema.optionalWith(schema, { exact: true })
-const list = <A, I, R>(schema: Schema.Schema<A, I, R>) =>
-  Schema.optionalWith(Schema.Array(schema), { default: () => [] })
 
 export const ConnectorKind = Schema.Literal(
   "ecommerce",
@@ -40,130 +38,152 @@ const RateHeaders = Schema.Struct({
   limit: maybe(text),
   remaining: maybe(text),
   reset: maybe(text),
-  /** A header of the form `32/40`: used, of so many. */
-  usage: maybe(text),
-  /** `unix` and `ms`: an instant since 1970; `seconds`: from now; `duration`: from now, as in `6m0.5s`; the others as called. */
-  resetFormat: Schema.optionalWith(Schema.Literal("unix", "seconds", "ms", "duration", "http-date", "iso"), {
-    default: () => "unix" as const
-  }),
-  retryAfter: Schema.optionalWith(text, { default: () => "retry-after" })
-})
+  usage: maybe(text, "A header of the form `32/40`: used, of so many."),
+  resetFormat: filled(
+    Schema.Literal("unix", "seconds", "ms", "duration", "http-date", "iso"),
+    () => "unix" as const,
+    "`unix` and `ms`: an instant since 1970; `seconds`: from now; `duration`: from now, as in `6m0.5s`; the others as called."
+  ),
+  retryAfter: filled(text, () => "retry-after")
+}).annotations({ identifier: "RateHeaders" })
 
-/** What the provider takes. Without `requests` only what its headers tell is observed. */
+/** What the provider takes. */
 export const RateLimit = Schema.Struct({
-  /** Whether the provider counts each account, or the organisation's client over all of them. */
-  scope: Schema.optionalWith(Schema.Literal("connection", "connector"), { default: () => "connection" as const }),
-  requests: maybe(Schema.Int.pipe(Schema.positive())),
-  perSeconds: Schema.optionalWith(Schema.Number.pipe(Schema.positive()), { default: () => 1 }),
-  concurrency: maybe(Schema.Int.pipe(Schema.positive())),
-  headers: Schema.optionalWith(RateHeaders, { default: () => RateHeaders.make({}) })
-})
+  scope: filled(
+    Schema.Literal("connection", "connector"),
+    () => "connection" as const,
+    "Whether the provider counts each account, or the organisation's client over all of them."
+  ),
+  requests: maybe(Schema.Int.pipe(Schema.positive()), "Absent: only what the provider's headers tell is observed."),
+  perSeconds: filled(Schema.Number.pipe(Schema.positive()), () => 1),
+  concurrency: maybe(Schema.Int.pipe(Schema.positive()), "How many calls may be under way at once."),
+  headers: part(RateHeaders, () => RateHeaders.make({}), "The response headers that tell of the limit.")
+}).annotations({ identifier: "RateLimit" })
 export type RateLimit = typeof RateLimit.Type
 
 /** When a failed call is tried again, and after which pause. */
 export const RetryRule = Schema.Struct({
-  on: Schema.optionalWith(Schema.Array(Schema.Union(Schema.Int, Schema.Literal("network", "timeout"))), {
-    default: () => [429, 502, 503, 504, "network" as const]
-  }),
-  maxAttempts: Schema.optionalWith(Schema.Int.pipe(Schema.between(1, 10)), { default: () => 4 }),
-  backoff: Schema.optionalWith(Schema.Literal("exponential", "linear", "fixed"), {
-    default: () => "exponential" as const
-  }),
-  initialMs: Schema.optionalWith(Schema.Int.pipe(Schema.between(0, 3_600_000)), { default: () => 500 }),
-  coefficient: Schema.optionalWith(Schema.Number.pipe(Schema.between(1, 10)), { default: () => 2 }),
-  maxMs: Schema.optionalWith(Schema.Int.pipe(Schema.between(0, 3_600_000)), { default: () => 30_000 }),
-  jitter: Schema.optionalWith(Schema.Number.pipe(Schema.between(0, 1)), { default: () => 0.2 })
-})
+  on: filled(
+    Schema.Array(Schema.Union(Schema.Int, Schema.Literal("network", "timeout"))),
+    () => [429, 502, 503, 504, "network" as const],
+    "Statuses; `network`: nobody answered."
+  ),
+  maxAttempts: filled(Schema.Int.pipe(Schema.between(1, 10)), () => 4, "With the first one."),
+  backoff: filled(Schema.Literal("exponential", "linear", "fixed"), () => "exponential" as const),
+  initialMs: filled(Schema.Int.pipe(Schema.between(0, 3_600_000)), () => 500),
+  coefficient: filled(Schema.Number.pipe(Schema.between(1, 10)), () => 2),
+  maxMs: filled(Schema.Int.pipe(Schema.between(0, 3_600_000)), () => 30_000),
+  jitter: filled(Schema.Number.pipe(Schema.between(0, 1)), () => 0.2, "The share by which a pause is varied.")
+}).annotations({ identifier: "RetryRule" })
 export type RetryRule = typeof RetryRule.Type
 
 const Transform = Schema.Union(
   text,
-  Schema.Struct({ fn: text, args: Schema.optionalWith(Schema.Array(Json), { default: () => [] }) })
+  Schema.Struct({ fn: text, args: filled(Schema.Array(Json), () => []) }).annotations({ identifier: "TransformCall" })
 )
 
-/** One pair of a field map: paths on either side; `[*]` in both is every item of a list. */
+/** One pair of a field map. */
 export const FieldMap = Schema.Struct({
-  from: text,
-  to: text,
+  from: needed(text, "A path into the provider's record; `[*]` in both paths is every item of a list."),
+  to: needed(text, "A path into the common record."),
   transforms: list(Transform),
-  /** The provider's value → the common one. */
-  enum: maybe(Schema.Record({ key: text, value: text })),
+  enum: maybe(Schema.Record({ key: text, value: text }), "The provider's value → the common one."),
   fallback: maybe(Json),
   dateFormat: maybe(Schema.Literal("MM-DD-YYYY", "DD-MM-YYYY")),
-  /** The provider's value is an amount in the smallest unit of the entity's currency, the common one its decimal amount. */
-  minorUnits: maybe(Schema.Boolean)
-})
+  minorUnits: maybe(
+    Schema.Boolean,
+    "The provider's value is an amount in the smallest unit of the entity's currency, the common one its decimal amount."
+  )
+}).annotations({ identifier: "FieldMap" })
 export type FieldMap = typeof FieldMap.Type
 
 export const EntityDefinition = Schema.Struct({
   name: text,
-  cdm: maybe(text),
-  /** `category/entity` of the unified API. */
-  unified: maybe(text),
-  read: maybe(text),
+  cdm: maybe(text, "The common entity that its records become."),
+  unified: maybe(text, "`category/entity` of the unified API."),
+  read: maybe(text, "The action that lists; the others likewise."),
   get: maybe(text),
   create: maybe(text),
   update: maybe(text),
   delete: maybe(text),
-  /** For pairs in `minorUnits`: where a record tells its currency, and which currencies have not two decimals there. */
   minorUnits: maybe(
     Schema.Struct({
-      currency: text,
-      decimals: Schema.optionalWith(
+      currency: needed(text, "A path into the record: its currency."),
+      decimals: filled(
         Schema.Record({
           key: text.pipe(Schema.pattern(/^[A-Z]{3}$/)),
           value: Schema.Int.pipe(Schema.between(0, 4))
         }),
-        { default: () => ({}) }
+        () => ({}),
+        "Currencies whose amounts have not two decimals there."
       )
-    })
+    }),
+    "Needed where a pair of the map is in `minorUnits`."
   ),
-  fields: list(FieldMap),
-  /** The map for writing; absent: `fields` in reverse, which takes pairs without transforms only. */
-  fieldsOut: maybe(Schema.Array(FieldMap))
-})
+  fields: list(FieldMap, "The map for reading."),
+  fieldsOut: maybe(
+    Schema.Array(FieldMap),
+    "The map for writing; absent: `fields` in reverse, which takes pairs without transforms only."
+  )
+}).annotations({ identifier: "EntityDefinition" })
 export type EntityDefinition = typeof EntityDefinition.Type
 
 export const ConnectorDefinition = Schema.Struct({
-  svcConnector: Schema.Literal(1),
-  slug: text.pipe(Schema.pattern(slugPattern)),
+  svcConnector: needed(Schema.Literal(1), "The version of this form."),
+  slug: needed(
+    text.pipe(Schema.pattern(slugPattern)),
+    "Names the connector in requests and, in camel case too, in code. It cannot be changed."
+  ),
   name: text.pipe(Schema.minLength(1), Schema.maxLength(200)),
-  description: Schema.optionalWith(text, { default: () => "" }),
+  description: filled(text, () => ""),
   kind: ConnectorKind,
-  version: text.pipe(Schema.pattern(semverPattern, { message: () => "must be MAJOR.MINOR.PATCH" })),
-  protocol: Schema.optionalWith(Schema.Literal("rest", "mcp", "database", "ftp", "builtin"), {
-    default: () => "rest" as const
-  }),
-  transport: Schema.optionalWith(Schema.Literal("http", "smtp"), { default: () => "http" as const }),
-  /** The provider's site. */
-  domain: maybe(text),
+  version: needed(
+    text.pipe(Schema.pattern(semverPattern, { message: () => "must be MAJOR.MINOR.PATCH" })),
+    "MAJOR.MINOR.PATCH; above the one that is published."
+  ),
+  protocol: filled(
+    Schema.Literal("rest", "mcp", "database", "ftp", "builtin"),
+    () => "rest" as const,
+    "What lists show; calls do not depend on it."
+  ),
+  transport: filled(
+    Schema.Literal("http", "smtp"),
+    () => "http" as const,
+    "`smtp`: the actions send mail, by the methods SEND and VERIFY."
+  ),
+  domain: maybe(text, "The provider's site."),
   iconUrl: maybe(text),
-  /** A template over `connection.config.*`. */
-  baseUrl: text,
-  connectionConfig: maybe(ConnectionConfig),
-  auth: Schema.Array(AuthMethod),
+  baseUrl: needed(text, "A template over `connection.config.*`. Begins with https://, or is the connection's config."),
+  connectionConfig: maybe(
+    ConnectionConfig,
+    "A JSON Schema of `connection.config`: the customer's own part of URLs and the like."
+  ),
+  auth: needed(Schema.Array(AuthMethod), "At least one; of the type none where nobody signs in."),
   test: maybe(
     Schema.Struct({
       action: text,
       args: maybe(Schema.Record({ key: text, value: Json })),
-      /** A path into the action's result: what the customer calls the account. */
-      accountLabel: maybe(text),
-      /** Members of the connection's config taken from the result: config member → path. */
-      config: Schema.optionalWith(Schema.Record({ key: text, value: text }), { default: () => ({}) })
-    })
+      accountLabel: maybe(text, "A path into the action's result: what the customer calls the account."),
+      config: filled(
+        Schema.Record({ key: text, value: text }),
+        () => ({}),
+        "Members of the connection's config taken from the result: config member → path."
+      )
+    }),
+    "The call that proves a credential before it is stored."
   ),
   rateLimit: maybe(RateLimit),
-  retry: Schema.optionalWith(RetryRule, { default: () => RetryRule.make({}) }),
+  retry: part(RetryRule, () => RetryRule.make({}), "When a failed call is tried again, and after which pause."),
   actions: Schema.Array(ActionDefinition),
   events: list(EventDefinition),
   webhooks: list(WebhookDefinition),
   entities: list(EntityDefinition),
-  /** JSON Schemas that those of actions and events share, as `#/$defs/NAME`. */
-  schemas: Schema.optionalWith(JsonObject, { default: () => ({}) }),
-  /** Which actions agents may be offered as tools. */
-  toolActions: Schema.optionalWith(Schema.Union(Schema.Literal("all"), Schema.Array(text)), {
-    default: () => "all" as const
-  })
+  schemas: filled(JsonObject, () => ({}), "JSON Schemas that those of actions and events share, as `#/$defs/NAME`."),
+  toolActions: filled(
+    Schema.Union(Schema.Literal("all"), Schema.Array(text)),
+    () => "all" as const,
+    "Which actions agents may be offered as tools."
+  )
 }).annotations({ identifier: "ConnectorDefinition" })
 export type ConnectorDefinition = typeof ConnectorDefinition.Type
 /** As it is written: defaults may be left out. */

@@ -3,12 +3,12 @@
  * every value made up half the time of an import.
  */
 import { Schema } from "effect"
-import type { Json as AnyJson, JsonObject as AnyObject } from "../Json.js"
+import { anyType, type Json as AnyJson, type JsonObject as AnyObject } from "../Json.js"
 
 export const Json: Schema.Schema<AnyJson> = Schema.declare((value: unknown): value is AnyJson => isJson(value), {
   identifier: "Json",
   description: "any JSON value",
-  jsonSchema: {}
+  jsonSchema: { type: anyType }
 })
 
 export const JsonObject: Schema.Schema<AnyObject> = Schema.declare(

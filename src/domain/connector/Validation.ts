@@ -24,7 +24,7 @@ export const validate = (
   document: Json,
   schemaMistakes: SchemaMistakes
 ): Either.Either<ConnectorDefinition, ReadonlyArray<Detail>> => {
-  const known = fromRaw(document)
+  const known = fromRaw(withoutEditors(document))
   return Either.match(read(known), {
     onLeft: (error) => Either.left(formMistakes(known, error, schemaMistakes)),
     onRight: (definition) => {
@@ -32,6 +32,13 @@ export const validate = (
       return mistakes.length === 0 ? Either.right(definition) : Either.left(mistakes)
     }
   })
+}
+
+/** A file may tell an editor where its schema is; that says nothing of the connector, and is true in one place only. */
+const withoutEditors = (document: Json): Json => {
+  if (!isObject(document) || typeof document["$schema"] !== "string") return document
+  const { $schema: _, ...rest } = document
+  return rest
 }
 
 /** What is wrong with a definition that has the form of one. */

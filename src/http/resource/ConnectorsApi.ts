@@ -1,8 +1,9 @@
 /** Connectors: described as data, published in versions; and the organisation's clients at providers. Specification: Surface C. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
-import { Schema } from "effect"
-import { UpsertAuthProvider } from "../../domain/connector/Connector.js"
+import { Schema, SchemaAST } from "effect"
+import { ImportRequest, UpsertAuthProvider } from "../../domain/connector/Connector.js"
 import { ConnectorKind } from "../../domain/connector/Definition.js"
+import { ConnectorFile } from "../../domain/connector/FileSchema.js"
 import { Json, JsonObject } from "../../domain/Json.js"
 import { Audited, audited, Permit, read } from "../Endpoint.js"
 import { created, Data, listParams, NullableTime, Page, strict, Time } from "./Shapes.js"
@@ -98,11 +99,11 @@ const AuthProviderView = Schema.Struct({
   version: Schema.Number
 }).annotations({ identifier: "AuthProvider" })
 
-/** Read by the connector's own validation, which tells every mistake. */
+/** Read by the connector's own validation, which tells every mistake; shown as what it takes. */
 const ConnectorBody = JsonObject.annotations({
   identifier: "ConnectorBody",
-  description:
-    'A connector definition, or {"import": {"format": "svc" | "openapi", "source": a document, its text or its URL, "slug"?, "name"?, "kind"?}}.'
+  description: "A connector definition, or the import of one.",
+  [SchemaAST.SurrogateAnnotationId]: Schema.Union(ConnectorFile, Schema.Struct({ import: ImportRequest })).ast
 })
 
 const DiscoverBody = Schema.Struct({

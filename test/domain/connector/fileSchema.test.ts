@@ -1,0 +1,72 @@
+/** The schema by which an editor checks a definition takes what is taken, and refuses what has not the form of one. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Either, Schema } from "effect"
+import { Contracts } from "../../../src/actors/ports/Contracts.js"
+import { ConnectorDefinition } from "../../../src/domain/connector/Definition.js"
+import { fileSchema } from "../../../src/domain/connector/FileSchema.js"
+import { validate } from "../../../src/domain/connector/Validation.js"
+import { catalogue } from "../../../src/domain/connectors/index.js"
+import { isObject, Json as AnyJson, type Json } from "../../../src/domain/Json.js"
+import { layer } from "../../../src/runtime/Contracts.js"
+import { acme, but } from "../../support/contractExample.js"
+
+const { mistakes, violations } = Effect.runSync(Effect.provide(Contracts, layer))
+const schema = fileSchema()
+const json = Schema.decodeUnknownSync(AnyJson)
+
+describe("the schema of a definition's file", () => {
+  it("is a schema itself", () => assert.deepStrictEqual(mistakes(schema), []))
+
+  it("takes the contract's example", () => assert.deepStrictEqual(violations(schema, acme), []))
+
+  for (const definition of catalogue())
+    it(`takes ${definition.slug} as it is exported`, () =>
+      assert.deepStrictEqual(violations(schema, json(Schema.encodeSync(ConnectorDefinition)(definition))), []))
+
+  it.each([
+    ["a member that nobody knows", "actoins", []],
+    ["another type", "actions.0.timeoutMs", "1000"],
+    ["a number out of its range", "retry.maxAttempts", 11],
+    ["a word that is none of the list", "actions.0.pagination.type", "cursors"],
+    ["a member that a method does not have", "auth.1.tokenUrl", "https://acme.example/token"],
+    ["a condition without its operator", "actions.0.response.errorWhen", { path: "ok" }],
+    ["a version that is none", "version", "1.2"],
+    ["a member that is lacking", "baseUrl", undefined]
+  ])("refuses %s, as saving does", (_, path, value) => {
+    const document = but([path, value])
+    assert.isNotEmpty(violations(schema, document))
+    assert.isTrue(Either.isLeft(validate(document, mistakes)))
+  })
+
+  it("tells of every member of the definition itself what it is, where its name does not", () => {
+    const properties = schema["properties"]
+    const silent = Object.entries(isObject(properties) ? properties : {}).flatMap(([name, one]) =>
+      isObject(one) && one["description"] === undefined ? [name] : []
+    )
+    assert.sameMembers(silent, [
+      "actions",
+      "description",
+      "entities",
+      "events",
+      "iconUrl",
+      "kind",
+      "rateLimit",
+      "webhooks"
+    ])
+  })
+})
+
+describe("where a file tells an editor its schema", () => {
+  const told: Json = { $schema: "../docs/connector.schema.json", ...but() }
+
+  it("the schema takes it", () => assert.deepStrictEqual(violations(schema, told), []))
+
+  it("the definition is the same as without", () =>
+    assert.deepStrictEqual(validate(told, mistakes), validate(but(), mistakes)))
+
+  it("what is no text is refused", () =>
+    assert.deepInclude(Either.getOrThrow(Either.flip(validate({ $schema: 1, ...but() }, mistakes)))[0], {
+      path: "$schema",
+      code: "UNKNOWN_FIELD"
+    }))
+})
