@@ -67,8 +67,6 @@ export const fileSchema = (): JsonObject => {
   }
 }
 
-export const fileSchemaText = (): string => `${JSON.stringify(fileSchema(), null, 2)}\n`
-
 const objectOf = (value: Json): JsonObject => (isObject(value) ? value : {})
 
 /** The library titles a number `between(1, 10)`. */
