@@ -5,12 +5,13 @@
 import { Cause, Clock, Context, Duration, Effect, Exit, Fiber, Layer, Option, Runtime } from "effect"
 import type { ExecutionId } from "../../domain/Ids.js"
 import type { FinishedRun } from "../ports/Journal.js"
+import { rounds } from "../Rounds.js"
 import { type CodeRun, make as makeCodeRun } from "./CodeRun.js"
 import type { Progress } from "./Progress.js"
 import type { Outcome, RunSpec } from "./RunSpec.js"
 
 /** How often deadlines are looked at, and slow calls shown in the trace. */
-const tickInterval = Duration.millis(100)
+const lookInterval = Duration.millis(100)
 /** A call that takes longer than this is written as running, so that it can be seen before it ends. */
 const shownAfterMillis = 500
 
@@ -62,9 +63,31 @@ export const layer = Layer.scoped(
       live.settle(outcome)
     }
 
+    const look = Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      for (const [id, live] of table) {
+        if (live.deadlineAt <= now) {
+          // Looked at once: the next look must not find it again.
+          live.deadlineAt = Infinity
+          yield* Effect.forkDaemon(Effect.map(passed(run, live), (outcome) => remove(id, live, outcome)))
+        } else if (live.progress !== undefined) {
+          const shown = run.showSlow(live.progress, now - shownAfterMillis)
+          if (shown !== undefined) yield* Effect.forkDaemon(shown)
+        }
+      }
+    }).pipe(
+      Effect.catchAllCause((cause) => Effect.logError("looking after live runs failed", cause)),
+      Effect.map(() => table.size > 0)
+    )
+    const lookAfter = yield* rounds(lookInterval, look)
+    const put = (id: ExecutionId, live: Live) => {
+      table.set(id, live)
+      lookAfter()
+    }
+
     const reserve = (id: ExecutionId): boolean => {
       if (table.has(id)) return false
-      table.set(id, { deadlineAt: Infinity, progress: undefined, fiber: undefined, settle: () => undefined })
+      put(id, { deadlineAt: Infinity, progress: undefined, fiber: undefined, settle: () => undefined })
       return true
     }
 
@@ -76,7 +99,7 @@ export const layer = Layer.scoped(
     const launch = (spec: RunSpec, settle: (outcome: Outcome) => void) => {
       const { id } = spec.run
       const live: Live = { deadlineAt: spec.run.deadlineAt, progress: undefined, fiber: undefined, settle }
-      table.set(id, live)
+      put(id, live)
       live.fiber = runFork(
         Effect.annotateLogs(
           run.drive(spec, (progress) => {
@@ -101,26 +124,6 @@ export const layer = Layer.scoped(
     }
 
     const interrupt = (live: Live) => (live.fiber === undefined ? Effect.void : Fiber.interrupt(live.fiber))
-
-    const tick = Effect.gen(function* () {
-      const now = yield* Clock.currentTimeMillis
-      for (const [id, live] of table) {
-        if (live.deadlineAt <= now) {
-          // Looked at once: the next tick must not find it again.
-          live.deadlineAt = Infinity
-          yield* Effect.forkDaemon(Effect.map(passed(run, live), (outcome) => remove(id, live, outcome)))
-        } else if (live.progress !== undefined) {
-          const shown = run.showSlow(live.progress, now - shownAfterMillis)
-          if (shown !== undefined) yield* Effect.forkDaemon(shown)
-        }
-      }
-    })
-    yield* tick.pipe(
-      Effect.catchAllCause((cause) => Effect.logError("looking after live runs failed", cause)),
-      Effect.delay(tickInterval),
-      Effect.forever,
-      Effect.forkScoped
-    )
 
     const untilEmpty = Effect.suspend(() => Effect.void).pipe(
       Effect.delay("20 millis"),

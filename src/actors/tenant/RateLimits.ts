@@ -6,6 +6,7 @@ import { Clock, Duration, Effect, Layer } from "effect"
 import { RateLimited, Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { type Admission, type Ceilings, RateLimits } from "../ports/RateLimits.js"
+import { rounds } from "../Rounds.js"
 import { Tenant } from "./Protocol.js"
 
 const minuteMillis = 60_000
@@ -30,6 +31,23 @@ export const layer = Layer.scoped(
     const tenant = yield* Tenant.client
     const leases = new Map<string, Held>()
 
+    /** Unused tokens go back while their minute lasts; minutes that are over are forgotten. */
+    const giveBack = Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      for (const [name, held] of leases) {
+        if (held.minute + minuteMillis <= now) leases.delete(name)
+        else if (held.tokens > 0 && held.until <= now) {
+          const calls = held.tokens
+          held.tokens = 0
+          yield* tenant(held.organisationId)
+            .GiveBack({ bucket: held.bucket, minute: held.minute, limit: held.limit, calls })
+            .pipe(Effect.timeout("2 seconds"), Effect.sandbox, Effect.ignore)
+        }
+      }
+      return leases.size > 0
+    })
+    const lookAfter = yield* rounds(Duration.millis(leaseMillis), giveBack)
+
     const heldOf = (organisationId: OrganisationId, bucket: string, limit: number, minute: number): Held => {
       const key = `${organisationId}|${bucket}`
       const known = leases.get(key)
@@ -45,6 +63,7 @@ export const layer = Layer.scoped(
         gate: Effect.unsafeMakeSemaphore(1)
       }
       leases.set(key, held)
+      lookAfter()
       return held
     }
 
@@ -113,22 +132,6 @@ export const layer = Layer.scoped(
             }
             return tightest
           })
-
-    /** Unused tokens go back while their minute lasts; minutes that are over are forgotten. */
-    const giveBack = Effect.gen(function* () {
-      const now = yield* Clock.currentTimeMillis
-      for (const [name, held] of leases) {
-        if (held.minute + minuteMillis <= now) leases.delete(name)
-        else if (held.tokens > 0 && held.until <= now) {
-          const calls = held.tokens
-          held.tokens = 0
-          yield* tenant(held.organisationId)
-            .GiveBack({ bucket: held.bucket, minute: held.minute, limit: held.limit, calls })
-            .pipe(Effect.timeout("2 seconds"), Effect.sandbox, Effect.ignore)
-        }
-      }
-    })
-    yield* giveBack.pipe(Effect.delay(Duration.millis(leaseMillis)), Effect.forever, Effect.forkScoped)
 
     return RateLimits.of({ admit })
   })

@@ -2,6 +2,7 @@
 import { Clock, Effect, Layer } from "effect"
 import { AuditTrail, type AuditQuery, type Checkpoint, type SealedEntry } from "../../actors/ports/AuditTrail.js"
 import { Digests } from "../../actors/ports/Digests.js"
+import { rounds } from "../../actors/Rounds.js"
 import { type AuditEntry, sealText } from "../../domain/Audit.js"
 import { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
@@ -68,12 +69,8 @@ export const layer = (checkpoints: { readonly latest: (organisation: Organisatio
           )
         )
       })
-      yield* closeMinute(false).pipe(
-        Effect.zipRight(flush),
-        Effect.delay(noteInterval),
-        Effect.forever,
-        Effect.forkScoped
-      )
+      const look = Effect.map(Effect.zipRight(closeMinute(false), flush), () => waiting.length > 0 || reads.size > 0)
+      const lookAfter = yield* rounds(noteInterval, look)
       yield* Effect.addFinalizer(() => Effect.zipRight(closeMinute(true), flush))
 
       const scoped = <A>(
@@ -168,11 +165,14 @@ export const layer = (checkpoints: { readonly latest: (organisation: Organisatio
       return AuditTrail.of({
         note: (entry) => {
           if (waiting.length < mostWaiting) waiting.push(entry)
+          lookAfter()
         },
         read: (entry) => {
+          if (reads.size === 0) minute = Math.floor(Date.parse(entry.at) / 60_000)
           const key = readKey(entry)
           const known = reads.get(key)
           reads.set(key, known === undefined ? entry : { ...known, count: known.count + 1 })
+          lookAfter()
         },
         list,
         verify

@@ -13,6 +13,7 @@ const tuned: Partial<ShardingConfig.ShardingConfig["Type"]> = {
   refreshAssignmentsInterval: "1 minute",
   runnerHealthCheckInterval: "1 minute",
   entityMessagePollInterval: "1 minute",
+  entityReplyPollInterval: "1 minute",
   entityTerminationTimeout: "3 seconds",
   sendRetryInterval: "50 millis"
 }
