@@ -44,7 +44,8 @@ describe("a call of a connection whose actor is here", () => {
               ...ordered,
               credential: { accessToken: Redacted.make("another") },
               config: null,
-              skipTest: true
+              skipTest: true,
+              authMethod: null
             })
           )
       ]

@@ -64,6 +64,17 @@ describe("an installation", () => {
     assert.lengthOf((await ask("GET", `?integration=${integration}&status=uninstalled`)).body.data, 1)
   })
 
+  it("is for a customer that is named by id, or by the organisation's own reference", async () => {
+    const body = { name: "Known elsewhere", externalRef: "elsewhere-1" }
+    const { id } = (await svc.ask("POST", "/api/v1/customers", { key: svc.first.key, body })).body.data
+    const made = await create({ customerId: "ref:elsewhere-1" })
+    assert.deepStrictEqual([made.status, made.body.data?.customerId], [201, id], made.text)
+    for (const named of ["ref:elsewhere-1", id])
+      assert.lengthOf((await ask("GET", `?customer_id=${named}`)).body.data, 1)
+    const unknown = await create({ customerId: "ref:nobody" })
+    assert.deepStrictEqual([unknown.status, unknown.body.details[0].path], [422, "customerId"])
+  })
+
   it("takes only connections of its customer, to the connector that is named", async () => {
     const other = await customer("Somebody else")
     const [own, theirs] = [await connect("acme", "own"), await connect("acme", "theirs", other.id)]

@@ -3,7 +3,7 @@ import { Clock, Effect } from "effect"
 import { type Connection, evolve } from "../../domain/connection/Connection.js"
 import { lifetimeOf } from "../../domain/connection/Credential.js"
 import { nextLook } from "../../domain/connection/Refresh.js"
-import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
+import { type AuthMethod, needsClient } from "../../domain/connector/AuthMethod.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { CustomerId, OrganisationId } from "../../domain/Ids.js"
 import type { By, Connect } from "../ports/Connections.js"
@@ -119,7 +119,7 @@ export const make = (options: SessionOptions) =>
       }
       // What is there already must fit; the rest is asked for in the session.
       yield* checkConfig(definition, asked.config, { incomplete: true })
-      if (method.type === "oauth2") yield* clientOf(made, method, {})
+      if (method.type === "oauth2" && needsClient(method)) yield* clientOf(made, method, {})
       const { opened, session } = yield* sessions.fresh({
         organisationId: organisation,
         connectionId: self.id,

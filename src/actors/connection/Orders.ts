@@ -3,7 +3,7 @@ import { Clock, Deferred, Effect, Either, Redacted, type Scope } from "effect"
 import { type Connection, remedyOf } from "../../domain/connection/Connection.js"
 import { lifetimeOf, valuesOf } from "../../domain/connection/Credential.js"
 import { configuredUrl } from "../../domain/connector/BaseUrl.js"
-import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
+import { type AuthMethod, needsClient } from "../../domain/connector/AuthMethod.js"
 import type { JsonObject } from "../../domain/Json.js"
 import type { By, Secrets } from "../ports/Connections.js"
 import { ConnectionStore } from "../ports/ConnectionStore.js"
@@ -54,12 +54,17 @@ export const make = (options: SessionOptions) =>
 
     const storeCredential = Effect.fnUntraced(function* (
       self: Owner,
-      asked: Ordered & { readonly credential: Secrets; readonly config: JsonObject | null; readonly skipTest: boolean }
+      asked: Ordered & {
+        readonly authMethod: string | null
+        readonly credential: Secrets
+        readonly config: JsonObject | null
+        readonly skipTest: boolean
+      }
     ) {
       const { connection } = yield* owners.current(self, asked.organisationId)
       if (connection.status === "disconnected") return yield* refuse(ended(connection))
       const definition = yield* owners.definitionOf(connection.organisationId, connection.connector, undefined)
-      const method = yield* owners.methodOf(definition, connection.authMethod)
+      const method = yield* owners.methodOf(definition, asked.authMethod ?? connection.authMethod)
       const target = { ...connection, config: { ...connection.config, ...asked.config } }
       const { facts, value } = yield* entered(definition, method, target, asked.credential, asked.skipTest)
       yield* owners.change(
@@ -84,7 +89,7 @@ export const make = (options: SessionOptions) =>
       const definition = yield* owners.definitionOf(connection.organisationId, connection.connector, undefined)
       const method = yield* owners.methodOf(definition, asked.authMethod ?? connection.authMethod)
       const config = { ...connection.config, ...asked.config }
-      if (method.type === "oauth2") yield* clientOf(connection, method, {})
+      if (method.type === "oauth2" && needsClient(method)) yield* clientOf(connection, method, {})
       const { opened, session } = yield* sessions.fresh({
         organisationId: connection.organisationId,
         connectionId: self.id,

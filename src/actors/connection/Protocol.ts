@@ -80,6 +80,7 @@ export const Order = Schema.Union(
   }),
   Schema.TaggedStruct("StoreCredential", {
     ...ordered,
+    authMethod: nullable,
     credential: Secrets,
     config: Schema.NullOr(JsonObject),
     skipTest: Schema.Boolean

@@ -117,9 +117,17 @@ export class Connections extends Context.Tag("svc/Connections")<
     readonly connect: (
       request: Connect
     ) => Effect.Effect<{ readonly id: ConnectionId; readonly session: OpenedSession | null }, OrderFailure>
-    /** Replaces the credential; the one before stays until the new one has passed its test. */
+    /**
+     * Replaces the credential; the one before stays until the new one has passed its test. `authMethod`: what it is of;
+     * `null`: the method that the connection has.
+     */
     readonly storeCredential: (
-      order: Order & { readonly credential: Secrets; readonly config: JsonObject | null; readonly skipTest: boolean }
+      order: Order & {
+        readonly authMethod: string | null
+        readonly credential: Secrets
+        readonly config: JsonObject | null
+        readonly skipTest: boolean
+      }
     ) => Effect.Effect<void, OrderFailure>
     readonly reconnect: (
       order: Order & {

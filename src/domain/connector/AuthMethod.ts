@@ -174,5 +174,9 @@ export type NoAuthMethod = typeof NoAuthMethod.Type
 export const AuthMethod = Schema.Union(OAuth2Method, ApiKeyMethod, BasicMethod, CustomMethod, NoAuthMethod)
 export type AuthMethod = typeof AuthMethod.Type
 
+/** Whether nobody can connect before the organisation has a client at the provider; else a customer enters their own. */
+export const needsClient = ({ fields, grant }: OAuth2Method): boolean =>
+  !(grant === "client_credentials" && fields.some(({ name }) => name === "clientId"))
+
 /** A JSON Schema of `connection.config`. */
 export const ConnectionConfig = JsonObject

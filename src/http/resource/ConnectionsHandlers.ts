@@ -248,6 +248,7 @@ export const ConnectionsLive = group(ResourceApi, "connections", (handlers) =>
               if (credential !== undefined) {
                 yield* connections.storeCredential({
                   ...addressed,
+                  authMethod,
                   credential: secretsOf(credential),
                   config,
                   skipTest: false

@@ -8,6 +8,7 @@ import type { ConnectionId, CustomerId, WorkflowId } from "../../domain/Ids.js"
 import { type Installation, type InstallationView, installationView } from "../../domain/Installation.js"
 import type { JsonObject } from "../../domain/Json.js"
 import { outOfScope, type Principal, reaches } from "../auth/Caller.js"
+import { findCustomer } from "./CustomersHandlers.js"
 
 const gone = () => new NotFound({ what: "installation" })
 
@@ -78,18 +79,12 @@ export const shown = (tx: Tx, installation: Installation): Effect.Effect<Install
 
 // --- As they may be ---
 
-/** The customer that is to have one. */
-export const customerOf = Effect.fnUntraced(function* (
-  tx: Tx,
-  caller: Principal,
-  named: string
-): Effect.fn.Return<CustomerId, Failure> {
-  const id = named as CustomerId // any text: no other row matches
-  const found = yield* tx.customers.find({ id, deletedAt: null })
-  if (Option.isNone(found) || !reaches(caller, id))
-    return yield* invalid("customerId", "NOT_FOUND", "names no customer")
-  return id
-})
+/** The customer that is to have one: unknown and unreachable ones are the same. */
+export const customerOf = (tx: Tx, caller: Principal, named: string): Effect.Effect<CustomerId, Failure> =>
+  findCustomer(tx, caller, named).pipe(
+    Effect.map(({ id }) => id),
+    Effect.catchTag("NotFound", () => invalid("customerId", "NOT_FOUND", "names no customer"))
+  )
 
 /** Workflows of the caller's workspace that this customer may run. */
 export const workflowsOf = Effect.fnUntraced(function* (

@@ -27,6 +27,7 @@ import {
 } from "./InstallationRecords.js"
 import { make as makeListing } from "../Listing.js"
 import { group } from "../Group.js"
+import { findCustomer } from "./CustomersHandlers.js"
 
 const nowText = Effect.map(DateTime.now, DateTime.formatIso)
 
@@ -34,10 +35,18 @@ const resourceOf = ({ customerId, id, integration }: Installation) => ({ id, nam
 
 const uninstalled = () => new InvalidState({ state: "uninstalled", message: "the installation is uninstalled" })
 
-/** Of the customers that a key reaches, those that a list asks for. */
-const customersOf = ({ customers }: Principal, asked: string | undefined): { readonly customerId?: CustomerId[] } => {
-  if (customers === "all") return asked === undefined ? {} : { customerId: [asked as CustomerId] } // any text: no other row matches
-  return { customerId: [...customers].filter((id) => asked === undefined || id === asked) }
+/** Of the customers that a key reaches, those that a list asks for: of one that is not there nothing is. */
+const customersOf = (
+  tx: Tx,
+  caller: Principal,
+  asked: string | undefined
+): Effect.Effect<{ readonly customerId?: ReadonlyArray<CustomerId> }, Failure> => {
+  if (asked === undefined)
+    return Effect.succeed(caller.customers === "all" ? {} : { customerId: [...caller.customers] })
+  return findCustomer(tx, caller, asked).pipe(
+    Effect.map(({ id }) => ({ customerId: [id] })),
+    Effect.catchTag("NotFound", () => Effect.succeed({ customerId: [] }))
+  )
 }
 
 /** What is stored of the status that a list asks for. */
@@ -154,7 +163,7 @@ export const InstallationsLive = group(ResourceApi, "installations", (handlers) 
             Effect.gen(function* () {
               const page = yield* listing.list(tx.installations, urlParams, {
                 where: {
-                  ...customersOf(exchange.caller, customer_id),
+                  ...(yield* customersOf(tx, exchange.caller, customer_id)),
                   ...(integration === undefined ? {} : { integration }),
                   status: storedStatus(status)
                 },

@@ -164,6 +164,7 @@ export const CredentialsLive = group(TenantApi, "credentials", (handlers) =>
         connectionId: id,
         credential,
         config: config ?? null,
+        authMethod: null,
         skipTest: false,
         by
       })
@@ -218,6 +219,7 @@ export const CredentialsLive = group(TenantApi, "credentials", (handlers) =>
             connectionId: id,
             credential: secretsOf(payload.credential),
             config: null,
+            authMethod: null,
             skipTest: payload.skipTest ?? false,
             by: byOf(exchange)
           })

@@ -1,0 +1,72 @@
+/** Which method a connection signs in by, and whose client it does so with. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { type Running, start } from "../support/InProcess.js"
+import { acme, type OAuthProvider, oauthProvider } from "../support/oauthProvider.js"
+
+let svc: Running
+let provider: OAuthProvider
+
+const ask = (method: string, path: string, body: object) =>
+  svc.ask(method, `/api/v1${path}`, { key: svc.first.key, body })
+
+const machine = (fields: ReadonlyArray<object>) => ({
+  id: "machine",
+  type: "oauth2",
+  grant: "client_credentials",
+  tokenUrl: "{{connection.config.base}}/token",
+  clientAuth: "body",
+  fields
+})
+
+beforeAll(async () => {
+  provider = await oauthProvider()
+  svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
+  const entered = [{ name: "clientId" }, { name: "clientSecret", secret: true }]
+  for (const definition of [
+    acme(),
+    acme({ slug: "theirs", auth: [machine(entered)] }),
+    acme({ slug: "ours", auth: [machine([])] })
+  ]) {
+    assert.strictEqual((await ask("POST", "/connectors", definition)).status, 201)
+    assert.strictEqual((await ask("POST", `/connectors/${definition.slug}/publish`, {})).status, 200)
+  }
+})
+afterAll(async () => {
+  await svc.stop()
+  await provider.close()
+})
+
+const open = (connector: string) =>
+  ask("POST", "/connections", { connector, customerId: svc.first.customerId, config: { base: provider.url } })
+
+describe("reconnect with a credential", () => {
+  it("of another method goes on with that method; without its name the credential is one of the method before", async () => {
+    const { id } = (await open("acme")).body.data
+    const credential = { apiKey: "canary_key_1" }
+    assert.strictEqual((await ask("POST", `/connections/${id}/reconnect`, { credential })).status, 422)
+    const made = await ask("POST", `/connections/${id}/reconnect`, { authMethod: "key", credential })
+    assert.strictEqual(made.status, 200, made.text)
+    assert.deepInclude(made.body.data, { id, status: "active", authMethod: "key" })
+  })
+})
+
+describe("client credentials without a client of the organisation", () => {
+  it("are entered at the link, where the method asks for a client", async () => {
+    const made = await open("theirs")
+    assert.strictEqual(made.status, 201, made.text)
+    const { connectUrl, id } = made.body.data
+    const done = await svc.ask("POST", new URL(connectUrl).pathname, {
+      raw: new URLSearchParams({ "credential.clientId": "their-client", "credential.clientSecret": "s" }).toString(),
+      headers: { "content-type": "application/x-www-form-urlencoded" }
+    })
+    assert.strictEqual(done.status, 200, done.text)
+    assert.deepInclude(provider.tokenRequests.at(-1), { client_id: "their-client", client_secret: "s" })
+    const shown = await svc.ask("GET", `/api/v1/connections/${id}`, { key: svc.first.key })
+    assert.strictEqual(shown.body.data.status, "active")
+  })
+
+  it("are refused beforehand where nobody would be asked for one", async () => {
+    const made = await open("ours")
+    assert.deepStrictEqual([made.status, made.body.details[0].code], [422, "NO_OAUTH_CLIENT"])
+  })
+})
