@@ -1,0 +1,56 @@
+/** What docs/connectors.md shows of a definition is taken: the whole one, and every part in the place that it is for. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Either } from "effect"
+import { Contracts } from "../../../src/actors/ports/Contracts.js"
+import { fileSchema } from "../../../src/domain/connector/FileSchema.js"
+import { signerNames } from "../../../src/domain/connector/Signing.js"
+import { validate } from "../../../src/domain/connector/Validation.js"
+import type { JsonObject } from "../../../src/domain/Json.js"
+import { layer } from "../../../src/runtime/Contracts.js"
+import { blocksOf } from "../../support/guide.js"
+
+const { mistakes, violations } = Effect.runSync(Effect.provide(Contracts, layer))
+const blocks = blocksOf("docs/connectors.md").filter(({ language }) => language === "json")
+const whole = JSON.parse(blocks.find(({ what }) => what === "definition")?.text ?? "null")
+
+/** The definition with a part of it: `auth[]` is one more of a list. */
+const having = (what: string, part: unknown) => {
+  const member = what.replace("[]", "")
+  return { ...whole, [member]: what.endsWith("[]") ? [...(whole[member] ?? []), part] : part }
+}
+
+const taken = (document: JsonObject) => {
+  assert.deepStrictEqual(violations(fileSchema(), document), [])
+  assert.deepStrictEqual(
+    Either.getOrElse(Either.flip(validate(document, mistakes)), () => []),
+    []
+  )
+}
+
+describe("docs/connectors.md", () => {
+  it("shows a definition that is taken", () => taken(whole))
+
+  const parts = blocks.filter(({ what }) => /^\w+(?:\[\])?$/.test(what) && !["definition", "import"].includes(what))
+  it("shows parts of definitions", () => assert.isAtLeast(parts.length, 7))
+  it.each(parts.map((part) => [`${part.what}, ${part.place}`, part] as const))(
+    "shows a part that is taken: %s",
+    (_, { text, what }) => taken(having(what, JSON.parse(text)))
+  )
+
+  it("tells what a mistake is like", () => {
+    const wrong = structuredClone(whole)
+    delete wrong.actions[1].request.query.cursor
+    assert.deepStrictEqual(Either.getOrThrow(Either.flip(validate(wrong, mistakes))), [
+      {
+        path: "actions[1].pagination.param",
+        code: "UNUSED",
+        message: "the request never reads args.cursor, so that every page would be the first"
+      }
+    ])
+  })
+
+  it("names every signer", () => {
+    const text = JSON.stringify(fileSchema())
+    for (const name of signerNames) assert.include(text, name)
+  })
+})

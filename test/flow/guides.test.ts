@@ -1,0 +1,140 @@
+/** The guides do what they say: every request that they show is made, in order, and the tutorial's workflow runs. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { asked, scripts, startCalls, stopCalls, svc, systems } from "../support/calls.js"
+import { type Block, blocksOf } from "../support/guide.js"
+
+beforeAll(async () => {
+  await startCalls()
+  ledger()
+})
+afterAll(stopCalls)
+
+const invoices = ["inv_1", "inv_2", "inv_3"].map((id) => ({ id, currency: "EUR", total: 1_990 }))
+
+/** The guides' imaginary system. */
+const ledger = () => {
+  scripts.set("/v1/me", ({ headers }) =>
+    String(headers["x-ledger-key"] ?? headers.authorization).includes("l")
+      ? { body: { company: { name: "Shop 17" } } }
+      : { status: 401, body: {} }
+  )
+  scripts.set("/v1/invoices", ({ body, url }) => {
+    if (body !== "") return { body: JSON.parse(body).number === "" ? refusal : { id: "inv_9" } }
+    const { searchParams } = new URL(url, systems.url)
+    const [from, size] = [Number(searchParams.get("cursor") ?? 0), Number(searchParams.get("limit"))]
+    const next = from + size < invoices.length ? String(from + size) : null
+    return { body: { data: invoices.slice(from, from + size), next_cursor: next } }
+  })
+  scripts.set("/oauth/token", () => ({ body: { access_token: "ledger-token", refresh_token: "r", expires_in: 3_600 } }))
+}
+const refusal = { ok: false, error: { code: "no_number", text: "an invoice has a number" } }
+
+/** The system stands on this machine, without TLS: its address is the connection's config. */
+const moved = (text: string) =>
+  text
+    .replaceAll("https://{{connection.config.company}}.ledger.example", "{{connection.config.company}}")
+    .replace(', "pattern": "^[a-z0-9-]+$"', "")
+    .replaceAll('"company": "shop17"', `"company": "${systems.url}"`)
+
+const requestOf = ({ what }: Block) => /^(?:GET|POST|PUT|DELETE) \/api\/v1\/\S+$/.exec(what)?.[0].split(" ")
+
+/** The connection that the last answer told of. */
+let connection = ""
+
+const send = async (method: string, path: string, text: string) => {
+  const body = JSON.parse(moved(text).replaceAll("{id}", connection))
+  const answer = await svc.ask(method, path.replace("{id}", connection), { key: svc.first.key, body })
+  const id = answer.body?.data?.id
+  if (typeof id === "string" && id.startsWith("conn_")) connection = id
+  return answer
+}
+
+const follow = async (file: string) => {
+  const requests = blocksOf(file).flatMap((block) => {
+    const found = requestOf(block)
+    return found === undefined ? [] : [{ ...block, method: found[0] ?? "", path: found[1] ?? "" }]
+  })
+  const answers = []
+  for (const { method, path, place, text } of requests) {
+    const answer = await send(method, path, text)
+    assert.oneOf(answer.status, [200, 201], `${place}: ${answer.text}`)
+    answers.push(answer)
+  }
+  return answers
+}
+
+const only = (file: string, kind: string): Block => {
+  const [found, ...more] = blocksOf(file).filter(({ what }) => what === kind)
+  assert.lengthOf(more, 0)
+  assert.isDefined(found, `${file} has no block "${kind}"`)
+  return found
+}
+
+describe("docs/connectors.md", () => {
+  it("leads from nothing to calls of an action, page by page and under an idempotency key", async () => {
+    const made = await send("POST", "/api/v1/connectors", only("docs/connectors.md", "definition").text)
+    assert.strictEqual(made.status, 201, made.text)
+    const answers = await follow("docs/connectors.md")
+    assert.deepInclude(answers.at(-1)?.body.data, { status: "active", accountLabel: "Shop 17" })
+    const { text } = only("docs/connectors.md", "workflow")
+    const run = await started(text)
+    assert.deepStrictEqual([run.status, run.body], [200, { open: 3, made: "inv_9" }], run.text)
+    assert.deepStrictEqual(
+      asked("/v1/invoices").map(({ url }) => url),
+      ["/v1/invoices?status=sent&limit=2", "/v1/invoices?status=sent&limit=2&cursor=2", "/v1/invoices"]
+    )
+    const created = asked("/v1/invoices").at(-1)
+    assert.match(created?.key ?? "", /^[0-9a-f]{64}$/)
+    assert.match(String(created?.headers["x-ledger-key"]), /^lk_live_51/)
+    assert.deepStrictEqual((await started(text.replace('"A-18"', '""'))).body, {
+      open: 3,
+      refused: "ledger.createInvoice: an invoice has a number",
+      category: "provider"
+    })
+    assert.strictEqual((await started(text, { mock: "full" })).body.open, 1)
+  })
+
+  it("exports what it showed, so that it can be saved again", async () => {
+    const exported = await svc.ask("GET", "/api/v1/connectors/ledger/export", { key: svc.first.key })
+    assert.notProperty(exported.body, "$schema")
+    const again = await svc.ask("POST", "/api/v1/connectors", {
+      key: svc.first.key,
+      body: { ...exported.body, slug: "ledger-again" }
+    })
+    assert.strictEqual(again.status, 201, again.text)
+  })
+})
+
+describe("docs/connections.md", () => {
+  it("shows requests that are taken, and a link that connects", async () => {
+    const answers = await follow("docs/connections.md")
+    const opened = answers.filter(({ body }) => body.data.connectUrl !== undefined)
+    assert.lengthOf(opened, 2)
+    const { connectUrl, id, status } = opened[0]?.body.data ?? {}
+    assert.strictEqual(status, "pending")
+    const away = await svc.ask("GET", new URL(connectUrl).pathname)
+    assert.strictEqual(away.status, 303, away.text)
+    const provider = new URL(away.headers["location"] ?? "")
+    assert.strictEqual(provider.pathname, "/oauth/authorize")
+    const state = provider.searchParams.get("state")
+    const back = await svc.ask("GET", `/oauth/callback?code=c&state=${state}`)
+    assert.include(back.text, "svc:connection-created")
+    const connected = await svc.ask("GET", `/api/v1/connections/${id}`, { key: svc.first.key })
+    assert.deepInclude(connected.body.data, { status: "active", authMethod: "oauth", accountLabel: "Shop 17" })
+  })
+})
+
+let runs = 0
+const started = async (code: string, more: object = {}) => {
+  const key = svc.first.key
+  const body = { name: `guide_${(runs += 1)}`, form: "code", tier: "instant", code }
+  const made = await svc.ask("POST", "/api/v1/workflows", { key, body })
+  const at = `/api/v1/workflows/${made.body.data.id}`
+  const published = await svc.ask("POST", `${at}/publish`, { key, body: {} })
+  assert.strictEqual(published.status, 200, published.text)
+  return svc.ask("POST", `${at}/execute`, {
+    key,
+    body: { input: {}, ...more },
+    headers: { "x-end-org-id": "ref:shop-17" }
+  })
+}
