@@ -9,7 +9,6 @@ const from = (file) => tsImport(`../${file}`, import.meta.url)
 
 const { environmentTable, environmentExample } = await from("src/runtime/EnvironmentPages.ts")
 const { documentText } = await from("src/http/Documents.ts")
-const { fileSchema } = await from("src/domain/connector/FileSchema.ts")
 const { builtInConnectors } = await from("src/domain/connectors/index.ts")
 const { actionLockFile, actionLockText, locked, unlocked } = await from("test/support/actionLock.ts")
 
@@ -33,7 +32,7 @@ const generated = {
   "docs/openapi/a.json": documentText("a"),
   "docs/openapi/b.json": documentText("b"),
   "docs/openapi/c.json": documentText("c"),
-  "docs/connector.schema.json": `${JSON.stringify(fileSchema(), null, 2)}\n`,
+  "docs/connector.schema.json": documentText("connector"),
   [actionLockFile]: actionLockText(lock)
 }
 

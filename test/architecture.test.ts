@@ -4,6 +4,10 @@ import { existsSync, readdirSync, readFileSync } from "node:fs"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 import { builtInConnectors } from "../src/domain/connectors/index.js"
+import { ExecutionApi, RunApi } from "../src/http/execution/Api.js"
+import { ResourceApi } from "../src/http/resource/Api.js"
+import { routesOf } from "../src/http/Routes.js"
+import { TenantApi } from "../src/http/tenant/Api.js"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 const read = (file: string) => readFileSync(path.join(root, file), "utf8")
@@ -21,6 +25,8 @@ describe("every path exists that is named in", () => {
   for (const [file, least] of [
     ["ARCHITECTURE.md", 45],
     ["README.md", 4],
+    ["docs/connectors.md", 2],
+    ["docs/connections.md", 2],
     ...decisions.map((one) => [one, 0] as const)
   ] as const) {
     it(file, () => {
@@ -42,8 +48,44 @@ it("README.md names the connectors that come with svc by the names that the API 
   )
 })
 
+const guides = ["docs/connectors.md", "docs/connections.md"]
+const routes = [...routesOf(ExecutionApi), ...routesOf(RunApi), ...routesOf(ResourceApi), ...routesOf(TenantApi)]
+/** `{id}` in a guide, `:conn` in a route: any part. */
+const shape = (path: string) => path.replace(/\{[^}]*\}|:\w+/g, "*")
+
+describe.each([...guides, "README.md"])("%s names only", (file) => {
+  it("requests that the service takes", () => {
+    const named = [...read(file).matchAll(/\b(GET|POST|PUT|DELETE) (\/api\/v1\/[\w{}/-]+)/g)]
+    assert.isNotEmpty(named)
+    const known = (method: string, path: string) =>
+      routes.some((route) => {
+        const [pattern, found] = [shape(route.path).split("/"), shape(path).split("/")]
+        return (
+          route.method === method &&
+          pattern.length === found.length &&
+          pattern.every((part, at) => part === "*" || part === found[at])
+        )
+      })
+    assert.deepStrictEqual(
+      named.flatMap(([whole, method = "", path = ""]) => (known(method, path) ? [] : [whole])),
+      []
+    )
+  })
+})
+
+it("docs/connections.md names only errors that there are, by their status", () => {
+  const rows = (text: string) =>
+    [...text.matchAll(/^\| (\d{3}) \| ([^|]*)\|/gm)].flatMap(([, status = "", codes = ""]) =>
+      [...codes.matchAll(/`([A-Z_]+)`/g)].map(([, code = ""]) => `${status} ${code}`)
+    )
+  const named = rows(read("docs/connections.md"))
+  assert.isAtLeast(named.length, 10)
+  assert.includeMembers(rows(read("docs/errors.md")), named)
+})
+
 describe("the documents stay short", () => {
   const lines = (file: string) => read(file).trimEnd().split("\n").length
+  for (const file of guides) it(`${file} has at most 400 lines`, () => assert.isAtMost(lines(file), 400))
   it("ARCHITECTURE.md has at most 150 lines", () => assert.isAtMost(lines("ARCHITECTURE.md"), 150))
   for (const file of decisions) it(`${file} has at most 40 lines`, () => assert.isAtMost(lines(file), 40))
 })

@@ -1,5 +1,9 @@
-/** The published contract: one OpenAPI 3.1 document for each surface, and their union. Contract: versioning policy. */
+/**
+ * The published contract: one OpenAPI 3.1 document for each surface, and their union; and the schema of a connector's
+ * definition. Contract: versioning policy.
+ */
 import { HttpApi, OpenApi } from "@effect/platform"
+import { fileSchema } from "../domain/connector/FileSchema.js"
 import { isObject, type Json } from "../domain/Json.js"
 import { ExecutionApi, RunApi } from "./execution/Api.js"
 import { ResourceApi } from "./resource/Api.js"
@@ -91,7 +95,7 @@ const members = (value: Json | undefined) => (isObject(value) ? value : {})
  * endpoints of all.
  */
 const union = (spec: Record<string, unknown>) => {
-  const documents = [apis.a(), apis.b(), apis.c()].map((made) => {
+  const documents = [makers.a(), makers.b(), makers.c()].map((made) => {
     // A document is plain JSON.
     const document: Json = JSON.parse(JSON.stringify(made))
     return members(document)
@@ -113,22 +117,24 @@ export const SvcApi = HttpApi.make("svc")
   .annotate(OpenApi.Version, version)
   .annotate(OpenApi.Transform, union)
 
-export type DocumentName = "a" | "b" | "c" | "all"
+export type DocumentName = "a" | "b" | "c" | "all" | "connector"
 
-const apis = {
+const makers: { readonly [name in DocumentName]: () => unknown } = {
   a: () => OpenApi.fromApi(surfaceA),
   b: () => OpenApi.fromApi(surfaceB),
   c: () => OpenApi.fromApi(surfaceC),
-  all: () => OpenApi.fromApi(SvcApi)
+  all: () => OpenApi.fromApi(SvcApi),
+  connector: fileSchema
 }
 
 /** A document as JSON text. */
-export const documentText = (name: DocumentName): string => `${JSON.stringify(apis[name](), null, 2)}\n`
+export const documentText = (name: DocumentName): string => `${JSON.stringify(makers[name](), null, 2)}\n`
 
 /** Where each document is served. */
 export const documentPaths: { readonly [path: string]: DocumentName } = {
   "/api/v1/openapi/a.json": "a",
   "/api/v1/openapi/b.json": "b",
   "/api/v1/openapi/c.json": "c",
-  "/api/v1/openapi.json": "all"
+  "/api/v1/openapi.json": "all",
+  "/api/v1/connector.schema.json": "connector"
 }

@@ -1,5 +1,6 @@
 /** The guides do what they say: every request that they show is made, in order, and the tutorial's workflow runs. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { readFileSync } from "node:fs"
 import { asked, scripts, startCalls, stopCalls, svc, systems } from "../support/calls.js"
 import { type Block, blocksOf } from "../support/guide.js"
 
@@ -92,6 +93,12 @@ describe("docs/connectors.md", () => {
       category: "provider"
     })
     assert.strictEqual((await started(text, { mock: "full" })).body.open, 1)
+  })
+
+  it("names the address of the schema that an editor reads", async () => {
+    const { $schema } = JSON.parse(only("docs/connectors.md", "definition").text)
+    const served = await svc.ask("GET", new URL($schema).pathname)
+    assert.strictEqual(served.text, readFileSync("docs/connector.schema.json", "utf8"))
   })
 
   it("exports what it showed, so that it can be saved again", async () => {
