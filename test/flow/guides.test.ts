@@ -26,8 +26,16 @@ const ledger = () => {
     const next = from + size < invoices.length ? String(from + size) : null
     return { body: { data: invoices.slice(from, from + size), next_cursor: next } }
   })
+  scripts.set("/openapi.yaml", () => ({ body: openApi }))
   scripts.set("/oauth/token", () => ({ body: { access_token: "ledger-token", refresh_token: "r", expires_in: 3_600 } }))
 }
+const openApi = `openapi: 3.0.3
+info: { title: Ledger, version: "2" }
+servers: [{ url: https://api.ledger.example }]
+paths:
+  /companies/{company}/invoices:
+    get: { operationId: listInvoices, responses: { "200": { description: ok } } }
+`
 const refusal = { ok: false, error: { code: "no_number", text: "an invoice has a number" } }
 
 /** The system stands on this machine, without TLS: its address is the connection's config. */
@@ -95,6 +103,16 @@ describe("docs/connectors.md", () => {
     assert.strictEqual((await started(text, { mock: "full" })).body.open, 1)
   })
 
+  it("imports from a URL", async () => {
+    const { text } = only("docs/connectors.md", "import")
+    const body = JSON.parse(text.replace("https://ledger.example", systems.url))
+    const made = await svc.ask("POST", "/api/v1/connectors", { key: svc.first.key, body })
+    assert.strictEqual(made.status, 201, made.text)
+    const [action] = made.body.data.actions
+    assert.deepInclude(action, { name: "listInvoices", readOnly: true })
+    assert.deepInclude(action.request, { path: "/companies/{{args.company}}/invoices" })
+  })
+
   it("names the address of the schema that an editor reads", async () => {
     const { $schema } = JSON.parse(only("docs/connectors.md", "definition").text)
     const served = await svc.ask("GET", new URL($schema).pathname)
@@ -113,6 +131,16 @@ describe("docs/connectors.md", () => {
 })
 
 describe("docs/connections.md", () => {
+  it("shows a request through the proxy", async () => {
+    const { text = "" } = blocksOf("docs/connections.md").find((block) => block.text.includes("/proxy/")) ?? {}
+    const [, path = ""] = /\$BASE(\S+)"/.exec(text) ?? []
+    const own = [...text.matchAll(/-H '([\w-]+): ([^']+)'/g)].map(([, name = "", value = ""]) => [name, value])
+    assert.lengthOf(own, 2)
+    const headers = { authorization: `Bearer ${svc.first.key}`, ...Object.fromEntries(own) }
+    const answer = await svc.ask("GET", path, { headers })
+    assert.deepStrictEqual([answer.status, answer.body], [200, { data: invoices, next_cursor: null }])
+  })
+
   it("shows requests that are taken, and a link that connects", async () => {
     const answers = await follow("docs/connections.md")
     const opened = answers.filter(({ body }) => body.data.connectUrl !== undefined)
