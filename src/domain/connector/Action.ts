@@ -99,7 +99,7 @@ export const Pagination = Schema.Struct({
   ),
   items: maybe(
     text,
-    "Where a page has its items: a path into the body for `offset` and `page`, into the result for `.pages` and `.all`."
+    "Where a page has its items: a path into the body for `offset` and `page`, into the result for `.pages` and `.all`. Absent: the result is the list."
   ),
   hasMore: maybe(text, "A path into the body: false ends the list."),
   total: maybe(text, "A path to the number of all items."),

@@ -24,7 +24,7 @@ export const nextPage = (action: ActionDefinition, args: Json, answer: ProviderA
       return afterLink(pagination, given, linkOf(pagination, answer, body))
     case "offset":
     case "page":
-      return counted(pagination, given, body, more === true)
+      return counted(pagination, given, body, itemsIn(action, body), more === true)
   }
 }
 
@@ -104,11 +104,22 @@ const numberOf = (value: Json | undefined): number | undefined => {
 const numberAt = (value: Json | undefined, path: string | undefined): number | undefined =>
   path === undefined ? undefined : numberOf(valueAt(value, path))
 
+/** What a page's items are in the body; where that is not said, they are the result. */
+const itemsIn = ({ pagination, response }: ActionDefinition, body: Json | undefined): Json | undefined => {
+  const path = pagination?.items ?? (typeof response.map === "string" ? response.map : undefined)
+  return path === undefined ? body : valueAt(body, path)
+}
+
 /** How far a page is, and what follows it. */
-const counted = (pagination: Pagination, args: JsonObject, body: Json | undefined, more: boolean): Json | null => {
+const counted = (
+  pagination: Pagination,
+  args: JsonObject,
+  body: Json | undefined,
+  found: Json | undefined,
+  more: boolean
+): Json | null => {
   const byPage = pagination.type === "page"
-  const { first = byPage ? 1 : 0, items, param = pagination.type } = pagination
-  const found = items === undefined ? body : valueAt(body, items)
+  const { first = byPage ? 1 : 0, param = pagination.type } = pagination
   const count = found !== undefined && isList(found) ? found.length : 0
   if (count === 0) return null
   const size = numberAt(args, pagination.sizeParam) ?? pagination.size

@@ -242,6 +242,12 @@ describe("pages", () => {
     }
   })
 
+  it("counts the items of the result where a page does not say where they are", () => {
+    const { action } = connector({ pagination: { type: "offset" }, response: { map: "$.data" } })
+    assert.deepStrictEqual(nextPage(action, { offset: 1 }, answer({ data: [1, 2] })), { offset: 3 })
+    assert.isNull(nextPage(action, { offset: 3 }, answer({ data: [] })))
+  })
+
   it("by offset and by page, until one is empty, short, or the total is reached", () => {
     const offset = { type: "offset", param: "offset", items: "$.items", sizeParam: "limit", size: 2 } as const
     assert.deepStrictEqual(next(offset, {}, answer({ items: [1, 2] })), { offset: 2 })
