@@ -176,7 +176,8 @@ const here = Effect.gen(function* () {
       refreshToken: null,
       issuedAt: 0,
       expiresAt: null,
-      fields: {}
+      fields: {},
+      provider: null
     }
   }
   self.means = {

@@ -263,7 +263,12 @@ export const makeWorld = (options: WorldOptions) =>
             Effect.succeed(slug === definition.slug ? Option.some(definition) : Option.none()),
           withAction: () => Effect.succeedNone,
           clientOf: () =>
-            Effect.succeedSome({ clientId: "client", clientSecret: Redacted.make("client-secret"), scopes: [] })
+            Effect.succeedSome({
+              id: "aup_1",
+              clientId: "client",
+              clientSecret: Redacted.make("client-secret"),
+              scopes: []
+            })
         })
       ),
       SigningArithmetic.layer,

@@ -36,7 +36,7 @@ const invalid = (path: string, code: string, message: string): Refusal => ({ _ta
 export const make = Effect.gen(function* () {
   const contracts = yield* Contracts
   const digests = yield* Digests
-  const { ask } = yield* makeRenewal
+  const { ask, clientOf } = yield* makeRenewal
   const { probe } = yield* makeProbe
 
   /** The connection's own settings, as the connector wants them. */
@@ -87,11 +87,11 @@ export const make = Effect.gen(function* () {
     method: OAuth2Method,
     target: Target,
     tokens: Tokens,
-    fields: Secrets,
-    config: JsonObject = {}
+    of: Pick<Extract<Credential, { readonly _tag: "Tokens" }>, "fields" | "provider">,
+    config: JsonObject
   ) {
     const now = yield* Clock.currentTimeMillis
-    const value = tokensCredential(tokens, method, { refreshToken: null, fields }, now)
+    const value = tokensCredential(tokens, method, { refreshToken: null, ...of }, now)
     return yield* tested(definition, method, target, value, {
       scopes: tokens.scopes ?? method.scopes,
       config: { ...config, ...tokens.config }
@@ -107,8 +107,9 @@ export const make = Effect.gen(function* () {
     fields: Secrets = {},
     config: JsonObject = {}
   ): Effect.fn.Return<Candidate, Refusal | TokenRequestFailed> {
-    const tokens = yield* ask({ ...target, config: { ...target.config, ...config } }, method, fields, grant)
-    return yield* fromTokens(definition, method, target, tokens, fields, config)
+    const client = yield* clientOf(target, method, fields)
+    const tokens = yield* ask({ config: { ...target.config, ...config } }, method, client, grant)
+    return yield* fromTokens(definition, method, target, tokens, { fields, provider: client.provider }, config)
   })
 
   /** Tokens that exist already, brought along. */
@@ -133,7 +134,15 @@ export const make = Effect.gen(function* () {
         refreshToken: refreshToken ?? null,
         issuedAt: now,
         expiresAt: seconds === null ? null : now + seconds * 1000,
-        fields: others
+        fields: others,
+        provider: yield* clientOf(target, method, others).pipe(
+          Effect.map((client) => client.provider),
+          // Without a client they are used until they end.
+          Effect.catchIf(
+            ({ _tag }) => _tag === "Invalid",
+            () => Effect.succeed(null)
+          )
+        )
       }
       return yield* tested(definition, method, target, value, { scopes: method.scopes, config: {}, skipTest })
     })

@@ -214,11 +214,11 @@ export const make = (options: SessionOptions) =>
       if (method.type !== "oauth2" || method.revocationUrl === undefined || plain?._tag !== "Tokens") return
       const url = configuredUrl(method.revocationUrl, connection.config)
       if (Either.isLeft(url)) return
-      const { accessToken, fields, refreshToken } = plain
+      const { accessToken, fields, provider, refreshToken } = plain
       yield* endpoint.revoke({
         url: url.right,
         body: method.revocationBody,
-        client: yield* clientOf(connection, method, fields),
+        client: yield* clientOf(connection, method, fields, provider),
         token: refreshToken ?? accessToken,
         hint: refreshToken === null ? "access_token" : "refresh_token"
       })

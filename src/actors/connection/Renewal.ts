@@ -18,6 +18,11 @@ import type { Refusal } from "./Protocol.js"
 
 type TokenCredential = Extract<Credential, { readonly _tag: "Tokens" }>
 
+/** Whose client asks the token endpoint; `provider`: the auth provider that it is of. */
+export interface Client extends TokenClient {
+  readonly provider: string | null
+}
+
 /** How long a new owner sleeps between looks at what its predecessor may still commit. */
 const lookInterval = Duration.millis(500)
 
@@ -25,7 +30,7 @@ const lookInterval = Duration.millis(500)
 export const tokensCredential = (
   tokens: Tokens,
   method: OAuth2Method,
-  before: TokenCredential | { readonly refreshToken: null; readonly fields: TokenCredential["fields"] },
+  before: TokenCredential | ({ readonly refreshToken: null } & Pick<TokenCredential, "fields" | "provider">),
   now: number
 ): TokenCredential => {
   const seconds = tokens.expiresInSeconds ?? method.refresh.expiresInSeconds ?? null
@@ -35,7 +40,8 @@ export const tokensCredential = (
     refreshToken: tokens.refreshToken ?? before.refreshToken,
     issuedAt: now,
     expiresAt: seconds === null ? null : now + seconds * 1000,
-    fields: before.fields
+    fields: before.fields,
+    provider: before.provider
   }
 }
 
@@ -49,23 +55,32 @@ export const make = Effect.gen(function* () {
 
   // --- The token endpoint ---
 
-  /** The organisation's client, or with client credentials the customer's own. */
+  /**
+   * The organisation's client, or with client credentials the customer's own. `given`: the auth provider of the tokens
+   * that are there; the default one may be another since.
+   */
   const clientOf = Effect.fnUntraced(function* (
     { authProvider, connector, organisationId }: Pick<Connection, "authProvider" | "connector" | "organisationId">,
     method: OAuth2Method,
-    fields: TokenCredential["fields"]
-  ): Effect.fn.Return<TokenClient, Refusal> {
+    fields: TokenCredential["fields"],
+    given: string | null = null
+  ): Effect.fn.Return<Client, Refusal> {
     const found = yield* Effect.mapError(
-      connectors.clientOf(organisationId, connector, method.id, authProvider),
+      connectors.clientOf(organisationId, connector, method.id, authProvider ?? given),
       ({ reason }) => busy(reason)
     )
     if (Option.isSome(found)) {
-      const { clientId, clientSecret } = found.value
-      return { clientId, clientSecret, auth: method.clientAuth }
+      const { clientId, clientSecret, id } = found.value
+      return { clientId, clientSecret, auth: method.clientAuth, provider: id }
     }
     const own = fields["clientId"]
     if (own !== undefined)
-      return { clientId: Redacted.value(own), clientSecret: fields["clientSecret"] ?? null, auth: method.clientAuth }
+      return {
+        clientId: Redacted.value(own),
+        clientSecret: fields["clientSecret"] ?? null,
+        auth: method.clientAuth,
+        provider: null
+      }
     return yield* refuse({
       _tag: "Invalid",
       path: "authMethod",
@@ -75,17 +90,17 @@ export const make = Effect.gen(function* () {
   })
 
   const ask = Effect.fnUntraced(function* (
-    connection: Pick<Connection, "authProvider" | "connector" | "organisationId" | "config">,
+    { config }: Pick<Connection, "config">,
     method: OAuth2Method,
-    fields: TokenCredential["fields"],
+    client: TokenClient,
     grant: Grant
   ): Effect.fn.Return<Tokens, Refusal | TokenRequestFailed> {
-    const url = configuredUrl(method.tokenUrl, connection.config)
+    const url = configuredUrl(method.tokenUrl, config)
     if (url._tag === "Left")
       return yield* refuse({ _tag: "Invalid", path: url.left.path, code: "INVALID_VALUE", message: url.left.message })
     return yield* endpoint.request({
       url: url.right,
-      client: yield* clientOf(connection, method, fields),
+      client,
       grant,
       params: method.tokenParams,
       expiresInField: method.refresh.expiresInField,
@@ -223,7 +238,8 @@ export const make = Effect.gen(function* () {
           })
         )
         if (held === undefined) return
-        const answer = yield* ask(held.connection, method, credential.fields, renewing(method, credential)).pipe(
+        const answer = yield* clientOf(held.connection, method, credential.fields, credential.provider).pipe(
+          Effect.flatMap((client) => ask(held.connection, method, client, renewing(method, credential))),
           Effect.map((tokens) => ({ tokens })),
           Effect.catchTag("TokenRequestFailed", (failure) => Effect.succeed({ failure })),
           // What keeps the request from being made is a failure like any other: it cools down.

@@ -7,6 +7,8 @@ import type { OrganisationId } from "../../domain/Ids.js"
 
 /** The organisation's client at a provider. */
 export interface OAuthClient {
+  /** Of the auth provider. */
+  readonly id: string
   readonly clientId: string
   readonly clientSecret: Redacted.Redacted | null
   readonly scopes: ReadonlyArray<string>

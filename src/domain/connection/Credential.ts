@@ -13,6 +13,8 @@ export type Credential =
       readonly issuedAt: number
       readonly expiresAt: number | null
       readonly fields: Secrets
+      /** Id of the auth provider whose client it was given to: no other can renew it. Null where none is known. */
+      readonly provider: string | null
     }
   | { readonly _tag: "Fields"; readonly fields: Secrets }
 
@@ -25,7 +27,8 @@ const Stored = Schema.parseJson(
       refreshToken: Schema.NullOr(Schema.Redacted(Schema.String)),
       issuedAt: Schema.Number,
       expiresAt: Schema.NullOr(Schema.Number),
-      fields: Fields
+      fields: Fields,
+      provider: Schema.optionalWith(Schema.NullOr(Schema.String), { default: () => null })
     }),
     Schema.TaggedStruct("Fields", { fields: Fields })
   )

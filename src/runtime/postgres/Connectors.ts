@@ -110,8 +110,9 @@ export const layer = Layer.effect(
         if (row === undefined) return Option.none()
         const clientSecret =
           row.secret === null ? null : yield* vault.open(clientSecretPlace(organisation, row.id), row.secret)
-        const { clientId, scopes } = row
-        return Option.some({ clientId, clientSecret, scopes } satisfies {
+        const { clientId, id, scopes } = row
+        return Option.some({ id, clientId, clientSecret, scopes } satisfies {
+          id: string
           clientId: string
           clientSecret: Redacted.Redacted | null
           scopes: ReadonlyArray<string>

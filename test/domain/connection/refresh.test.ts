@@ -85,6 +85,7 @@ describe("an intent that a dead owner left", () => {
 describe("a credential", () => {
   const credential = {
     _tag: "Tokens",
+    provider: null,
     accessToken: Redacted.make("canary-access"),
     refreshToken: Redacted.make("canary-refresh"),
     issuedAt: 0,
