@@ -70,3 +70,32 @@ describe("client credentials without a client of the organisation", () => {
     assert.deepStrictEqual([made.status, made.body.details[0].code], [422, "NO_OAUTH_CLIENT"])
   })
 })
+
+describe("a grant", () => {
+  /** A browser at a page of the service. */
+  const visit = (url: string) => {
+    const { pathname, search } = new URL(url)
+    return svc.ask("GET", `${pathname}${search}`)
+  }
+  /** Where the link of a new connection leads. */
+  const begun = async () => {
+    const { connectUrl, id } = (await open("acme")).body.data
+    return { id, url: (await visit(connectUrl)).headers["location"] ?? "" }
+  }
+
+  it("is renewed by the client that it was given to, also when another one has become the default", async () => {
+    const { id, url } = await begun()
+    const first = new URL(url).searchParams.get("client_id")
+    assert.strictEqual((await visit(provider.consent(url).href)).status, 200)
+    const other = { methodId: "oauth", name: "other", clientId: "other-client", clientSecret: "other", isDefault: true }
+    assert.strictEqual((await ask("PUT", "/connectors/acme/auth-providers", other)).status, 200)
+    assert.strictEqual(
+      new URL((await begun()).url).searchParams.get("client_id"),
+      "other-client",
+      "new ones take the new"
+    )
+    const renewed = await ask("POST", `/connections/${id}/refresh`, {})
+    assert.strictEqual(renewed.status, 200, renewed.text)
+    assert.deepInclude(provider.tokenRequests.at(-1), { grant_type: "refresh_token", client_id: first })
+  })
+})

@@ -147,25 +147,6 @@ describe("a connection that a person makes", () => {
     assert.strictEqual(provider.tokenRequests.at(-1)?.["client_secret"], "canary_client_secret")
   })
 
-  it("is renewed by the client that it was given to, also when another one has become the default", async () => {
-    const { connectUrl, id } = await begin()
-    await visit(provider.consent((await visit(connectUrl)).headers["location"] ?? "").href)
-    const providers = "/api/v1/connectors/acme/auth-providers"
-    const was = (await ask("GET", providers)).body.data.find((one: { methodId: string }) => one.methodId === "oauth")
-    const other = { methodId: "oauth", name: "other", clientId: "other-client", clientSecret: "other", isDefault: true }
-    assert.strictEqual((await ask("PUT", providers, other)).status, 200)
-    try {
-      const next = (await visit((await begin()).connectUrl)).headers["location"] ?? ""
-      assert.strictEqual(new URL(next).searchParams.get("client_id"), "other-client", "new ones take the new one")
-      const renewed = await ask("POST", `${at}/${id}/refresh`)
-      assert.strictEqual(renewed.status, 200, renewed.text)
-      assert.deepInclude(provider.tokenRequests.at(-1), { grant_type: "refresh_token", client_id: was.clientId })
-    } finally {
-      const { clientId, methodId, name } = was
-      assert.strictEqual((await ask("PUT", providers, { clientId, methodId, name, isDefault: true })).status, 200)
-    }
-  })
-
   it("cannot be completed twice with one link or one answer", async () => {
     const { connectUrl } = await begin()
     const url = (await visit(connectUrl)).headers["location"] ?? ""
