@@ -85,7 +85,7 @@ describe("a grant", () => {
 
   it("is renewed by the client that it was given to, also when another one has become the default", async () => {
     const { id, url } = await begun()
-    const first = new URL(url).searchParams.get("client_id")
+    const first = new URL(url).searchParams.get("client_id") ?? ""
     assert.strictEqual((await visit(provider.consent(url).href)).status, 200)
     const other = { methodId: "oauth", name: "other", clientId: "other-client", clientSecret: "other", isDefault: true }
     assert.strictEqual((await ask("PUT", "/connectors/acme/auth-providers", other)).status, 200)
