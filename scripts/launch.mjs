@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+// The build puts the program's name in and writes this as dist/svc.js.
 // Runs the program from what V8 made of it when it was built; where that is missing, or another version's, it compiles.
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"

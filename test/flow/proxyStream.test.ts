@@ -1,43 +1,19 @@
 /** Answers through the proxy: they flow as they come, within a cap, without the credential, and end with their caller. */
-import { createServer, request as ask, type IncomingMessage, type Server, type ServerResponse } from "node:http"
-import type { AddressInfo } from "node:net"
+import { request as ask, type IncomingMessage } from "node:http"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { connect, publishConnector, startCalls, stopCalls, svc, systems } from "../support/calls.js"
+import { svc } from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
+import { type FlowingProvider, flowingProvider } from "../support/flowingProvider.js"
 import { heldBytes } from "../support/heap.js"
 
 const canary = "canary/of+the=stream"
 const MiB = 1024 * 1024
-const scripts = new Map<string, (response: ServerResponse, request: IncomingMessage, nth: number) => void>()
-const asked = new Map<string, number>()
-let provider: Server
-let port = 0
-let open = 0
+let provider: FlowingProvider
 
 beforeAll(async () => {
-  await startCalls()
-  provider = createServer((request, response) => {
-    const path = request.url ?? ""
-    const nth = (asked.get(path) ?? 0) + 1
-    asked.set(path, nth)
-    open += 1
-    response.once("close", () => {
-      open -= 1
-    })
-    request.resume()
-    scripts.get(path)?.(response, request, nth)
-  })
-  await new Promise<void>((resolve) => provider.listen(0, "127.0.0.1", resolve))
-  Object.assign(systems, { url: `http://127.0.0.1:${(provider.address() as AddressInfo).port}` })
-  await publishConnector("flowing")
-  await connect("flowing", canary)
-  port = (await svc.listen()).port
+  provider = await flowingProvider("flowing", canary)
 })
-afterAll(async () => {
-  provider.closeAllConnections()
-  provider.close()
-  await stopCalls()
-})
+afterAll(() => provider.close())
 
 interface Received {
   readonly status: number
@@ -51,7 +27,13 @@ const through = (path: string, signal?: AbortSignal, method = "GET") =>
       "x-svc-connector": "flowing",
       "x-org-id": svc.first.customerId
     }
-    ask({ port, method, path: `/api/v1/proxy${path}`, headers, ...(signal === undefined ? {} : { signal }) })
+    ask({
+      port: provider.port,
+      method,
+      path: `/api/v1/proxy${path}`,
+      headers,
+      ...(signal === undefined ? {} : { signal })
+    })
       .once("response", (body) => resolve({ status: body.statusCode ?? 0, body }))
       .once("error", reject)
       .end()
@@ -67,16 +49,10 @@ const rest = async (body: IncomingMessage) => {
     return { text: Buffer.concat(pieces).toString(), whole: false }
   }
 }
-const nothingOpen = () =>
-  eventually(
-    async () => open,
-    (count) => count === 0
-  )
-
 describe("An answer through the proxy", () => {
   it("reaches its caller with the first byte, before the provider has sent the last", async () => {
     let finish = () => {}
-    scripts.set("/slow", (response) => {
+    provider.scripts.set("/slow", (_, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" }).write("data: 1\n\n")
       finish = () => void response.end("data: 2\n\n")
     })
@@ -89,7 +65,7 @@ describe("An answer through the proxy", () => {
 
   it("has no trace of the credential, wherever its pieces are cut", async () => {
     const written = `a ${canary} b ${Buffer.from(`user:${canary}`).toString("base64")} c ${encodeURIComponent(canary)} d`
-    scripts.set("/echo", async (response) => {
+    provider.scripts.set("/echo", async (_, response) => {
       response.writeHead(200, { "x-echo": canary })
       for (const letter of written) {
         response.write(letter)
@@ -105,10 +81,13 @@ describe("An answer through the proxy", () => {
   })
 
   it("of more than the cap is refused where it says so, and else breaks off, however slowly it comes", async () => {
-    scripts.set("/announced", (response) => void response.writeHead(200, { "content-length": 7 * MiB }).write("x"))
+    provider.scripts.set(
+      "/announced",
+      (_, response) => void response.writeHead(200, { "content-length": 7 * MiB }).write("x")
+    )
     assert.strictEqual((await through("/announced")).status, 502)
     let sent = 0
-    scripts.set("/endless", (response) => {
+    provider.scripts.set("/endless", (_, response) => {
       const more = () => {
         if (response.destroyed || sent >= 50 * MiB) return
         sent += 256 * 1024
@@ -123,12 +102,12 @@ describe("An answer through the proxy", () => {
     assert.isAtMost(text.length, 6 * MiB)
     assert.isAbove(text.length, 5 * MiB)
     assert.isBelow(sent, 20 * MiB)
-    await nothingOpen()
+    await provider.nothingOpen()
   })
 
   it("that nobody reads keeps its provider waiting and not the service's memory full", async () => {
     let sent = 0
-    scripts.set("/full", (response) => {
+    provider.scripts.set("/full", (_, response) => {
       const piece = Buffer.alloc(64 * 1024)
       let left = 96
       const more = () => {
@@ -150,26 +129,26 @@ describe("An answer through the proxy", () => {
   })
 
   it("breaks off with its provider, which is not asked again once something came", async () => {
-    scripts.set("/halfway", (response) => {
+    provider.scripts.set("/halfway", (_, response) => {
       response.write("half")
       setTimeout(() => response.destroy(), 20)
     })
     const { body, status } = await through("/halfway")
     assert.deepStrictEqual([status, await rest(body)], [200, { text: "half", whole: false }])
-    assert.strictEqual(asked.get("/halfway"), 1)
+    assert.strictEqual(provider.asked.get("/halfway"), 1)
   })
 
   it("is tried again before anything came, and the last one is the caller's", async () => {
-    scripts.set("/flaky", (response, _, nth) => void response.writeHead(nth < 3 ? 503 : 200).end(String(nth)))
+    provider.scripts.set("/flaky", (_, response, nth) => void response.writeHead(nth < 3 ? 503 : 200).end(String(nth)))
     assert.strictEqual((await rest((await through("/flaky")).body)).text, "3")
-    scripts.set("/down", (response) => void response.writeHead(503).end("down"))
+    provider.scripts.set("/down", (_, response) => void response.writeHead(503).end("down"))
     const { body, status } = await through("/down")
-    assert.deepStrictEqual([status, (await rest(body)).text, asked.get("/down")], [503, "down", 3])
+    assert.deepStrictEqual([status, (await rest(body)).text, provider.asked.get("/down")], [503, "down", 3])
   })
 
   it("has a head only where it has no body", async () => {
-    scripts.set("/head", (response) => void response.writeHead(200, { "x-own": "1" }).end())
-    scripts.set("/nothing", (response) => void response.writeHead(204).end())
+    provider.scripts.set("/head", (_, response) => void response.writeHead(200, { "x-own": "1" }).end())
+    provider.scripts.set("/nothing", (_, response) => void response.writeHead(204).end())
     const head = await through("/head", undefined, "HEAD")
     assert.deepStrictEqual([head.status, head.body.headers["x-own"], (await rest(head.body)).whole], [200, "1", true])
     const nothing = await through("/nothing")
@@ -177,21 +156,21 @@ describe("An answer through the proxy", () => {
   })
 
   it("closes the provider's connection when its caller goes away, before the head and after", async () => {
-    scripts.set("/silent", () => undefined)
-    scripts.set("/begun", (response) => void response.write("begun"))
+    provider.scripts.set("/silent", () => undefined)
+    provider.scripts.set("/begun", (_, response) => void response.write("begun"))
     const early = new AbortController()
     const waiting = through("/silent", early.signal).catch(() => "gone")
     await eventually(
-      async () => open,
+      async () => provider.open(),
       (count) => count === 1
     )
     early.abort()
     assert.strictEqual(await waiting, "gone")
-    await nothingOpen()
+    await provider.nothingOpen()
     const late = new AbortController()
     const { body } = await through("/begun", late.signal)
     body.on("error", () => undefined)
     late.abort()
-    await nothingOpen()
+    await provider.nothingOpen()
   })
 })

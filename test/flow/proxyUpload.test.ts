@@ -1,24 +1,18 @@
 /** Bodies through the proxy: they flow as they come, exact over every further try, and never look whole when they are not. */
 import { createHash, createHmac, randomBytes } from "node:crypto"
-import { type ClientRequest, createServer, request as ask, type IncomingMessage, type Server } from "node:http"
-import type { ServerResponse } from "node:http"
-import { type AddressInfo, createConnection } from "node:net"
+import { type ClientRequest, request as ask, type IncomingMessage, type ServerResponse } from "node:http"
+import { createConnection } from "node:net"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Option } from "effect"
 import { signIdentity } from "../../src/domain/Signature.js"
-import { connect, publishConnector, startCalls, stopCalls, svc, systems } from "../support/calls.js"
+import { connect, publishConnector, svc, systems } from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
-
-type Script = (request: IncomingMessage, response: ServerResponse, nth: number) => void
+import { type FlowingProvider, flowingProvider } from "../support/flowingProvider.js"
 
 const canary = "canary/of+the=upload"
 const MiB = 1024 * 1024
-const scripts = new Map<string, Script>()
-const asked = new Map<string, number>()
 const tokens: Array<string> = []
-let provider: Server
-let port = 0
-let open = 0
+let provider: FlowingProvider
 
 const hash = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex")
 const wholeOf = async (body: IncomingMessage) => {
@@ -27,37 +21,16 @@ const wholeOf = async (body: IncomingMessage) => {
   return Buffer.concat(pieces)
 }
 /** Answers what came, once it is whole. */
-const summing: Script = async (request, response) => {
+const summing = async (request: IncomingMessage, response: ServerResponse) => {
   const body = await wholeOf(request)
   const { authorization, "content-length": length, "transfer-encoding": coding } = request.headers
   response.end(JSON.stringify({ hash: hash(body), length, coding, key: request.headers["x-acme-key"], authorization }))
 }
 
 beforeAll(async () => {
-  await startCalls()
-  provider = createServer((request, response) => {
-    const path = request.url ?? ""
-    const nth = (asked.get(path) ?? 0) + 1
-    asked.set(path, nth)
-    open += 1
-    response.once("close", () => {
-      open -= 1
-    })
-    request.on("error", () => undefined)
-    const script = scripts.get(path) ?? summing
-    script(request, response, nth)
-  })
-  await new Promise<void>((resolve) => provider.listen(0, "127.0.0.1", resolve))
-  Object.assign(systems, { url: `http://127.0.0.1:${(provider.address() as AddressInfo).port}` })
-  await publishConnector("rising")
-  await connect("rising", canary)
-  port = (await svc.listen()).port
+  provider = await flowingProvider("rising", canary, summing)
 })
-afterAll(async () => {
-  provider.closeAllConnections()
-  provider.close()
-  await stopCalls()
-})
+afterAll(() => provider.close())
 
 interface Answer {
   readonly status: number
@@ -79,7 +52,7 @@ const upload = (path: string, length: number | null, more: Readonly<Record<strin
     ...(length === null ? {} : { "content-length": String(length) }),
     ...more
   }
-  const request = ask({ port, method: "PUT", path: `/api/v1/proxy${path}`, headers, agent: false })
+  const request = ask({ port: provider.port, method: "PUT", path: `/api/v1/proxy${path}`, headers, agent: false })
   const answer = new Promise<Answer>((resolve, reject) =>
     request
       .once("response", (body) => resolve({ status: body.statusCode ?? 0, headers: body.headers, body }))
@@ -107,11 +80,6 @@ const receiving = () => {
       )
   }
 }
-const nothingOpen = () =>
-  eventually(
-    async () => open,
-    (count) => count === 0
-  )
 const noted = (what: string) =>
   eventually(
     async () => {
@@ -125,9 +93,9 @@ describe("A body through the proxy", () => {
   it("reaches the provider with its first bytes, before its caller has sent the last", async () => {
     const body = randomBytes(3 * MiB)
     const { count, reach } = receiving()
-    scripts.set("/slow", (request, response, nth) => {
+    provider.scripts.set("/slow", (request, response) => {
       request.on("data", count)
-      summing(request, response, nth)
+      summing(request, response)
     })
     const sending = upload("/slow", body.length)
     sending.request.write(body.subarray(0, 100_000))
@@ -160,22 +128,22 @@ describe("A body through the proxy", () => {
     const body = randomBytes(5 * MiB)
     const half = 2 * MiB
     const { count, reach } = receiving()
-    scripts.set("/again", async (request, response, nth) => {
+    provider.scripts.set("/again", async (request, response, nth) => {
       if (nth === 1) return void request.once("data", () => response.writeHead(503).end("busy"))
       if (nth === 2) return void request.once("data", () => request.socket.destroy())
       request.on("data", count)
-      return summing(request, response, nth)
+      return summing(request, response)
     })
     const sending = upload("/again", body.length)
     sending.request.write(body.subarray(0, half))
     await reach(half)
     sending.request.end(body.subarray(half))
     const { said, status } = await json(sending)
-    assert.deepStrictEqual([status, said.hash, asked.get("/again")], [200, hash(body), 3])
+    assert.deepStrictEqual([status, said.hash, provider.asked.get("/again")], [200, hash(body), 3])
   })
 
   it("is sent again with a new token, when the first was refused in its middle", async () => {
-    scripts.set("/token", async (request, response) => {
+    provider.scripts.set("/token", async (request, response) => {
       tokens.push((await wholeOf(request)).toString())
       const granted = { access_token: "canary-second", expires_in: 3_600, token_type: "Bearer" }
       response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(granted))
@@ -204,13 +172,13 @@ describe("A body through the proxy", () => {
       }
     })
     assert.strictEqual(made.status, 201, made.text)
-    scripts.set("/renewed", (request, response, nth) => {
-      if (request.headers.authorization === "Bearer canary-second") return summing(request, response, nth)
+    provider.scripts.set("/renewed", (request, response) => {
+      if (request.headers.authorization === "Bearer canary-second") return summing(request, response)
       return void request.once("data", () => response.writeHead(401).end())
     })
     // A token of two minutes' age is worth a refresh; one that was fresh would not be.
     let release = () => {}
-    scripts.set("/hold", (_, response) => {
+    provider.scripts.set("/hold", (_, response) => {
       release = () => void response.end("{}")
     })
     const headers = { "x-svc-connector": "rising", "x-org-id": svc.first.customerId }
@@ -219,7 +187,7 @@ describe("A body through the proxy", () => {
     const sending = upload("/renewed", body.length, { "x-svc-connector": "renewing" })
     sending.request.write(body.subarray(0, MiB))
     await eventually(
-      async () => asked.get("/renewed") ?? 0,
+      async () => provider.asked.get("/renewed") ?? 0,
       (count) => count === 2
     )
     sending.request.end(body.subarray(MiB))
@@ -233,7 +201,7 @@ describe("A body through the proxy", () => {
     await publishConnector("single", "1.0.0", { rateLimit: { concurrency: 1 } })
     await connect("single", canary)
     let ended = ""
-    scripts.set("/left", (request) => {
+    provider.scripts.set("/left", (request) => {
       request.on("end", () => (ended += "whole"))
       request.on("close", () => (ended += request.complete ? " complete" : " broken"))
       request.resume()
@@ -241,22 +209,22 @@ describe("A body through the proxy", () => {
     const sending = upload("/left", 3 * MiB, { "x-svc-connector": "single" })
     sending.request.write(randomBytes(MiB))
     await eventually(
-      async () => asked.get("/left"),
+      async () => provider.asked.get("/left"),
       (count) => count === 1
     )
     sending.request.destroy()
-    await nothingOpen()
+    await provider.nothingOpen()
     assert.strictEqual(ended, " broken")
     await noted("the caller went away")
     const body = randomBytes(MiB)
     const next = upload("/next", body.length, { "x-svc-connector": "single" })
     next.request.end(body)
     assert.strictEqual((await json(next)).said.hash, hash(body))
-    assert.strictEqual(asked.get("/left"), 1, "nothing is tried again for nobody")
+    assert.strictEqual(provider.asked.get("/left"), 1, "nothing is tried again for nobody")
   })
 
   it("that is not wanted is answered at once with what the provider says", async () => {
-    scripts.set("/unwanted", (request, response) => {
+    provider.scripts.set("/unwanted", (request, response) => {
       request.once("data", () => response.writeHead(413, { "x-own": "1" }).end("too much for me"))
     })
     const sending = upload("/unwanted", 4 * MiB)
@@ -265,13 +233,13 @@ describe("A body through the proxy", () => {
     const { body, headers, status } = await sending.answer
     assert.deepStrictEqual([status, headers["x-own"]], [413, "1"])
     assert.strictEqual((await wholeOf(body)).toString(), "too much for me")
-    await nothingOpen()
+    await provider.nothingOpen()
     assert.strictEqual(await closed, "closed", "nobody waits for ever for the rest")
     // A caller that sends all the same reads the answer after that.
     const stubborn = upload("/unwanted", 4 * MiB)
     stubborn.request.end(randomBytes(4 * MiB))
     assert.strictEqual((await stubborn.answer).status, 413)
-    await nothingOpen()
+    await provider.nothingOpen()
   })
 
   it("that was answered early and is sent to its end leaves its connection to the next request", async () => {
@@ -282,7 +250,7 @@ describe("A body through the proxy", () => {
       "x-svc-connector: rising",
       `x-org-id: ${svc.first.customerId}`
     ]
-    const socket = createConnection(port, "127.0.0.1")
+    const socket = createConnection(provider.port, "127.0.0.1")
     let got = ""
     socket.setEncoding("latin1").on("data", (text: string) => (got += text))
     const has = (text: string) =>
@@ -302,7 +270,7 @@ describe("A body through the proxy", () => {
 
   it("flows on while the answer to it flows already", async () => {
     const body = randomBytes(2 * MiB)
-    scripts.set("/both", async (request, response) => {
+    provider.scripts.set("/both", async (request, response) => {
       response.write("begun ")
       response.end(hash(await wholeOf(request)))
     })
@@ -327,7 +295,7 @@ describe("A body through the proxy", () => {
       ]
     })
     await connect("sealed", canary)
-    scripts.set("/signed", async (request, response) => {
+    provider.scripts.set("/signed", async (request, response) => {
       const expected = createHmac("sha256", canary)
         .update("PUT/signed")
         .update(await wholeOf(request))
@@ -336,7 +304,7 @@ describe("A body through the proxy", () => {
     const sending = upload("/signed", 3 * MiB, { "x-svc-connector": "sealed" })
     sending.request.write(randomBytes(MiB))
     await new Promise((resolve) => setTimeout(resolve, 200))
-    assert.isUndefined(asked.get("/signed"))
+    assert.isUndefined(provider.asked.get("/signed"))
     sending.request.end(randomBytes(2 * MiB))
     assert.strictEqual((await json(sending)).status, 200)
   })
@@ -348,7 +316,7 @@ describe("A body through the proxy", () => {
     const chunked = upload("/capped", null)
     chunked.request.end(Buffer.alloc(7 * MiB))
     assert.deepInclude((await json(chunked)).said, { code: "PAYLOAD_TOO_LARGE", statusCode: 413 })
-    assert.isUndefined(asked.get("/capped"))
+    assert.isUndefined(provider.asked.get("/capped"))
   })
 
   it("is not needed to refuse its request", async () => {
@@ -357,7 +325,7 @@ describe("A body through the proxy", () => {
     const nowhere = upload("/refused", 5 * MiB, { "x-svc-connector": "nowhere" })
     assert.deepInclude((await json(nowhere)).said, { code: "CONNECTION_REQUIRED", connector: "nowhere" })
     for (const { request } of [unknown, nowhere]) request.destroy()
-    assert.isUndefined(asked.get("/refused"))
+    assert.isUndefined(provider.asked.get("/refused"))
   })
 
   it("that the caller's own signature covers is checked as a whole before anything is sent", async () => {
@@ -387,7 +355,7 @@ describe("A body through the proxy", () => {
       return json(sending)
     }
     assert.strictEqual((await through(randomBytes(10))).said.code, "IDENTITY_HMAC_INVALID")
-    assert.isUndefined(asked.get("/mine"))
+    assert.isUndefined(provider.asked.get("/mine"))
     assert.strictEqual((await through(body)).said.hash, hash(body))
   })
 })

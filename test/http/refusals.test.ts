@@ -6,10 +6,8 @@ import { TenantApi } from "../../src/http/tenant/Api.js"
 import { type Running, start } from "../support/InProcess.js"
 
 let svc: Running
-let key: string
 beforeAll(async () => {
   svc = await start()
-  key = svc.first.key
 })
 afterAll(() => svc.stop())
 
@@ -21,9 +19,9 @@ describe("no body at all", () => {
   it.each(changing)("$method $path says what is lacking, and is no error of ours", async ({ method, path }) => {
     for (const type of [undefined, "text/plain", "multipart/form-data; boundary=x", "application/vnd.api+json"]) {
       const answer = await svc.ask(method, path.replaceAll(/:\w+/g, "nothing"), {
-        key,
+        key: svc.first.key,
         headers: {
-          "x-svc-api-key": key,
+          "x-svc-api-key": svc.first.key,
           "x-svc-space-id": svc.first.spaceId,
           ...(type === undefined ? {} : { "content-type": type })
         }
@@ -33,7 +31,7 @@ describe("no body at all", () => {
   })
 
   it("is an object without members", async () => {
-    const answer = await svc.ask("POST", "/api/v1/connections", { key })
+    const answer = await svc.ask("POST", "/api/v1/connections", { key: svc.first.key })
     assert.deepStrictEqual([answer.status, answer.body.code], [422, "VALIDATION_FAILED"])
     assert.deepStrictEqual(
       answer.body.details.map(({ code, path }: { code: string; path: string }) => `${path} ${code}`),
@@ -58,7 +56,7 @@ describe("what is refused is told so that a client knows what to send", () => {
     ["PUT", "/api/v1/config", { level: "integration", scopeId: "A B", key: "a", value: 1 }, "scopeId is not the slug"]
   ]
   it.each(told)("%s %s %j", async (method, path, body, expected) => {
-    const answer = await svc.ask(method, path, { key, ...(body === undefined ? {} : { body }) })
+    const answer = await svc.ask(method, path, { key: svc.first.key, ...(body === undefined ? {} : { body }) })
     assert.include([400, 404, 422], answer.status)
     assert.include(answer.body.message, expected)
     assert.notInclude(answer.text, secret, "what was sent is not repeated: it may be a secret")
@@ -67,16 +65,20 @@ describe("what is refused is told so that a client knows what to send", () => {
 
   it("If-Match shows what it is to look like", async () => {
     const path = `/api/v1/customers/${svc.first.customerId}`
-    const answer = await svc.ask("PUT", path, { key, body: { name: "x" }, headers: { "if-match": "banana" } })
+    const answer = await svc.ask("PUT", path, {
+      key: svc.first.key,
+      body: { name: "x" },
+      headers: { "if-match": "banana" }
+    })
     assert.deepStrictEqual([answer.status, answer.body.code], [400, "INVALID_HEADER"])
     assert.include(answer.body.message, 'as in "3"')
   })
 
   it("a connection that waits for its customer says how it is connected", async () => {
     const body = { connector: "stripe", customerId: svc.first.customerId }
-    const { id } = (await svc.ask("POST", "/api/v1/connections", { key, body })).body.data
+    const { id } = (await svc.ask("POST", "/api/v1/connections", { key: svc.first.key, body })).body.data
     for (const order of ["refresh", "enable", "disable", "test", "reveal"]) {
-      const answer = await svc.ask("POST", `/api/v1/connections/${id}/${order}`, { key })
+      const answer = await svc.ask("POST", `/api/v1/connections/${id}/${order}`, { key: svc.first.key })
       assert.deepStrictEqual([answer.status, answer.body.code], [409, "INVALID_STATE"])
       assert.include(answer.body.message, "connect it first, at its connectUrl", order)
     }
