@@ -4,7 +4,7 @@ module.exports = {
     { name: "no-circular", severity: "error", from: {}, to: { circular: true } },
     { name: "no-orphans", severity: "error", from: { orphan: true, path: "^src/", pathNot: "^src/runtime/(Main|cli/|sandbox/runner/)" }, to: {} },
     { name: "domain-is-pure", severity: "error", from: { path: "^src/domain/" },
-      to: { pathNot: ["^src/domain/", "node_modules/effect/"] } },
+      to: { pathNot: ["^src/domain/", "node_modules/effect/", "node_modules/re2js/"] } },
     { name: "actors-know-no-driver", severity: "error", from: { path: "^src/actors/" },
       to: { pathNot: ["^src/(domain|actors)/", "node_modules/effect/", "node_modules/@effect/(cluster|rpc|workflow|platform)/"] } },
     { name: "actor-to-actor-through-protocol", severity: "error", from: { path: "^src/actors/([^/]+)/" },
@@ -16,6 +16,11 @@ module.exports = {
     { name: "surfaces-do-not-mix", severity: "error", from: { path: "^src/http/(execution|tenant|resource|mcp)/" },
       to: { path: "^src/http/(execution|tenant|resource|mcp)/", pathNot: "^src/http/$1/" } },
     { name: "contract-without-handlers", severity: "error", from: { path: "^src/http/.*Api\\.ts$" }, to: { path: "^src/http/.*Handlers\\.ts$" } },
+    { name: "tenants-inputs-are-computed-in-workers", severity: "error",
+      comment: "Patterns, schemas, documents, sources and drawings cost what a tenant chooses: ask the port Computations.",
+      from: { path: "^src/", pathNot: "^src/runtime/computing/(worker|workflow)/" },
+      to: { path: "node_modules/(@cfworker|yaml|acorn|@dagrejs)/|^src/domain/connector/import/OpenApi|^src/runtime/computing/(worker|workflow)/",
+            dependencyTypesNot: ["type-only"] } },
     { name: "nothing-imports-runtime", severity: "error", from: { path: "^src/", pathNot: "^src/runtime/" }, to: { path: "^src/runtime/" } }
   ],
   options: {

@@ -3,16 +3,14 @@
  * text to a validated definition, in a process of its own: seconds, and memory above what the idle process holds.
  * Run: npx tsx bench/import.ts [operations]
  */
-import { Effect, Either } from "effect"
-import { Contracts } from "../src/actors/ports/Contracts.js"
+import { Either } from "effect"
 import { fromOpenApi } from "../src/domain/connector/import/OpenApi.js"
 import { validate } from "../src/domain/connector/Validation.js"
 import type { Json } from "../src/domain/Json.js"
-import { layer } from "../src/runtime/Contracts.js"
+import { schemaMistakes } from "../src/runtime/computing/worker/Contracts.js"
 import { Table } from "./support/Table.js"
 
 const operations = Number(process.argv[2] ?? 1_000)
-const { mistakes } = Effect.runSync(Effect.provide(Contracts, layer))
 const megabytes = (bytes: number) => Math.round(bytes / 1_048_576)
 
 const words = "The thing's own description, as long as they are in documents of this kind. ".repeat(4)
@@ -84,7 +82,10 @@ const document: Json = JSON.parse(text)
 watch()
 const made = Either.getOrThrowWith(fromOpenApi(document, {}), (why) => new Error(why))
 watch()
-const definition = Either.getOrThrowWith(validate(made, mistakes), (all) => new Error(JSON.stringify(all.slice(0, 3))))
+const definition = Either.getOrThrowWith(
+  validate(made, schemaMistakes),
+  (all) => new Error(JSON.stringify(all.slice(0, 3)))
+)
 watch()
 const stored = JSON.stringify(definition)
 watch()

@@ -103,6 +103,14 @@ const runner = await build({
 })
 place("dist/runner.js.map", textOf(runner, ".js.map"))
 place("dist/runner.js", textOf(runner, ".js"))
+const computing = await build({
+  ...common,
+  ...esm,
+  entryPoints: ["src/runtime/computing/worker/Worker.ts"],
+  outfile: "dist/computing.js"
+})
+place("dist/computing.js.map", textOf(computing, ".js.map"))
+place("dist/computing.js", textOf(computing, ".js"))
 const wasm = "node_modules/@jitl/quickjs-ng-wasmfile-release-sync/dist"
 for (const found of readdirSync(wasm).filter((one) => one.endsWith(".wasm"))) {
   place("dist/quickjs.wasm", readFileSync(join(wasm, found)))

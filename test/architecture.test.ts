@@ -83,6 +83,25 @@ it("docs/connections.md names only errors that there are, by their status", () =
   assert.includeMembers(rows(read("docs/errors.md")), named)
 })
 
+describe("an expression that is made from data", () => {
+  /** Where one may be made: of constants, or for a tenant in a computing worker or in the guest itself. */
+  const allowed = new Set([
+    "src/domain/Ids.ts",
+    "src/domain/connector/Path.ts",
+    "src/domain/connector/Pattern.ts",
+    "src/runtime/computing/worker/Table.ts",
+    "src/runtime/sandbox/runner/prelude/Text.ts"
+  ])
+  const sources = readdirSync(path.join(root, "src"), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts"))
+    .map((name) => `src/${name}`)
+
+  it("is made in few places, none of which matches a tenant's on the main loop", () => {
+    const made = sources.filter((file) => /\bRegExp\(/.test(read(file)))
+    assert.sameMembers(made, [...allowed])
+  })
+})
+
 describe("the documents stay short", () => {
   const lines = (file: string) => read(file).trimEnd().split("\n").length
   for (const file of guides) it(`${file} has at most 400 lines`, () => assert.isAtMost(lines(file), 400))

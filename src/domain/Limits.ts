@@ -78,6 +78,29 @@ export const allowedIps = 100
 /** A document that a connector is imported from, in bytes. */
 export const importBytes = 16 * MiB
 
+/**
+ * Computations on what tenants choose: patterns, schemas, documents, sources, drawings. Milliseconds of computing time for
+ * each kind; beyond it the computation ends and its request or run fails.
+ */
+export const computing = {
+  millis: {
+    checkSchemas: 1_000,
+    checkValue: 1_000,
+    matchPatterns: 200,
+    readDefinition: 5_000,
+    importDefinition: 10_000,
+    analyseWorkflow: 3_000,
+    drawDiagram: 3_000,
+    diffLines: 2_000
+  },
+  /** Processes at once. One organisation uses one at a time. */
+  workers: 2,
+  /** Computations of one organisation that may wait. */
+  waiting: 64,
+  /** What one computation may answer, in bytes. */
+  answerBytes: 16 * MiB
+} as const
+
 /** The value of a secret, in characters. */
 export const secretLength = 64 * KiB
 

@@ -53,7 +53,7 @@ const replyPlace = (organisation: string, key: string) => ({
 })
 
 const conflict = (message: string) => new Conflict({ code: "CONFLICT", message })
-const versionMismatch = () =>
+export const versionMismatch = () =>
   new Conflict({ code: "VERSION_MISMATCH", message: "the record has changed since you read it: read it again" })
 
 /** Unique members by the index that guards them. */

@@ -1,9 +1,9 @@
 /** What a fresh installation begins with: an organisation, its workspace, roles, environments and a key. */
 import { DateTime, Effect, Redacted } from "effect"
+import { Computations } from "../actors/ports/Computations.js"
 import { Digests } from "../actors/ports/Digests.js"
 import { Identifiers } from "../actors/ports/Identifiers.js"
 import { Records, type Tx } from "../actors/ports/Records.js"
-import { WorkflowSource } from "../actors/ports/WorkflowSource.js"
 import { type ApiKey, keyPrefix } from "../domain/ApiKey.js"
 import { type Author, contentText, deployment, newWorkflow, publishedWorkflow, snapshot } from "../domain/Authoring.js"
 import type { CustomerId, OrganisationId, SpaceId, WorkflowId } from "../domain/Ids.js"
@@ -169,9 +169,11 @@ export const makeExample = Effect.fn("First.example")(function* ({ organisationI
   const records = yield* Records
   const identifiers = yield* Identifiers
   const digests = yield* Digests
-  const source = yield* WorkflowSource
+  const { compute } = yield* Computations
   const by = author(organisationId, spaceId, DateTime.formatIso(yield* DateTime.now))
-  const { bindings, diagram, script, warnings } = yield* Effect.orDie(source.analyse(exampleSource))
+  const analysed = yield* Effect.orDie(compute("analyseWorkflow", organisationId, exampleSource))
+  if (!analysed.ok) return yield* Effect.dieMessage("the example is no workflow")
+  const { bindings, diagram, script, warnings } = analysed.value
   const draft = newWorkflow(
     identifiers.workflow(),
     by,

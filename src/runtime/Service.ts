@@ -26,10 +26,9 @@ import { open as openCheckpoints } from "./audit/Checkpoints.js"
 import * as Sealer from "./audit/Sealer.js"
 import * as Trail from "./audit/Trail.js"
 import * as SingleNode from "./cluster/SingleNode.js"
-import * as Contracts from "./Contracts.js"
+import * as Computations from "./computing/Computations.js"
 import * as Crypto from "./Crypto.js"
 import * as ConnectedEgress from "./egress/ConnectedEgress.js"
-import * as Documents from "./Documents.js"
 import * as Egress from "./egress/Egress.js"
 import { make as makeFront } from "./http/Front.js"
 import { serve } from "./http/NodeServer.js"
@@ -59,7 +58,6 @@ import * as RunReads from "./postgres/RunReads.js"
 import * as Runs from "./postgres/Runs.js"
 import * as VirtualTags from "./postgres/VirtualTags.js"
 import * as Pool from "./sandbox/Pool.js"
-import * as WorkflowSource from "./sandbox/source/WorkflowSource.js"
 import { layerPostgres as dataKeys } from "./vault/DataKeys.js"
 import { counted } from "./telemetry/JournalMetrics.js"
 import * as Vault from "./vault/Vault.js"
@@ -68,10 +66,11 @@ import * as WorkspaceDb from "./workspace/WorkspaceDb.js"
 
 const journalCapacity = 20_000
 
-/** The runner's bundle lies beside the program's; one that a test makes lies a folder deeper. */
-const runnerPath =
-  ["./runner.js", "../runner.js"].map((path) => fileURLToPath(new URL(path, import.meta.url))).find(existsSync) ??
-  "dist/runner.js"
+/** The bundles of other processes lie beside the program's; one that a test makes lies a folder deeper. */
+const bundleOf = (name: string): string =>
+  [`./${name}`, `../${name}`].map((path) => fileURLToPath(new URL(path, import.meta.url))).find(existsSync) ??
+  `dist/${name}`
+const runnerPath = bundleOf("runner.js")
 /** The build leaves the engines of earlier builds there. */
 const earlierPath = join(dirname(runnerPath), "engines")
 
@@ -85,9 +84,7 @@ const pure = Layer.unwrapEffect(
       Crypto.layerDigests({ pepper: keyPepper }),
       Crypto.layerIdentifiers,
       Addresses.layer(trustedProxies),
-      Contracts.layer,
-      Documents.layer,
-      WorkflowSource.layer,
+      Computations.layer({ workerPath: bundleOf("computing.js") }),
       Egress.layer({ allow: egressAllow }),
       Layer.succeed(PlatformConfiguration, platformValues),
       Wakeups.layer

@@ -1,19 +1,10 @@
 /** What a JSON Schema finds wrong is said so that it can be mended. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
-import { Contracts } from "../../src/actors/ports/Contracts.js"
 import type { Json, JsonObject } from "../../src/domain/Json.js"
-import { layer } from "../../src/runtime/Contracts.js"
+import { compileSchema, schemaMistakes } from "../../src/runtime/computing/worker/Contracts.js"
 
 const messages = (schema: JsonObject, value: Json) =>
-  Effect.runSync(
-    Effect.provide(
-      Effect.map(Contracts, ({ violations }) =>
-        violations(schema, value).map(({ message, path }) => `${path}: ${message}`)
-      ),
-      layer
-    )
-  )
+  compileSchema(schema)(value).map(({ message, path }) => `${path}: ${message}`)
 
 describe("A value that breaks its schema", () => {
   it("is told the pattern, wherever the schema has it", () => {
@@ -55,5 +46,48 @@ describe("A value that breaks its schema", () => {
   it("gets no longer an answer than can be read", () => {
     const [first = ""] = messages({ enum: Array.from({ length: 1_000 }, (_, at) => `choice ${at}`) }, "x")
     assert.isAtMost(first.length, 510)
+  })
+})
+
+describe("A schema that cannot be used", () => {
+  const mistakes = (schema: JsonObject) => schemaMistakes(schema).map(({ message, path }) => `${path}: ${message}`)
+
+  it.each<[string, JsonObject, RegExp]>([
+    [
+      "a pattern that is none, however deep",
+      { properties: { a: { items: { pattern: "(" } } } },
+      /^properties\.a\.items\.pattern: /
+    ],
+    ["a pattern of member names that is none", { patternProperties: { "[": {} } }, /^patternProperties: /],
+    ["a pattern behind a choice", { anyOf: [{}, { not: { pattern: "(?<" } }] }, /^anyOf\[1\]\.not\.pattern: /],
+    ["a pattern too long to be read", { pattern: "a".repeat(1_001) }, /more than 1000 characters/],
+    [
+      "a reference to nothing",
+      { properties: { a: { $ref: "#/$defs/b" } } },
+      /^properties\.a\.\$ref: "#\/\$defs\/b" names no schema/
+    ],
+    ["a reference to the outside", { $ref: "https://example.com/schema.json" }, /names no schema within this one/],
+    ["a reference that is no text", { $ref: 7 }, /^\$ref: must be a text/],
+    ["a reference to itself", { $ref: "#" }, /refers to itself without end/],
+    [
+      "references in a circle, through choices",
+      { $defs: { a: { anyOf: [{ $ref: "#/$defs/b" }] }, b: { not: { $ref: "#/$defs/a" } } } },
+      /refers to itself without end/
+    ],
+    ["choices that are no list", { oneOf: {} }, /^oneOf: must be an array of schemas/],
+    ["a count that is none", { items: { maxLength: "3" } }, /^items\.maxLength: must be a whole number/]
+  ])("is refused for %s", (_, schema, expected) => {
+    assert.match(mistakes(schema)[0] ?? "", expected)
+  })
+
+  it("is none that describes trees and lists by referring to itself", () => {
+    const tree: JsonObject = {
+      type: "object",
+      properties: { name: { type: "string" }, children: { type: "array", items: { $ref: "#" } } },
+      required: ["name"]
+    }
+    assert.deepStrictEqual(mistakes(tree), [])
+    assert.deepStrictEqual(messages(tree, { name: "a", children: [{ name: "b" }] }), [])
+    assert.lengthOf(messages(tree, { name: "a", children: [{}] }), 1)
   })
 })

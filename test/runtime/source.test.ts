@@ -1,9 +1,8 @@
 import { createContext, runInContext } from "node:vm"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Either } from "effect"
-import { WorkflowSource } from "../../src/actors/ports/WorkflowSource.js"
-import { firstLineShift } from "../../src/runtime/sandbox/source/Compile.js"
-import { analyse, layer } from "../../src/runtime/sandbox/source/WorkflowSource.js"
+import { Either } from "effect"
+import { firstLineShift } from "../../src/runtime/computing/workflow/Compile.js"
+import { analyse } from "../../src/runtime/computing/workflow/Analyse.js"
 
 const accepted = (source: string) =>
   Either.getOrThrowWith(analyse(source), (issues) => new Error(JSON.stringify(issues)))
@@ -126,19 +125,6 @@ describe("what cannot become a workflow", () => {
     assert.deepStrictEqual(codes(comment(512 * 1024)), ["SOURCE_TOO_LARGE"])
     assert.deepStrictEqual(codes(comment(511 * 1024)), [])
   })
-
-  it.effect("fails with SourceRejected through the port", () =>
-    Effect.gen(function* () {
-      const source = yield* WorkflowSource
-      const rejected = yield* Effect.flip(source.analyse("export default 1"))
-      assert.deepStrictEqual(
-        [rejected._tag, rejected.issues[0]?.line, rejected.issues[0]?.column],
-        ["SourceRejected", 1, 1]
-      )
-      const { diagram } = yield* source.analyse(body("return 1"))
-      assert.match(yield* source.svg(diagram), /^<svg /)
-    }).pipe(Effect.provide(layer))
-  )
 })
 
 describe("bindings", () => {

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck as fc } from "effect"
-import type { Diagram } from "../../src/actors/ports/WorkflowSource.js"
-import { svgOf } from "../../src/runtime/sandbox/source/Svg.js"
-import { analyse } from "../../src/runtime/sandbox/source/WorkflowSource.js"
+import type { Diagram } from "../../src/domain/WorkflowAnalysis.js"
+import { svgOf } from "../../src/runtime/computing/workflow/Svg.js"
+import { analyse } from "../../src/runtime/computing/workflow/Analyse.js"
 
 const diagramOf = (source: string) => Either.getOrThrow(analyse(source)).diagram
 const body = (code: string) => `export default async function (ctx) {\n${code}\n}`

@@ -16,7 +16,6 @@ import {
   Stale
 } from "../../src/actors/ports/ConnectionStore.js"
 import { Connectors } from "../../src/actors/ports/Connectors.js"
-import { Contracts } from "../../src/actors/ports/Contracts.js"
 import { Digests } from "../../src/actors/ports/Digests.js"
 import { Egress, EgressUnreachable } from "../../src/actors/ports/Egress.js"
 import { Faults, type FaultPoint } from "../../src/actors/ports/Faults.js"
@@ -36,6 +35,7 @@ import { type ConnectorManifest, define } from "../../src/domain/connector/Defin
 import type { ConnectionId, ConnectSessionId } from "../../src/domain/Ids.js"
 import { makeDigests, makeIdentifiers } from "../../src/runtime/Crypto.js"
 import * as SigningArithmetic from "../../src/runtime/oauth/SigningArithmetic.js"
+import { computationsInProcess } from "./computations.js"
 
 export const organisation = "org_00000000000000000000000001"
 export const origin = "https://api.acme.example"
@@ -254,7 +254,7 @@ export const makeWorld = (options: WorldOptions) =>
       Layer.succeed(MailEgress, MailEgress.of({ send: () => Effect.dieMessage("there is no mail here") })),
       Layer.succeed(Digests, digests),
       Layer.succeed(Identifiers, identifiers),
-      Layer.succeed(Contracts, Contracts.of({ violations: () => [], mistakes: () => [] })),
+      computationsInProcess,
       Layer.succeed(
         Connectors,
         Connectors.of({

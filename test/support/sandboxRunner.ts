@@ -17,7 +17,10 @@ export const bundleRunner = (
     target: "node20",
     format: "esm",
     outfile: path,
-    minifySyntax: true
+    minifySyntax: true,
+    banner: {
+      js: 'import { createRequire as makeRequire } from "node:module"; const require = makeRequire(import.meta.url);'
+    }
   })
   return { path, remove: () => rmSync(directory, { recursive: true, force: true }) }
 }

@@ -4,10 +4,11 @@ import type { CredentialFacts } from "../../domain/connection/Connection.js"
 import { type Credential, fingerprintOf } from "../../domain/connection/Credential.js"
 import type { AuthMethod, CredentialField, OAuth2Method } from "../../domain/connector/AuthMethod.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
+import type { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import type { JsonObject } from "../../domain/Json.js"
 import type { Secrets } from "../ports/Connections.js"
-import { Contracts } from "../ports/Contracts.js"
+import { Computations, type TooCostly, tooCostlyDetail } from "../ports/Computations.js"
 import { Digests } from "../ports/Digests.js"
 import type { Grant, TokenRequestFailed, Tokens } from "../ports/TokenEndpoint.js"
 import { refuse } from "./Owner.js"
@@ -34,24 +35,65 @@ const fieldLength = 16_384
 const invalid = (path: string, code: string, message: string): Refusal => ({ _tag: "Invalid", path, code, message })
 
 export const make = Effect.gen(function* () {
-  const contracts = yield* Contracts
+  const { compute } = yield* Computations
   const digests = yield* Digests
   const { ask, clientOf } = yield* makeRenewal
   const { probe } = yield* makeProbe
 
-  /** The connection's own settings, as the connector wants them. */
-  const checkConfig = (
+  /** Checks what the definition's author wrote against what a customer entered: as a refusal where that costs too much. */
+  const computed = <A>(
+    computation: Effect.Effect<A, TooCostly | Unavailable>,
+    path: string
+  ): Effect.Effect<A, Refusal> =>
+    Effect.catchTags(computation, {
+      TooCostly: (error) => {
+        const { code, message } = tooCostlyDetail(path, error)
+        return refuse(invalid(path, code, message))
+      },
+      Unavailable: ({ reason, retryAfterSeconds }) => refuse({ _tag: "Busy", reason, retryAfterSeconds })
+    })
+
+  /** Fails unless the connection's settings satisfy the connector's schema. */
+  const checkConfig = Effect.fnUntraced(function* (
     { connectionConfig }: ConnectorDefinition,
+    organisation: OrganisationId,
     config: JsonObject,
-    /** What is still lacking is no mistake: somebody will enter it. */
+    /** `incomplete`: required members may be missing, since somebody will enter them. */
     { incomplete = false }: { readonly incomplete?: boolean } = {}
-  ): Effect.Effect<void, Refusal> => {
-    const found = connectionConfig === undefined ? [] : contracts.violations(connectionConfig, config)
+  ): Effect.fn.Return<void, Refusal> {
+    if (connectionConfig === undefined) return
+    const found = yield* computed(
+      compute("checkValue", organisation, { schema: connectionConfig, value: config }),
+      "config"
+    )
     const first = found.find(({ code, path }) => !(incomplete && path === "" && code === "required"))
-    return first === undefined
-      ? Effect.void
-      : refuse(invalid(first.path === "" ? "config" : `config.${first.path}`, "INVALID_VALUE", first.message))
-  }
+    if (first !== undefined)
+      return yield* refuse(
+        invalid(first.path === "" ? "config" : `config.${first.path}`, "INVALID_VALUE", first.message)
+      )
+  })
+
+  /** Fails unless the fields are those of the method, complete, and of the form that each asks for. */
+  const checkFields = Effect.fnUntraced(function* (
+    organisation: OrganisationId,
+    fields: ReadonlyArray<CredentialField>,
+    given: Secrets
+  ): Effect.fn.Return<void, Refusal> {
+    const mistake = fieldMistake(fields, given)
+    if (mistake !== undefined) return yield* refuse(mistake)
+    const patterned = fields.flatMap(({ name, pattern }) => {
+      const text = given[name] === undefined ? "" : Redacted.value(given[name])
+      return pattern === undefined || text === "" ? [] : [{ name, pattern, text }]
+    })
+    if (patterned.length === 0) return
+    const asked = patterned.map(({ pattern, text }) => ({ pattern, text }))
+    const matched = yield* computed(compute("matchPatterns", organisation, asked), "credential")
+    const wrong = patterned.find((_, at) => matched[at] !== true)
+    if (wrong !== undefined)
+      return yield* refuse(
+        invalid(`credential.${wrong.name}`, "INVALID_VALUE", "does not have the form that the connector asks for")
+      )
+  })
 
   const tested = Effect.fnUntraced(function* (
     definition: ConnectorDefinition,
@@ -154,10 +196,11 @@ export const make = Effect.gen(function* () {
     given: Secrets,
     skipTest: boolean
   ): Effect.Effect<Candidate, Refusal> => {
-    const mistake = fieldMistake(method.type === "none" || method.type === "oauth2" ? [] : method.fields, given)
-    return mistake === undefined
-      ? tested(definition, method, target, { _tag: "Fields", fields: given }, { scopes: [], config: {}, skipTest })
-      : refuse(mistake)
+    const fields = method.type === "none" || method.type === "oauth2" ? [] : method.fields
+    return Effect.zipRight(
+      checkFields(target.organisationId, fields, given),
+      tested(definition, method, target, { _tag: "Fields", fields: given }, { scopes: [], config: {}, skipTest })
+    )
   }
 
   const clientCredentials = (
@@ -167,13 +210,13 @@ export const make = Effect.gen(function* () {
     given: Secrets
   ): Effect.Effect<Candidate, Refusal> => {
     const known: ReadonlyArray<CredentialField> = [...method.fields, ...ownClient]
-    const mistake = fieldMistake(known, given)
     const scope = method.scopes.join(method.scopeSeparator)
-    return mistake === undefined
-      ? granted(definition, method, target, { type: "client_credentials", scope }, given).pipe(
-          Effect.catchTag("TokenRequestFailed", ({ message }) => refuse({ _tag: "CredentialRefused", message }))
-        )
-      : refuse(mistake)
+    return Effect.zipRight(
+      checkFields(target.organisationId, known, given),
+      granted(definition, method, target, { type: "client_credentials", scope }, given).pipe(
+        Effect.catchTag("TokenRequestFailed", ({ message }) => refuse({ _tag: "CredentialRefused", message }))
+      )
+    )
   }
 
   /** What was entered or sent, as a credential that passed its test. */
@@ -190,7 +233,7 @@ export const make = Effect.gen(function* () {
         : method.grant === "client_credentials" && given["accessToken"] === undefined
           ? clientCredentials(definition, method, target, given)
           : brought(definition, method, target, given, skipTest)
-    return Effect.zipRight(checkConfig(definition, target.config), body)
+    return Effect.zipRight(checkConfig(definition, target.organisationId, target.config), body)
   }
 
   return { checkConfig, entered, granted }
@@ -210,20 +253,9 @@ const fieldMistake = (fields: ReadonlyArray<CredentialField>, given: Secrets): R
     if (field === undefined) return invalid(`credential.${name}`, "UNKNOWN_FIELD", "is not a field of this method")
     if (text.length > fieldLength || text.includes("\u0000") || !text.isWellFormed())
       return invalid(`credential.${name}`, "INVALID_VALUE", "is too long or holds characters that it cannot have")
-    if (text !== "" && field.pattern !== undefined && !matches(field.pattern, text))
-      return invalid(`credential.${name}`, "INVALID_VALUE", "does not have the form that the connector asks for")
   }
   const lacking = fields.find(
     ({ name, required }) => required && (given[name] === undefined || Redacted.value(given[name]) === "")
   )
   return lacking === undefined ? undefined : invalid(`credential.${lacking.name}`, "REQUIRED", "is required")
-}
-
-/** A pattern of a definition was checked when the definition was saved. */
-const matches = (pattern: string, text: string): boolean => {
-  try {
-    return new RegExp(pattern, "u").test(text)
-  } catch {
-    return false
-  }
 }

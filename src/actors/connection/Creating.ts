@@ -118,7 +118,7 @@ export const make = (options: SessionOptions) =>
         return null
       }
       // What is there already must fit; the rest is asked for in the session.
-      yield* checkConfig(definition, asked.config, { incomplete: true })
+      yield* checkConfig(definition, organisation, asked.config, { incomplete: true })
       if (method.type === "oauth2" && needsClient(method)) yield* clientOf(made, method, {})
       const { opened, session } = yield* sessions.fresh({
         organisationId: organisation,

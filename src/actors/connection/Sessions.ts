@@ -190,7 +190,7 @@ export const make = (options: SessionOptions) =>
       const { definition, method } = found
       const config = { ...found.target.config, ...request.config }
       if (method.type === "oauth2" && method.grant === "authorization_code") {
-        yield* checkConfig(definition, config)
+        yield* checkConfig(definition, found.target.organisationId, config)
         return { _tag: "Redirect", url: yield* authorizationUrl({ ...found, method }, config) }
       }
       return yield* activate(

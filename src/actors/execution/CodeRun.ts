@@ -3,12 +3,12 @@
  * order that lets another node go on from any point. Nothing outside sees a run before its start is committed; a
  * result may be fed at once, but what follows from it waits for its commit.
  */
-import { Clock, Duration, Effect, Random } from "effect"
+import { Clock, Duration, Effect, Random, Schedule } from "effect"
 import { backoff, countsTowardsCeiling, decide, type RunError, tiers, type Waiting } from "../../domain/Execution.js"
 import { type Json, unstorable, unstorableMessage } from "../../domain/Json.js"
 import { guest } from "../../domain/Limits.js"
 import { type DoneEntry, history, transientCalls } from "../../domain/RunJournal.js"
-import { Contracts } from "../ports/Contracts.js"
+import { Computations, tooCostlyDetail } from "../ports/Computations.js"
 import { Digests } from "../ports/Digests.js"
 import { Faults } from "../ports/Faults.js"
 import { Identifiers } from "../ports/Identifiers.js"
@@ -49,7 +49,7 @@ const limits = { memoryBytes: guest.memoryBytes, cpuPerStepMillis: Duration.toMi
 export const make = Effect.gen(function* () {
   const sandbox = yield* Sandbox
   const journal = yield* Journal
-  const contracts = yield* Contracts
+  const { compute } = yield* Computations
   const digests = yield* Digests
   const identifiers = yield* Identifiers
   const host = yield* makeHostCalls
@@ -250,23 +250,28 @@ export const make = Effect.gen(function* () {
   // --- The end ---
 
   /** Why a returned value cannot be the run's output, if it cannot. */
-  const outputError = (p: Progress, value: Json): RunError | undefined => {
+  const outputError = (p: Progress, value: Json): Effect.Effect<RunError | undefined> => {
     const bad = unstorable(value)
-    if (bad !== undefined) {
-      return notStorable(bad.path, unstorableMessage[bad.reason])
-    }
-    const contract = p.spec.runnable.outputContract
-    const [violation] = contract === null ? [] : contracts.violations(contract, value)
-    return violation === undefined ? undefined : contractViolation(violation)
+    if (bad !== undefined) return Effect.succeed(notStorable(bad.path, unstorableMessage[bad.reason]))
+    const { organisationId, outputContract } = p.spec.runnable
+    if (outputContract === null) return Effect.succeed(undefined)
+    return compute("checkValue", organisationId, { schema: outputContract, value }).pipe(
+      // Too many computations of the organisation wait, or the node stops: this one waits, too.
+      Effect.retry({ schedule: Schedule.spaced("100 millis"), while: ({ _tag }) => _tag === "Unavailable" }),
+      Effect.catchTag("TooCostly", (error) => Effect.succeed([tooCostlyDetail("", error)])),
+      Effect.orDie,
+      Effect.map(([violation]) => (violation === undefined ? undefined : contractViolation(violation)))
+    )
   }
 
   const conclude = (p: Progress): Effect.Effect<Outcome, Stop> => {
     const end = p.end
     if (end === undefined || !end.ok) return failed(end?.error ?? stuck)
-    const wrong = outputError(p, end.value)
-    return wrong === undefined
-      ? close(p, { status: "completed", statusReason: null, output: end.value, error: null })
-      : failed(wrong)
+    return Effect.flatMap(outputError(p, end.value), (wrong) =>
+      wrong === undefined
+        ? close(p, { status: "completed", statusReason: null, output: end.value, error: null })
+        : failed(wrong)
+    )
   }
 
   const close = (p: Progress, end: Omit<End, "at">): Effect.Effect<Outcome, AppendFailure> =>

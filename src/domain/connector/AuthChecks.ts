@@ -2,7 +2,7 @@
 import type { JsonObject } from "../Json.js"
 import type { AuthMethod, CredentialField, Injection } from "./AuthMethod.js"
 import { duplicates, each, type Mistakes, pathMistakes, type Roots, templateMistakes, unless, wrong } from "./Checks.js"
-import { patternMistake } from "./Condition.js"
+import { schemaPatternMistake } from "./Pattern.js"
 import type { ConnectorDefinition } from "./Definition.js"
 import { header } from "./Place.js"
 import { payloadNames, signerNames } from "./Signing.js"
@@ -199,7 +199,7 @@ const fieldMistakes = (fields: ReadonlyArray<CredentialField>, path: string): Mi
     fields.map(({ name }) => name)
   ),
   ...each(path, fields, ({ name, pattern }, at) => {
-    const why = pattern === undefined ? undefined : patternMistake(pattern)
+    const why = pattern === undefined ? undefined : schemaPatternMistake(pattern)
     return [
       ...unless(
         /^[A-Za-z]\w{0,63}$/.test(name),

@@ -2,8 +2,9 @@
 import { Either } from "effect"
 import type { Detail } from "../Failure.js"
 import type { Json } from "../Json.js"
-import { type Condition, patternMistake } from "./Condition.js"
+import type { Condition } from "./Condition.js"
 import { parsePath, type Path } from "./Path.js"
+import { patternMistake } from "./Pattern.js"
 import { parseTemplate, pathsOf } from "./Template.js"
 
 export type Mistakes = ReadonlyArray<Detail>
@@ -72,10 +73,14 @@ export const conditionMistakes = (path: string, condition: Condition | undefined
 }
 
 /** Names that occur more than once. */
-export const duplicates = (path: string, member: string, names: ReadonlyArray<string>): Mistakes =>
-  names.flatMap((name, at) =>
-    names.indexOf(name) === at ? [] : wrong(`${path}[${at}].${member}`, "DUPLICATE", `"${name}" is there already`)
-  )
+export const duplicates = (path: string, member: string, names: ReadonlyArray<string>): Mistakes => {
+  const before = new Set<string>()
+  return names.flatMap((name, at) => {
+    if (before.has(name)) return wrong(`${path}[${at}].${member}`, "DUPLICATE", `"${name}" is there already`)
+    before.add(name)
+    return []
+  })
+}
 
 /** A name that must be one of those. */
 export const reference = (path: string, name: string | undefined, known: ReadonlySet<string>, what: string): Mistakes =>

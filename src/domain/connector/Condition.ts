@@ -1,7 +1,8 @@
 /** A condition over JSON as data. Contract: condition AST. */
 import { Schema } from "effect"
 import { canonicalJson, Json } from "../Json.js"
-import { remembering, valueAt } from "./Path.js"
+import { valueAt } from "./Path.js"
+import { matchesPattern } from "./Pattern.js"
 
 export const Comparison = Schema.Literal(
   "eq",
@@ -46,46 +47,6 @@ export const holds = (condition: Condition, value: Json | undefined): boolean =>
   if ("not" in condition) return !holds(condition.not, value)
   return compare(condition.op, valueAt(value, condition.path), condition.value)
 }
-
-/** Why a pattern is refused; it is matched against texts of others, so it must not be able to take for ever. */
-export const patternMistake = (pattern: string): string | undefined => {
-  try {
-    void new RegExp(pattern, "u")
-  } catch (error) {
-    return error instanceof Error ? error.message : "is no regular expression"
-  }
-  if (pattern.length > longestPattern) return `has more than ${longestPattern} characters`
-  if (/\\[1-9k]/.test(pattern.replace(/\\\\/g, ""))) return "refers back to a group, which can take for ever"
-  const bare = pattern
-    .replace(/\\[\s\S]/g, "a")
-    .replace(/\[\^?[^\]]*\]/g, "a")
-    .replace(/\(\?:/g, "(")
-  if (/\((?:[^()]*[*+|?{][^()]*|[^()]*\([^]*)\)(?:[*+]|\{)/.test(bare)) {
-    return "repeats a group that itself repeats or has alternatives, which can take for ever"
-  }
-  return repeatsOf(bare) > mostRepeats || (bare.match(/\?/g) ?? []).length > mostOptional
-    ? `has more than ${mostRepeats} repetitions or ${mostOptional} optional parts, which can take for ever`
-    : undefined
-}
-
-const longestPattern = 500
-const mostRepeats = 3
-const mostOptional = 10
-/** Longer texts are matched by their beginning: by how often the pattern repeats, the work grows with their length. */
-const longestSubject = [65_536, 4_096, 512, 160]
-
-const repeatsOf = (pattern: string) => (pattern.match(/[*+]|\{\d+,\d*\}/g) ?? []).length
-
-interface Pattern {
-  readonly matches: (text: string) => boolean
-}
-
-const compiled = remembering((pattern): Pattern => {
-  if (patternMistake(pattern) !== undefined) return { matches: () => false }
-  const expression = new RegExp(pattern, "u")
-  const most = longestSubject[repeatsOf(pattern)] ?? 160
-  return { matches: (text) => expression.test(text.slice(0, most)) }
-})
 
 const isList = (value: Json | undefined): value is ReadonlyArray<Json> => Array.isArray(value)
 const same = (a: Json | undefined, b: Json | undefined) =>
@@ -135,6 +96,6 @@ const compare = (op: Comparison, found: Json | undefined, value: Json | undefine
     case "endsWith":
       return texts((a, b) => a.endsWith(b))
     case "matches":
-      return texts((a, b) => compiled(b).matches(a))
+      return texts((a, b) => matchesPattern(b, a))
   }
 }

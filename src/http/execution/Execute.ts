@@ -4,7 +4,7 @@
  */
 import { Cause, Clock, DateTime, Effect, Option } from "effect"
 import { AuditTrail } from "../../actors/ports/AuditTrail.js"
-import { Contracts } from "../../actors/ports/Contracts.js"
+import { Computations, tooCostlyDetail } from "../../actors/ports/Computations.js"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Egress } from "../../actors/ports/Egress.js"
 import { ExecutionReads } from "../../actors/ports/ExecutionReads.js"
@@ -45,7 +45,7 @@ export const make = Effect.gen(function* () {
   const runnables = yield* Runnables
   const executions = yield* Executions
   const reads = yield* ExecutionReads
-  const contracts = yield* Contracts
+  const { compute } = yield* Computations
   const digests = yield* Digests
   const identifiers = yield* Identifiers
   const egress = yield* Egress
@@ -67,17 +67,22 @@ export const make = Effect.gen(function* () {
       : new InvalidRequest({ code: "INVALID_HEADER", message: "x-svc-env is not the slug of an environment" })
   }
 
-  const contractFailure = (runnable: Runnable, body: ExecuteBody): ValidationFailed | undefined => {
-    const found = runnable.inputContract === null ? [] : contracts.violations(runnable.inputContract, body.input)
+  const checkInput = Effect.fnUntraced(function* (
+    { inputContract, organisationId }: Runnable,
+    { input }: ExecuteBody
+  ): Effect.fn.Return<void, ValidationFailed | Unavailable> {
+    if (inputContract === null) return
+    const found = yield* compute("checkValue", organisationId, { schema: inputContract, value: input }).pipe(
+      Effect.catchTag("TooCostly", (error) => Effect.succeed([tooCostlyDetail("", error)]))
+    )
     const [first] = found
-    return first === undefined
-      ? undefined
-      : new ValidationFailed({
-          code: "INPUT_CONTRACT_VIOLATION",
-          message: `input breaks the workflow's input contract: ${first.message}`,
-          details: found.map((detail) => ({ ...detail, path: detail.path === "" ? "input" : `input.${detail.path}` }))
-        })
-  }
+    if (first !== undefined)
+      return yield* new ValidationFailed({
+        code: "INPUT_CONTRACT_VIOLATION",
+        message: `input breaks the workflow's input contract: ${first.message}`,
+        details: found.map((detail) => ({ ...detail, path: detail.path === "" ? "input" : `input.${detail.path}` }))
+      })
+  })
 
   const idempotencyOf = (caller: Principal, request: RawRequest): StartRequest["idempotency"] | InvalidRequest => {
     const key = request.headers["idempotency-key"]
@@ -150,8 +155,7 @@ export const make = Effect.gen(function* () {
       return yield* new NotFound({ what: "workflow" })
     if (!runnable.enabled)
       return yield* new InvalidState({ state: "disabled", message: "the workflow is disabled: set enabled to true" })
-    const broken = contractFailure(runnable, body)
-    if (broken !== undefined) return yield* broken
+    yield* checkInput(runnable, body)
     const callback = yield* callbackOf(request, body)
     const now = clock.unsafeCurrentTimeMillis()
     const started = yield* executions.start({

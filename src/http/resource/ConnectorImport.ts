@@ -1,15 +1,13 @@
 /** From what a client sends to a valid definition: the document itself, its text, or the URL where it is. */
 import { Duration, Effect, Either, Schema } from "effect"
-import { Contracts } from "../../actors/ports/Contracts.js"
-import { Documents } from "../../actors/ports/Documents.js"
+import { Computations, type Judged, type TooCostly, tooCostlyDetail } from "../../actors/ports/Computations.js"
 import { Egress } from "../../actors/ports/Egress.js"
 import { ImportRequest } from "../../domain/connector/Connector.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
-import { fromOpenApi, type OpenApiOptions } from "../../domain/connector/import/OpenApi.js"
-import { validate } from "../../domain/connector/Validation.js"
+import type { Principal } from "../auth/Caller.js"
 import { mistakesIn } from "../Decode.js"
-import { type Detail, invalid, ValidationFailed } from "../../domain/Failure.js"
-import { isObject, type Json, type JsonObject, unstorable, unstorableMessage } from "../../domain/Json.js"
+import { type Detail, invalid, type Unavailable, ValidationFailed } from "../../domain/Failure.js"
+import type { Json, JsonObject } from "../../domain/Json.js"
 import { importBytes } from "../../domain/Limits.js"
 
 const timeout = Duration.seconds(30)
@@ -27,9 +25,6 @@ const refused = (details: ReadonlyArray<Detail>): ValidationFailed => {
   })
 }
 
-/** A timer, not a yield: requests that wait on the network get their turn, too. */
-const othersFirst = Effect.sleep(Duration.zero)
-
 const readImport = Schema.decodeUnknownEither(Schema.Struct({ import: ImportRequest }), {
   onExcessProperty: "error",
   errors: "all"
@@ -37,21 +32,19 @@ const readImport = Schema.decodeUnknownEither(Schema.Struct({ import: ImportRequ
 
 const isAddress = (source: string) => /^https?:\/\/\S+$/i.test(source.trim())
 
-/** The value, if it can be stored. */
-const storable = (value: Json, path: string): Either.Either<Json, ValidationFailed> => {
-  const bad = unstorable(value)
-  return bad === undefined
-    ? Either.right(value)
-    : Either.left(invalid(path, "NOT_STORABLE", `${bad.path} ${unstorableMessage[bad.reason]}`))
-}
-
 export const make = Effect.gen(function* () {
-  const contracts = yield* Contracts
+  const { compute } = yield* Computations
   const egress = yield* Egress
-  const documents = yield* Documents
 
-  const checked = (document: Json): Effect.Effect<ConnectorDefinition, ValidationFailed> =>
-    Either.mapLeft(validate(document, contracts.mistakes), refused)
+  /** The definition, or every mistake in the document as one failure. */
+  const judged = (
+    computation: Effect.Effect<Judged<ConnectorDefinition>, TooCostly | Unavailable>,
+    path: string
+  ): Effect.Effect<ConnectorDefinition, ValidationFailed | Unavailable> =>
+    computation.pipe(
+      Effect.catchTag("TooCostly", (error) => refused([tooCostlyDetail(path, error)])),
+      Effect.flatMap((result) => (result.ok ? Effect.succeed(result.value) : refused(result.mistakes)))
+    )
 
   const fetched = (url: string, path: string): Effect.Effect<string, ValidationFailed> =>
     egress
@@ -78,52 +71,49 @@ export const make = Effect.gen(function* () {
         )
       )
 
-  /** The document behind a source. */
-  const documentOf = (source: Json, path: string): Effect.Effect<Json, ValidationFailed> => {
-    if (typeof source !== "string") return Effect.succeed(source)
-    const text = isAddress(source) ? fetched(source.trim(), path) : Effect.succeed(source)
-    return text.pipe(
-      Effect.flatMap((content) =>
-        Effect.mapError(documents.parse(content), (why) => invalid(path, "SYNTAX_ERROR", why))
-      ),
-      Effect.flatMap((value) => storable(value, path))
-    )
-  }
+  /** What a source holds: the document, its text, or the text behind its URL. */
+  const contentOf = (source: Json, path: string): Effect.Effect<Json, ValidationFailed> =>
+    typeof source === "string" && isAddress(source) ? fetched(source.trim(), path) : Effect.succeed(source)
 
-  const ofOpenApi = (document: Json, path: string, options: OpenApiOptions) =>
-    // Large documents compute for hundreds of milliseconds: others get their turn in between.
-    othersFirst.pipe(
-      Effect.flatMap(() =>
-        Either.mapLeft(fromOpenApi(document, options), (why) => invalid(path, "INVALID_VALUE", why))
-      ),
-      Effect.zipLeft(othersFirst),
-      Effect.flatMap(checked)
-    )
+  const locationOf = (source: Json) =>
+    typeof source === "string" && isAddress(source) ? { location: source.trim() } : {}
 
   /** The definition that the body of a create or an update is, or imports. `slug`: what an import must be called. */
-  const definitionFrom = (body: JsonObject, slug?: string): Effect.Effect<ConnectorDefinition, ValidationFailed> => {
-    if (body["import"] === undefined) return checked(body)
+  const definitionFrom = (
+    { organisationId }: Principal,
+    body: JsonObject,
+    slug?: string
+  ): Effect.Effect<ConnectorDefinition, ValidationFailed | Unavailable> => {
+    if (body["import"] === undefined) return judged(compute("readDefinition", organisationId, body), "")
+    const path = "import.source"
     return Effect.gen(function* () {
       const { import: request } = yield* Either.mapLeft(readImport({ import: body["import"] }), (error) =>
         refused(mistakesIn(error))
       )
-      const document = yield* documentOf(request.source, "import.source")
+      const source = yield* contentOf(request.source, path)
       const options = {
         ...(request.name === undefined ? {} : { name: request.name }),
         ...(request.kind === undefined ? {} : { kind: request.kind }),
-        ...(typeof request.source === "string" && isAddress(request.source) ? { location: request.source.trim() } : {}),
+        ...locationOf(request.source),
         ...(slug === undefined && request.slug === undefined ? {} : { slug: slug ?? request.slug ?? "" })
       }
-      if (request.format === "openapi") return yield* ofOpenApi(document, "import.source", options)
-      const { location: _location, ...rest } = options
-      return yield* checked(isObject(document) ? { ...document, ...rest } : document)
+      const imported = compute("importDefinition", organisationId, { source, path, format: request.format, options })
+      return yield* judged(imported, path)
     })
   }
 
   /** The definition that an OpenAPI document would make; nothing is kept. */
-  const offered = (source: Json): Effect.Effect<ConnectorDefinition, ValidationFailed> =>
-    Effect.flatMap(documentOf(source, "openapi"), (document) =>
-      ofOpenApi(document, "openapi", typeof source === "string" && isAddress(source) ? { location: source.trim() } : {})
+  const offered = ({ organisationId }: Principal, document: Json) =>
+    Effect.flatMap(contentOf(document, "openapi"), (source) =>
+      judged(
+        compute("importDefinition", organisationId, {
+          source,
+          path: "openapi",
+          format: "openapi",
+          options: locationOf(document)
+        }),
+        "openapi"
+      )
     )
 
   return { definitionFrom, offered }

@@ -1,6 +1,6 @@
 /** Installations as surface C finds, checks and shows them. */
 import { Effect, Option } from "effect"
-import type { Contracts } from "../../actors/ports/Contracts.js"
+import { type Computations, tooCostlyDetail } from "../../actors/ports/Computations.js"
 import type { Tx } from "../../actors/ports/Records.js"
 import { bindingsOf } from "../../domain/connector/Binding.js"
 import { type Failure, invalid, NotFound, type Unavailable, ValidationFailed } from "../../domain/Failure.js"
@@ -136,22 +136,30 @@ export const connectionsOf = Effect.fnUntraced(function* (
   return Object.fromEntries(wanted)
 })
 
-/** What is wrong with the values, or with the schema that they are to satisfy. */
-export const configMistake = (
-  contracts: Contracts["Type"],
+/** Fails unless the schema is one, and the values satisfy it. Not to be asked inside a transaction: it may take a second. */
+export const checkConfig = Effect.fnUntraced(function* (
+  compute: Computations["Type"]["compute"],
+  { organisationId }: Principal,
   schema: JsonObject | null,
   config: JsonObject
-): ValidationFailed | undefined => {
-  if (schema === null) return undefined
-  const mistakes = contracts.mistakes(schema)
-  const [member, found] =
-    mistakes.length > 0 ? ["configSchema", mistakes] : ["config", contracts.violations(schema, config)]
-  const [first] = found
-  return first === undefined
-    ? undefined
-    : new ValidationFailed({
-        code: "VALIDATION_FAILED",
-        message: `${member} is not valid: ${first.message}`,
-        details: found.map((detail) => ({ ...detail, path: detail.path === "" ? member : `${member}.${detail.path}` }))
-      })
-}
+): Effect.fn.Return<void, ValidationFailed | Unavailable> {
+  if (schema === null) return
+  const under = (path: string) => (path === "" ? "config" : `config.${path}`)
+  const mistakes = yield* compute("checkSchemas", organisationId, { configSchema: schema }).pipe(
+    Effect.catchTag("TooCostly", (error) => Effect.succeed([tooCostlyDetail("configSchema", error)]))
+  )
+  const violations =
+    mistakes.length > 0
+      ? []
+      : yield* compute("checkValue", organisationId, { schema, value: config }).pipe(
+          Effect.catchTag("TooCostly", (error) => Effect.succeed([tooCostlyDetail("", error)]))
+        )
+  const details = [...mistakes, ...violations.map((detail) => ({ ...detail, path: under(detail.path) }))]
+  const [first] = details
+  if (first !== undefined)
+    return yield* new ValidationFailed({
+      code: "VALIDATION_FAILED",
+      message: `${mistakes.length > 0 ? "configSchema" : "config"} is not valid: ${first.message}`,
+      details
+    })
+})

@@ -1,6 +1,6 @@
 /** Installations: made for a customer, changed, and uninstalled; the record stays for the runs that belong to it. */
 import { DateTime, Effect } from "effect"
-import { Contracts } from "../../actors/ports/Contracts.js"
+import { Computations } from "../../actors/ports/Computations.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import type { Tx } from "../../actors/ports/Records.js"
 import { type Failure, InvalidState, PlanLimitReached } from "../../domain/Failure.js"
@@ -15,9 +15,9 @@ import { Current } from "../auth/Authenticated.js"
 import type { Principal } from "../auth/Caller.js"
 import type { Exchange } from "../Exchange.js"
 import { ResourceApi } from "./Api.js"
-import { checkVersion, make as makeChanges } from "../Change.js"
+import { checkVersion, make as makeChanges, versionMismatch } from "../Change.js"
 import {
-  configMistake,
+  checkConfig,
   connectionsOf,
   customerOf,
   findInstallation,
@@ -53,12 +53,17 @@ const customersOf = (
 const storedStatus = (asked: InstallationStatus | undefined): ReadonlyArray<Installation["status"]> =>
   asked === undefined ? ["active", "paused"] : [asked === "needs_connection" ? "active" : asked]
 
+const configAfter = (before: Installation, input: UpdateInstallation) => ({
+  config: input.config ?? before.config,
+  configSchema: input.configSchema === undefined ? before.configSchema : input.configSchema
+})
+
 export const InstallationsLive = group(ResourceApi, "installations", (handlers) =>
   Effect.gen(function* () {
     const { change, view } = yield* makeChanges
     const listing = yield* makeListing
     const identifiers = yield* Identifiers
-    const contracts = yield* Contracts
+    const { compute } = yield* Computations
 
     const made = Effect.fnUntraced(function* (
       tx: Tx,
@@ -67,8 +72,6 @@ export const InstallationsLive = group(ResourceApi, "installations", (handlers) 
     ): Effect.fn.Return<Installation, Failure> {
       const customerId = yield* customerOf(tx, caller, input.customerId)
       const { config = {}, configSchema = null, status = "active" } = input
-      const mistake = configMistake(contracts, configSchema, config)
-      if (mistake !== undefined) return yield* mistake
       const now = yield* nowText
       return {
         id: identifiers.next("inst"),
@@ -95,10 +98,7 @@ export const InstallationsLive = group(ResourceApi, "installations", (handlers) 
       input: UpdateInstallation
     ): Effect.fn.Return<Installation, Failure> {
       const { connections, workflowIds, ...rest } = input
-      const config = rest.config ?? before.config
-      const configSchema = rest.configSchema === undefined ? before.configSchema : rest.configSchema
-      const mistake = configMistake(contracts, configSchema, config)
-      if (mistake !== undefined) return yield* mistake
+      const { config, configSchema } = configAfter(before, input)
       return {
         ...before,
         workflowIds:
@@ -154,6 +154,15 @@ export const InstallationsLive = group(ResourceApi, "installations", (handlers) 
       return found
     })
 
+    /** Checks the configuration that an update leads to. Answers the version that it was checked against, if it was. */
+    const checkChangedConfig = Effect.fnUntraced(function* (exchange: Exchange, id: string, input: UpdateInstallation) {
+      if (input.config === undefined && input.configSchema === undefined) return undefined
+      const before = yield* view(exchange, (tx) => findInstallation(tx, exchange.caller, id))
+      const { config, configSchema } = configAfter(before, input)
+      yield* checkConfig(compute, exchange.caller, configSchema, config)
+      return before.version
+    })
+
     return handlers
       .handle("list", ({ urlParams }) =>
         Effect.gen(function* () {
@@ -178,6 +187,7 @@ export const InstallationsLive = group(ResourceApi, "installations", (handlers) 
       .handle("create", ({ payload }) =>
         Effect.gen(function* () {
           const exchange = yield* Current
+          yield* checkConfig(compute, exchange.caller, payload.configSchema ?? null, payload.config ?? {})
           const data = yield* change(exchange, (tx) =>
             Effect.gen(function* () {
               const installation = yield* made(tx, exchange.caller, payload)
@@ -202,9 +212,11 @@ export const InstallationsLive = group(ResourceApi, "installations", (handlers) 
       .handle("update", ({ path, payload }) =>
         Effect.gen(function* () {
           const exchange = yield* Current
+          const checked = yield* checkChangedConfig(exchange, path.inst, payload)
           const data = yield* change(exchange, (tx) =>
             Effect.gen(function* () {
               const before = yield* held(tx, exchange, path.inst, payload.version)
+              if (checked !== undefined && checked !== before.version) return yield* versionMismatch()
               const after = yield* changed(tx, exchange.caller, before, payload)
               if (before.status !== "active" && after.status === "active") yield* withinPlan(tx, exchange.caller)
               const seen = yield* shown(tx, before)

@@ -1,15 +1,12 @@
 /** Workflows: their draft is saved, published as an immutable snapshot, deployed, archived. */
 import { Effect, Option } from "effect"
-import { Contracts } from "../../actors/ports/Contracts.js"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Egress } from "../../actors/ports/Egress.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import type { Tx } from "../../actors/ports/Records.js"
-import { type Diagram, WorkflowSource } from "../../actors/ports/WorkflowSource.js"
 import {
   archivedWorkflow,
   type Author,
-  type Compiled,
   changedWorkflow,
   contentText,
   deployment,
@@ -20,8 +17,9 @@ import {
 } from "../../domain/Authoring.js"
 import { changesBetween } from "../../domain/Audit.js"
 import { NotFound, PlanLimitReached, ValidationFailed } from "../../domain/Failure.js"
-import { canonicalJson, type Json, type JsonObject } from "../../domain/Json.js"
-import { diffLines, type Workflow, type WorkflowVersion } from "../../domain/Workflow.js"
+import { canonicalJson } from "../../domain/Json.js"
+import type { Workflow, WorkflowVersion } from "../../domain/Workflow.js"
+import type { Diagram } from "../../domain/WorkflowAnalysis.js"
 import { Current } from "../auth/Authenticated.js"
 import { missing, type Principal, reaches } from "../auth/Caller.js"
 import type { Exchange } from "../Exchange.js"
@@ -31,6 +29,7 @@ import { findCustomer } from "./CustomersHandlers.js"
 import { makeFreeze } from "./Freeze.js"
 import { make as makeListing } from "../Listing.js"
 import { group } from "../Group.js"
+import { make as makeChecks } from "./WorkflowChecks.js"
 import {
   authorOf,
   findWorkflow,
@@ -51,53 +50,10 @@ export const WorkflowsLive = group(ResourceApi, "workflows", (handlers) =>
     const listing = yield* makeListing
     const identifiers = yield* Identifiers
     const digests = yield* Digests
-    const source = yield* WorkflowSource
-    const contracts = yield* Contracts
+    const { checkContracts, compile, computed } = yield* makeChecks
     const egress = yield* Egress
     const freeze = yield* makeFreeze
     const diagrams = new Map<string, string>()
-
-    const compile = (code: string): Effect.Effect<Compiled, ValidationFailed> =>
-      source.analyse(code).pipe(
-        Effect.map(({ bindings, diagram, script, warnings }): Compiled => ({
-          // Plain data of the analysis.
-          script,
-          bindings: bindings as unknown as Json,
-          diagram: diagram as unknown as Json,
-          warnings: warnings as unknown as Json
-        })),
-        Effect.mapError(
-          ({ issues }) =>
-            new ValidationFailed({
-              code: "VALIDATION_FAILED",
-              message: `code: ${issues[0]?.message ?? "is not a workflow"}`,
-              details: issues.map((issue) => ({ path: "code", ...issue }))
-            })
-        )
-      )
-
-    const contractMistakes = (name: string, schema: JsonObject | null | undefined) =>
-      schema === null || schema === undefined
-        ? []
-        : contracts
-            .mistakes(schema)
-            .map((found) => ({ ...found, path: found.path === "" ? name : `${name}.${found.path}` }))
-
-    const checkContracts = (input: {
-      readonly inputContract?: JsonObject | null | undefined
-      readonly outputContract?: JsonObject | null | undefined
-    }) => {
-      const details = [
-        ...contractMistakes("inputContract", input.inputContract),
-        ...contractMistakes("outputContract", input.outputContract)
-      ]
-      const [first] = details
-      return first === undefined
-        ? Effect.void
-        : Effect.fail(
-            new ValidationFailed({ code: "VALIDATION_FAILED", message: `${first.path}: ${first.message}`, details })
-          )
-    }
 
     const checkCallback = (url: string | null | undefined) =>
       url === null || url === undefined
@@ -211,9 +167,9 @@ export const WorkflowsLive = group(ResourceApi, "workflows", (handlers) =>
           const { caller } = exchange
           const problem = mayWriteCode(caller) ?? nameProblem(payload.name)
           if (problem !== undefined) return yield* problem
-          yield* checkContracts(payload)
+          yield* checkContracts(caller, payload)
           yield* checkCallback(payload.callbackUrl)
-          const compiled = yield* compile(payload.code)
+          const compiled = yield* compile(caller, payload.code)
           const now = yield* nowText
           const made = yield* change(exchange, (tx) =>
             Effect.gen(function* () {
@@ -255,9 +211,9 @@ export const WorkflowsLive = group(ResourceApi, "workflows", (handlers) =>
             (payload.code === undefined ? undefined : mayWriteCode(exchange.caller)) ??
             (payload.name === undefined ? undefined : nameProblem(payload.name))
           if (problem !== undefined) return yield* problem
-          yield* checkContracts(payload)
+          yield* checkContracts(exchange.caller, payload)
           yield* checkCallback(payload.callbackUrl)
-          const compiled = payload.code === undefined ? null : yield* compile(payload.code)
+          const compiled = payload.code === undefined ? null : yield* compile(exchange.caller, payload.code)
           const now = yield* nowText
           return {
             data: yield* change(exchange, (tx) =>
@@ -358,11 +314,12 @@ export const WorkflowsLive = group(ResourceApi, "workflows", (handlers) =>
             inputContract: version.inputContract,
             outputContract: version.outputContract
           })
+          const sources = { from: a.source ?? "", to: b.source ?? "" }
           return {
             data: {
               from,
               to,
-              code: diffLines(a.source ?? "", b.source ?? ""),
+              code: yield* computed("diffLines", exchange.caller, sources),
               contracts: changesBetween(contractsOf(a), contractsOf(b))
             }
           }
@@ -375,7 +332,8 @@ export const WorkflowsLive = group(ResourceApi, "workflows", (handlers) =>
           const known = diagrams.get(workflow.contentHash)
           exchange.replyHeaders["etag"] = `"${workflow.contentHash}"`
           if (known !== undefined) return known
-          const drawn = yield* source.svg(workflow.diagram as unknown as Diagram) // as the analysis made it
+          const diagram = workflow.diagram as unknown as Diagram // as the analysis made it
+          const drawn = yield* computed("drawDiagram", exchange.caller, diagram)
           if (diagrams.size >= 500) diagrams.clear()
           diagrams.set(workflow.contentHash, drawn)
           return drawn

@@ -1,21 +1,21 @@
 /** The schema by which an editor checks a definition takes what is taken, and refuses what has not the form of one. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Either, Schema } from "effect"
-import { Contracts } from "../../../src/actors/ports/Contracts.js"
+import { Either, Schema } from "effect"
 import { ConnectorDefinition } from "../../../src/domain/connector/Definition.js"
 import { fileSchema } from "../../../src/domain/connector/FileSchema.js"
 import { validate } from "../../../src/domain/connector/Validation.js"
 import { catalogue } from "../../../src/domain/connectors/index.js"
-import { isObject, Json as AnyJson, type Json } from "../../../src/domain/Json.js"
-import { layer } from "../../../src/runtime/Contracts.js"
+import { isObject, Json as AnyJson, type Json, type JsonObject } from "../../../src/domain/Json.js"
+import { compileSchema, schemaMistakes } from "../../../src/runtime/computing/worker/Contracts.js"
 import { acme, but } from "../../support/contractExample.js"
 
-const { mistakes, violations } = Effect.runSync(Effect.provide(Contracts, layer))
+const violations = (schema: JsonObject, value: Json) => compileSchema(schema)(value)
+
 const schema = fileSchema()
 const json = Schema.decodeUnknownSync(AnyJson)
 
 describe("the schema of a definition's file", () => {
-  it("is a schema itself", () => assert.deepStrictEqual(mistakes(schema), []))
+  it("is a schema itself", () => assert.deepStrictEqual(schemaMistakes(schema), []))
 
   it("takes the contract's example", () => assert.deepStrictEqual(violations(schema, acme), []))
 
@@ -35,7 +35,7 @@ describe("the schema of a definition's file", () => {
   ])("refuses %s, as saving does", (_, path, value) => {
     const document = but([path, value])
     assert.isNotEmpty(violations(schema, document))
-    assert.isTrue(Either.isLeft(validate(document, mistakes)))
+    assert.isTrue(Either.isLeft(validate(document, schemaMistakes)))
   })
 
   it("tells of every member of the definition itself what it is, where its name does not", () => {
@@ -62,10 +62,10 @@ describe("where a file tells an editor its schema", () => {
   it("the schema takes it", () => assert.deepStrictEqual(violations(schema, told), []))
 
   it("the definition is the same as without", () =>
-    assert.deepStrictEqual(validate(told, mistakes), validate(but(), mistakes)))
+    assert.deepStrictEqual(validate(told, schemaMistakes), validate(but(), schemaMistakes)))
 
   it("what is no text is refused", () =>
-    assert.deepInclude(Either.getOrThrow(Either.flip(validate({ $schema: 1, ...but() }, mistakes)))[0], {
+    assert.deepInclude(Either.getOrThrow(Either.flip(validate({ $schema: 1, ...but() }, schemaMistakes)))[0], {
       path: "$schema",
       code: "UNKNOWN_FIELD"
     }))

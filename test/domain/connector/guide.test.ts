@@ -1,15 +1,15 @@
 /** What docs/connectors.md shows of a definition is taken: the whole one, and every part in the place that it is for. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Either } from "effect"
-import { Contracts } from "../../../src/actors/ports/Contracts.js"
+import { Either } from "effect"
 import { fileSchema } from "../../../src/domain/connector/FileSchema.js"
 import { signerNames } from "../../../src/domain/connector/Signing.js"
 import { validate } from "../../../src/domain/connector/Validation.js"
-import type { JsonObject } from "../../../src/domain/Json.js"
-import { layer } from "../../../src/runtime/Contracts.js"
+import type { Json, JsonObject } from "../../../src/domain/Json.js"
+import { compileSchema, schemaMistakes } from "../../../src/runtime/computing/worker/Contracts.js"
 import { blocksOf } from "../../support/guide.js"
 
-const { mistakes, violations } = Effect.runSync(Effect.provide(Contracts, layer))
+const violations = (schema: JsonObject, value: Json) => compileSchema(schema)(value)
+
 const blocks = blocksOf("docs/connectors.md").filter(({ language }) => language === "json")
 const whole = JSON.parse(blocks.find(({ what }) => what === "definition")?.text ?? "null")
 
@@ -22,7 +22,7 @@ const having = (what: string, part: unknown) => {
 const taken = (document: JsonObject) => {
   assert.deepStrictEqual(violations(fileSchema(), document), [])
   assert.deepStrictEqual(
-    Either.getOrElse(Either.flip(validate(document, mistakes)), () => []),
+    Either.getOrElse(Either.flip(validate(document, schemaMistakes)), () => []),
     []
   )
 }
@@ -40,7 +40,7 @@ describe("docs/connectors.md", () => {
   it("tells what a mistake is like", () => {
     const wrong = structuredClone(whole)
     delete wrong.actions[1].request.query.cursor
-    assert.deepStrictEqual(Either.getOrThrow(Either.flip(validate(wrong, mistakes))), [
+    assert.deepStrictEqual(Either.getOrThrow(Either.flip(validate(wrong, schemaMistakes))), [
       {
         path: "actions[1].pagination.param",
         code: "UNUSED",

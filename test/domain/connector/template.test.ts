@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck as fc } from "effect"
-import { holds, patternMistake } from "../../../src/domain/connector/Condition.js"
+import { holds } from "../../../src/domain/connector/Condition.js"
+import { patternMistake } from "../../../src/domain/connector/Pattern.js"
 import { parsePath, readPath, valueAt } from "../../../src/domain/connector/Path.js"
 import { parseTemplate, pathsOf, render, renderAll, renderText } from "../../../src/domain/connector/Template.js"
 import type { Json, JsonObject } from "../../../src/domain/Json.js"
@@ -135,27 +136,24 @@ describe("a condition", () => {
     [{ not: { all: [{ path: "n", op: "gte", value: 5 }, { any: [{ path: "s", op: "endsWith", value: "x" }] }] } }, true]
   ] as const)("%j is %s", (condition, expected) => assert.strictEqual(holds(condition, value), expected))
 
-  it.each(["(a+)+$", "(a|a)*b", "(a?){30}a{30}", "(.*)*", "((a)b*)+", "a*a*a*a*b", "(a)\\1", "[", "(x{1,9}){1,9}"])(
-    "the pattern %s, which could take for ever, is refused and meets nothing",
+  const endless = ["(a+)+$", "(a|a)*b", "(a?){30}a{30}", "(.*)*$", "((a)b*)+c", "a*a*a*a*b", "(x{1,9}){1,9}", "(?:a?b?c?)a*a*b$"]
+
+  it.each(["(a)\\1", "(?=a)b", "[", "a{2000}", "(?:(?:[ab]{1,30}){1,30}){1,30}", "a".repeat(501)])(
+    "the pattern %s, which no linear engine can match, is refused and meets nothing",
     (pattern) => {
       assert.isString(patternMistake(pattern))
       assert.isFalse(holds({ path: "s", op: "matches", value: pattern }, { s: "aaaa" }))
     }
   )
 
-  it.each(["^[^@\\s]+@[^@\\s]+\\.[a-z]+$", "^(?:ab)+$", "^https?://", "\\d{4}-\\d{2}", "a|b|c"])(
+  it.each(["^[^@\\s]+@[^@\\s]+\\.[a-z]+$", "^(?:ab)+$", "^https?://", "\\d{4}-\\d{2}", "a|b|c", ...endless])(
     "the pattern %s is taken",
     (pattern) => assert.isUndefined(patternMistake(pattern))
   )
 
-  it("patterns that are taken answer within a moment on the worst text", () => {
+  it.each(endless)("the pattern %s answers within a moment on the worst text", (pattern) => {
     const started = performance.now()
-    for (const pattern of ["a*a*a*b", "(?:a?b?c?)a*a*b$", "^[^@]+@[^@]+\\.[a-z]+$"]) {
-      assert.isUndefined(patternMistake(pattern))
-      assert.isFalse(
-        holds({ path: "s", op: "matches", value: pattern }, { s: `${"a".repeat(10_000)}@${"a".repeat(9)}` })
-      )
-    }
-    assert.isBelow(performance.now() - started, 5_000)
+    holds({ path: "s", op: "matches", value: pattern }, { s: `${"a".repeat(1_000_000)}!` })
+    assert.isBelow(performance.now() - started, 1_000)
   })
 })

@@ -49,12 +49,32 @@ export const textAt = (value: JsonObject, name: string): string | undefined => {
   return typeof found === "string" && found.trim() !== "" ? found : undefined
 }
 
-/** A name that is not among those taken, which it joins. */
-export const uniqueName = (wanted: string, taken: Set<string>, longest: number): string => {
-  let name = wanted.slice(0, longest)
-  for (let n = 2; taken.has(name); n++) name = `${wanted.slice(0, longest - `_${n}`.length)}_${n}`
-  taken.add(name)
-  return name
+/** Gives names that are all different: a name that was given already gets a number. Linear in the names given. */
+export class UniqueNames {
+  readonly #given: Set<string>
+  /** The number to try next for a name that was wanted before. */
+  readonly #next = new Map<string, number>()
+
+  constructor(given: Iterable<string> = []) {
+    this.#given = new Set(given)
+  }
+
+  has(name: string): boolean {
+    return this.#given.has(name)
+  }
+
+  /** `wanted`, cut to `longest` characters, or the next free name that begins like it. */
+  give(wanted: string, longest: number): string {
+    const base = wanted.slice(0, longest)
+    let name = base
+    let n = this.#next.get(base) ?? 2
+    if (this.#given.has(name)) {
+      for (; name === base || this.#given.has(name); n++) name = `${base.slice(0, longest - `_${n}`.length)}_${n}`
+      this.#next.set(base, n)
+    }
+    this.#given.add(name)
+    return name
+  }
 }
 
 export const isList = (value: Json | undefined): value is ReadonlyArray<Json> => Array.isArray(value)

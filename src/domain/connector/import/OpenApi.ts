@@ -5,7 +5,7 @@
 import { Either } from "effect"
 import { isObject, type Json, type JsonObject } from "../../Json.js"
 import { slugOf } from "../../Workflow.js"
-import { type Document, documentOf, listAt, objectAt, textAt } from "./Document.js"
+import { type Document, documentOf, listAt, objectAt, textAt, UniqueNames } from "./Document.js"
 import { actionOf, nameOf } from "./Operation.js"
 import { schemaConversion } from "./SchemaConversion.js"
 import { authOf } from "./Security.js"
@@ -59,7 +59,7 @@ interface Found {
 }
 
 const operationsOf = (document: Document): ReadonlyArray<Found> => {
-  const taken = new Set<string>()
+  const taken = new UniqueNames()
   return Object.entries(objectAt(document.root, "paths")).flatMap(([path, given]) => {
     const item = document.part(given)
     return methods.flatMap((method) => {

@@ -2,7 +2,7 @@
 import { isObject, type Json, type JsonObject } from "../../Json.js"
 import { header } from "../Place.js"
 import { bodyOf } from "./Body.js"
-import { type Document, listAt, objectAt, textAt, uniqueName } from "./Document.js"
+import { type Document, listAt, objectAt, textAt, UniqueNames } from "./Document.js"
 import { answerOf } from "./Responses.js"
 import type { SchemaConversion } from "./SchemaConversion.js"
 import { Either } from "effect"
@@ -31,7 +31,7 @@ export const actionOf = (
   operation: JsonObject,
   place: OperationPlace
 ): JsonObject => {
-  const taken = new Set(["body"])
+  const taken = new UniqueNames(["body"])
   const parameters = parametersOf(document, convert, operation, place, taken)
   const body = ["GET", "HEAD"].includes(place.method) ? undefined : bodyOf(document, convert, operation, place.shared)
   const { idempotency, rest } = withoutKey(parameters)
@@ -75,7 +75,7 @@ export const actionOf = (
 }
 
 /** The operation's own identifier, else its method and path, as a name that no other action has. */
-export const nameOf = (operation: JsonObject, method: string, path: string, taken: Set<string>): string => {
+export const nameOf = (operation: JsonObject, method: string, path: string, taken: UniqueNames): string => {
   const own = textAt(operation, "operationId")
   const words = (own ?? `${method.toLowerCase()} ${path.replace(/\{([^}]*)\}/g, "by $1")}`)
     .normalize("NFKD")
@@ -83,7 +83,7 @@ export const nameOf = (operation: JsonObject, method: string, path: string, take
     .filter((word) => word !== "")
   const name = words.map((word, at) => (at === 0 ? word : word.charAt(0).toUpperCase() + word.slice(1))).join("")
   const plain = /^[A-Za-z]/.test(name) ? name.charAt(0).toLowerCase() + name.slice(1) : `call${name}`
-  return uniqueName(plain, taken, 120)
+  return taken.give(plain, 120)
 }
 
 // --- Parameters ---
@@ -93,7 +93,7 @@ const parametersOf = (
   convert: SchemaConversion["convert"],
   operation: JsonObject,
   place: OperationPlace,
-  taken: Set<string>
+  taken: UniqueNames
 ): ReadonlyArray<Parameter> => {
   const all = new Map<string, JsonObject>()
   for (const given of [...place.shared, ...listAt(operation, "parameters")]) {
@@ -124,12 +124,8 @@ const parametersOf = (
   })
 }
 
-const argumentOf = (name: string, where: string, taken: Set<string>): string => {
-  if (!taken.has(name)) {
-    taken.add(name)
-    return name
-  }
-  return uniqueName(`${name}_${where}`, taken, 200)
+const argumentOf = (name: string, where: string, taken: UniqueNames): string => {
+  return taken.give(taken.has(name) ? `${name}_${where}` : name, 200)
 }
 
 /** There are documents that write `{id:[0-9]+}` or `{path*}`. */

@@ -3,8 +3,8 @@
  * end and a document stays about as large as it is; what is never named is left out.
  */
 import { isObject, type Json, type JsonObject } from "../../Json.js"
-import { patternMistake } from "../Condition.js"
-import { type Document, isList, uniqueName } from "./Document.js"
+import { schemaPatternMistake } from "../Pattern.js"
+import { type Document, isList, UniqueNames } from "./Document.js"
 
 export interface SchemaConversion {
   readonly convert: (schema: Json | undefined) => JsonObject
@@ -14,7 +14,7 @@ export interface SchemaConversion {
 
 export const schemaConversion = (document: Document): SchemaConversion => {
   const names = new Map<string, string>()
-  const taken = new Set<string>()
+  const taken = new UniqueNames()
   const done: { [name: string]: Json } = {}
   const waiting: Array<readonly [name: string, reference: string]> = []
 
@@ -22,7 +22,7 @@ export const schemaConversion = (document: Document): SchemaConversion => {
     const known = names.get(reference)
     if (known !== undefined) return known
     const last = (reference.split("/").at(-1) ?? "").replace(/~[01]|%[0-9a-f]{2}|[^A-Za-z0-9._-]/gi, "_")
-    const name = uniqueName(last === "" || last === "__proto__" ? "schema" : last, taken, 128)
+    const name = taken.give(last === "" || last === "__proto__" ? "schema" : last, 128)
     names.set(reference, name)
     waiting.push([name, reference])
     return name
@@ -87,7 +87,7 @@ const type: Member = (value) => {
 }
 
 const pattern: Member = (value) =>
-  typeof value === "string" && patternMistake(value) === undefined ? value : undefined
+  typeof value === "string" && schemaPatternMistake(value) === undefined ? value : undefined
 
 /** What is kept, and as what; every other member says nothing about a value. */
 const members: { readonly [name: string]: Member } = {

@@ -1,6 +1,6 @@
 /** Security schemes of an OpenAPI document as the methods by which a customer connects. */
 import { isObject, type Json, type JsonObject } from "../../Json.js"
-import { type Document, listAt, objectAt, textAt, uniqueName } from "./Document.js"
+import { type Document, listAt, objectAt, textAt, UniqueNames } from "./Document.js"
 
 /** `origin`: what relative addresses are resolved against. Never empty; the first one is the default. */
 export const authOf = (document: Document, origin: string | undefined): ReadonlyArray<JsonObject> => {
@@ -18,11 +18,11 @@ export const authOf = (document: Document, origin: string | undefined): Readonly
       .filter((name) => !mentioned.has(name))
       .map((name) => [name])
   ]
-  const taken = new Set<string>()
+  const taken = new UniqueNames()
   const methods = alternatives.flatMap((names) => methodsOf(document, schemes, names, origin))
   const unique = methods.map((method) => ({
     ...method,
-    id: uniqueName(idOf(String(method["id"] ?? "method")), taken, 64)
+    id: taken.give(idOf(String(method["id"] ?? "method")), 64)
   }))
   return unique.length === 0
     ? [{ id: "none", type: "none", default: true }]

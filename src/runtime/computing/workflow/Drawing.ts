@@ -1,6 +1,6 @@
 /** A diagram while it is drawn: nodes in the order of the source, edges from loose ends to the next node. */
 import type { AnyNode } from "acorn"
-import type { Diagram, DiagramEdge, DiagramNode } from "../../../actors/ports/WorkflowSource.js"
+import type { Diagram, DiagramEdge, DiagramNode } from "../../../domain/WorkflowAnalysis.js"
 import type { Tree } from "./Syntax.js"
 
 /** Where control leaves a node, and under which label. */

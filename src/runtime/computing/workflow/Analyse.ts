@@ -1,16 +1,10 @@
-/** The port `WorkflowSource`: reads source with acorn and never runs it. */
-import { Effect, Either, Layer } from "effect"
-import {
-  type Analysis,
-  type SourceIssue,
-  SourceRejected,
-  WorkflowSource
-} from "../../../actors/ports/WorkflowSource.js"
+/** Reads a workflow's source with acorn, and never runs it. */
+import { Either } from "effect"
+import type { Analysis, SourceIssue } from "../../../domain/WorkflowAnalysis.js"
 import { findings } from "./Bindings.js"
 import { compile, nestedTooDeeply } from "./Compile.js"
 import { diagramOf } from "./Graph.js"
 import { namesOf } from "./Names.js"
-import { svgOf } from "./Svg.js"
 
 /** Everything about a source in one pass of reading, or why it cannot become a workflow. */
 export const analyse = (source: string): Either.Either<Analysis, ReadonlyArray<SourceIssue>> => {
@@ -24,17 +18,3 @@ export const analyse = (source: string): Either.Either<Analysis, ReadonlyArray<S
     throw error
   }
 }
-
-export const layer: Layer.Layer<WorkflowSource> = Layer.succeed(
-  WorkflowSource,
-  WorkflowSource.of({
-    analyse: (source) =>
-      Effect.suspend(() =>
-        Either.match(analyse(source), {
-          onLeft: (issues) => Effect.fail(new SourceRejected({ issues })),
-          onRight: (analysis) => Effect.succeed(analysis)
-        })
-      ),
-    svg: (diagram) => Effect.sync(() => svgOf(diagram))
-  })
-)

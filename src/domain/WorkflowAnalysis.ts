@@ -1,6 +1,4 @@
-/** Reads a workflow's JavaScript without running it: is it valid, what does it use, what does it look like. */
-import type { Effect } from "effect"
-import { Context, Data } from "effect"
+/** What is known of a workflow's JavaScript without running it: is it valid, what does it use, what does it look like. */
 
 /** One connector action that the code calls. `action` is `*` where the name is computed. */
 export interface Binding {
@@ -44,17 +42,3 @@ export interface Analysis {
   readonly warnings: ReadonlyArray<SourceIssue>
   readonly diagram: Diagram
 }
-
-/** The source cannot become a workflow; every issue says where. */
-export class SourceRejected extends Data.TaggedError("SourceRejected")<{
-  readonly issues: ReadonlyArray<SourceIssue>
-}> {}
-
-export class WorkflowSource extends Context.Tag("svc/WorkflowSource")<
-  WorkflowSource,
-  {
-    readonly analyse: (source: string) => Effect.Effect<Analysis, SourceRejected>
-    /** The diagram laid out and drawn. */
-    readonly svg: (diagram: Diagram) => Effect.Effect<string>
-  }
->() {}

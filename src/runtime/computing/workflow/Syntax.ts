@@ -1,7 +1,7 @@
 /** What every reader of workflow source needs of the syntax tree: positions, children in order, excerpts. */
 import type { AnyNode } from "acorn"
 import type * as acorn from "acorn"
-import type { SourceIssue } from "../../../actors/ports/WorkflowSource.js"
+import type { SourceIssue } from "../../../domain/WorkflowAnalysis.js"
 
 export type FunctionNode =
   | acorn.FunctionDeclaration

@@ -7,7 +7,7 @@
  */
 import type { AnyNode, ExportDefaultDeclaration, Program } from "acorn"
 import { Either } from "effect"
-import type { SourceIssue } from "../../../actors/ports/WorkflowSource.js"
+import type { SourceIssue } from "../../../domain/WorkflowAnalysis.js"
 import { guest } from "../../../domain/Limits.js"
 import { ModuleParser } from "./Parser.js"
 import { type FunctionNode, isFunction, type Tree, treeOf } from "./Syntax.js"

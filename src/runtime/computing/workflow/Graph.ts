@@ -1,7 +1,7 @@
 /** The read-only diagram of a workflow: its statements as a flow of steps, branches, loops and failures. */
 import type * as acorn from "acorn"
 import type { AnyNode } from "acorn"
-import type { Diagram } from "../../../actors/ports/WorkflowSource.js"
+import type { Diagram } from "../../../domain/WorkflowAnalysis.js"
 import type { Compiled } from "./Compile.js"
 import { type Ends, makeDrawing } from "./Drawing.js"
 import { closeLoop, drawExpression, type Sketch } from "./GraphExpressions.js"

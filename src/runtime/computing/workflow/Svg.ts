@@ -1,6 +1,6 @@
 /** Draws a diagram as a standalone SVG: no script, no reference to the outside, and every text escaped. */
 import { Graph, layout } from "@dagrejs/dagre"
-import type { Diagram, DiagramEdge, DiagramNode } from "../../../actors/ports/WorkflowSource.js"
+import type { Diagram, DiagramEdge, DiagramNode } from "../../../domain/WorkflowAnalysis.js"
 
 export const svgOf = (diagram: Diagram): string => {
   const { width, height, nodes, edges } = placed(diagram)

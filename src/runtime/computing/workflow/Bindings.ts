@@ -1,6 +1,6 @@
 /** Which connector actions the code calls, and what about its calls deserves a warning. */
 import type { AnyNode, CallExpression } from "acorn"
-import type { Binding, SourceIssue } from "../../../actors/ports/WorkflowSource.js"
+import type { Binding, SourceIssue } from "../../../domain/WorkflowAnalysis.js"
 import type { Compiled } from "./Compile.js"
 import { hostPath, type Names, type Path, services } from "./Names.js"
 import { isFunction } from "./Syntax.js"

@@ -1,0 +1,83 @@
+/** Reads a workflow's source and contracts in a computing worker, and translates what is wrong with them. */
+import { Effect } from "effect"
+import {
+  type ComputationName,
+  Computations,
+  type ComputationTable,
+  tooCostlyDetail
+} from "../../actors/ports/Computations.js"
+import type { Compiled } from "../../domain/Authoring.js"
+import { invalid, type Unavailable, ValidationFailed } from "../../domain/Failure.js"
+import type { Json, JsonObject } from "../../domain/Json.js"
+import type { Principal } from "../auth/Caller.js"
+
+export const make = Effect.gen(function* () {
+  const { compute } = yield* Computations
+
+  /** The source as the sandbox runs it, with what it uses. */
+  const compile = Effect.fnUntraced(function* (
+    { organisationId }: Principal,
+    code: string
+  ): Effect.fn.Return<Compiled, ValidationFailed | Unavailable> {
+    const analysed = yield* compute("analyseWorkflow", organisationId, code).pipe(
+      Effect.catchTag("TooCostly", (error) => {
+        const { code: issue, message } = tooCostlyDetail("code", error)
+        return Effect.succeed({ ok: false, mistakes: [{ code: issue, message, line: 1, column: 1 }] } as const)
+      })
+    )
+    if (!analysed.ok)
+      return yield* new ValidationFailed({
+        code: "VALIDATION_FAILED",
+        message: `code: ${analysed.mistakes[0]?.message ?? "is not a workflow"}`,
+        details: analysed.mistakes.map((issue) => ({ path: "code", ...issue }))
+      })
+    const { bindings, diagram, script, warnings } = analysed.value
+    return {
+      // Plain data of the analysis.
+      script,
+      bindings: bindings as unknown as Json,
+      diagram: diagram as unknown as Json,
+      warnings: warnings as unknown as Json
+    }
+  })
+
+  /** Fails unless each contract is a schema that can be used. */
+  const checkContracts = Effect.fnUntraced(function* (
+    { organisationId }: Principal,
+    input: {
+      readonly inputContract?: JsonObject | null | undefined
+      readonly outputContract?: JsonObject | null | undefined
+    }
+  ): Effect.fn.Return<void, ValidationFailed | Unavailable> {
+    const schemas = Object.fromEntries(
+      (["inputContract", "outputContract"] as const).flatMap((name) => {
+        const schema = input[name]
+        return schema === null || schema === undefined ? [] : [[name, schema] as const]
+      })
+    )
+    if (Object.keys(schemas).length === 0) return
+    const details = yield* compute("checkSchemas", organisationId, schemas).pipe(
+      Effect.catchTag("TooCostly", (error) => Effect.succeed([tooCostlyDetail(Object.keys(schemas).join(", "), error)]))
+    )
+    const [first] = details
+    if (first !== undefined)
+      return yield* new ValidationFailed({
+        code: "VALIDATION_FAILED",
+        message: `${first.path}: ${first.message}`,
+        details
+      })
+  })
+
+  /** A computation on what is stored, which was within bounds when it was saved. */
+  const computed = <Name extends ComputationName>(
+    name: Name,
+    { organisationId }: Principal,
+    input: ComputationTable[Name]["input"]
+  ): Effect.Effect<ComputationTable[Name]["output"], ValidationFailed | Unavailable> =>
+    Effect.catchTag(compute(name, organisationId, input), "TooCostly", (error) => {
+      const { code, message } = tooCostlyDetail("", error)
+      return invalid(name, code, message)
+    })
+
+  return { checkContracts, compile, computed }
+})

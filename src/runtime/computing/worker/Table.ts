@@ -1,0 +1,100 @@
+/** The computations, as a computing worker does them: pure functions of what the port's table says. */
+import { Either } from "effect"
+import type { ComputationName, ComputationTable, Judged } from "../../../actors/ports/Computations.js"
+import type { ConnectorDefinition } from "../../../domain/connector/Definition.js"
+import { fromOpenApi } from "../../../domain/connector/import/OpenApi.js"
+import { validate } from "../../../domain/connector/Validation.js"
+import type { Detail } from "../../../domain/Failure.js"
+import { isObject, type Json, type JsonObject, unstorable, unstorableMessage } from "../../../domain/Json.js"
+import { diffLines } from "../../../domain/Workflow.js"
+import { svgOf } from "../workflow/Svg.js"
+import { analyse } from "../workflow/Analyse.js"
+import { compileSchema, schemaMistakes } from "./Contracts.js"
+import { parseText } from "./Documents.js"
+
+type Compute<Name extends ComputationName> = (
+  input: ComputationTable[Name]["input"]
+) => ComputationTable[Name]["output"]
+
+/** Compiled schemas by their text, least lately used first. */
+const compiled = new Map<string, ReturnType<typeof compileSchema>>()
+const mostCompiled = 200
+
+const validatorOf = (schema: JsonObject): ReturnType<typeof compileSchema> => {
+  const key = JSON.stringify(schema)
+  const validator = compiled.get(key) ?? compileSchema(schema)
+  compiled.delete(key)
+  compiled.set(key, validator)
+  for (const oldest of compiled.keys()) {
+    if (compiled.size <= mostCompiled) break
+    compiled.delete(oldest)
+  }
+  return validator
+}
+
+const checkSchemas: Compute<"checkSchemas"> = (schemas) =>
+  Object.entries(schemas).flatMap(([name, schema]) =>
+    schemaMistakes(schema).map((mistake) => ({
+      ...mistake,
+      path: mistake.path === "" ? name : `${name}.${mistake.path}`
+    }))
+  )
+
+const matchPatterns: Compute<"matchPatterns"> = (asked) =>
+  asked.map(({ pattern, text }) => {
+    try {
+      return new RegExp(pattern, "u").test(text)
+    } catch {
+      return false
+    }
+  })
+
+const judged = <Value, Mistake>(result: Either.Either<Value, ReadonlyArray<Mistake>>): Judged<Value, Mistake> =>
+  Either.match(result, {
+    onLeft: (mistakes) => ({ ok: false, mistakes }),
+    onRight: (value) => ({ ok: true, value })
+  })
+
+// --- Definitions ---
+
+type Read = Either.Either<ConnectorDefinition, ReadonlyArray<Detail>>
+
+const definitionOf = (document: Json): Read => validate(document, schemaMistakes)
+
+const sourceOf = (source: Json, path: string): Either.Either<Json, ReadonlyArray<Detail>> => {
+  const parsed = typeof source === "string" ? parseText(source) : Either.right(source)
+  return parsed.pipe(
+    Either.mapLeft((message): ReadonlyArray<Detail> => [{ path, code: "SYNTAX_ERROR", message }]),
+    Either.flatMap((value) => {
+      const bad = unstorable(value)
+      return bad === undefined
+        ? Either.right(value)
+        : Either.left([{ path, code: "NOT_STORABLE", message: `${bad.path} ${unstorableMessage[bad.reason]}` }])
+    })
+  )
+}
+
+const importDefinition: Compute<"importDefinition"> = ({ format, options, path, source }) =>
+  judged(
+    Either.flatMap(sourceOf(source, path), (document): Read => {
+      if (format === "openapi") {
+        return fromOpenApi(document, options).pipe(
+          Either.mapLeft((message) => [{ path, code: "INVALID_VALUE", message }]),
+          Either.flatMap(definitionOf)
+        )
+      }
+      const { location: _location, ...members } = options
+      return definitionOf(isObject(document) ? { ...document, ...members } : document)
+    })
+  )
+
+export const computations: { readonly [Name in ComputationName]: Compute<Name> } = {
+  checkSchemas,
+  checkValue: ({ schema, value }) => validatorOf(schema)(value),
+  matchPatterns,
+  readDefinition: (document) => judged(definitionOf(document)),
+  importDefinition,
+  analyseWorkflow: (source) => judged(analyse(source)),
+  drawDiagram: svgOf,
+  diffLines: ({ from, to }) => diffLines(from, to)
+}

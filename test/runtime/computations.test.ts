@@ -1,0 +1,164 @@
+/** What a tenant makes expensive ends within its limit in a process of its own, and delays no other organisation. */
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Effect, Either, Fiber } from "effect"
+import { afterAll } from "vitest"
+import { Computations, type ComputationName, type ComputationTable } from "../../src/actors/ports/Computations.js"
+import { OrganisationId } from "../../src/domain/Ids.js"
+import type { Json, JsonObject } from "../../src/domain/Json.js"
+import { computing } from "../../src/domain/Limits.js"
+import { layer as computationsLayer } from "../../src/runtime/computing/Computations.js"
+import { TurnQueue } from "../../src/runtime/computing/TurnQueue.js"
+import { bundleRunner } from "../support/sandboxRunner.js"
+import { loopDelay } from "../support/loopDelay.js"
+
+const worker = bundleRunner("src/runtime/computing/worker/Worker.ts")
+afterAll(worker.remove)
+
+const organisation = (n: number) => OrganisationId.make(`org_01jd00000000000000000000${String(n).padStart(2, "0")}`)
+const [attacker, neighbour] = [organisation(1), organisation(2)]
+let pids: ReadonlyArray<number> = []
+
+const compute = <Name extends ComputationName>(name: Name, input: ComputationTable[Name]["input"], by = attacker) =>
+  Effect.flatMap(Computations, (computations) => computations.compute(name, by, input))
+
+const check = (schema: JsonObject, value: Json, by = attacker) => compute("checkValue", { schema, value }, by)
+
+const doubling = Object.fromEntries(
+  Array.from({ length: 40 }, (_, n): [string, Json] => [
+    `d${n}`,
+    { allOf: [{ $ref: `#/$defs/d${n + 1}` }, { $ref: `#/$defs/d${n + 1}` }] }
+  ])
+)
+
+const hostileYaml = Array.from({ length: 40_000 }, (_, n) => `k${n}: 1`).join("\n")
+const operations = (operationId: string, count: number): JsonObject => ({
+  openapi: "3.0.3",
+  info: { title: "Many", version: "1" },
+  servers: [{ url: "https://api.example.com" }],
+  paths: Object.fromEntries(
+    Array.from({ length: count }, (_, n) => [
+      `/p${n}`,
+      { get: { operationId, responses: { 200: { description: "" } } } }
+    ])
+  )
+})
+
+layer(computationsLayer({ workerPath: worker.path, onWorkers: (now) => (pids = now) }), {
+  excludeTestServices: true
+})("a computation", (it) => {
+  const endsAs = (
+    name: string,
+    expected: "TooCostly",
+    computation: Effect.Effect<unknown, { readonly _tag: string }, Computations>
+  ) =>
+    it.effect(`that a tenant makes endless ends as its failure: ${name}`, () =>
+      Effect.gen(function* () {
+        const { value, worst } = yield* loopDelay(Effect.either(computation))
+        assert.strictEqual(Either.isLeft(value) ? value.left._tag : "succeeded", expected)
+        assert.isBelow(worst, 250, "the main loop was held up")
+      })
+    )
+
+  endsAs("a pattern of a contract", "TooCostly", check({ pattern: "^(a+)+$" }, `${"a".repeat(60)}!`))
+  endsAs(
+    "a pattern behind a reference",
+    "TooCostly",
+    check({ $ref: "#/$defs/a", $defs: { a: { pattern: "^(a|a)*$" } } }, `${"a".repeat(60)}!`)
+  )
+  endsAs(
+    "the comparison of many items",
+    "TooCostly",
+    check(
+      { uniqueItems: true },
+      Array.from({ length: 200_000 }, (_, n) => n)
+    )
+  )
+  endsAs(
+    "definitions that double",
+    "TooCostly",
+    compute("checkSchemas", { inputContract: { $ref: "#/$defs/d0", $defs: { ...doubling, d40: { type: "null" } } } })
+  )
+  endsAs("a format", "TooCostly", check({ format: "url" }, `http://${"a".repeat(60)}!`))
+  endsAs(
+    "a pattern of a credential's field",
+    "TooCostly",
+    compute("matchPatterns", [{ pattern: "^(a+)+$", text: `${"a".repeat(500)}!` }])
+  )
+
+  it.effect("on a large document is linear in it", () =>
+    Effect.gen(function* () {
+      const imported = (source: Json) =>
+        compute("importDefinition", { source, path: "import.source", format: "openapi", options: {} })
+      const yaml = yield* imported(hostileYaml)
+      assert.strictEqual(yaml.ok ? "" : yaml.mistakes[0]?.code, "INVALID_VALUE")
+      const twice = yield* imported(`${hostileYaml}\nk0: 2`)
+      assert.match(
+        yaml.ok || twice.ok ? "" : (twice.mistakes[0]?.message ?? ""),
+        /a key stands twice in one map at line 40001/
+      )
+      const equal = yield* imported(operations("same", 5_000))
+      assert.isTrue(equal.ok)
+      if (equal.ok) assert.strictEqual(new Set(equal.value.actions.map(({ name }) => name)).size, 5_000)
+    })
+  )
+
+  it.effect("of one organisation does not make another wait for its deadlines", () =>
+    Effect.gen(function* () {
+      const endless = check({ pattern: "^(a+)+$" }, `${"a".repeat(60)}!`)
+      const flood = yield* Effect.fork(
+        Effect.forEach(Array.from({ length: 6 }), () => Effect.either(endless), { concurrency: "unbounded" })
+      )
+      yield* check({ type: "number" }, 1, neighbour)
+      const started = performance.now()
+      for (let n = 0; n < 20; n++) assert.deepStrictEqual(yield* check({ type: "number" }, n, neighbour), [])
+      const took = performance.now() - started
+      yield* Fiber.interrupt(flood)
+      assert.isBelow(took, 20 * computing.millis.checkValue, "the neighbour waited for the attacker's deadlines")
+    })
+  )
+
+  it.effect("beyond those that may wait is refused, and not held", () =>
+    Effect.gen(function* () {
+      const slow = check({ pattern: "^(a+)+$" }, `${"a".repeat(60)}!`)
+      const many = yield* Effect.fork(
+        Effect.forEach(Array.from({ length: computing.waiting + 2 }), () => Effect.either(slow), {
+          concurrency: "unbounded"
+        })
+      )
+      // Every fiber of the flood has submitted its own.
+      yield* Effect.sleep("50 millis")
+      const refused = yield* Effect.flip(check({ type: "number" }, 1))
+      assert.strictEqual(refused._tag, "Unavailable")
+      yield* Fiber.interrupt(many)
+      assert.deepStrictEqual(yield* check({ type: "number" }, 1, neighbour), [])
+    })
+  )
+
+  it.effect("that takes too much memory ends, and the next one finds a worker", () =>
+    Effect.gen(function* () {
+      const anchors = Array.from(
+        { length: 30 },
+        (_, n) => `a${n}: &a${n} [${Array.from({ length: 9 }, () => (n === 0 ? "x" : `*a${n - 1}`)).join(",")}]`
+      )
+      const bomb = yield* Effect.either(
+        compute("importDefinition", { source: anchors.join("\n"), path: "import.source", format: "svc", options: {} })
+      )
+      if (Either.isRight(bomb)) assert.isFalse(bomb.right.ok)
+      const before = pids
+      for (const pid of before) process.kill(pid, "SIGKILL")
+      assert.deepStrictEqual(yield* check({ type: "number" }, 1, neighbour).pipe(Effect.retry({ times: 2 })), [])
+    })
+  )
+})
+
+describe("the queue of computations", () => {
+  it("gives owners turns and keeps the order of each", () => {
+    const queue = new TurnQueue<string, number>()
+    for (let n = 0; n < 3; n++) queue.add("a", n)
+    queue.add("b", 10)
+    const taken: Array<number> = []
+    for (let next = queue.take(() => true); next !== undefined; next = queue.take(() => true)) taken.push(next.job)
+    assert.deepStrictEqual(taken, [0, 10, 1, 2])
+    assert.isTrue(queue.isEmpty)
+  })
+})

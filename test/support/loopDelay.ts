@@ -1,0 +1,16 @@
+/** How long the main loop of this process was held up at most while an effect ran, in milliseconds. */
+import { Effect } from "effect"
+import { monitorEventLoopDelay } from "node:perf_hooks"
+
+const resolution = 10
+
+export const loopDelay = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => {
+      const histogram = monitorEventLoopDelay({ resolution })
+      histogram.enable()
+      return histogram
+    }),
+    (histogram) => Effect.map(effect, (value) => ({ value, worst: Math.max(0, histogram.max / 1e6 - resolution) })),
+    (histogram) => Effect.sync(() => histogram.disable())
+  )
