@@ -3,10 +3,13 @@
  * headers that are secret by their name. Specification: secrets never appear in logs, traces, errors.
  */
 import type { Json } from "./Json.js"
+import { SecretIndex, type Span } from "./SecretIndex.js"
 
 export const redacted = "[redacted]"
 
 export interface Scrubber {
+  /** From now on this value is taken out, too. */
+  readonly hide: (value: string) => void
   readonly text: (text: string) => string
   /** Where the end of a text begins that may go on as a secret; its length where none can. */
   readonly openEnd: (text: string) => number
@@ -25,35 +28,26 @@ const shortestSecret = 4
 /**
  * Replaces each value wherever it stands, also inside longer text, and in the forms in which it travels: base64 and
  * base64url (also as part of a longer encoded text, such as `user:password`), hexadecimal, URL-encoded, and as JSON.
- * Without values it costs nothing.
+ * Linear in the text and in the values. Without values it costs nothing. A failure hides the whole text.
  */
 export const makeScrubber = (values: Iterable<string>): Scrubber => {
-  const forms = new Set<string>()
-  for (const value of values) if (value.length >= shortestSecret) for (const form of formsOf(value)) forms.add(form)
-  if (forms.size === 0) return unchanged
+  const index = new SecretIndex()
+  const hide = (value: string): void => {
+    if (value.length < shortestSecret) return
+    for (const form of new Set(formsOf(value))) index.add(form)
+  }
+  for (const value of values) hide(value)
 
-  // Longest first, so that a secret which begins another does not leave the other's rest behind.
-  const longestFirst = [...forms].sort((a, b) => b.length - a.length)
-  const pattern = new RegExp(longestFirst.map(escaped).join("|"), "g")
-  const text = (input: string) => input.replace(pattern, redacted)
-  const longest = longestFirst[0]?.length ?? 0
-  // Most scrubbers never see a text in pieces.
-  let byFirst: ReadonlyMap<string, ReadonlyArray<string>> | undefined
-  const beginningWith = (letter: string) => (byFirst ??= byFirstLetter(longestFirst)).get(letter)
-  const openEnd = (input: string): number => {
-    for (let at = Math.max(0, input.length - longest + 1); at < input.length; at++) {
-      const length = input.length - at
-      const forms = beginningWith(input.charAt(at))
-      if (forms?.some((form) => form.length > length && form.startsWith(input.slice(at)))) return at
-    }
-    return input.length
+  const text = (input: string): string => {
+    if (index.isEmpty) return input
+    const spans = index.spans(input)
+    return spans.length === 0 ? input : without(input, spans)
   }
   const piece = (input: string) => {
-    const end = openEnd(input)
+    const end = index.openEnd(input)
     // A secret that is there already is not cut.
-    const cut = [...input.matchAll(pattern)].find(({ 0: found, index }) => index < end && index + found.length > end)
-    const at = cut?.index ?? end
-    return { shown: text(input.slice(0, at)), waits: input.slice(at) }
+    const cut = index.spans(input).find(({ from, to }) => from < end && to > end)?.from ?? end
+    return { shown: text(input.slice(0, cut)), waits: input.slice(cut) }
   }
 
   const json = (value: Json): Json => {
@@ -76,24 +70,32 @@ export const makeScrubber = (values: Iterable<string>): Scrubber => {
     return text(written) === written ? value : redacted
   }
 
-  return { text, openEnd, piece, json }
-}
-
-const byFirstLetter = (forms: ReadonlyArray<string>): ReadonlyMap<string, ReadonlyArray<string>> => {
-  const found = new Map<string, Array<string>>()
-  for (const form of forms) {
-    const others = found.get(form.charAt(0))
-    if (others === undefined) found.set(form.charAt(0), [form])
-    else others.push(form)
+  return {
+    hide,
+    text: (input) => orHidden(() => text(input)),
+    openEnd: (input) => (index.isEmpty ? input.length : index.openEnd(input)),
+    piece: (input) => (index.isEmpty ? { shown: input, waits: "" } : piece(input)),
+    json: (value) => (index.isEmpty ? value : orHidden(() => json(value)))
   }
-  return found
 }
 
-const unchanged: Scrubber = {
-  text: (text) => text,
-  openEnd: (text) => text.length,
-  piece: (text) => ({ shown: text, waits: "" }),
-  json: (value) => value
+/** A value that cannot be searched, one that nests without measure for example, is hidden as a whole. */
+const orHidden = <A>(scrub: () => A): A | typeof redacted => {
+  try {
+    return scrub()
+  } catch {
+    return redacted
+  }
+}
+
+const without = (input: string, spans: ReadonlyArray<Span>): string => {
+  let shown = ""
+  let at = 0
+  for (const { from, to } of spans) {
+    shown += input.slice(at, from) + redacted
+    at = to
+  }
+  return shown + input.slice(at)
 }
 
 // --- By name ---
@@ -179,8 +181,6 @@ export const redactMembers = (value: Json): Json => {
 // --- Forms of a secret ---
 
 const isList = (value: Json): value is ReadonlyArray<Json> => Array.isArray(value)
-
-const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&")
 
 const formsOf = (value: string): ReadonlyArray<string> => {
   const bytes = new TextEncoder().encode(value)

@@ -144,7 +144,8 @@ export class Progress {
   hide(secret: string): void {
     if (this.secrets.has(secret)) return
     this.secrets.add(secret)
-    this.scrub = makeScrubber(this.secrets)
+    if (this.scrub === nothingHidden) this.scrub = makeScrubber([secret])
+    else this.scrub.hide(secret)
   }
 
   /** The error as it may be recorded: whatever the guest put into it is the guest's. */
