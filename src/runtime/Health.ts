@@ -3,6 +3,8 @@ import { SqlClient } from "@effect/sql"
 import { Clock, Effect } from "effect"
 import { builtInConnectors } from "../domain/connectors/index.js"
 import { Sandbox } from "../actors/ports/Sandbox.js"
+import { AuditTrail } from "../actors/ports/AuditTrail.js"
+import { BackgroundTasks, isFailing } from "../actors/ports/BackgroundTasks.js"
 import { WorkspaceDb } from "../actors/ports/WorkspaceDb.js"
 import { jsonReply, type RawReply } from "../http/Wire.js"
 import { type LostAction, lostActions } from "./postgres/BoundActions.js"
@@ -20,6 +22,8 @@ export const make = Effect.gen(function* () {
   const sql = yield* WriterSql
   const sandbox = yield* Sandbox
   const workspaceDb = yield* WorkspaceDb
+  const trail = yield* AuditTrail
+  const tasks = yield* BackgroundTasks
   let draining = false
 
   const lost = yield* Effect.cached(
@@ -53,6 +57,28 @@ export const make = Effect.gen(function* () {
     Effect.catchAll(() => Effect.succeed([]))
   )
 
+  /** Background tasks that have stopped working. Requests are served nevertheless: the node is degraded, and ready. */
+  const failingTasks = Effect.map(Clock.currentTimeMillis, (now) =>
+    tasks
+      .statuses()
+      .filter((status) => isFailing(status, now))
+      .map(({ failuresInARow, name, succeededAt }) => ({
+        name,
+        failuresInARow,
+        lastSuccessAt: succeededAt === null ? null : new Date(succeededAt).toISOString()
+      }))
+  )
+
+  /** Whether entries wait for their seal longer than a working sealer lets them. */
+  const audit = trail.backlog.pipe(
+    Effect.map(({ oldestSeconds, unsealed }) => ({
+      ok: oldestSeconds <= sealedWithinSeconds,
+      unsealed,
+      oldestSeconds
+    })),
+    Effect.catchAll(({ reason }) => Effect.succeed({ ok: false, detail: reason }))
+  )
+
   return {
     healthz: Effect.map(Clock.currentTimeMillis, (now) =>
       jsonReply(200, { status: "ok", at: new Date(now).toISOString() })
@@ -64,14 +90,19 @@ export const make = Effect.gen(function* () {
       const foreign = db.ok ? yield* engines : []
       const gone = db.ok ? yield* lost : []
       const lacking = db.ok ? yield* migrations : []
+      const failing = yield* failingTasks
+      const sealed = db.ok ? yield* audit : { ok: false, detail: "the database does not answer" }
       const ready = db.ok && lacking.length === 0 && !draining
+      const degraded = failing.length > 0 || !sealed.ok
       return jsonReply(ready ? 200 : 503, {
-        status: draining ? "draining" : ready ? "ready" : "not_ready",
+        status: draining ? "draining" : !ready ? "not_ready" : degraded ? "degraded" : "ready",
         checks: {
           database: { ok: db.ok, ...(db.ok ? {} : { detail: "the database does not answer" }) },
           migrations: { ok: lacking.length === 0, missing: lacking },
           jail: { ok: jail.level === "full", level: jail.level, detail: jail.detail },
           engines: { ok: foreign.length === 0, current: sandbox.engine, carried: sandbox.engines, others: foreign },
+          tasks: { ok: failing.length === 0, failing },
+          audit: sealed,
           actions: { ok: gone.length === 0, lost: gone },
           dbQuery: { ok: db.ok && workspaces.ok, ...(workspaces.ok ? {} : { detail: workspaces.detail }) }
         }
@@ -82,6 +113,9 @@ export const make = Effect.gen(function* () {
     }
   } satisfies Health
 })
+
+/** Entries are sealed within a second; one that waits this long is not sealed at all. */
+const sealedWithinSeconds = 10
 
 const lostText = ({ action, connector, version, workflows }: LostAction): string =>
   `${connector}.${action}@${version} (${workflows} workflow${workflows === 1 ? "" : "s"})`

@@ -15,6 +15,7 @@ import * as Executions from "../actors/execution/Executions.js"
 import * as LiveRuns from "../actors/execution/LiveRuns.js"
 import * as Sweep from "../actors/execution/Sweep.js"
 import * as Deliver from "../actors/pipeline/Deliver.js"
+import { BackgroundTasks, makeRegistry } from "../actors/ports/BackgroundTasks.js"
 import { PlatformConfiguration } from "../actors/ports/PlatformConfiguration.js"
 import * as ProviderActor from "../actors/provider/Actor.js"
 import * as TenantActor from "../actors/tenant/Actor.js"
@@ -211,7 +212,8 @@ export const services = Surfaces.layer.pipe(
   Layer.provideMerge(sandbox),
   Layer.provideMerge(cluster),
   Layer.provideMerge(Maintenance.layer),
-  Layer.provideMerge(clock)
+  Layer.provideMerge(clock),
+  Layer.provideMerge(Layer.sync(BackgroundTasks, makeRegistry))
 )
 
 /** Serves until its scope closes; then drains: no new work, a second for runs to finish, the rest goes on elsewhere. */

@@ -37,12 +37,20 @@ export interface Checkpoint {
 }
 
 export interface Verification {
+  /** The chain is whole, and no entry has waited for its seal longer than ten seconds. */
   readonly ok: boolean
   readonly checked: number
   readonly firstBadSeq: number | null
   readonly checkpoint: Checkpoint | null
   /** Entries that are not sealed yet. */
   readonly unsealed: number
+  readonly oldestUnsealed: { readonly id: string; readonly at: string } | null
+}
+
+/** Entries of all organisations that wait for their seal: how many, and the age of the oldest in seconds. */
+export interface Backlog {
+  readonly unsealed: number
+  readonly oldestSeconds: number
 }
 
 export class AuditTrail extends Context.Tag("svc/AuditTrail")<
@@ -62,5 +70,6 @@ export class AuditTrail extends Context.Tag("svc/AuditTrail")<
       from: string | undefined,
       to: string | undefined
     ) => Effect.Effect<Verification, Unavailable>
+    readonly backlog: Effect.Effect<Backlog, Unavailable>
   }
 >() {}

@@ -46,7 +46,10 @@ const VerificationView = Schema.Struct({
       signature: Schema.String
     })
   ),
-  unsealed: Schema.Number
+  unsealed: Schema.Number.annotations({ description: "Entries that are not sealed yet." }),
+  oldestUnsealed: Schema.NullOr(Schema.Struct({ id: Schema.String, at: Time })).annotations({
+    description: "The oldest of them. When it is older than ten seconds, `ok` is false."
+  })
 }).annotations({ identifier: "AuditVerification" })
 
 const text = Schema.optional(Schema.String)

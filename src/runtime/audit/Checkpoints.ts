@@ -1,49 +1,110 @@
 /**
- * Signed heads of the audit chains, kept outside the database: whoever rewrites the tables cannot rewrite these.
- * One line of JSON each, in `audit-checkpoints.jsonl` of the data directory, at most one an hour and organisation.
+ * Signed heads of the audit chains, kept outside the database: whoever rewrites the tables cannot rewrite these. One line
+ * of JSON each, in `audit-checkpoints.jsonl` of the data directory: at most a minute after a change, and at the stop.
  */
 import { Clock, Effect } from "effect"
-import { appendFileSync, existsSync, readFileSync } from "node:fs"
+import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs"
+import { dirname } from "node:path"
 import type { Checkpoint } from "../../actors/ports/AuditTrail.js"
 import { canonicalJson } from "../../domain/Json.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 
-const everyMillis = 3_600_000
+const everyMillis = 60_000
+/** A larger file is begun anew at the start, with the last checkpoint of each organisation. */
+const largestBytes = 16 * 1024 * 1024
+
+interface Head {
+  readonly organisationId: OrganisationId
+  readonly seq: number
+  readonly hash: string
+}
 
 export interface CheckpointFile {
-  /** Writes a checkpoint if the organisation's last one is an hour old. */
-  readonly offer: (head: {
-    readonly organisationId: OrganisationId
-    readonly seq: number
-    readonly hash: string
-  }) => Effect.Effect<void>
+  /** Tells that a chain ends here now. */
+  readonly extended: (head: Head) => void
+  /** Writes the heads that have changed since their last checkpoint: those whose last one is a minute old, or all. */
+  readonly write: (options: { readonly all: boolean }) => Effect.Effect<void, CheckpointNotWritten>
   readonly latest: (organisation: OrganisationId) => Checkpoint | null
 }
 
-export const open = (path: string, sign: (text: string) => string): CheckpointFile => {
-  const latest = new Map<OrganisationId, Checkpoint>()
-  if (existsSync(path)) {
-    for (const line of readFileSync(path, "utf8").split("\n")) {
-      if (line === "") continue
-      // Written below.
-      const checkpoint = JSON.parse(line) as Checkpoint
-      const { signature, ...signed } = checkpoint
-      if (sign(canonicalJson(signed)) === signature) latest.set(checkpoint.organisationId, checkpoint)
-    }
+/** The data directory cannot be written. */
+export class CheckpointNotWritten extends Error {
+  readonly _tag = "CheckpointNotWritten"
+  constructor(path: string, cause: unknown) {
+    super(
+      `the audit checkpoint cannot be written to ${path} (${cause instanceof Error ? cause.message : String(cause)}): make the data directory writable`
+    )
   }
+}
+
+const read = (path: string, sign: (text: string) => string): Map<OrganisationId, Checkpoint> => {
+  const latest = new Map<OrganisationId, Checkpoint>()
+  if (!existsSync(path)) return latest
+  for (const line of readFileSync(path, "utf8").split("\n")) {
+    if (line === "") continue
+    const checkpoint = parsed(line)
+    if (checkpoint === undefined) continue
+    const { signature, ...signed } = checkpoint
+    if (sign(canonicalJson(signed)) === signature) latest.set(checkpoint.organisationId, checkpoint)
+  }
+  return latest
+}
+
+/** A line that a crash cut off is none. */
+const parsed = (line: string): Checkpoint | undefined => {
+  try {
+    // Written below; what it says is judged by its signature.
+    return JSON.parse(line) as Checkpoint
+  } catch {
+    return undefined
+  }
+}
+
+const textOf = (checkpoints: Iterable<Checkpoint>): string =>
+  [...checkpoints].map((one) => `${JSON.stringify(one)}\n`).join("")
+
+const append = (path: string, checkpoints: ReadonlyArray<Checkpoint>): void => {
+  mkdirSync(dirname(path), { recursive: true })
+  appendFileSync(path, textOf(checkpoints), { mode: 0o600 })
+}
+
+const shorten = (path: string, latest: ReadonlyMap<OrganisationId, Checkpoint>): void => {
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) <= largestBytes) return
+  writeFileSync(`${path}.new`, textOf(latest.values()), { mode: 0o600 })
+  renameSync(`${path}.new`, path)
+}
+
+export const open = (path: string, sign: (text: string) => string): CheckpointFile => {
+  const latest = read(path, sign)
+  shorten(path, latest)
+  const changed = new Map<OrganisationId, Head>()
   return {
     latest: (organisation) => latest.get(organisation) ?? null,
-    offer: (head) =>
+    extended: (head) => {
+      if (latest.get(head.organisationId)?.seq !== head.seq) changed.set(head.organisationId, head)
+    },
+    write: ({ all }) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        const last = latest.get(head.organisationId)
-        if (last !== undefined && now - Date.parse(last.at) < everyMillis) return Effect.void
-        const unsigned = { ...head, at: new Date(now).toISOString() }
-        const checkpoint: Checkpoint = { ...unsigned, signature: sign(canonicalJson(unsigned)) }
-        return Effect.try(() => appendFileSync(path, `${JSON.stringify(checkpoint)}\n`, { mode: 0o600 })).pipe(
-          Effect.tap(() => Effect.sync(() => latest.set(head.organisationId, checkpoint))),
-          Effect.zipRight(Effect.logInfo("audit checkpoint").pipe(Effect.annotateLogs({ ...checkpoint }))),
-          Effect.catchAll((error) => Effect.logError("writing the audit checkpoint failed", error))
-        )
+        const due = [...changed.values()].filter(({ organisationId }) => {
+          const last = latest.get(organisationId)
+          return all || last === undefined || now - Date.parse(last.at) >= everyMillis
+        })
+        if (due.length === 0) return Effect.void
+        const at = new Date(now).toISOString()
+        const signed = due.map((head): Checkpoint => {
+          const unsigned = { ...head, at }
+          return { ...unsigned, signature: sign(canonicalJson(unsigned)) }
+        })
+        return Effect.try({
+          try: () => {
+            append(path, signed)
+            for (const checkpoint of signed) {
+              latest.set(checkpoint.organisationId, checkpoint)
+              changed.delete(checkpoint.organisationId)
+            }
+          },
+          catch: (cause) => new CheckpointNotWritten(path, cause)
+        })
       })
   }
 }

@@ -1,10 +1,12 @@
 /**
- * Seals entries into their organisation's hash chain, within a second of their commit. An entry is sealed only when no
- * older transaction can still commit one, so the order of the chain is that of the transactions and never changes.
+ * Seals audit entries into their organisation's hash chain, within a second of their commit. An entry is sealed only
+ * when no older transaction can still commit one, so the order of the chain is that of the transactions and never
+ * changes. An organisation whose chain cannot be extended is retried; the others are sealed nevertheless.
  */
 import { Effect, Layer } from "effect"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Ownership } from "../../actors/ports/Ownership.js"
+import { backgroundTask } from "../../actors/BackgroundTask.js"
 import { type AuditEntry, sealText } from "../../domain/Audit.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { WriterSql } from "../postgres/Pools.js"
@@ -14,6 +16,7 @@ import type { CheckpointFile } from "./Checkpoints.js"
 const interval = "700 millis"
 const batch = 2_000
 
+/** The end of a chain, and the last entry that was looked at: by (xid, id), all before it are sealed. */
 interface Head {
   readonly seq: number
   readonly hash: string | null
@@ -22,9 +25,18 @@ interface Head {
 }
 
 interface Unsealed {
+  /** Entries of transactions below this one are all visible. */
   readonly xmin: string
   /** With entries that may not be sealed yet. */
   readonly organisations: ReadonlyArray<OrganisationId>
+}
+
+interface Link {
+  readonly org: OrganisationId
+  readonly seq: number
+  readonly entry_id: string
+  readonly prev_hash: string | null
+  readonly hash: string
 }
 
 export const layer = (checkpoints: CheckpointFile) =>
@@ -34,60 +46,107 @@ export const layer = (checkpoints: CheckpointFile) =>
       const digests = yield* Digests
       const ownership = yield* Ownership
       const heads = new Map<OrganisationId, Head>()
+      const failing = new Set<OrganisationId>()
+      const below = sql.literal("pg_snapshot_xmin(pg_current_snapshot())::text::bigint")
 
-      const headOf = Effect.fnUntraced(function* (organisation: OrganisationId) {
-        const known = heads.get(organisation)
+      /**
+       * The stored head. Where there is none, the end of the chain, and every entry is looked at again. The same where
+       * transaction ids have begun anew, as in a restored dump: there the head's transaction lies in the future.
+       */
+      const headOf = Effect.fnUntraced(function* (org: OrganisationId) {
+        const known = heads.get(org)
         if (known !== undefined) return known
-        const [row] = yield* sql<{ seq: number; hash: string; xid: string; entryId: string }>`
-      SELECT s.seq::float8 AS seq, s.hash, e.xid::text AS xid, e.id AS "entryId" FROM audit_seal s JOIN audit_entries e ON e.id = s.entry_id
-      WHERE s.org = ${organisation} ORDER BY s.seq DESC LIMIT 1`
-        return row ?? { seq: 0, hash: null, xid: "0", entryId: "" }
+        const [stored] = yield* sql<Head>`
+          SELECT seq::float8 AS seq, hash, xid::text AS xid, entry_id AS "entryId" FROM audit_heads
+          WHERE org = ${org} AND xid < ${below}
+            AND seq = (SELECT coalesce(max(s.seq), 0) FROM audit_seal s WHERE s.org = ${org})`
+        if (stored !== undefined) return stored
+        const [end] = yield* sql<{ seq: number; hash: string }>`
+          SELECT seq::float8 AS seq, hash FROM audit_seal WHERE org = ${org} ORDER BY seq DESC LIMIT 1`
+        return { seq: end?.seq ?? 0, hash: end?.hash ?? null, xid: "0", entryId: "" }
       })
 
-      const seal = Effect.fnUntraced(function* (organisation: OrganisationId) {
-        const head = yield* headOf(organisation)
-        const rows = yield* sql<{ entry: AuditEntry; xid: string }>`
-      SELECT entry, xid::text AS xid FROM audit_entries
-      WHERE org = ${organisation} AND (xid, id) > (${head.xid}, ${head.entryId}) AND xid < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
-      ORDER BY xid, id LIMIT ${batch}`
-        if (rows.length === 0) return 0
-        let { entryId, hash, seq, xid } = head
-        const links: Array<{ org: string; seq: number; entry_id: string; prev_hash: string | null; hash: string }> = []
-        for (const row of rows) {
+      const linksOf = (org: OrganisationId, head: Head, entries: ReadonlyArray<AuditEntry>): ReadonlyArray<Link> => {
+        let { hash, seq } = head
+        return entries.map((entry) => {
           seq++
-          const next = digests.sha256Hex(sealText(hash, seq, row.entry))
-          links.push({ org: organisation, seq, entry_id: row.entry.id, prev_hash: hash, hash: next })
+          const next = digests.sha256Hex(sealText(hash, seq, entry))
+          const link = { org, seq, entry_id: entry.id, prev_hash: hash, hash: next }
           hash = next
-          xid = row.xid
-          entryId = row.entry.id
-        }
-        // Two sealers of one organisation would want the same place: the second fails and reads the head again.
-        heads.delete(organisation)
-        yield* sql`INSERT INTO audit_seal (org, seq, entry_id, prev_hash, hash)
-      SELECT org, seq, entry_id, prev_hash, hash FROM json_to_recordset(${JSON.stringify(links)}::json)
-        AS t(org text, seq bigint, entry_id text, prev_hash text, hash text)`
-        heads.set(organisation, { seq, hash, xid, entryId })
-        yield* checkpoints.offer({ organisationId: organisation, seq, hash: hash ?? "" })
-        return rows.length
+          return link
+        })
+      }
+
+      /** Seals one batch. Answers whether there may be more. */
+      const seal = Effect.fnUntraced(function* (org: OrganisationId) {
+        const head = yield* headOf(org)
+        // The table's column orders, not its text in the list: as texts, 1000 comes before 998.
+        const rows = yield* sql<{ entry: AuditEntry; xid: string; sealed: boolean }>`
+          SELECT e.entry, e.xid::text AS xid, s.seq IS NOT NULL AS sealed
+          FROM audit_entries e LEFT JOIN audit_seal s ON s.entry_id = e.id
+          WHERE e.org = ${org} AND (e.xid, e.id) > (${head.xid}::bigint, ${head.entryId}) AND e.xid < ${below}
+          ORDER BY e.xid, e.id LIMIT ${batch}`
+        const last = rows.at(-1)
+        if (last === undefined) return false
+        const links = linksOf(
+          org,
+          head,
+          rows.flatMap(({ entry, sealed }) => (sealed ? [] : [entry]))
+        )
+        const end = links.at(-1) ?? head
+        const next: Head = { seq: end.seq, hash: end.hash, xid: last.xid, entryId: last.entry.id }
+        // Two sealers of one organisation want the same place: the second fails, and reads the head again.
+        heads.delete(org)
+        yield* sql`
+          WITH links AS (
+            INSERT INTO audit_seal (org, seq, entry_id, prev_hash, hash)
+            SELECT org, seq, entry_id, prev_hash, hash FROM json_to_recordset(${JSON.stringify(links)}::json)
+              AS t(org text, seq bigint, entry_id text, prev_hash text, hash text))
+          INSERT INTO audit_heads (org, seq, hash, xid, entry_id)
+          VALUES (${org}, ${next.seq}, ${next.hash}, ${next.xid}::bigint, ${next.entryId})
+          ON CONFLICT (org) DO UPDATE SET seq = excluded.seq, hash = excluded.hash, xid = excluded.xid, entry_id = excluded.entry_id`
+        heads.set(org, next)
+        checkpoints.extended({ organisationId: org, seq: next.seq, hash: next.hash ?? "" })
+        return rows.length === batch
       })
+
+      const sealAll = (org: OrganisationId) =>
+        Effect.gen(function* () {
+          while (yield* seal(org));
+          failing.delete(org)
+        }).pipe(
+          Effect.catchAll((error) => {
+            failing.add(org)
+            return Effect.logWarning("audit.seal.failed", error).pipe(Effect.annotateLogs({ organisationId: org }))
+          })
+        )
 
       // Of the same snapshot as the entries: what is older than it is there to be seen.
       const xmin = sql.literal("pg_snapshot_xmin(pg_current_snapshot())::text AS xmin")
-      /** All that was committed before this transaction id is sealed; nothing is known of the time before the start. */
+      /** All that was committed below this transaction id is sealed, but for those that fail. Unknown at the start. */
       let sealedBelow: string | undefined
-      const look = Effect.gen(function* () {
+      const pass = Effect.gen(function* () {
         const [found] = yield* sealedBelow === undefined
           ? sql<Unsealed>`SELECT ${xmin}, ARRAY(SELECT id FROM organisations) AS organisations`
-          : sql<Unsealed>`SELECT ${xmin}, ARRAY(SELECT DISTINCT org FROM audit_entries WHERE xid >= ${sealedBelow}) AS organisations`
+          : sql<Unsealed>`SELECT ${xmin}, ARRAY(SELECT DISTINCT org FROM audit_entries WHERE xid >= ${sealedBelow}::bigint) AS organisations`
         if (found === undefined) return
-        for (const org of found.organisations) {
-          if (!ownership.holds(ownership.shardOf(org))) continue
-          while ((yield* seal(org)) === batch);
+        for (const org of new Set([...found.organisations, ...failing])) {
+          if (ownership.holds(ownership.shardOf(org))) yield* sealAll(org)
         }
         sealedBelow = found.xmin
-      }).pipe(Effect.catchAll((error) => Effect.logWarning("sealing the audit trail failed; it is tried again", error)))
+        yield* checkpoints.write({ all: false })
+        if (failing.size > 0) return yield* Effect.fail(new SealFailed(failing.size))
+      })
 
-      yield* look.pipe(Effect.delay(interval), Effect.forever, Effect.forkScoped)
-      yield* Effect.addFinalizer(() => look)
+      const task = yield* backgroundTask("audit.seal", pass)
+      yield* task.run.pipe(Effect.delay(interval), Effect.forever, Effect.forkScoped)
+      yield* Effect.addFinalizer(() => Effect.zipRight(task.run, Effect.ignoreLogged(checkpoints.write({ all: true }))))
     })
   )
+
+/** The chains of some organisations could not be extended. */
+class SealFailed extends Error {
+  constructor(organisations: number) {
+    super(`${organisations} organisations have entries that cannot be sealed`)
+  }
+}

@@ -2,6 +2,7 @@
 import { Clock, Effect, Layer } from "effect"
 import { AuditTrail, type AuditQuery, type Checkpoint, type SealedEntry } from "../../actors/ports/AuditTrail.js"
 import { Digests } from "../../actors/ports/Digests.js"
+import { backgroundTask } from "../../actors/BackgroundTask.js"
 import { rounds } from "../../actors/Rounds.js"
 import { type AuditEntry, sealText } from "../../domain/Audit.js"
 import { Unavailable } from "../../domain/Failure.js"
@@ -12,6 +13,8 @@ import { auditRow } from "./Row.js"
 const noteInterval = "100 millis"
 const mostWaiting = 50_000
 const verifyBatch = 2_000
+/** An entry that waits longer for its seal is a failure of the sealer. */
+const sealedWithinSeconds = 10
 
 interface Sealed {
   readonly seq: number
@@ -58,20 +61,19 @@ export const layer = (checkpoints: { readonly latest: (organisation: Organisatio
         const entries = waiting
         if (entries.length === 0) return
         waiting = []
-        yield* insert(entries).pipe(
-          Effect.catchAll((error) =>
-            Effect.zipRight(
-              Effect.sync(() => {
-                waiting = [...entries, ...waiting].slice(0, mostWaiting)
-              }),
-              Effect.logError("writing audit entries failed; they are kept and tried again", error)
-            )
-          )
+        yield* Effect.tapError(insert(entries), () =>
+          Effect.sync(() => {
+            waiting = [...entries, ...waiting].slice(0, mostWaiting)
+          })
         )
       })
-      const look = Effect.map(Effect.zipRight(closeMinute(false), flush), () => waiting.length > 0 || reads.size > 0)
-      const lookAfter = yield* rounds(noteInterval, look)
-      yield* Effect.addFinalizer(() => Effect.zipRight(closeMinute(true), flush))
+      const task = yield* backgroundTask("audit.write", flush)
+      const pass = closeMinute(false).pipe(
+        Effect.zipRight(task.run),
+        Effect.map(() => waiting.length > 0 || reads.size > 0)
+      )
+      const lookAfter = yield* rounds(noteInterval, pass)
+      yield* Effect.addFinalizer(() => Effect.zipRight(closeMinute(true), task.run))
 
       const scoped = <A>(
         organisation: OrganisationId,
@@ -131,6 +133,33 @@ export const layer = (checkpoints: { readonly latest: (organisation: Organisatio
         row.prev_hash === (before?.hash ?? null) &&
         (checkpoint?.seq !== row.seq || checkpoint.hash === row.hash)
 
+      /**
+       * Entries behind the last one that the sealer has looked at, and the oldest. An entry that a removed seal belonged to
+       * is found by the gap in the chain.
+       */
+      const unsealedOf = Effect.fnUntraced(function* (organisation: OrganisationId) {
+        const [row] = yield* app<{ n: number; id: string | null; at: string | null; age: number | null }>`
+          SELECT count(*)::int AS n, (array_agg(e.id ORDER BY e.id))[1] AS id,
+            to_char(min(e.at) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS at,
+            extract(epoch FROM now() - min(e.at))::float8 AS age
+          FROM audit_entries e
+          WHERE e.org = ${organisation} AND NOT EXISTS (SELECT 1 FROM audit_seal s WHERE s.entry_id = e.id)`
+        const { age = null, at = null, id = null, n = 0 } = row ?? {}
+        const oldest = id === null || at === null ? null : { id, at, ageSeconds: age ?? 0 }
+        return { unsealed: n, oldest }
+      })
+
+      // One look into the index for each organisation, behind where its sealer stands.
+      const backlog = writer<{ unsealed: number; oldest: number }>`
+        SELECT count(e.at)::int AS unsealed, coalesce(max(extract(epoch FROM now() - e.at)), 0)::float8 AS oldest
+        FROM organisations o LEFT JOIN audit_heads h ON h.org = o.id CROSS JOIN LATERAL (
+          SELECT e.at FROM audit_entries e
+          WHERE e.org = o.id AND (e.xid, e.id) > (coalesce(h.xid, 0), coalesce(h.entry_id, ''))
+          ORDER BY e.xid, e.id LIMIT ${mostWaiting}) e`.pipe(
+        Effect.map(([row]) => ({ unsealed: row?.unsealed ?? 0, oldestSeconds: Math.max(0, row?.oldest ?? 0) })),
+        Effect.mapError(unavailable)
+      )
+
       const verify = (organisation: OrganisationId, from: string | undefined, to: string | undefined) =>
         scoped(
           organisation,
@@ -156,9 +185,16 @@ export const layer = (checkpoints: { readonly latest: (organisation: Organisatio
             // The end of the chain can only be cut off before the last checkpoint if that is noticed here.
             if (firstBadSeq === null && to === undefined && checkpoint !== null && next <= checkpoint.seq)
               firstBadSeq = next
-            const [tail] = yield* app<{ n: number }>`SELECT count(*)::int AS n FROM audit_entries e
-          WHERE e.org = ${organisation} AND NOT EXISTS (SELECT 1 FROM audit_seal s WHERE s.entry_id = e.id)`
-            return { ok: firstBadSeq === null, checked, firstBadSeq, checkpoint, unsealed: tail?.n ?? 0 }
+            const { oldest, unsealed } = yield* unsealedOf(organisation)
+            const isLate = oldest !== null && oldest.ageSeconds > sealedWithinSeconds
+            return {
+              ok: firstBadSeq === null && !isLate,
+              checked,
+              firstBadSeq,
+              checkpoint,
+              unsealed,
+              oldestUnsealed: oldest === null ? null : { id: oldest.id, at: oldest.at }
+            }
           })
         )
 
@@ -175,7 +211,8 @@ export const layer = (checkpoints: { readonly latest: (organisation: Organisatio
           lookAfter()
         },
         list,
-        verify
+        verify,
+        backlog
       })
     })
   )

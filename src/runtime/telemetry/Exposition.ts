@@ -9,6 +9,7 @@ export interface Reading {
   readonly help: string
   readonly type: "gauge" | "counter"
   readonly value: number
+  readonly labels?: { readonly [name: string]: string }
 }
 
 export const contentType = "text/plain; version=0.0.4; charset=utf-8"
@@ -76,7 +77,8 @@ export const exposition = (
     family.lines.push(...lines)
     families.set(name, family)
   }
-  for (const { name, help, type, value } of readings) add(name, help, type, [`${name} ${value}`])
+  for (const { name, help, labels = {}, type, value } of readings)
+    add(name, help, type, [`${name}${labelText([], ...Object.entries(labels))} ${value}`])
   for (const { metricKey, metricState } of pairs) {
     const name = nameOf(metricKey.name)
     const sample = sampleOf(name, metricKey.tags, metricState)

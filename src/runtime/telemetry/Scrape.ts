@@ -1,7 +1,9 @@
 /** The page that a Prometheus server reads: what was counted, and what is so right now. */
-import { Effect, Metric } from "effect"
+import { Clock, Effect, Metric, Option } from "effect"
 import { memoryUsage, uptime } from "node:process"
 import { LiveRuns } from "../../actors/execution/LiveRuns.js"
+import { AuditTrail } from "../../actors/ports/AuditTrail.js"
+import { BackgroundTasks, isFailing, type TaskStatus } from "../../actors/ports/BackgroundTasks.js"
 import type { RawReply } from "../../http/Wire.js"
 import { contentType, exposition, type Reading } from "./Exposition.js"
 import { JournalDepth } from "./JournalMetrics.js"
@@ -28,19 +30,58 @@ const processReadings = (): ReadonlyArray<Reading> => {
   ]
 }
 
+const taskReadings = (status: TaskStatus, now: number): ReadonlyArray<Reading> => {
+  const labels = { task: status.name }
+  return [
+    { ...counter("svc_task_failures_total", "Passes of a background task that failed.", status.failures), labels },
+    {
+      ...gauge("svc_task_failing", "Whether the background task has stopped working.", isFailing(status, now) ? 1 : 0),
+      labels
+    },
+    {
+      ...gauge(
+        "svc_task_last_success_timestamp_seconds",
+        "When a pass of the background task last succeeded, in Unix seconds; 0 before the first.",
+        (status.succeededAt ?? 0) / 1000
+      ),
+      labels
+    }
+  ]
+}
+
 export const make = Effect.gen(function* () {
   const live = yield* LiveRuns
   const depth = yield* JournalDepth
+  const trail = yield* AuditTrail
+  const tasks = yield* BackgroundTasks
 
-  const scrape: Effect.Effect<RawReply> = Effect.map(Metric.snapshot, (pairs) => ({
-    status: 200,
-    headers: { "content-type": contentType },
-    body: exposition(pairs, [
-      ...processReadings(),
-      gauge("svc_runs_live", "Runs that this node drives now.", live.size()),
-      gauge("svc_journal_queue_depth", "Changes of runs that wait for their commit.", depth())
-    ])
-  }))
+  /** Nothing while the database does not answer. */
+  const auditReadings = Effect.map(Effect.option(trail.backlog), (backlog): ReadonlyArray<Reading> =>
+    Option.match(backlog, {
+      onNone: () => [],
+      onSome: ({ oldestSeconds, unsealed }) => [
+        gauge("svc_audit_unsealed", "Audit entries that wait for their seal.", unsealed),
+        gauge("svc_audit_oldest_unsealed_seconds", "Age of the oldest of them, in seconds.", oldestSeconds)
+      ]
+    })
+  )
+
+  const scrape: Effect.Effect<RawReply> = Effect.gen(function* () {
+    const pairs = yield* Metric.snapshot
+    const now = yield* Clock.currentTimeMillis
+    const audit = yield* auditReadings
+    return {
+      status: 200,
+      headers: { "content-type": contentType },
+      body: exposition(pairs, [
+        ...processReadings(),
+        gauge("svc_runs_live", "Runs that this node drives now.", live.size()),
+        gauge("svc_journal_queue_depth", "Changes of runs that wait for their commit.", depth()),
+        ...audit,
+        ...tasks.statuses().flatMap((status) => taskReadings(status, now))
+      ])
+    }
+  })
 
   return { scrape }
 })

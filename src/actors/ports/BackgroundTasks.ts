@@ -1,0 +1,84 @@
+/**
+ * What the node's background tasks report of themselves, so that one that has stopped working is seen in `/readyz` and
+ * in the metrics.
+ */
+import { Context } from "effect"
+
+/** One background task: what it did last. Times are Unix milliseconds. */
+export interface TaskStatus {
+  readonly name: string
+  /** Passes that failed since the last one that succeeded. */
+  readonly failuresInARow: number
+  readonly failures: number
+  readonly succeededAt: number | null
+  /** When the pass that is under way began. */
+  readonly runningSince: number | null
+  /** Since when there is work that no pass has done. */
+  readonly waitingSince: number | null
+}
+
+export interface TaskReport {
+  readonly started: (now: number) => void
+  readonly succeeded: (now: number) => void
+  /** Answers how many passes in a row have failed now. */
+  readonly failed: (now: number) => number
+  /** Whether work is waiting for the next pass. */
+  readonly waiting: (isWaiting: boolean, now: number) => void
+}
+
+export interface TaskRegistry {
+  /** The report of a task. Two tasks of one name share it. */
+  readonly register: (name: string) => TaskReport
+  readonly statuses: () => ReadonlyArray<TaskStatus>
+}
+
+const failuresTolerated = 3
+const patienceMillis = 60_000
+
+/** Whether the task has stopped working: three failures in a row, or no success for a minute with work to do. */
+export const isFailing = (status: TaskStatus, now: number): boolean => {
+  const { failuresInARow, runningSince, succeededAt, waitingSince } = status
+  if (failuresInARow >= failuresTolerated) return true
+  if (runningSince !== null && now - runningSince > patienceMillis) return true
+  return waitingSince !== null && now - Math.max(waitingSince, succeededAt ?? 0) > patienceMillis
+}
+
+export const makeRegistry = (): TaskRegistry => {
+  const statuses = new Map<string, TaskStatus>()
+  return {
+    statuses: () => [...statuses.values()],
+    register: (name) => {
+      const change = (more: Partial<TaskStatus>): TaskStatus => {
+        const before = statuses.get(name) ?? {
+          name,
+          failuresInARow: 0,
+          failures: 0,
+          succeededAt: null,
+          runningSince: null,
+          waitingSince: null
+        }
+        const after = { ...before, ...more }
+        statuses.set(name, after)
+        return after
+      }
+      change({})
+      return {
+        started: (now) => void change({ runningSince: now }),
+        succeeded: (now) => void change({ failuresInARow: 0, succeededAt: now, runningSince: null }),
+        failed: () => {
+          const { failures, failuresInARow } = change({ runningSince: null })
+          return change({ failuresInARow: failuresInARow + 1, failures: failures + 1 }).failuresInARow
+        },
+        waiting: (isWaiting, now) => {
+          const { waitingSince } = change({})
+          if (isWaiting !== (waitingSince !== null)) change({ waitingSince: isWaiting ? now : null })
+        }
+      }
+    }
+  }
+}
+
+/** One registry for a node; a test that does not care gets one of its own. */
+export class BackgroundTasks extends Context.Reference<BackgroundTasks>()("svc/BackgroundTasks", {
+  defaultValue: makeRegistry
+}) {}
