@@ -8,6 +8,7 @@ import connectors from "./0005_connectors.js"
 import connections from "./0006_connections.js"
 import providerLimits from "./0007_provider_limits.js"
 import auditHeads from "./0010_audit_heads.js"
+import definitionForm from "./0011_definition_form.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -17,5 +18,6 @@ export const migrations = {
   "0005_connectors": Effect.asVoid(connectors),
   "0006_connections": Effect.asVoid(connections),
   "0007_provider_limits": Effect.asVoid(providerLimits),
-  "0010_audit_heads": Effect.asVoid(auditHeads)
+  "0010_audit_heads": Effect.asVoid(auditHeads),
+  "0011_definition_form": Effect.asVoid(definitionForm)
 }

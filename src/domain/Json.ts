@@ -8,18 +8,33 @@ export type JsonObject = { readonly [member: string]: Json }
 /** What a JSON Schema of any value says: one that says nothing is taken for none. */
 export const anyType = ["null", "boolean", "object", "array", "number", "string"] as const
 
-export const Json: Schema.Schema<Json> = Schema.suspend((): Schema.Schema<Json> =>
-  Schema.Union(
-    Schema.Null,
-    Schema.Boolean,
-    Schema.JsonNumber,
-    Schema.String,
-    Schema.Array(Json),
-    Schema.Record({ key: Schema.String, value: Json })
-  )
-).annotations({ identifier: "Json", jsonSchema: { type: anyType, description: "any JSON value" } })
+const isJson = (value: unknown): value is Json => {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return true
+    case "number":
+      return Number.isFinite(value)
+    case "object":
+      if (value === null) return true
+      return Array.isArray(value) ? value.every(isJson) : Object.values(value).every(isJson)
+    default:
+      return false
+  }
+}
 
-export const JsonObject = Schema.Record({ key: Schema.String, value: Json })
+/** Judged in one pass: trying every alternative at every value of megabytes takes a second. */
+export const Json: Schema.Schema<Json> = Schema.declare(isJson, {
+  identifier: "Json",
+  description: "any JSON value",
+  jsonSchema: { type: anyType }
+})
+
+export const JsonObject: Schema.Schema<JsonObject> = Schema.declare(
+  (value: unknown): value is JsonObject =>
+    typeof value === "object" && value !== null && !Array.isArray(value) && isJson(value),
+  { identifier: "JsonObject", description: "any JSON object", jsonSchema: { type: "object" } }
+)
 
 /**
  * Why a value cannot be stored: Postgres refuses U+0000 and lone surrogates, no number may be infinite,

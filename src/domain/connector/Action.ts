@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { Condition } from "./Condition.js"
 import { filled, list, maybe, needed, part } from "./Members.js"
-import { Json, JsonObject } from "./PlainJson.js"
+import { Json, JsonObject } from "../Json.js"
 
 const text = Schema.String
 const members = filled(

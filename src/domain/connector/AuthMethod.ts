@@ -1,7 +1,7 @@
 /** How a customer's account is connected, and how its credential gets into a request. Contract: connector definition. */
 import { Schema } from "effect"
 import { filled, list, maybe, needed, part } from "./Members.js"
-import { JsonObject } from "./PlainJson.js"
+import { JsonObject } from "../Json.js"
 
 const text = Schema.String
 const texts = Schema.Record({ key: text, value: text })

@@ -1,9 +1,9 @@
 /** A connector as an organisation keeps it: its draft, its published versions, its clients at the provider. Contract: connector record. */
-import { Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { Conflict, invalid, type ValidationFailed } from "../Failure.js"
 import type { AuthProviderId, ConnectorId, OrganisationId } from "../Ids.js"
 import { canonicalJson, Json, type JsonObject } from "../Json.js"
-import type { ConnectorDefinition } from "./Definition.js"
+import { ConnectorDefinition as Definition, type ConnectorDefinition, definitionForm } from "./Definition.js"
 import { isReadOnly } from "./Discover.js"
 import { compareVersions, nextVersion } from "./Versions.js"
 
@@ -35,6 +35,8 @@ export interface ConnectorVersion {
   readonly number: number
   readonly semver: string
   readonly definition: JsonObject
+  /** The form of definitions in which it is stored; `definitionForm` of the release that stored it. */
+  readonly form: number
   /** Each action's version. */
   readonly actions: { readonly [name: string]: number }
   readonly contentHash: string
@@ -118,6 +120,19 @@ export const withoutSecrets = (
   })
   return { definition: { ...definition, auth }, clients }
 }
+
+/**
+ * A definition as it was stored. In the present form it is one as it is; one in an earlier form gets the defaults of what
+ * has come since.
+ */
+export const storedDefinition = ({
+  definition,
+  form
+}: Pick<ConnectorVersion, "definition" | "form">): Effect.Effect<ConnectorDefinition> =>
+  form === definitionForm
+    ? // Validated and completed when it was stored: reading megabytes again would hold up everybody.
+      Effect.succeed(definition as unknown as ConnectorDefinition)
+    : Effect.orDie(Schema.decodeUnknown(Definition)(definition))
 
 /** A list shows the names of what there is, not how it works. */
 export const summaryOf = (definition: ConnectorDefinition): JsonObject => ({

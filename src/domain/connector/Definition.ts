@@ -7,7 +7,7 @@ import { slugPattern } from "../Workflow.js"
 import { ActionDefinition } from "./Action.js"
 import { AuthMethod, ConnectionConfig } from "./AuthMethod.js"
 import { filled, list, maybe, needed, part } from "./Members.js"
-import { Json, JsonObject } from "./PlainJson.js"
+import { Json, JsonObject } from "../Json.js"
 import { EventDefinition, WebhookDefinition } from "./Webhook.js"
 
 const text = Schema.String
@@ -127,6 +127,9 @@ export const EntityDefinition = Schema.Struct({
   )
 }).annotations({ identifier: "EntityDefinition" })
 export type EntityDefinition = typeof EntityDefinition.Type
+
+/** Raised whenever a definition gets a member with a default: what is stored in an earlier form is completed when read. */
+export const definitionForm = 1
 
 export const ConnectorDefinition = Schema.Struct({
   svcConnector: needed(Schema.Literal(1), "The version of this form."),

@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { Condition } from "./Condition.js"
 import { filled, maybe, needed, part } from "./Members.js"
-import { Json, JsonObject } from "./PlainJson.js"
+import { Json, JsonObject } from "../Json.js"
 
 const text = Schema.String
 const args = maybe(Schema.Record({ key: text, value: Json }), "The action's arguments; every text is a template.")

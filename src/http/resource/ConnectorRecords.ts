@@ -1,9 +1,9 @@
 /** Connectors as surface C finds and shows them: the organisation's own, and the built-in ones beside them. */
-import { Effect, Option, Schema } from "effect"
+import { Effect, Option } from "effect"
 import { Digests } from "../../actors/ports/Digests.js"
 import type { Tx } from "../../actors/ports/Records.js"
-import { builtIn, type ConnectorRecord, summaryOf } from "../../domain/connector/Connector.js"
-import { ConnectorDefinition } from "../../domain/connector/Definition.js"
+import { builtIn, type ConnectorRecord, storedDefinition, summaryOf } from "../../domain/connector/Connector.js"
+import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import { builtInConnectors } from "../../domain/connectors/index.js"
 import { type Conflict, type Failure, NotFound, type Unavailable } from "../../domain/Failure.js"
 import type { JsonObject } from "../../domain/Json.js"
@@ -68,10 +68,6 @@ export const ownConnector = (
     found._tag === "Own" ? Effect.succeed(found.record) : builtIn(found.definition.slug)
   )
 
-/** What was validated when it was stored. */
-export const definitionOf = (stored: JsonObject): Effect.Effect<ConnectorDefinition> =>
-  Effect.orDie(Schema.decodeUnknown(ConnectorDefinition)(stored))
-
 /** The definition that is worked on, or the published one of that version. */
 export const versionOf = (
   tx: Tx,
@@ -88,15 +84,12 @@ export const versionOf = (
       connectorId: id,
       ...(version === undefined ? { number: current } : { semver: version })
     }),
-    Option.match({ onNone: version === undefined ? gone : goneVersion, onSome: (row) => definitionOf(row.definition) })
+    Option.match({ onNone: version === undefined ? gone : goneVersion, onSome: storedDefinition })
   )
 }
 
-/** A definition as the JSON that is stored and exported. */
-export const jsonOf = (value: unknown): JsonObject => {
-  const json: JsonObject = JSON.parse(JSON.stringify(value))
-  return json
-}
+/** A definition, or a part of one, as JSON: it is plain data. */
+export const jsonOf = (value: object): JsonObject => value as JsonObject
 
 type Summary = Pick<
   typeof ConnectorDefinition.Type,

@@ -1,6 +1,6 @@
 /** Connectors: saved as a draft, published as a version that never changes, listed with the built-in ones. */
 import { HttpServerResponse } from "@effect/platform"
-import { Effect, Option } from "effect"
+import { Duration, Effect, Option } from "effect"
 import { ConnectionReads } from "../../actors/ports/ConnectionReads.js"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
@@ -12,10 +12,11 @@ import {
   draftProblem,
   type InlineClient,
   inlineProvider,
+  storedDefinition,
   summaryOf,
   withoutSecrets
 } from "../../domain/connector/Connector.js"
-import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
+import { type ConnectorDefinition, definitionForm } from "../../domain/connector/Definition.js"
 import { offerOf } from "../../domain/connector/Discover.js"
 import { withActionVersions } from "../../domain/connector/Versions.js"
 import { type Failure, invalid, NotFound, PlanLimitReached } from "../../domain/Failure.js"
@@ -29,17 +30,11 @@ import { group } from "../Group.js"
 import { make as makeClients } from "./ClientRecords.js"
 import { make as makeImport } from "./ConnectorImport.js"
 import { make as makeList } from "./ConnectorList.js"
-import {
-  builtIns,
-  definitionOf,
-  findConnector,
-  jsonOf,
-  type Own,
-  ownConnector,
-  versionOf,
-  wholeView
-} from "./ConnectorRecords.js"
+import { builtIns, findConnector, jsonOf, type Own, ownConnector, versionOf, wholeView } from "./ConnectorRecords.js"
 import { nowText } from "./WorkflowRecords.js"
+
+/** Definitions may be megabytes: whoever waits gets a turn between two passes over one. */
+const othersFirst = Effect.sleep(Duration.zero)
 
 type Written = Effect.Effect<void, Failure | AlreadyExists | Changed>
 
@@ -70,12 +65,19 @@ export const ConnectorsLive = group(ResourceApi, "connectors", (handlers) =>
         if (used >= limit) return yield* new PlanLimitReached({ dimension: "connectors_per_tenant", limit, used })
       })
 
-    const draftOf = (record: ConnectorRecord, definition: ConnectorDefinition): ConnectorVersion => ({
+    const draftOf = (record: ConnectorRecord, definition: ConnectorDefinition): Effect.Effect<ConnectorVersion> =>
+      Effect.zipLeft(
+        Effect.map(othersFirst, () => draft(record, definition)),
+        othersFirst
+      )
+
+    const draft = (record: ConnectorRecord, definition: ConnectorDefinition): ConnectorVersion => ({
       organisationId: record.organisationId,
       connectorId: record.id,
       number: record.current,
       semver: definition.version,
       definition: jsonOf(definition),
+      form: definitionForm,
       actions: Object.fromEntries(definition.actions.map(({ name, version }) => [name, version])),
       contentHash: digests.sha256Hex(definitionText(definition)),
       notes: null,
@@ -109,7 +111,7 @@ export const ConnectorsLive = group(ResourceApi, "connectors", (handlers) =>
     const newest = Effect.fnUntraced(function* (tx: Tx, { id, latestVersion }: ConnectorRecord) {
       if (latestVersion === null) return undefined
       const row = yield* tx.connectorVersions.find({ connectorId: id, semver: latestVersion })
-      return Option.isNone(row) ? undefined : yield* definitionOf(row.value.definition)
+      return Option.isNone(row) ? undefined : yield* storedDefinition(row.value)
     })
 
     const create = (exchange: Exchange, whole: ConnectorDefinition) => {
@@ -132,7 +134,7 @@ export const ConnectorsLive = group(ResourceApi, "connectors", (handlers) =>
             version: 1
           }
           yield* tx.connectors.insert(record)
-          yield* tx.connectorVersions.insert(draftOf(record, definition))
+          yield* tx.connectorVersions.insert(yield* draftOf(record, definition))
           yield* storeClients(tx, exchange, record.slug, inline)
           tag(exchange, record)
           const own: Own = { _tag: "Own", record }
@@ -153,7 +155,7 @@ export const ConnectorsLive = group(ResourceApi, "connectors", (handlers) =>
           updatedAt: yield* nowText,
           version: before.version + 1
         }
-        const row = draftOf(record, definition)
+        const row = yield* draftOf(record, definition)
         yield* Option.isSome(draft) ? tx.connectorVersions.update(row) : tx.connectorVersions.insert(row)
         yield* tx.connectors.update(record)
         yield* storeClients(tx, exchange, record.slug, inline)
@@ -180,7 +182,8 @@ export const ConnectorsLive = group(ResourceApi, "connectors", (handlers) =>
           return { value, resource: before, before: trailOf(before), after: trailOf(before) }
         }
         const now = yield* nowText
-        const definition = withActionVersions(yield* newest(tx, before), yield* definitionOf(draft.value.definition))
+        yield* othersFirst
+        const definition = withActionVersions(yield* newest(tx, before), yield* storedDefinition(draft.value))
         const record: ConnectorRecord = {
           ...before,
           ...described(definition),
@@ -189,7 +192,7 @@ export const ConnectorsLive = group(ResourceApi, "connectors", (handlers) =>
           version: before.version + 1
         }
         yield* tx.connectorVersions.update({
-          ...draftOf(record, definition),
+          ...(yield* draftOf(record, definition)),
           notes: notes ?? null,
           publishedAt: now,
           publishedBy: exchange.caller.key.id

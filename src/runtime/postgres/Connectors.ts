@@ -1,9 +1,9 @@
 /** Connectors on Postgres, and the built-in ones beside them. Published definitions never change, so they are kept decoded. */
-import { Effect, Layer, Option, type Redacted, Schema } from "effect"
+import { Effect, Layer, Option, type Redacted } from "effect"
 import { Connectors } from "../../actors/ports/Connectors.js"
 import { Vault } from "../../actors/ports/Vault.js"
-import { clientSecretPlace } from "../../domain/connector/Connector.js"
-import { ConnectorDefinition } from "../../domain/connector/Definition.js"
+import { clientSecretPlace, type ConnectorVersion, storedDefinition } from "../../domain/connector/Connector.js"
+import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import { atVersion, callable } from "../../domain/connector/Versions.js"
 import { builtInFor, builtInOf } from "../../domain/connectors/index.js"
 import { Unavailable } from "../../domain/Failure.js"
@@ -26,7 +26,6 @@ interface Published {
 
 const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
 const builtIn = (slug: string) => Option.fromNullable(builtInOf(slug))
-const decode = Schema.decodeUnknown(ConnectorDefinition)
 
 export const layer = Layer.effect(
   Connectors,
@@ -55,12 +54,10 @@ export const layer = Layer.effect(
       Effect.map(
         definitions.get(
           `${id}|${number}`,
-          sql<{ definition: unknown }>`SELECT definition FROM connector_versions
+          sql<Pick<ConnectorVersion, "definition" | "form">>`SELECT definition, form FROM connector_versions
             WHERE connector_id = ${id} AND number = ${number}`.pipe(
             Effect.mapError(unavailable),
-            Effect.flatMap(([row]) =>
-              row === undefined ? Effect.succeed(undefined) : Effect.orDie(decode(row.definition))
-            )
+            Effect.flatMap(([row]) => (row === undefined ? Effect.succeed(undefined) : storedDefinition(row)))
           )
         ),
         Option.fromNullable

@@ -307,6 +307,7 @@ export const connectorVersions: Table<ConnectorVersion> = {
     "number",
     "semver",
     "definition",
+    "form",
     "actions",
     "contentHash",
     "notes",
