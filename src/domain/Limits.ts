@@ -30,6 +30,14 @@ export const guest = {
   memoryBytes: 128 * MiB,
   /** Host calls that one run may journal. */
   calls: 10_000,
+  /** Host calls of one run that are under way at once, but for timers; the rest wait in the order in which they were made. */
+  callsAtOnce: 64,
+  /** Arguments of all calls of one run that have not ended, in characters of JSON. */
+  pendingArguments: 64 * MiB,
+  /** How deep an argument of a host call may nest. */
+  argumentDepth: 256,
+  /** The longest timer: no run may last longer. */
+  timer: Duration.hours(36),
   /** Uninterrupted computing between two host calls. */
   cpuPerStep: Duration.seconds(2),
   /** A response of `fetch`, and a request body, in bytes. */
@@ -60,7 +68,7 @@ export const workspaceDb = {
 /** Configuration values: characters of JSON of one, and how many one workflow, integration, customer or organisation has. */
 export const configuration = { valueBytes: 64 * KiB, valuesPerScope: 2_000 } as const
 
-export const keyValue = { keyBytes: 512, valueBytes: 256 * KiB } as const
+export const keyValue = { keyBytes: 512, valueBytes: 256 * KiB, lifetime: Duration.days(3_650) } as const
 
 /** How long state of one invocation, and the journal that a resume needs, outlive the end of the run. */
 export const resumeWindow = Duration.days(7)

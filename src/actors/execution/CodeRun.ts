@@ -15,6 +15,7 @@ import { Identifiers } from "../ports/Identifiers.js"
 import { type AppendFailure, type ChangeRefused, Journal } from "../ports/Journal.js"
 import {
   type GuestEvent,
+  type GuestOutput,
   Sandbox,
   type SandboxFailure,
   type Session,
@@ -22,10 +23,12 @@ import {
   type Turn
 } from "../ports/Sandbox.js"
 import { callbacks, type End, finished } from "./Ending.js"
+import { isPoison, type Losses, noLosses, pauseAfter, withLoss } from "./Losses.js"
 import { type Completion, type Held, Inbox, makeCalls, shortTimerMillis } from "./Calls.js"
 import { makeFeeding } from "./Feeding.js"
 import { make as makeHostCalls } from "./HostCalls.js"
-import { Progress } from "./Progress.js"
+import { isTimer } from "./HostCall.js"
+import { type PendingCall, Progress } from "./Progress.js"
 import {
   contractViolation,
   nonDeterminism,
@@ -37,12 +40,14 @@ import {
   timedOut,
   totalCpu
 } from "./RunErrors.js"
-import { failed, type Outcome, type RunSpec, type Stop } from "./RunSpec.js"
+import { failed, type Outcome, type RunSpec, type Stop, stopped } from "./RunSpec.js"
+import { Slices } from "./Slices.js"
 import { stepName } from "./Trace.js"
 import { makeWriting } from "./Writing.js"
 
-/** How often a guest may be lost under one run, through no fault of its own, before the run counts as poisoned. */
-const guestLosses = 5
+/** Outputs of the guest that are taken in at a time, and slow calls that are shown at a time. */
+const outputsAtOnce = 100
+const shownAtOnce = 200
 
 const limits = { memoryBytes: guest.memoryBytes, cpuPerStepMillis: Duration.toMillis(guest.cpuPerStep) }
 
@@ -62,7 +67,7 @@ export const make = Effect.gen(function* () {
 
   const { ahead, end: endWith, flush } = makeWriting(journal, faults)
   const { eventOf, fedError, startEvent } = makeFeeding(host, digests)
-  const { launch } = makeCalls(host, faults, clock, digests.sha256Hex, flush)
+  const { completions, launch } = makeCalls(host, faults, clock, digests.sha256Hex, flush)
 
   // --- The guest ---
 
@@ -78,21 +83,45 @@ export const make = Effect.gen(function* () {
     inherited: number,
     known: boolean
   ) {
-    const program = { key: p.program, script: p.spec.runnable.script, engine: p.run.engine }
+    const program = {
+      key: p.program,
+      script: p.spec.runnable.script,
+      engine: p.run.engine,
+      alone: p.spec.alone === true
+    }
     const events =
       replay.length === 0 ? [] : yield* Effect.forEach(replay, (entry) => eventOf(p, entry, String(entry.call)))
     yield* ahead(p)
     const turn = yield* guestFailure(sandbox.start(program, limits, startEvent(p.spec), events))
     p.spent(turn, replay.length > 0)
+    const slices = new Slices(clock)
     for (let i = 0; i < turn.outputs.length; i++) {
       const before = replay[i - 1]
       if (before !== undefined && !known) yield* matched(p, before)
-      p.absorb(turn.outputs[i] ?? [], before?.at ?? p.spec.start.at, known || (p.run.attempt > 1 && i <= inherited))
+      const recorded = known || (p.run.attempt > 1 && i <= inherited)
+      yield* absorb(p, turn.outputs[i] ?? [], before?.at ?? p.spec.start.at, recorded, slices)
     }
     const unused = replay[turn.outputs.length - 1]
     if (unused !== undefined) return yield* mismatch(unused, "the workflow ended before its history was used up")
     return turn
   })
+
+  /** Takes in what one event led to, in pieces. The pieces are the same at every replay, as the chunks of the log must be. */
+  const absorb = (
+    p: Progress,
+    outputs: ReadonlyArray<GuestOutput>,
+    at: number,
+    recorded: boolean,
+    slices: Slices,
+    from = 0
+  ): Effect.Effect<void> =>
+    Effect.suspend(() => {
+      const to = from + outputsAtOnce
+      p.absorb(outputs.length <= outputsAtOnce ? outputs : outputs.slice(from, to), at, recorded)
+      if (to >= outputs.length) return slices.isOver ? slices.yield : Effect.void
+      const rest = absorb(p, outputs, at, recorded, slices, to)
+      return slices.isOver ? Effect.zipRight(slices.yield, rest) : rest
+    })
 
   /** Strikes off the call that a recorded result belongs to. */
   const matched = (p: Progress, entry: DoneEntry): Effect.Effect<void, Stop> => {
@@ -100,7 +129,7 @@ export const make = Effect.gen(function* () {
     if (call === undefined) return mismatch(entry, "the workflow did not make this call")
     if (call.hash !== entry.hash)
       return mismatch(entry, `the workflow now asks ${stepName(call)}(${JSON.stringify(call.args).slice(0, 200)})`)
-    p.calls.delete(entry.call)
+    p.settle(call)
     p.lastEventAt = entry.at
     if (entry.result.ok) p.succeeded++
     else p.failed++
@@ -114,14 +143,16 @@ export const make = Effect.gen(function* () {
   /** Takes completions in and feeds them one by one, in the order in which they are recorded. */
   const deliver = Effect.fnUntraced(function* (p: Progress, turn: Turn, completions: ReadonlyArray<Completion>) {
     const events: Array<GuestEvent> = []
+    const slices = new Slices(clock)
     for (const completion of completions) {
+      if (slices.isOver) yield* slices.yield
+      if (!isTimer(completion.call.name)) p.underWay--
       if (completion._tag === "Held") {
         hold(p, completion)
         continue
       }
       const { at, attempts, call, result, secret, written } = completion
-      p.calls.delete(call.id)
-      p.timers.delete(call.id)
+      p.settle(call)
       p.lastEventAt = Math.max(at, p.lastEventAt)
       if (secret !== undefined) p.hide(secret.text)
       const entry: DoneEntry = {
@@ -153,30 +184,25 @@ export const make = Effect.gen(function* () {
     const next = yield* guestFailure(turn.session.feed(events))
     p.spent(next, false)
     for (let i = 0; i < next.outputs.length; i++)
-      p.absorb(next.outputs[i] ?? [], events[i]?.now ?? p.lastEventAt, false)
+      yield* absorb(p, next.outputs[i] ?? [], events[i]?.now ?? p.lastEventAt, false, slices)
     return next
   })
 
   /** Keeps a call for later: that it waits, until when and after how many attempts outlives this process. */
   const hold = (p: Progress, { call, until }: Held): void => {
-    call.launched = false
     const held = { why: until.why, attempts: until.attempts }
     const entry = { kind: "timer", call: call.id, hash: call.hash, due: until.at, held } as const
     p.timers.set(call.id, entry)
     p.record(entry)
+    p.alarms.add(call, until.at)
   }
 
   const overCpu = (p: Progress) => p.cpuMillis > Duration.toMillis(tiers[p.run.tier].cpu)
 
   /** When the run can sleep until: everything it waits for is a durable timer, the next of them far enough away. */
   const sleepsUntil = (p: Progress, now: number): number | undefined => {
-    if (p.run.tier === "instant" || p.calls.size === 0) return undefined
-    let next = Infinity
-    for (const call of p.calls.values()) {
-      const entry = p.timers.get(call.id)
-      if (entry === undefined) return undefined
-      next = Math.min(next, entry.due)
-    }
+    const { next, size } = p.alarms
+    if (p.run.tier === "instant" || next === undefined || size < p.calls.size) return undefined
     return next - now > shortTimerMillis ? next : undefined
   }
 
@@ -203,6 +229,8 @@ export const make = Effect.gen(function* () {
         return yield* failed(totalCpu(p.run.tier))
       }
       if (p.end !== undefined) return yield* conclude(p)
+      const tooMuch = p.asksTooMuch
+      if (tooMuch !== undefined) return yield* failed(tooMuch)
       if (p.calls.size === 0) {
         return yield* failed(stuck)
       }
@@ -212,26 +240,35 @@ export const make = Effect.gen(function* () {
       if (until !== undefined) return yield* hibernate(p, now, until)
       // What is known now is written while the rest is waited for.
       if (p.opened && p.hasUnwritten) yield* flush(p)
-      turn = yield* deliver(p, turn, yield* inbox.take)
+      turn = yield* deliver(p, turn, yield* completions(p, inbox))
     }
   })
 
   /** A guest that was lost is started again and replayed; calls in flight are made again under their keys. */
-  const again = (p: Progress, losses: number): Effect.Effect<Outcome, Stop> =>
-    losses >= guestLosses
-      ? failed(poisoned(losses))
+  const again = (p: Progress, lost: Losses): Effect.Effect<Outcome, Stop> =>
+    isPoison(lost)
+      ? failed(poisoned(lost.deaths))
       : Effect.gen(function* () {
           if (p.opened) yield* flush(p)
           const rows = p.opened ? yield* journal.read(p.run.organisationId, p.run.id) : [p.spec.start, ...p.unwritten]
           const past = history(p.spec.start, rows.slice(1))
+          const pause = pauseAfter(lost)
+          if (pause !== undefined) yield* Effect.sleep(pause)
           const next = new Progress(
-            { ...p.spec, run: p.run, opened: p.opened, history: past, nextSeq: p.opened ? rows.length : 1 },
+            {
+              ...p.spec,
+              run: p.run,
+              opened: p.opened,
+              history: past,
+              nextSeq: p.opened ? rows.length : 1,
+              alone: p.spec.alone === true || lost.deaths > 0
+            },
             ports
           )
-          return yield* driven(next, losses + 1)
+          return yield* driven(next, lost)
         })
 
-  const driven = (p: Progress, losses: number): Effect.Effect<Outcome, Stop> => {
+  const driven = (p: Progress, lost: Losses): Effect.Effect<Outcome, Stop> => {
     const past = p.spec.history
     let session: Session | undefined
     return begin(p, past?.replay ?? [], past?.inherited ?? 0, false).pipe(
@@ -241,7 +278,7 @@ export const make = Effect.gen(function* () {
       }),
       Effect.catchIf(
         (error): error is SessionLost => error._tag === "SessionLost",
-        () => again(p, losses)
+        (error) => again(p, withLoss(lost, error, p.hasAdvanced))
       ),
       Effect.ensuring(Effect.suspend(() => session?.close ?? Effect.void))
     )
@@ -314,19 +351,6 @@ export const make = Effect.gen(function* () {
     })
   })
 
-  const stopped = (error: AppendFailure): Outcome => {
-    switch (error._tag) {
-      case "Fenced":
-        return { _tag: "Fenced" }
-      case "ClaimTaken":
-        return { _tag: "Repeated", target: error.target, hash: error.hash }
-      case "JournalUnavailable":
-        return { _tag: "Unwritten", reason: error.reason }
-      case "ChangeRefused":
-        return { _tag: "Unwritten", reason: error.reason }
-    }
-  }
-
   /** Postgres refused what the run wanted to record: it fails with that reason, and records nothing else. */
   const unrecordable = (p: Progress, error: ChangeRefused): Effect.Effect<Outcome, AppendFailure> =>
     close(p, { status: "failed", statusReason: null, output: null, error: notRecordable(error.reason) })
@@ -336,7 +360,7 @@ export const make = Effect.gen(function* () {
     Effect.suspend(() => {
       const p = new Progress(spec, ports)
       watch?.(p)
-      return driven(p, 0).pipe(
+      return driven(p, noLosses).pipe(
         Effect.catchIf(
           (stop): stop is Extract<Stop, { _tag: "Failed" }> => stop._tag === "Failed",
           ({ error }) => fail(p, error)
@@ -355,7 +379,11 @@ export const make = Effect.gen(function* () {
   /** Writes the calls that started before `before` and go on as running steps, so that the trace shows them. */
   const showSlow = (p: Progress, before: number): Effect.Effect<void> | undefined => {
     if (!p.opened) return undefined
-    const slow = [...p.calls.values()].filter((call) => call.launched && !call.shown && call.startedAt < before)
+    const slow: Array<PendingCall> = []
+    for (const call of p.unshown) {
+      if (slow.length === shownAtOnce || call.startedAt >= before) break
+      slow.push(call)
+    }
     if (slow.length === 0) return undefined
     return Effect.ignore(journal.append(p.slowSteps(slow)))
   }
