@@ -76,9 +76,9 @@ export const resumeWindow = Duration.days(7)
 /** How long an accepted run may wait for a slot before it times out. */
 export const queueTimeout = Duration.hours(24)
 
-/** Activations without a new journal row after which a run counts as poisoned. */
+/** Deaths of a process that worked on a run, without a new journal row, after which the run counts as poisoned. */
 export const poisonAfter = 5
-/** Activations after which a run is taken up alone, so that it is not blamed for what another one does to the process. */
+/** Deaths after which a run is taken up alone, in a runner of its own. */
 export const suspectAfter = 2
 
 export const allowedIps = 100

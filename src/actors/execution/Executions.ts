@@ -97,7 +97,7 @@ export const layer = (options: { readonly slots: number }) =>
           customerId: request.customer?.id ?? null,
           triggerType: request.trigger.type,
           attempt: 1,
-          activations: 0,
+          activations: instant ? 1 : 0,
           progress: 0,
           wakeAt: instant ? now : null,
           deadlineAt: now + (instant ? ceiling(request) : Duration.toMillis(queueTimeout)),
