@@ -72,24 +72,27 @@ export const make = (options: SweepOptions) =>
     const failWith = (run: OpenRun, error: RunError) =>
       end(run, { status: "failed", statusReason: null, output: null, error })
 
-    /** The code that the run began with. A draft's is in its journal: it may have been changed since. */
+    /** The code that the run began with: a draft may have been changed since. */
     const codeOf = (run: OpenRun, start: StartEntry): Effect.Effect<Option.Option<Runnable>, unknown> => {
-      const { workflowVersion } = run.record
+      const { contentHash, workflowVersion } = run.record
       const found =
         workflowVersion === null
-          ? runnables.draft(run.organisationId, run.workflowId)
+          ? Effect.flatMap(
+              runnables.draftThatRan(run.organisationId, run.workflowId, contentHash),
+              Option.match({ onSome: Effect.succeed, onNone: () => draftOf(run, start) })
+            )
           : runnables.version(run.organisationId, run.workflowId, workflowVersion)
       return found.pipe(
-        Effect.map((runnable) =>
-          Option.some(
-            start.script === null
-              ? runnable
-              : { ...runnable, script: start.script, contentHash: run.record.contentHash }
-          )
-        ),
+        Effect.map(Option.some),
         Effect.catchTags({ NotFound: () => Effect.succeedNone, WorkflowUnavailable: () => Effect.succeedNone })
       )
     }
+
+    /** Of a run that was accepted before drafts were kept: its script is in its journal. */
+    const draftOf = (run: OpenRun, { script }: StartEntry) =>
+      Effect.map(runnables.draft(run.organisationId, run.workflowId), (draft) =>
+        script === null ? draft : { ...draft, script, contentHash: run.record.contentHash }
+      )
 
     /** Drives a run that is this node's, from its journal. */
     const go = Effect.fnUntraced(function* (
