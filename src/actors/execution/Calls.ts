@@ -183,10 +183,11 @@ export const makeCalls = (
   const setTimers = Effect.fnUntraced(function* (p: Progress, inbox: Inbox) {
     const asked = p.sleeps
     p.sleeps = []
+    // One time for all of them: it stood still for the guest while it set them.
+    const now = clock.unsafeCurrentTimeMillis()
     for (let i = 0; i < asked.length; i++) {
       const call = asked[i]
       if (call === undefined) continue
-      const now = clock.unsafeCurrentTimeMillis()
       p.begin(call, now)
       if (p.reusable.has(reuseKey(call.id, call.hash))) ring(inbox, call, now)
       else setTimer(p, call, timerMillis(call), now)

@@ -39,6 +39,7 @@ const sees = (caller: Principal, view: ExecutionView): boolean =>
 
 const summary = ({ input: _input, output: _output, steps: _steps, ...view }: ExecutionDetail): ExecutionView => view
 
+const draftGone = "the draft that ran is not kept any more: publish the workflow and use version latest"
 const isStart = (entry: JournalEntry | undefined): entry is StartEntry => entry?.kind === "start"
 
 /** What a resumed run makes anew: transient failures, and the failure that ended the run. */
@@ -130,11 +131,7 @@ export const ExecutionsLive = group(ResourceApi, "executions", (handlers) =>
               runnables.draftThatRan(caller.organisationId, view.workflowId, record.contentHash),
               Option.match({
                 onSome: Effect.succeed,
-                onNone: () =>
-                  new InvalidState({
-                    state: view.status,
-                    message: "the draft that ran is not kept any more: publish the workflow and use version latest"
-                  })
+                onNone: () => new InvalidState({ state: view.status, message: draftGone })
               })
             )
 
