@@ -2,6 +2,8 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { readdirSync, readFileSync } from "node:fs"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
 import { Runs } from "../../src/actors/ports/Runs.js"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
 import { execution, run, startCalls, stopCalls, svc, workflow } from "../support/calls.js"
@@ -77,6 +79,31 @@ describe("A run that takes its runner down", () => {
       async () => runners().length,
       (left) => left <= 2
     )
+  })
+})
+
+describe("The calls of a run whose guest is lost", () => {
+  it("go on, and are made once", { timeout: 30_000 }, async () => {
+    const asked = new Map<string, number>()
+    const server = createServer((request, response) => {
+      const path = request.url ?? ""
+      asked.set(path, (asked.get(path) ?? 0) + 1)
+      setTimeout(() => response.end("ok"), path === "/0" ? 100 : 1500)
+    })
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    const id = await workflow(
+      "const all = []; for (let i = 0; i < 20; i++) all.push(fetch(ctx.input + i)); return (await Promise.all(all)).length"
+    )
+    const answer = run(id, url)
+    await eventually(
+      async () => asked.size,
+      (size) => size === 20
+    )
+    for (const { pid } of runners()) process.kill(pid, "SIGKILL")
+    assert.strictEqual((await answer).body, 20, (await answer).text)
+    server.close()
+    assert.deepStrictEqual([...new Set(asked.values())], [1])
   })
 })
 

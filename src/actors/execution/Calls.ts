@@ -205,7 +205,7 @@ export const makeCalls = (
         else p.queue.push(call)
       }
       if (!inbox.isEmpty) return Effect.succeed(inbox.take())
-      if (p.queue.length > 0 && p.underWay < guest.callsAtOnce) return Effect.succeed([])
+      if (p.queue.length > 0 && p.underWay.size < guest.callsAtOnce) return Effect.succeed([])
       const { next } = p.alarms
       const waited =
         next === undefined
@@ -219,7 +219,7 @@ export const makeCalls = (
   /** The calls that may begin now: as many as there are places, in the guest's order. */
   const due = (p: Progress, now: number): ReadonlyArray<PendingCall> => {
     const starting: Array<PendingCall> = []
-    while (p.underWay < guest.callsAtOnce) {
+    while (p.underWay.size < guest.callsAtOnce) {
       const call = p.queue.shift()
       if (call === undefined) break
       const held = p.timers.get(call.id)
@@ -227,8 +227,11 @@ export const makeCalls = (
         p.alarms.add(call, held.due)
         continue
       }
-      p.underWay++
-      starting.push(call)
+      const carried = p.carried.get(call.id)
+      const goesOn = carried !== undefined && carried.hash === call.hash
+      p.underWay.set(call.id, goesOn ? carried : call)
+      if (goesOn) p.begin(call, carried.startedAt)
+      else starting.push(call)
     }
     return starting
   }

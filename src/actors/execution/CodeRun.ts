@@ -27,7 +27,6 @@ import { isPoison, type Losses, noLosses, pauseAfter, withLoss } from "./Losses.
 import { type Completion, type Held, Inbox, makeCalls, shortTimerMillis } from "./Calls.js"
 import { makeFeeding } from "./Feeding.js"
 import { make as makeHostCalls } from "./HostCalls.js"
-import { isTimer } from "./HostCall.js"
 import { type PendingCall, Progress } from "./Progress.js"
 import {
   contractViolation,
@@ -146,7 +145,9 @@ export const make = Effect.gen(function* () {
     const slices = new Slices(clock)
     for (const completion of completions) {
       if (slices.isOver) yield* slices.yield
-      if (!isTimer(completion.call.name)) p.underWay--
+      p.underWay.delete(completion.call.id)
+      // Replayed already, after its guest was lost.
+      if (!p.calls.has(completion.call.id)) continue
       if (completion._tag === "Held") {
         hold(p, completion)
         continue
@@ -221,8 +222,11 @@ export const make = Effect.gen(function* () {
     return { _tag: "Hibernated" } as const satisfies Outcome
   })
 
-  const going = Effect.fnUntraced(function* (p: Progress, first: Turn): Effect.fn.Return<Outcome, Stop | SessionLost> {
-    const inbox = new Inbox()
+  const going = Effect.fnUntraced(function* (
+    p: Progress,
+    first: Turn,
+    inbox: Inbox
+  ): Effect.fn.Return<Outcome, Stop | SessionLost> {
     let turn = first
     for (;;) {
       if (overCpu(p)) {
@@ -244,8 +248,8 @@ export const make = Effect.gen(function* () {
     }
   })
 
-  /** A guest that was lost is started again and replayed; calls in flight are made again under their keys. */
-  const again = (p: Progress, lost: Losses): Effect.Effect<Outcome, Stop> =>
+  /** A guest that was lost is started again and replayed; its calls in flight go on meanwhile. */
+  const again = (p: Progress, lost: Losses, inbox: Inbox): Effect.Effect<Outcome, Stop> =>
     isPoison(lost)
       ? failed(poisoned(lost.deaths))
       : Effect.gen(function* () {
@@ -265,20 +269,21 @@ export const make = Effect.gen(function* () {
             },
             ports
           )
-          return yield* driven(next, lost)
+          next.carried = p.underWay
+          return yield* driven(next, lost, inbox)
         })
 
-  const driven = (p: Progress, lost: Losses): Effect.Effect<Outcome, Stop> => {
+  const driven = (p: Progress, lost: Losses, inbox: Inbox): Effect.Effect<Outcome, Stop> => {
     const past = p.spec.history
     let session: Session | undefined
     return begin(p, past?.replay ?? [], past?.inherited ?? 0, false).pipe(
       Effect.flatMap((turn) => {
         session = turn.session
-        return p.end !== undefined ? conclude(p) : going(p, turn)
+        return p.end !== undefined ? conclude(p) : going(p, turn, inbox)
       }),
       Effect.catchIf(
         (error): error is SessionLost => error._tag === "SessionLost",
-        (error) => again(p, withLoss(lost, error, p.hasAdvanced))
+        (error) => again(p, withLoss(lost, error, p.hasAdvanced), inbox)
       ),
       Effect.ensuring(Effect.suspend(() => session?.close ?? Effect.void))
     )
@@ -360,7 +365,7 @@ export const make = Effect.gen(function* () {
     Effect.suspend(() => {
       const p = new Progress(spec, ports)
       watch?.(p)
-      return driven(p, noLosses).pipe(
+      return driven(p, noLosses, new Inbox()).pipe(
         Effect.catchIf(
           (stop): stop is Extract<Stop, { _tag: "Failed" }> => stop._tag === "Failed",
           ({ error }) => fail(p, error)

@@ -57,8 +57,10 @@ export class Progress {
   sleeps: Array<PendingCall> = []
   /** Calls that wait for a time. */
   readonly alarms = new Alarms()
-  /** Calls that hold a place. */
-  underWay = 0
+  /** Calls that hold a place, by their number. */
+  readonly underWay = new Map<number, PendingCall>()
+  /** Calls of the guest that was lost before this one: they go on, and need not be made again. */
+  carried: ReadonlyMap<number, PendingCall> = new Map()
   /** Calls that began and whose step is not written. */
   readonly unshown = new Set<PendingCall>()
   /** Characters of the arguments of all calls that have not ended. */
@@ -192,9 +194,11 @@ export class Progress {
 
   /** Takes a call off that has ended. */
   settle(call: PendingCall): void {
-    if (!this.calls.delete(call.id)) return
-    this.pendingArguments -= call.size
-    this.unshown.delete(call)
+    const own = this.calls.get(call.id)
+    if (own === undefined) return
+    this.calls.delete(call.id)
+    this.pendingArguments -= own.size
+    this.unshown.delete(own)
     this.timers.delete(call.id)
   }
 
