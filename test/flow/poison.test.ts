@@ -93,9 +93,9 @@ describe("The calls of a run whose guest is lost", () => {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
     const id = await workflow(
-      "const all = []; for (let i = 0; i < 20; i++) all.push(fetch(ctx.input + i)); return (await Promise.all(all)).length"
+      "const all = []; for (let i = 0; i < 20; i++) all.push(fetch(ctx.input.url + i)); return (await Promise.all(all)).length"
     )
-    const answer = run(id, url)
+    const answer = run(id, { url })
     await eventually(
       async () => asked.size,
       (size) => size === 20
