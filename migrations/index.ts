@@ -7,6 +7,7 @@ import audit from "./0004_audit.js"
 import connectors from "./0005_connectors.js"
 import connections from "./0006_connections.js"
 import providerLimits from "./0007_provider_limits.js"
+import draftSnapshots from "./0008_draft_snapshots.js"
 import auditHeads from "./0010_audit_heads.js"
 import definitionForm from "./0011_definition_form.js"
 
@@ -18,6 +19,7 @@ export const migrations = {
   "0005_connectors": Effect.asVoid(connectors),
   "0006_connections": Effect.asVoid(connections),
   "0007_provider_limits": Effect.asVoid(providerLimits),
+  "0008_draft_snapshots": Effect.asVoid(draftSnapshots),
   "0010_audit_heads": Effect.asVoid(auditHeads),
   "0011_definition_form": Effect.asVoid(definitionForm)
 }

@@ -30,6 +30,14 @@ export const guest = {
   memoryBytes: 128 * MiB,
   /** Host calls that one run may journal. */
   calls: 10_000,
+  /** Host calls of one run that are under way at once, but for timers; the rest wait in the order in which they were made. */
+  callsAtOnce: 64,
+  /** Arguments of all calls of one run that have not ended, in characters of JSON. */
+  pendingArguments: 64 * MiB,
+  /** How deep an argument of a host call may nest. */
+  argumentDepth: 256,
+  /** The longest timer: no run may last longer. */
+  timer: Duration.hours(36),
   /** Uninterrupted computing between two host calls. */
   cpuPerStep: Duration.seconds(2),
   /** A response of `fetch`, and a request body, in bytes. */
@@ -60,7 +68,7 @@ export const workspaceDb = {
 /** Configuration values: characters of JSON of one, and how many one workflow, integration, customer or organisation has. */
 export const configuration = { valueBytes: 64 * KiB, valuesPerScope: 2_000 } as const
 
-export const keyValue = { keyBytes: 512, valueBytes: 256 * KiB } as const
+export const keyValue = { keyBytes: 512, valueBytes: 256 * KiB, lifetime: Duration.days(3_650) } as const
 
 /** How long state of one invocation, and the journal that a resume needs, outlive the end of the run. */
 export const resumeWindow = Duration.days(7)
@@ -68,9 +76,9 @@ export const resumeWindow = Duration.days(7)
 /** How long an accepted run may wait for a slot before it times out. */
 export const queueTimeout = Duration.hours(24)
 
-/** Activations without a new journal row after which a run counts as poisoned. */
+/** Deaths of a process that worked on a run, without a new journal row, after which the run counts as poisoned. */
 export const poisonAfter = 5
-/** Activations after which a run is taken up alone, so that it is not blamed for what another one does to the process. */
+/** Deaths after which a run is taken up alone, in a runner of its own. */
 export const suspectAfter = 2
 
 export const allowedIps = 100

@@ -23,6 +23,7 @@ import { type DatabaseUrls, forEachRole, urlsOfLogin } from "./postgres/Roles.js
 import { keyring, pepper } from "./Keyring.js"
 import { nearest } from "./Nearest.js"
 import { Refusal } from "./Refusal.js"
+import { defaultGuestMemory } from "./sandbox/GuestMemory.js"
 import {
   duration,
   integer,
@@ -265,6 +266,16 @@ export const table = {
     availableParallelism(),
     "one for each core"
   ),
+  guestMemory: setting(
+    {
+      name: "SVC_GUEST_MEMORY_MB",
+      meaning:
+        "Memory in MiB that customers' code may hold on this node, over all runners. Above it, runs that wait leave memory and are replayed later, first those of the organisation that holds most. At least 192 for each runner is taken."
+    },
+    integer(256, 16_777_216),
+    defaultGuestMemory() / 1_048_576,
+    "a quarter of the machine's or the container's memory, at least 256"
+  ),
   runSlots: setting(
     { name: "SVC_RUN_SLOTS", meaning: "Runs in progress at once on this node; more wait." },
     integer(1, 100_000),
@@ -326,6 +337,7 @@ const variables = Config.all({
   egressAllow: table.egressAllow.config,
   trustedProxies: table.trustedProxies.config,
   runners: table.runners.config,
+  guestMemory: table.guestMemory.config,
   runSlots: table.runSlots.config,
   logLevel: table.logLevel.config,
   logFormat: table.logFormat.config,

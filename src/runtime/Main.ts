@@ -1,5 +1,6 @@
 /** The program. `svc start` goes straight to work; every other command loads the command line first. */
 import { Cause, Effect, Exit, Option } from "effect"
+import { defectOf } from "../domain/Defect.js"
 import type { Refusal } from "./Refusal.js"
 
 const starting = () => import("./Start.js")
@@ -22,7 +23,15 @@ const told = (cause: Cause.Cause<Refusal>): string =>
 /** A terminal and npm both pass Ctrl-C on: what follows within a second is the same one. */
 const sameSignal = 1_000
 
+/** What no one caught ends the process, never without a word: one line, without messages that may hold a tenant's values. */
+const endLoudly = (event: "uncaughtException" | "unhandledRejection") => (cause: unknown) => {
+  const line = { timestamp: new Date().toISOString(), level: "FATAL", message: event, ...defectOf(cause) }
+  process.stderr.write(`${JSON.stringify(line)}\n`, () => process.exit(70))
+}
+
 export const main = (): void => {
+  process.on("uncaughtException", endLoudly("uncaughtException"))
+  process.on("unhandledRejection", endLoudly("unhandledRejection"))
   const fiber = Effect.runFork(program)
   let signalled = Infinity
   for (const signal of ["SIGINT", "SIGTERM"] as const) {

@@ -164,7 +164,9 @@ const clock = Clock.layer.pipe(Layer.provide(Runs.layer), Layer.provide(VirtualT
 
 /** Needs no database: a start begins with it, since a runner takes as long to come up as Postgres does. */
 export const sandbox = Layer.unwrapEffect(
-  Effect.map(Settings, ({ runners }) => Pool.layer({ runnerPath, earlierPath, runners }))
+  Effect.map(Settings, ({ guestMemory, runners }) =>
+    Pool.layer({ runnerPath, earlierPath, runners, guestMemory: guestMemory * 1_048_576 })
+  )
 )
 
 /** Who owns a connection: its credential, its refresh, its provider's limits. */

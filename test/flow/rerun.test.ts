@@ -58,3 +58,67 @@ describe("A run that is repeated afresh", () => {
     assert.notInclude(JSON.stringify(rows), "canary")
   })
 })
+
+describe("A run of a draft that is repeated", () => {
+  const code = (text: string) => `export default async (ctx) => { return ${JSON.stringify(text)} }`
+  const key = () => svc.first.key
+  let drafts = 0
+
+  /** A draft that ran and was changed since, and the id of its run. */
+  const changed = async (journaled: boolean) => {
+    const call = journaled ? `await svc.state.set("k", 1);` : ""
+    const made = await svc.ask("POST", "/api/v1/workflows", {
+      key: key(),
+      body: {
+        name: `draft_${(drafts += 1)}`,
+        form: "code",
+        tier: "instant",
+        code: `export default async (ctx) => { ${call} return "what ran" }`
+      }
+    })
+    const id = String(made.body.data.id)
+    const body = { input: {}, draft: true }
+    const first = await svc.ask("POST", `/api/v1/workflows/${id}/execute`, { key: key(), body })
+    assert.strictEqual(first.body, "what ran", first.text)
+    const put = await svc.ask("PUT", `/api/v1/workflows/${id}`, {
+      key: key(),
+      body: { code: code("what nobody ran") },
+      headers: { "if-match": String(made.headers["etag"] ?? "*") }
+    })
+    assert.strictEqual(put.status, 200, put.text)
+    const executionId = String(first.headers["x-svc-execution-id"])
+    await eventually(
+      () => execution(executionId),
+      (found) => found?.status === "completed"
+    )
+    return executionId
+  }
+
+  it.each([
+    ["that made no call", false],
+    ["that kept a journal", true]
+  ])("takes the code that ran, not the draft as it is now: one %s", async (_, journaled) => {
+    const executionId = await changed(journaled)
+    const again = await svc.ask("POST", `/api/v1/executions/${executionId}/rerun`, { key: key(), body: {} })
+    assert.strictEqual(again.status, 202, again.text)
+    const repeated = await eventually(
+      () => execution(String(again.body.data.id)),
+      (found) => found?.status === "completed"
+    )
+    assert.strictEqual(repeated?.output, "what ran")
+  })
+
+  it("needs the permission to change workflows, as running a draft does", async () => {
+    const executionId = await changed(false)
+    const operator = await svc.ask("POST", "/api/v1/api-keys", {
+      key: key(),
+      body: { name: "operator", mode: "live", preset: "operator" }
+    })
+    const refused = await svc.ask("POST", `/api/v1/executions/${executionId}/rerun`, {
+      key: operator.body.data.key,
+      body: {}
+    })
+    assert.strictEqual(refused.status, 403, refused.text)
+    assert.include(refused.text, "workflows:update")
+  })
+})

@@ -23,6 +23,7 @@ const runs = (offsets: ReadonlyArray<number | "gone">) => {
       takeOver: unasked,
       adopt: unasked,
       progressed: unasked,
+      survived: unasked,
       ripe: unasked,
       due: unasked,
       claim: unasked,

@@ -5,12 +5,9 @@ import type { Json } from "../../domain/Json.js"
 import { type CallFailure, type DoneEntry, reuseKey } from "../../domain/RunJournal.js"
 import { between, type FaultPoints } from "../ports/Faults.js"
 import type { AppendFailure } from "../ports/Journal.js"
-import { untilDue } from "./ConnectorCalls.js"
-import { type Answer, failure, type HostCall, type Postponement } from "./HostCall.js"
+import { type Answer, failure, type HostCall, isTimer, type Postponement, refused } from "./HostCall.js"
 import type { HostCalls } from "./HostCalls.js"
 import type { PendingCall, Progress } from "./Progress.js"
-import { tooManyCalls } from "./RunErrors.js"
-import { failed } from "./RunSpec.js"
 
 /** A timer up to this long is waited for in memory; a longer one is durable and the run hibernates. */
 export const shortTimerMillis = 1_000
@@ -41,23 +38,31 @@ export interface Ended {
 
 /** More are fed in a second go, so that a guest is never given an endless list at once. */
 const fedAtOnce = 100
+/** Durable timers set in one go, before what was recorded of them is written. */
+const timersAtOnce = 500
 
 /** Calls that ended, in the order in which they did, for the one fiber that drives the run. */
 export class Inbox {
   private ended: Array<Completion> = []
-  private wake: ((taken: Effect.Effect<ReadonlyArray<Completion>>) => void) | undefined
+  private wake: ((filled: Effect.Effect<void>) => void) | undefined
 
   offer(completion: Completion): void {
     this.ended.push(completion)
-    this.wake?.(this.taken)
+    this.wake?.(Effect.void)
     this.wake = undefined
   }
 
-  private readonly taken = Effect.sync(() => this.ended.splice(0, fedAtOnce))
+  take(): ReadonlyArray<Completion> {
+    return this.ended.splice(0, fedAtOnce)
+  }
+
+  get isEmpty(): boolean {
+    return this.ended.length === 0
+  }
 
   /** Waits until there is one. */
-  readonly take = Effect.async<ReadonlyArray<Completion>>((resume) => {
-    if (this.ended.length > 0) return resume(this.taken)
+  readonly filled = Effect.async<void>((resume) => {
+    if (!this.isEmpty) return resume(Effect.void)
     this.wake = resume
     return Effect.sync(() => {
       this.wake = undefined
@@ -73,8 +78,7 @@ export const makeCalls = (
   flush: (p: Progress) => Effect.Effect<void, AppendFailure>
 ) => {
   const keyOf = (p: Progress, call: PendingCall): string => {
-    const again = [...p.reusable.values()].some((done) => done.call === call.id && done.hash !== call.hash)
-    return sha256(`${p.run.record.rootId}|${call.id}${again ? `|${call.hash}` : ""}`)
+    return sha256(`${p.run.record.rootId}|${call.id}${p.isChanged(call) ? `|${call.hash}` : ""}`)
   }
 
   const resultOf = (exit: Exit.Exit<Answer, CallFailure>): DoneEntry["result"] =>
@@ -153,40 +157,98 @@ export const makeCalls = (
     })
   })
 
-  const timer = (p: Progress, inbox: Inbox, call: PendingCall, millis: number) => {
-    const now = clock.unsafeCurrentTimeMillis()
+  // --- Timers ---
+
+  const setTimer = (p: Progress, call: PendingCall, millis: number, now: number): void => {
     const due = p.timers.get(call.id)?.due ?? now + millis
     if (millis > shortTimerMillis && !p.timers.has(call.id)) {
       const entry = { kind: "timer", call: call.id, hash: call.hash, due } as const
       p.timers.set(call.id, entry)
       p.record(entry)
     }
-    return fork(inbox, call, Effect.as(Effect.sleep(Duration.millis(Math.max(0, due - now))), { value: null }))
+    p.alarms.add(call, due)
+  }
+
+  const ring = (inbox: Inbox, call: PendingCall, at: number): void =>
+    inbox.offer({
+      _tag: "Ended",
+      call,
+      at,
+      result: { ok: true, value: null },
+      secret: undefined,
+      written: false,
+      attempts: [{ startedAt: call.startedAt, finishedAt: at, error: null }]
+    })
+
+  const setTimers = Effect.fnUntraced(function* (p: Progress, inbox: Inbox) {
+    const asked = p.sleeps
+    p.sleeps = []
+    // One time for all of them: it stood still for the guest while it set them.
+    const now = clock.unsafeCurrentTimeMillis()
+    for (let i = 0; i < asked.length; i++) {
+      const call = asked[i]
+      if (call === undefined) continue
+      p.begin(call, now)
+      if (p.reusable.has(reuseKey(call.id, call.hash))) ring(inbox, call, now)
+      else setTimer(p, call, timerMillis(call), now)
+      if ((i + 1) % timersAtOnce === 0) yield* flush(p)
+    }
+  })
+
+  /** Waits until calls have ended, or until one may begin that was held back. */
+  const completions = (p: Progress, inbox: Inbox): Effect.Effect<ReadonlyArray<Completion>> =>
+    Effect.suspend(() => {
+      if (p.alarms.next === undefined) return Effect.map(inbox.filled, () => inbox.take())
+      const now = clock.unsafeCurrentTimeMillis()
+      for (const call of p.alarms.takeDue(now)) {
+        if (isTimer(call.name)) ring(inbox, call, now)
+        else p.queue.push(call)
+      }
+      if (!inbox.isEmpty) return Effect.succeed(inbox.take())
+      if (p.queue.length > 0 && p.underWay.size < guest.callsAtOnce) return Effect.succeed([])
+      const { next } = p.alarms
+      const waited =
+        next === undefined
+          ? inbox.filled
+          : Effect.raceFirst(inbox.filled, Effect.sleep(Duration.millis(Math.max(0, next - now))))
+      return Effect.zipRight(waited, completions(p, inbox))
+    })
+
+  // --- Calls ---
+
+  /** The calls that may begin now: as many as there are places, in the guest's order. */
+  const due = (p: Progress, now: number): ReadonlyArray<PendingCall> => {
+    const starting: Array<PendingCall> = []
+    while (p.underWay.size < guest.callsAtOnce) {
+      const call = p.queue.shift()
+      if (call === undefined) break
+      const held = p.timers.get(call.id)
+      if (held !== undefined && held.due > now) {
+        p.alarms.add(call, held.due)
+        continue
+      }
+      const carried = p.carried.get(call.id)
+      const goesOn = carried !== undefined && carried.hash === call.hash
+      p.underWay.set(call.id, goesOn ? carried : call)
+      if (goesOn) p.begin(call, carried.startedAt)
+      else starting.push(call)
+    }
+    return starting
   }
 
   const launch = Effect.fnUntraced(function* (p: Progress, inbox: Inbox) {
+    p.enqueue()
+    if (p.sleeps.length > 0) yield* setTimers(p, inbox)
     const outgoing: Array<readonly [PendingCall, Effect.Effect<Answer, CallFailure | Postponement>]> = []
     const writes: Array<readonly [PendingCall, Extract<HostCall, { _tag: "Write" }>]> = []
-    for (const call of p.calls.values()) {
-      if (call.launched) continue
-      if (call.id >= guest.calls) {
-        return yield* failed(tooManyCalls)
-      }
-      call.launched = true
-      call.startedAt = clock.unsafeCurrentTimeMillis()
+    for (const call of due(p, clock.unsafeCurrentTimeMillis())) {
+      p.begin(call, clock.unsafeCurrentTimeMillis())
       const reused = p.reusable.get(reuseKey(call.id, call.hash))
       if (reused !== undefined) {
         yield* fork(inbox, call, reuse(p, reused))
         continue
       }
-      const held = p.timers.get(call.id)
-      const plan = yield* host.plan({
-        spec: p.spec,
-        name: call.name,
-        args: call.args,
-        key: keyOf(p, call),
-        notes: held?.held === undefined ? call.notes : Object.assign(call.notes, { made: held.held.attempts })
-      })
+      const plan = call.tooDeep ? refused(nestsTooDeep(call)) : yield* planned(p, call)
       switch (plan._tag) {
         case "Refused":
           yield* fork(inbox, call, Effect.fail(plan.failure))
@@ -194,14 +256,11 @@ export const makeCalls = (
         case "Read":
           yield* fork(inbox, call, plan.run)
           break
-        case "Timer":
-          yield* timer(p, inbox, call, plan.millis)
-          break
         case "Write":
           writes.push([call, plan])
           break
         case "Outside":
-          outgoing.push([call, held === undefined ? plan.run : Effect.zipRight(untilDue(held.due), plan.run)])
+          outgoing.push([call, plan.run])
           break
       }
     }
@@ -212,6 +271,12 @@ export const makeCalls = (
       for (const [call, answer] of outgoing) yield* fork(inbox, call, outside(answer))
     }
   })
+
+  const planned = (p: Progress, call: PendingCall) => {
+    const held = p.timers.get(call.id)?.held
+    const notes = held === undefined ? call.notes : Object.assign(call.notes, { made: held.attempts })
+    return host.plan({ spec: p.spec, name: call.name, args: call.args, key: keyOf(p, call), notes })
+  }
 
   /** A success of an earlier attempt, used again. */
   const reuse = (p: Progress, entry: DoneEntry): Effect.Effect<Answer, CallFailure> =>
@@ -225,5 +290,11 @@ export const makeCalls = (
         )
       : Effect.succeed({ value: entry.result.ok ? entry.result.value : null })
 
-  return { launch }
+  return { launch, completions }
 }
+
+const nestsTooDeep = (call: PendingCall): CallFailure =>
+  failure("RangeError", `an argument of ${call.name} nests deeper than ${guest.argumentDepth} levels: flatten it`)
+
+const timerMillis = ({ args: [millis] }: PendingCall): number =>
+  typeof millis === "number" && millis > 0 ? Math.min(millis, Duration.toMillis(guest.timer)) : 0

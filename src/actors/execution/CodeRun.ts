@@ -3,18 +3,17 @@
  * order that lets another node go on from any point. Nothing outside sees a run before its start is committed; a
  * result may be fed at once, but what follows from it waits for its commit.
  */
-import { Clock, Duration, Effect, Random, Schedule } from "effect"
+import { Clock, Duration, Effect, Random } from "effect"
 import { backoff, countsTowardsCeiling, decide, type RunError, tiers, type Waiting } from "../../domain/Execution.js"
-import { type Json, unstorable, unstorableMessage } from "../../domain/Json.js"
 import { guest } from "../../domain/Limits.js"
 import { type DoneEntry, history, transientCalls } from "../../domain/RunJournal.js"
-import { Computations, tooCostlyDetail } from "../ports/Computations.js"
 import { Digests } from "../ports/Digests.js"
 import { Faults } from "../ports/Faults.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { type AppendFailure, type ChangeRefused, Journal } from "../ports/Journal.js"
 import {
   type GuestEvent,
+  type GuestOutput,
   Sandbox,
   type SandboxFailure,
   type Session,
@@ -22,34 +21,28 @@ import {
   type Turn
 } from "../ports/Sandbox.js"
 import { callbacks, type End, finished } from "./Ending.js"
+import { isPoison, type Losses, noLosses, pauseAfter, withLoss } from "./Losses.js"
 import { type Completion, type Held, Inbox, makeCalls, shortTimerMillis } from "./Calls.js"
 import { makeFeeding } from "./Feeding.js"
 import { make as makeHostCalls } from "./HostCalls.js"
-import { Progress } from "./Progress.js"
-import {
-  contractViolation,
-  nonDeterminism,
-  notRecordable,
-  notStorable,
-  poisoned,
-  sandboxError,
-  stuck,
-  timedOut,
-  totalCpu
-} from "./RunErrors.js"
-import { failed, type Outcome, type RunSpec, type Stop } from "./RunSpec.js"
+import { make as makeOutputCheck } from "./OutputCheck.js"
+import { type PendingCall, Progress } from "./Progress.js"
+import { nonDeterminism, notRecordable, poisoned, sandboxError, stuck, timedOut, totalCpu } from "./RunErrors.js"
+import { failed, type Outcome, type RunSpec, type Stop, stopped } from "./RunSpec.js"
+import { Slices } from "./Slices.js"
 import { stepName } from "./Trace.js"
 import { makeWriting } from "./Writing.js"
 
-/** How often a guest may be lost under one run, through no fault of its own, before the run counts as poisoned. */
-const guestLosses = 5
+/** Outputs of the guest that are taken in at a time, and slow calls that are shown at a time. */
+const outputsAtOnce = 100
+const shownAtOnce = 200
 
 const limits = { memoryBytes: guest.memoryBytes, cpuPerStepMillis: Duration.toMillis(guest.cpuPerStep) }
 
 export const make = Effect.gen(function* () {
   const sandbox = yield* Sandbox
   const journal = yield* Journal
-  const { compute } = yield* Computations
+  const { outputError } = yield* makeOutputCheck
   const digests = yield* Digests
   const identifiers = yield* Identifiers
   const host = yield* makeHostCalls
@@ -62,7 +55,7 @@ export const make = Effect.gen(function* () {
 
   const { ahead, end: endWith, flush } = makeWriting(journal, faults)
   const { eventOf, fedError, startEvent } = makeFeeding(host, digests)
-  const { launch } = makeCalls(host, faults, clock, digests.sha256Hex, flush)
+  const { completions, launch } = makeCalls(host, faults, clock, digests.sha256Hex, flush)
 
   // --- The guest ---
 
@@ -78,21 +71,45 @@ export const make = Effect.gen(function* () {
     inherited: number,
     known: boolean
   ) {
-    const program = { key: p.program, script: p.spec.runnable.script, engine: p.run.engine }
+    const program = {
+      key: p.program,
+      script: p.spec.runnable.script,
+      engine: p.run.engine,
+      alone: p.spec.alone === true
+    }
     const events =
       replay.length === 0 ? [] : yield* Effect.forEach(replay, (entry) => eventOf(p, entry, String(entry.call)))
     yield* ahead(p)
     const turn = yield* guestFailure(sandbox.start(program, limits, startEvent(p.spec), events))
     p.spent(turn, replay.length > 0)
+    const slices = new Slices(clock)
     for (let i = 0; i < turn.outputs.length; i++) {
       const before = replay[i - 1]
       if (before !== undefined && !known) yield* matched(p, before)
-      p.absorb(turn.outputs[i] ?? [], before?.at ?? p.spec.start.at, known || (p.run.attempt > 1 && i <= inherited))
+      const recorded = known || (p.run.attempt > 1 && i <= inherited)
+      yield* absorb(p, turn.outputs[i] ?? [], before?.at ?? p.spec.start.at, recorded, slices)
     }
     const unused = replay[turn.outputs.length - 1]
     if (unused !== undefined) return yield* mismatch(unused, "the workflow ended before its history was used up")
     return turn
   })
+
+  /** Takes in what one event led to, in pieces. The pieces are the same at every replay, as the chunks of the log must be. */
+  const absorb = (
+    p: Progress,
+    outputs: ReadonlyArray<GuestOutput>,
+    at: number,
+    recorded: boolean,
+    slices: Slices,
+    from = 0
+  ): Effect.Effect<void> =>
+    Effect.suspend(() => {
+      const to = from + outputsAtOnce
+      p.absorb(outputs.length <= outputsAtOnce ? outputs : outputs.slice(from, to), at, recorded)
+      if (to >= outputs.length) return slices.isOver ? slices.yield : Effect.void
+      const rest = absorb(p, outputs, at, recorded, slices, to)
+      return slices.isOver ? Effect.zipRight(slices.yield, rest) : rest
+    })
 
   /** Strikes off the call that a recorded result belongs to. */
   const matched = (p: Progress, entry: DoneEntry): Effect.Effect<void, Stop> => {
@@ -100,7 +117,7 @@ export const make = Effect.gen(function* () {
     if (call === undefined) return mismatch(entry, "the workflow did not make this call")
     if (call.hash !== entry.hash)
       return mismatch(entry, `the workflow now asks ${stepName(call)}(${JSON.stringify(call.args).slice(0, 200)})`)
-    p.calls.delete(entry.call)
+    p.settle(call)
     p.lastEventAt = entry.at
     if (entry.result.ok) p.succeeded++
     else p.failed++
@@ -114,14 +131,18 @@ export const make = Effect.gen(function* () {
   /** Takes completions in and feeds them one by one, in the order in which they are recorded. */
   const deliver = Effect.fnUntraced(function* (p: Progress, turn: Turn, completions: ReadonlyArray<Completion>) {
     const events: Array<GuestEvent> = []
+    const slices = new Slices(clock)
     for (const completion of completions) {
+      if (slices.isOver) yield* slices.yield
+      p.underWay.delete(completion.call.id)
+      // Replayed already, after its guest was lost.
+      if (!p.calls.has(completion.call.id)) continue
       if (completion._tag === "Held") {
         hold(p, completion)
         continue
       }
       const { at, attempts, call, result, secret, written } = completion
-      p.calls.delete(call.id)
-      p.timers.delete(call.id)
+      p.settle(call)
       p.lastEventAt = Math.max(at, p.lastEventAt)
       if (secret !== undefined) p.hide(secret.text)
       const entry: DoneEntry = {
@@ -153,30 +174,25 @@ export const make = Effect.gen(function* () {
     const next = yield* guestFailure(turn.session.feed(events))
     p.spent(next, false)
     for (let i = 0; i < next.outputs.length; i++)
-      p.absorb(next.outputs[i] ?? [], events[i]?.now ?? p.lastEventAt, false)
+      yield* absorb(p, next.outputs[i] ?? [], events[i]?.now ?? p.lastEventAt, false, slices)
     return next
   })
 
   /** Keeps a call for later: that it waits, until when and after how many attempts outlives this process. */
   const hold = (p: Progress, { call, until }: Held): void => {
-    call.launched = false
     const held = { why: until.why, attempts: until.attempts }
     const entry = { kind: "timer", call: call.id, hash: call.hash, due: until.at, held } as const
     p.timers.set(call.id, entry)
     p.record(entry)
+    p.alarms.add(call, until.at)
   }
 
   const overCpu = (p: Progress) => p.cpuMillis > Duration.toMillis(tiers[p.run.tier].cpu)
 
   /** When the run can sleep until: everything it waits for is a durable timer, the next of them far enough away. */
   const sleepsUntil = (p: Progress, now: number): number | undefined => {
-    if (p.run.tier === "instant" || p.calls.size === 0) return undefined
-    let next = Infinity
-    for (const call of p.calls.values()) {
-      const entry = p.timers.get(call.id)
-      if (entry === undefined) return undefined
-      next = Math.min(next, entry.due)
-    }
+    const { next, size } = p.alarms
+    if (p.run.tier === "instant" || next === undefined || size < p.calls.size) return undefined
     return next - now > shortTimerMillis ? next : undefined
   }
 
@@ -195,14 +211,19 @@ export const make = Effect.gen(function* () {
     return { _tag: "Hibernated" } as const satisfies Outcome
   })
 
-  const going = Effect.fnUntraced(function* (p: Progress, first: Turn): Effect.fn.Return<Outcome, Stop | SessionLost> {
-    const inbox = new Inbox()
+  const going = Effect.fnUntraced(function* (
+    p: Progress,
+    first: Turn,
+    inbox: Inbox
+  ): Effect.fn.Return<Outcome, Stop | SessionLost> {
     let turn = first
     for (;;) {
       if (overCpu(p)) {
         return yield* failed(totalCpu(p.run.tier))
       }
       if (p.end !== undefined) return yield* conclude(p)
+      const tooMuch = p.asksTooMuch
+      if (tooMuch !== undefined) return yield* failed(tooMuch)
       if (p.calls.size === 0) {
         return yield* failed(stuck)
       }
@@ -212,36 +233,46 @@ export const make = Effect.gen(function* () {
       if (until !== undefined) return yield* hibernate(p, now, until)
       // What is known now is written while the rest is waited for.
       if (p.opened && p.hasUnwritten) yield* flush(p)
-      turn = yield* deliver(p, turn, yield* inbox.take)
+      turn = yield* deliver(p, turn, yield* completions(p, inbox))
     }
   })
 
-  /** A guest that was lost is started again and replayed; calls in flight are made again under their keys. */
-  const again = (p: Progress, losses: number): Effect.Effect<Outcome, Stop> =>
-    losses >= guestLosses
-      ? failed(poisoned(losses))
+  /** A guest that was lost is started again and replayed; its calls in flight go on meanwhile. */
+  const again = (p: Progress, lost: Losses, inbox: Inbox): Effect.Effect<Outcome, Stop> =>
+    isPoison(lost)
+      ? failed(poisoned(lost.deaths))
       : Effect.gen(function* () {
           if (p.opened) yield* flush(p)
           const rows = p.opened ? yield* journal.read(p.run.organisationId, p.run.id) : [p.spec.start, ...p.unwritten]
           const past = history(p.spec.start, rows.slice(1))
+          const pause = pauseAfter(lost)
+          if (pause !== undefined) yield* Effect.sleep(pause)
           const next = new Progress(
-            { ...p.spec, run: p.run, opened: p.opened, history: past, nextSeq: p.opened ? rows.length : 1 },
+            {
+              ...p.spec,
+              run: p.run,
+              opened: p.opened,
+              history: past,
+              nextSeq: p.opened ? rows.length : 1,
+              alone: p.spec.alone === true || lost.deaths > 0
+            },
             ports
           )
-          return yield* driven(next, losses + 1)
+          next.carried = p.underWay
+          return yield* driven(next, lost, inbox)
         })
 
-  const driven = (p: Progress, losses: number): Effect.Effect<Outcome, Stop> => {
+  const driven = (p: Progress, lost: Losses, inbox: Inbox): Effect.Effect<Outcome, Stop> => {
     const past = p.spec.history
     let session: Session | undefined
     return begin(p, past?.replay ?? [], past?.inherited ?? 0, false).pipe(
       Effect.flatMap((turn) => {
         session = turn.session
-        return p.end !== undefined ? conclude(p) : going(p, turn)
+        return p.end !== undefined ? conclude(p) : going(p, turn, inbox)
       }),
       Effect.catchIf(
         (error): error is SessionLost => error._tag === "SessionLost",
-        () => again(p, losses)
+        (error) => again(p, withLoss(lost, error, p.hasAdvanced), inbox)
       ),
       Effect.ensuring(Effect.suspend(() => session?.close ?? Effect.void))
     )
@@ -249,25 +280,10 @@ export const make = Effect.gen(function* () {
 
   // --- The end ---
 
-  /** Why a returned value cannot be the run's output, if it cannot. */
-  const outputError = (p: Progress, value: Json): Effect.Effect<RunError | undefined> => {
-    const bad = unstorable(value)
-    if (bad !== undefined) return Effect.succeed(notStorable(bad.path, unstorableMessage[bad.reason]))
-    const { organisationId, outputContract } = p.spec.runnable
-    if (outputContract === null) return Effect.succeed(undefined)
-    return compute("checkValue", organisationId, { schema: outputContract, value }).pipe(
-      // Too many computations of the organisation wait, or the node stops: this one waits, too.
-      Effect.retry({ schedule: Schedule.spaced("100 millis"), while: ({ _tag }) => _tag === "Unavailable" }),
-      Effect.catchTag("TooCostly", (error) => Effect.succeed([tooCostlyDetail("", error)])),
-      Effect.orDie,
-      Effect.map(([violation]) => (violation === undefined ? undefined : contractViolation(violation)))
-    )
-  }
-
   const conclude = (p: Progress): Effect.Effect<Outcome, Stop> => {
     const end = p.end
     if (end === undefined || !end.ok) return failed(end?.error ?? stuck)
-    return Effect.flatMap(outputError(p, end.value), (wrong) =>
+    return Effect.flatMap(outputError(p.spec.runnable, end.value), (wrong) =>
       wrong === undefined
         ? close(p, { status: "completed", statusReason: null, output: end.value, error: null })
         : failed(wrong)
@@ -319,19 +335,6 @@ export const make = Effect.gen(function* () {
     })
   })
 
-  const stopped = (error: AppendFailure): Outcome => {
-    switch (error._tag) {
-      case "Fenced":
-        return { _tag: "Fenced" }
-      case "ClaimTaken":
-        return { _tag: "Repeated", target: error.target, hash: error.hash }
-      case "JournalUnavailable":
-        return { _tag: "Unwritten", reason: error.reason }
-      case "ChangeRefused":
-        return { _tag: "Unwritten", reason: error.reason }
-    }
-  }
-
   /** Postgres refused what the run wanted to record: it fails with that reason, and records nothing else. */
   const unrecordable = (p: Progress, error: ChangeRefused): Effect.Effect<Outcome, AppendFailure> =>
     close(p, { status: "failed", statusReason: null, output: null, error: notRecordable(error.reason) })
@@ -341,7 +344,7 @@ export const make = Effect.gen(function* () {
     Effect.suspend(() => {
       const p = new Progress(spec, ports)
       watch?.(p)
-      return driven(p, 0).pipe(
+      return driven(p, noLosses, new Inbox()).pipe(
         Effect.catchIf(
           (stop): stop is Extract<Stop, { _tag: "Failed" }> => stop._tag === "Failed",
           ({ error }) => fail(p, error)
@@ -360,7 +363,11 @@ export const make = Effect.gen(function* () {
   /** Writes the calls that started before `before` and go on as running steps, so that the trace shows them. */
   const showSlow = (p: Progress, before: number): Effect.Effect<void> | undefined => {
     if (!p.opened) return undefined
-    const slow = [...p.calls.values()].filter((call) => call.launched && !call.shown && call.startedAt < before)
+    const slow: Array<PendingCall> = []
+    for (const call of p.unshown) {
+      if (slow.length === shownAtOnce || call.startedAt >= before) break
+      slow.push(call)
+    }
     if (slow.length === 0) return undefined
     return Effect.ignore(journal.append(p.slowSteps(slow)))
   }

@@ -2,7 +2,7 @@
  * `svc.connector.<slug>.<action>(args, opts)`: the binding, the customer's connection, the pinned action, the call, and
  * what it threw. Contract: runtime calls; versioning policy.
  */
-import { Clock, Duration, Effect, Either, Option } from "effect"
+import { Duration, Effect, Either, Option } from "effect"
 import { resultOf } from "../../domain/connector/Answer.js"
 import type { ActionDefinition } from "../../domain/connector/Action.js"
 import { boundTo } from "../../domain/connector/Binding.js"
@@ -271,7 +271,3 @@ export const makeConnectorCalls = Effect.gen(function* () {
 
   return { plan }
 })
-
-/** How long a postponed call still has to wait. */
-export const untilDue = (due: number) =>
-  Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.sleep(Duration.millis(Math.max(0, due - now))))

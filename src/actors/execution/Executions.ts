@@ -17,6 +17,7 @@ import {
 } from "../ports/Journal.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { Ownership } from "../ports/Ownership.js"
+import { Runnables } from "../ports/Runnables.js"
 import { Runs } from "../ports/Runs.js"
 import { Sandbox } from "../ports/Sandbox.js"
 import { callbacks, finished } from "./Ending.js"
@@ -37,6 +38,7 @@ export const layer = (options: { readonly slots: number }) =>
       const identifiers = yield* Identifiers
       const ownership = yield* Ownership
       const runs = yield* Runs
+      const runnables = yield* Runnables
       const sandbox = yield* Sandbox
       const live = yield* LiveRuns
       const execution = yield* Execution.client
@@ -97,7 +99,7 @@ export const layer = (options: { readonly slots: number }) =>
           customerId: request.customer?.id ?? null,
           triggerType: request.trigger.type,
           attempt: 1,
-          activations: 0,
+          activations: instant ? 1 : 0,
           progress: 0,
           wakeAt: instant ? now : null,
           deadlineAt: now + (instant ? ceiling(request) : Duration.toMillis(queueTimeout)),
@@ -193,6 +195,12 @@ export const layer = (options: { readonly slots: number }) =>
       }
 
       const start = (request: StartRequest): Effect.Effect<Started, Unavailable> =>
+        Effect.suspend(() => {
+          if (request.runnable.version !== null) return accept(request)
+          return Effect.zipRight(runnables.keepDraft(request.runnable, request.retention), accept(request))
+        })
+
+      const accept = (request: StartRequest): Effect.Effect<Started, Unavailable> =>
         Effect.suspend(() => {
           const now = clock.unsafeCurrentTimeMillis()
           const run = openRun(request, ownId(), now)

@@ -45,7 +45,6 @@ export interface Answer {
 }
 
 export type HostCall =
-  | { readonly _tag: "Timer"; readonly millis: number }
   | { readonly _tag: "Read"; readonly run: Effect.Effect<Answer, CallFailure> }
   | { readonly _tag: "Write"; readonly store: Store; readonly write: StateWrite }
   | { readonly _tag: "Outside"; readonly run: Effect.Effect<Answer, CallFailure | Postponement> }
@@ -59,3 +58,6 @@ export const failure = (
 ): CallFailure => ({ name, message, category, ...more })
 
 export const refused = (failure: CallFailure): HostCall => ({ _tag: "Refused", failure })
+
+/** A call that only waits: it holds no place among those that are under way. */
+export const isTimer = (name: string): boolean => name === "timer.sleep"

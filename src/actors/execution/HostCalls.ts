@@ -43,6 +43,15 @@ const utf8 = (bytes: Uint8Array): string | undefined => {
 const scopes = ["ORG", "INVOCATION", "WORKFLOW", "CUSTOMER"] as const
 const isScope = (value: unknown): value is Store["scope"] => scopes.some((scope) => scope === value)
 
+const encoder = new TextEncoder()
+/** Characters that are too many are not counted in bytes. */
+const utf8Bytes = (text: string): number =>
+  text.length > keyValue.keyBytes ? text.length : encoder.encode(text).length
+
+const mostSeconds = Duration.toSeconds(keyValue.lifetime)
+const isLifetime = (seconds: Json | undefined): boolean =>
+  seconds === undefined || seconds === null || (typeof seconds === "number" && seconds > 0 && seconds <= mostSeconds)
+
 const member = (value: Json | undefined, name: string): Json | undefined => (isObject(value) ? value[name] : undefined)
 
 export const make = Effect.gen(function* () {
@@ -85,7 +94,7 @@ export const make = Effect.gen(function* () {
   const checkedKey = (key: Json | undefined): string | CallFailure =>
     typeof key !== "string" || key === ""
       ? failure("TypeError", "svc.state: the key is a string that is not empty")
-      : key.length > keyValue.keyBytes
+      : utf8Bytes(key) > keyValue.keyBytes
         ? failure("RangeError", `svc.state: a key has at most ${keyValue.keyBytes} bytes`)
         : key.includes("\u0000") || !key.isWellFormed()
           ? failure("TypeError", "svc.state: the key is not valid Unicode text")
@@ -101,7 +110,9 @@ export const make = Effect.gen(function* () {
     const ttl = member(args[2], "ttlSeconds")
     switch (name) {
       case "state.set":
-        return { _tag: "Set", key, value, expiresAt: typeof ttl === "number" ? now + ttl * 1000 : null }
+        return isLifetime(ttl)
+          ? { _tag: "Set", key, value, expiresAt: typeof ttl === "number" ? now + ttl * 1000 : null }
+          : failure("RangeError", `svc.state.set: ttlSeconds is a number above 0 and at most ${mostSeconds}`)
       case "state.delete":
         return { _tag: "Delete", key }
       case "state.increment":
@@ -267,13 +278,7 @@ export const make = Effect.gen(function* () {
 
   // --- What there is ---
 
-  const timer = ({ args }: HostRequest): HostCall => ({
-    _tag: "Timer",
-    millis: typeof args[0] === "number" && args[0] > 0 ? Math.min(args[0], Duration.toMillis(Duration.hours(36))) : 0
-  })
-
   const calls: Record<string, (request: HostRequest, now: number) => HostCall> = {
-    "timer.sleep": timer,
     fetch: fetchCall,
     "secrets.get": secret,
     "envConfig.get": setting,
@@ -286,7 +291,7 @@ export const make = Effect.gen(function* () {
   }
 
   /** Made by the prelude for something that a workflow calls otherwise. */
-  const internal = new Set(["timer.sleep", "db.begin", "db.commit", "db.rollback"])
+  const internal = new Set(["db.begin", "db.commit", "db.rollback"])
 
   const notThere = (name: string): HostCall => {
     return refused(

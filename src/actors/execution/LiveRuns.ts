@@ -3,8 +3,10 @@
  * actor attaches to it when a message arrives.
  */
 import { Cause, Clock, Context, Duration, Effect, Exit, Fiber, Layer, Option, Runtime } from "effect"
+import { defectOf } from "../../domain/Defect.js"
 import type { ExecutionId } from "../../domain/Ids.js"
 import type { FinishedRun } from "../ports/Journal.js"
+import { Runs } from "../ports/Runs.js"
 import { rounds } from "../Rounds.js"
 import { type CodeRun, make as makeCodeRun } from "./CodeRun.js"
 import type { Progress } from "./Progress.js"
@@ -15,7 +17,15 @@ const lookInterval = Duration.millis(100)
 /** A call that takes longer than this is written as running, so that it can be seen before it ends. */
 const shownAfterMillis = 500
 
+/** A run that has lived so long is looked at; without having got on, it counts as survived only after longer. */
+const shortLifeMillis = 1_000
+const survivedAfterMillis = 5_000
+
 interface Live {
+  /** When it was launched; `undefined` for a place that is kept for a run. */
+  readonly launchedAt: number | undefined
+  /** It was told as a survivor. */
+  cleared: boolean
   deadlineAt: number
   progress: Progress | undefined
   fiber: Fiber.RuntimeFiber<Outcome> | undefined
@@ -33,6 +43,8 @@ export class LiveRuns extends Context.Tag("svc/LiveRuns")<
     readonly has: (id: ExecutionId) => boolean
     /** Whether a run has written something since it was launched here, or is gone. */
     readonly hasAdvanced: (id: ExecutionId) => boolean
+    /** Runs of which it became clear since the last call that this process survives them, with their epochs. */
+    readonly survivors: (now: number) => ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }>
     readonly ids: () => ReadonlyArray<ExecutionId>
     readonly size: () => number
     /** Stops driving a run that was ended from outside, and tells whoever waits for it how it ended. */
@@ -54,6 +66,8 @@ export const layer = Layer.scoped(
   LiveRuns,
   Effect.gen(function* () {
     const run = yield* makeCodeRun
+    const runs = yield* Runs
+    const clock = yield* Effect.clock
     const runtime = yield* Effect.runtime<never>()
     const runFork = Runtime.runFork(runtime)
     const table = new Map<ExecutionId, Live>()
@@ -76,7 +90,9 @@ export const layer = Layer.scoped(
         }
       }
     }).pipe(
-      Effect.catchAllCause((cause) => Effect.logError("looking after live runs failed", cause)),
+      Effect.catchAllCause((cause) =>
+        Effect.annotateLogs(Effect.logError("looking after live runs failed"), { ...defectOf(Cause.squash(cause)) })
+      ),
       Effect.map(() => table.size > 0)
     )
     const lookAfter = yield* rounds(lookInterval, look)
@@ -87,7 +103,14 @@ export const layer = Layer.scoped(
 
     const reserve = (id: ExecutionId): boolean => {
       if (table.has(id)) return false
-      put(id, { deadlineAt: Infinity, progress: undefined, fiber: undefined, settle: () => undefined })
+      put(id, {
+        launchedAt: undefined,
+        cleared: false,
+        deadlineAt: Infinity,
+        progress: undefined,
+        fiber: undefined,
+        settle: () => undefined
+      })
       return true
     }
 
@@ -98,7 +121,14 @@ export const layer = Layer.scoped(
 
     const launch = (spec: RunSpec, settle: (outcome: Outcome) => void) => {
       const { id } = spec.run
-      const live: Live = { deadlineAt: spec.run.deadlineAt, progress: undefined, fiber: undefined, settle }
+      const live: Live = {
+        launchedAt: clock.unsafeCurrentTimeMillis(),
+        cleared: false,
+        deadlineAt: spec.run.deadlineAt,
+        progress: undefined,
+        fiber: undefined,
+        settle
+      }
       put(id, live)
       live.fiber = runFork(
         Effect.annotateLogs(
@@ -114,13 +144,26 @@ export const layer = Layer.scoped(
         // An interrupted run is settled by whoever interrupted it; a bug must not leave its caller waiting.
         else if (!Cause.isInterruptedOnly(exit.cause)) {
           runFork(
-            Effect.logError("driving a run failed unexpectedly; it is taken up again", exit.cause).pipe(
-              Effect.annotateLogs({ executionId: id })
+            Effect.logError("driving a run failed unexpectedly; it is taken up again").pipe(
+              Effect.annotateLogs({ executionId: id, ...defectOf(Cause.squash(exit.cause)) })
             )
           )
           remove(id, live, { _tag: "Unwritten", reason: "an unexpected error; the run goes on" })
         }
       })
+    }
+
+    const survivors = (now: number) => {
+      const found: Array<{ readonly id: ExecutionId; readonly epoch: number }> = []
+      for (const [id, live] of table) {
+        const { cleared, launchedAt, progress } = live
+        if (cleared || progress?.opened !== true || launchedAt === undefined || now - launchedAt < shortLifeMillis)
+          continue
+        if (!progress.hasAdvanced && now - launchedAt < survivedAfterMillis) continue
+        live.cleared = true
+        found.push({ id, epoch: progress.run.epoch })
+      }
+      return found
     }
 
     const interrupt = (live: Live) => (live.fiber === undefined ? Effect.void : Fiber.interrupt(live.fiber))
@@ -139,6 +182,7 @@ export const layer = Layer.scoped(
         const live = table.get(id)
         return live === undefined || live.progress?.hasAdvanced === true
       },
+      survivors,
       ids: () => [...table.keys()],
       size: () => table.size,
       stop: (id, end) =>
@@ -162,6 +206,10 @@ export const layer = Layer.scoped(
       drain: (grace) =>
         untilEmpty.pipe(
           Effect.timeoutOption(grace),
+          Effect.zipRight(
+            // A stop that was asked for counts against no run.
+            Effect.suspend(() => Effect.ignore(runs.survived(survivors(Infinity))))
+          ),
           Effect.zipRight(
             Effect.suspend(() =>
               Effect.forEach(

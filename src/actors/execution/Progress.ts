@@ -11,7 +11,10 @@ import type { DoneEntry, JournalEntry, TimerEntry } from "../../domain/RunJourna
 import type { AppendFailure, Blob, LogChunk, OpenRun, RunChange, StepRow } from "../ports/Journal.js"
 import type { GuestOutput, Turn } from "../ports/Sandbox.js"
 import type { CallNotes } from "./HostCall.js"
+import { tooManyCalls, tooMuchAsked } from "./RunErrors.js"
 import type { RunSpec } from "./RunSpec.js"
+import { Alarms } from "./Alarms.js"
+import { isTimer } from "./HostCall.js"
 import { type Offload, shown, stepName, stepRow, storable, type TracedCall } from "./Trace.js"
 
 /** A host call that has not ended. */
@@ -21,8 +24,11 @@ export interface PendingCall {
   readonly nth: number
   readonly args: ReadonlyArray<Json>
   readonly hash: string
+  /** Characters of its arguments as JSON. */
+  readonly size: number
+  /** Its arguments were left out, because they nest too deep. */
+  readonly tooDeep: boolean
   startedAt: number
-  launched: boolean
   /** Its step has been written as running. */
   shown: boolean
   readonly notes: CallNotes
@@ -43,7 +49,22 @@ const attemptStride = 1_000_000
 export class Progress {
   run: OpenRun
   opened: boolean
+  /** Calls that have not ended, by their number. */
   readonly calls = new Map<number, PendingCall>()
+  /** Calls that wait for a place, in the guest's order. */
+  readonly queue: Array<PendingCall> = []
+  /** Timers that were asked for and not set yet; they need no place. */
+  sleeps: Array<PendingCall> = []
+  /** Calls that wait for a time. */
+  readonly alarms = new Alarms<PendingCall>()
+  /** Calls that hold a place, by their number. */
+  readonly underWay = new Map<number, PendingCall>()
+  /** Calls of the guest that was lost before this one: they go on, and need not be made again. */
+  carried: ReadonlyMap<number, PendingCall> = new Map()
+  /** Calls that began and whose step is not written. */
+  readonly unshown = new Set<PendingCall>()
+  /** Characters of the arguments of all calls that have not ended. */
+  pendingArguments = 0
   timers: Map<number, TimerEntry>
   reusable: Map<string, DoneEntry>
   end: GuestEnd | undefined
@@ -65,6 +86,8 @@ export class Progress {
   private readonly secrets = new Set<string>()
   private readonly named = new Map<string, number>()
   private lines = 0
+  private enqueued = 0
+  private readonly hashesBefore = new Map<number, Array<string>>()
   private first = true
   private entries: Array<{ readonly seq: number; readonly entry: JournalEntry }> = []
   private steps: Array<StepRow> = []
@@ -85,6 +108,11 @@ export class Progress {
     this.seq = spec.nextSeq
     this.timers = new Map(spec.history?.timers ?? [])
     this.reusable = new Map(spec.history?.reusable ?? [])
+    for (const { call, hash } of this.reusable.values()) {
+      const hashes = this.hashesBefore.get(call)
+      if (hashes === undefined) this.hashesBefore.set(call, [hash])
+      else hashes.push(hash)
+    }
     this.lastEventAt = spec.start.at
   }
 
@@ -115,24 +143,68 @@ export class Progress {
     if (lines.length > 0 && !recorded) this.logs.push({ seq: this.run.attempt * attemptStride + start, lines })
   }
 
-  private ask({ args, id, name }: Extract<GuestOutput, { t: "call" }>): void {
+  private ask({ args, id, name, tooDeep }: Extract<GuestOutput, { t: "call" }>): void {
     // A guest that was lost is replayed while its calls go on.
     if (id < this.asked) return
     this.asked = id + 1
+    // The run ends when it goes on; until then nothing more is kept for it.
+    if (this.asksTooMuch !== undefined) return
     const nth = this.named.get(name) ?? 0
     this.named.set(name, nth + 1)
-    const hash = this.ports.hash(`${name}\u0000${JSON.stringify(args)}`)
-    this.calls.set(id, {
+    const text = JSON.stringify(args)
+    const call: PendingCall = {
       id,
       name,
       nth,
       args,
-      hash,
+      hash: this.ports.hash(`${name}\u0000${text}`),
+      size: text.length,
+      tooDeep: tooDeep === true,
       startedAt: 0,
-      launched: false,
       shown: false,
       notes: { made: 0, attempts: [], actionVersion: null, mocked: false }
-    })
+    }
+    this.calls.set(id, call)
+    this.pendingArguments += call.size
+  }
+
+  /** Why the run may not go on with the calls that it asked for, if it may not. */
+  get asksTooMuch(): RunError | undefined {
+    if (this.asked > guest.calls) return tooManyCalls
+    return this.pendingArguments > guest.pendingArguments ? tooMuchAsked : undefined
+  }
+
+  /** Puts the calls that were asked for since the last time where they wait for their start. */
+  enqueue(): void {
+    for (; this.enqueued < this.asked; this.enqueued++) {
+      const call = this.calls.get(this.enqueued)
+      if (call === undefined) continue
+      if (isTimer(call.name)) this.sleeps.push(call)
+      else this.queue.push(call)
+    }
+  }
+
+  /** Notes that a call has begun. */
+  begin(call: PendingCall, at: number): void {
+    call.startedAt = at
+    // At the end again: they stand in the order in which they began.
+    this.unshown.delete(call)
+    if (!call.shown) this.unshown.add(call)
+  }
+
+  /** Takes a call off that has ended. */
+  settle(call: PendingCall): void {
+    const own = this.calls.get(call.id)
+    if (own === undefined) return
+    this.calls.delete(call.id)
+    this.pendingArguments -= own.size
+    this.unshown.delete(own)
+    this.timers.delete(call.id)
+  }
+
+  /** Whether an earlier attempt made this call with another request: then its key must be another. */
+  isChanged(call: PendingCall): boolean {
+    return this.hashesBefore.get(call.id)?.some((hash) => hash !== call.hash) === true
   }
 
   spent(turn: Turn, replay: boolean): void {
@@ -206,6 +278,7 @@ export class Progress {
     const blobs: Array<Blob> = []
     const steps = calls.map((call) => {
       call.shown = true
+      this.unshown.delete(call)
       return stepRow({ ...call, attempts: [], finishedAt: null, result: null }, this.scrub, this.ports.offload, blobs)
     })
     return { id, organisationId, spaceId, retention, epoch: this.run.epoch, steps, blobs }

@@ -61,6 +61,12 @@ export const tooManyCalls = runError({
   message: `a run may make ${guest.calls} host calls`
 })
 
+export const tooMuchAsked = runError({
+  name: "TooMuchAsked",
+  category: "code",
+  message: `the arguments of a run's calls that have not ended may hold ${guest.pendingArguments / mebibyte} MiB together: await some before making more`
+})
+
 export const stuck = runError({
   name: "Stuck",
   code: "STUCK",
@@ -68,12 +74,12 @@ export const stuck = runError({
   message: "the workflow waits for something that can never come"
 })
 
-export const poisoned = (losses: number): RunError =>
+export const poisoned = (deaths: number): RunError =>
   runError({
     name: "Poisoned",
     code: "POISONED",
     category: "code",
-    message: `the workflow's sandbox was lost ${losses} times in a row`
+    message: `the process that ran the workflow ended ${deaths} times while it worked on this run`
   })
 
 export const contractViolation = ({ message, path }: Detail): RunError =>

@@ -17,6 +17,8 @@ export interface RunSpec {
   readonly opened: boolean
   /** The next free place in its journal. */
   readonly nextSeq: number
+  /** Its guest runs in a process of its own: the run is suspected of ending the one that it runs in. */
+  readonly alone?: boolean
   /** Taken and written by the first commit. */
   readonly claim?: Claim
   readonly audit?: AuditEntry
@@ -37,6 +39,20 @@ export type Outcome =
 export type Stop = { readonly _tag: "Failed"; readonly error: RunError } | AppendFailure
 
 export const failed = (error: RunError): Effect.Effect<never, Stop> => Effect.fail({ _tag: "Failed", error })
+
+/** What a write that was refused means for the run on this node. */
+export const stopped = (error: AppendFailure): Outcome => {
+  switch (error._tag) {
+    case "Fenced":
+      return { _tag: "Fenced" }
+    case "ClaimTaken":
+      return { _tag: "Repeated", target: error.target, hash: error.hash }
+    case "JournalUnavailable":
+      return { _tag: "Unwritten", reason: error.reason }
+    case "ChangeRefused":
+      return { _tag: "Unwritten", reason: error.reason }
+  }
+}
 
 export const runError = (error: Pick<RunError, "name" | "message" | "category"> & Partial<RunError>): RunError => ({
   step: null,

@@ -12,7 +12,7 @@ import { Identifiers } from "../ports/Identifiers.js"
 import { Journal, type OpenRun } from "../ports/Journal.js"
 import { Ownership } from "../ports/Ownership.js"
 import { type Runnable, Runnables } from "../ports/Runnables.js"
-import { Runs } from "../ports/Runs.js"
+import { type DueRun, Runs } from "../ports/Runs.js"
 import { Sandbox } from "../ports/Sandbox.js"
 import { Wakeups } from "../ports/Wakeups.js"
 import { callbacks, type End, finished } from "./Ending.js"
@@ -23,6 +23,11 @@ const sweepInterval = Duration.millis(500)
 const overdueBatch = 100
 const suspectPoll = Duration.millis(5)
 const suspectPatience = Duration.seconds(1)
+/** Runs that are taken up together when the process died while they were being taken up the time before. */
+const suspectsAtOnce = 32
+/** So few of them are each taken up alone. */
+const fewSuspects = 4
+const survivalInterval = Duration.seconds(1)
 
 const isStart = (entry: { readonly kind: string } | undefined): entry is StartEntry => entry?.kind === "start"
 
@@ -67,27 +72,33 @@ export const make = (options: SweepOptions) =>
     const failWith = (run: OpenRun, error: RunError) =>
       end(run, { status: "failed", statusReason: null, output: null, error })
 
-    /** The code that the run began with. A draft's is in its journal: it may have been changed since. */
+    /** The code that the run began with: a draft may have been changed since. */
     const codeOf = (run: OpenRun, start: StartEntry): Effect.Effect<Option.Option<Runnable>, unknown> => {
-      const { workflowVersion } = run.record
+      const { contentHash, workflowVersion } = run.record
       const found =
         workflowVersion === null
-          ? runnables.draft(run.organisationId, run.workflowId)
+          ? Effect.flatMap(
+              runnables.draftThatRan(run.organisationId, run.workflowId, contentHash),
+              Option.match({ onSome: Effect.succeed, onNone: () => draftOf(run, start) })
+            )
           : runnables.version(run.organisationId, run.workflowId, workflowVersion)
       return found.pipe(
-        Effect.map((runnable) =>
-          Option.some(
-            start.script === null
-              ? runnable
-              : { ...runnable, script: start.script, contentHash: run.record.contentHash }
-          )
-        ),
+        Effect.map(Option.some),
         Effect.catchTags({ NotFound: () => Effect.succeedNone, WorkflowUnavailable: () => Effect.succeedNone })
       )
     }
 
+    /** Of a run that was accepted before drafts were kept: its script is in its journal. */
+    const draftOf = (run: OpenRun, { script }: StartEntry) =>
+      Effect.map(runnables.draft(run.organisationId, run.workflowId), (draft) =>
+        script === null ? draft : { ...draft, script, contentHash: run.record.contentHash }
+      )
+
     /** Drives a run that is this node's, from its journal. */
-    const go = Effect.fnUntraced(function* (taken: OpenRun) {
+    const go = Effect.fnUntraced(function* (
+      taken: OpenRun,
+      how: { readonly claimed: boolean; readonly alone: boolean }
+    ) {
       yield* faults.at("claimed")
       const rows = yield* journal.read(taken.organisationId, taken.id)
       const [start, ...rest] = rows
@@ -103,12 +114,12 @@ export const make = (options: SweepOptions) =>
             name: "Poisoned",
             code: "POISONED",
             category: "code",
-            message: `the run was taken up ${taken.activations} times without getting on: whatever ran it did not survive`
+            message: `the process that took the run up ended ${taken.activations - 1} times before the run got on`
           })
         )
       }
-      // A run that is taken up for the first time has nothing to be counted from.
-      if (taken.activations > 0 && rows.length > taken.progress) yield* runs.progressed(taken, rows.length)
+      // A run that starts has nothing to be counted from.
+      if (!how.claimed && rows.length > taken.progress) yield* runs.progressed(taken, rows.length)
       const isCarried = engines.includes(taken.engine)
       // It waits for a node that carries its engine, and `/readyz` tells of it; its deadline ends it otherwise.
       if (!isCarried && rest.length > 0) return
@@ -123,6 +134,7 @@ export const make = (options: SweepOptions) =>
       const past = history(start, rest)
       live.launch(
         {
+          alone: how.alone || (taken.activations > suspectAfter && rows.length <= taken.progress),
           run: { ...run, attempt: past.attempt },
           runnable: code.value,
           start,
@@ -141,12 +153,21 @@ export const make = (options: SweepOptions) =>
         Effect.sync(() => live.release(id))
       )
 
-    const takeUp = (id: ExecutionId) =>
-      inItsPlace(id, Effect.flatMap(runs.takeOver(id), Option.match({ onNone: () => Effect.void, onSome: go })))
+    const takeUp = (id: ExecutionId, alone = false) =>
+      inItsPlace(
+        id,
+        Effect.flatMap(
+          runs.takeOver(id),
+          Option.match({ onNone: () => Effect.void, onSome: (taken) => go(taken, { claimed: false, alone }) })
+        )
+      )
 
     const resume = Effect.fn("Execution.resume")(function* (id: ExecutionId) {
       if (live.reserve(id)) yield* takeUp(id)
     })
+
+    const suspects: Array<DueRun> = []
+    const suspectsFound = yield* Effect.makeLatch(false)
 
     /** Waits a moment for a run to get on, before the next suspect is taken up. */
     const untilAdvanced = (id: ExecutionId) =>
@@ -166,10 +187,42 @@ export const make = (options: SweepOptions) =>
           .due(ownership.held(), live.ids(), slots, engines)
           .pipe(Effect.map((found) => found.filter(({ id }) => live.reserve(id))))
       )
-      const suspects = due.filter(({ activations }) => activations >= suspectAfter)
-      const others = due.filter(({ activations }) => activations < suspectAfter)
-      yield* Effect.forEach(others, ({ id }) => takeUp(id), { concurrency: 8, discard: true })
-      yield* Effect.forEach(suspects, ({ id }) => Effect.zipRight(takeUp(id), untilAdvanced(id)), { discard: true })
+      const isSuspect = ({ activations }: DueRun) => activations > 0
+      suspects.push(...due.filter(isSuspect))
+      if (suspects.length > 0) yield* suspectsFound.open
+      yield* Effect.forEach(
+        due.filter((run) => !isSuspect(run)),
+        ({ id }) => takeUp(id),
+        { concurrency: 8, discard: true }
+      )
+    })
+
+    /**
+     * Runs that a process had just taken up when it died. Few of them, and those of more than one death, are taken up one
+     * by one, each in a runner of its own; many of one death a group at a time, and a further death tells which it was.
+     */
+    const resumeSuspects = Effect.gen(function* () {
+      for (;;) {
+        const [first] = suspects
+        if (first === undefined) return
+        const isLone = ({ activations }: DueRun) => activations >= suspectAfter
+        const alone = isLone(first) || suspects.length <= fewSuspects
+        const other = suspects.findIndex((run) => isLone(run) !== isLone(first))
+        const group = suspects.splice(0, alone ? 1 : Math.min(suspectsAtOnce, other < 0 ? suspects.length : other))
+        yield* Effect.forEach(group, ({ id }) => Effect.zipRight(resumeSuspect(id, alone), untilAdvanced(id)), {
+          concurrency: "unbounded",
+          discard: true
+        })
+      }
+    })
+
+    const resumeSuspect = (id: ExecutionId, alone: boolean) =>
+      Effect.catchAll(takeUp(id, alone), () => Effect.logWarning("a run could not be taken up; it is tried again"))
+
+    /** The death of a process counts only against runs that it had just taken up: one that lives on is cleared. */
+    const clearSurvivors = Effect.gen(function* () {
+      const survivors = live.survivors(yield* Clock.currentTimeMillis)
+      if (survivors.length > 0) yield* runs.survived(survivors)
     })
 
     const startQueued = Effect.gen(function* () {
@@ -183,7 +236,10 @@ export const make = (options: SweepOptions) =>
             })
           )
         )
-        yield* Effect.forEach(claimed, (run) => inItsPlace(run.id, go(run)), { concurrency: 8, discard: true })
+        yield* Effect.forEach(claimed, (run) => inItsPlace(run.id, go(run, { claimed: true, alone: false })), {
+          concurrency: 8,
+          discard: true
+        })
         if (claimed.length < slots) return
       }
     })
@@ -239,6 +295,8 @@ export const make = (options: SweepOptions) =>
       [
         loop("looking for what is due", lookOut, Effect.sleep(sweepInterval)),
         loop("resuming due runs", resumeDue, untilOpened(dueFound)),
+        loop("resuming suspected runs", resumeSuspects, untilOpened(suspectsFound)),
+        loop("clearing runs of suspicion", clearSurvivors, Effect.sleep(survivalInterval)),
         loop("ending overdue runs", endOverdue, untilOpened(overdueFound)),
         loop("starting queued runs", startQueued, wakeups.untilQueued)
       ],

@@ -74,6 +74,7 @@ export interface OpenRun {
   readonly customerId: CustomerId | null
   readonly triggerType: TriggerType
   readonly attempt: number
+  /** How often it was taken up, and not survived, since its journal last grew. */
   readonly activations: number
   /** How many journal rows there were at the activation that set `activations` to one. */
   readonly progress: number
@@ -87,7 +88,7 @@ export interface OpenRun {
   readonly input: Json
 }
 
-/** What a run's row changes to; absent members stay. */
+/** What a run's row changes to; absent members stay. A run that goes to sleep was survived: its activations begin anew. */
 export interface RunPatch {
   readonly attempt?: number
   readonly wakeAt?: number | null

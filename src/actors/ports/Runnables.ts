@@ -1,11 +1,12 @@
 /** What can be run: a workflow's published version, or its draft, with all that a run needs to know of it. */
-import type { Effect } from "effect"
+import type { Effect, Option } from "effect"
 import { Context } from "effect"
 import type { NotFound, Unavailable, WorkflowUnavailable } from "../../domain/Failure.js"
 import type { RetryPolicy, Tier } from "../../domain/Execution.js"
 import type { BoundAction } from "../../domain/connector/Binding.js"
 import type { CustomerId, OrganisationId, SpaceId, WorkflowId } from "../../domain/Ids.js"
 import type { JsonObject } from "../../domain/Json.js"
+import type { RetentionClass } from "./Journal.js"
 
 export interface Runnable {
   readonly organisationId: OrganisationId
@@ -47,6 +48,14 @@ export class Runnables extends Context.Tag("svc/Runnables")<
       organisation: OrganisationId,
       workflow: WorkflowId
     ) => Effect.Effect<Runnable, NotFound | WorkflowUnavailable | Unavailable>
+    /** Keeps a draft as it is run, for as long as the run's record. Once for each content: what was kept never changes. */
+    readonly keepDraft: (draft: Runnable, retention: RetentionClass) => Effect.Effect<void, Unavailable>
+    /** The draft with this content as it was when it was run; `None` when it is not kept any more. */
+    readonly draftThatRan: (
+      organisation: OrganisationId,
+      workflow: WorkflowId,
+      contentHash: string
+    ) => Effect.Effect<Option.Option<Runnable>, NotFound | Unavailable>
     /** The very version that a run began with. */
     readonly version: (
       organisation: OrganisationId,

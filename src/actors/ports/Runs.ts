@@ -6,7 +6,7 @@ import type { JournalUnavailable, OpenRun } from "./Journal.js"
 
 export interface DueRun {
   readonly id: ExecutionId
-  /** How often it was taken up since its journal last grew. */
+  /** How often it was taken up, and not survived, since its journal last grew. */
   readonly activations: number
 }
 
@@ -36,6 +36,10 @@ export class Runs extends Context.Tag("svc/Runs")<
     readonly takeOver: (id: ExecutionId) => Effect.Effect<Option.Option<OpenRun>, JournalUnavailable>
     /** Notes that the journal has grown since the last activation, so that this one counts as the first. */
     readonly progressed: (run: OpenRun, rows: number) => Effect.Effect<void, JournalUnavailable>
+    /** These runs, of these epochs, live on: that they were taken up counts no more against them. */
+    readonly survived: (
+      runs: ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }>
+    ) => Effect.Effect<void, JournalUnavailable>
     /** The run goes on with another engine than it was made for. */
     readonly adopt: (run: OpenRun, engine: string) => Effect.Effect<OpenRun, JournalUnavailable>
     /** Whether any look would find something: one statement in place of four, while there is nothing to do. */

@@ -14,6 +14,8 @@ export interface Program {
   readonly script: string
   /** Which of the carried engines it began on; absent, the current one. */
   readonly engine?: string
+  /** Runs in a process that no other guest shares: it is suspected of ending the one that it runs in. */
+  readonly alone?: boolean
 }
 
 export interface GuestLimits {
@@ -47,7 +49,14 @@ export type LogLevel = "debug" | "info" | "warn" | "error"
 
 export type GuestOutput =
   /** A host call, numbered from 0 in the order in which the guest made them. `name` is a path such as `connector.crm.list`. */
-  | { readonly t: "call"; readonly id: number; readonly name: string; readonly args: ReadonlyArray<Json> }
+  | {
+      readonly t: "call"
+      readonly id: number
+      readonly name: string
+      readonly args: ReadonlyArray<Json>
+      /** The arguments nest deeper than a call's may, and are left out. */
+      readonly tooDeep?: true
+    }
   | { readonly t: "log"; readonly level: LogLevel; readonly m: string }
   | { readonly t: "ret"; readonly v: Json }
   /** What the workflow threw. `e` keeps name, message, code, stack, and the data of a failed host call. */
@@ -79,9 +88,12 @@ export class CpuLimit extends Data.TaggedError("CpuLimit")<{ readonly limitMilli
 export class OutputTooLarge extends Data.TaggedError("OutputTooLarge")<{ readonly limitBytes: number }> {}
 /** The code failed while it was loaded, before any event. */
 export class LoadFailed extends Data.TaggedError("LoadFailed")<{ readonly name: string; readonly message: string }> {}
-/** The guest is gone through no fault of its own: its process died or its place was needed. Replay it. */
+/**
+ * The guest is gone: its process died, or its place was needed. Replay it. `diedAtWork`: its process died while it worked on
+ * this very guest, which may be the reason.
+ */
 export class SessionLost extends Data.TaggedError("SessionLost")<{
-  readonly reason: "runnerDied" | "evicted" | "closed"
+  readonly reason: "diedAtWork" | "runnerDied" | "evicted" | "closed"
 }> {}
 
 export type SandboxFailure = OutOfMemory | CpuLimit | OutputTooLarge | LoadFailed | SessionLost

@@ -39,6 +39,7 @@ const sees = (caller: Principal, view: ExecutionView): boolean =>
 
 const summary = ({ input: _input, output: _output, steps: _steps, ...view }: ExecutionDetail): ExecutionView => view
 
+const draftGone = "the draft that ran is not kept any more: publish the workflow and use version latest"
 const isStart = (entry: JournalEntry | undefined): entry is StartEntry => entry?.kind === "start"
 
 /** What a resumed run makes anew: transient failures, and the failure that ended the run. */
@@ -115,16 +116,29 @@ export const ExecutionsLive = group(ResourceApi, "executions", (handlers) =>
 
     // --- Re-run ---
 
+    /** What runs again: the code that ran, or what is deployed now. */
     const codeOf = (
       caller: Principal,
       view: ExecutionView,
+      record: RunRecord,
       version: "same" | "latest"
     ): Effect.Effect<Runnable, Failure> =>
       version === "latest"
         ? runnables.inEnvironment(caller.organisationId, view.workflowId, view.environment)
-        : view.workflowVersion === null
-          ? runnables.draft(caller.organisationId, view.workflowId)
-          : runnables.version(caller.organisationId, view.workflowId, view.workflowVersion)
+        : view.workflowVersion !== null
+          ? runnables.version(caller.organisationId, view.workflowId, view.workflowVersion)
+          : Effect.flatMap(
+              runnables.draftThatRan(caller.organisationId, view.workflowId, record.contentHash),
+              Option.match({
+                onSome: Effect.succeed,
+                onNone: () => new InvalidState({ state: view.status, message: draftGone })
+              })
+            )
+
+    /** Whoever runs a draft again runs what only those who may change the workflow can run. */
+    const mayRepeat = (caller: Principal, view: ExecutionView, request: RerunRequest) =>
+      missing(caller, "workflows:execute") ??
+      (view.workflowVersion === null && request.version !== "latest" ? missing(caller, "workflows:update") : undefined)
 
     const journalOf = (caller: Principal, id: ExecutionId) =>
       journal
@@ -192,9 +206,6 @@ export const ExecutionsLive = group(ResourceApi, "executions", (handlers) =>
       }
     }
 
-    const sameScript = (runnable: Runnable, exact: StartEntry | undefined): Runnable =>
-      exact?.script === undefined || exact.script === null ? runnable : { ...runnable, script: exact.script }
-
     const rerun = Effect.fnUntraced(function* (
       exchange: Exchange,
       id: string,
@@ -204,7 +215,7 @@ export const ExecutionsLive = group(ResourceApi, "executions", (handlers) =>
       const view = yield* find(caller, id)
       if (!isTerminal(view.status))
         return yield* new InvalidState({ state: view.status, message: "the execution has not ended: cancel it first" })
-      const refused = missing(caller, "workflows:execute") ?? notAsked(request)
+      const refused = mayRepeat(caller, view, request) ?? notAsked(request)
       if (refused !== undefined) return yield* refused
       const resume = request.mode === "resume"
       const found = yield* reads.rerunnable(caller.organisationId, view.id)
@@ -220,7 +231,7 @@ export const ExecutionsLive = group(ResourceApi, "executions", (handlers) =>
       const input = beginning(view, request, exact)
       if (input instanceof ValidationFailed) return yield* input
       const now = yield* DateTime.now
-      const runnable = yield* codeOf(caller, view, request.version ?? "same")
+      const runnable = yield* codeOf(caller, view, record, request.version ?? "same")
       const attempt: AttemptEntry = {
         kind: "attempt",
         attempt: 1,
@@ -228,7 +239,7 @@ export const ExecutionsLive = group(ResourceApi, "executions", (handlers) =>
         afresh: afresh(entries)
       }
       const started = yield* executions.start({
-        runnable: sameScript(runnable, exact),
+        runnable,
         environment: view.environment,
         retention,
         priority: priorityAgain(view.priority),

@@ -27,7 +27,12 @@ const effected = (write: StateWrite, before: Json | undefined): Effected | State
       if (typeof from !== "number") {
         return new StateRefused({ message: `svc.state.increment: the value of "${write.key}" is not a number` })
       }
-      return { stored: from + write.by, result: from + write.by, expiresAt: null }
+      const sum = from + write.by
+      return Number.isFinite(sum)
+        ? { stored: sum, result: sum, expiresAt: null }
+        : new StateRefused({
+            message: `svc.state.increment: the value of "${write.key}" would be too large for a number`
+          })
     }
     case "CompareAndSet": {
       const same = canonicalJson(before ?? null) === canonicalJson(write.expected)

@@ -27,6 +27,7 @@ const expired: ReadonlyArray<readonly [table: string, condition: string]> = [
   ["claims", "t.expires_at < now()"],
   ["idempotent_replies", "t.expires_at < now()"],
   ["key_values", "t.expires_at < now()"],
+  ["draft_snapshots", "t.kept_until < now()"],
   // State of an invocation goes when nothing can resume it: not written lately, its runs ended, the first one long ago.
   [
     "key_values",

@@ -3,7 +3,7 @@ import { Reactivity } from "@effect/experimental"
 import { PgClient } from "@effect/sql-pg"
 import { SqlError } from "@effect/sql/SqlError"
 import { Context, Duration, Effect, Layer, Redacted } from "effect"
-import { Pool, types } from "pg"
+import { Pool, type PoolClient, types } from "pg"
 import type { DatabaseUrls } from "./Roles.js"
 
 /** As `svc_app`: requests. Row-level security shows one organisation, named by `svc.org` in each transaction. */
@@ -62,7 +62,7 @@ export const layer = (urls: DatabaseUrls, sizes: PoolSizes) =>
   )
 
 const makePool = (url: Redacted.Redacted, options: PoolOptions) => {
-  const pool = new Pool({
+  const pool = new QueuedPool({
     connectionString: withServerSettings(Redacted.value(url)),
     max: options.maxConnections,
     application_name: options.applicationName,
@@ -80,6 +80,30 @@ const makePool = (url: Redacted.Redacted, options: PoolOptions) => {
   pool.on("error", () => {})
   return pool
 }
+
+type Connected = (error: Error | undefined, client: PoolClient | undefined, release: (cause?: unknown) => void) => void
+
+/**
+ * A pool that hands a connection over in a microtask of its own. The pool of `pg` does so inside the release of its last
+ * user: waiters that were interrupted release it at once, and a thousand of them in a row overflow the stack.
+ */
+class QueuedPool extends Pool {
+  override connect(): Promise<PoolClient>
+  override connect(onConnected: Connected): void
+  override connect(onConnected?: Connected): Promise<PoolClient> | void {
+    if (onConnected === undefined) return super.connect()
+    super.connect((error, client, release) => {
+      // Until its user listens: a connection that breaks meanwhile says so again to the first statement.
+      client?.once("error", ignore)
+      queueMicrotask(() => {
+        client?.off("error", ignore)
+        onConnected(error, client, release)
+      })
+    })
+  }
+}
+
+const ignore = (): void => undefined
 
 /** The server, too, must notice a peer that vanished: a half-open session would keep its locks for hours. */
 const withServerSettings = (href: string) => {

@@ -1,5 +1,5 @@
 /** Workflows as they are run. What is deployed where may be a second old; a version's content never changes. */
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Option } from "effect"
 import { type Runnable, Runnables } from "../../actors/ports/Runnables.js"
 import { bindingsOf } from "../../domain/connector/Binding.js"
 import { NotFound, Unavailable, WorkflowUnavailable } from "../../domain/Failure.js"
@@ -10,6 +10,10 @@ import { WriterSql } from "./Pools.js"
 
 const freshMillis = 900
 const versionsKept = 1_000
+/** A snapshot is extended once for so many days, and outlives every run that it was kept for. */
+const snapshotMarginDays = 2
+
+const jsonOf = (value: Json): string | null => (value === null ? null : JSON.stringify(value))
 
 interface Head extends Omit<Runnable, "version" | keyof Content> {
   readonly status: "draft" | "published" | "archived"
@@ -135,6 +139,34 @@ export const layer = Layer.effect(
       return runnable(found, contentOf(found), null)
     })
 
-    return Runnables.of({ inEnvironment, draft, version })
+    const keepDraft: Runnables["Type"]["keepDraft"] = (draft, retention) =>
+      // Written when it is new, or when the run will be kept for longer than what is there: not at every run.
+      sql`INSERT INTO draft_snapshots AS s
+            (org, workflow_id, content_hash, script, input_contract, output_contract, bindings, kept_until)
+          VALUES (${draft.organisationId}, ${draft.workflowId}, ${draft.contentHash}, ${draft.script},
+            ${jsonOf(draft.inputContract)}::jsonb, ${jsonOf(draft.outputContract)}::jsonb,
+            ${JSON.stringify(draft.bindings)}::jsonb, now() + ${retention + snapshotMarginDays} * interval '1 day')
+          ON CONFLICT (workflow_id, content_hash) DO UPDATE SET kept_until = excluded.kept_until
+            WHERE s.kept_until < now() + ${retention} * interval '1 day'`.pipe(
+        Effect.asVoid,
+        Effect.mapError(unavailable)
+      )
+
+    const draftThatRan = Effect.fnUntraced(function* (
+      organisation: OrganisationId,
+      workflow: WorkflowId,
+      contentHash: string
+    ) {
+      const [row] = yield* sql
+        .unsafe<ContentRow>(
+          `SELECT ${contentColumns} FROM draft_snapshots WHERE workflow_id = $1 AND content_hash = $2 AND org = $3`,
+          [workflow, contentHash, organisation]
+        )
+        .pipe(Effect.mapError(unavailable))
+      if (row === undefined) return Option.none()
+      return Option.some(runnable(yield* head(organisation, workflow), contentOf(row), null))
+    })
+
+    return Runnables.of({ inEnvironment, draft, keepDraft, draftThatRan, version })
   })
 )

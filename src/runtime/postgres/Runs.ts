@@ -79,7 +79,7 @@ const claimSql = `
   ), gone AS (
     DELETE FROM outbox WHERE seq IN (SELECT seq FROM chosen) RETURNING id, vtag
   )
-  UPDATE runs r SET status = 'running', started_at = COALESCE(r.started_at, now()), epoch = r.epoch + 1, wake_at = now(),
+  UPDATE runs r SET status = 'running', started_at = COALESCE(r.started_at, now()), epoch = r.epoch + 1, activations = 1, wake_at = now(),
     deadline_at = CASE WHEN r.started_at IS NULL AND r.tier <> 'instant'
       THEN now() + (r.record->>'ceilingMillis')::float8 * interval '1 millisecond' ELSE r.deadline_at END
   FROM gone WHERE r.id = gone.id RETURNING r.*, gone.vtag::float8 AS vtag`
@@ -120,6 +120,18 @@ export const layer = Layer.effect(
 
     const progressed = Effect.fn("Runs.progressed")(function* (run: OpenRun, rows: number) {
       yield* sql`UPDATE runs SET activations = 1, progress = ${rows} WHERE id = ${run.id} AND epoch = ${run.epoch}`
+    }, Effect.mapError(unavailable))
+
+    const survived = Effect.fn("Runs.survived")(function* (
+      found: ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }>
+    ) {
+      yield* sql.unsafe(
+        `WITH held AS (
+          SELECT r.id FROM runs r JOIN unnest($1::text[], $2::int[]) AS s (id, epoch) ON r.id = s.id AND r.epoch = s.epoch
+          ORDER BY r.id FOR NO KEY UPDATE OF r
+        ) UPDATE runs SET activations = 0 FROM held WHERE runs.id = held.id`,
+        [found.map(({ id }) => id), found.map(({ epoch }) => epoch)]
+      )
     }, Effect.mapError(unavailable))
 
     const adopt = Effect.fn("Runs.adopt")(function* (run: OpenRun, engine: string) {
@@ -172,6 +184,6 @@ export const layer = Layer.effect(
       return (row?.at ?? after) - (before + after) / 2
     }).pipe(Effect.mapError(unavailable))
 
-    return Runs.of({ get, takeOver, progressed, adopt, ripe, due, claim, overdue, clockOffset })
+    return Runs.of({ get, takeOver, progressed, survived, adopt, ripe, due, claim, overdue, clockOffset })
   })
 )

@@ -5,7 +5,7 @@
 import type { Buffer } from "node:buffer"
 import type { JailReport } from "../../actors/ports/Sandbox.js"
 import type { Jail } from "./Jail.js"
-import type { RunnerProcess } from "./RunnerProcess.js"
+import type { RunnerOptions, RunnerProcess } from "./RunnerProcess.js"
 import { startRunner } from "./RunnerProcess.js"
 
 /** A runner with fewer turns in hand than this is never called busy. */
@@ -14,6 +14,8 @@ const busyFrom = 4
 const restartMillis = { first: 50, most: 5000 }
 /** The other runners come once the service is up: until then they would only stand in its way. */
 const othersAfterMillis = 1000
+/** Runners that work for one guest alone, at once. */
+const mostAlone = 4
 /** How long a runner may take to answer for the first time before its jail counts as impossible here. */
 const firstAnswerMillis = 10_000
 
@@ -27,12 +29,19 @@ export interface FleetOptions {
   readonly mostLive: number
   /** Told in words when a runner is lost or does not start. */
   readonly onTrouble: (message: string) => void
+  readonly onDefect: RunnerOptions["onDefect"]
+  readonly onListener?: RunnerOptions["onListener"]
 }
 
 export interface Fleet {
   readonly jail: JailReport
   /** The runner for a program; waits, in `onRunner`, while there is none. Returns how to stop waiting. */
   readonly pick: (key: string, onRunner: (runner: RunnerProcess) => void) => () => void
+  /**
+   * A runner of its own for one guest, started when there is room for another such runner. Whoever takes it kills it. Returns
+   * how to stop waiting for it.
+   */
+  readonly pickAlone: (onRunner: (runner: RunnerProcess) => void) => () => void
   /** The processes that were started, for those who watch or test them. */
   readonly pids: () => ReadonlyArray<number>
   readonly stop: () => void
@@ -47,6 +56,19 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
     let spare: RunnerProcess | undefined
     let stopped = false
     let pause = restartMillis.first
+
+    const later = (task: () => void, millis: number): void => {
+      const run = (): void => {
+        try {
+          options.onListener?.("timer")
+          task()
+        } catch (cause) {
+          options.onDefect("timer", cause)
+          later(task, restartMillis.most)
+        }
+      }
+      setTimeout(run, millis).unref()
+    }
 
     // --- Choosing ---
 
@@ -101,6 +123,8 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
         source: options.source,
         wasm: options.wasm,
         mostLive: options.mostLive,
+        onDefect: options.onDefect,
+        onListener: options.onListener,
         onReady: (engine) => {
           if (engine !== options.engine) {
             isStale = true
@@ -119,12 +143,49 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
             spare = undefined
           }
           if (stopped) return
+          if (alone.delete(runner)) return serveAlone(jail)
           options.onTrouble(`a runner is replaced: ${why}`)
           serveWaiting()
           refill(jail)
         }
       })
       return runner
+    }
+
+    // --- Runners for one guest alone ---
+
+    const alone = new Set<RunnerProcess>()
+    const waitingAlone = new Set<(runner: RunnerProcess) => void>()
+    let startingAlone = 0
+
+    const serveAlone = (jail: Jail): void => {
+      const missing = Math.min(waitingAlone.size - startingAlone, mostAlone - alone.size)
+      for (let i = 0; i < missing; i++) beginAlone(jail)
+    }
+
+    const beginAlone = (jail: Jail): void => {
+      if (stopped) return
+      const runner = launch(
+        jail,
+        (ready) => {
+          startingAlone--
+          for (const onRunner of waitingAlone) {
+            waitingAlone.delete(onRunner)
+            return onRunner(ready)
+          }
+          ready.kill()
+        },
+        (why) => {
+          startingAlone--
+          alone.delete(runner)
+          if (stopped) return
+          options.onTrouble(`a runner did not start: ${why}`)
+          pause = Math.min(pause * 2, restartMillis.most)
+          later(() => serveAlone(jail), pause)
+        }
+      )
+      startingAlone++
+      alone.add(runner)
     }
 
     const begin = (jail: Jail): void => {
@@ -139,7 +200,7 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
           if (stopped) return
           options.onTrouble(`a runner did not start: ${why}`)
           pause = Math.min(pause * 2, restartMillis.most)
-          setTimeout(() => refill(jail), pause).unref()
+          later(() => refill(jail), pause)
         }
       )
       starting.add(runner)
@@ -156,8 +217,8 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
         (ready) => {
           clearTimeout(impatient)
           place(ready)
-          setTimeout(() => refill(jail), othersAfterMillis).unref()
-          resolve(fleet(jail.report))
+          later(() => refill(jail), othersAfterMillis)
+          resolve(fleet(jail))
         },
         (why) => {
           clearTimeout(impatient)
@@ -166,8 +227,8 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
       )
     }
 
-    const fleet = (report: JailReport): Fleet => ({
-      jail: report,
+    const fleet = (jail: Jail): Fleet => ({
+      jail: jail.report,
       pick: (key, onRunner) => {
         const runner = choose(key)
         if (runner !== undefined) {
@@ -178,10 +239,15 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
         waiting.add(one)
         return () => waiting.delete(one)
       },
+      pickAlone: (onRunner) => {
+        waitingAlone.add(onRunner)
+        serveAlone(jail)
+        return () => waitingAlone.delete(onRunner)
+      },
       pids: () => [...slots, spare].flatMap((runner) => (runner?.pid === undefined ? [] : [runner.pid])),
       stop: () => {
         stopped = true
-        for (const runner of [...slots, spare, ...starting]) runner?.kill()
+        for (const runner of [...slots, spare, ...starting, ...alone]) runner?.kill()
       }
     })
 
@@ -193,7 +259,7 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
 const staleRunner = "the runner's bundle was built from other sources than this process: build again"
 
 /** What comes before the first separator of a program's key names the tenant. */
-const tenantOf = (key: string): string => {
+export const tenantOf = (key: string): string => {
   const end = key.search(/[:|/]/)
   return end < 0 ? key : key.slice(0, end)
 }

@@ -3,12 +3,12 @@
  * not effects: this is the path of every turn.
  */
 import { Buffer } from "node:buffer"
-import type { ChildProcess } from "node:child_process"
 import { spawn } from "node:child_process"
-import { readFileSync } from "node:fs"
 import type { Duplex } from "node:stream"
 import type { GuestLimits, GuestOutput } from "../../actors/ports/Sandbox.js"
+import { processorMillis } from "../computing/ProcessorTime.js"
 import type { Jail } from "./Jail.js"
+import { readOutputs } from "./Outputs.js"
 import {
   Ask,
   eventsFrame,
@@ -43,7 +43,8 @@ export type Answer =
       readonly memoryBytes: number
     }
   | Refusal
-  | { readonly tag: "RunnerDied" }
+  /** `inHand`: the runner was working on this guest, or about to. */
+  | { readonly tag: "RunnerDied"; readonly inHand: boolean }
 
 export interface RunnerProcess {
   readonly pid: number | undefined
@@ -76,7 +77,14 @@ export interface RunnerOptions {
   readonly onReady: (engine: string) => void
   /** It is gone, ready or not. Called once. */
   readonly onGone: (why: string) => void
+  /** A listener threw: a bug. The runner is given up, and its guests are told as when it dies. */
+  readonly onDefect: (listener: Listener, cause: unknown) => void
+  /** Called as a listener begins, so that a test can make it throw. */
+  readonly onListener?: ((listener: Listener) => void) | undefined
 }
+
+/** What calls back into this process on behalf of a runner. */
+export type Listener = "child" | "socket" | "stderr" | "timer" | "answer"
 
 interface Asked {
   readonly onAnswer: (answer: Answer) => void
@@ -104,6 +112,29 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
   let gone = false
   let complaint = ""
 
+  /** What a listener throws ends this runner, not the process. */
+  const guarded =
+    <Args extends ReadonlyArray<unknown>>(listener: Listener, body: (...args: Args) => void) =>
+    (...args: Args): void => {
+      try {
+        options.onListener?.(listener)
+        body(...args)
+      } catch (cause) {
+        options.onDefect(listener, cause)
+        onGone(`its ${listener} listener failed`)
+      }
+    }
+
+  /** Each is told by itself: what one of them throws is kept from the others. */
+  const tell = (onAnswer: Asked["onAnswer"], answer: Answer): void => {
+    try {
+      options.onListener?.("answer")
+      onAnswer(answer)
+    } catch (cause) {
+      options.onDefect("answer", cause)
+    }
+  }
+
   // --- Writing ---
 
   let outgoing: Array<Buffer> = []
@@ -115,7 +146,7 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
   }
   // One write for all that is asked in one turn of the event loop: a write wakes the runner, which costs more than it says.
   const send = (bytes: Buffer): void => {
-    if (outgoing.push(bytes) === 1) setImmediate(flush)
+    if (outgoing.push(bytes) === 1) setImmediate(guarded("socket", flush))
   }
 
   // --- Programs that the runner knows, least lately used first ---
@@ -151,13 +182,16 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
     watch()
   }
 
-  const settle = (session: number, answer: Answer): void => {
+  /** Notes that the runner has answered, and returns whom to tell. */
+  const answered = (session: number): ((answer: Answer) => void) => {
     const waiting = asked.get(session) ?? paused.get(session)
     asked.delete(session)
     paused.delete(session)
     current = undefined
     since = performance.now()
-    waiting?.onAnswer(answer)
+    return (answer) => {
+      if (waiting !== undefined) tell(waiting.onAnswer, answer)
+    }
   }
 
   const onFrame = (kind: number, payload: Buffer): void => {
@@ -165,18 +199,28 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
     switch (kind) {
       case Tell.turn: {
         const flags = payload[4] ?? 0
-        return settle(session, {
-          tag: "Turn",
-          // Written by the prelude, and by nothing that a workflow can reach: its shape is that of the port.
-          outputs: JSON.parse(payload.toString("utf8", turnHeader)) as ReadonlyArray<ReadonlyArray<GuestOutput>>,
-          ended: (flags & turnFlag.ended) !== 0,
-          stuck: (flags & turnFlag.stuck) !== 0,
-          cpuMillis: payload.readDoubleBE(5),
-          memoryBytes: payload.readDoubleBE(13)
-        })
+        const answer = answered(session)
+        return readOutputs(
+          payload.subarray(turnHeader),
+          (outputs) =>
+            answer({
+              tag: "Turn",
+              outputs,
+              ended: (flags & turnFlag.ended) !== 0,
+              stuck: (flags & turnFlag.stuck) !== 0,
+              cpuMillis: payload.readDoubleBE(5),
+              memoryBytes: payload.readDoubleBE(13)
+            }),
+          (cause) => {
+            answer({ tag: "RunnerDied", inHand: true })
+            onGone(`the runner broke the protocol: ${nameOf(cause)}`)
+          }
+        )
       }
-      case Tell.failed:
-        return settle(session, JSON.parse(payload.toString("utf8", 4)) as Refusal)
+      case Tell.failed: {
+        const refusal = JSON.parse(payload.toString("utf8", 4)) as Refusal
+        return answered(session)(refusal)
+      }
       case Tell.yielded: {
         const waiting = asked.get(session)
         asked.delete(session)
@@ -208,7 +252,7 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
   let watching: NodeJS.Timeout | undefined
   let seen = { since: 0, processor: 0 }
   const watch = (): void => {
-    if (watching === undefined) watching = setTimeout(look, watchMillis).unref()
+    if (watching === undefined) watching = setTimeout(guarded("timer", look), watchMillis).unref()
   }
   const look = (): void => {
     watching = undefined
@@ -223,15 +267,14 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
     if (silent < allowed) return
     // It may have answered while this process was busy: read what there is before judging.
     const suspected = since
-    setImmediate(() =>
-      setImmediate(() => {
-        if (gone || since !== suspected || inHand() !== session) return
-        const computed = processorMillis(child) - seen.processor
-        if (computed < allowed && silent < allowed * starvation) return
-        hung = session
-        kill()
-      })
-    )
+    const judge = guarded("timer", () => {
+      if (gone || since !== suspected || inHand() !== session) return
+      const computed = processorMillis(child) - seen.processor
+      if (computed < allowed && silent < allowed * starvation) return
+      hung = session
+      kill()
+    })
+    setImmediate(() => setImmediate(judge))
   }
 
   // --- The end ---
@@ -247,31 +290,50 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
     clearTimeout(watching)
     kill()
     const waiting = [...asked, ...paused]
+    const culprit = inHand()
     asked.clear()
     paused.clear()
-    options.onGone(complaint === "" ? why : `${why}: ${complaint.trim()}`)
+    try {
+      options.onGone(complaint === "" ? why : `${why}: ${complaint.trim()}`)
+    } catch (cause) {
+      options.onDefect("child", cause)
+    }
     for (const [session, { limitMillis, onAnswer }] of waiting) {
-      onAnswer(session === hung ? { tag: "CpuLimit", limit: limitMillis } : { tag: "RunnerDied" })
+      tell(
+        onAnswer,
+        session === hung ? { tag: "CpuLimit", limit: limitMillis } : { tag: "RunnerDied", inHand: session === culprit }
+      )
     }
   }
 
   const read = frameReader(onFrame)
-  socket.on("data", (chunk: Buffer) => {
-    try {
-      read(chunk)
-    } catch (cause) {
-      onGone(`the runner broke the protocol: ${String(cause)}`)
-    }
-  })
-  socket.on("error", (cause) => onGone(String(cause)))
-  socket.on("close", () =>
-    onGone(hung === undefined ? "the runner closed its socket" : "a guest hung and its runner was killed")
+  socket.on("data", guarded("socket", read))
+  socket.on(
+    "error",
+    guarded("socket", (cause: Error) => onGone(`the runner's socket failed: ${nameOf(cause)}`))
   )
-  child.on("error", (cause) => onGone(String(cause)))
-  child.on("exit", (code, signal) => onGone(`the runner ended (${signal ?? code})`))
-  child.stderr?.on("data", (chunk: Buffer) => {
-    if (complaint.length < 2000) complaint += chunk.toString()
-  })
+  socket.on(
+    "close",
+    guarded("socket", () =>
+      onGone(hung === undefined ? "the runner closed its socket" : "a guest hung and its runner was killed")
+    )
+  )
+  child.on(
+    "error",
+    guarded("child", (cause: Error) => onGone(String(cause)))
+  )
+  child.on(
+    "exit",
+    guarded("child", (code: number | null, signal: NodeJS.Signals | null) =>
+      onGone(`the runner ended (${signal ?? code})`)
+    )
+  )
+  child.stderr?.on(
+    "data",
+    guarded("stderr", (chunk: Buffer) => {
+      if (complaint.length < 2000) complaint += chunk.toString()
+    })
+  )
   // Its end is told by the socket and by the process; a source that could not be delivered is told by both.
   child.stdin?.on("error", () => undefined)
   child.stdin?.end(options.source)
@@ -300,23 +362,5 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
 
 // --- Private ---
 
-/**
- * Milliseconds that the runner has computed, by the system's books, to ten milliseconds; wall time where there are
- * none. The jail's own processes stand between this one and the runner.
- */
-const processorMillis = (child: ChildProcess): number => {
-  try {
-    let pid = String(child.pid)
-    for (let depth = 0; depth < 3; depth++) {
-      const below = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim()
-      if (below === "") break
-      pid = below.split(" ")[0] ?? pid
-    }
-    const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
-      .replace(/^.*\) /s, "")
-      .split(" ")
-    return (Number(fields[11]) + Number(fields[12])) * 10
-  } catch {
-    return performance.now()
-  }
-}
+/** An error without its message, which may quote what a guest said. */
+const nameOf = (cause: unknown): string => (cause instanceof Error ? cause.name : typeof cause)

@@ -51,6 +51,7 @@ const ok = (fenced: boolean, claimed: boolean) =>
 const patched = (parameter: number) =>
   `patched AS (UPDATE runs r SET attempt = COALESCE(t.attempt, r.attempt),
      wake_at = CASE WHEN t.sets_wake THEN t.wake_at ELSE r.wake_at END,
+     activations = CASE WHEN t.sets_wake THEN 0 ELSE r.activations END,
      deadline_at = COALESCE(t.deadline_at, r.deadline_at),
      waiting = CASE WHEN t.sets_waiting THEN t.waiting ELSE r.waiting END
      FROM ${recordset(parameter, {

@@ -21,6 +21,8 @@ const initialPages = 256
 const maximumPages = 3072
 /** More is a program that recurses without end; the native stack of the process is many times larger. */
 const stackBytes = 256 * 1024
+/** What the prelude holds counts towards a guest's limit, and a freed piece may be too small to be used again. */
+const nearlyFullBytes = 4 * 1024 * 1024
 /** Microtasks run between two looks at the clock. */
 const jobsPerDrain = 1000
 
@@ -77,6 +79,8 @@ export interface Engine {
   readonly step: (instance: Instance, event: Uint8Array) => Buffer
   /** Bytes that the guest has claimed since it was loaded, at most. */
   readonly usedBytes: (instance: Instance) => number
+  /** Whether it has claimed all that it may, or nearly: then an error without a word is one of memory. */
+  readonly isFull: (instance: Instance) => boolean
 }
 
 export const makeEngine = async (wasm: Uint8Array<ArrayBuffer>): Promise<Engine> => {
@@ -118,6 +122,12 @@ export const makeEngine = async (wasm: Uint8Array<ArrayBuffer>): Promise<Engine>
   const heapEndAddress = await findHeapEnd(await instantiate(initialPages))
   const heapEnd = (instance: Instance): number => new DataView(instance.memory.buffer).getUint32(heapEndAddress, true)
 
+  /** Where the heap of a guest ended when nothing but the prelude was in it. */
+  let baseEnd = 0
+  const usedBytes = (instance: Instance): number =>
+    heapEndAddress === 0 ? instance.memory.buffer.byteLength : Math.max(0, heapEnd(instance) - baseEnd)
+  const isFull = (instance: Instance): boolean => usedBytes(instance) > instance.limits.memoryBytes - nearlyFullBytes
+
   // --- Calls into the guest ---
 
   const place = (instance: Instance, bytes: Uint8Array): number => {
@@ -150,7 +160,7 @@ export const makeEngine = async (wasm: Uint8Array<ArrayBuffer>): Promise<Engine>
     const exception = ffi.QTS_ResolveException(at.context, value)
     if (exception === 0) return value
     const dumped = ffi.QTS_Dump(at.context, exception)
-    throw stoppedBy(dumped === 0 ? "" : bytesAt(instance, dumped).toString())
+    throw stoppedBy(dumped === 0 ? "" : bytesAt(instance, dumped).toString(), isFull(instance))
   }
 
   const call = (instance: Instance, target: Owned, argument?: Uint8Array): Owned => {
@@ -299,7 +309,7 @@ export const makeEngine = async (wasm: Uint8Array<ArrayBuffer>): Promise<Engine>
   }
   first.ffi.QTS_FreeValuePointer(context, entries)
   const base = copyOf(first)
-  const baseEnd = heapEndAddress === 0 ? 0 : heapEnd(first)
+  baseEnd = heapEndAddress === 0 ? 0 : heapEnd(first)
 
   return {
     load: async (script, limits) => {
@@ -332,8 +342,8 @@ export const makeEngine = async (wasm: Uint8Array<ArrayBuffer>): Promise<Engine>
         return text
       })
     },
-    usedBytes: (instance) =>
-      heapEndAddress === 0 ? instance.memory.buffer.byteLength : Math.max(0, heapEnd(instance) - baseEnd)
+    usedBytes,
+    isFull
   }
 }
 

@@ -8,8 +8,8 @@ export class GuestStopped extends Error {
   }
 }
 
-/** Reads what the engine prints of an exception that nothing in the guest caught. */
-export const stoppedBy = (dump: string): GuestStopped => {
+/** Reads what the engine prints of an exception that nothing in the guest caught. `isFull`: its memory is used up. */
+export const stoppedBy = (dump: string, isFull: boolean): GuestStopped => {
   let name = "InternalError"
   let message = dump === "" ? "out of memory" : dump
   try {
@@ -21,6 +21,6 @@ export const stoppedBy = (dump: string): GuestStopped => {
   } catch {
     // The dump of a thrown primitive is its text.
   }
-  const memory = message === "out of memory" || dump === "null"
+  const memory = message === "out of memory" || (dump === "null" && isFull)
   return new GuestStopped(memory ? "memory" : "threw", { name, message: message.slice(0, 4000) })
 }

@@ -6,6 +6,12 @@ import type { Snapshot } from "./Snapshot.js"
 /** Snapshots kept (about 0.7 MB each), and instances kept for the next run of their program. */
 const snapshotsKept = 128
 const instancesKept = 48
+/** A guest that claimed more than this is thrown away: its memory would stay as large as it was. */
+const rewoundBytes = 4 * 1024 * 1024
+/** Free instances that are kept while there is nothing to do. */
+const instancesKeptIdle = 8
+/** Memory of instances thrown away that may wait for the collector while there is work. */
+const garbageBytes = 64 * 1024 * 1024
 /** Memory that waiting guests may hold together before the one that waits longest is dropped. */
 const waitingBytes = 1024 * 1024 * 1024
 
@@ -37,7 +43,12 @@ export interface Guests {
   readonly rest: (live: Live) => void
   /** Gives the guest's instance back, wiped, if it is fit for another run. */
   readonly release: (live: Live) => void
+  /** Gives memory of instances that were thrown away back to the system; all of it while there is nothing to do. */
+  readonly collect: (isIdle: boolean) => void
 }
+
+/** Of V8, by the flag that a runner is started with. It knows nothing of the size of a guest's memory by itself. */
+const { gc } = globalThis
 
 export const makeGuests = (engine: Engine, mostLive: number): Guests => {
   const programs = new Map<number, Program>()
@@ -46,6 +57,7 @@ export const makeGuests = (engine: Engine, mostLive: number): Guests => {
   const loaded = new Set<Program>()
   let freeCount = 0
   let waitingTotal = 0
+  let garbage = 0
 
   const touch = (program: Program): void => {
     loaded.delete(program)
@@ -56,26 +68,42 @@ export const makeGuests = (engine: Engine, mostLive: number): Guests => {
     loaded.delete(program)
     program.snapshot = undefined
     freeCount -= program.free.length
+    for (const instance of program.free) discard(instance)
     program.free.length = 0
   }
 
   /** Makes room by taking an instance from the program that was used least lately. */
-  const trimFree = (): void => {
+  const trimFree = (kept: number): void => {
     for (const program of loaded) {
-      if (freeCount <= instancesKept) return
-      while (program.free.length > 0 && freeCount > instancesKept) {
-        program.free.pop()
+      if (freeCount <= kept) return
+      while (program.free.length > 0 && freeCount > kept) {
+        discard(program.free.pop())
         freeCount--
       }
     }
   }
 
+  const discard = (instance: Instance | undefined): void => {
+    garbage += instance?.memory.buffer.byteLength ?? 0
+  }
+
+  const collect = (isIdle: boolean): void => {
+    if (isIdle) trimFree(instancesKeptIdle)
+    if (gc === undefined || garbage <= (isIdle ? 0 : garbageBytes)) return
+    garbage = 0
+    void gc()
+  }
+
   const keep = (program: Program, instance: Instance): void => {
-    if (program.snapshot === undefined || programs.get(program.id) !== program) return
-    if (!engine.rewind(instance, program.snapshot)) return
+    const isFit =
+      program.snapshot !== undefined &&
+      programs.get(program.id) === program &&
+      engine.usedBytes(instance) <= rewoundBytes &&
+      engine.rewind(instance, program.snapshot)
+    if (!isFit) return discard(instance)
     program.free.push(instance)
     freeCount++
-    trimFree()
+    trimFree(instancesKept)
   }
 
   const release = (live: Live): void => {
@@ -138,6 +166,7 @@ export const makeGuests = (engine: Engine, mostLive: number): Guests => {
       lives.delete(live.session)
       lives.set(live.session, live)
     },
-    release
+    release,
+    collect
   }
 }

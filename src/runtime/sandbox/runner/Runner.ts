@@ -32,6 +32,9 @@ const sliceMillis = 10
 /** How long the runner works before it looks whether somebody gave up. */
 const pollMillis = 10
 
+/** How long after its last work a runner looks whether it has memory to give back. */
+const idleMillis = 1000
+
 /** One `start` or `feed`, answered once. */
 interface Work {
   readonly session: number
@@ -112,7 +115,7 @@ const endByThrow = (work: Work, thrown: { readonly name: string; readonly messag
 
 // --- Work ---
 
-const states = { running: 114, stuck: 115, memory: 109, tooLarge: 111 } as const
+const states = { running: 114, stuck: 115, memory: 109, threwNull: 110, tooLarge: 111 } as const
 
 /** Delivers one event; `false` once the work is answered. */
 const deliver = (work: Work, live: Live, event: Buffer): boolean => {
@@ -130,7 +133,7 @@ const deliver = (work: Work, live: Live, event: Buffer): boolean => {
   }
   const state = text[0]
   const outputs = text.subarray(1)
-  if (state === states.memory) {
+  if (state === states.memory || (state === states.threwNull && engine.isFull(live.instance))) {
     live.instance.spoiled = true
     refuse(work, { tag: "OutOfMemory", limit: live.instance.limits.memoryBytes })
     return false
@@ -204,6 +207,7 @@ const workOff = async (): Promise<void> => {
       send(idFrame(Tell.yielded, work.session))
     }
     inHand = undefined
+    guests.collect(false)
     if (wallMillis() - since > pollMillis) {
       // Twice: the first comes before the socket is read again.
       await new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)))
@@ -211,6 +215,14 @@ const workOff = async (): Promise<void> => {
     }
   }
   working = false
+  idle ??= setTimeout(whenIdle, idleMillis).unref()
+}
+
+let idle: NodeJS.Timeout | undefined
+const whenIdle = (): void => {
+  idle = undefined
+  if (working || queue.length > 0) idle = setTimeout(whenIdle, idleMillis).unref()
+  else guests.collect(true)
 }
 
 const enqueue = (session: number, events: ReadonlyArray<Buffer>, open: Work["open"]): void => {

@@ -7,6 +7,7 @@ export const core = String.raw`
 const { apply, construct, defineProperty, ownKeys } = Reflect
 const { freeze, keys, getOwnPropertyDescriptor, getPrototypeOf, hasOwn } = Object
 const { parse, stringify } = JSON
+const { isFinite } = Number
 const NativePromise = Promise
 const NativeError = Error
 const NativeInternalError = InternalError
@@ -28,7 +29,9 @@ const toWellFormed = unbound(String.prototype.toWellFormed)
 const join = unbound(Array.prototype.join)
 const withoutPrototype = Object.setPrototypeOf
 const newList = () => withoutPrototype([], null)
-const isError = (value) => value instanceof NativeError
+/** Asks the value's prototypes, which a Proxy may answer with an error. */
+const isA = (value, Kind) => { try { return value instanceof Kind } catch { return false } }
+const isError = (value) => isA(value, NativeError)
 const isObject = (value) => (typeof value === "object" && value !== null) || typeof value === "function"
 /** Sets a property without asking setters or prototypes. */
 const define = (target, name, value, enumerable) =>
@@ -47,6 +50,7 @@ let outbox = newList()
 let outputs = 0
 let outboxLength = 0
 let outOfMemory = false
+let threwNull = false
 let saysTooMuch = false
 let calls = 0
 let logLines = 0
@@ -79,11 +83,14 @@ const insideRun = (what) => {
 
 // --- Host calls ---
 
-const isOutOfMemory = (cause) => cause instanceof NativeInternalError && read(cause, "message") === "out of memory"
+const isOutOfMemory = (cause) => isA(cause, NativeInternalError) && read(cause, "message") === "out of memory"
 const argumentsText = (name, args) => {
   let text = ""
   for (let i = 0; i < args.length; i++) {
     let one
+    if (typeof args[i] === "number" && !isFinite(args[i])) {
+      throw new NativeTypeError("argument " + (i + 1) + " of " + name + " cannot be sent as JSON: it is " + args[i])
+    }
     try { one = json(args[i]) } catch (cause) {
       if (cause === null || isOutOfMemory(cause)) throw cause
       throw new NativeTypeError("argument " + (i + 1) + " of " + name + " cannot be sent as JSON: " + messageOf(cause))
@@ -243,8 +250,8 @@ const dataOf = (value) => {
 /** The output that ends a run whose function threw "value". */
 const thrown = (value) => {
   if (!isObject(value)) {
-    // The engine throws null when it has not even the memory for an error.
-    if (value === null) outOfMemory = true
+    // The engine throws null when it has not even the memory for an error, and so may the workflow: the runner tells.
+    if (value === null) threwNull = true
     return '{"t":"throw","e":{"name":"Error","message":' + stringify(textOf(describe(value), limits.message)) + "}}"
   }
   const name = textOf(read(value, "name"), 200) || "Error"
@@ -311,12 +318,12 @@ const step = (text) => {
 }
 
 /**
- * Takes the outputs: a letter of state (running, stuck, ended, out of memory, too large) and a JSON array; or, before
+ * Takes the outputs: a letter of state (running, stuck, ended, ended by null, out of memory, too large) and a JSON array; or, before
  * that, "c" alone while there is something to compute.
  */
 const take = () => {
   if (computed < computing && !ended) return "c"
-  const state = saysTooMuch ? "o" : ended ? (outOfMemory ? "m" : "e") : mapSize(pending) === 0 ? "s" : "r"
+  const state = saysTooMuch ? "o" : ended ? (outOfMemory ? "m" : threwNull ? "n" : "e") : mapSize(pending) === 0 ? "s" : "r"
   const text = state + "[" + join(outbox, ",") + "]"
   outbox = newList()
   outputs = 0

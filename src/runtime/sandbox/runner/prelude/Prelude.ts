@@ -4,6 +4,7 @@
  * Its value is an array of functions that no code of a workflow can reach: step, take, load, nextComputation,
  * computationDone.
  */
+import { Duration } from "effect"
 import { guest } from "../../../../domain/Limits.js"
 import { stepBytes } from "../OutputSize.js"
 import { core } from "./Core.js"
@@ -22,6 +23,7 @@ const limits = {
   stack: 8_192,
   errorData: 262_144,
   fetchBytes: guest.fetchBytes,
+  timer: Duration.toMillis(guest.timer),
   /** Characters of all outputs of one step. */
   outbox: stepBytes
 }

@@ -89,6 +89,7 @@ let timerCount = 0
 const setTimer = (name, repeat) => (task, delay, ...args) => {
   if (typeof task !== "function") throw new TypeError(name + " takes a function")
   const wait = delay >= 0 ? +delay : 0
+  if (wait > limits.timer) throw new RangeError(name + " waits at most " + limits.timer + " ms: no run lasts longer")
   const id = ++timerCount
   mapSet(timers, id, true)
   const tick = async () => {

@@ -1,0 +1,148 @@
+/** A run whose process dies counts the death against itself; what ran beside it goes on, uncounted. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { readdirSync, readFileSync } from "node:fs"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { Runs } from "../../src/actors/ports/Runs.js"
+import { WriterSql } from "../../src/runtime/postgres/Pools.js"
+import { execution, run, startCalls, stopCalls, svc, workflow } from "../support/calls.js"
+import { eventually } from "../support/eventually.js"
+
+beforeAll(startCalls, 60_000)
+afterAll(() => stopCalls())
+
+const childrenOf = (pid: number): ReadonlyArray<number> => {
+  try {
+    return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+      readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number)
+    )
+  } catch {
+    return []
+  }
+}
+/** The runners' own processes, below those of their jails, with the processor ticks that each has used. */
+const runners = (pid = process.pid): ReadonlyArray<{ readonly pid: number; readonly ticks: number }> =>
+  childrenOf(pid).flatMap((child) => {
+    const below = runners(child)
+    if (below.length > 0) return below
+    try {
+      if (!readFileSync(`/proc/${child}/cmdline`, "utf8").includes("--expose-gc")) return []
+      const fields = readFileSync(`/proc/${child}/stat`, "utf8")
+        .replace(/^.*\) /s, "")
+        .split(" ")
+      return [{ pid: child, ticks: Number(fields[11]) + Number(fields[12]) }]
+    } catch {
+      return []
+    }
+  })
+
+const moment = (millis: number) => new Promise((resolve) => setTimeout(resolve, millis))
+
+/** Kills the runner that computes until `isOver`; returns the processes that it killed. */
+const killWhatComputes = async (isOver: () => boolean) => {
+  const killed = new Array<number>()
+  const seen = new Map<number, number>()
+  for (; !isOver(); await moment(50)) {
+    for (const { pid, ticks } of runners()) {
+      const idle = seen.get(pid)
+      // The first look is at what its start has cost; then a quarter of a second of computing.
+      if (idle === undefined) seen.set(pid, ticks)
+      else if (ticks - idle > 25 && !killed.includes(pid)) {
+        killed.push(pid)
+        process.kill(pid, "SIGKILL")
+      }
+    }
+  }
+  return killed
+}
+
+const computes = "let n = 0; for (let i = 0; i < 3e7; i++) n += i; return n"
+
+describe("A run that takes its runner down", () => {
+  it("is tried again in runners of its own, and is poisoned after five deaths", { timeout: 60_000 }, async () => {
+    const [bad, good] = [await workflow(computes), await workflow(`return await svc.state.get("k")`)]
+    const waiting = await workflow("await new Promise((r) => setTimeout(r, 900)); return 'unharmed'")
+    // Its guest lies in the runner that is killed first.
+    const beside = run(waiting)
+    let isOver = false
+    const ended = run(bad).finally(() => {
+      isOver = true
+    })
+    const killed = await killWhatComputes(() => isOver)
+    assert.strictEqual((await ended).body.error?.code, "POISONED", (await ended).text)
+    // Some of them while they started, which counts against nobody.
+    assert.isAtLeast(killed.length, 5)
+    assert.strictEqual((await beside).body, "unharmed")
+    assert.strictEqual((await run(good)).status, 200)
+    await eventually(
+      async () => runners().length,
+      (left) => left <= 2
+    )
+  })
+})
+
+describe("The calls of a run whose guest is lost", () => {
+  it("go on, and are made once", { timeout: 30_000 }, async () => {
+    const asked = new Map<string, number>()
+    const server = createServer((request, response) => {
+      const path = request.url ?? ""
+      asked.set(path, (asked.get(path) ?? 0) + 1)
+      setTimeout(() => response.end("ok"), path === "/0" ? 100 : 1500)
+    })
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    const id = await workflow(
+      "const all = []; for (let i = 0; i < 20; i++) all.push(fetch(ctx.input.url + i)); return (await Promise.all(all)).length"
+    )
+    const answer = run(id, { url })
+    await eventually(
+      async () => asked.size,
+      (size) => size === 20
+    )
+    for (const { pid } of runners()) process.kill(pid, "SIGKILL")
+    assert.strictEqual((await answer).body, 20, (await answer).text)
+    server.close()
+    assert.deepStrictEqual([...new Set(asked.values())], [1])
+  })
+})
+
+describe("The activations of a run", () => {
+  const rows = (id: string) =>
+    svc.run(
+      Effect.flatMap(
+        WriterSql,
+        (sql) => sql<{ activations: number; epoch: number }>`SELECT activations, epoch FROM runs WHERE id = ${id}`
+      )
+    )
+
+  it("count from its start, and no more once the process has survived it", { timeout: 30_000 }, async () => {
+    const id = await workflow(
+      "await svc.state.set('k', 1); for (let i = 0; i < 40; i++) await new Promise((r) => setTimeout(r, 150)); return 1",
+      "standard"
+    )
+    const started = await run(id)
+    const executionId = String(started.body.executionId ?? started.body.data?.executionId)
+    const first = await eventually(
+      () => rows(executionId),
+      ([row]) => row !== undefined && row.epoch > 1
+    )
+    assert.strictEqual(first[0]?.activations, 1)
+    const later = await eventually(
+      () => rows(executionId),
+      ([row]) => row?.activations === 0
+    )
+    assert.strictEqual(later[0]?.activations, 0)
+    assert.strictEqual((await execution(executionId))?.status, "running")
+    // Of an earlier epoch: says nothing of the run as it is now.
+    await svc.run(
+      Effect.flatMap(Runs, (runs) =>
+        Effect.zipRight(
+          runs.takeOver(executionId as Parameters<typeof runs.takeOver>[0]),
+          runs.survived([{ id: executionId as Parameters<typeof runs.takeOver>[0], epoch: first[0]?.epoch ?? 0 }])
+        )
+      )
+    )
+    assert.strictEqual((await rows(executionId))[0]?.activations, 1)
+  })
+})

@@ -1,0 +1,97 @@
+/** Guests of all runners share one cap: who holds most gives first, and runners give back what large guests held. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { readFileSync } from "node:fs"
+import { afterAll } from "vitest"
+import { Sandbox, type Turn } from "../../src/actors/ports/Sandbox.js"
+import { GuestMemory } from "../../src/runtime/sandbox/GuestMemory.js"
+import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
+import { done, end, limits, program, startEvent } from "../support/guests.js"
+import { bundleRunner } from "../support/sandboxRunner.js"
+
+const runner = bundleRunner()
+afterAll(runner.remove)
+
+const mebibyte = 1024 * 1024
+
+describe("The memory of guests", () => {
+  const holder = (tenant: string, evicted: Array<string>, name: string) => ({ tenant, evict: () => evicted.push(name) })
+
+  it("is freed by the tenant that holds most, the longest waiting first, and a small neighbour keeps its own", () => {
+    const evicted: Array<string> = []
+    // One runner's own guest is left room for: 300 MiB are for those that wait.
+    const memory = new GuestMemory(428 * mebibyte, 1)
+    memory.rest(holder("small", evicted, "small 1"), 10 * mebibyte)
+    for (const name of ["large 1", "large 2", "large 3", "large 4"])
+      memory.rest(holder("large", evicted, name), 90 * mebibyte)
+    assert.deepStrictEqual(evicted, ["large 1"])
+    memory.rest(holder("small", evicted, "small 2"), 30 * mebibyte)
+    assert.deepStrictEqual(evicted, ["large 1", "large 2"])
+    assert.isAtMost(memory.heldBytes, 300 * mebibyte)
+  })
+
+  it("does not count what computes or is gone", () => {
+    const evicted: Array<string> = []
+    const memory = new GuestMemory(428 * mebibyte, 1)
+    const first = holder("one", evicted, "first")
+    memory.rest(first, 200 * mebibyte)
+    memory.wake(first)
+    memory.wake(first)
+    assert.strictEqual(memory.heldBytes, 0)
+    memory.rest(holder("one", evicted, "second"), 200 * mebibyte)
+    assert.deepStrictEqual(evicted, [])
+  })
+})
+
+/** Memory of the runner below the jail's own processes. */
+const residentBytes = (pid: number): number => {
+  let found = 0
+  for (let at: string | undefined = String(pid); at !== undefined && at !== "";) {
+    found = Number(readFileSync(`/proc/${at}/statm`, "utf8").split(" ")[1]) * 4096
+    at = readFileSync(`/proc/${at}/task/${at}/children`, "utf8").trim().split(" ")[0]
+  }
+  return found
+}
+
+describe("Runs that hold much while they wait", () => {
+  const large = `const a = []; for (let i = 0; i < 40; i++) a.push(new Uint8Array(1024 * 1024).fill(i)); return [a.length, await svc.state.get("k")]`
+  const small = `return ["small", await svc.state.get("k")]`
+
+  it.live(
+    "hold no more than the cap together, are replayed when they go on, and leave the runner small",
+    () => {
+      let pids: () => ReadonlyArray<number> = () => []
+      const layer = sandboxLayer({
+        runnerPath: runner.path,
+        runners: 1,
+        guestMemory: 256 * mebibyte,
+        onStarted: (of) => {
+          pids = of
+        }
+      })
+      return Effect.gen(function* () {
+        const sandbox = yield* Sandbox
+        const [pid = 0] = pids()
+        const neighbour = yield* sandbox.start(program(small, "org_small"), limits, startEvent())
+        const before = residentBytes(pid)
+        const turns: Array<Turn> = []
+        for (let i = 0; i < 12; i++) turns.push(yield* sandbox.start(program(large, "org_large"), limits, startEvent()))
+        const during = residentBytes(pid)
+        // Twelve hold 480 MiB; three of them fit.
+        assert.isBelow(during - before, 320 * mebibyte)
+        const fed = yield* Effect.forEach(turns, ({ session }) => Effect.either(session.feed([done(0, 5)])))
+        const lost = fed.filter((one) => one._tag === "Left" && one.left._tag === "SessionLost").length
+        assert.isAtLeast(lost, 8)
+        assert.isBelow(lost, 12)
+        assert.deepStrictEqual(end(yield* neighbour.session.feed([done(0, 1)])), { t: "ret", v: ["small", 1] })
+        const replayed = yield* sandbox.start(program(large, "org_large"), limits, startEvent(), [done(0, 5)])
+        assert.deepStrictEqual(end(replayed), { t: "ret", v: [40, 5] })
+        while (residentBytes(pid) - before > 64 * mebibyte) yield* Effect.sleep("50 millis")
+        process.stdout.write(
+          `runner: ${Math.round(before / mebibyte)} MiB, during ${Math.round(during / mebibyte)}, after ${Math.round(residentBytes(pid) / mebibyte)}\n`
+        )
+      }).pipe(Effect.provide(layer))
+    },
+    30_000
+  )
+})
