@@ -107,6 +107,8 @@ export class RateLimited extends Data.TaggedError("RateLimited")<{
   readonly limit: number
   /** Unix seconds. */
   readonly resetAt: number
+  /** What was counted; calls where it is not said. */
+  readonly what?: string
 }> {}
 
 /** An execution went over its maximum while its caller waited. */

@@ -87,6 +87,18 @@ export const inviteLifetime = Duration.days(7)
 /** How long signatures of a rotated callback secret go along with those of the new one. */
 export const callbackSecretOverlap = Duration.hours(24)
 
+/** Refused calls of one address in a minute, after which it is answered 429: on one node. */
+export const refusals = {
+  /** With keys that do not exist. */
+  unknownKeys: 100,
+  /** With one key that is revoked, has expired or is signed wrongly. */
+  ofOneKey: 30,
+  /** Addresses and keys that are counted at a time. */
+  entries: 20_000,
+  /** Audit entries of one key in a minute; what other addresses add is one entry more. */
+  auditedAddresses: 50
+} as const
+
 /** How far a signed request's timestamp may lie from now. */
 export const signatureWindow = Duration.minutes(5)
 /** How long a nonce of a signed request is remembered. */

@@ -127,7 +127,11 @@ export const make = (routes: ReadonlyArray<Route>, app: App, manners: Manners = 
               : failure !== "defect" && failure._tag === "Forbidden"
                 ? "denied"
                 : "failure"
-          trail.note(entry(exchange, action, policy.resource, id, outcome, at))
+          const told = entry(exchange, action, policy.resource, id, outcome, at)
+          // As many as a client likes to send: counted.
+          if (failure !== undefined && failure !== "defect" && failure._tag === "RateLimited")
+            trail.refusal({ ...told, changes: [{ path: "error", before: null, after: failure._tag }] })
+          else trail.note(told)
         }
       })
 

@@ -68,10 +68,10 @@ const rows = (now: number): Rows => ({
     code: "UNSUPPORTED_MEDIA_TYPE",
     message: `send the body as content-type: application/json, not ${got === "" ? "without a content-type" : got}`
   }),
-  RateLimited: ({ limit, resetAt }) => ({
+  RateLimited: ({ limit, resetAt, what = "calls" }) => ({
     status: 429,
     code: "RATE_LIMITED",
-    message: `more than ${limit} calls in this minute`,
+    message: `more than ${limit} ${what} in this minute`,
     retryAfterSeconds: secondsUntil(resetAt, now)
   }),
   TimedOut: ({ executionId }) => ({

@@ -243,7 +243,8 @@ export const make = Effect.gen(function* () {
 
   const refused = (caller: Principal, workflow: string, failure: Failure): Effect.Effect<void> =>
     Effect.map(DateTime.now, (now) =>
-      trail.note({
+      // As many as a client likes to send beyond its limit: counted.
+      (failure._tag === "RateLimited" ? trail.refusal : trail.note)({
         id: identifiers.next("aud"),
         organisationId: caller.organisationId,
         at: DateTime.formatIso(now),

@@ -3,6 +3,7 @@ import { HttpApiBuilder, HttpRouter } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import { Context, Effect, Layer } from "effect"
 import * as Authenticated from "../../http/auth/Authenticated.js"
+import * as Refusals from "../../http/auth/Refusals.js"
 import { headerBytes } from "../../domain/Limits.js"
 import { make as makeConnectPages } from "../../http/connect/Pages.js"
 import { ExecutionApi, RunApi } from "../../http/execution/Api.js"
@@ -90,6 +91,7 @@ export const layer = Layer.effect(
 ).pipe(
   Layer.provide(router),
   Layer.provide(origin),
+  Layer.provide(Refusals.layer),
   Layer.provide(HttpApiBuilder.Router.Live),
   Layer.provide(NodeHttpServer.layerContext)
 )
