@@ -25,7 +25,7 @@ import { rateHeaders, refusedHeaders } from "./Rates.js"
 import { makeMatcher, type Route } from "./Routes.js"
 import { readJson } from "./Body.js"
 import { defectRow, errorReply, failureReply, isFailure } from "./Surface.js"
-import { pathOf, type RawReply, type RawRequest } from "./Wire.js"
+import { pathOf, type RawReply, type RawRequest, type RequestHead } from "./Wire.js"
 
 type App = HttpApp.Default<unknown, HttpRouter.HttpRouter.DefaultServices>
 
@@ -61,8 +61,8 @@ const permitted = (caller: Principal, permit: Route["permit"]): Forbidden | unde
 
 /** What a surface does in its own way. */
 export interface Manners {
-  /** The request as its caller is to be known by it. */
-  readonly presented: (raw: RawRequest) => RawRequest
+  /** The headers by which the caller is to be known. */
+  readonly headers: (sent: RequestHead["headers"]) => RequestHead["headers"]
   /** How it is given the key, where that is not in either of the two ways. */
   readonly howTo?: string
   /** What the surface wants besides a key. */
@@ -73,7 +73,7 @@ export interface Manners {
 
 /** A and C. */
 const plainly: Manners = {
-  presented: (raw) => raw,
+  headers: (sent) => sent,
   lacking: () => undefined,
   failure: failureReply,
   error: errorReply
@@ -81,7 +81,7 @@ const plainly: Manners = {
 
 export const make = (routes: ReadonlyArray<Route>, app: App, manners: Manners = plainly) =>
   Effect.gen(function* () {
-    const { authenticate } = yield* makeAuthentication
+    const { addressOf, authenticate, recognise } = yield* makeAuthentication
     const limits = yield* RateLimits
     const identifiers = yield* Identifiers
     const trail = yield* AuditTrail
@@ -219,7 +219,7 @@ export const make = (routes: ReadonlyArray<Route>, app: App, manners: Manners = 
     /** Never fails: whatever happens is a reply. */
     const handle = (sent: RawRequest): Effect.Effect<RawReply> =>
       Effect.gen(function* () {
-        const raw = manners.presented(sent)
+        const raw: RawRequest = { ...sent, headers: manners.headers(sent.headers) }
         const requestId = identifiers.next("req")
         const now = yield* Clock.currentTimeMillis
         const found = match(raw.method, pathOf(raw.target))
@@ -257,5 +257,21 @@ export const make = (routes: ReadonlyArray<Route>, app: App, manners: Manners = 
         return { ...reply, headers: { "x-request-id": requestId, ...reply.headers } }
       })
 
-    return { handle }
+    /** Whose request it is, by its head: the organisation, or the answer to a caller that is not let in. */
+    const identify = (sent: RequestHead): Effect.Effect<{ readonly organisation: string } | RawReply> => {
+      const requestId = identifiers.next("req")
+      return recognise({ ...sent, headers: manners.headers(sent.headers) }, requestId, manners.howTo).pipe(
+        Effect.map(({ caller }) => ({ organisation: caller.organisationId })),
+        Effect.catchAllCause((cause) =>
+          Effect.flatMap(Clock.currentTimeMillis, (now) =>
+            Effect.map(translated(cause, sent.method, requestId), (reply) => ({
+              ...reply,
+              headers: { ...refusedHeaders(failureOf(cause, sent.method), null, now), ...reply.headers }
+            }))
+          )
+        )
+      )
+    }
+
+    return { handle, identify, addressOf }
   })

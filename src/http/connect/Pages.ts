@@ -208,5 +208,15 @@ export const make = Effect.gen(function* () {
     return answered(token === undefined ? callback(request) : link(request, token))
   }
 
-  return { pageAt }
+  /** For the path of a link: whose open session it is, if it is one; `undefined` for all other paths. */
+  const isOpen = (path: string): Effect.Effect<string | undefined> | undefined => {
+    const token = linkPattern.exec(path)?.[1]
+    if (token === undefined) return undefined
+    return session({ tokenHash: digests.sha256Hex(token) }).pipe(
+      Effect.map((found) => (found?.status === "open" ? found.organisationId : undefined)),
+      Effect.catchAll(() => Effect.succeed(undefined))
+    )
+  }
+
+  return { pageAt, isOpen }
 })
