@@ -7,6 +7,7 @@ import audit from "./0004_audit.js"
 import connectors from "./0005_connectors.js"
 import connections from "./0006_connections.js"
 import providerLimits from "./0007_provider_limits.js"
+import oauthCallbacks from "./0008_oauth_callbacks.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -15,5 +16,6 @@ export const migrations = {
   "0004_audit": Effect.asVoid(audit),
   "0005_connectors": Effect.asVoid(connectors),
   "0006_connections": Effect.asVoid(connections),
-  "0007_provider_limits": Effect.asVoid(providerLimits)
+  "0007_provider_limits": Effect.asVoid(providerLimits),
+  "0008_oauth_callbacks": Effect.asVoid(oauthCallbacks)
 }

@@ -23,7 +23,7 @@ import { answerDefect, decodeFailure } from "./Decode.js"
 import { Exchange, serverRequest } from "./Exchange.js"
 import { rateHeaders, refusedHeaders } from "./Rates.js"
 import { makeMatcher, type Route } from "./Routes.js"
-import { readJson } from "./Body.js"
+import { readRecord } from "./Body.js"
 import { defectRow, errorReply, failureReply, isFailure } from "./Surface.js"
 import { pathOf, type RawReply, type RawRequest, type RequestHead } from "./Wire.js"
 
@@ -166,7 +166,7 @@ export const make = (routes: ReadonlyArray<Route>, app: App, manners: Manners = 
       const { caller, request } = exchange
       const refused = permitted(caller, route.permit)
       const hasBody = request.method !== "GET" && request.method !== "DELETE"
-      const body = refused ?? (hasBody ? readJson(request, bodyBytes.management) : undefined)
+      const body = refused ?? (hasBody ? readRecord(request, bodyBytes.management) : undefined)
       return body instanceof Error ? Effect.fail(body) : dispatch(exchange, path)
     }
 

@@ -41,6 +41,9 @@ const ConnectorView = Schema.Struct({
   ...summary,
   transport: Schema.String,
   baseUrl: Schema.String,
+  redirectUri: nullable.annotations({
+    description: "what an OAuth client is registered with at the provider; null where people are not sent there"
+  }),
   connectionConfig: Schema.NullOr(JsonObject),
   test: Schema.NullOr(JsonObject),
   rateLimit: Schema.NullOr(JsonObject),
@@ -94,6 +97,7 @@ const AuthProviderView = Schema.Struct({
   hasClientSecret: Schema.Boolean,
   scopes: Schema.Array(Schema.String),
   isDefault: Schema.Boolean,
+  redirectUri: Schema.String.annotations({ description: "what the client is registered with at the provider" }),
   createdAt: Time,
   updatedAt: Time,
   version: Schema.Number
