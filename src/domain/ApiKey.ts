@@ -12,6 +12,7 @@ import {
   toMatrix,
   toSet
 } from "./Permission.js"
+import { Counter, timeWithin } from "./Scalars.js"
 
 export const KeyMode = Schema.Literal("test", "live")
 export type KeyMode = typeof KeyMode.Type
@@ -91,7 +92,7 @@ export const UpdateApiKey = Schema.Struct({
   ),
   allowedIps: Schema.optional(Schema.Array(Schema.String).pipe(Schema.maxItems(allowedIps))),
   rateLimitPerMinute: Schema.optional(Schema.NullOr(Schema.Int.pipe(Schema.between(1, 1_000_000)))),
-  version: Schema.optional(Schema.Int)
+  version: Schema.optional(Counter)
 }).annotations({ identifier: "UpdateApiKey" })
 export type UpdateApiKey = typeof UpdateApiKey.Type
 
@@ -109,8 +110,8 @@ export const expiryOf = (choice: string, now: number): number | null | Validatio
     case "never":
       return null
     default: {
-      const at = Date.parse(choice)
-      if (Number.isNaN(at)) return invalid("expires", "INVALID_DATE", "is not a date of the form YYYY-MM-DD")
+      const at = timeWithin(choice)
+      if (at === undefined) return invalid("expires", "INVALID_DATE", "is not a date of the form YYYY-MM-DD")
       return at > now ? at : invalid("expires", "OUT_OF_RANGE", "lies in the past")
     }
   }

@@ -18,7 +18,7 @@ import type { AuditEntry, Outcome } from "../domain/Audit.js"
 import { type Failure, Forbidden, InvalidRequest, NotFound } from "../domain/Failure.js"
 import { bodyBytes } from "../domain/Limits.js"
 import { make as makeAuthentication } from "./auth/Authenticate.js"
-import { actorOf, missing, type Principal } from "./auth/Caller.js"
+import { actorOf, missing, type Principal, sharingRefusal } from "./auth/Caller.js"
 import { answerDefect, decodeFailure } from "./Decode.js"
 import { Exchange, serverRequest } from "./Exchange.js"
 import { rateHeaders, refusedHeaders } from "./Rates.js"
@@ -159,12 +159,14 @@ export const make = (routes: ReadonlyArray<Route>, app: App, manners: Manners = 
       }
     }, Effect.scoped)
 
-    const exchangeOf = (caller: Principal, { audit }: Route, raw: RawRequest) =>
-      new Exchange(raw, caller, audit?._tag === "Audited" ? { action: audit.action, resource: audit.resource } : null)
+    const exchangeOf = (caller: Principal, { audit, sharing }: Route, raw: RawRequest) => {
+      const policy = audit?._tag === "Audited" ? { action: audit.action, resource: audit.resource } : null
+      return new Exchange(raw, caller, policy, sharing)
+    }
 
     const passed = (exchange: Exchange, route: Route, path: string): Effect.Effect<RawReply, unknown> => {
       const { caller, request } = exchange
-      const refused = permitted(caller, route.permit)
+      const refused = permitted(caller, route.permit) ?? sharingRefusal(caller, route.sharing)
       const hasBody = request.method !== "GET" && request.method !== "DELETE"
       const body = refused ?? (hasBody ? readRecord(request, bodyBytes.management) : undefined)
       return body instanceof Error ? Effect.fail(body) : dispatch(exchange, path)

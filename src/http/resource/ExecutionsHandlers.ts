@@ -23,6 +23,7 @@ import { notRunning } from "../../domain/Installation.js"
 import { type Json, type JsonObject, isObject } from "../../domain/Json.js"
 import type { AttemptEntry, JournalEntry, StartEntry } from "../../domain/RunJournal.js"
 import { Current } from "../auth/Authenticated.js"
+import { isCounter } from "../../domain/Scalars.js"
 import { actorOf, missing, outOfScope, type Principal, reaches } from "../auth/Caller.js"
 import type { Exchange } from "../Exchange.js"
 import { ResourceApi } from "./Api.js"
@@ -357,7 +358,7 @@ export const ExecutionsLive = group(ResourceApi, "executions", (handlers) =>
             urlParams.cursor === undefined || urlParams.cursor === ""
               ? -1
               : Number(Either.getOrElse(Encoding.decodeBase64UrlString(urlParams.cursor), () => "x"))
-          if (!Number.isInteger(after))
+          if (!isCounter(after) && after !== -1)
             return yield* new InvalidRequest({
               code: "INVALID_CURSOR",
               message: "the cursor is wrong: begin again without it"

@@ -19,8 +19,8 @@ import {
   snapshot
 } from "../../domain/Authoring.js"
 import { changesBetween } from "../../domain/Audit.js"
-import { NotFound, PlanLimitReached, ValidationFailed } from "../../domain/Failure.js"
-import { canonicalJson, type Json, type JsonObject } from "../../domain/Json.js"
+import { invalid, NotFound, PlanLimitReached, ValidationFailed } from "../../domain/Failure.js"
+import { canonicalJson, type Json, type JsonObject, unstorable } from "../../domain/Json.js"
 import { diffLines, type Workflow, type WorkflowVersion } from "../../domain/Workflow.js"
 import { Current } from "../auth/Authenticated.js"
 import { missing, type Principal, reaches } from "../auth/Caller.js"
@@ -73,6 +73,10 @@ export const WorkflowsLive = group(ResourceApi, "workflows", (handlers) =>
               message: `code: ${issues[0]?.message ?? "is not a workflow"}`,
               details: issues.map((issue) => ({ path: "code", ...issue }))
             })
+        ),
+        Effect.filterOrFail(
+          ({ bindings, diagram, warnings }) => unstorable({ bindings, diagram, warnings }) === undefined,
+          () => invalid("code", "NOT_STORABLE", "names something with the character U+0000 or half a surrogate pair")
         )
       )
 
