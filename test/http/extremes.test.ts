@@ -173,9 +173,16 @@ const ask = async (operation: Operation, target: string, body: Json | undefined,
   assert.isBelow(answer.status, 500, `${what}: ${answer.text}`)
 }
 
+/** A place in a body gets each number and a third of the rest, which its neighbours share; with SVC_TEST_LONG all. */
+const isAll = process.env["SVC_TEST_LONG"] !== undefined
+const valuesAt = (place: number): ReadonlyArray<Json> =>
+  values.filter(
+    (value, at) => isAll || typeof value === "number" || value === nul || value === lone || (at + place) % 3 === 0
+  )
+
 /** Some at a time. */
-const each = async (send: (value: Json) => Promise<void>) => {
-  for (let at = 0; at < values.length; at += 16) await Promise.all(values.slice(at, at + 16).map(send))
+const each = async (send: (value: Json) => Promise<void>, chosen = values) => {
+  for (let at = 0; at < chosen.length; at += 16) await Promise.all(chosen.slice(at, at + 16).map(send))
 }
 
 /** What changes the caller's own standing is asked last. */
@@ -197,8 +204,9 @@ describe("no extreme in a scalar is an error of the service", () => {
             : Promise.resolve()
         })
       }
-      for (const path of operation.body === undefined ? [] : places(operation.body))
-        await each((value) => ask(operation, targetOf(operation), withAt(body ?? {}, path, value)))
+      const within = operation.body === undefined ? [] : places(operation.body)
+      for (const [at, path] of within.entries())
+        await each((value) => ask(operation, targetOf(operation), withAt(body ?? {}, path, value)), valuesAt(at))
       const long = `${targetOf(operation)}?x=${"y".repeat(9_000)}`
       await ask(operation, long, body, { "idempotency-key": `long-${operation.method}${operation.path}` })
       assert.deepStrictEqual(logged, [])

@@ -303,6 +303,8 @@ export const ApiKeysLive = group(ResourceApi, "apiKeys", (handlers) =>
               Effect.gen(function* () {
                 const before = yield* findKey(tx, path.kid, true)
                 const resource = { id: before.id, name: before.name }
+                // In an emergency any manager of all customers' keys may end one; a key of some customers only its like.
+                if (exchange.caller.customers !== "all") yield* withinCaller(exchange.caller, before)
                 if (before.revokedAt !== null) return { value: keyView(before, at), resource }
                 const after: ApiKey = {
                   ...before,
