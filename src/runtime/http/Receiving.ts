@@ -114,6 +114,7 @@ class Reader {
   private share: BodyShare | undefined
   /** The key is being looked up: what comes meanwhile is not asked for. */
   private asking = false
+  private proceeded = false
 
   constructor(
     private readonly request: IncomingMessage,
@@ -131,7 +132,7 @@ class Reader {
       .once("close", () => this.drop())
       .once("error", () => this.drop())
     if (this.length !== undefined && this.length > arrivingBody.unidentifiedBytes) this.identify()
-    else this.options.proceed()
+    else this.proceed()
   }
 
   giveUp(): void {
@@ -168,9 +169,14 @@ class Reader {
       const refused = this.share.take(this.length ?? this.size)
       if (refused !== undefined) return this.fail(refused)
       this.ways.arriving.give()
-      this.options.proceed()
+      this.proceed()
       this.request.resume()
     })
+  }
+
+  private proceed(): void {
+    if (!this.proceeded) this.options.proceed()
+    this.proceeded = true
   }
 
   private complete(): void {
