@@ -8,6 +8,7 @@ import connectors from "./0005_connectors.js"
 import connections from "./0006_connections.js"
 import providerLimits from "./0007_provider_limits.js"
 import draftSnapshots from "./0008_draft_snapshots.js"
+import oauthCallbacks from "./0009_oauth_callbacks.js"
 import auditHeads from "./0010_audit_heads.js"
 import definitionForm from "./0011_definition_form.js"
 
@@ -20,6 +21,7 @@ export const migrations = {
   "0006_connections": Effect.asVoid(connections),
   "0007_provider_limits": Effect.asVoid(providerLimits),
   "0008_draft_snapshots": Effect.asVoid(draftSnapshots),
+  "0009_oauth_callbacks": Effect.asVoid(oauthCallbacks),
   "0010_audit_heads": Effect.asVoid(auditHeads),
   "0011_definition_form": Effect.asVoid(definitionForm)
 }

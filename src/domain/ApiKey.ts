@@ -12,6 +12,7 @@ import {
   toMatrix,
   toSet
 } from "./Permission.js"
+import { Counter, timeWithin } from "./Scalars.js"
 
 export const KeyMode = Schema.Literal("test", "live")
 export type KeyMode = typeof KeyMode.Type
@@ -91,7 +92,7 @@ export const UpdateApiKey = Schema.Struct({
   ),
   allowedIps: Schema.optional(Schema.Array(Schema.String).pipe(Schema.maxItems(allowedIps))),
   rateLimitPerMinute: Schema.optional(Schema.NullOr(Schema.Int.pipe(Schema.between(1, 1_000_000)))),
-  version: Schema.optional(Schema.Int)
+  version: Schema.optional(Counter)
 }).annotations({ identifier: "UpdateApiKey" })
 export type UpdateApiKey = typeof UpdateApiKey.Type
 
@@ -109,8 +110,8 @@ export const expiryOf = (choice: string, now: number): number | null | Validatio
     case "never":
       return null
     default: {
-      const at = Date.parse(choice)
-      if (Number.isNaN(at)) return invalid("expires", "INVALID_DATE", "is not a date of the form YYYY-MM-DD")
+      const at = timeWithin(choice)
+      if (at === undefined) return invalid("expires", "INVALID_DATE", "is not a date of the form YYYY-MM-DD")
       return at > now ? at : invalid("expires", "OUT_OF_RANGE", "lies in the past")
     }
   }
@@ -142,6 +143,7 @@ export const grantable = (
     return new Forbidden({
       code: "FORBIDDEN",
       needs: missing,
+      path: "permissions",
       message: `a key cannot grant ${missing}, which it does not hold itself`
     })
   }
@@ -152,8 +154,83 @@ export const grantable = (
     ? undefined
     : new Forbidden({
         code: "CUSTOMER_NOT_REACHABLE",
+        path: "customers",
         message: `a key cannot grant ${outside}, which it does not reach itself`
       })
+}
+
+/** What bounds a key: as it is asked for, or as the caller's own key holds it. */
+export interface KeyBounds {
+  readonly mode: KeyMode
+  readonly permissions: PermissionSet
+  readonly customers: ReadonlySet<string> | "all"
+  readonly hmac: boolean
+  readonly resourceScope: ResourceScope
+  /** Empty: from anywhere. */
+  readonly allowedIps: ReadonlyArray<string>
+  /** Calls per minute; `null`: the plan's. */
+  readonly rateLimit: number | null
+  /** RFC 3339; `null`: never. */
+  readonly expiresAt: string | null
+}
+
+export const keyBounds = (key: Omit<ApiKey, "hmacSecret">, hmac: boolean): KeyBounds => ({
+  mode: key.mode,
+  permissions: toSet(key.permissions),
+  customers: key.customersMode === "all" ? "all" : new Set<string>(key.customerIds),
+  hmac,
+  resourceScope: key.resourceScope,
+  allowedIps: key.allowedIps,
+  rateLimit: key.rateLimit,
+  expiresAt: key.expiresAt
+})
+
+/** Whether each address of a range lies in one of the ranges. */
+type Covers = (range: string, ranges: ReadonlyArray<string>) => boolean
+
+const wider = (attribute: string, message: string) =>
+  new Forbidden({ code: "FORBIDDEN", needs: "WIDER_THAN_CALLER", path: attribute, message: `${attribute} ${message}` })
+
+const idsOf = (scope: ResourceScope, type: string): ReadonlySet<string> | undefined => {
+  const entries = scope.filter((entry) => entry.type === type)
+  return entries.length === 0 ? undefined : new Set(entries.flatMap(({ ids }) => ids))
+}
+
+const scopeExcess = (asked: ResourceScope, held: ResourceScope): Forbidden | undefined => {
+  for (const { type } of held) {
+    const mine = idsOf(held, type)
+    const theirs = idsOf(asked, type)
+    if (theirs === undefined) return wider("resourceScope", `must be limited to a ${type} that the calling key reaches`)
+    const outside = [...theirs].find((id) => mine?.has(id) !== true)
+    if (outside !== undefined) return wider("resourceScope", `names a ${type} that the calling key does not reach`)
+  }
+  return undefined
+}
+
+/**
+ * The first attribute in which a key would be wider than the key that makes, changes, rotates or reveals it;
+ * `undefined` when it is wider in none.
+ */
+export const excessOf = (asked: KeyBounds, held: KeyBounds, covers: Covers): Forbidden | undefined => {
+  const granted = grantable(
+    { permissions: asked.permissions, customers: asked.customers === "all" ? "all" : [...asked.customers] },
+    held
+  )
+  if (granted !== undefined) return granted
+  if (held.mode === "test" && asked.mode === "live")
+    return wider("mode", "cannot be live: the calling key is a Test key")
+  if (held.hmac && !asked.hmac) return wider("hmac", "must be enabled, as it is for the calling key")
+  if (held.allowedIps.length > 0) {
+    if (asked.allowedIps.length === 0)
+      return wider("allowedIps", "must lie within the ranges of the calling key, which is bound to some")
+    const outside = asked.allowedIps.find((range) => !covers(range, held.allowedIps))
+    if (outside !== undefined) return wider("allowedIps", `has ${outside}, which the calling key may not be used from`)
+  }
+  if (held.rateLimit !== null && (asked.rateLimit === null || asked.rateLimit > held.rateLimit))
+    return wider("rateLimitPerMinute", `must be at most ${held.rateLimit}, the calling key's own`)
+  if (held.expiresAt !== null && (asked.expiresAt === null || Date.parse(asked.expiresAt) > Date.parse(held.expiresAt)))
+    return wider("expires", `must be no later than ${held.expiresAt}, when the calling key expires`)
+  return scopeExcess(asked.resourceScope, held.resourceScope)
 }
 
 export type KeyStatus = "active" | "revoked" | "expired"

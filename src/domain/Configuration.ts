@@ -5,6 +5,7 @@
 import { Schema } from "effect"
 import { Json } from "./Json.js"
 import { configuration } from "./Limits.js"
+import { Counter } from "./Scalars.js"
 
 /** Highest priority first. */
 export const levels = ["flow", "integration", "tenant", "saas", "platform"] as const
@@ -30,7 +31,7 @@ export const SetConfiguration = Schema.Struct({
   ),
   /** Only runs in this environment see it. */
   environment: Schema.optional(Schema.NullOr(Schema.String)),
-  version: Schema.optional(Schema.Int)
+  version: Schema.optional(Counter)
 })
 export type SetConfiguration = typeof SetConfiguration.Type
 

@@ -3,7 +3,8 @@ import { Schema } from "effect"
 import type { CustomerId, OrganisationId } from "./Ids.js"
 import { JsonObject } from "./Json.js"
 import { PlanName } from "./Plan.js"
-import { slugPattern } from "./Workflow.js"
+import { slugOf, slugPattern } from "./Workflow.js"
+import { Counter } from "./Scalars.js"
 
 export const CustomerStatus = Schema.Literal("active", "pending_admin_activation", "suspended", "deleted")
 export type CustomerStatus = typeof CustomerStatus.Type
@@ -50,9 +51,22 @@ export const UpdateCustomer = Schema.Struct({
   name: Schema.optional(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))),
   slug: Schema.optional(Schema.String.pipe(Schema.pattern(slugPattern))),
   ...fields,
-  version: Schema.optional(Schema.Int)
+  version: Schema.optional(Counter)
 }).annotations({ identifier: "UpdateCustomer" })
 export type UpdateCustomer = typeof UpdateCustomer.Type
+
+const longestSlug = 63
+const suffixLength = 8
+
+/** With a part of the customer's id, which no other customer's has. */
+export const suffixedSlug = (slug: string, id: CustomerId): string =>
+  `${slug.slice(0, longestSlug - suffixLength - 1).replace(/-+$/, "")}-${id.slice(-suffixLength)}`
+
+/** A slug of a name: its letters without accents. Of a name with no Latin letter or digit: `customer` with a suffix. */
+export const customerSlug = (name: string, id: CustomerId): string => {
+  const plain = name.normalize("NFKD").replace(/\p{M}/gu, "")
+  return /[a-z0-9]/i.test(plain) ? slugOf(plain) : suffixedSlug("customer", id)
+}
 
 /** A customer as the API shows it; one that was deleted keeps only its id. */
 export const customerView = (

@@ -46,7 +46,9 @@ export class Forbidden extends Data.TaggedError("Forbidden")<{
     | "TEST_MODE_HEADER_REQUIRED"
   readonly message: string
   /** The permission that is missing, or the switch that forbids it. */
-  readonly needs?: Permission | "CODE_EDITING_DISABLED"
+  readonly needs?: Permission | "CODE_EDITING_DISABLED" | "WIDER_THAN_CALLER" | "SUBSET_KEY"
+  /** The member of the request that is refused. */
+  readonly path?: string
 }> {}
 
 /** A stock limit of the plan is used up. */
@@ -105,6 +107,8 @@ export class RateLimited extends Data.TaggedError("RateLimited")<{
   readonly limit: number
   /** Unix seconds. */
   readonly resetAt: number
+  /** What was counted; calls where it is not said. */
+  readonly what?: string
 }> {}
 
 /** An execution went over its maximum while its caller waited. */

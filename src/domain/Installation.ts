@@ -7,6 +7,7 @@ import type { ConnectionId, CustomerId, InstallationId, OrganisationId, Workflow
 import { JsonObject } from "./Json.js"
 import { configuration } from "./Limits.js"
 import { slugPattern } from "./Workflow.js"
+import { Counter } from "./Scalars.js"
 
 /** `needs_connection` is never stored: it follows from the connections as they are now. */
 export const installationStatuses = ["active", "paused", "needs_connection", "uninstalled"] as const
@@ -61,7 +62,7 @@ export const CreateInstallation = Schema.Struct({
 }).annotations({ identifier: "CreateInstallation" })
 export type CreateInstallation = typeof CreateInstallation.Type
 
-export const UpdateInstallation = Schema.Struct({ ...fields, version: Schema.optional(Schema.Int) }).annotations({
+export const UpdateInstallation = Schema.Struct({ ...fields, version: Schema.optional(Counter) }).annotations({
   identifier: "UpdateInstallation"
 })
 export type UpdateInstallation = typeof UpdateInstallation.Type

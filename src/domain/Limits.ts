@@ -7,8 +7,20 @@ const MiB = 1024 * KiB
 /** Largest request bodies, in bytes, by the kind of endpoint. */
 export const bodyBytes = { management: 1 * MiB, execute: 2 * MiB, unified: 6 * MiB, webhook: 1 * MiB } as const
 
+/** A request's body while it comes in. */
+export const arrivingBody = {
+  /** What is read of it before the request's key is known, in bytes. */
+  unidentifiedBytes: 64 * KiB,
+  /** Smaller bodies are not counted against the node's budget once they are here, in bytes. */
+  countedBytes: 4 * KiB,
+  /** How long it may take. */
+  deadline: Duration.seconds(30)
+} as const
+
 /** All request headers together, in bytes. */
 export const headerBytes = 32 * KiB
+/** How long the headers of a request may take. */
+export const headerDeadline = Duration.seconds(10)
 
 /** How deep a JSON document may nest: deeper ones exhaust the stack of whatever serialises them. */
 export const jsonDepth = 64
@@ -117,6 +129,18 @@ export const inviteLifetime = Duration.days(7)
 
 /** How long signatures of a rotated callback secret go along with those of the new one. */
 export const callbackSecretOverlap = Duration.hours(24)
+
+/** Refused calls of one address in a minute, after which it is answered 429: on one node. */
+export const refusals = {
+  /** With keys that do not exist. */
+  unknownKeys: 100,
+  /** With one key that is revoked, has expired or is signed wrongly. */
+  ofOneKey: 30,
+  /** Addresses and keys that are counted at a time. */
+  entries: 20_000,
+  /** Audit entries of one key in a minute; what other addresses add is one entry more. */
+  auditedAddresses: 50
+} as const
 
 /** How far a signed request's timestamp may lie from now. */
 export const signatureWindow = Duration.minutes(5)

@@ -4,6 +4,7 @@ import { RetryPolicy, Tier } from "./Execution.js"
 import type { CustomerId, OrganisationId, SpaceId, WorkflowId } from "./Ids.js"
 import { type Json, JsonObject } from "./Json.js"
 import { guest } from "./Limits.js"
+import { Counter } from "./Scalars.js"
 
 export const slugPattern = /^[a-z0-9][a-z0-9-]{0,62}$/
 /** Names of flows double as paths of surface B. */
@@ -117,7 +118,7 @@ export const UpdateWorkflow = Schema.Struct({
   name: Schema.optional(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(64))),
   ...draft,
   ...settings,
-  version: Schema.optional(Schema.Int)
+  version: Schema.optional(Counter)
 }).annotations({ identifier: "UpdateWorkflow" })
 export type UpdateWorkflow = typeof UpdateWorkflow.Type
 

@@ -1,11 +1,29 @@
 /** The JSON of a request's body, checked for its form before anybody looks at its meaning. */
-import { InvalidRequest, PayloadTooLarge, UnsupportedMediaType, ValidationFailed } from "../domain/Failure.js"
+import { InvalidRequest, invalid, PayloadTooLarge, UnsupportedMediaType, ValidationFailed } from "../domain/Failure.js"
 import { type Json, unstorable, unstorableMessage } from "../domain/Json.js"
 import type { RawRequest } from "./Wire.js"
 
 export type BodyFailure = InvalidRequest | PayloadTooLarge | UnsupportedMediaType | ValidationFailed
 
 const decoder = new TextDecoder("utf-8", { fatal: true })
+
+/** Where a member is called `__proto__`, which decoding would drop without a word. */
+const protoIn = (value: Json, path = ""): string | undefined => {
+  if (typeof value !== "object" || value === null) return undefined
+  for (const [name, child] of Object.entries(value)) {
+    const at = Array.isArray(value) ? `${path}[${name}]` : path === "" ? name : `${path}.${name}`
+    const found = name === "__proto__" ? at : protoIn(child, at)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** Like `readJson`, of a body whose schema decodes it. */
+export const readRecord = (request: RawRequest, limit: number): Json | undefined | BodyFailure => {
+  const value = readJson(request, limit)
+  const at = value === undefined || value instanceof Error ? undefined : protoIn(value)
+  return at === undefined ? value : invalid(at, "NOT_STORABLE", "cannot be the name of a member: choose another")
+}
 
 /** The request's JSON; fails when it is none, or holds what cannot be stored. */
 export const readJson = (request: RawRequest, limit: number): Json | undefined | BodyFailure => {

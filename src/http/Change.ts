@@ -19,8 +19,9 @@ import {
 import type { CustomerId } from "../domain/Ids.js"
 import type { Json } from "../domain/Json.js"
 import { idempotencyKeyLength, idempotencyLifetime } from "../domain/Limits.js"
-import { actorOf } from "./auth/Caller.js"
+import { actorOf, recordRefusal } from "./auth/Caller.js"
 import type { Exchange } from "./Exchange.js"
+import { targetMark } from "./Wire.js"
 
 type Record = { readonly [member: string]: Json | undefined }
 
@@ -110,7 +111,7 @@ export const make = Effect.gen(function* () {
           code: "INVALID_REQUEST",
           message: `Idempotency-Key has at most ${idempotencyKeyLength} characters`
         })
-      : `${exchange.caller.key.id}|${exchange.request.target}|${text}`
+      : `${exchange.caller.key.id}|${targetMark(exchange.request.target, digests.sha256Hex)}|${text}`
   }
 
   /** By what a repetition is known. Under the server's pepper, since a body may hold secrets that could be guessed. */
@@ -187,6 +188,8 @@ export const make = Effect.gen(function* () {
       if (Option.isSome(again)) return again.value as A
     }
     const outcome = yield* body(tx)
+    const refused = recordRefusal(exchange.caller, exchange.sharing, outcome.resource.customerId ?? null)
+    if (refused !== undefined) return yield* refused
     const now = yield* DateTime.now
     yield* tx.audit(auditEntry(exchange, outcome, DateTime.formatIso(now)))
     if (at !== undefined) yield* remember(exchange, tx, at, outcome.value)

@@ -22,3 +22,13 @@ export const audited = (action: string): AuditPolicy => ({
   resource: action.split(".")[0] ?? action
 })
 export const read = (resource: string): AuditPolicy => ({ _tag: "Read", resource })
+
+/**
+ * What of an endpoint concerns all customers, for keys that reach only some. `customers`: its records are customers', and
+ * it keeps to those that the key reaches. `read`: it reads what all share. `perRecord`: its records are a customer's or
+ * shared, and a change is judged by the record that it turns out to be of. `change`: it changes what all share. `hidden`:
+ * it tells or changes what concerns the organisation alone.
+ */
+export type Sharing = "customers" | "read" | "perRecord" | "change" | "hidden"
+
+export class Shared extends Context.Tag("svc/Shared")<Shared, Sharing>() {}

@@ -4,6 +4,7 @@
  */
 import { HttpServerRequest } from "@effect/platform"
 import type { AuditEntry } from "../domain/Audit.js"
+import type { Sharing } from "./Endpoint.js"
 import type { Principal } from "./auth/Caller.js"
 import type { RawRequest } from "./Wire.js"
 
@@ -20,7 +21,8 @@ export class Exchange {
   constructor(
     readonly request: RawRequest,
     readonly caller: Principal,
-    readonly audit: { readonly action: string; readonly resource: string } | null
+    readonly audit: { readonly action: string; readonly resource: string } | null,
+    readonly sharing: Sharing | undefined
   ) {}
 }
 

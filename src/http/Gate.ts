@@ -18,14 +18,14 @@ import type { AuditEntry, Outcome } from "../domain/Audit.js"
 import { type Failure, Forbidden, InvalidRequest, NotFound } from "../domain/Failure.js"
 import { bodyBytes } from "../domain/Limits.js"
 import { make as makeAuthentication } from "./auth/Authenticate.js"
-import { actorOf, missing, type Principal } from "./auth/Caller.js"
+import { actorOf, missing, type Principal, sharingRefusal } from "./auth/Caller.js"
 import { answerDefect, decodeFailure } from "./Decode.js"
 import { Exchange, serverRequest } from "./Exchange.js"
 import { rateHeaders, refusedHeaders } from "./Rates.js"
 import { makeMatcher, type Route } from "./Routes.js"
-import { readJson } from "./Body.js"
+import { readRecord } from "./Body.js"
 import { defectRow, errorReply, failureReply, isFailure } from "./Surface.js"
-import { pathOf, type RawReply, type RawRequest } from "./Wire.js"
+import { pathOf, type RawReply, type RawRequest, type RequestHead } from "./Wire.js"
 
 type App = HttpApp.Default<unknown, HttpRouter.HttpRouter.DefaultServices>
 
@@ -61,8 +61,8 @@ const permitted = (caller: Principal, permit: Route["permit"]): Forbidden | unde
 
 /** What a surface does in its own way. */
 export interface Manners {
-  /** The request as its caller is to be known by it. */
-  readonly presented: (raw: RawRequest) => RawRequest
+  /** The headers by which the caller is to be known. */
+  readonly headers: (sent: RequestHead["headers"]) => RequestHead["headers"]
   /** How it is given the key, where that is not in either of the two ways. */
   readonly howTo?: string
   /** What the surface wants besides a key. */
@@ -73,7 +73,7 @@ export interface Manners {
 
 /** A and C. */
 const plainly: Manners = {
-  presented: (raw) => raw,
+  headers: (sent) => sent,
   lacking: () => undefined,
   failure: failureReply,
   error: errorReply
@@ -81,7 +81,7 @@ const plainly: Manners = {
 
 export const make = (routes: ReadonlyArray<Route>, app: App, manners: Manners = plainly) =>
   Effect.gen(function* () {
-    const { authenticate } = yield* makeAuthentication
+    const { addressOf, authenticate, recognise } = yield* makeAuthentication
     const limits = yield* RateLimits
     const identifiers = yield* Identifiers
     const trail = yield* AuditTrail
@@ -127,7 +127,11 @@ export const make = (routes: ReadonlyArray<Route>, app: App, manners: Manners = 
               : failure !== "defect" && failure._tag === "Forbidden"
                 ? "denied"
                 : "failure"
-          trail.note(entry(exchange, action, policy.resource, id, outcome, at))
+          const told = entry(exchange, action, policy.resource, id, outcome, at)
+          // As many as a client likes to send: counted.
+          if (failure !== undefined && failure !== "defect" && failure._tag === "RateLimited")
+            trail.refusal({ ...told, changes: [{ path: "error", before: null, after: failure._tag }] })
+          else trail.note(told)
         }
       })
 
@@ -155,14 +159,16 @@ export const make = (routes: ReadonlyArray<Route>, app: App, manners: Manners = 
       }
     }, Effect.scoped)
 
-    const exchangeOf = (caller: Principal, { audit }: Route, raw: RawRequest) =>
-      new Exchange(raw, caller, audit?._tag === "Audited" ? { action: audit.action, resource: audit.resource } : null)
+    const exchangeOf = (caller: Principal, { audit, sharing }: Route, raw: RawRequest) => {
+      const policy = audit?._tag === "Audited" ? { action: audit.action, resource: audit.resource } : null
+      return new Exchange(raw, caller, policy, sharing)
+    }
 
     const passed = (exchange: Exchange, route: Route, path: string): Effect.Effect<RawReply, unknown> => {
       const { caller, request } = exchange
-      const refused = permitted(caller, route.permit)
+      const refused = permitted(caller, route.permit) ?? sharingRefusal(caller, route.sharing)
       const hasBody = request.method !== "GET" && request.method !== "DELETE"
-      const body = refused ?? (hasBody ? readJson(request, bodyBytes.management) : undefined)
+      const body = refused ?? (hasBody ? readRecord(request, bodyBytes.management) : undefined)
       return body instanceof Error ? Effect.fail(body) : dispatch(exchange, path)
     }
 
@@ -215,7 +221,7 @@ export const make = (routes: ReadonlyArray<Route>, app: App, manners: Manners = 
     /** Never fails: whatever happens is a reply. */
     const handle = (sent: RawRequest): Effect.Effect<RawReply> =>
       Effect.gen(function* () {
-        const raw = manners.presented(sent)
+        const raw: RawRequest = { ...sent, headers: manners.headers(sent.headers) }
         const requestId = identifiers.next("req")
         const now = yield* Clock.currentTimeMillis
         const found = match(raw.method, pathOf(raw.target))
@@ -253,5 +259,21 @@ export const make = (routes: ReadonlyArray<Route>, app: App, manners: Manners = 
         return { ...reply, headers: { "x-request-id": requestId, ...reply.headers } }
       })
 
-    return { handle }
+    /** Whose request it is, by its head: the organisation, or the answer to a caller that is not let in. */
+    const identify = (sent: RequestHead): Effect.Effect<{ readonly organisation: string } | RawReply> => {
+      const requestId = identifiers.next("req")
+      return recognise({ ...sent, headers: manners.headers(sent.headers) }, requestId, manners.howTo).pipe(
+        Effect.map(({ caller }) => ({ organisation: caller.organisationId })),
+        Effect.catchAllCause((cause) =>
+          Effect.flatMap(Clock.currentTimeMillis, (now) =>
+            Effect.map(translated(cause, sent.method, requestId), (reply) => ({
+              ...reply,
+              headers: { ...refusedHeaders(failureOf(cause, sent.method), null, now), ...reply.headers }
+            }))
+          )
+        )
+      )
+    }
+
+    return { handle, identify, addressOf }
   })

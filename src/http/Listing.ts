@@ -4,6 +4,7 @@ import { Digests } from "../actors/ports/Digests.js"
 import type { ListQuery, Repository } from "../actors/ports/Records.js"
 import { InvalidRequest, type Unavailable } from "../domain/Failure.js"
 import { cursorLifetime, pageSize } from "../domain/Limits.js"
+import { timeWithin } from "../domain/Scalars.js"
 import { Duration } from "effect"
 
 /** What a request may say of the page that it wants. */
@@ -32,8 +33,8 @@ export const sizeOf = (params: { readonly page_size?: number | undefined }): num
 
 const timeOf = (name: string, text: string | undefined): string | undefined | InvalidRequest => {
   if (text === undefined || text === "") return undefined
-  const at = Date.parse(text)
-  return Number.isNaN(at)
+  const at = timeWithin(text)
+  return at === undefined
     ? new InvalidRequest({ code: "INVALID_REQUEST", message: `${name} is not a time of the form 2026-11-21T07:10:41Z` })
     : new Date(at).toISOString()
 }

@@ -1,7 +1,7 @@
 /** The table of all endpoints, as the gate looks them up: by method and path, before anything else is known of a request. */
 import { HttpApi } from "@effect/platform"
 import { Context, Option } from "effect"
-import { Audited, type AuditPolicy, Permit } from "./Endpoint.js"
+import { Audited, type AuditPolicy, Permit, Shared, type Sharing } from "./Endpoint.js"
 
 export interface Route {
   readonly method: string
@@ -11,6 +11,7 @@ export interface Route {
   readonly name: string
   readonly permit: Permit["Type"] | undefined
   readonly audit: AuditPolicy | undefined
+  readonly sharing: Sharing | undefined
 }
 
 export type Match =
@@ -38,7 +39,8 @@ export const routesOf = <
         group: group.identifier,
         name: endpoint.name,
         permit: Option.getOrUndefined(Context.getOption(mergedAnnotations, Permit)),
-        audit: Option.getOrUndefined(Context.getOption(mergedAnnotations, Audited))
+        audit: Option.getOrUndefined(Context.getOption(mergedAnnotations, Audited)),
+        sharing: Option.getOrUndefined(Context.getOption(mergedAnnotations, Shared))
       })
     }
   })

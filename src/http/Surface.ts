@@ -35,11 +35,11 @@ const secondsUntil = (unixSeconds: number, nowMillis: number) => Math.max(1, Mat
 const rows = (now: number): Rows => ({
   InvalidRequest: ({ code, details, message }) => ({ status: 400, code, message, details: details ?? [] }),
   Unauthorized: ({ code, message }) => ({ status: 401, code, message }),
-  Forbidden: ({ code, message, needs }) => ({
+  Forbidden: ({ code, message, needs, path }) => ({
     status: 403,
     code,
     message,
-    details: needs === undefined ? [] : [{ path: "", code: needs, message }]
+    details: needs === undefined && path === undefined ? [] : [{ path: path ?? "", code: needs ?? code, message }]
   }),
   PlanLimitReached: ({ dimension, limit, used }) => ({
     status: 403,
@@ -68,10 +68,10 @@ const rows = (now: number): Rows => ({
     code: "UNSUPPORTED_MEDIA_TYPE",
     message: `send the body as content-type: application/json, not ${got === "" ? "without a content-type" : got}`
   }),
-  RateLimited: ({ limit, resetAt }) => ({
+  RateLimited: ({ limit, resetAt, what = "calls" }) => ({
     status: 429,
     code: "RATE_LIMITED",
-    message: `more than ${limit} calls in this minute`,
+    message: `more than ${limit} ${what} in this minute`,
     retryAfterSeconds: secondsUntil(resetAt, now)
   }),
   TimedOut: ({ executionId }) => ({

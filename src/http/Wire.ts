@@ -61,3 +61,10 @@ export const jsonReply = (
   headers: { "content-type": "application/json; charset=utf-8", ...headers },
   body: JSON.stringify(body)
 })
+
+/** What an index can hold of a target, in characters. */
+const indexedTarget = 1_000
+
+/** By what a target is known in an index: the target, or of a long one its digest. */
+export const targetMark = (target: string, sha256Hex: (text: string) => string): string =>
+  target.length <= indexedTarget ? target : `${pathOf(target).slice(0, indexedTarget)}?${sha256Hex(target)}`

@@ -20,7 +20,11 @@ const parseRange = (text: string): readonly [Address, number] | undefined => {
     return address === undefined ? undefined : [address, address.kind() === "ipv4" ? 32 : 128]
   }
   try {
-    return ipaddr.parseCIDR(text)
+    const [base, bits] = ipaddr.parseCIDR(text)
+    // `::ffff:192.0.2.0/120` is `192.0.2.0/24`: clients are compared as IPv4.
+    return base instanceof ipaddr.IPv6 && base.isIPv4MappedAddress() && bits >= 96
+      ? [base.toIPv4Address(), bits - 96]
+      : [base, bits]
   } catch {
     return undefined
   }
@@ -42,6 +46,14 @@ export const make = (trustedProxies: ReadonlyArray<string>) => {
   }
   return Addresses.of({
     within,
+    covers: (range, ranges) => {
+      const inner = parseRange(range)
+      if (inner === undefined) return false
+      return ranges.some((text) => {
+        const outer = parseRange(text)
+        return outer !== undefined && outer[1] <= inner[1] && matches(inner[0], outer)
+      })
+    },
     mistake: (range) =>
       parseRange(range) === undefined ? `"${range}" is neither an address nor a range such as 192.0.2.0/24` : undefined,
     client: (peer, forwardedFor) => {

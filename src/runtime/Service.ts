@@ -172,9 +172,7 @@ export const sandbox = Layer.unwrapEffect(
 /** Who owns a connection: its credential, its refresh, its provider's limits. */
 const connections = Layer.unwrapEffect(
   Effect.map(Settings, ({ publicUrl }) =>
-    Layer.mergeAll(ConnectionActor.layer({ callbackUrl: `${publicUrl}/oauth/callback` }), ConnectionSweep.layer).pipe(
-      Layer.provide(Uses.layer)
-    )
+    Layer.mergeAll(ConnectionActor.layer({ origin: publicUrl }), ConnectionSweep.layer).pipe(Layer.provide(Uses.layer))
   )
 )
 /** One for the owners and for those who ask them. */

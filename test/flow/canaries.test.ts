@@ -134,10 +134,12 @@ describe("With a collector", () => {
     const leads = page.headers.get("location")
     if (leads === null) return [page.status, await page.text()] as const
     const state = new URL(leads).searchParams.get("state") ?? ""
+    const callback = new URL(leads).searchParams.get("redirect_uri") ?? ""
+    assert.strictEqual(new URL(callback).origin, client.dev.baseUrl)
     const code = secret(`code${canaries.size}`)
     canaries.set(`state${canaries.size}`, state)
     canaries.set(`code${canaries.size}`, code)
-    const back = await fetch(`${client.dev.baseUrl}/oauth/callback?${new URLSearchParams({ state, code })}`)
+    const back = await fetch(`${callback}?${new URLSearchParams({ state, code })}`)
     return [back.status, await back.text()] as const
   }
 

@@ -118,7 +118,26 @@ describe("The proxy", () => {
 
   it("goes nowhere but below the connector's base URL, and says what is missing", async () => {
     const before = systems.requests.length
-    for (const target of ["../x", "a/%2e%2e/b", "a%2fb", "a//b", "a\\b", "%00"]) {
+    const leadingOut = ["../x", "a/%2e%2e/b", "a%2fb", "a//b", "a\\b", "%00", "..;/x", "a/..;v=1/b", "a/.;/b"]
+    const encoded = [
+      "%252e%252e/x",
+      "%25252e%25252e/x",
+      "..%3b/x",
+      "..%253bv/x",
+      "a%5cb",
+      "a%255cb",
+      "%2e./x",
+      "x/.%2E"
+    ]
+    const malformed = [
+      "%c0%ae%c0%ae/x",
+      "%e0%80%ae./x",
+      "%u002e%u002e/x",
+      "%ef%bc%8e%ef%bc%8e/x",
+      "a/..%20/b",
+      "a%252f..%252fb"
+    ]
+    for (const target of [...leadingOut, ...encoded, ...malformed]) {
       const answer = await through("GET", target)
       assert.oneOf(answer.status, [400, 404], target)
     }

@@ -15,6 +15,12 @@ describe("every endpoint of every surface", () => {
     if (audit?._tag === "NotAudited") assert.isAbove(audit.reason.length, 10)
   })
 
+  it.each(routes)("$method $path says what of it all customers share", ({ method, sharing }) => {
+    assert.isDefined(sharing)
+    // What only reads changes nothing.
+    if (method === "GET") assert.notStrictEqual(sharing, "change")
+  })
+
   it.each(routes.filter(({ method }) => method !== "GET"))(
     "$method $path changes things and is recorded as an action",
     ({ audit }) => {

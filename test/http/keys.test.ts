@@ -326,6 +326,17 @@ describe("a key that verifies its callers", () => {
     }
   })
 
+  it("makes no key that does not, and tells its secret to none that is narrower", async () => {
+    const target = "/api/v1/api-keys"
+    const body = JSON.stringify({ name: "n", mode: "live" })
+    const header = signed(made.hmacSecret ?? "", { method: "POST", target, body })
+    const refused = await ask(header, "POST", target, body)
+    assert.deepStrictEqual([refused.status, refused.body.details?.[0]?.path], [403, "hmac"], refused.text)
+    const limited = await make({ rateLimitPerMinute: 10 })
+    const told = await svc.ask("POST", `/api/v1/api-keys/${made.id}/identity-secret`, { key: limited.key })
+    assert.deepStrictEqual([told.status, told.body.details?.[0]?.path], [403, "rateLimitPerMinute"], told.text)
+  })
+
   it("tells its secret to a manager, recorded", async () => {
     const told = await svc.ask("POST", `/api/v1/api-keys/${made.id}/identity-secret`, { key: full })
     assert.deepStrictEqual(

@@ -4,6 +4,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger, Schema } from "effect"
 import { Authenticated, layer as authenticated } from "../../src/http/auth/Authenticated.js"
 import { Audited, Permit, read } from "../../src/http/Endpoint.js"
+import * as Refusals from "../../src/http/auth/Refusals.js"
 import { make as makeGate } from "../../src/http/Gate.js"
 import { group } from "../../src/http/Group.js"
 import { routesOf } from "../../src/http/Routes.js"
@@ -47,6 +48,7 @@ const ask = async (handlers: typeof plain, kind: string) => {
   const routers = HttpApiBuilder.api(EchoApi).pipe(
     Layer.provide(handlers),
     Layer.provide(authenticated),
+    Layer.provideMerge(Refusals.layer),
     Layer.provideMerge(HttpApiBuilder.Router.Live),
     Layer.provideMerge(NodeHttpServer.layerContext)
   )

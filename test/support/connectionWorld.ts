@@ -125,6 +125,7 @@ const uses = Layer.succeed(Uses, Uses.of({ note: () => Effect.void }))
 export const makeWorld = (options: WorldOptions) =>
   Effect.gen(function* () {
     const rows = new Map<ConnectionId, Held & { readonly look: number | null }>()
+    const notAsked = { verifier: null, stateHash: null, asked: null, commonCallback: false }
     const sessions = new Map<ConnectSessionId, AuthorizingSession & { readonly stateHash: string | null }>()
     const events: Array<DomainEvent> = []
     const audit: Array<AuditEntry> = []
@@ -145,7 +146,7 @@ export const makeWorld = (options: WorldOptions) =>
         Effect.sync(() => {
           const made = { ...connection, isDefault: true }
           rows.set(connection.id, { connection: made, revision: 1, credential, intent: null, look: nextLookAt })
-          if (session !== null) sessions.set(session.id, { ...session, verifier: null, stateHash: null })
+          if (session !== null) sessions.set(session.id, { ...session, ...notAsked })
           events.push(...said)
           audit.push(...told)
           return made
@@ -181,12 +182,11 @@ export const makeWorld = (options: WorldOptions) =>
           rows.delete(connection.id)
           events.push(...told.events)
         }),
-      openSession: (session) =>
-        Effect.sync(() => void sessions.set(session.id, { ...session, verifier: null, stateHash: null })),
-      authorizeSession: (id, { config, stateHash, verifier }) =>
+      openSession: (session) => Effect.sync(() => void sessions.set(session.id, { ...session, ...notAsked })),
+      authorizeSession: (id, change) =>
         Effect.sync(() => {
           const session = sessions.get(id)
-          if (session !== undefined) sessions.set(id, { ...session, config, stateHash, verifier })
+          if (session !== undefined) sessions.set(id, { ...session, ...change })
         }),
       redeemSession: (id) =>
         Effect.sync(() => {
@@ -283,7 +283,7 @@ export const makeWorld = (options: WorldOptions) =>
       )
     )
 
-    const layer = actorLayer({ callbackUrl: "https://svc.example/oauth/callback" }).pipe(
+    const layer = actorLayer({ origin: "https://svc.example" }).pipe(
       Layer.provide(uses),
       Layer.provide(Layer.succeedContext(residents)),
       Layer.provide(Layer.succeed(Permits, options.permits ?? Permits.of({ of: () => none }))),

@@ -3,10 +3,18 @@
  * was sent along. Contract: connection states.
  */
 import { Clock, Duration, Effect, Either, Encoding, Option, Redacted } from "effect"
+import {
+  askedOf,
+  callbackPath,
+  commonCallbackPath,
+  isStillAsked,
+  keepsCommonCallback
+} from "../../domain/connection/Callback.js"
 import type { Connection } from "../../domain/connection/Connection.js"
 import { configuredUrl } from "../../domain/connector/BaseUrl.js"
 import type { AuthMethod, OAuth2Method } from "../../domain/connector/AuthMethod.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
+import { builtInOf } from "../../domain/connectors/index.js"
 import type { ConnectionId, ConnectSessionId, OrganisationId } from "../../domain/Ids.js"
 import type { JsonObject } from "../../domain/Json.js"
 import type { By, Secrets } from "../ports/Connections.js"
@@ -24,8 +32,8 @@ const sessionLifetime = Duration.minutes(15)
 const tokenLength = 43
 
 export interface SessionOptions {
-  /** Where providers send people back to. */
-  readonly callbackUrl: string
+  /** The address by which the outside reaches the service: providers send people back there. */
+  readonly origin: string
 }
 
 export type Outcome = { readonly _tag: "Connected" } | { readonly _tag: "Redirect"; readonly url: string }
@@ -135,11 +143,19 @@ export const make = (options: SessionOptions) =>
     const challengeOf = (verifier: string): string =>
       Encoding.encodeBase64Url(Either.getOrThrow(Encoding.decodeHex(digests.sha256Hex(verifier))))
 
+    const redirectUriOf = ({ connection, definition, session, target }: Under): string => {
+      const isCommon = session.commonCallback && keepsCommonCallback(connection, definition, builtInOf(definition.slug))
+      const path = isCommon ? commonCallbackPath : callbackPath(digests.keyHash, target.organisationId, definition.slug)
+      return `${options.origin}${path}`
+    }
+
     const authorizationUrl = Effect.fnUntraced(function* (
-      { definition, method, session, target }: Under & { readonly method: OAuth2Method },
+      found: Under & { readonly method: OAuth2Method },
       config: JsonObject
     ): Effect.fn.Return<string, Refusal> {
+      const { definition, method, session, target } = found
       const { clientId } = yield* clientOf(target, method, {})
+      const redirectUri = redirectUriOf(found)
       const client = yield* available(
         connectors.clientOf(target.organisationId, definition.slug, method.id, target.authProvider)
       )
@@ -159,7 +175,8 @@ export const make = (options: SessionOptions) =>
         store.authorizeSession(session.id, {
           stateHash: digests.sha256Hex(state),
           verifier: verifier === null ? null : doors.seal(verifierPlace(session.id), verifier),
-          config
+          config,
+          asked: askedOf(method, clientId, redirectUri)
         })
       )
       const url = new URL(base.right)
@@ -168,7 +185,7 @@ export const make = (options: SessionOptions) =>
         ...method.authorizationParams,
         response_type: "code",
         client_id: clientId,
-        redirect_uri: options.callbackUrl,
+        redirect_uri: redirectUri,
         ...(scopes.length === 0 ? {} : { scope: scopes.join(method.scopeSeparator) }),
         state,
         ...(verifier === null ? {} : { code_challenge: challengeOf(verifier), code_challenge_method: "S256" })
@@ -257,6 +274,14 @@ export const make = (options: SessionOptions) =>
         )
       if (foreign(method, target.config, param("iss")))
         return yield* declined(self, found, "the answer came from another issuer than the one that was asked")
+      const { clientId } = yield* clientOf(target, method, {})
+      // What is older than the record of what was asked came to the common callback.
+      const asked = session.asked ?? {
+        ...askedOf(method, clientId, `${options.origin}${commonCallbackPath}`),
+        pkce: session.verifier !== null
+      }
+      if (!isStillAsked(asked, method, clientId))
+        return yield* declined(self, found, "the connector or its client was changed meanwhile: begin again")
       const code = request.params["code"]
       if (code === undefined) return yield* declined(self, found, "the provider sent no code")
       const doors = yield* owners.vaultOf(target.organisationId)
@@ -274,7 +299,7 @@ export const make = (options: SessionOptions) =>
           return value === undefined ? [] : [[member, value]]
         })
       )
-      const grant = { type: "authorization_code", code, redirectUri: options.callbackUrl, verifier } as const
+      const grant = { type: "authorization_code", code, redirectUri: asked.redirectUri, verifier } as const
       return yield* granted(found.definition, method, target, grant, {}, told).pipe(
         Effect.catchTag("TokenRequestFailed", ({ message }) => refuse({ _tag: "CredentialRefused", message })),
         Effect.flatMap((candidate) => activate(self, found, candidate)),

@@ -1,4 +1,4 @@
-/** Entries that no change carries with it: refusals and failures, and reads, which are counted by the minute. */
+/** Entries that no change carries with it: failures, and reads and refusals, which are counted by the minute. */
 import type { Effect } from "effect"
 import { Context } from "effect"
 import type { AuditEntry } from "../../domain/Audit.js"
@@ -60,6 +60,8 @@ export class AuditTrail extends Context.Tag("svc/AuditTrail")<
     readonly note: (entry: AuditEntry) => void
     /** Counts a read of this actor, action and resource; one entry is written when the minute is over. */
     readonly read: (entry: AuditEntry) => void
+    /** Counts a refusal of this actor, address, action and reason; one entry is written when the minute is over. */
+    readonly refusal: (entry: AuditEntry) => void
     readonly list: (
       organisation: OrganisationId,
       query: AuditQuery

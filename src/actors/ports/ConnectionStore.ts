@@ -6,6 +6,7 @@
 import type { Effect, Option } from "effect"
 import { Context, Data } from "effect"
 import type { AuditEntry } from "../../domain/Audit.js"
+import type { AskedAuthorization } from "../../domain/connection/Callback.js"
 import type { Connection } from "../../domain/connection/Connection.js"
 import type { RefreshIntent } from "../../domain/connection/Refresh.js"
 import type { Unavailable } from "../../domain/Failure.js"
@@ -59,6 +60,10 @@ export interface ConnectSession {
 export interface AuthorizingSession extends ConnectSession {
   /** The PKCE verifier, sealed. */
   readonly verifier: Uint8Array | null
+  /** What the provider was asked for; `null` before, and of sessions that are older than this record. */
+  readonly asked: AskedAuthorization | null
+  /** Its connection is older than the connector's own callback. */
+  readonly commonCallback: boolean
 }
 
 /** Something that the world is told; without secrets. */
@@ -127,7 +132,12 @@ export class ConnectionStore extends Context.Tag("svc/ConnectionStore")<
     /** Sends the session to the provider: from now on it is known by its state. */
     readonly authorizeSession: (
       id: ConnectSessionId,
-      change: { readonly stateHash: string; readonly verifier: Uint8Array | null; readonly config: JsonObject }
+      change: {
+        readonly stateHash: string
+        readonly verifier: Uint8Array | null
+        readonly config: JsonObject
+        readonly asked: AskedAuthorization
+      }
     ) => Effect.Effect<void, Unavailable>
     /** Takes the session's state away: `false` when it was taken before. A person comes back once. */
     readonly redeemSession: (id: ConnectSessionId) => Effect.Effect<boolean, Unavailable>

@@ -23,6 +23,11 @@ export class Keys extends Context.Tag("svc/Keys")<
     readonly find: (hash: string) => Effect.Effect<Option.Option<KnownKey>, Unavailable>
     /** The same from memory, if it is fresh: spares the hot path an effect. */
     readonly held: (hash: string, now: number) => KnownKey | undefined
+    /**
+     * Whether a key may have this hash, by the beginnings of all hashes, which are at most a second old: `false` means that
+     * no look-up is worth it.
+     */
+    readonly mayExist: (hash: string) => Effect.Effect<boolean, Unavailable>
     /** Notes that a key was used; written now and then. */
     readonly used: (key: ApiKey, now: number) => void
     /** The secret with which callers of this key sign their identity. */

@@ -1,6 +1,7 @@
 /** What clients may send about connections. Contract: surface C bodies. */
 import { Schema } from "effect"
 import { JsonObject } from "../Json.js"
+import { Counter } from "../Scalars.js"
 
 const text = (most: number) => Schema.String.pipe(Schema.maxLength(most))
 const Label = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))
@@ -45,7 +46,7 @@ export const UpdateConnection = Schema.Struct({
     })
   ),
   tags: Schema.optional(Tags),
-  version: Schema.optional(Schema.Int)
+  version: Schema.optional(Counter)
 }).annotations({ identifier: "UpdateConnection" })
 export type UpdateConnection = typeof UpdateConnection.Type
 

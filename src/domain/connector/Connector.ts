@@ -86,7 +86,8 @@ export const UpsertAuthProvider = Schema.Struct({
 }).annotations({ identifier: "UpsertAuthProvider" })
 export type UpsertAuthProvider = typeof UpsertAuthProvider.Type
 
-export const authProviderView = (provider: AuthProvider) => ({
+/** `redirectUri`: what the client is registered with at the provider. */
+export const authProviderView = (provider: AuthProvider, redirectUri: string) => ({
   id: provider.id,
   connector: provider.connector,
   name: provider.name,
@@ -95,6 +96,7 @@ export const authProviderView = (provider: AuthProvider) => ({
   hasClientSecret: provider.clientSecret !== null,
   scopes: provider.scopes,
   isDefault: provider.isDefault,
+  redirectUri,
   createdAt: provider.createdAt,
   updatedAt: provider.updatedAt,
   version: provider.version

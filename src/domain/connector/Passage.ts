@@ -6,7 +6,8 @@ import { Either } from "effect"
 import { baseOf, type Config } from "./BaseUrl.js"
 import type { UnsignedRequest } from "./Call.js"
 import type { ConnectorDefinition } from "./Definition.js"
-import { type CallMistake, isDotSegment, mistake } from "./Place.js"
+import { canLeadOut } from "./PassedPath.js"
+import { type CallMistake, mistake } from "./Place.js"
 
 export interface Passed {
   readonly method: string
@@ -30,10 +31,10 @@ export const passedOn = (
 ): Either.Either<UnsignedRequest, CallMistake> =>
   Either.flatMap(baseOf(definition, config), ({ origin, path }) => {
     const [resource = "", ...query] = passed.target.split("?")
-    if (/[\\\s#]|%(?:2f|5c|00)/i.test(resource) || resource.split("/").some(isDotSegment) || resource.includes("//"))
+    if (/[\s#]|%2f/i.test(resource) || resource.includes("//") || canLeadOut(resource))
       return mistake(
         "path",
-        'has "..", an empty part, or an encoded slash: it must lie below the connector\'s base URL'
+        'has ".." in some spelling, an empty part, a backslash or an encoded slash: it must lie below the connector\'s base URL'
       )
     if (definition.transport !== "http") return mistake("connector", "does not speak HTTP")
     const url = `${origin}${path}/${resource}${query.length === 0 ? "" : `?${query.join("?")}`}`

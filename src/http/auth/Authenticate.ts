@@ -16,6 +16,7 @@ import { nonceLifetime } from "../../domain/Limits.js"
 import { identityHeader, verifyIdentity } from "../../domain/Signature.js"
 import type { RequestHead } from "../Wire.js"
 import { actorOf, type Principal, principal } from "./Caller.js"
+import { Refusals, subscriberOf } from "./Refusals.js"
 
 /** The shape of a key; anything else is not worth a look. */
 const keyPattern = /^svk_(live|test)_[A-Za-z0-9_-]{43}$/
@@ -50,6 +51,7 @@ export const make = Effect.gen(function* () {
   const nonces = yield* Nonces
   const trail = yield* AuditTrail
   const identifiers = yield* Identifiers
+  const refusals = yield* Refusals
   const clock = yield* Effect.clock
 
   /** Peers that spoke for themselves, by their sockets' addresses: few, and seen again and again. */
@@ -137,29 +139,14 @@ export const make = Effect.gen(function* () {
     }
   })
 
-  const accepted = (
-    known: KnownKey,
-    request: Presented,
-    requestId: RequestId,
-    now: number
-  ): Effect.Effect<Principal, Failure> => {
-    const ip = addressOf(request)
-    const refused = refusal(known, request, ip, now)
-    const caller = principal(known, { requestId, ip, userAgent: request.headers["user-agent"]?.slice(0, 500) ?? null })
-    if (refused !== undefined) return refusedTo(caller, refused, now)
-    keys.used(known.key, now)
-    return known.key.hmacSecret === null
-      ? Effect.succeed(caller)
-      : signed(known, request, now).pipe(
-          Effect.as(caller),
-          Effect.catchAll((failure) => refusedTo(caller, failure, now))
-        )
-  }
+  // --- Refusals: counted, and answered 429 before they cost more ---
+
+  const caseOf = ({ id }: KnownKey["key"], ip: string) => `${subscriberOf(ip)}|${id}`
 
   /** A key that is known and not let in is told of in its organisation's audit trail. */
   const refusedTo = (caller: Principal, failure: Failure, now: number): Effect.Effect<never, Failure> => {
     const { key, organisationId, requestId } = caller
-    trail.note({
+    trail.refusal({
       id: identifiers.next("aud"),
       organisationId,
       at: new Date(now).toISOString(),
@@ -175,28 +162,89 @@ export const make = Effect.gen(function* () {
     return Effect.fail(failure)
   }
 
+  /** No key of this service: which one it was is nobody's. */
+  const unknownKey = (request: RequestHead, message: string, now: number): Effect.Effect<never, Failure> => {
+    const from = subscriberOf(addressOf(request))
+    const exceeded = refusals.unknown.exceeded(from, now)
+    refusals.unknown.count(from, now)
+    return Effect.fail(exceeded ?? unauthorized(message))
+  }
+
+  /** Signatures of a key that were wrong too often are not verified any more in this minute, for that address. */
+  const verified = (known: KnownKey, caller: Principal, request: Presented, now: number) => {
+    const of = caseOf(known.key, caller.ip)
+    const exceeded = refusals.signatures.exceeded(of, now)
+    if (exceeded !== undefined) return refusedTo(caller, exceeded, now)
+    return Effect.catchAll(signed(known, request, now), (failure) => {
+      if (failure._tag !== "Unauthorized") return Effect.fail(failure)
+      if (failure.code === "IDENTITY_HMAC_INVALID") refusals.signatures.count(of, now)
+      return refusedTo(caller, failure, now)
+    })
+  }
+
+  const admitted = (
+    known: KnownKey,
+    request: RequestHead,
+    requestId: RequestId,
+    now: number
+  ): Effect.Effect<Recognised, Failure> => {
+    const ip = addressOf(request)
+    const refused = refusal(known, request, ip, now)
+    const caller = principal(known, { requestId, ip, userAgent: request.headers["user-agent"]?.slice(0, 500) ?? null })
+    if (refused === undefined) return Effect.succeed({ known, caller, now })
+    const of = caseOf(known.key, ip)
+    const exceeded = refusals.known.exceeded(of, now)
+    refusals.known.count(of, now)
+    return Effect.catchAll(refusedTo(caller, refused, now), (failure) => Effect.fail(exceeded ?? failure))
+  }
+
+  /** The caller by its key, before its signature: what can be said of a request of which only the head is there. */
+  const recognise = (
+    request: RequestHead,
+    requestId: RequestId,
+    howTo: string = eitherScheme
+  ): Effect.Effect<Recognised, Failure> =>
+    Effect.suspend(() => {
+      const now = clock.unsafeCurrentTimeMillis()
+      const text = presented(request, howTo)
+      if (typeof text !== "string") return Effect.fail(text)
+      if (!keyPattern.test(text)) return unknownKey(request, "this is no API key of this service", now)
+      const hash = digests.keyHash(text)
+      const held = keys.held(hash, now)
+      if (held !== undefined) return admitted(held, request, requestId, now)
+      const found = Effect.flatMap(
+        keys.find(hash),
+        Option.match({
+          onNone: () => unknownKey(request, "this API key is unknown", now),
+          onSome: (known) => admitted(known, request, requestId, now)
+        })
+      )
+      if (refusals.unknown.exceeded(subscriberOf(addressOf(request)), now) === undefined) return found
+      // Others behind this address send keys that exist: these are looked up.
+      return Effect.flatMap(keys.mayExist(hash), (may) =>
+        may ? found : unknownKey(request, "this API key is unknown", now)
+      )
+    })
+
   /** The caller; fails with what `refusals` of the contract says. */
   const authenticate = (
     request: Presented,
     requestId: RequestId,
     howTo: string = eitherScheme
   ): Effect.Effect<Principal, Failure> =>
-    Effect.suspend(() => {
-      const now = clock.unsafeCurrentTimeMillis()
-      const text = presented(request, howTo)
-      if (typeof text !== "string") return Effect.fail(text)
-      if (!keyPattern.test(text)) return Effect.fail(unauthorized("this is no API key of this service"))
-      const hash = digests.keyHash(text)
-      const held = keys.held(hash, now)
-      if (held !== undefined) return accepted(held, request, requestId, now)
-      return Effect.flatMap(
-        keys.find(hash),
-        Option.match({
-          onNone: () => Effect.fail(unauthorized("this API key is unknown")),
-          onSome: (known) => accepted(known, request, requestId, now)
-        })
-      )
+    Effect.flatMap(recognise(request, requestId, howTo), ({ caller, known, now }) => {
+      keys.used(known.key, now)
+      return known.key.hmacSecret === null
+        ? Effect.succeed(caller)
+        : Effect.as(verified(known, caller, request, now), caller)
     })
 
-  return { authenticate }
+  return { authenticate, recognise, addressOf }
 })
+
+/** A key that is let in, if its signature is right. */
+interface Recognised {
+  readonly known: KnownKey
+  readonly caller: Principal
+  readonly now: number
+}

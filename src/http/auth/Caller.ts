@@ -5,6 +5,7 @@ import { Forbidden } from "../../domain/Failure.js"
 import type { CustomerId, OrganisationId, RequestId, SpaceId } from "../../domain/Ids.js"
 import { type Permission, type PermissionSet, toSet } from "../../domain/Permission.js"
 import { type Plan, plans } from "../../domain/Plan.js"
+import type { Sharing } from "../Endpoint.js"
 import type { KnownKey } from "../../actors/ports/Keys.js"
 
 export interface Principal {
@@ -45,6 +46,30 @@ export const missing = (caller: Principal, permission: Permission): Forbidden | 
   caller.permissions.has(permission)
     ? undefined
     : new Forbidden({ code: "FORBIDDEN", needs: permission, message: `this key lacks the permission ${permission}` })
+
+/** Whether the key is for some customers' data only, and nobody wrote down for it what else it may do. */
+const isForCustomersOnly = ({ customers, key }: Principal): boolean => customers !== "all" && key.preset !== "custom"
+
+const notShared = () =>
+  new Forbidden({
+    code: "FORBIDDEN",
+    needs: "SUBSET_KEY",
+    message: "this key is for some customers' data: what all customers share is closed to it"
+  })
+
+/** Why an endpoint is closed to the key, by what it shares between customers. */
+export const sharingRefusal = (caller: Principal, sharing: Sharing | undefined): Forbidden | undefined => {
+  if (!isForCustomersOnly(caller)) return undefined
+  return sharing === "customers" || sharing === "read" || sharing === "perRecord" ? undefined : notShared()
+}
+
+/** Why a change is closed to the key, by the customer whose record it is of; `null`: all customers'. */
+export const recordRefusal = (
+  caller: Principal,
+  sharing: Sharing | undefined,
+  customer: CustomerId | null
+): Forbidden | undefined =>
+  sharing === "perRecord" && customer === null && isForCustomersOnly(caller) ? notShared() : undefined
 
 /** A key narrowed to particular resources of a type reaches no others of that type. */
 export const outOfScope = (

@@ -9,6 +9,7 @@ import { type AuthorizingSession, ConnectionStore } from "../../actors/ports/Con
 import { Connectors } from "../../actors/ports/Connectors.js"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
+import { commonCallbackPath } from "../../domain/connection/Callback.js"
 import { configuredUrl } from "../../domain/connector/BaseUrl.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import { Origin } from "../Origin.js"
@@ -17,7 +18,7 @@ import { entered, type Field, fieldsOf, formMarkup, type Problem, shownAgain } f
 import { html, pageReply, redirectReply, scriptJson } from "./Html.js"
 
 const linkPattern = /^\/connect\/([A-Za-z0-9_-]{43})$/
-const callbackPath = "/oauth/callback"
+const isCallback = (path: string) => path === commonCallbackPath || path.startsWith(`${commonCallbackPath}/`)
 const formBytes = 256 * 1024
 
 const queryOf = (target: string): { readonly [name: string]: string } => {
@@ -177,6 +178,9 @@ export const make = Effect.gen(function* () {
     const state = params["state"]
     const opened = state === undefined ? undefined : yield* session({ stateHash: digests.sha256Hex(state) })
     if (opened === undefined || opened.status !== "open") return ended()
+    // A code belongs to the address that the session asked the provider to send it to.
+    const expected = opened.asked?.redirectUri ?? `${origin}${commonCallbackPath}`
+    if (`${origin}${pathOf(request.target)}` !== expected) return ended()
     const found = yield* about(opened)
     if (found === undefined) return ended()
     const { connectionId, id, organisationId } = opened
@@ -198,15 +202,29 @@ export const make = Effect.gen(function* () {
   const pageAt = (request: RawRequest): Effect.Effect<RawReply> | undefined => {
     const path = pathOf(request.target)
     const token = linkPattern.exec(path)?.[1]
-    if (token === undefined && path !== callbackPath)
+    if (token === undefined && !isCallback(path))
       return path.startsWith("/connect/") ? Effect.succeed(ended()) : undefined
     const methods = token === undefined ? ["GET"] : ["GET", "POST"]
     if (!methods.includes(request.method)) {
       const reply = told(405, "Not here", `This page takes ${methods.join(" and ")}.`)
       return Effect.succeed({ ...reply, headers: { ...reply.headers, allow: methods.join(", ") } })
     }
-    return answered(token === undefined ? callback(request) : link(request, token))
+    if (token !== undefined) return answered(link(request, token))
+    const reply = answered(callback(request))
+    return path !== commonCallbackPath
+      ? reply
+      : Effect.map(reply, (one) => ({ ...one, headers: { ...one.headers, deprecation: "true" } }))
   }
 
-  return { pageAt }
+  /** For the path of a link: whose open session it is, if it is one; `undefined` for all other paths. */
+  const isOpen = (path: string): Effect.Effect<string | undefined> | undefined => {
+    const token = linkPattern.exec(path)?.[1]
+    if (token === undefined) return undefined
+    return session({ tokenHash: digests.sha256Hex(token) }).pipe(
+      Effect.map((found) => (found?.status === "open" ? found.organisationId : undefined)),
+      Effect.catchAll(() => Effect.succeed(undefined))
+    )
+  }
+
+  return { pageAt, isOpen }
 })

@@ -7,7 +7,7 @@ import { Schema } from "effect"
 import { Json, JsonObject } from "../../domain/Json.js"
 import { Fixture, MockMode } from "../../domain/connector/Mocking.js"
 import { Tier } from "../../domain/Execution.js"
-import { Audited, audited, Permit, read } from "../Endpoint.js"
+import { Audited, audited, Permit, read, Shared } from "../Endpoint.js"
 import { ProxyFailures, RunFailures } from "../Errors.js"
 
 const ExecuteRequest = Schema.Struct({
@@ -56,6 +56,7 @@ const endpoint = <const Name extends string, const Path extends `/${string}`>(na
     .addSuccess(Accepted)
     .addError(RunFailures)
     .annotate(Permit, "workflows:execute")
+    .annotate(Shared, "customers")
     .annotate(Audited, audited("workflow.execute"))
     .annotate(OpenApi.Summary, "Starts a run: an Instant one answers with its result, others with 202")
 
@@ -85,6 +86,7 @@ const described = <const Name extends string, const Method extends "GET" | "POST
     .addSuccess(Answered)
     .addError(ProxyFailures)
     .annotate(Permit, "unified_api:execute")
+    .annotate(Shared, "customers")
     .annotate(OpenApi.Summary, "Calls the provider's own API through a connection; needs connections:read too")
 
 const ProxyGroup = HttpApiGroup.make("proxy")

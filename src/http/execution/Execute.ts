@@ -31,7 +31,7 @@ import { make as makeAuthentication } from "../auth/Authenticate.js"
 import { actorOf, missing, outOfScope, type Principal } from "../auth/Caller.js"
 import { rateHeaders, refusedHeaders } from "../Rates.js"
 import { defectReply, failureReply, isFailure } from "../Surface.js"
-import type { RawReply, RawRequest } from "../Wire.js"
+import { type RawReply, type RawRequest, targetMark } from "../Wire.js"
 import { type ExecuteBody, readExecuteBody } from "./Body.js"
 import { acceptedReply, endedReply } from "./Reply.js"
 
@@ -93,7 +93,10 @@ export const make = Effect.gen(function* () {
         message: `Idempotency-Key has at most ${idempotencyKeyLength} characters`
       })
     }
-    return { key: `${caller.key.id}|${request.target}|${key}`, hash: digests.sha256Hex(request.body) }
+    return {
+      key: `${caller.key.id}|${targetMark(request.target, digests.sha256Hex)}|${key}`,
+      hash: digests.sha256Hex(request.body)
+    }
   }
 
   const callbackOf = (request: RawRequest, body: ExecuteBody): Effect.Effect<ExecuteBody["callback"], Failure> => {
@@ -247,7 +250,8 @@ export const make = Effect.gen(function* () {
 
   const refused = (caller: Principal, workflow: string, failure: Failure): Effect.Effect<void> =>
     Effect.map(DateTime.now, (now) =>
-      trail.note({
+      // As many as a client likes to send beyond its limit: counted.
+      (failure._tag === "RateLimited" ? trail.refusal : trail.note)({
         id: identifiers.next("aud"),
         organisationId: caller.organisationId,
         at: DateTime.formatIso(now),

@@ -202,6 +202,7 @@ export const make = Effect.gen(function* () {
         changes: [{ path: "status", before: null, after: what }],
         count: 1
       } as const
+      if (what === "RateLimited") return trail.refusal(entry)
       return request.method === "GET" && outcome === "success" ? trail.read(entry) : trail.note(entry)
     })
 

@@ -11,6 +11,8 @@ import type { BodyToCome } from "../Wire.js"
 /** Bodies up to this many bytes are read whole first: they are here almost at once. */
 const smallBytes = 64 * 1024
 
+const piecesOfBlock = 1024
+
 export interface Arriving {
   /** All of it, once it is here. Not after `upload`. */
   readonly whole: Effect.Effect<Uint8Array, Failure>
@@ -45,12 +47,17 @@ export const arriving = (body: Uint8Array | BodyToCome): Arriving => {
 }
 
 const collected = Effect.fnUntraced(function* (body: BodyToCome): Effect.fn.Return<Uint8Array, Failure> {
-  const pieces: Array<Uint8Array> = []
+  const blocks: Array<Uint8Array> = []
+  let pieces: Array<Uint8Array> = []
   for (;;) {
     const piece = yield* Effect.promise(() => body.next())
-    if (piece === undefined) return joined(pieces)
+    if (piece === undefined) return joined([...blocks, ...pieces])
     if (!(piece instanceof Uint8Array)) return yield* Effect.fail(piece.failure)
     pieces.push(piece)
+    // A body in very small pieces takes no more memory than another.
+    if (pieces.length < piecesOfBlock) continue
+    blocks.push(joined(pieces))
+    pieces = []
   }
 })
 

@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { CreateApiKey, KeyMode, ResourceScope, UpdateApiKey } from "../../domain/ApiKey.js"
 import { PermissionMatrix, Preset } from "../../domain/Permission.js"
-import { Audited, audited, Permit, read } from "../Endpoint.js"
+import { Audited, audited, Permit, read, Shared } from "../Endpoint.js"
 import { created, Data, listParams, NullableTime, Page, strict, Time } from "./Shapes.js"
 
 const fields = {
@@ -51,6 +51,7 @@ export const ApiKeysApi = HttpApiGroup.make("apiKeys")
       .addSuccess(Page(ApiKeyView))
       .annotate(Permit, "settings:read")
       .annotate(Audited, read("api_key"))
+      .annotate(Shared, "hidden")
   )
   .add(
     HttpApiEndpoint.post("create", at)
@@ -58,6 +59,7 @@ export const ApiKeysApi = HttpApiGroup.make("apiKeys")
       .addSuccess(created(IssuedApiKey))
       .annotate(Permit, "settings:manage")
       .annotate(Audited, audited("api_key.create"))
+      .annotate(Shared, "hidden")
   )
   .add(
     HttpApiEndpoint.get("get", `${at}/:kid`)
@@ -65,6 +67,7 @@ export const ApiKeysApi = HttpApiGroup.make("apiKeys")
       .addSuccess(Data(ApiKeyView))
       .annotate(Permit, "settings:read")
       .annotate(Audited, read("api_key"))
+      .annotate(Shared, "hidden")
   )
   .add(
     HttpApiEndpoint.put("update", `${at}/:kid`)
@@ -73,6 +76,7 @@ export const ApiKeysApi = HttpApiGroup.make("apiKeys")
       .addSuccess(Data(ApiKeyView))
       .annotate(Permit, "settings:manage")
       .annotate(Audited, audited("api_key.update"))
+      .annotate(Shared, "hidden")
   )
   .add(
     HttpApiEndpoint.del("revoke", `${at}/:kid`)
@@ -80,6 +84,7 @@ export const ApiKeysApi = HttpApiGroup.make("apiKeys")
       .addSuccess(Data(ApiKeyView))
       .annotate(Permit, "settings:manage")
       .annotate(Audited, audited("api_key.revoke"))
+      .annotate(Shared, "hidden")
   )
   .add(
     HttpApiEndpoint.post("rotate", `${at}/:kid/rotate`)
@@ -88,6 +93,7 @@ export const ApiKeysApi = HttpApiGroup.make("apiKeys")
       .addSuccess(Data(IssuedApiKey))
       .annotate(Permit, "settings:manage")
       .annotate(Audited, audited("api_key.rotate"))
+      .annotate(Shared, "hidden")
   )
   .add(
     HttpApiEndpoint.post("identitySecret", `${at}/:kid/identity-secret`)
@@ -95,4 +101,5 @@ export const ApiKeysApi = HttpApiGroup.make("apiKeys")
       .addSuccess(Data(IdentitySecret))
       .annotate(Permit, "settings:manage")
       .annotate(Audited, audited("api_key.reveal_identity_secret"))
+      .annotate(Shared, "hidden")
   )

@@ -9,8 +9,9 @@ import {
   type ApiKey,
   askedPermissions,
   type CreateApiKey,
+  excessOf,
   expiryOf,
-  grantable,
+  keyBounds,
   keyPrefix,
   keyStatus,
   keyView,
@@ -92,10 +93,18 @@ export const ApiKeysLive = group(ResourceApi, "apiKeys", (handlers) =>
         return { customersMode: "subset", customerIds: found }
       })
 
-    const reachOf = (customers: Pick<ApiKey, "customersMode" | "customerIds">) =>
-      customers.customersMode === "all" ? ("all" as const) : customers.customerIds
+    /** No caller makes, changes, rotates or reveals a key that is wider than its own. */
+    const withinCaller = (caller: Principal, key: ApiKey): Effect.Effect<void, Failure> => {
+      const own = keyBounds(caller.key, caller.key.hmacSecret !== null)
+      return excessOf(keyBounds(key, key.hmacSecret !== null), own, addresses.covers) ?? Effect.void
+    }
 
-    const held = (caller: Principal) => ({ permissions: caller.permissions, customers: caller.customers })
+    /** When a key ends whose maker did not say so: after the usual time, and not after its maker's key. */
+    const expiryAsked = (caller: Principal, expires: CreateApiKey["expires"], at: number) => {
+      const found = expiryOf(expires ?? "90d", at)
+      const own = caller.key.expiresAt === null ? Infinity : Date.parse(caller.key.expiresAt)
+      return expires === undefined && typeof found === "number" ? Math.min(found, own) : found
+    }
 
     const withinPlan = (tx: Tx, caller: Principal, customers: Pick<ApiKey, "customersMode" | "customerIds">) =>
       Effect.gen(function* () {
@@ -141,14 +150,11 @@ export const ApiKeysLive = group(ResourceApi, "apiKeys", (handlers) =>
         const preset = input.preset ?? "viewer"
         const permissions = askedPermissions(preset, input.permissions)
         if (permissions instanceof ValidationFailed) return yield* permissions
-        const expires = expiryOf(input.expires ?? "90d", at)
+        const expires = expiryAsked(caller, input.expires, at)
         if (expires instanceof ValidationFailed) return yield* expires
         const mistake = checkIps(input.allowedIps)
         if (mistake !== undefined) return yield* mistake
         const customers = yield* customersOf(tx, input.customers)
-        const refused = grantable({ permissions, customers: reachOf(customers) }, held(caller))
-        if (refused !== undefined) return yield* refused
-        yield* withinPlan(tx, caller, customers)
         const id = identifiers.next("key")
         const now = new Date(at).toISOString()
         const secret = secretOf(mode)
@@ -180,6 +186,8 @@ export const ApiKeysLive = group(ResourceApi, "apiKeys", (handlers) =>
           updatedAt: now,
           version: 1
         }
+        yield* withinCaller(caller, key)
+        yield* withinPlan(tx, caller, customers)
         yield* tx.apiKeys.insert(key)
         return {
           value: { ...keyView(key, at), key: secret.text, hmacSecret: identity.text },
@@ -208,9 +216,7 @@ export const ApiKeysLive = group(ResourceApi, "apiKeys", (handlers) =>
           input.customers === undefined
             ? { customersMode: key.customersMode, customerIds: key.customerIds }
             : yield* customersOf(tx, input.customers)
-        const refused = grantable({ permissions, customers: reachOf(customers) }, held(caller))
-        if (refused !== undefined) return yield* refused
-        return {
+        const after: ApiKey = {
           ...key,
           ...customers,
           name: input.name ?? key.name,
@@ -220,6 +226,8 @@ export const ApiKeysLive = group(ResourceApi, "apiKeys", (handlers) =>
           updatedAt: now,
           version: key.version + 1
         }
+        yield* withinCaller(caller, after)
+        return after
       })
 
     const usable = (key: ApiKey, at: number): Effect.Effect<void, InvalidState> => {
@@ -295,6 +303,8 @@ export const ApiKeysLive = group(ResourceApi, "apiKeys", (handlers) =>
               Effect.gen(function* () {
                 const before = yield* findKey(tx, path.kid, true)
                 const resource = { id: before.id, name: before.name }
+                // In an emergency any manager of all customers' keys may end one; a key of some customers only its like.
+                if (exchange.caller.customers !== "all") yield* withinCaller(exchange.caller, before)
                 if (before.revokedAt !== null) return { value: keyView(before, at), resource }
                 const after: ApiKey = {
                   ...before,
@@ -320,11 +330,7 @@ export const ApiKeysLive = group(ResourceApi, "apiKeys", (handlers) =>
               Effect.gen(function* () {
                 const before = yield* findKey(tx, path.kid, true)
                 yield* usable(before, at)
-                const refused = grantable(
-                  { permissions: toSet(before.permissions), customers: reachOf(before) },
-                  held(exchange.caller)
-                )
-                if (refused !== undefined) return yield* refused
+                yield* withinCaller(exchange.caller, before)
                 const secret = secretOf(before.mode)
                 const grace = payload.graceSeconds ?? 0
                 const after: ApiKey = {
@@ -362,11 +368,7 @@ export const ApiKeysLive = group(ResourceApi, "apiKeys", (handlers) =>
                     state: "hmac_disabled",
                     message: "this key does not verify its callers"
                   })
-                const refused = grantable(
-                  { permissions: toSet(key.permissions), customers: reachOf(key) },
-                  held(exchange.caller)
-                )
-                if (refused !== undefined) return yield* refused
+                yield* withinCaller(exchange.caller, key)
                 const text = yield* vault.open(identityPlace(key), key.hmacSecret).pipe(Effect.mapError(sealed))
                 return { value: { hmacSecret: Redacted.value(text) }, resource: { id: key.id, name: key.name } }
               })

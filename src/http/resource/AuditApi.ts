@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { ActorType, Outcome } from "../../domain/Audit.js"
 import { Json } from "../../domain/Json.js"
-import { Audited, Permit, read } from "../Endpoint.js"
+import { Audited, Permit, read, Shared } from "../Endpoint.js"
 import { Data, listParams, Page, Time } from "./Shapes.js"
 
 const Text = Schema.NullOr(Schema.String)
@@ -71,11 +71,13 @@ export const AuditApi = HttpApiGroup.make("audit")
       .addSuccess(Page(AuditEntryView))
       .annotate(Permit, "settings:manage")
       .annotate(Audited, read("audit"))
+      .annotate(Shared, "customers")
   )
   .add(
     HttpApiEndpoint.get("verify", "/api/v1/audit/verify")
-      .setUrlParams(Schema.Struct({ from: text, to: text }))
+      .setUrlParams(Schema.Struct({ from: listParams.from, to: listParams.to }))
       .addSuccess(Data(VerificationView))
       .annotate(Permit, "settings:manage")
       .annotate(Audited, read("audit"))
+      .annotate(Shared, "hidden")
   )

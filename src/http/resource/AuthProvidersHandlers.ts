@@ -10,7 +10,7 @@ import { ResourceApi } from "./Api.js"
 import { checkVersion, make as makeChanges } from "../Change.js"
 import { group } from "../Group.js"
 import { clientsKept, make as makeClients } from "./ClientRecords.js"
-import { builtIns, findConnector, versionOf } from "./ConnectorRecords.js"
+import { builtIns, findConnector, redirectUris, versionOf } from "./ConnectorRecords.js"
 
 /** The secret itself is in no trail; that there is another one is. */
 const trailOf = (provider: AuthProvider | null) =>
@@ -30,6 +30,7 @@ export const AuthProvidersLive = group(ResourceApi, "authProviders", (handlers) 
     const { change, view } = yield* makeChanges
     const clients = yield* makeClients
     const known = yield* builtIns
+    const redirectUri = yield* redirectUris
 
     /** The connector's slug, and the methods that a client can be for. */
     const methodsOf = (tx: Tx, caller: Principal, named: string): Effect.Effect<Methods, Failure> =>
@@ -48,7 +49,9 @@ export const AuthProvidersLive = group(ResourceApi, "authProviders", (handlers) 
               tx.authProviders.list({ where: { connector: slug }, limit: clientsKept })
             )
           )
-          return { data: rows.map(authProviderView), page: { size: clientsKept, nextCursor: null, hasMore: false } }
+          const { organisationId } = exchange.caller
+          const data = rows.map((row) => authProviderView(row, redirectUri(organisationId, row.connector)))
+          return { data, page: { size: clientsKept, nextCursor: null, hasMore: false } }
         })
       )
       .handle("upsert", ({ path, payload }) =>
@@ -63,7 +66,7 @@ export const AuthProvidersLive = group(ResourceApi, "authProviders", (handlers) 
               const { after, before } = yield* clients.upsert(tx, exchange.caller, slug, payload)
               yield* checkVersion(exchange, undefined, before?.version ?? after.version)
               return {
-                value: authProviderView(after),
+                value: authProviderView(after, redirectUri(exchange.caller.organisationId, slug)),
                 resource: { id: after.id, name: after.name },
                 before: trailOf(before),
                 after: trailOf(after)

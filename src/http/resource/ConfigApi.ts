@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { Level, SetConfiguration } from "../../domain/Configuration.js"
 import { Json } from "../../domain/Json.js"
-import { Audited, audited, Permit, read } from "../Endpoint.js"
+import { Audited, audited, Permit, read, Shared } from "../Endpoint.js"
 import { Data, strict } from "./Shapes.js"
 
 const ResolvedValue = Schema.Struct({
@@ -26,6 +26,7 @@ export const ConfigApi = HttpApiGroup.make("config")
       .addSuccess(Data(Schema.Array(ResolvedValue)))
       .annotate(Permit, "settings:read")
       .annotate(Audited, read("config"))
+      .annotate(Shared, "perRecord")
   )
   .add(
     HttpApiEndpoint.put("set", at)
@@ -33,4 +34,5 @@ export const ConfigApi = HttpApiGroup.make("config")
       .addSuccess(Data(Schema.NullOr(ResolvedValue)))
       .annotate(Permit, "settings:update")
       .annotate(Audited, audited("config.update"))
+      .annotate(Shared, "perRecord")
   )

@@ -5,7 +5,7 @@ import { statuses } from "../../domain/connection/Connection.js"
 import { CreateConnection, ReconnectConnection, UpdateConnection } from "../../domain/connection/Requests.js"
 import { ConnectionId, CustomerId } from "../../domain/Ids.js"
 import { JsonObject } from "../../domain/Json.js"
-import { Audited, audited, Permit, read } from "../Endpoint.js"
+import { Audited, audited, Permit, read, Shared } from "../Endpoint.js"
 import { created, Data, listParams, NullableTime, Page, strict, Time } from "./Shapes.js"
 
 const nullable = Schema.NullOr(Schema.String)
@@ -75,6 +75,7 @@ const switched = <const Name extends string>(name: Name) =>
     .addSuccess(Data(ConnectionView))
     .annotate(Permit, "connections:update")
     .annotate(Audited, audited(`connection.${name}`))
+    .annotate(Shared, "customers")
 
 export const ConnectionsApi = HttpApiGroup.make("connections")
   .add(
@@ -91,6 +92,7 @@ export const ConnectionsApi = HttpApiGroup.make("connections")
       .addSuccess(Page(ConnectionView))
       .annotate(Permit, "connections:read")
       .annotate(Audited, read("connection"))
+      .annotate(Shared, "customers")
   )
   .add(
     HttpApiEndpoint.post("create", at)
@@ -98,6 +100,7 @@ export const ConnectionsApi = HttpApiGroup.make("connections")
       .addSuccess(created(OpenedConnection))
       .annotate(Permit, "connections:create")
       .annotate(Audited, audited("connection.create"))
+      .annotate(Shared, "customers")
   )
   .add(
     HttpApiEndpoint.get("get", `${at}/:conn`)
@@ -105,6 +108,7 @@ export const ConnectionsApi = HttpApiGroup.make("connections")
       .addSuccess(Data(ConnectionView))
       .annotate(Permit, "connections:read")
       .annotate(Audited, read("connection"))
+      .annotate(Shared, "customers")
   )
   .add(
     HttpApiEndpoint.put("update", `${at}/:conn`)
@@ -113,6 +117,7 @@ export const ConnectionsApi = HttpApiGroup.make("connections")
       .addSuccess(Data(ConnectionView))
       .annotate(Permit, "connections:update")
       .annotate(Audited, audited("connection.update"))
+      .annotate(Shared, "customers")
   )
   .add(
     HttpApiEndpoint.del("delete", `${at}/:conn`)
@@ -120,12 +125,14 @@ export const ConnectionsApi = HttpApiGroup.make("connections")
       .addSuccess(Data(ConnectionView))
       .annotate(Permit, "connections:delete")
       .annotate(Audited, audited("connection.delete"))
+      .annotate(Shared, "customers")
   )
   .add(
     one("test")
       .addSuccess(Data(TestOutcome))
       .annotate(Permit, "connections:update")
       .annotate(Audited, audited("connection.test"))
+      .annotate(Shared, "customers")
   )
   .add(
     one("reconnect")
@@ -133,6 +140,7 @@ export const ConnectionsApi = HttpApiGroup.make("connections")
       .addSuccess(Data(OpenedConnection))
       .annotate(Permit, "connections:update")
       .annotate(Audited, audited("connection.reconnect"))
+      .annotate(Shared, "customers")
   )
   .add(switched("refresh"))
   .add(switched("enable"))
@@ -142,4 +150,5 @@ export const ConnectionsApi = HttpApiGroup.make("connections")
       .addSuccess(Data(Revealed))
       .annotate(Permit, "connections:decrypt")
       .annotate(Audited, audited("credential.reveal"))
+      .annotate(Shared, "customers")
   )

@@ -2,12 +2,15 @@
 import { Effect, Option } from "effect"
 import { Digests } from "../../actors/ports/Digests.js"
 import type { Tx } from "../../actors/ports/Records.js"
+import { callbackPath } from "../../domain/connection/Callback.js"
 import { builtIn, type ConnectorRecord, storedDefinition, summaryOf } from "../../domain/connector/Connector.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import { builtInConnectors } from "../../domain/connectors/index.js"
 import { type Conflict, type Failure, NotFound, type Unavailable } from "../../domain/Failure.js"
+import type { OrganisationId } from "../../domain/Ids.js"
 import type { JsonObject } from "../../domain/Json.js"
 import { outOfScope, type Principal } from "../auth/Caller.js"
+import { Origin } from "../Origin.js"
 
 export interface BuiltIn {
   readonly _tag: "BuiltIn"
@@ -134,8 +137,19 @@ export const summaryView = (found: Own | BuiltIn) => {
   }
 }
 
+/** Where a provider sends people back to who connect an organisation's account by this connector. */
+export const redirectUris = Effect.map(
+  Effect.all([Digests, Origin]),
+  ([{ keyHash }, origin]) =>
+    (organisation: OrganisationId, connector: string): string =>
+      `${origin}${callbackPath(keyHash, organisation, connector)}`
+)
+
+const sendsPeople = ({ auth }: ConnectorDefinition) =>
+  auth.some((method) => method.type === "oauth2" && method.grant === "authorization_code")
+
 /** All of a connector. */
-export const wholeView = (found: Own | BuiltIn, definition: ConnectorDefinition) => ({
+export const wholeView = (found: Own | BuiltIn, definition: ConnectorDefinition, redirectUri: string) => ({
   ...summaryView(found),
   version: definition.version,
   transport: definition.transport,
@@ -143,6 +157,7 @@ export const wholeView = (found: Own | BuiltIn, definition: ConnectorDefinition)
   connectionConfig: definition.connectionConfig ?? null,
   actions: definition.actions.map(jsonOf),
   authMethods: definition.auth.map(jsonOf),
+  redirectUri: sendsPeople(definition) ? redirectUri : null,
   events: definition.events.map(jsonOf),
   entities: definition.entities.map(jsonOf),
   webhooks: definition.webhooks.map(jsonOf),

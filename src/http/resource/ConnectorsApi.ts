@@ -5,7 +5,7 @@ import { ImportRequest, UpsertAuthProvider } from "../../domain/connector/Connec
 import { ConnectorKind } from "../../domain/connector/Definition.js"
 import { ConnectorFile } from "../../domain/connector/FileSchema.js"
 import { Json, JsonObject } from "../../domain/Json.js"
-import { Audited, audited, Permit, read } from "../Endpoint.js"
+import { Audited, audited, Permit, read, Shared } from "../Endpoint.js"
 import { created, Data, listParams, NullableTime, Page, strict, Time } from "./Shapes.js"
 
 const nullable = Schema.NullOr(Schema.String)
@@ -41,6 +41,9 @@ const ConnectorView = Schema.Struct({
   ...summary,
   transport: Schema.String,
   baseUrl: Schema.String,
+  redirectUri: nullable.annotations({
+    description: "what an OAuth client is registered with at the provider; null where people are not sent there"
+  }),
   connectionConfig: Schema.NullOr(JsonObject),
   test: Schema.NullOr(JsonObject),
   rateLimit: Schema.NullOr(JsonObject),
@@ -94,6 +97,7 @@ const AuthProviderView = Schema.Struct({
   hasClientSecret: Schema.Boolean,
   scopes: Schema.Array(Schema.String),
   isDefault: Schema.Boolean,
+  redirectUri: Schema.String.annotations({ description: "what the client is registered with at the provider" }),
   createdAt: Time,
   updatedAt: Time,
   version: Schema.Number
@@ -133,6 +137,7 @@ export const ConnectorsApi = HttpApiGroup.make("connectors")
       .addSuccess(Page(ConnectorSummary))
       .annotate(Permit, "connectors:read")
       .annotate(Audited, read("connector"))
+      .annotate(Shared, "read")
   )
   .add(
     HttpApiEndpoint.post("create", at)
@@ -140,6 +145,7 @@ export const ConnectorsApi = HttpApiGroup.make("connectors")
       .addSuccess(created(ConnectorView))
       .annotate(Permit, "connectors:create")
       .annotate(Audited, audited("connector.create"))
+      .annotate(Shared, "change")
   )
   .add(
     HttpApiEndpoint.post("discover", `${at}/discover`)
@@ -147,6 +153,7 @@ export const ConnectorsApi = HttpApiGroup.make("connectors")
       .addSuccess(Data(Offer))
       .annotate(Permit, "connectors:read")
       .annotate(Audited, audited("connector.discover"))
+      .annotate(Shared, "read")
   )
   .add(
     HttpApiEndpoint.get("get", `${at}/:ctr`)
@@ -155,6 +162,7 @@ export const ConnectorsApi = HttpApiGroup.make("connectors")
       .addSuccess(Data(ConnectorView))
       .annotate(Permit, "connectors:read")
       .annotate(Audited, read("connector"))
+      .annotate(Shared, "read")
   )
   .add(
     HttpApiEndpoint.put("update", `${at}/:ctr`)
@@ -163,6 +171,7 @@ export const ConnectorsApi = HttpApiGroup.make("connectors")
       .addSuccess(Data(ConnectorView))
       .annotate(Permit, "connectors:update")
       .annotate(Audited, audited("connector.update"))
+      .annotate(Shared, "change")
   )
   .add(
     HttpApiEndpoint.del("delete", `${at}/:ctr`)
@@ -170,6 +179,7 @@ export const ConnectorsApi = HttpApiGroup.make("connectors")
       .addSuccess(HttpApiSchema.NoContent)
       .annotate(Permit, "connectors:delete")
       .annotate(Audited, audited("connector.delete"))
+      .annotate(Shared, "change")
   )
   .add(
     HttpApiEndpoint.post("publish", `${at}/:ctr/publish`)
@@ -178,6 +188,7 @@ export const ConnectorsApi = HttpApiGroup.make("connectors")
       .addSuccess(Data(ConnectorView))
       .annotate(Permit, "connectors:write")
       .annotate(Audited, audited("connector.publish"))
+      .annotate(Shared, "change")
   )
   .add(
     HttpApiEndpoint.get("export", `${at}/:ctr/export`)
@@ -186,6 +197,7 @@ export const ConnectorsApi = HttpApiGroup.make("connectors")
       .addSuccess(JsonObject)
       .annotate(Permit, "connectors:read")
       .annotate(Audited, read("connector"))
+      .annotate(Shared, "read")
   )
 
 export const AuthProvidersApi = HttpApiGroup.make("authProviders")
@@ -195,6 +207,7 @@ export const AuthProvidersApi = HttpApiGroup.make("authProviders")
       .addSuccess(Page(AuthProviderView))
       .annotate(Permit, "connectors:read")
       .annotate(Audited, read("auth_provider"))
+      .annotate(Shared, "read")
   )
   .add(
     HttpApiEndpoint.put("upsert", `${at}/:ctr/auth-providers`)
@@ -203,6 +216,7 @@ export const AuthProvidersApi = HttpApiGroup.make("authProviders")
       .addSuccess(Data(AuthProviderView))
       .annotate(Permit, "connectors:write")
       .annotate(Audited, audited("auth_provider.upsert"))
+      .annotate(Shared, "change")
   )
   .add(
     HttpApiEndpoint.del("delete", `${at}/:ctr/auth-providers/:aid`)
@@ -210,4 +224,5 @@ export const AuthProvidersApi = HttpApiGroup.make("authProviders")
       .addSuccess(HttpApiSchema.NoContent)
       .annotate(Permit, "connectors:write")
       .annotate(Audited, audited("auth_provider.delete"))
+      .annotate(Shared, "change")
   )

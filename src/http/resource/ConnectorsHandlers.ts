@@ -30,7 +30,17 @@ import { group } from "../Group.js"
 import { make as makeClients } from "./ClientRecords.js"
 import { make as makeImport } from "./ConnectorImport.js"
 import { make as makeList } from "./ConnectorList.js"
-import { builtIns, findConnector, jsonOf, type Own, ownConnector, versionOf, wholeView } from "./ConnectorRecords.js"
+import {
+  type BuiltIn,
+  builtIns,
+  findConnector,
+  jsonOf,
+  type Own,
+  ownConnector,
+  redirectUris,
+  versionOf,
+  wholeView
+} from "./ConnectorRecords.js"
 import { nowText } from "./WorkflowRecords.js"
 
 /** Definitions may be megabytes: whoever waits gets a turn between two passes over one. */
@@ -53,6 +63,10 @@ export const ConnectorsLive = group(ResourceApi, "connectors", (handlers) =>
     const { definitionFrom, offered } = yield* makeImport
     const { list } = yield* makeList
     const known = yield* builtIns
+    const redirectUri = yield* redirectUris
+    const viewOf = ({ caller }: Exchange, found: Own | BuiltIn, definition: ConnectorDefinition) =>
+      wholeView(found, definition, redirectUri(caller.organisationId, definition.slug))
+
     const connections = yield* ConnectionReads
 
     const withinPlan = (tx: Tx, exchange: Exchange) =>
@@ -138,13 +152,13 @@ export const ConnectorsLive = group(ResourceApi, "connectors", (handlers) =>
           yield* storeClients(tx, exchange, record.slug, inline)
           tag(exchange, record)
           const own: Own = { _tag: "Own", record }
-          return { value: wholeView(own, definition), resource: record, after: trailOf(record) }
+          return { value: viewOf(exchange, own, definition), resource: record, after: trailOf(record) }
         })
     }
 
-    const update = (exchange: Exchange, before: ConnectorRecord, whole: ConnectorDefinition, tx: Tx) =>
+    const update = (exchange: Exchange, before: ConnectorRecord, sent: ConnectorDefinition, tx: Tx) =>
       Effect.gen(function* () {
-        const { clients: inline, definition } = withoutSecrets(whole)
+        const { clients: inline, definition } = withoutSecrets(sent)
         const problem = draftProblem(before, yield* newest(tx, before), definition)
         if (problem !== undefined) return yield* problem
         const draft = yield* tx.connectorVersions.find({ connectorId: before.id, publishedAt: null })
@@ -162,7 +176,7 @@ export const ConnectorsLive = group(ResourceApi, "connectors", (handlers) =>
         tag(exchange, record)
         const own: Own = { _tag: "Own", record }
         return {
-          value: wholeView(own, definition),
+          value: viewOf(exchange, own, definition),
           resource: record,
           before: trailOf(before),
           after: trailOf(record)
@@ -178,7 +192,7 @@ export const ConnectorsLive = group(ResourceApi, "connectors", (handlers) =>
           // There is nothing that is not published: asked again, the answer is the same.
           tag(exchange, before)
           const own: Own = { _tag: "Own", record: before }
-          const value = wholeView(own, yield* versionOf(tx, own, undefined))
+          const value = viewOf(exchange, own, yield* versionOf(tx, own, undefined))
           return { value, resource: before, before: trailOf(before), after: trailOf(before) }
         }
         const now = yield* nowText
@@ -200,7 +214,12 @@ export const ConnectorsLive = group(ResourceApi, "connectors", (handlers) =>
         yield* tx.connectors.update(record)
         tag(exchange, record)
         const own: Own = { _tag: "Own", record }
-        return { value: wholeView(own, definition), resource: record, before: trailOf(before), after: trailOf(record) }
+        return {
+          value: viewOf(exchange, own, definition),
+          resource: record,
+          before: trailOf(before),
+          after: trailOf(record)
+        }
       })
 
     /** A connection that the caller reaches. */
@@ -257,7 +276,7 @@ export const ConnectorsLive = group(ResourceApi, "connectors", (handlers) =>
             Effect.gen(function* () {
               const found = yield* findConnector(tx, exchange.caller, known, path.ctr)
               if (found._tag === "Own") tag(exchange, found.record)
-              return wholeView(found, yield* versionOf(tx, found, urlParams.version))
+              return viewOf(exchange, found, yield* versionOf(tx, found, urlParams.version))
             })
           )
           return { data }

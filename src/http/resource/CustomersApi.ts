@@ -5,7 +5,7 @@ import { CreateCustomer, CustomerStatus, UpdateCustomer } from "../../domain/Cus
 import { CustomerId } from "../../domain/Ids.js"
 import { JsonObject } from "../../domain/Json.js"
 import { PlanName } from "../../domain/Plan.js"
-import { Audited, audited, Permit, read } from "../Endpoint.js"
+import { Audited, audited, Permit, read, Shared } from "../Endpoint.js"
 import { accepted, created, Data, listParams, Page, strict, Time } from "./Shapes.js"
 
 const CustomerView = Schema.Struct({
@@ -33,6 +33,7 @@ export const CustomersApi = HttpApiGroup.make("customers")
       .addSuccess(Page(CustomerView))
       .annotate(Permit, "users:read")
       .annotate(Audited, read("customer"))
+      .annotate(Shared, "customers")
   )
   .add(
     HttpApiEndpoint.post("create", "/api/v1/customers")
@@ -40,6 +41,7 @@ export const CustomersApi = HttpApiGroup.make("customers")
       .addSuccess(created(CustomerView))
       .annotate(Permit, "users:create")
       .annotate(Audited, audited("customer.create"))
+      .annotate(Shared, "change")
   )
   .add(
     HttpApiEndpoint.get("get", "/api/v1/customers/:cid")
@@ -47,6 +49,7 @@ export const CustomersApi = HttpApiGroup.make("customers")
       .addSuccess(Data(CustomerView))
       .annotate(Permit, "users:read")
       .annotate(Audited, read("customer"))
+      .annotate(Shared, "customers")
   )
   .add(
     HttpApiEndpoint.put("update", "/api/v1/customers/:cid")
@@ -55,6 +58,7 @@ export const CustomersApi = HttpApiGroup.make("customers")
       .addSuccess(Data(CustomerView))
       .annotate(Permit, "users:update")
       .annotate(Audited, audited("customer.update"))
+      .annotate(Shared, "customers")
   )
   .add(
     HttpApiEndpoint.del("delete", "/api/v1/customers/:cid")
@@ -62,4 +66,5 @@ export const CustomersApi = HttpApiGroup.make("customers")
       .addSuccess(accepted(CustomerView))
       .annotate(Permit, "users:remove")
       .annotate(Audited, audited("customer.delete"))
+      .annotate(Shared, "customers")
   )

@@ -3,9 +3,15 @@ import { DateTime, Effect, Option } from "effect"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import type { Tx } from "../../actors/ports/Records.js"
 import { livingStatuses } from "../../domain/connection/Connection.js"
-import { type CreateCustomer, type Customer, customerView, type UpdateCustomer } from "../../domain/Customer.js"
+import {
+  type CreateCustomer,
+  type Customer,
+  customerSlug,
+  customerView,
+  suffixedSlug,
+  type UpdateCustomer
+} from "../../domain/Customer.js"
 import { NotFound } from "../../domain/Failure.js"
-import { slugOf } from "../../domain/Workflow.js"
 import { Current } from "../auth/Authenticated.js"
 import { type Principal, reaches } from "../auth/Caller.js"
 import { customerReference } from "../../domain/Tenancy.js"
@@ -42,7 +48,7 @@ const newCustomer = (caller: Principal, id: Customer["id"], input: CreateCustome
   id,
   organisationId: caller.organisationId,
   name: input.name,
-  slug: input.slug ?? slugOf(input.name),
+  slug: input.slug ?? customerSlug(input.name, id),
   externalRef: input.externalRef ?? null,
   status: input.status ?? "active",
   plan: input.plan ?? null,
@@ -53,6 +59,14 @@ const newCustomer = (caller: Principal, id: Customer["id"], input: CreateCustome
   updatedAt: now,
   deletedAt: null,
   version: 1
+})
+
+/** A slug that was made of the name gives way to one that is there. */
+const withFreeSlug = Effect.fnUntraced(function* (tx: Tx, customer: Customer) {
+  // Whoever makes another of this name waits.
+  yield* tx.hold(`customer_slug|${customer.slug}`)
+  const taken = yield* tx.customers.find({ slug: customer.slug, deletedAt: null })
+  return Option.isNone(taken) ? customer : { ...customer, slug: suffixedSlug(customer.slug, customer.id) }
 })
 
 const changed = (customer: Customer, input: UpdateCustomer, now: string): Customer => ({
@@ -125,12 +139,16 @@ export const CustomersLive = group(ResourceApi, "customers", (handlers) =>
         Effect.gen(function* () {
           const exchange = yield* Current
           const now = yield* nowText
-          const customer = newCustomer(exchange.caller, identifiers.next("cus"), payload, now)
+          const asked = newCustomer(exchange.caller, identifiers.next("cus"), payload, now)
           const made = yield* change(exchange, (tx) =>
-            Effect.as(tx.customers.insert(customer), {
-              value: customerView(customer, 0),
-              resource: { id: customer.id, name: customer.name, customerId: customer.id },
-              after: customerView(customer, 0)
+            Effect.gen(function* () {
+              const customer = payload.slug === undefined ? yield* withFreeSlug(tx, asked) : asked
+              yield* tx.customers.insert(customer)
+              return {
+                value: customerView(customer, 0),
+                resource: { id: customer.id, name: customer.name, customerId: customer.id },
+                after: customerView(customer, 0)
+              }
             })
           )
           exchange.replyHeaders["location"] = `/api/v1/customers/${made.id}`

@@ -4,7 +4,7 @@ import { Schema } from "effect"
 import { ExecutionStatus, Tier, TriggerType } from "../../domain/Execution.js"
 import { Fixture } from "../../domain/connector/Mocking.js"
 import { Json } from "../../domain/Json.js"
-import { Audited, audited, Permit, read } from "../Endpoint.js"
+import { Audited, audited, Permit, read, Shared } from "../Endpoint.js"
 import { accepted, Data, listParams, NullableTime, Page, strict, Time } from "./Shapes.js"
 
 const fields = {
@@ -80,6 +80,7 @@ export const ExecutionsApi = HttpApiGroup.make("executions")
       .addSuccess(Page(ExecutionSummary))
       .annotate(Permit, "executions:read")
       .annotate(Audited, read("execution"))
+      .annotate(Shared, "customers")
   )
   .add(
     HttpApiEndpoint.get("get", `${at}/:eid`)
@@ -87,6 +88,7 @@ export const ExecutionsApi = HttpApiGroup.make("executions")
       .addSuccess(Data(ExecutionView))
       .annotate(Permit, "executions:read")
       .annotate(Audited, read("execution"))
+      .annotate(Shared, "customers")
   )
   .add(
     HttpApiEndpoint.post("cancel", `${at}/:eid/cancel`)
@@ -94,6 +96,7 @@ export const ExecutionsApi = HttpApiGroup.make("executions")
       .addSuccess(Data(ExecutionView))
       .annotate(Permit, "executions:create")
       .annotate(Audited, audited("execution.cancel"))
+      .annotate(Shared, "customers")
   )
   .add(
     HttpApiEndpoint.post("rerun", `${at}/:eid/rerun`)
@@ -102,6 +105,7 @@ export const ExecutionsApi = HttpApiGroup.make("executions")
       .addSuccess(accepted(ExecutionSummary))
       .annotate(Permit, "executions:create")
       .annotate(Audited, audited("execution.rerun"))
+      .annotate(Shared, "customers")
   )
   .add(
     HttpApiEndpoint.get("fixtures", `${at}/:eid/fixtures`)
@@ -109,6 +113,7 @@ export const ExecutionsApi = HttpApiGroup.make("executions")
       .addSuccess(Data(Schema.Array(Fixture)))
       .annotate(Permit, "executions:read")
       .annotate(Audited, read("execution"))
+      .annotate(Shared, "customers")
   )
   .add(
     HttpApiEndpoint.get("logs", `${at}/:eid/logs`)
@@ -117,6 +122,7 @@ export const ExecutionsApi = HttpApiGroup.make("executions")
       .addSuccess(Page(LogLine))
       .annotate(Permit, "executions:read")
       .annotate(Audited, read("execution"))
+      .annotate(Shared, "customers")
   )
   .add(
     HttpApiEndpoint.get("blob", `${at}/:eid/blobs/:id`)
@@ -124,4 +130,5 @@ export const ExecutionsApi = HttpApiGroup.make("executions")
       .addSuccess(Json)
       .annotate(Permit, "executions:read")
       .annotate(Audited, read("execution"))
+      .annotate(Shared, "customers")
   )

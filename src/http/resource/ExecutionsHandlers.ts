@@ -7,7 +7,6 @@ import { InstallationReads, type KnownInstallation } from "../../actors/ports/In
 import { Journal, type RunRecord } from "../../actors/ports/Journal.js"
 import { type Runnable, Runnables } from "../../actors/ports/Runnables.js"
 import type { AuditEntry } from "../../domain/Audit.js"
-import type { Fixture } from "../../domain/connector/Mocking.js"
 import { isTerminal } from "../../domain/Execution.js"
 import type { ExecutionDetail, ExecutionView } from "../../domain/ExecutionView.js"
 import {
@@ -23,10 +22,12 @@ import { notRunning } from "../../domain/Installation.js"
 import { type Json, type JsonObject, isObject } from "../../domain/Json.js"
 import type { AttemptEntry, JournalEntry, StartEntry } from "../../domain/RunJournal.js"
 import { Current } from "../auth/Authenticated.js"
+import { isCounter } from "../../domain/Scalars.js"
 import { actorOf, missing, outOfScope, type Principal, reaches } from "../auth/Caller.js"
 import type { Exchange } from "../Exchange.js"
 import { ResourceApi } from "./Api.js"
 import { bounds, make as makeListing, sizeOf } from "../Listing.js"
+import { recorded } from "./Fixtures.js"
 import { group } from "../Group.js"
 
 const gone = () => new NotFound({ what: "execution" })
@@ -62,15 +63,6 @@ const priorityAgain = (priority: number): 2 | 3 | 4 => (priority === 3 || priori
 
 const customerOf = ({ customerId, customerRef }: ExecutionView) =>
   customerId === null ? null : { id: customerId, ref: customerRef }
-
-/** What a connector answered in a run, to be given to others; what was too large for the trace is not in it. */
-const recorded = (step: Json): ReadonlyArray<Fixture> => {
-  if (!isObject(step) || step["status"] !== "completed") return []
-  const { action, connector, input, output = null } = step
-  if (typeof connector !== "string" || typeof action !== "string" || (isObject(output) && "$blob" in output)) return []
-  const [args] = Array.isArray(input) ? input : []
-  return [{ connector, action, ...(args === undefined ? {} : { input: args }), output }]
-}
 
 const callbackOf = ({ callbackEvents, callbackUrl }: RunRecord) =>
   callbackUrl === null ? null : { url: callbackUrl, events: callbackEvents }
@@ -368,7 +360,7 @@ export const ExecutionsLive = group(ResourceApi, "executions", (handlers) =>
             urlParams.cursor === undefined || urlParams.cursor === ""
               ? -1
               : Number(Either.getOrElse(Encoding.decodeBase64UrlString(urlParams.cursor), () => "x"))
-          if (!Number.isInteger(after))
+          if (!isCounter(after) && after !== -1)
             return yield* new InvalidRequest({
               code: "INVALID_CURSOR",
               message: "the cursor is wrong: begin again without it"

@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { CreateInstallation, installationStatuses, UpdateInstallation } from "../../domain/Installation.js"
 import { JsonObject } from "../../domain/Json.js"
-import { Audited, audited, Permit, read } from "../Endpoint.js"
+import { Audited, audited, Permit, read, Shared } from "../Endpoint.js"
 import { created, Data, listParams, Page, strict, Time } from "./Shapes.js"
 
 const Status = Schema.Literal(...installationStatuses)
@@ -43,6 +43,7 @@ export const InstallationsApi = HttpApiGroup.make("installations")
       .addSuccess(Page(InstallationView))
       .annotate(Permit, "widgets:read")
       .annotate(Audited, read("installation"))
+      .annotate(Shared, "customers")
   )
   .add(
     HttpApiEndpoint.post("create", at)
@@ -50,6 +51,7 @@ export const InstallationsApi = HttpApiGroup.make("installations")
       .addSuccess(created(InstallationView))
       .annotate(Permit, "widgets:create")
       .annotate(Audited, audited("installation.create"))
+      .annotate(Shared, "customers")
   )
   .add(
     HttpApiEndpoint.get("get", `${at}/:inst`)
@@ -57,6 +59,7 @@ export const InstallationsApi = HttpApiGroup.make("installations")
       .addSuccess(Data(InstallationView))
       .annotate(Permit, "widgets:read")
       .annotate(Audited, read("installation"))
+      .annotate(Shared, "customers")
   )
   .add(
     HttpApiEndpoint.put("update", `${at}/:inst`)
@@ -65,6 +68,7 @@ export const InstallationsApi = HttpApiGroup.make("installations")
       .addSuccess(Data(InstallationView))
       .annotate(Permit, "widgets:update")
       .annotate(Audited, audited("installation.update"))
+      .annotate(Shared, "customers")
   )
   .add(
     HttpApiEndpoint.del("uninstall", `${at}/:inst`)
@@ -72,4 +76,5 @@ export const InstallationsApi = HttpApiGroup.make("installations")
       .addSuccess(Data(InstallationView))
       .annotate(Permit, "widgets:delete")
       .annotate(Audited, audited("installation.delete"))
+      .annotate(Shared, "customers")
   )

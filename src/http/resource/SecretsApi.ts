@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { Json } from "../../domain/Json.js"
 import { CreateSecret } from "../../domain/Secret.js"
-import { Audited, audited, Permit, read } from "../Endpoint.js"
+import { Audited, audited, Permit, read, Shared } from "../Endpoint.js"
 import { created, Data, listParams, Page, strict, Time } from "./Shapes.js"
 
 const SecretType = Schema.Literal("text", "json")
@@ -41,6 +41,7 @@ export const SecretsApi = HttpApiGroup.make("secrets")
       .addSuccess(Page(SecretView))
       .annotate(Permit, ["secrets:read", "secrets:write"])
       .annotate(Audited, read("secret"))
+      .annotate(Shared, "perRecord")
   )
   .add(
     HttpApiEndpoint.post("store", at)
@@ -49,6 +50,7 @@ export const SecretsApi = HttpApiGroup.make("secrets")
       .addSuccess(Data(SecretView))
       .annotate(Permit, "secrets:write")
       .annotate(Audited, audited("secret.create"))
+      .annotate(Shared, "perRecord")
   )
   .add(
     HttpApiEndpoint.get("reveal", `${at}/:sid/value`)
@@ -56,6 +58,7 @@ export const SecretsApi = HttpApiGroup.make("secrets")
       .addSuccess(Data(RevealedSecret))
       .annotate(Permit, "secrets:read")
       .annotate(Audited, audited("secret.read"))
+      .annotate(Shared, "perRecord")
   )
   .add(
     HttpApiEndpoint.del("delete", `${at}/:sid`)
@@ -63,4 +66,5 @@ export const SecretsApi = HttpApiGroup.make("secrets")
       .addSuccess(HttpApiSchema.NoContent)
       .annotate(Permit, "secrets:delete")
       .annotate(Audited, audited("secret.delete"))
+      .annotate(Shared, "perRecord")
   )

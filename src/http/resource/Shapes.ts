@@ -1,6 +1,7 @@
 /** Shapes that all endpoints of surface C share. Contract: conventions. */
 import { HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
+import { TimeBound } from "../../domain/Scalars.js"
 
 /** Requests reject what they do not know, so that a mistyped member is told and not ignored. */
 export const strict = <A, I, R>(schema: Schema.Schema<A, I, R>): Schema.Schema<A, I, R> =>
@@ -31,10 +32,10 @@ export const listParams = {
     description: "1 to 200; default 50"
   }),
   cursor: text,
-  created_after: text,
-  created_before: text,
-  from: text,
-  to: text,
+  created_after: Schema.optional(TimeBound),
+  created_before: Schema.optional(TimeBound),
+  from: Schema.optional(TimeBound),
+  to: Schema.optional(TimeBound),
   q: text
 } as const
 

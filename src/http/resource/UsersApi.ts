@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { CreateRole, InviteUser } from "../../domain/Person.js"
 import { PermissionMatrix } from "../../domain/Permission.js"
-import { Audited, audited, Permit, read } from "../Endpoint.js"
+import { Audited, audited, Permit, read, Shared } from "../Endpoint.js"
 import { created, listParams, NullableTime, Page, strict, Time } from "./Shapes.js"
 
 const UserStatus = Schema.Literal("active", "invited", "disabled")
@@ -48,6 +48,7 @@ export const UsersApi = HttpApiGroup.make("users")
       .addSuccess(Page(UserView))
       .annotate(Permit, "users:read")
       .annotate(Audited, read("user"))
+      .annotate(Shared, "hidden")
   )
   .add(
     HttpApiEndpoint.post("invite", "/api/v1/users/invite")
@@ -55,6 +56,7 @@ export const UsersApi = HttpApiGroup.make("users")
       .addSuccess(created(Invitation))
       .annotate(Permit, "users:invite")
       .annotate(Audited, audited("user.invite"))
+      .annotate(Shared, "hidden")
   )
 
 export const RolesApi = HttpApiGroup.make("roles")
@@ -64,6 +66,7 @@ export const RolesApi = HttpApiGroup.make("roles")
       .addSuccess(Page(RoleView))
       .annotate(Permit, "users:read")
       .annotate(Audited, read("role"))
+      .annotate(Shared, "hidden")
   )
   .add(
     HttpApiEndpoint.post("create", "/api/v1/roles")
@@ -71,4 +74,5 @@ export const RolesApi = HttpApiGroup.make("roles")
       .addSuccess(created(RoleView))
       .annotate(Permit, "settings:manage")
       .annotate(Audited, audited("role.create"))
+      .annotate(Shared, "hidden")
   )

@@ -8,7 +8,7 @@ import {
 } from "../../actors/ports/Computations.js"
 import type { Compiled } from "../../domain/Authoring.js"
 import { invalid, type Unavailable, ValidationFailed } from "../../domain/Failure.js"
-import type { Json, JsonObject } from "../../domain/Json.js"
+import { type Json, type JsonObject, unstorable } from "../../domain/Json.js"
 import type { Principal } from "../auth/Caller.js"
 
 export const make = Effect.gen(function* () {
@@ -32,6 +32,12 @@ export const make = Effect.gen(function* () {
         details: analysed.mistakes.map((issue) => ({ path: "code", ...issue }))
       })
     const { bindings, diagram, script, warnings } = analysed.value
+    if (unstorable({ bindings, diagram, warnings }) !== undefined)
+      return yield* invalid(
+        "code",
+        "NOT_STORABLE",
+        "names something with the character U+0000 or half a surrogate pair"
+      )
     return {
       // Plain data of the analysis.
       script,

@@ -5,8 +5,9 @@ import { RetryPolicy, Tier } from "../../domain/Execution.js"
 import { Json, JsonObject } from "../../domain/Json.js"
 import { WorkflowId } from "../../domain/Ids.js"
 import { CreateWorkflow, UpdateWorkflow } from "../../domain/Workflow.js"
-import { Audited, audited, Permit, read } from "../Endpoint.js"
+import { Audited, audited, Permit, read, Shared } from "../Endpoint.js"
 import { created, Data, listParams, NullableTime, Page, strict, Time } from "./Shapes.js"
+import { Counter } from "../../domain/Scalars.js"
 
 const VersionView = Schema.Struct({
   version: Schema.Number,
@@ -82,6 +83,7 @@ export const WorkflowsApi = HttpApiGroup.make("workflows")
       .addSuccess(Page(WorkflowSummary))
       .annotate(Permit, "workflows:read")
       .annotate(Audited, read("workflow"))
+      .annotate(Shared, "perRecord")
   )
   .add(
     HttpApiEndpoint.post("create", at)
@@ -89,6 +91,7 @@ export const WorkflowsApi = HttpApiGroup.make("workflows")
       .addSuccess(created(WorkflowView))
       .annotate(Permit, "workflows:create")
       .annotate(Audited, audited("workflow.create"))
+      .annotate(Shared, "perRecord")
   )
   .add(
     HttpApiEndpoint.get("get", `${at}/:wid`)
@@ -97,6 +100,7 @@ export const WorkflowsApi = HttpApiGroup.make("workflows")
       .addSuccess(Data(WorkflowView))
       .annotate(Permit, "workflows:read")
       .annotate(Audited, read("workflow"))
+      .annotate(Shared, "perRecord")
   )
   .add(
     HttpApiEndpoint.put("update", `${at}/:wid`)
@@ -105,6 +109,7 @@ export const WorkflowsApi = HttpApiGroup.make("workflows")
       .addSuccess(Data(WorkflowView))
       .annotate(Permit, "workflows:update")
       .annotate(Audited, audited("workflow.update"))
+      .annotate(Shared, "perRecord")
   )
   .add(
     HttpApiEndpoint.del("delete", `${at}/:wid`)
@@ -112,6 +117,7 @@ export const WorkflowsApi = HttpApiGroup.make("workflows")
       .addSuccess(HttpApiSchema.NoContent)
       .annotate(Permit, "workflows:delete")
       .annotate(Audited, audited("workflow.delete"))
+      .annotate(Shared, "perRecord")
   )
   .add(
     HttpApiEndpoint.post("publish", `${at}/:wid/publish`)
@@ -120,13 +126,14 @@ export const WorkflowsApi = HttpApiGroup.make("workflows")
         strict(
           Schema.Struct({
             notes: Schema.optional(Schema.String.pipe(Schema.maxLength(10_000))),
-            version: Schema.optional(Schema.Int)
+            version: Schema.optional(Counter)
           })
         )
       )
       .addSuccess(Data(Published))
       .annotate(Permit, "workflows:update")
       .annotate(Audited, audited("workflow.publish"))
+      .annotate(Shared, "perRecord")
   )
   .add(
     HttpApiEndpoint.post("archive", `${at}/:wid/archive`)
@@ -134,6 +141,7 @@ export const WorkflowsApi = HttpApiGroup.make("workflows")
       .addSuccess(Data(WorkflowView))
       .annotate(Permit, "workflows:update")
       .annotate(Audited, audited("workflow.archive"))
+      .annotate(Shared, "perRecord")
   )
   .add(
     HttpApiEndpoint.get("versions", `${at}/:wid/versions`)
@@ -141,6 +149,7 @@ export const WorkflowsApi = HttpApiGroup.make("workflows")
       .addSuccess(Page(VersionView))
       .annotate(Permit, "workflows:read")
       .annotate(Audited, read("workflow"))
+      .annotate(Shared, "perRecord")
   )
   .add(
     HttpApiEndpoint.get("diff", `${at}/:wid/versions/:a/diff/:b`)
@@ -148,6 +157,7 @@ export const WorkflowsApi = HttpApiGroup.make("workflows")
       .addSuccess(Data(Diff))
       .annotate(Permit, "workflows:read")
       .annotate(Audited, read("workflow"))
+      .annotate(Shared, "perRecord")
   )
   .add(
     HttpApiEndpoint.get("diagram", `${at}/:wid/diagram.svg`)
@@ -155,4 +165,5 @@ export const WorkflowsApi = HttpApiGroup.make("workflows")
       .addSuccess(HttpApiSchema.Text({ contentType: "image/svg+xml" }))
       .annotate(Permit, "workflows:read")
       .annotate(Audited, read("workflow"))
+      .annotate(Shared, "perRecord")
   )

@@ -4,7 +4,7 @@ import { Schema } from "effect"
 import { statuses } from "../../domain/connection/Connection.js"
 import { CredentialInput } from "../../domain/connection/Requests.js"
 import { JsonObject } from "../../domain/Json.js"
-import { Audited, audited, Permit, read } from "../Endpoint.js"
+import { Audited, audited, Permit, read, Shared } from "../Endpoint.js"
 
 const nullable = Schema.NullOr(Schema.String)
 const strict = <A, I, R>(schema: Schema.Schema<A, I, R>): Schema.Schema<A, I, R> =>
@@ -52,6 +52,7 @@ export const CredentialsApi = HttpApiGroup.make("credentials")
       .addSuccess(Data(CredentialView).annotations(HttpApiSchema.annotations({ status: 201 })))
       .annotate(Permit, "connections:create")
       .annotate(Audited, audited("credential.create"))
+      .annotate(Shared, "customers")
   )
   .add(
     HttpApiEndpoint.get("list", at)
@@ -74,6 +75,7 @@ export const CredentialsApi = HttpApiGroup.make("credentials")
       )
       .annotate(Permit, "connections:read")
       .annotate(Audited, read("credential"))
+      .annotate(Shared, "customers")
   )
   .add(
     HttpApiEndpoint.put("rotate", `${at}/:cred`)
@@ -82,4 +84,5 @@ export const CredentialsApi = HttpApiGroup.make("credentials")
       .addSuccess(Data(CredentialView))
       .annotate(Permit, "connections:update")
       .annotate(Audited, audited("credential.rotate"))
+      .annotate(Shared, "customers")
   )

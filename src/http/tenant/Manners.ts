@@ -7,9 +7,9 @@ const spaceHeader = "x-svc-space-id"
 
 export const tenantManners: Manners = {
   // It is the token of a flow's own authentication, and never a key.
-  presented: (raw) => {
-    const { authorization: _flows, ...headers } = raw.headers
-    return { ...raw, headers }
+  headers: (sent) => {
+    const { authorization: _flows, ...headers } = sent
+    return headers
   },
   howTo: "send x-svc-api-key: <key>",
   lacking: ({ headers }) =>

@@ -7,6 +7,7 @@ import { rounds } from "../../actors/Rounds.js"
 import { type AuditEntry, sealText } from "../../domain/Audit.js"
 import { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
+import { refusals } from "../../domain/Limits.js"
 import { AppSql, WriterSql } from "../postgres/Pools.js"
 import { auditRow } from "./Row.js"
 
@@ -30,6 +31,12 @@ const unavailable = () => new Unavailable({ reason: "the database cannot be reac
 const readKey = ({ action, actor, organisationId, resource }: AuditEntry) =>
   [organisationId, actor.id, action, resource.type, resource.id].join("|")
 
+/** Entries that tell of the same refusals. */
+const refusalKey = ({ action, actor, changes, organisationId, outcome }: AuditEntry) =>
+  ["refusal", organisationId, actor.id, actor.ip, action, outcome, JSON.stringify(changes[0]?.after ?? null)].join("|")
+
+const unlisted = "other addresses"
+
 export const layer = (checkpoints: { readonly latest: (organisation: OrganisationId) => Checkpoint | null }) =>
   Layer.scoped(
     AuditTrail,
@@ -39,6 +46,8 @@ export const layer = (checkpoints: { readonly latest: (organisation: Organisatio
       const digests = yield* Digests
       let waiting: Array<AuditEntry> = []
       let reads = new Map<string, AuditEntry>()
+      /** How many entries of refusals each actor has in this minute. */
+      let refused = new Map<string, number>()
       let minute = 0
 
       const insert = (entries: ReadonlyArray<AuditEntry>) =>
@@ -55,6 +64,7 @@ export const layer = (checkpoints: { readonly latest: (organisation: Organisatio
           minute = current
           waiting.push(...reads.values())
           reads = new Map()
+          refused = new Map()
         })
 
       const flush = Effect.gen(function* () {
@@ -198,17 +208,27 @@ export const layer = (checkpoints: { readonly latest: (organisation: Organisatio
           })
         )
 
+      const count = (key: string, entry: AuditEntry) => {
+        if (reads.size === 0) minute = Math.floor(Date.parse(entry.at) / 60_000)
+        const known = reads.get(key)
+        reads.set(key, known === undefined ? entry : { ...known, count: known.count + 1 })
+        lookAfter()
+        return known === undefined
+      }
+
       return AuditTrail.of({
         note: (entry) => {
           if (waiting.length < mostWaiting) waiting.push(entry)
           lookAfter()
         },
-        read: (entry) => {
-          if (reads.size === 0) minute = Math.floor(Date.parse(entry.at) / 60_000)
-          const key = readKey(entry)
-          const known = reads.get(key)
-          reads.set(key, known === undefined ? entry : { ...known, count: known.count + 1 })
-          lookAfter()
+        read: (entry) => void count(readKey(entry), entry),
+        refusal: (entry) => {
+          const listed = refused.get(entry.actor.id) ?? 0
+          const told =
+            listed < refusals.auditedAddresses || reads.has(refusalKey(entry))
+              ? entry
+              : { ...entry, actor: { ...entry.actor, ip: unlisted, userAgent: null } }
+          if (count(refusalKey(told), told)) refused.set(entry.actor.id, listed + 1)
         },
         list,
         verify,

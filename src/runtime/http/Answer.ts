@@ -70,14 +70,26 @@ const stream = (
 
 /** How long the rest of an answered request is read and forgotten: a client that still sends would lose the answer otherwise. */
 const forgetMillis = 2_000
+/** And how much of it: a client that sends more finds the connection closed. */
+const forgetBytes = 1024 * 1024
 
 const afterRest = ({ forget, request }: Rest, done: (ended: boolean) => void): void => {
   forget()
   if (request.complete) return done(true)
+  let ended = false
   const end = () => {
+    if (ended) return
+    ended = true
     clearTimeout(patience)
     done(request.complete)
   }
   const patience = setTimeout(end, forgetMillis)
+  let bytes = 0
+  request.on("data", (piece: Buffer) => {
+    bytes += piece.length
+    if (bytes <= forgetBytes) return
+    request.pause()
+    end()
+  })
   request.once("end", end).once("close", end)
 }

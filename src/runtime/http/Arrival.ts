@@ -12,6 +12,10 @@ export interface ArrivalOptions {
   readonly limit: number
   /** How long a piece that is asked for may take. */
   readonly stall: Duration.Duration
+  /** Takes bytes of what the node holds; answers why not. */
+  readonly take?: (bytes: number) => Failure | undefined
+  /** Called once, before the first piece is asked for. */
+  readonly asked?: () => void
 }
 
 /** Why a body breaks off whose sender does. */
@@ -27,6 +31,7 @@ export class Arrival implements BodyToCome {
   private asked: ((next: Next) => void) | undefined
   private end: "whole" | BrokenOff | undefined
   private bytes = 0
+  private begun = false
   private patience: NodeJS.Timeout | undefined
 
   constructor(
@@ -49,6 +54,8 @@ export class Arrival implements BodyToCome {
     const piece = this.waiting.shift()
     if (piece !== undefined) return Promise.resolve(piece)
     if (this.end !== undefined) return Promise.resolve(this.end === "whole" ? undefined : this.end)
+    if (!this.begun) this.options.asked?.()
+    this.begun = true
     return new Promise((resolve) => {
       this.asked = resolve
       const { stall } = this.options
@@ -78,7 +85,9 @@ export class Arrival implements BodyToCome {
     if (this.end !== undefined) return
     this.bytes += piece.length
     this.request.pause()
+    const refused = this.bytes > this.options.limit ? undefined : this.options.take?.(piece.length)
     if (this.bytes > this.options.limit) this.finish(new PayloadTooLarge({ limitBytes: this.options.limit }))
+    else if (refused !== undefined) this.finish(refused)
     else if (this.asked === undefined) this.waiting.push(piece)
     else this.answer(piece)
   }

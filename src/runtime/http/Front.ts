@@ -62,6 +62,8 @@ export const make = Effect.gen(function* () {
   return {
     execute: (request, workflow) => observed("execution", request, surfaces.execute(request, workflow)),
     proxy: (request) => observed("resource", request, surfaces.proxy(request)),
+    identify: surfaces.identify,
+    addressOf: surfaces.addressOf,
     handle: (request) => {
       const page = operatorPage(pathOf(request.target))
       const connecting = page === undefined ? surfaces.connectPage(request) : undefined

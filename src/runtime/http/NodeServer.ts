@@ -1,19 +1,21 @@
 /**
  * The server: node:http in front of the surfaces. It reads each body whole, up to the limit of its path, and hands the
- * bytes on; whatever is larger is refused while it is still coming in. What goes through the proxy is handed on with its
- * head, its body while it comes.
+ * bytes on; whatever is larger is refused by its head, or while it is still coming in. What goes through the proxy is
+ * handed on with its head, its body while it comes.
  */
 import { Duration, Effect, FiberId, Runtime, type Scope } from "effect"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
-import { type Failure, PayloadTooLarge } from "../../domain/Failure.js"
-import { bodyBytes, headerBytes } from "../../domain/Limits.js"
+import { type Failure, InvalidRequest, PayloadTooLarge } from "../../domain/Failure.js"
+import { bodyBytes, headerBytes, headerDeadline } from "../../domain/Limits.js"
 import { proxyPrefix } from "../../http/execution/Proxy.js"
-import type { ArrivingRequest, RawReply, RawRequest } from "../../http/Wire.js"
+import type { ArrivingRequest, RawReply, RawRequest, RequestHead } from "../../http/Wire.js"
 import { portRefusal } from "../Port.js"
 import type { Refusal } from "../Refusal.js"
 import { refuse, type Rest, write } from "./Answer.js"
 import { Arrival, gone } from "./Arrival.js"
+import { defaultBudget } from "./BodyBudget.js"
+import { announced, hasBody, type Identified, Receiving } from "./Receiving.js"
 
 export interface Handlers {
   /** `POST …/execute` and `POST …/run`. */
@@ -22,6 +24,10 @@ export interface Handlers {
   readonly proxy: (request: ArrivingRequest) => Effect.Effect<RawReply>
   /** Everything else. */
   readonly handle: (request: RawRequest) => Effect.Effect<RawReply>
+  /** Whose request it is, by its head alone, and whether it is worth reading on. */
+  readonly identify: (request: RequestHead) => Effect.Effect<Identified>
+  /** The client's address, also behind trusted proxies. */
+  readonly addressOf: (request: RequestHead) => string
   /** The answer to a request that was not even read whole. */
   readonly refused: (failure: Failure, execution: boolean) => RawReply
 }
@@ -29,10 +35,14 @@ export interface Handlers {
 export interface ServerOptions {
   readonly host: string
   readonly port: number
+  /** Bytes of request bodies that are held at a time. */
+  readonly bodyBudget?: number
 }
 
 export interface RunningServer {
   readonly port: number
+  /** Bytes of request bodies that are held now. */
+  readonly bodiesHeld: () => number
   /** Stops listening; open requests go on. */
   readonly stopListening: () => void
   /** Requests that have not been answered. */
@@ -44,37 +54,11 @@ const noBody = new Uint8Array(0)
 /** How long nothing of a body may come that is waited for. */
 const stall = Duration.seconds(30)
 
-/** Reads the body; `undefined` when it is larger than the limit, or the client went away. */
-const readBody = (request: IncomingMessage, limit: number, done: (body: Uint8Array | undefined) => void): void => {
-  const announced = Number(request.headers["content-length"] ?? 0)
-  if (announced > limit) return done(undefined)
-  const chunks: Array<Buffer> = []
-  let size = 0
-  let ended = false
-  const finish = (body: Uint8Array | undefined) => {
-    if (ended) return
-    ended = true
-    done(body)
-  }
-  request.on("data", (chunk: Buffer) => {
-    size += chunk.length
-    if (size > limit) {
-      chunks.length = 0
-      finish(undefined)
-    } else chunks.push(chunk)
-  })
-  request.on("end", () => finish(chunks.length === 1 ? (chunks[0] ?? noBody) : Buffer.concat(chunks)))
-  request.on("error", () => finish(undefined))
-}
-
 /** Why a body does not come in to its end. */
 const brokenBy = ({ code }: NodeJS.ErrnoException): string => {
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") return "the request took too long to come in"
   return code === "HPE_INVALID_EOF_STATE" || code === "ECONNRESET" ? gone : "the body is not valid HTTP"
 }
-
-const hasBody = ({ headers }: IncomingMessage): boolean =>
-  headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0
 
 const headersOf = (request: IncomingMessage): { readonly [name: string]: string } => {
   const headers: { [name: string]: string } = {}
@@ -84,6 +68,29 @@ const headersOf = (request: IncomingMessage): { readonly [name: string]: string 
     else if (value !== undefined) headers[name] = value.join(", ")
   }
   return headers
+}
+
+const clientMistake = ({ code }: NodeJS.ErrnoException): readonly [status: number, reason: string, message: string] => {
+  switch (code) {
+    case "HPE_HEADER_OVERFLOW":
+      return [431, "Request Header Fields Too Large", "headers larger than 32 KiB"]
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return [408, "Request Timeout", "the request took too long to come in"]
+    default:
+      return [400, "Bad Request", "not an HTTP request"]
+  }
+}
+
+/** What is wrong with a request that node:http lets through. */
+const mistakeIn = (request: IncomingMessage): string | undefined => {
+  if (request.httpVersionMajor !== 1) return "send HTTP/1.1"
+  const { rawHeaders } = request
+  let hosts = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]
+    if (name?.length === 4 && name.toLowerCase() === "host") hosts++
+  }
+  return hosts > 1 ? "the header Host must be there only once" : undefined
 }
 
 const listen = (server: Server, { host, port }: ServerOptions) =>
@@ -113,26 +120,33 @@ export const serve = (handlers: Handlers, options: ServerOptions): Effect.Effect
       return fiber
     }
 
-    const pass = (request: IncomingMessage, response: ServerResponse, target: string) => {
+    const receiving = new Receiving(options.bodyBudget ?? defaultBudget())
+    const expiry = setInterval(() => receiving.expire(performance.now()), 1_000).unref()
+    yield* Effect.addFinalizer(() => Effect.sync(() => clearInterval(expiry)))
+
+    const headOf = (request: IncomingMessage): RequestHead => ({
+      method: request.method ?? "GET",
+      target: request.url ?? "/",
+      headers: headersOf(request),
+      remoteAddress: request.socket.remoteAddress ?? ""
+    })
+
+    /** Answers a request whose body is not wanted, and closes its connection. */
+    const turnAway = (request: IncomingMessage, response: ServerResponse, reply: RawReply) =>
+      refuse(response, reply, { request, forget: () => void request.resume() })
+
+    const pass = (request: IncomingMessage, response: ServerResponse, proceed: () => void) => {
       const limit = bodyBytes.unified
-      if (Number(request.headers["content-length"] ?? 0) > limit) {
-        const forget = () => void request.resume()
-        return refuse(response, handlers.refused(new PayloadTooLarge({ limitBytes: limit }), false), {
-          request,
-          forget
-        })
-      }
-      const arrival = hasBody(request) ? new Arrival(request, { limit, stall }) : undefined
+      if ((announced(request) ?? 0) > limit)
+        return turnAway(request, response, handlers.refused(new PayloadTooLarge({ limitBytes: limit }), false))
+      const head = headOf(request)
+      const take = (bytes: number) => share.take(bytes)
+      const share = receiving.share(handlers.addressOf(head), response)
+      const arrival = hasBody(request) ? new Arrival(request, { limit, stall, take, asked: proceed }) : undefined
       if (arrival === undefined) request.resume()
       else arrivals.set(request.socket, arrival)
       const fiber = answer(
-        handlers.proxy({
-          method: request.method ?? "GET",
-          target,
-          headers: headersOf(request),
-          body: arrival ?? noBody,
-          remoteAddress: request.socket.remoteAddress ?? ""
-        }),
+        handlers.proxy({ ...head, body: arrival ?? noBody }),
         response,
         arrival === undefined ? undefined : { request, forget: () => arrival.forget() }
       )
@@ -140,7 +154,13 @@ export const serve = (handlers: Handlers, options: ServerOptions): Effect.Effect
       response.once("close", () => fiber.unsafeInterruptAsFork(FiberId.none))
     }
 
-    const onRequest = (request: IncomingMessage, response: ServerResponse) => {
+    const identify = (head: RequestHead, done: (found: Identified) => void) =>
+      runFork(handlers.identify(head)).addObserver((exit) => {
+        if (exit._tag === "Success") done(exit.value)
+      })
+
+    /** `proceed`: asks a client for its body that waits to be asked. */
+    const onRequest = (request: IncomingMessage, response: ServerResponse, proceed: () => void = () => undefined) => {
       const target = request.url ?? "/"
       const started = request.method === "POST" ? executePath.exec(target) : null
       const limit = started !== null ? bodyBytes.execute : bodyBytes.management
@@ -148,47 +168,58 @@ export const serve = (handlers: Handlers, options: ServerOptions): Effect.Effect
       response.once("close", () => {
         open--
       })
-      if (target.startsWith(proxyPrefix)) return pass(request, response, target)
-      readBody(request, limit, (body) => {
-        if (body === undefined) {
-          return refuse(response, handlers.refused(new PayloadTooLarge({ limitBytes: limit }), started !== null), {
-            request,
-            forget: () => void request.resume()
-          })
+      const mistake = mistakeIn(request)
+      if (mistake !== undefined) {
+        const failure = new InvalidRequest({ code: "INVALID_REQUEST", message: mistake })
+        return turnAway(request, response, handlers.refused(failure, false))
+      }
+      if (target.startsWith(proxyPrefix)) return pass(request, response, proceed)
+      const head = headOf(request)
+      const reading = {
+        limit,
+        from: hasBody(request) ? handlers.addressOf(head) : "",
+        identify: (done: (found: Identified) => void) => identify(head, done),
+        proceed
+      }
+      receiving.receive(request, response, reading, (body) => {
+        if (!(body instanceof Uint8Array)) {
+          const reply = body._tag === "Refused" ? body.reply : handlers.refused(body.failure, started !== null)
+          return turnAway(request, response, reply)
         }
-        const raw: RawRequest = {
-          method: request.method ?? "GET",
-          target,
-          headers: headersOf(request),
-          body,
-          remoteAddress: request.socket.remoteAddress ?? ""
-        }
+        const raw: RawRequest = { ...head, body }
         answer(started === null ? handlers.handle(raw) : handlers.execute(raw, started[1] ?? ""), response)
       })
     }
 
     const server = createServer(
-      { maxHeaderSize: headerBytes, keepAliveTimeout: 65_000, requestTimeout: 60_000 },
-      onRequest
+      {
+        maxHeaderSize: headerBytes,
+        keepAliveTimeout: 65_000,
+        headersTimeout: Duration.toMillis(headerDeadline),
+        // What goes through the proxy may take as long as its provider.
+        requestTimeout: 60_000,
+        connectionsCheckingInterval: 1_000
+      },
+      (request, response) => onRequest(request, response)
+    )
+    server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) =>
+      onRequest(request, response, () => response.writeContinue())
     )
     server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
       if (!socket.writable) return
       // Whoever handles the request answers it.
       if (arrivals.get(socket)?.fail(brokenBy(error)) === true) return
-      const [status, code] =
-        error.code === "HPE_HEADER_OVERFLOW"
-          ? ([431, "headers larger than 32 KiB"] as const)
-          : ([400, "not an HTTP request"] as const)
+      const [status, reason, message] = clientMistake(error)
       const body = JSON.stringify({
         code: "INVALID_REQUEST",
         statusCode: status,
-        message: code,
+        message,
         requestId: "req_none",
         retryable: false,
         details: []
       })
       socket.end(
-        `HTTP/1.1 ${status} ${status === 431 ? "Request Header Fields Too Large" : "Bad Request"}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`
+        `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`
       )
     })
     yield* Effect.addFinalizer(() =>
@@ -201,6 +232,7 @@ export const serve = (handlers: Handlers, options: ServerOptions): Effect.Effect
     return {
       port,
       open: () => open,
+      bodiesHeld: () => receiving.bytes,
       stopListening: () => {
         server.close()
       }

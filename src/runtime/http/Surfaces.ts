@@ -3,7 +3,9 @@ import { HttpApiBuilder, HttpRouter } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import { Context, Effect, Layer } from "effect"
 import * as Authenticated from "../../http/auth/Authenticated.js"
-import { headerBytes } from "../../domain/Limits.js"
+import * as Refusals from "../../http/auth/Refusals.js"
+import { PayloadTooLarge } from "../../domain/Failure.js"
+import { arrivingBody, headerBytes } from "../../domain/Limits.js"
 import { make as makeConnectPages } from "../../http/connect/Pages.js"
 import { ExecutionApi, RunApi } from "../../http/execution/Api.js"
 import { make as makeExecute } from "../../http/execution/Execute.js"
@@ -28,11 +30,12 @@ import { TenantApi } from "../../http/tenant/Api.js"
 import { CredentialsLive } from "../../http/tenant/CredentialsHandlers.js"
 import { isTenantPath, tenantManners } from "../../http/tenant/Manners.js"
 import { routesOf } from "../../http/Routes.js"
-import { pathOf, type RawReply, type RawRequest } from "../../http/Wire.js"
+import { pathOf, type RawReply, type RawRequest, type RequestHead } from "../../http/Wire.js"
 import { Settings } from "../Layers.js"
 import type { Handlers } from "./NodeServer.js"
+import type { Identified } from "./Receiving.js"
 
-interface Surface extends Pick<Handlers, "execute" | "proxy" | "handle"> {
+interface Surface extends Pick<Handlers, "execute" | "proxy" | "handle" | "identify" | "addressOf"> {
   /** The reply to a request for a page where people connect accounts; `undefined` for all others. */
   readonly connectPage: (request: RawRequest) => Effect.Effect<RawReply> | undefined
 }
@@ -78,18 +81,36 @@ export const layer = Layer.effect(
     const tenant = yield* makeGate(routesOf(TenantApi), app, tenantManners)
     const handle = (request: RawRequest) =>
       isTenantPath(pathOf(request.target)) ? tenant.handle(request) : plain.handle(request)
-    const { pageAt } = yield* makeConnectPages
+    const { isOpen, pageAt } = yield* makeConnectPages
+
+    /** The body of a request for a page is worth reading on where its link is a session's; of all others, the key tells. */
+    const identify = (request: RequestHead): Effect.Effect<Identified> => {
+      const path = pathOf(request.target)
+      const link = isOpen(path)
+      if (link !== undefined)
+        return Effect.map(link, (holder) =>
+          holder === undefined
+            ? { _tag: "Failed", failure: new PayloadTooLarge({ limitBytes: arrivingBody.unidentifiedBytes }) }
+            : { _tag: "Known", holder }
+        )
+      return Effect.map(isTenantPath(path) ? tenant.identify(request) : plain.identify(request), (found) =>
+        "organisation" in found ? { _tag: "Known", holder: found.organisation } : { _tag: "Refused", reply: found }
+      )
+    }
     const { proxy } = yield* makeProxy
     return Surfaces.of({
       execute,
       proxy,
       handle: (request) => (request.target.startsWith(proxyPrefix) ? proxy(request) : handle(request)),
-      connectPage: pageAt
+      connectPage: pageAt,
+      identify,
+      addressOf: plain.addressOf
     })
   })
 ).pipe(
   Layer.provide(router),
   Layer.provide(origin),
+  Layer.provide(Refusals.layer),
   Layer.provide(HttpApiBuilder.Router.Live),
   Layer.provide(NodeHttpServer.layerContext)
 )

@@ -13,6 +13,10 @@ import { apiKeys } from "./records/Tables.js"
 const freshMillis = 800
 const heldKeys = 10_000
 const usedInterval = "2 seconds"
+/** Digits of a hash that tell whether it may be a key's, how old they may be, and of how many keys they are held. */
+const beginningLength = 10
+const beginningsMillis = 1_000
+const mostBeginnings = 50_000
 
 /** Where a key's identity secret is sealed. */
 export const identityPlace = (organisation: string, keyId: string) => ({
@@ -72,6 +76,26 @@ export const layer = Layer.scoped(
 
     const find = (hash: string) => Effect.map(cache.get(hash, load(hash)), Option.fromNullable)
 
+    /** Read only while some address sends many unknown keys. With more keys than these it says nothing. */
+    const beginnings = yield* makeFresh<ReadonlySet<string> | "too many", Unavailable>({
+      millis: beginningsMillis,
+      most: 1
+    })
+    const loadBeginnings = sql<{ begin: string }>`
+      SELECT left(hash, ${beginningLength}::int) AS begin FROM api_keys
+      UNION SELECT left(hash_before, ${beginningLength}::int) FROM api_keys WHERE hash_before IS NOT NULL
+      LIMIT ${mostBeginnings + 1}`.pipe(
+      Effect.map((rows) =>
+        rows.length > mostBeginnings ? ("too many" as const) : new Set(rows.map(({ begin }) => begin))
+      ),
+      Effect.mapError(unavailable)
+    )
+    const mayExist = (hash: string) =>
+      Effect.map(
+        beginnings.get("all", loadBeginnings),
+        (found) => found === undefined || found === "too many" || found.has(hash.slice(0, beginningLength))
+      )
+
     const writeUses = Effect.gen(function* () {
       if (lastUsed.size === 0) return
       const uses = [...lastUsed]
@@ -86,6 +110,7 @@ export const layer = Layer.scoped(
     return Keys.of({
       find,
       held: cache.held,
+      mayExist,
       used: (key, now) => {
         lastUsed.set(key.id, now)
       },

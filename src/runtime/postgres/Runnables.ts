@@ -116,7 +116,9 @@ export const layer = Layer.effect(
           message: `${found.name} is archived: publish it again to run it`
         })
       }
-      const number = environment === "test" ? found.publishedVersion : found.deployments[environment]
+      // An environment may be called as what every object inherits.
+      const live = Object.hasOwn(found.deployments, environment) ? found.deployments[environment] : undefined
+      const number = environment === "test" ? found.publishedVersion : live
       return number !== undefined
         ? publishedOf(found, number)
         : new WorkflowUnavailable({

@@ -276,8 +276,12 @@ export const layer = Layer.effect(
         })
       )
 
-    const authorizeSession: ConnectionStore["Type"]["authorizeSession"] = (id, { config, stateHash, verifier }) =>
-      sql`UPDATE connect_sessions SET state_hash = ${stateHash}, verifier = ${verifier}, config = ${JSON.stringify(config)}::jsonb
+    const authorizeSession: ConnectionStore["Type"]["authorizeSession"] = (
+      id,
+      { asked, config, stateHash, verifier }
+    ) =>
+      sql`UPDATE connect_sessions SET state_hash = ${stateHash}, verifier = ${verifier}, config = ${JSON.stringify(config)}::jsonb,
+          asked = ${JSON.stringify(asked)}::jsonb
         WHERE id = ${id} AND status = 'open'`.pipe(Effect.asVoid, Effect.mapError(unavailable))
 
     const redeemSession: ConnectionStore["Type"]["redeemSession"] = (id) =>
@@ -300,7 +304,9 @@ export const layer = Layer.effect(
             : sql`id = ${by.id}`
       return sql<SessionRow>`SELECT id, org AS "organisationId", connection_id AS "connectionId", token_hash AS "tokenHash", verifier,
           auth_method AS "authMethod", auth_provider AS "authProvider", config, redirect_url AS "redirectUrl", reconnects, status, error,
-          created_by AS "createdBy", expires_at AS "expiresAt" FROM connect_sessions WHERE ${condition}`.pipe(
+          created_by AS "createdBy", expires_at AS "expiresAt", asked,
+          (SELECT c.common_callback FROM connections c WHERE c.id = connection_id) AS "commonCallback"
+        FROM connect_sessions WHERE ${condition}`.pipe(
         Effect.map(([row]) =>
           Option.map(Option.fromNullable(row), (found) => ({ ...found, expiresAt: found.expiresAt.toISOString() }))
         ),

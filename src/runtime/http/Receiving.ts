@@ -1,0 +1,248 @@
+/**
+ * Reads request bodies whole. Before the key of a request is known no more than a small part of its body is read; what
+ * is held counts against the node's budget until the request is answered, and a body that is slow to come is given up.
+ */
+import { Duration } from "effect"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { type Failure, InvalidRequest, PayloadTooLarge } from "../../domain/Failure.js"
+import { arrivingBody } from "../../domain/Limits.js"
+import type { RawReply } from "../../http/Wire.js"
+import { BodyBudget, BodyShare } from "./BodyBudget.js"
+
+/** Whose body it is, as soon as the head was looked at; or the answer to a request that is let in no further. */
+export type Identified = { readonly _tag: "Known"; readonly holder: string } | RefusedBody
+
+/** Why a body is not read on. */
+export type RefusedBody =
+  | { readonly _tag: "Refused"; readonly reply: RawReply }
+  | { readonly _tag: "Failed"; readonly failure: Failure }
+
+export interface ReceiveOptions {
+  /** Largest body, in bytes. */
+  readonly limit: number
+  /** Where the request comes from. */
+  readonly from: string
+  /** Asked when the body is larger than what is read of a request whose key is not known. */
+  readonly identify: (done: (found: Identified) => void) => void
+  /** A client that waits to be asked for its body is asked now. */
+  readonly proceed: () => void
+}
+
+const noBody = new Uint8Array(0)
+const failed = (failure: Failure): RefusedBody => ({ _tag: "Failed", failure })
+
+/** The length that the head tells; `undefined` of a body in chunks. */
+export const announced = ({ headers }: IncomingMessage): number | undefined =>
+  headers["transfer-encoding"] !== undefined ? undefined : Number(headers["content-length"] ?? 0)
+
+export const hasBody = (request: IncomingMessage): boolean => announced(request) !== 0
+
+export class Receiving {
+  /** Of requests whose key is not known yet. */
+  private readonly arriving: BodyBudget
+  private readonly held: BodyBudget
+  private readonly open = new Set<Reader>()
+
+  constructor(budgetBytes: number) {
+    this.arriving = new BodyBudget(Math.floor(budgetBytes / 4))
+    this.held = new BodyBudget(budgetBytes)
+  }
+
+  /** Bytes of bodies that are held now. */
+  get bytes(): number {
+    return this.arriving.held + this.held.held
+  }
+
+  /** What a request takes of the budget until it is answered. */
+  share(holder: string, response: ServerResponse): BodyShare {
+    const share = new BodyShare(this.held, holder)
+    response.once("close", () => share.give())
+    return share
+  }
+
+  /** `done` is called once, and not at all when the client goes away first. */
+  receive(
+    request: IncomingMessage,
+    response: ServerResponse,
+    options: ReceiveOptions,
+    done: (body: Uint8Array | RefusedBody) => void
+  ): void {
+    const length = announced(request)
+    if (length === 0) {
+      request.resume()
+      return done(noBody)
+    }
+    if (length !== undefined && length > options.limit)
+      return done(failed(new PayloadTooLarge({ limitBytes: options.limit })))
+    const reader = new Reader(request, length, options, {
+      arriving: new BodyShare(this.arriving, options.from),
+      held: (holder) => this.share(holder, response),
+      finish: (outcome) => {
+        this.open.delete(reader)
+        done(outcome)
+      },
+      leave: () => this.open.delete(reader)
+    })
+    this.open.add(reader)
+    reader.begin()
+  }
+
+  /** Gives up the bodies that have taken too long. `now`: of `performance`. */
+  expire(now: number): void {
+    const oldest = now - Duration.toMillis(arrivingBody.deadline)
+    // In the order in which they began.
+    for (const reader of this.open) {
+      if (reader.started > oldest) return
+      reader.giveUp()
+    }
+  }
+}
+
+interface Ways {
+  readonly arriving: BodyShare
+  readonly held: (holder: string) => BodyShare
+  readonly finish: (outcome: Uint8Array | RefusedBody) => void
+  readonly leave: () => void
+}
+
+class Reader {
+  readonly started = performance.now()
+  private readonly bytes: Gathered
+  private size = 0
+  private ended = false
+  /** Known once the key is. */
+  private share: BodyShare | undefined
+  /** The key is being looked up: what comes meanwhile is not asked for. */
+  private asking = false
+  private proceeded = false
+
+  constructor(
+    private readonly request: IncomingMessage,
+    private readonly length: number | undefined,
+    private readonly options: ReceiveOptions,
+    private readonly ways: Ways
+  ) {
+    this.bytes = new Gathered(length)
+  }
+
+  begin(): void {
+    this.request
+      .on("data", (chunk: Buffer) => this.arrive(chunk))
+      .once("end", () => this.complete())
+      .once("close", () => this.drop())
+      .once("error", () => this.drop())
+    if (this.length !== undefined && this.length > arrivingBody.unidentifiedBytes) this.identify()
+    else this.proceed()
+  }
+
+  giveUp(): void {
+    const seconds = Duration.toSeconds(arrivingBody.deadline)
+    const message = `the body did not come within ${seconds} s`
+    this.fail(new InvalidRequest({ code: "INVALID_REQUEST", message }))
+  }
+
+  private arrive(chunk: Buffer): void {
+    if (this.ended) return
+    this.size += chunk.length
+    if (this.size > this.options.limit) return this.fail(new PayloadTooLarge({ limitBytes: this.options.limit }))
+    const refused = this.count(chunk.length)
+    if (refused !== undefined) return this.fail(refused)
+    this.bytes.add(chunk)
+    if (this.share === undefined && this.size > arrivingBody.unidentifiedBytes) this.identify()
+  }
+
+  /** A small body that comes in one piece is not counted: it is held no longer than its request takes to begin. */
+  private count(bytes: number): Failure | undefined {
+    if (this.share !== undefined) return this.length === undefined ? this.share.take(bytes) : undefined
+    return this.size === this.length && this.size === bytes ? undefined : this.ways.arriving.take(bytes)
+  }
+
+  private identify(): void {
+    if (this.asking) return
+    this.asking = true
+    this.request.pause()
+    this.options.identify((found) => {
+      if (this.ended) return
+      if (found._tag !== "Known") return this.end(found)
+      this.asking = false
+      this.share = this.ways.held(found.holder)
+      const refused = this.share.take(this.length ?? this.size)
+      if (refused !== undefined) return this.fail(refused)
+      this.ways.arriving.give()
+      this.proceed()
+      this.request.resume()
+    })
+  }
+
+  private proceed(): void {
+    if (!this.proceeded) this.options.proceed()
+    this.proceeded = true
+  }
+
+  private complete(): void {
+    if (this.ended) return
+    if (this.share === undefined && this.size > arrivingBody.countedBytes) {
+      const refused = this.ways.held(this.options.from).take(this.size)
+      if (refused !== undefined) return this.fail(refused)
+    }
+    this.end(this.bytes.whole())
+  }
+
+  private fail(failure: Failure): void {
+    this.end(failed(failure))
+  }
+
+  private end(outcome: Uint8Array | RefusedBody): void {
+    if (this.ended) return
+    this.close()
+    this.ways.finish(outcome)
+  }
+
+  /** The client went away. */
+  private drop(): void {
+    if (this.ended) return
+    this.close()
+    this.ways.leave()
+  }
+
+  private close(): void {
+    this.ended = true
+    this.bytes.drop()
+    this.ways.arriving.give()
+  }
+}
+
+/** Pieces of a body in one buffer: a body in very small pieces takes no more memory than another. */
+class Gathered {
+  private buffer: Buffer | undefined
+  private size = 0
+
+  constructor(private readonly length: number | undefined) {}
+
+  add(piece: Buffer): void {
+    const size = this.size + piece.length
+    // The usual case: all of it in one piece.
+    if (this.buffer === undefined && size === this.length) this.buffer = piece
+    else {
+      this.reserve(size)
+      this.buffer?.set(piece, this.size)
+    }
+    this.size = size
+  }
+
+  whole(): Uint8Array {
+    return this.buffer?.subarray(0, this.size) ?? noBody
+  }
+
+  drop(): void {
+    this.buffer = undefined
+  }
+
+  private reserve(size: number): void {
+    const { buffer } = this
+    if (buffer !== undefined && buffer.length >= size) return
+    const room = Buffer.allocUnsafeSlow(this.length ?? Math.max(16 * 1024, 2 * size))
+    if (buffer !== undefined) room.set(buffer.subarray(0, this.size))
+    this.buffer = room
+  }
+}

@@ -1,0 +1,125 @@
+/** Values that can be written and not stored are refused where they are decoded; names of any script are names. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { type Running, start } from "../support/InProcess.js"
+
+let svc: Running
+beforeAll(async () => {
+  svc = await start()
+})
+afterAll(() => svc.stop())
+
+const ask = (method: string, target: string, body?: unknown, headers: { readonly [name: string]: string } = {}) =>
+  svc.ask(method, target, {
+    headers: { authorization: `Bearer ${svc.first.key}`, "content-type": "application/json", ...headers },
+    ...(body === undefined ? {} : { raw: typeof body === "string" ? body : JSON.stringify(body) })
+  })
+
+describe("a time", () => {
+  it.each(["0000-01-01T00:00:00Z", "99999-01-01T00:00:00Z", "+099999-01-01T00:00:00Z", "9999-12-31T23:59:59-23:59"])(
+    "of %s is refused as a bound of a list",
+    async (time) => {
+      for (const name of ["created_after", "created_before", "from", "to"]) {
+        for (const path of ["customers", "executions", "audit", "workflows", "connections"]) {
+          const answer = await ask("GET", `/api/v1/${path}?${name}=${encodeURIComponent(time)}`)
+          assert.deepStrictEqual([answer.status, answer.body.code], [400, "INVALID_REQUEST"], answer.text)
+        }
+      }
+    }
+  )
+
+  it("of a key's end lies before the year 10000", async () => {
+    const answer = await ask("POST", "/api/v1/api-keys", { name: "k", expires: "9999-12-31T23:59:59-23:59" })
+    assert.strictEqual(answer.status, 422, answer.text)
+  })
+})
+
+describe("an Idempotency-Key", () => {
+  it("goes with a query of any length, and still tells requests apart", async () => {
+    const long = (end: string) => `/api/v1/customers?x=${"y".repeat(9_000)}${end}`
+    const headers = { "idempotency-key": "long" }
+    const first = await ask("POST", long("a"), { name: "Long" }, headers)
+    assert.strictEqual(first.status, 201, first.text)
+    const again = await ask("POST", long("a"), { name: "Long" }, headers)
+    assert.deepStrictEqual([again.status, again.headers["idempotent-replayed"]], [201, "true"])
+    const other = await ask("POST", long("b"), { name: "Long" }, headers)
+    assert.notStrictEqual(other.body.data.id, first.body.data.id)
+    const execute = `/api/v1/workflows/${svc.first.workflowId}/execute?x=${"y".repeat(9_000)}`
+    assert.strictEqual((await ask("POST", execute, { input: {} }, headers)).status, 200)
+  })
+})
+
+describe("a workflow", () => {
+  it("is published at no version that cannot be", async () => {
+    const target = `/api/v1/workflows/${svc.first.workflowId}/publish`
+    const answer = await ask("POST", target, { version: 1_099_511_627_776 })
+    assert.deepStrictEqual([answer.status, answer.body.details[0].path], [422, "version"], answer.text)
+  })
+
+  it("whose code names something that cannot be stored is refused, or is text like any other", async () => {
+    const codes = [
+      "export default async function () { return 'a\\u0000' }",
+      "export default async function (ctx) { return svc.step('a\\u0000', () => 1) }",
+      "export default async function (ctx) { return svc.connectors['a\\u0000'].run({}) }",
+      "export default async function (ctx) { return svc.connector('a\\u0000').run({}) }",
+      "export default async function (ctx) { return svc.connectors.acme['\\ud800']({}) }"
+    ]
+    for (const [at, code] of codes.entries()) {
+      const body = { name: `nul_${at}`, form: "code", tier: "instant", code }
+      const answer = await ask("POST", "/api/v1/workflows", body)
+      assert.oneOf(answer.status, [201, 422], answer.text)
+    }
+  })
+})
+
+describe("a customer", () => {
+  it("of a name in any script, or of a name that another has, gets a slug of its own", async () => {
+    const names = [
+      "\u65e5\u672c\u8a9e",
+      "\u041c\u043e\u0441\u043a\u0432\u0430",
+      "\u{1f389}",
+      "Caf\u00e9",
+      "Cafe",
+      "cafe!"
+    ]
+    const slugs: Array<string> = []
+    for (const name of names) {
+      const made = await ask("POST", "/api/v1/customers", { name })
+      assert.strictEqual(made.status, 201, made.text)
+      assert.match(made.body.data.slug, /^[a-z0-9][a-z0-9-]{0,62}$/)
+      slugs.push(made.body.data.slug)
+    }
+    assert.strictEqual(new Set(slugs).size, names.length)
+    assert.strictEqual(slugs[3], "cafe")
+    const asked = await ask("POST", "/api/v1/customers", { name: "Another", slug: "cafe" })
+    assert.strictEqual(asked.status, 409)
+  })
+
+  it("has members called like those of every object, and none is dropped without a word", async () => {
+    const kept = await ask(
+      "POST",
+      "/api/v1/customers",
+      '{"name":"Kept","metadata":{"constructor":{"a":1},"toString":2}}'
+    )
+    assert.deepStrictEqual(kept.body.data.metadata, { constructor: { a: 1 }, toString: 2 })
+    for (const inside of ['{"__proto__":{"a":1}}', '{"deep":[{"__proto__":1}]}', '{"\\u005f_proto__":1}']) {
+      const answer = await ask("POST", "/api/v1/customers", `{"name":"Dropped","metadata":${inside}}`)
+      assert.deepStrictEqual([answer.status, answer.body.details[0].code], [422, "NOT_STORABLE"], answer.text)
+      assert.match(answer.body.details[0].path, /^metadata\..*__proto__$/)
+    }
+  })
+})
+
+describe("/docs", () => {
+  it("runs its own scripts only, and neither sends nor loads anything elsewhere", async () => {
+    const { headers, text } = await svc.ask("GET", "/docs")
+    const policy = headers["content-security-policy"] ?? ""
+    assert.include(policy, "default-src 'none'")
+    assert.include(policy, "connect-src 'self'")
+    assert.include(policy, "frame-ancestors 'none'")
+    assert.match(policy, /script-src( 'sha256-[A-Za-z0-9+/]{43}=')+;/)
+    assert.notMatch(policy, /https?:|\*|unsafe-eval/)
+    assert.strictEqual(headers["x-content-type-options"], "nosniff")
+    assert.strictEqual(headers["x-frame-options"], "DENY")
+    assert.notMatch(text, /<script[^>]* src=/)
+  })
+})

@@ -1,0 +1,239 @@
+/** Request bodies: none is read further than its sender is known for, and all together are bounded. */
+import { connect, type Socket } from "node:net"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { Unauthorized } from "../../src/domain/Failure.js"
+import { arrivingBody } from "../../src/domain/Limits.js"
+import { failureReply } from "../../src/http/Surface.js"
+import { jsonReply, type RequestHead } from "../../src/http/Wire.js"
+import { type Handlers, serve } from "../../src/runtime/http/NodeServer.js"
+import { BodyBudget } from "../../src/runtime/http/BodyBudget.js"
+import { eventually } from "../support/eventually.js"
+
+const KiB = 1024
+const MiB = 1024 * KiB
+
+const nobody = new Unauthorized({ code: "UNAUTHORIZED", message: "no API key" })
+
+/** The header `x-who` is the key; the answer tells how long the body was. */
+const handlers: Handlers = {
+  execute: (request) => Effect.succeed(jsonReply(200, { bytes: request.body.byteLength })),
+  handle: (request) => Effect.succeed(jsonReply(200, { bytes: request.body.byteLength })),
+  proxy: () => Effect.succeed(jsonReply(200, {})),
+  identify: ({ headers }: RequestHead) =>
+    Effect.succeed(
+      headers["x-who"] === undefined ? { _tag: "Failed", failure: nobody } : { _tag: "Known", holder: headers["x-who"] }
+    ),
+  addressOf: ({ headers, remoteAddress }) => headers["x-from"] ?? remoteAddress,
+  refused: (failure) => failureReply(failure, "req_test", 0)
+}
+
+/** A server whose bodies may hold `budget` bytes, and connections to it. */
+const serving = (budget: number) =>
+  Effect.gen(function* () {
+    const server = yield* serve(handlers, { host: "127.0.0.1", port: 0, bodyBudget: budget })
+    const open = () =>
+      Effect.acquireRelease(
+        Effect.sync(() => new Client(connect(server.port, "127.0.0.1"))),
+        (client) => Effect.sync(() => client.socket.destroy())
+      )
+    return { server, open }
+  })
+
+class Client {
+  got = ""
+  closed = false
+  constructor(readonly socket: Socket) {
+    socket.setEncoding("latin1").on("data", (text: string) => (this.got += text))
+    socket.on("error", () => undefined).on("close", () => (this.closed = true))
+  }
+  send(lines: ReadonlyArray<string>, body: Uint8Array | string = "") {
+    this.socket.write([...lines, "", ""].join("\r\n"))
+    this.socket.write(body)
+  }
+  readonly answer = (status: number, millis?: number) =>
+    Effect.promise(() =>
+      eventually(
+        async () => this.got,
+        (text) => text.includes(`HTTP/1.1 ${status} `),
+        millis
+      )
+    )
+  readonly end = () =>
+    Effect.promise(() =>
+      eventually(
+        async () => this.closed,
+        (closed) => closed
+      )
+    )
+}
+
+const post = (length: number | "chunked", more: ReadonlyArray<string> = []) => [
+  "POST /api/v1/workflows/wf_000000000000/execute HTTP/1.1",
+  "host: svc",
+  length === "chunked" ? "transfer-encoding: chunked" : `content-length: ${length}`,
+  ...more
+]
+
+const chunk = (bytes: number) => `${bytes.toString(16)}\r\n${"x".repeat(bytes)}\r\n`
+
+describe("a body", () => {
+  it.scopedLive("that is told to be too large is refused by its head, and its connection is closed", () =>
+    Effect.gen(function* () {
+      const { open, server } = yield* serving(64 * MiB)
+      for (const more of [["x-who: a"], ["expect: 100-continue"], []]) {
+        const client = yield* open()
+        client.send(post(100 * MiB, more))
+        const got = yield* client.answer(413)
+        assert.include(got.toLowerCase(), "connection: close")
+        assert.notInclude(got, "100 Continue")
+        yield* client.end()
+      }
+      const flooding = yield* open()
+      flooding.send(post(100 * MiB, ["x-who: a"]))
+      let taken = 0
+      const pump = () => {
+        while (!flooding.closed && taken < 100 * MiB && flooding.socket.write(Buffer.alloc(64 * KiB))) taken += 64 * KiB
+      }
+      flooding.socket.on("drain", pump)
+      pump()
+      yield* flooding.end()
+      assert.isBelow(taken, 20 * MiB)
+      assert.strictEqual(server.bodiesHeld(), 0)
+    })
+  )
+
+  it.scopedLive("whose sender is unknown is not read beyond a small part, told in its head or not", () =>
+    Effect.gen(function* () {
+      const { open, server } = yield* serving(64 * MiB)
+      const told = yield* open()
+      told.send(post(MiB))
+      yield* told.answer(401)
+      const chunked = yield* open()
+      chunked.send(post("chunked"), chunk(arrivingBody.unidentifiedBytes / 2))
+      chunked.socket.write(chunk(arrivingBody.unidentifiedBytes))
+      yield* chunked.answer(401)
+      for (const client of [told, chunked]) yield* client.end()
+      assert.strictEqual(server.bodiesHeld(), 0)
+    })
+  )
+
+  it.scopedLive("of a known sender comes whole: in one piece, in many, in very small ones, and asked for", () =>
+    Effect.gen(function* () {
+      const { open, server } = yield* serving(64 * MiB)
+      const ways: ReadonlyArray<readonly [Parameters<typeof post>, string, number]> = [
+        [[MiB, ["x-who: a"]], "x".repeat(MiB), MiB],
+        [["chunked", ["x-who: a"]], `${chunk(MiB)}0\r\n\r\n`, MiB],
+        [["chunked", ["x-who: a"]], `${chunk(1).repeat(100_000)}0\r\n\r\n`, 100_000],
+        [[MiB, ["x-who: a", "expect: 100-continue"]], "x".repeat(MiB), MiB],
+        [[arrivingBody.unidentifiedBytes], "x".repeat(arrivingBody.unidentifiedBytes), arrivingBody.unidentifiedBytes],
+        [["chunked"], "0\r\n\r\n", 0]
+      ]
+      for (const [head, body, bytes] of ways) {
+        const client = yield* open()
+        client.send(post(...head), body)
+        assert.include(yield* client.answer(200), `"bytes":${bytes}`)
+        client.socket.destroy()
+      }
+      yield* Effect.promise(() =>
+        eventually(
+          async () => server.bodiesHeld(),
+          (held) => held === 0
+        )
+      )
+    })
+  )
+
+  it.scopedLive("of one sender too many is a 503 with Retry-After, and another sender's is read", () =>
+    Effect.gen(function* () {
+      const { open, server } = yield* serving(4 * MiB)
+      // A quarter of the budget is one sender's: the second does not fit.
+      const first = yield* open()
+      first.send(post(MiB, ["x-who: greedy"]), "x")
+      yield* Effect.promise(() =>
+        eventually(
+          async () => server.bodiesHeld(),
+          (held) => held >= MiB
+        )
+      )
+      const second = yield* open()
+      second.send(post(MiB, ["x-who: greedy"]), "x")
+      const got = yield* second.answer(503)
+      assert.match(got.toLowerCase(), /retry-after: \d/)
+      const other = yield* open()
+      other.send(post(MiB, ["x-who: modest"]), "x".repeat(MiB))
+      yield* other.answer(200)
+    })
+  )
+
+  it.scopedLive("of five hundred unknown senders costs no more than its small part of the budget", () =>
+    Effect.gen(function* () {
+      const budget = 8 * MiB
+      const { open, server } = yield* serving(budget)
+      const clients = yield* Effect.replicateEffect(open(), 500)
+      for (const client of clients) client.send(post("chunked"), chunk(48 * KiB))
+      yield* Effect.promise(() =>
+        eventually(
+          async () => clients.filter(({ got }) => got.includes(" 503 ")).length,
+          (refused) => refused > 400
+        )
+      )
+      assert.isAtMost(server.bodiesHeld(), budget / 4 / 4)
+      const elsewhere = yield* open()
+      elsewhere.send(post(10, ["x-from: 192.0.2.1"]), "0123456789")
+      yield* elsewhere.answer(200)
+    })
+  )
+
+  it.scopedLive(
+    "and a head that do not come in time are given up",
+    () =>
+      Effect.gen(function* () {
+        const { open, server } = yield* serving(8 * MiB)
+        const began = performance.now()
+        const head = yield* open()
+        head.socket.write("POST / HTTP/1.1\r\nhost: svc\r\n")
+        const body = yield* open()
+        body.send(post(100), "x")
+        yield* head.answer(408, 20_000)
+        const headMillis = performance.now() - began
+        assert.isAbove(headMillis, 9_000)
+        assert.isBelow(headMillis, 20_000)
+        yield* body.answer(400, 45_000)
+        assert.include(body.got, "did not come within 30 s")
+        assert.isBelow(performance.now() - began, 45_000)
+        yield* body.end()
+        assert.strictEqual(server.bodiesHeld(), 0)
+      }),
+    60_000
+  )
+})
+
+describe("a request", () => {
+  it.scopedLive.each([
+    ["two Host headers", "GET /healthz HTTP/1.1\r\nHost: a\r\nhOST: b\r\n\r\n"],
+    ["HTTP/0.9", "GET /healthz\r\n\r\n"],
+    ["no Host", "GET /healthz HTTP/1.1\r\n\r\n"]
+  ])("with %s is a 400", ([, text]) =>
+    Effect.gen(function* () {
+      const { open } = yield* serving(8 * MiB)
+      const client = yield* open()
+      client.socket.write(text ?? "")
+      yield* client.answer(400)
+      yield* client.end()
+    })
+  )
+})
+
+describe("the budget", () => {
+  it("is given back, and one holder takes at most a quarter", () => {
+    const budget = new BodyBudget(400)
+    assert.isUndefined(budget.take("a", 100))
+    assert.isDefined(budget.take("a", 1))
+    for (const holder of ["b", "c", "d"]) assert.isUndefined(budget.take(holder, 100))
+    assert.isDefined(budget.take("e", 1))
+    budget.give("a", 100)
+    assert.isUndefined(budget.take("e", 100))
+    assert.strictEqual(budget.held, 400)
+  })
+})
