@@ -2,7 +2,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"
-import { attempts } from "../../src/runtime/workspace/Walls.js"
+import { attempts } from "../../src/runtime/workspace/Canary.js"
 import { worldOf } from "../support/World.js"
 
 describe("A workspace", () => {
@@ -92,7 +92,7 @@ describe("A workspace", () => {
       "DECLARE c CURSOR FOR SELECT 1",
       "VACUUM",
       "GRANT ALL ON hidden TO PUBLIC",
-      `ALTER ROLE ${schema} SET statement_timeout = 0`,
+      "ALTER ROLE CURRENT_USER SET statement_timeout = 0",
       "/* a /* b */ */ -- c\n SET ROLE postgres",
       "SELECT 1; SELECT 2",
       "EXPLAIN ANALYZE SELECT pg_sleep(1)",
