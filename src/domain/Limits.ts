@@ -64,6 +64,8 @@ export const workspaceDb = {
   bytes: 1024 * MiB,
   /** What one statement may put into files while it computes. */
   temporaryBytes: 256 * MiB,
+  /** What its server process may hold in memory, where the service can see it: on the same machine, with Linux. */
+  memoryBytes: 256 * MiB,
   connectionsPerOrganisation: 4,
   transactionsPerOrganisation: 2,
   /** Statements that wait for a connection, and transactions; one more is refused. */

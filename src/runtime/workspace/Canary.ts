@@ -25,6 +25,8 @@ export const attempts: ReadonlyArray<string> = [
   "SELECT to_regrole('postgres')",
   "SELECT makeaclitem(10, 10, 'SELECT', false)",
   "SELECT acldefault('r', 10)",
+  "SELECT 'postgres=r/postgres'::aclitem",
+  "SELECT '{postgres=r/postgres}'::aclitem[]",
   "SELECT pg_describe_object(1260, 10, 0)",
   "SELECT pg_identify_object(1260, 10, 0)",
   "SELECT pg_identify_object_as_address(1262, 1, 0)",

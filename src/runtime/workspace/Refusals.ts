@@ -18,6 +18,9 @@ export const full = (): DbRefused =>
     "53100"
   )
 
+export const tooMuchMemory = (): DbRefused =>
+  refused(`the statement took more than ${workspaceDb.memoryBytes} bytes of memory: work on less at once`, "53200")
+
 /** `offBecause`: why the server cannot be used at all; empty when it can. */
 export const refusalOf = (error: unknown, offBecause: string): DbRefused => {
   if (error instanceof DbRefused) return error
@@ -30,13 +33,16 @@ export const refusalOf = (error: unknown, offBecause: string): DbRefused => {
       hint: error.hint === undefined ? null : shortened(error.hint),
       position: error.position === undefined ? null : Number(error.position),
       // Serialisation, resources, an operator's intervention: not the statement's fault. A time-out is.
-      transient: /^(40|53|57P|58|08)/.test(code)
+      transient: /^(40|53|57P|58|08)/.test(code) && !ownFault.has(code)
     })
   }
   return offBecause === ""
     ? refused(`the database did not answer: ${shortened(reasonOf(error))}`, "UNREACHABLE", { transient: true })
     : unusable(offBecause)
 }
+
+/** Resources that the statement itself used up: the disk's share, memory, temporary files. */
+const ownFault: ReadonlySet<string> = new Set(["53100", "53200", "53400"])
 
 /** Postgres repeats values in its messages, whatever their size. */
 const shortened = (text: string): string =>

@@ -76,6 +76,8 @@ const statements: ReadonlyArray<string> = [
   `UPDATE pg_type SET typisdefined = false
    WHERE typnamespace = 'pg_catalog'::regnamespace AND typisdefined
      AND typname IN ('regrole', '_regrole', 'regdatabase', '_regdatabase')`,
+  // Text becomes a privilege only if it names a role that exists.
+  "UPDATE pg_type SET typinput = 'pg_catalog.shell_in(cstring)'::regprocedure WHERE oid = 'pg_catalog.aclitem'::regtype",
   "RESET allow_system_table_mods",
   // What lies behind the wall, for the attempt to look over it.
   "CREATE SCHEMA IF NOT EXISTS svc_walls",

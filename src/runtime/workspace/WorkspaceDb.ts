@@ -9,7 +9,8 @@ import { workspaceDb } from "../../domain/Limits.js"
 import { allowedCommands, type SqlCommand, sqlCommand } from "../../domain/SqlCommand.js"
 import { answerOf } from "./Answer.js"
 import { makeConnections } from "./Connections.js"
-import { full, refusalOf, refused, unusable } from "./Refusals.js"
+import { full, refusalOf, refused, tooMuchMemory, unusable } from "./Refusals.js"
+import { makeMemoryWatch } from "./Memory.js"
 import { makeServer, type Server } from "./Server.js"
 import type { Session } from "./Session.js"
 import { makeSizes } from "./Sizes.js"
@@ -89,6 +90,7 @@ const make = (server: Server, onDefect: (cause: unknown) => void) => {
     async (spaceIds) => (await server.get()).sizes(spaceIds),
     () => performance.now()
   )
+  const memory = makeMemoryWatch()
   const connections = makeConnections({
     most: workspaceDb.openPerNode,
     idleMillis: keepMillis,
@@ -152,15 +154,15 @@ const make = (server: Server, onDefect: (cause: unknown) => void) => {
     params: ReadonlyArray<Json>,
     place: "alone" | "in a transaction"
   ): Promise<DbResult> => {
+    const workspaces = await server.get()
     const readsOnly = (await sizes.isFull(spaceId)) && !command.frees
-    let stopped = false
-    const unwatch = sizes.watch(spaceId, {
-      frees: command.frees,
-      stop: () => {
-        stopped = true
-        void server.get().then((workspaces) => workspaces.terminate([session.pid], "writers").catch(() => undefined))
-      }
-    })
+    let stopped: DbRefused | undefined
+    const stop = (which: "all" | "writers", why: DbRefused) => {
+      stopped ??= why
+      workspaces.terminate([session.pid], which).catch(() => undefined)
+    }
+    const unwatchSize = sizes.watch(spaceId, { frees: command.frees, stop: () => stop("writers", full()) })
+    const unwatchMemory = memory.watch(session.pid, workspaces.databaseOf(spaceId), () => stop("all", tooMuchMemory()))
     try {
       if (readsOnly) await session.control(readOnly[place].before)
       const raw = await session.query(sql, params)
@@ -168,9 +170,11 @@ const make = (server: Server, onDefect: (cause: unknown) => void) => {
       return await answerOf(raw)
     } catch (error) {
       const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined
-      throw (readsOnly && code === "25006") || (stopped && code === "57P01") ? full() : error
+      if (readsOnly && code === "25006") throw full()
+      throw stopped !== undefined && code === "57P01" ? stopped : error
     } finally {
-      unwatch()
+      unwatchSize()
+      unwatchMemory()
     }
   }
 
@@ -222,6 +226,7 @@ const make = (server: Server, onDefect: (cause: unknown) => void) => {
     dropEmpty,
     stop: async () => {
       sizes.close()
+      memory.close()
       await Effect.runPromise(transactions.stop)
       await connections.close()
     }
