@@ -24,7 +24,8 @@ export const newCaller = (sibling?: DbCaller): DbCaller => ({
   executionId: ExecutionId.make(`exec_${ulidBody()}`)
 })
 
-export const startWorkspaces = async () => {
+/** `bytes`: what a workspace may hold. */
+export const startWorkspaces = async (options: { readonly bytes?: number } = {}) => {
   const logged: Array<string> = []
   const capture = Logger.replace(
     Logger.defaultLogger,
@@ -33,7 +34,7 @@ export const startWorkspaces = async () => {
   const pepper = testPepper
   const layer = Layer.unwrapEffect(
     Effect.map(Database.TestDatabase, ({ admin, name }) =>
-      workspaceDb({ admin: Option.some(Redacted.make(Database.beside(admin, `${name}_ws`))), pepper })
+      workspaceDb({ admin: Option.some(Redacted.make(Database.beside(admin, `${name}_ws`))), pepper, ...options })
     )
   ).pipe(
     Layer.provideMerge(

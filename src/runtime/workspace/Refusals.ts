@@ -12,9 +12,9 @@ export const refused = (message: string, code: string, more: Partial<DbRefused> 
 
 export const unusable = (reason: string): DbRefused => refused(`svc.db is off: ${reason}`, "DB_OFF")
 
-export const full = (): DbRefused =>
+export const full = (limit: number): DbRefused =>
   refused(
-    `the workspace's database holds more than its ${workspaceDb.bytes} bytes: DELETE, TRUNCATE or DROP something first`,
+    `the workspace's database holds more than its ${limit} bytes: DELETE, TRUNCATE or DROP something first`,
     "53100"
   )
 

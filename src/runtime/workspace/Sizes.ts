@@ -2,8 +2,6 @@
  * How much the workspaces hold. A size is believed for a while when nothing ran since; while statements run, sizes are
  * measured again and again, and a statement that writes beyond its limit is stopped.
  */
-import { workspaceDb } from "../../domain/Limits.js"
-
 export interface Sizes {
   readonly isFull: (workspace: string) => Promise<boolean>
   /** Watches a statement until the answer is called. `stop` is called when it wrote beyond what it may. */
@@ -31,7 +29,9 @@ const watchMillis = 500
 /** What a statement that makes room may write meanwhile: rows that a foreign key sets to a default, for one. */
 const freeingBytes = 64 * 1024 * 1024
 
+/** `limit`: what a workspace may hold, in bytes. */
 export const makeSizes = (
+  limit: number,
   measure: (workspaces: ReadonlyArray<string>) => Promise<ReadonlyMap<string, number>>,
   now: () => number
 ): Sizes => {
@@ -67,10 +67,10 @@ export const makeSizes = (
       const size = known.get(workspace)
       const age = size === undefined ? Infinity : now() - size.at
       if (age > (size?.stale === true ? watchMillis : restMillis)) remember(await measure([workspace]))
-      return bytesOf(workspace) > workspaceDb.bytes
+      return bytesOf(workspace) > limit
     },
     watch: (workspace, statement) => {
-      const most = statement.frees ? Math.max(workspaceDb.bytes, bytesOf(workspace)) + freeingBytes : workspaceDb.bytes
+      const most = statement.frees ? Math.max(limit, bytesOf(workspace)) + freeingBytes : limit
       const entry = { statement, most }
       const statements = watched.get(workspace) ?? new Set()
       statements.add(entry)

@@ -22,6 +22,8 @@ export interface WorkspaceDbOptions {
   /** An administrator's login to the server; its path names the database from which those of workspaces are kept. */
   readonly admin: Option.Option<Redacted.Redacted>
   readonly pepper: Redacted.Redacted
+  /** What a workspace may hold. */
+  readonly bytes?: number
 }
 
 /** How long after its start the service makes the server of the workspaces ready, unless somebody needs it earlier. */
@@ -39,7 +41,11 @@ export const layer = (options: WorkspaceDbOptions): Layer.Layer<WorkspaceDb> =>
       const server = makeServer({ admin: options.admin.value, pepper: options.pepper })
       yield* Effect.addFinalizer(() => Effect.promise(server.close))
       const runtime = yield* Effect.runtime()
-      const { db, dropEmpty, stop } = make(server, (cause) => void Runtime.runFork(runtime)(logDefect(cause)))
+      const { db, dropEmpty, stop } = make(
+        server,
+        options.bytes ?? workspaceDb.bytes,
+        (cause) => void Runtime.runFork(runtime)(logDefect(cause))
+      )
       yield* Effect.addFinalizer(() => Effect.promise(stop))
       // Known early, for whoever asks whether it works; the first requests of the service come first.
       yield* Effect.forkScoped(Effect.delay(Effect.ignore(Effect.tryPromise(server.get)), preparation))
@@ -75,7 +81,7 @@ const logDefect = (cause: unknown): Effect.Effect<void> =>
     })
   )
 
-const make = (server: Server, onDefect: (cause: unknown) => void) => {
+const make = (server: Server, limit: number, onDefect: (cause: unknown) => void) => {
   const started = performance.now()
   const lastUse = new Map<string, number>()
   const turns = makeTurns({
@@ -87,6 +93,7 @@ const make = (server: Server, onDefect: (cause: unknown) => void) => {
     waitMillis: workspaceDb.waitMillis
   })
   const sizes = makeSizes(
+    limit,
     async (spaceIds) => (await server.get()).sizes(spaceIds),
     () => performance.now()
   )
@@ -161,7 +168,7 @@ const make = (server: Server, onDefect: (cause: unknown) => void) => {
       stopped ??= why
       workspaces.terminate([session.pid], which).catch(() => undefined)
     }
-    const unwatchSize = sizes.watch(spaceId, { frees: command.frees, stop: () => stop("writers", full()) })
+    const unwatchSize = sizes.watch(spaceId, { frees: command.frees, stop: () => stop("writers", full(limit)) })
     const unwatchMemory = memory.watch(session.pid, workspaces.databaseOf(spaceId), () => stop("all", tooMuchMemory()))
     try {
       if (readsOnly) await session.control(readOnly[place].before)
@@ -170,7 +177,7 @@ const make = (server: Server, onDefect: (cause: unknown) => void) => {
       return await answerOf(raw)
     } catch (error) {
       const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined
-      if (readsOnly && code === "25006") throw full()
+      if (readsOnly && code === "25006") throw full(limit)
       throw stopped !== undefined && code === "57P01" ? stopped : error
     } finally {
       unwatchSize()
