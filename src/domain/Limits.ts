@@ -56,7 +56,7 @@ export const workspaceDb = {
   rows: 10_000,
   resultBytes: 8 * MiB,
   /** Values of an answer, those inside JSON and arrays among them; and of one JSON value or array. */
-  values: 500_000,
+  values: 200_000,
   valuesInOne: 100_000,
   /** What Postgres says of an error, in characters of each part. */
   messageLength: 2_000,

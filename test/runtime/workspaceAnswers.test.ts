@@ -91,8 +91,8 @@ describe("An answer", () => {
       `SELECT ('[' || repeat('"${"x".repeat(60)}",', 99000) || '1]')::json`,
       "SELECT ('{' || string_agg(format('\"key%s\":{}', i), ',') || '}')::json FROM generate_series(1, 49000) i",
       "SELECT array_agg(i) FROM generate_series(1, 99000) i",
-      `SELECT ${Array.from({ length: 45 }, (_, i) => `${i} AS c${i}`).join(", ")} FROM generate_series(1, 10000)`,
-      `SELECT ${Array.from({ length: 1500 }, (_, i) => `${i} AS c${i}`).join(", ")} FROM generate_series(1, 300)`
+      `SELECT ${Array.from({ length: 19 }, (_, i) => `${i} AS c${i}`).join(", ")} FROM generate_series(1, 10000)`,
+      `SELECT ${Array.from({ length: 1500 }, (_, i) => `${i} AS c${i}`).join(", ")} FROM generate_series(1, 130)`
     ]
     const delay = monitorEventLoopDelay({ resolution: 5 })
     for (const sql of allowed) {
