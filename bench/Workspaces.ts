@@ -3,7 +3,6 @@
  * on the disk of the temporary directory. Figures of decision 0011.
  */
 import { Effect, Exit, Redacted, Scope } from "effect"
-import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -14,7 +13,13 @@ import { open } from "../src/runtime/workspace/Workspaces.js"
 const count = Number(process.argv[2] ?? 1000)
 const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), "svc-bench-workspaces-"))
 const scope = Effect.runSync(Scope.make())
-const diskMiB = () => Number(execFileSync("du", ["-sm", dataDir], { encoding: "utf8" }).split("\t")[0])
+const diskMiB = () =>
+  fs
+    .readdirSync(dataDir, { recursive: true, encoding: "utf8" })
+    .reduce(
+      (sum, name) => sum + (fs.statSync(path.join(dataDir, name), { throwIfNoEntry: false })?.blocks ?? 0) / 2048,
+      0
+    )
 
 /** CPU seconds that the server's processes have used, those that have ended among them. */
 const cpuSeconds = (pid: number): number => {

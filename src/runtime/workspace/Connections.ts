@@ -79,7 +79,8 @@ export const makeConnections = (options: ConnectionsOptions): Connections => {
   }
 
   const giveBack = async (workspace: string, session: Session): Promise<void> => {
-    if (session.isUsable()) await session.control("DISCARD ALL").catch(() => undefined)
+    // Refused inside a transaction, and then the connection is not what it was.
+    if (session.isUsable()) await session.control("DISCARD ALL").catch((cause: Error) => session.abort(cause))
     if (!session.isUsable()) {
       // The server notices a cut connection only when it next looks: until then it would compute on.
       await options.terminate([session.pid]).catch(() => undefined)

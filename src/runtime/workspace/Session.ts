@@ -39,6 +39,7 @@ export const connect = async (config: ClientConfig, onDefect: (cause: unknown) =
   let received = 0
   /** Fails the statement under way. */
   let fail: ((cause: unknown) => void) | undefined
+  let deadline: NodeJS.Timeout | undefined
 
   const abort = (cause: Error): void => {
     usable = false
@@ -77,8 +78,10 @@ export const connect = async (config: ClientConfig, onDefect: (cause: unknown) =
       if (!usable) return reject(new Error("the connection has ended"))
       received = 0
       fail = reject
+      deadline = setTimeout(() => abort(new Error("no answer in time")), answerMillis)
       body().then(resolve, reject)
     }).finally(() => {
+      clearTimeout(deadline)
       fail = undefined
     })
 
@@ -104,6 +107,9 @@ export const connect = async (config: ClientConfig, onDefect: (cause: unknown) =
 
 /** Rows, and what the protocol adds to them: a row has 7 bytes around its values, a description of columns up to 140 KB. */
 const wireBytes = workspaceDb.resultBytes + 512 * 1024
+
+/** A server that lives ends the statement before. */
+const answerMillis = workspaceDb.statementMillis + 10_000
 
 /** A server that does not close the connection by then is left without a word. */
 const goodbyeMillis = 2_000
