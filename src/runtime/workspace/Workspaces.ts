@@ -37,6 +37,7 @@ export interface Workspaces {
 /** Arbitrary, and the same in every release. With it, the hash of the name that is made or dropped. */
 const lockKey = 1_937_137_966
 const connectMillis = 5_000
+const makersAtOnce = 2
 /** Databases that one sweep looks into. */
 const sweepBatch = 20
 
@@ -147,12 +148,21 @@ export const open = async ({ admin, pepper }: WorkspacesOptions): Promise<Worksp
   // --- Using ---
 
   const ready = new Map<string, Promise<void>>()
+  /** Making takes two connections of the administrator: only so many are made at once. */
+  const lanes: Array<Promise<void>> = Array.from({ length: makersAtOnce }, () => Promise.resolve())
+  let nextLane = 0
+  const makeInTurn = (spaceId: string): Promise<void> => {
+    const lane = nextLane++ % makersAtOnce
+    const making = (lanes[lane] ?? Promise.resolve()).then(() => make(spaceId))
+    lanes[lane] = making.catch(() => undefined)
+    return making
+  }
 
   return {
     reach: async (spaceId) => {
       let making = ready.get(spaceId)
       if (making === undefined) {
-        making = make(spaceId)
+        making = makeInTurn(spaceId)
         ready.set(spaceId, making)
         making.catch(() => ready.delete(spaceId))
       }
