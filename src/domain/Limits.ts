@@ -64,17 +64,40 @@ export const traceValueBytes = 256 * KiB
 
 export const metadataBytes = 4 * KiB
 
-/** `svc.db`: of one statement, of one workspace, of one node. */
+/** `svc.db`: of one statement, of one workspace, of one organisation, of one node. */
 export const workspaceDb = {
   statementMillis: 30_000,
-  /** How long a transaction may do nothing. */
+  /** How long a transaction may do nothing, and how long it may take. */
   idleMillis: 30_000,
+  transactionMillis: 300_000,
+  /** A statement with its values. */
+  requestBytes: 8 * MiB,
+  parameters: 65_535,
   rows: 10_000,
   resultBytes: 8 * MiB,
+  /** Values of an answer, those inside JSON and arrays among them; and of one JSON value or array. */
+  values: 200_000,
+  valuesInOne: 100_000,
+  /** What Postgres says of an error, in characters of each part. */
+  messageLength: 2_000,
   /** What a workspace may hold. */
   bytes: 1024 * MiB,
-  connections: 4,
-  connectionsPerNode: 16
+  /** What one statement may put into files while it computes. */
+  temporaryBytes: 256 * MiB,
+  /** What its server process may hold in memory, where the service can see it: on the same machine, with Linux. */
+  memoryBytes: 256 * MiB,
+  connectionsPerOrganisation: 4,
+  transactionsPerOrganisation: 2,
+  /** Statements that wait for a connection, and transactions; one more is refused. */
+  waitingPerOrganisation: 64,
+  /** How long one waits. */
+  waitMillis: 30_000,
+  /** Connections in use, how many of them in transactions, and open ones with those that are idle. */
+  connectionsPerNode: 16,
+  transactionsPerNode: 8,
+  openPerNode: 24,
+  /** An empty database that nothing used for so long is dropped. */
+  emptyMillis: 3_600_000
 } as const
 
 /** Configuration values: characters of JSON of one, and how many one workflow, integration, customer or organisation has. */

@@ -6,8 +6,8 @@
 export interface SqlCommand {
   /** Its first words, e.g. `CREATE TABLE`. */
   readonly name: string
-  /** Adds or changes data: refused when the workspace is full. */
-  readonly writes: boolean
+  /** It makes room: allowed when the workspace is full. Every other one then runs in a transaction that reads only. */
+  readonly frees: boolean
 }
 
 const objects = ["TABLE", "INDEX", "VIEW", "SEQUENCE", "TYPE", "DOMAIN", "MATERIALIZED VIEW"]
@@ -22,8 +22,7 @@ const definitions = [
   "COMMENT",
   "ANALYZE"
 ]
-/** These make room, or none is needed for them. */
-const frees = new Set(["DELETE", "TRUNCATE", "COMMENT", "ANALYZE", ...objects.map((object) => `DROP ${object}`)])
+const frees = new Set(["DELETE", "TRUNCATE", ...objects.map((object) => `DROP ${object}`)])
 /** The longest first: `CREATE UNIQUE INDEX` before what begins it. */
 const allowed = [...reads, ...changes, ...definitions].sort((a, b) => b.length - a.length)
 
@@ -34,10 +33,7 @@ export const allowedCommands =
 export const sqlCommand = (sql: string): SqlCommand | undefined => {
   const words = opening(sql)
   const name = allowed.find((command) => words === command || words.startsWith(`${command} `))
-  // A WITH may hold a statement that writes; which it is, the database tells.
-  return name === undefined
-    ? undefined
-    : { name, writes: name === "WITH" || !(reads.includes(name) || frees.has(name)) }
+  return name === undefined ? undefined : { name, frees: frees.has(name) }
 }
 
 /** Its first words in capitals, without the comments before and between them. */

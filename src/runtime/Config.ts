@@ -190,7 +190,7 @@ export const table = {
     {
       name: "SVC_WS_DATABASE_URL",
       meaning:
-        "An administrator's login for svc.db: the path names a database that svc makes for the workspaces and keeps apart by logins of their own. Best a superuser: a managed Postgres may not let svc take away what it must."
+        "An administrator's login for svc.db: the path names the database from which svc makes one database and one login for each workspace. Best a superuser, on a server of its own: a managed Postgres may not let svc take away what it must, svc takes CONNECT on postgres and template1 from PUBLIC, and where another database lets every login in, svc.db stays off. Bound the memory of that server's processes: svc can only do so on its own machine."
     },
     postgresUrl,
     "the embedded Postgres; otherwise svc.db is off"

@@ -372,14 +372,20 @@ const definition = {
   ]
 }
 
-/** Every row of every table of both databases as text, by table. */
+/** Every row of every table of all databases as text, by table. */
 const everyRow = async (dataDir: string): Promise<ReadonlyMap<string, string>> => {
   const cluster = path.join(dataDir, "postgres", "cluster")
   const access: { readonly superuser: string } = JSON.parse(readFileSync(path.join(cluster, "access.json"), "utf8"))
   const port = Number(readFileSync(path.join(cluster, "data", "postmaster.pid"), "utf8").split("\n")[3])
   const texts = new Map<string, string>()
-  for (const database of ["svc", "svc_ws"]) {
-    const client = new Client({ host: "127.0.0.1", port, user: "postgres", password: access.superuser, database })
+  const server = { host: "127.0.0.1", port, user: "postgres", password: access.superuser }
+  const list = new Client({ ...server, database: "svc" })
+  await list.connect()
+  const every = "SELECT datname AS name FROM pg_database WHERE datallowconn AND datname LIKE 'svc%'"
+  const { rows: databases } = await list.query<{ readonly name: string }>(every)
+  await list.end()
+  for (const { name: database } of databases) {
+    const client = new Client({ ...server, database })
     await client.connect()
     const { rows: tables } = await client.query<{ readonly name: string }>(
       `SELECT c.oid::regclass::text AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

@@ -38,6 +38,26 @@ export const freshDatabase = Effect.acquireRelease(
 export const dropped = (name: string) =>
   Effect.promise(() => asAdmin(inject("postgres").admin, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`))
 
+/** The database that the administrator's URL for `svc.db` names, the template, and every workspace's with its login. */
+export const droppedWorkspaces = (base: string) =>
+  Effect.promise(async () => {
+    const { admin } = inject("postgres")
+    const client = new Client({ connectionString: admin })
+    await client.connect()
+    try {
+      const { rows } = await client.query<{ readonly name: string }>(
+        "SELECT datname AS name FROM pg_database WHERE datname = $1 OR starts_with(datname, $1 || '_')",
+        [base]
+      )
+      for (const { name } of rows) {
+        await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+        await client.query(`DROP ROLE IF EXISTS ${name}`)
+      }
+    } finally {
+      await client.end()
+    }
+  })
+
 /** The same login to another database of the server. */
 export const beside = (login: Redacted.Redacted, name: string) => elsewhere(Redacted.value(login), name)
 

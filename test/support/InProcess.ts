@@ -63,12 +63,12 @@ const databases = Layer.effect(
   Effect.map(Database.TestDatabase, ({ urls }) => urls)
 )
 
-/** A database of workspaces for each test: roles are the server's, and named after workspaces that no other test has. */
+/** Databases and logins of workspaces for each test: those of a server are named after the test's own database. */
 const workspaces = Layer.scoped(
   WorkspaceServer,
   Effect.flatMap(Database.TestDatabase, ({ admin, name }) =>
     Effect.acquireRelease(Effect.succeed(Option.some(Redacted.make(Database.beside(admin, `${name}_ws`)))), () =>
-      Database.dropped(`${name}_ws`)
+      Database.droppedWorkspaces(`${name}_ws`)
     )
   )
 )

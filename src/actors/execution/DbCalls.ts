@@ -17,7 +17,11 @@ const transactionOf = (value: Json | undefined): DbTransaction | null =>
 export const makeDbCalls = Effect.gen(function* () {
   const db = yield* WorkspaceDb
 
-  const caller = ({ spec }: HostRequest): DbCaller => ({ spaceId: spec.run.spaceId, executionId: spec.run.id })
+  const caller = ({ spec: { run } }: HostRequest): DbCaller => ({
+    organisationId: run.organisationId,
+    spaceId: run.spaceId,
+    executionId: run.id
+  })
 
   const outside = (effect: Effect.Effect<Json, DbRefused>): HostCall => ({
     _tag: "Outside",

@@ -1,11 +1,11 @@
 /**
- * A workspace's own database schema, for `svc.db`. Each workspace is a login of its own that owns one schema and can
- * reach nothing else. At least once: a statement may have run although its answer was lost; a transaction's commit
+ * A workspace's own database, for `svc.db`. Each workspace is a login of its own that owns one schema in one database and
+ * can reach nothing else. At least once: a statement may have run although its answer was lost; a transaction's commit
  * is recognised. Specification: Runtime calls.
  */
 import type { Effect } from "effect"
 import { Context, Data } from "effect"
-import type { ExecutionId, SpaceId } from "../../domain/Ids.js"
+import type { ExecutionId, OrganisationId, SpaceId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
 
 export interface DbResult {
@@ -34,6 +34,8 @@ export class DbRefused extends Data.TaggedError("DbRefused")<{
 }> {}
 
 export interface DbCaller {
+  /** Whose share of the connections it uses. */
+  readonly organisationId: OrganisationId
   readonly spaceId: SpaceId
   readonly executionId: ExecutionId
 }

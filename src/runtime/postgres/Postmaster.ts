@@ -148,17 +148,19 @@ const spawnServer = (launch: Launch, port: number) => {
   const log = fs.openSync(launch.log, large ? "w" : "a", 0o600)
   try {
     const settings = { listen_addresses: "127.0.0.1", unix_socket_directories: "", port, ...launch.settings }
-    const child = spawn(
+    const [program, ...args] = limited([
       path.join(launch.binaries.directory, "bin", "postgres"),
-      ["-D", way.path, ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])],
-      {
-        ...identity(launch.user),
-        cwd: "/",
-        env: childEnvironment,
-        detached: true,
-        stdio: ["ignore", "ignore", log, ...way.descriptors]
-      }
-    )
+      "-D",
+      way.path,
+      ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])
+    ])
+    const child = spawn(program, args, {
+      ...identity(launch.user),
+      cwd: "/",
+      env: childEnvironment,
+      detached: true,
+      stdio: ["ignore", "ignore", log, ...way.descriptors]
+    })
     child.on("error", () => {})
     child.unref()
     return child
@@ -167,6 +169,19 @@ const spawnServer = (launch: Launch, port: number) => {
     way.close()
   }
 }
+
+/**
+ * The command with a bound on the private memory of each server process: Postgres bounds single values (1 GB) and sorts,
+ * not what a statement holds. Beyond it a statement fails with `out of memory`; a batch of the largest outputs stays below.
+ * Shared buffers do not count. Linux; where there is no shell, there is no bound.
+ */
+const limited = (command: readonly [string, ...ReadonlyArray<string>]): readonly [string, ...ReadonlyArray<string>] =>
+  process.platform === "linux" && fs.existsSync(shell)
+    ? [shell, "-c", `ulimit -d ${backendBytes / 1024}; exec "$0" "$@"`, ...command]
+    : command
+
+const shell = "/bin/sh"
+const backendBytes = 1024 * 1024 * 1024
 
 const failure = (log: string) =>
   Effect.suspend((): Effect.Effect<never, Contended | Refusal> => {

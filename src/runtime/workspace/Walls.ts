@@ -1,100 +1,90 @@
 /**
- * What keeps the logins of workspaces apart, inside the one database that they share: everything that the server lets
- * anybody do, and that would reach beyond a schema, is taken away. And the attempts that must fail afterwards.
+ * What a workspace's login may do inside its own database. The server's catalogues are shared by all databases, so the
+ * walls deny by rule and allow by name: a function that a later release of Postgres brings is denied until it is listed.
  */
 import type { Client } from "pg"
 
-/** Raise it when the walls change: they are built again. */
-const revision = 1
-const mark = `svc workspaces, walls ${revision}`
+/** Raise it when the walls change: they are built again, in the template and in each database at its next use. */
+const revision = 2
+export const mark = `svc workspaces, walls ${revision}`
 
-/** Functions that reach beyond the caller's own schema, by name. */
-const forbidden = [
-  "^pg_(try_)?advisory_",
-  "^(lo_|loread$|lowrite$)",
-  "_to_xml",
-  "^pg_sleep",
-  "^pg_(notify|listening_channels|notification_queue_usage)$",
-  "^set_config$",
-  "^pg_(cancel|terminate)_backend$",
-  "^pg_stat_",
-  "^pg_(ls_|read_|current_logfile|show_|hba_|ident_|config$|file)",
-  "^pg_(get_userbyid|lock_status|blocking_pids|safe_snapshot_blocking_pids|prepared_|cursor$|export_snapshot)",
-  "^pg_(logical_|replication_|create_|drop_|backup_|switch_|wal_|walfile_|promote|log_|get_replication|get_wal|control_)",
-  "^pg_(tablespace|database)_",
-  "^(currtid|dblink|pg_event_trigger)"
-]
+/**
+ * Functions that depend on more than their arguments, and may: they read the clock, the session, or the caller's own
+ * database. Immutable functions, and those behind operators and casts, need no entry.
+ */
+const allowed = `
+  age array_sample array_shuffle array_to_json array_to_string clock_timestamp concat concat_ws convert convert_from
+  convert_to current_database current_schema current_schemas current_user currval date_add date_cmp_timestamptz date_part
+  date_subtract date_trunc enum_first enum_last enum_range extract format format_type gen_random_uuid generate_series
+  get_current_ts_config in_range json_agg json_agg_strict json_build_array json_build_object json_object_agg
+  json_object_agg_strict json_object_agg_unique json_object_agg_unique_strict json_populate_record json_populate_recordset
+  json_to_record json_to_recordset json_to_tsvector jsonb_agg jsonb_agg_strict jsonb_build_array jsonb_build_object
+  jsonb_object_agg jsonb_object_agg_strict jsonb_object_agg_unique jsonb_object_agg_unique_strict jsonb_path_exists_tz
+  jsonb_path_match_tz jsonb_path_query_array_tz jsonb_path_query_first_tz jsonb_path_query_tz jsonb_populate_record
+  jsonb_populate_record_valid jsonb_populate_recordset jsonb_to_record jsonb_to_recordset jsonb_to_tsvector lastval length
+  make_timestamptz nextval now overlaps pg_collation_for pg_column_compression pg_column_is_updatable pg_column_size
+  pg_current_xact_id pg_get_constraintdef pg_get_expr pg_get_indexdef pg_get_serial_sequence pg_get_viewdef
+  pg_input_error_info pg_input_is_valid pg_is_other_temp_schema pg_my_temp_schema pg_relation_is_updatable pg_sequence_last_value
+  pg_sequence_parameters pg_typeof phraseto_tsquery plainto_tsquery quote_literal quote_nullable random random_normal
+  row_to_json session_user setseed setval statement_timestamp timeofday timestamp_cmp_timestamptz timestamptz
+  timestamptz_cmp_date timestamptz_cmp_timestamp timezone to_char to_date to_json to_jsonb to_number to_regclass to_regtype
+  to_timestamp to_tsquery to_tsvector transaction_timestamp ts_debug ts_headline ts_parse ts_token_type uuidv4 uuidv7
+  version websearch_to_tsquery xml_is_well_formed`
+  .trim()
+  .split(/\s+/)
 
-/** Statements of the administrator. Repeatable. */
-const statements = (database: string): ReadonlyArray<string> => [
-  `REVOKE ALL ON DATABASE ${database} FROM PUBLIC`,
+/** Asked with the oid of a thing of the own database, and about the caller: `information_schema` needs them. */
+const aboutCaller = "^(pg_has_role|has_(table|any_column|column|sequence|type|function)_privilege)$"
+
+/** They depend on their arguments only, and yet print names of roles, or the place in the write-ahead log. */
+const deniedImmutable = "^(makeaclitem|acl(default|insert|remove|explode)|pg_walfile_name.*)$"
+
+/** What stands in `information_schema` and reads nothing that databases share: not roles, not databases. */
+const views = `
+  attributes check_constraints column_domain_usage column_udt_usage columns constraint_column_usage constraint_table_usage
+  domain_constraints domains element_types information_schema_catalog_name key_column_usage referential_constraints
+  sequences table_constraints tables user_defined_types view_column_usage view_table_usage views`
+  .trim()
+  .split(/\s+/)
+
+const quoted = (names: ReadonlyArray<string>) => names.map((name) => `'${name}'`).join(", ")
+
+/** Statements of the administrator inside a workspace's database or the template. Repeatable. */
+const statements: ReadonlyArray<string> = [
   "REVOKE ALL ON SCHEMA public FROM PUBLIC",
-  `DO $walls$ DECLARE one regprocedure; BEGIN
-     FOR one IN SELECT oid::regprocedure FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace
-       AND proname ~ '${forbidden.map((pattern) => `(${pattern})`).join("|")}'
-     LOOP EXECUTE format('REVOKE ALL ON ROUTINE %s FROM PUBLIC', one); END LOOP; END $walls$`,
-  "REVOKE ALL ON ALL TABLES IN SCHEMA pg_catalog FROM PUBLIC",
+  "REVOKE ALL ON ALL TABLES IN SCHEMA pg_catalog, information_schema FROM PUBLIC",
+  `GRANT SELECT ON ${views.map((view) => `information_schema.${view}`).join(", ")} TO PUBLIC`,
+  // `key_column_usage` reads it by a function of the caller's.
+  "GRANT SELECT ON pg_catalog.pg_index TO PUBLIC",
   "REVOKE ALL ON LANGUAGE plpgsql, sql FROM PUBLIC",
+  `DO $walls$ DECLARE one regprocedure; BEGIN
+     FOR one IN SELECT p.oid::regprocedure FROM pg_proc p
+       WHERE p.pronamespace = 'pg_catalog'::regnamespace
+         AND (p.proacl IS NULL OR EXISTS (SELECT FROM aclexplode(p.proacl) a WHERE a.grantee = 0))
+         AND CASE
+           WHEN p.proname ~ '${deniedImmutable}' THEN true
+           WHEN p.provolatile = 'i' AND p.prokind <> 'p' THEN false
+           WHEN p.proname ~ '${aboutCaller}'
+             THEN oidvectortypes(p.proargtypes) NOT IN ('oid, text', 'oid, smallint, text')
+           WHEN p.proname IN (${quoted(allowed)}) THEN false
+           ELSE NOT EXISTS (SELECT FROM pg_operator o WHERE o.oprcode = p.oid)
+            AND NOT EXISTS (SELECT FROM pg_cast c WHERE c.castfunc = p.oid)
+         END
+     LOOP EXECUTE format('REVOKE ALL ON ROUTINE %s FROM PUBLIC', one); END LOOP; END $walls$`,
+  // A cast to these types prints the name of a role or a database for its oid, whoever asks, and checks no privilege.
+  "SET allow_system_table_mods = on",
+  `UPDATE pg_type SET typisdefined = false
+   WHERE typnamespace = 'pg_catalog'::regnamespace AND typisdefined
+     AND typname IN ('regrole', '_regrole', 'regdatabase', '_regdatabase')`,
+  // Text becomes a privilege only if it names a role that exists.
+  "UPDATE pg_type SET typinput = 'pg_catalog.shell_in(cstring)'::regprocedure WHERE oid = 'pg_catalog.aclitem'::regtype",
+  "RESET allow_system_table_mods",
   // What lies behind the wall, for the attempt to look over it.
   "CREATE SCHEMA IF NOT EXISTS svc_walls",
-  "CREATE TABLE IF NOT EXISTS svc_walls.secret (word text)",
-  `COMMENT ON DATABASE ${database} IS '${mark}'`
+  "CREATE TABLE IF NOT EXISTS svc_walls.secret (word text)"
 ]
 
-/** Builds the walls unless they stand. `admin` owns the database, and should be a superuser. */
-export const build = async (admin: Client, database: string): Promise<void> => {
-  const found = await admin.query<{ readonly mark: string | null }>(
-    "SELECT shobj_description(oid, 'pg_database') AS mark FROM pg_database WHERE datname = $1",
-    [database]
-  )
-  if (found.rows[0]?.mark === mark) return
-  for (const statement of statements(database)) await admin.query(statement)
-}
-
-/** Each of these must fail for the login of a workspace. */
-export const attempts: ReadonlyArray<string> = [
-  "SELECT pg_advisory_lock(1)",
-  "SELECT pg_try_advisory_xact_lock(1)",
-  "SELECT lo_create(0)",
-  "SELECT lo_from_bytea(0, 'x')",
-  "SELECT query_to_xml('SELECT 1', true, false, '')",
-  "SELECT database_to_xml(true, false, '')",
-  "SELECT pg_sleep(0)",
-  "SELECT pg_notify('a', 'b')",
-  "SELECT set_config('statement_timeout', '0', false)",
-  "SELECT pg_read_file('PG_VERSION')",
-  "SELECT pg_ls_dir('.')",
-  "SELECT pg_get_userbyid(10)",
-  "SELECT pg_stat_get_activity(NULL)",
-  "SELECT pg_terminate_backend(1)",
-  "SELECT pg_database_size('postgres')",
-  "SELECT rolname FROM pg_roles",
-  "SELECT nspname FROM pg_namespace",
-  "SELECT query FROM pg_stat_activity",
-  "SELECT datname FROM pg_database",
-  "SELECT word FROM svc_walls.secret",
-  "CREATE TABLE public.t (x int)",
-  "CREATE TEMP TABLE t (x int)",
-  "CREATE SCHEMA elsewhere",
-  "CREATE EXTENSION hstore",
-  "CREATE ROLE another",
-  "CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1'",
-  "DO $$ BEGIN END $$",
-  "COPY (SELECT 1) TO PROGRAM 'true'",
-  "COPY (SELECT 1) TO '/tmp/svc-walls'",
-  "SET ROLE postgres",
-  "SET SESSION AUTHORIZATION postgres"
-]
-
-/** The first attempt that succeeds for this login, if one does. */
-export const breach = async (login: Client): Promise<string | undefined> => {
-  for (const attempt of attempts) {
-    try {
-      await login.query(attempt)
-      return attempt
-    } catch {
-      // As it must be.
-    }
-  }
-  return undefined
+/** Builds the walls in the database that this client is connected to. `admin` should be a superuser. */
+export const build = async (admin: Client): Promise<void> => {
+  for (const statement of statements) await admin.query(statement)
 }

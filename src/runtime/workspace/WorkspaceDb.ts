@@ -1,53 +1,60 @@
-/** `svc.db` over the workspaces' own logins: one statement a call by the extended protocol, with its limits. */
-import { randomUUID } from "node:crypto"
-import { Effect, Layer, Option, type Redacted } from "effect"
-import { DatabaseError, type PoolClient, Query, type QueryConfig, types } from "pg"
-import {
-  type DbCaller,
-  DbRefused,
-  type DbResult,
-  type DbTransaction,
-  transactionLost,
-  WorkspaceDb
-} from "../../actors/ports/WorkspaceDb.js"
-import type { Json } from "../../domain/Json.js"
+/**
+ * `svc.db` over the workspaces' own logins: one statement a call, with its limits. A call waits for its organisation's
+ * turn, then takes a connection of its workspace, and gives both back together.
+ */
+import { Duration, Effect, Layer, Option, type Redacted, Runtime, Schedule } from "effect"
+import { type DbCaller, type DbRefused, type DbResult, WorkspaceDb } from "../../actors/ports/WorkspaceDb.js"
+import { type Json, unstorable, unstorableMessage } from "../../domain/Json.js"
 import { workspaceDb } from "../../domain/Limits.js"
-import { allowedCommands, sqlCommand } from "../../domain/SqlCommand.js"
-import { reasonOf } from "../Refusal.js"
-import { open, type Workspaces } from "./Workspaces.js"
+import { allowedCommands, type SqlCommand, sqlCommand } from "../../domain/SqlCommand.js"
+import { answerOf } from "./Answer.js"
+import { makeConnections } from "./Connections.js"
+import { full, refusalOf, refused, tooMuchMemory, unusable } from "./Refusals.js"
+import { makeMemoryWatch } from "./Memory.js"
+import { makeServer, type Server } from "./Server.js"
+import type { Session } from "./Session.js"
+import { makeSizes } from "./Sizes.js"
+import { type Held, makeTransactions } from "./Transactions.js"
+import { makeTurns, type TurnKind } from "./Turns.js"
+import type { Workspaces } from "./Workspaces.js"
 
 export interface WorkspaceDbOptions {
-  /** An administrator's login to the server; its path names the database of the workspaces. None: `svc.db` is off. */
+  /** An administrator's login to the server; its path names the database from which those of workspaces are kept. */
   readonly admin: Option.Option<Redacted.Redacted>
   readonly pepper: Redacted.Redacted
+  /** What a workspace may hold. */
+  readonly bytes?: number
 }
 
-/** How long after its start the service makes the database of the workspaces ready, unless somebody needs it earlier. */
+/** How long after its start the service makes the server of the workspaces ready, unless somebody needs it earlier. */
 const preparation = "2 seconds"
-/** How long the size of a workspace is believed. */
-const sizeMillis = 10_000
-/** Pause before a server that could not be used is asked again. */
-const retryMillis = 30_000
+/** Between two looks for databases that are empty and idle. */
+const sweepInterval = Duration.minutes(10)
+/** How long an idle connection is kept. */
+const keepMillis = 10_000
 
 export const layer = (options: WorkspaceDbOptions): Layer.Layer<WorkspaceDb> =>
   Layer.scoped(
     WorkspaceDb,
     Effect.gen(function* () {
       if (Option.isNone(options.admin)) return off("set SVC_WS_DATABASE_URL to an administrator's login")
-      const server = lazily({ admin: options.admin.value, pepper: options.pepper })
+      const server = makeServer({ admin: options.admin.value, pepper: options.pepper })
       yield* Effect.addFinalizer(() => Effect.promise(server.close))
+      const runtime = yield* Effect.runtime()
+      const { db, dropEmpty, stop } = make(
+        server,
+        options.bytes ?? workspaceDb.bytes,
+        (cause) => void Runtime.runFork(runtime)(logDefect(cause))
+      )
+      yield* Effect.addFinalizer(() => Effect.promise(stop))
       // Known early, for whoever asks whether it works; the first requests of the service come first.
       yield* Effect.forkScoped(Effect.delay(Effect.ignore(Effect.tryPromise(server.get)), preparation))
-      return make(server)
+      yield* Effect.forkScoped(Effect.delay(Effect.repeat(dropEmpty, Schedule.spaced(sweepInterval)), sweepInterval))
+      return db
     })
   )
 
 // --- Private ---
-
-const refused = (message: string, code: string, more: Partial<DbRefused> = {}) =>
-  new DbRefused({ message, code, detail: null, hint: null, position: null, transient: false, ...more })
-
-const unusable = (reason: string) => refused(`svc.db is off: ${reason}`, "DB_OFF")
 
 const off = (reason: string) =>
   WorkspaceDb.of({
@@ -58,309 +65,202 @@ const off = (reason: string) =>
     status: Effect.succeed({ ok: false, detail: reason })
   })
 
-/** The server, opened once; after a failure again, when somebody asks some time later. */
-const lazily = (options: { readonly admin: Redacted.Redacted; readonly pepper: Redacted.Redacted }) => {
-  let opened: Promise<Workspaces> | undefined
-  let failedAt = -Infinity
-  let failure = ""
-  let ready = false
-  const get = (): Promise<Workspaces> => {
-    if (opened === undefined || (failure !== "" && performance.now() - failedAt > retryMillis)) {
-      failure = ""
-      opened = open(options)
-      opened.then(
-        () => {
-          ready = true
-        },
-        (error: unknown) => {
-          failedAt = performance.now()
-          failure = reasonOf(error)
-        }
-      )
-    }
-    return opened
-  }
-  return {
-    get,
-    failure: () => failure,
-    ready: () => ready,
-    close: async () => (await opened?.catch(() => undefined))?.close()
-  }
-}
+/** Where it happened, without its message, which may repeat what a tenant sent. */
+const logDefect = (cause: unknown): Effect.Effect<void> =>
+  Effect.logError("svc.db: reading an answer failed unexpectedly").pipe(
+    Effect.annotateLogs({
+      error: cause instanceof Error ? cause.name : typeof cause,
+      at:
+        cause instanceof Error
+          ? (cause.stack ?? "")
+              .split("\n")
+              .filter((line) => /^ {4}at /.test(line))
+              .slice(0, 8)
+              .join("\n")
+          : ""
+    })
+  )
 
-type Server = ReturnType<typeof lazily>
-
-/** A connection while somebody uses it. Broken: it may not be used again. */
-interface Held {
-  readonly client: PoolClient
-  broken: boolean
-}
-
-interface OpenTransaction {
-  readonly held: Held
-  readonly executionId: string
-  timer: NodeJS.Timeout
-}
-
-const make = (server: Server): WorkspaceDb["Type"] => {
-  const transactions = new Map<string, OpenTransaction>()
-  const sizes = new Map<string, { readonly bytes: number; readonly until: number }>()
-  const room = Effect.unsafeMakeSemaphore(workspaceDb.connectionsPerNode)
+const make = (server: Server, limit: number, onDefect: (cause: unknown) => void) => {
+  const started = performance.now()
+  const lastUse = new Map<string, number>()
+  const turns = makeTurns({
+    connections: workspaceDb.connectionsPerNode,
+    connectionsPerOrganisation: workspaceDb.connectionsPerOrganisation,
+    transactions: workspaceDb.transactionsPerNode,
+    transactionsPerOrganisation: workspaceDb.transactionsPerOrganisation,
+    waitingPerOrganisation: workspaceDb.waitingPerOrganisation,
+    waitMillis: workspaceDb.waitMillis
+  })
+  const sizes = makeSizes(
+    limit,
+    async (spaceIds) => (await server.get()).sizes(spaceIds),
+    () => performance.now()
+  )
+  const memory = makeMemoryWatch()
+  const connections = makeConnections({
+    most: workspaceDb.openPerNode,
+    idleMillis: keepMillis,
+    reach: async (spaceId) => (await server.get()).reach(spaceId),
+    isGone: (spaceId, cause) => {
+      const gone = typeof cause === "object" && cause !== null && "code" in cause && goneCodes.has(String(cause.code))
+      if (gone) void server.get().then((workspaces) => workspaces.forget(spaceId))
+      return gone
+    },
+    terminate: async (pids) => (await server.get()).terminate(pids, "all"),
+    onDefect
+  })
 
   const attempt = <A>(body: (workspaces: Workspaces) => Promise<A>): Effect.Effect<A, DbRefused> =>
-    Effect.tryPromise({ try: async () => body(await server.get()), catch: (error) => refusalOf(error, server) })
-
-  const take = (spaceId: string): Effect.Effect<Held, DbRefused> =>
-    attempt(async (workspaces) => ({ client: await (await workspaces.poolOf(spaceId)).connect(), broken: false }))
-
-  /** Back to the pool without anything of the session; a broken one is thrown away. */
-  const giveBack = ({ broken, client }: Held): void => {
-    if (broken) return client.release(true)
-    client.query("DISCARD ALL").then(
-      () => client.release(),
-      () => client.release(true)
-    )
-  }
-
-  /** A statement of this service's own. */
-  const control = <A>(held: Held, body: (client: PoolClient) => Promise<A>): Effect.Effect<A, DbRefused> =>
     Effect.tryPromise({
-      try: () => body(held.client),
-      catch: (error) => {
-        held.broken = true
-        return refusalOf(error, server)
-      }
+      try: async () => body(await server.get()),
+      catch: (error) => refusalOf(error, server.failure())
     })
 
-  // --- Transactions ---
+  // --- Connections ---
 
-  const end = (id: string): void => {
-    const found = transactions.get(id)
-    if (found === undefined) return
-    transactions.delete(id)
-    clearTimeout(found.timer)
-    giveBack(found.held)
-  }
+  const giveBack = ({ release, session, spaceId }: Held): Effect.Effect<void> =>
+    Effect.promise(() => connections.giveBack(spaceId, session)).pipe(Effect.ensuring(Effect.sync(release)))
 
-  const timeOut = (id: string): void => {
-    const found = transactions.get(id)
-    if (found !== undefined) found.held.broken = true
-    end(id)
-  }
-
-  const openFor = (caller: DbCaller, { id }: DbTransaction): OpenTransaction | undefined => {
-    const found = transactions.get(id)
-    if (found?.executionId !== caller.executionId) return undefined
-    found.timer.refresh()
-    return found
-  }
-
-  const lost = () =>
-    refused("the transaction is no longer open, and what it did is undone: begin it again", transactionLost, {
-      transient: true
-    })
-
-  const begin = (caller: DbCaller): Effect.Effect<DbTransaction, DbRefused> =>
-    Effect.gen(function* () {
-      if (transactions.size >= workspaceDb.connectionsPerNode / 2)
-        return yield* refused("too many transactions are open: try again", "53300", { transient: true })
-      const held = yield* take(caller.spaceId)
-      const started = control(held, async (client) => {
-        await client.query("BEGIN")
-        return client.query<{ readonly xid: string }>("SELECT pg_current_xact_id()::text AS xid")
-      })
-      const { rows } = yield* Effect.tapError(started, () => Effect.sync(() => giveBack(held)))
-      const id = randomUUID()
-      const timer = setTimeout(() => timeOut(id), workspaceDb.idleMillis).unref()
-      transactions.set(id, { held, executionId: caller.executionId, timer })
-      return { id, xid: rows[0]?.xid ?? "0" }
-    })
-
-  const commit = (caller: DbCaller, transaction: DbTransaction): Effect.Effect<void, DbRefused> =>
-    Effect.suspend(() => {
-      const found = openFor(caller, transaction)
-      if (found === undefined) {
-        return Effect.flatMap(
-          attempt((workspaces) => workspaces.outcome(transaction.xid)),
-          (status) => (status === "committed" ? Effect.void : lost())
-        )
-      }
-      return control(found.held, (client) => client.query("COMMIT")).pipe(
-        Effect.ensuring(Effect.sync(() => end(transaction.id))),
-        // After a failed statement Postgres answers COMMIT by rolling back.
-        Effect.flatMap(({ command }) =>
-          command === "COMMIT"
-            ? Effect.void
-            : refused("a statement of the transaction failed: nothing is kept", "25P02")
-        )
+  /** First the turn, then the connection: who waits holds nothing. Interruptible only while it waits. */
+  const take = (
+    { organisationId, spaceId }: DbCaller,
+    kind: TurnKind,
+    restore: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
+  ): Effect.Effect<Held, DbRefused> =>
+    restore(turns.acquire(organisationId, kind)).pipe(
+      Effect.mapError((reason) =>
+        refused(`too many statements and transactions of the organisation at once (${reason}): try again`, "53300", {
+          transient: true
+        })
+      ),
+      Effect.flatMap((release) =>
+        attempt(async (workspaces) => {
+          lastUse.set(workspaces.databaseOf(spaceId), performance.now())
+          return { session: await connections.take(spaceId), spaceId, release }
+        }).pipe(Effect.tapErrorCause(() => Effect.sync(release)))
       )
-    })
-
-  const rollback = (caller: DbCaller, transaction: DbTransaction): Effect.Effect<void> =>
-    Effect.suspend(() => {
-      const found = openFor(caller, transaction)
-      if (found === undefined) return Effect.void
-      return Effect.ignore(control(found.held, (client) => client.query("ROLLBACK"))).pipe(
-        Effect.ensuring(Effect.sync(() => end(transaction.id)))
-      )
-    })
+    )
 
   // --- Statements ---
 
-  const hasRoom = (spaceId: string) =>
-    attempt(async (workspaces) => {
-      const known = sizes.get(spaceId)
-      const now = performance.now()
-      if (known !== undefined && known.until > now) return known.bytes < workspaceDb.bytes
-      const bytes = await workspaces.size(spaceId)
-      sizes.set(spaceId, { bytes, until: now + sizeMillis })
-      return bytes < workspaceDb.bytes
+  /** When the run stops waiting, the connection goes, and with it the statement. */
+  const interruptibly = <A>(session: Session, body: () => Promise<A>): Effect.Effect<A, DbRefused> =>
+    Effect.async((resume) => {
+      body().then(
+        (value) => resume(Effect.succeed(value)),
+        (error: unknown) => resume(refusalOf(error, server.failure()))
+      )
+      return Effect.sync(() => session.abort(new Error("the run no longer waits")))
     })
 
-  /** When the run stops waiting, the connection goes, and with it the statement. */
-  const run = (held: Held, sql: string, params: ReadonlyArray<Json>) =>
-    Effect.async<DbResult, DbRefused>((resume) => {
-      submit(held.client, sql, params, (outcome) => {
-        if ("rows" in outcome) return resume(Effect.succeed(outcome))
-        held.broken = !(outcome.cause instanceof DatabaseError)
-        resume(refusalOf(outcome.cause, server))
-      })
-      return Effect.sync(() => {
-        held.broken = true
-      })
-    })
+  const perform = async (
+    { session, spaceId }: Held,
+    command: SqlCommand,
+    sql: string,
+    params: ReadonlyArray<Json>,
+    place: "alone" | "in a transaction"
+  ): Promise<DbResult> => {
+    const workspaces = await server.get()
+    const readsOnly = (await sizes.isFull(spaceId)) && !command.frees
+    let stopped: DbRefused | undefined
+    const stop = (which: "all" | "writers", why: DbRefused) => {
+      stopped ??= why
+      workspaces.terminate([session.pid], which).catch(() => undefined)
+    }
+    const unwatchSize = sizes.watch(spaceId, { frees: command.frees, stop: () => stop("writers", full(limit)) })
+    const unwatchMemory = memory.watch(session.pid, workspaces.databaseOf(spaceId), () => stop("all", tooMuchMemory()))
+    try {
+      if (readsOnly) await session.control(readOnly[place].before)
+      const raw = await session.query(sql, params)
+      if (readsOnly) await session.control(readOnly[place].after)
+      return await answerOf(raw)
+    } catch (error) {
+      const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined
+      if (readsOnly && code === "25006") throw full(limit)
+      throw stopped !== undefined && code === "57P01" ? stopped : error
+    } finally {
+      unwatchSize()
+      unwatchMemory()
+    }
+  }
+
+  const transactions = makeTransactions({
+    attempt,
+    giveBack,
+    take,
+    run: interruptibly
+  })
 
   const query: WorkspaceDb["Type"]["query"] = (caller, sql, params, transaction) =>
     Effect.gen(function* () {
       const command = sqlCommand(sql)
       if (command === undefined)
         return yield* refused(`svc.db.query takes one statement: ${allowedCommands}`, "COMMAND_NOT_ALLOWED")
-      if (command.writes && !(yield* hasRoom(caller.spaceId))) {
-        return yield* refused(
-          `the workspace's database holds more than its ${workspaceDb.bytes} bytes: delete something first`,
-          "53100"
+      yield* checkRequest(sql, params)
+      if (transaction !== null)
+        return yield* transactions.use(caller, transaction, (held) =>
+          interruptibly(held.session, () => perform(held, command, sql, params, "in a transaction"))
         )
-      }
-      if (transaction !== null) {
-        const found = openFor(caller, transaction)
-        if (found === undefined) return yield* lost()
-        return yield* Effect.ensuring(
-          run(found.held, sql, params),
-          Effect.sync(() => {
-            if (found.held.broken) end(transaction.id)
-          })
-        )
-      }
-      return yield* room.withPermits(1)(
-        Effect.acquireUseRelease(
-          take(caller.spaceId),
-          (held) => run(held, sql, params),
-          (held) => Effect.sync(() => giveBack(held))
+      return yield* Effect.uninterruptibleMask((restore) =>
+        Effect.flatMap(take(caller, "statement", restore), (held) =>
+          restore(interruptibly(held.session, () => perform(held, command, sql, params, "alone"))).pipe(
+            Effect.ensuring(Effect.forkDaemon(giveBack(held)))
+          )
         )
       )
     })
 
-  return WorkspaceDb.of({
-    query,
-    begin,
-    commit,
-    rollback,
-    status: Effect.sync(() => ({
-      ok: server.ready(),
-      detail: server.ready() ? "" : server.failure() || "is being made ready"
-    }))
-  })
-}
-
-const refusalOf = (error: unknown, server: Server): DbRefused => {
-  if (error instanceof DbRefused) return error
-  if (error instanceof DatabaseError) {
-    const code = error.code ?? "XX000"
-    return refused(error.message, code, {
-      detail: error.detail ?? null,
-      hint: error.hint ?? null,
-      position: error.position === undefined ? null : Number(error.position),
-      // Serialisation, resources, an operator's intervention: not the statement's fault. A time-out is.
-      transient: /^(40|53|57P|58|08)/.test(code)
-    })
-  }
-  const failed = server.failure()
-  return failed === ""
-    ? refused(`the database did not answer: ${reasonOf(error)}`, "UNREACHABLE", { transient: true })
-    : unusable(failed)
-}
-
-type Outcome = DbResult | { readonly cause: unknown }
-
-/** One statement by the extended protocol, which takes no second; rows are counted as they come. */
-const submit = (held: PoolClient, sql: string, params: ReadonlyArray<Json>, done: (outcome: Outcome) => void): void => {
-  const rows: Array<Json> = []
-  let bytes = 0
-  let over = false
-  const finish = (outcome: Outcome) => {
-    if (over) return
-    over = true
-    done(outcome)
-  }
-  const config: QueryConfig & { readonly queryMode: "extended" } = {
-    text: sql,
-    values: [...params],
-    queryMode: "extended",
-    types: asJson
-  }
-  const query = new Query<{ readonly [column: string]: Json }>(config)
-  query.on("row", (row: { readonly [column: string]: Json }) => {
-    if (over) return
-    bytes += JSON.stringify(row).length
-    rows.push(row)
-    if (rows.length > workspaceDb.rows || bytes > workspaceDb.resultBytes) {
-      const most = `${workspaceDb.rows} rows or ${workspaceDb.resultBytes} bytes`
-      finish({ cause: refused(`the result has more than ${most}: use LIMIT`, "TOO_LARGE") })
-    }
-  })
-  query.on("error", (cause: Error) => finish({ cause }))
-  query.on("end", (result) =>
-    finish({
-      rows,
-      rowCount: result.rowCount ?? rows.length,
-      fields: result.fields.map(({ dataTypeID, name }) => ({ name, type: dataTypeID }))
-    })
+  const dropEmpty = Effect.ignore(
+    attempt((workspaces) =>
+      workspaces.dropEmpty(
+        (database) => performance.now() - (lastUse.get(database) ?? started) < workspaceDb.emptyMillis
+      )
+    )
   )
-  try {
-    held.query(query)
-  } catch (cause) {
-    finish({ cause })
+
+  return {
+    db: WorkspaceDb.of({
+      query,
+      begin: transactions.begin,
+      commit: transactions.commit,
+      rollback: transactions.rollback,
+      status: Effect.sync(() => ({
+        ok: server.isReady(),
+        detail: server.isReady() ? "" : server.failure() || "is being made ready"
+      }))
+    }),
+    dropEmpty,
+    stop: async () => {
+      sizes.close()
+      memory.close()
+      await Effect.runPromise(transactions.stop)
+      await connections.close()
+    }
   }
 }
 
-// --- Values as JSON ---
+/** There is no such database, or no such login: another process dropped them. */
+const goneCodes: ReadonlySet<string> = new Set(["3D000", "28P01", "28000"])
 
-const { builtins } = types
-const finite = (text: string): Json => (Number.isFinite(Number(text)) ? Number(text) : text)
-const instant = (text: string): Json => {
-  const at = new Date(text)
-  return Number.isNaN(at.getTime()) ? text : at.toISOString()
-}
-/** What is exact in JSON is a number; money, numerics and 64-bit integers stay text, as they would lose digits. */
-const parsers: { readonly [oid: number]: (text: string) => Json } = {
-  [builtins.BOOL]: (text) => text === "t",
-  [builtins.INT2]: Number,
-  [builtins.INT4]: Number,
-  [builtins.OID]: Number,
-  [builtins.FLOAT4]: finite,
-  [builtins.FLOAT8]: finite,
-  [builtins.JSON]: (text): Json => JSON.parse(text),
-  [builtins.JSONB]: (text): Json => JSON.parse(text),
-  [builtins.TIMESTAMPTZ]: instant
-}
-const arrays = new Set([1000, 1005, 1007, 1009, 1015, 1021, 1022, 1016, 1231, 2951])
-const asJson = {
-  getTypeParser: (oid: number): ((text: string) => Json) => {
-    const own = parsers[oid]
-    if (own !== undefined) return own
-    if (!arrays.has(oid)) return (text) => text
-    const parse: (text: string) => unknown = types.getTypeParser(oid, "text")
-    // Arrays of numbers, booleans and text become arrays of the same.
-    return (text): Json => JSON.parse(JSON.stringify(parse(text)))
+/** How the server is told that a statement may only read. No statement of a workflow can take it back. */
+const readOnly = {
+  alone: { before: "SET default_transaction_read_only = on", after: "SET default_transaction_read_only = off" },
+  "in a transaction": {
+    before: "SAVEPOINT svc_full; SET TRANSACTION READ ONLY",
+    after: "RELEASE SAVEPOINT svc_full"
   }
-}
+} as const
+
+/** What the wire protocol could not carry, or a serialiser not bear. */
+const checkRequest = (sql: string, params: ReadonlyArray<Json>): Effect.Effect<void, DbRefused> =>
+  Effect.suspend(() => {
+    const found = unstorable(sql) ?? unstorable(params)
+    if (found !== undefined)
+      return refused(`the statement or a value ${unstorableMessage[found.reason]}`, "NOT_STORABLE")
+    if (params.length > workspaceDb.parameters)
+      return refused(`a statement takes at most ${workspaceDb.parameters} values`, "TOO_LARGE")
+    if (Buffer.byteLength(sql) + JSON.stringify(params).length > workspaceDb.requestBytes)
+      return refused(`a statement and its values have at most ${workspaceDb.requestBytes} bytes`, "TOO_LARGE")
+    return Effect.void
+  })

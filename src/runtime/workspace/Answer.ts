@@ -1,0 +1,41 @@
+/** A statement's answer as JSON, read in slices, so that a large one does not hold the process. */
+import type { DbResult } from "../../actors/ports/WorkspaceDb.js"
+import type { Json } from "../../domain/Json.js"
+import { workspaceDb } from "../../domain/Limits.js"
+import type { RawResult } from "./Session.js"
+import { type Budget, Unreadable, valueOf } from "./Values.js"
+
+/** Rejects with `Unreadable`. */
+export const answerOf = async ({ fields, rowCount, rows }: RawResult): Promise<DbResult> => {
+  const budget: Budget = { left: workspaceDb.values }
+  const names = fields.map(({ name }) => name)
+  const nameBytes = names.reduce((sum, name) => sum + JSON.stringify(name).length + 2, 2)
+  const read: Array<Json> = []
+  let bytes = 0
+  let began = performance.now()
+  for (const row of rows) {
+    const values: Array<readonly [string, Json]> = []
+    bytes += nameBytes
+    for (let column = 0; column < row.length; column++) {
+      const text = row[column] ?? null
+      const value = text === null ? null : valueOf(fields[column]?.type ?? 0, text, budget)
+      bytes += text === null ? 4 : typeof value === "string" ? JSON.stringify(value).length : text.length
+      values.push([names[column] ?? "", value])
+      if (bytes > workspaceDb.resultBytes) throw new Unreadable("TOO_LARGE", tooLarge)
+      // A value is at most 8 MiB: the next one waits for the next turn of the loop.
+      if (text !== null && text.length > sliceLength) began = await pause()
+    }
+    // Unlike an assignment, this takes `__proto__` for a column like any other.
+    read.push(Object.fromEntries(values))
+    if (performance.now() - began > sliceMillis) began = await pause()
+  }
+  return { rows: read, rowCount, fields }
+}
+
+export const tooLarge = `the result has more than ${workspaceDb.rows} rows or ${workspaceDb.resultBytes} bytes: use LIMIT`
+
+/** How long rows are read before others get their turn. */
+const sliceMillis = 10
+const sliceLength = 256 * 1024
+
+const pause = (): Promise<number> => new Promise((resolve) => setImmediate(() => resolve(performance.now())))

@@ -1,0 +1,66 @@
+/**
+ * How much memory the server processes of workspaces hold. One expression can take gigabytes, and no setting of Postgres
+ * bounds it; where the server runs on this machine, Linux tells, and a statement that takes too much is stopped.
+ */
+import { readFileSync } from "node:fs"
+import { workspaceDb } from "../../domain/Limits.js"
+
+export interface MemoryWatch {
+  /** Until the answer is called. `stop` is called once, when the process of this session holds too much. */
+  readonly watch: (pid: number, database: string, stop: () => void) => () => void
+  readonly close: () => void
+}
+
+interface Watched {
+  readonly pid: number
+  readonly database: string
+  readonly stop: () => void
+}
+
+/** A process fills about 1 GB a second. */
+const watchMillis = 50
+
+export const makeMemoryWatch = (): MemoryWatch => {
+  const watched = new Set<Watched>()
+  let timer: NodeJS.Timeout | undefined
+
+  const inspect = (): void => {
+    for (const entry of watched) {
+      const bytes = memoryOf(entry)
+      if (bytes !== undefined && bytes <= workspaceDb.memoryBytes) continue
+      watched.delete(entry)
+      if (bytes !== undefined) entry.stop()
+    }
+    rest()
+  }
+
+  const rest = (): void => {
+    if (watched.size > 0 || timer === undefined) return
+    clearInterval(timer)
+    timer = undefined
+  }
+
+  return {
+    watch: (pid, database, stop) => {
+      const entry = { pid, database, stop }
+      watched.add(entry)
+      timer ??= setInterval(inspect, watchMillis).unref()
+      return () => {
+        watched.delete(entry)
+        rest()
+      }
+    },
+    close: () => clearInterval(timer)
+  }
+}
+
+/** Private memory in bytes; none where this machine has no such process. Postgres writes the database into its title. */
+const memoryOf = ({ database, pid }: Watched): number | undefined => {
+  try {
+    if (!readFileSync(`/proc/${pid}/cmdline`, "latin1").includes(` ${database} `)) return undefined
+    const kilobytes = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1]
+    return kilobytes === undefined ? undefined : Number(kilobytes) * 1024
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,51 @@
+/** Everything that can go wrong with a statement, as what its workflow is told. */
+import { DatabaseError } from "pg"
+import { DbRefused } from "../../actors/ports/WorkspaceDb.js"
+import { workspaceDb } from "../../domain/Limits.js"
+import { reasonOf } from "../Refusal.js"
+import { tooLarge } from "./Answer.js"
+import { TooLarge } from "./Session.js"
+import { Unreadable } from "./Values.js"
+
+export const refused = (message: string, code: string, more: Partial<DbRefused> = {}): DbRefused =>
+  new DbRefused({ message, code, detail: null, hint: null, position: null, transient: false, ...more })
+
+export const unusable = (reason: string): DbRefused => refused(`svc.db is off: ${reason}`, "DB_OFF")
+
+export const full = (limit: number): DbRefused =>
+  refused(
+    `the workspace's database holds more than its ${limit} bytes: DELETE, TRUNCATE or DROP something first`,
+    "53100"
+  )
+
+export const tooMuchMemory = (): DbRefused =>
+  refused(`the statement took more than ${workspaceDb.memoryBytes} bytes of memory: work on less at once`, "53200")
+
+/** `offBecause`: why the server cannot be used at all; empty when it can. */
+export const refusalOf = (error: unknown, offBecause: string): DbRefused => {
+  if (error instanceof DbRefused) return error
+  if (error instanceof TooLarge) return refused(tooLarge, "TOO_LARGE")
+  if (error instanceof Unreadable) return refused(error.message, error.code)
+  if (error instanceof DatabaseError) {
+    const code = error.code ?? "XX000"
+    return refused(shortened(error.message), code, {
+      detail: error.detail === undefined ? null : shortened(error.detail),
+      hint: error.hint === undefined ? null : shortened(error.hint),
+      position: error.position === undefined ? null : Number(error.position),
+      // Serialisation, resources, an operator's intervention: not the statement's fault. A time-out is.
+      transient: /^(40|53|57P|58|08)/.test(code) && !ownFault.has(code)
+    })
+  }
+  return offBecause === ""
+    ? refused(`the database did not answer: ${shortened(reasonOf(error))}`, "UNREACHABLE", { transient: true })
+    : unusable(offBecause)
+}
+
+/** Resources that the statement itself used up: the disk's share, memory, temporary files. */
+const ownFault: ReadonlySet<string> = new Set(["53100", "53200", "53400"])
+
+/** Postgres repeats values in its messages, whatever their size. */
+const shortened = (text: string): string =>
+  text.length <= workspaceDb.messageLength
+    ? text
+    : `${text.slice(0, workspaceDb.messageLength).toWellFormed()}… (${text.length} characters)`

@@ -1,0 +1,92 @@
+/**
+ * How much the workspaces hold. A size is believed for a while when nothing ran since; while statements run, sizes are
+ * measured again and again, and a statement that writes beyond its limit is stopped.
+ */
+export interface Sizes {
+  readonly isFull: (workspace: string) => Promise<boolean>
+  /** Watches a statement until the answer is called. `stop` is called when it wrote beyond what it may. */
+  readonly watch: (workspace: string, statement: WatchedStatement) => () => void
+  readonly close: () => void
+}
+
+export interface WatchedStatement {
+  /** It makes room: it may go on when the workspace is full, and grow it a little. */
+  readonly frees: boolean
+  readonly stop: () => void
+}
+
+interface Known {
+  readonly bytes: number
+  readonly at: number
+  /** A statement ended since. */
+  stale: boolean
+}
+
+/** How long a size is believed when no statement ran since. */
+const restMillis = 10_000
+/** Between two measurements of a workspace that statements run in. */
+const watchMillis = 500
+/** What a statement that makes room may write meanwhile: rows that a foreign key sets to a default, for one. */
+const freeingBytes = 64 * 1024 * 1024
+
+/** `limit`: what a workspace may hold, in bytes. */
+export const makeSizes = (
+  limit: number,
+  measure: (workspaces: ReadonlyArray<string>) => Promise<ReadonlyMap<string, number>>,
+  now: () => number
+): Sizes => {
+  const known = new Map<string, Known>()
+  const watched = new Map<string, Set<{ readonly statement: WatchedStatement; readonly most: number }>>()
+  let timer: NodeJS.Timeout | undefined
+  let measuring = false
+
+  const remember = (sizes: ReadonlyMap<string, number>): void => {
+    const at = now()
+    for (const [workspace, bytes] of sizes) known.set(workspace, { bytes, at, stale: watched.has(workspace) })
+    for (const [workspace, size] of known) if (at - size.at > 2 * restMillis) known.delete(workspace)
+  }
+
+  const inspect = async (): Promise<void> => {
+    if (measuring) return
+    measuring = true
+    try {
+      remember(await measure([...watched.keys()]))
+      for (const [workspace, statements] of watched)
+        for (const { most, statement } of statements) if ((known.get(workspace)?.bytes ?? 0) > most) statement.stop()
+    } catch {
+      // The server does not answer: the statements fail by themselves.
+    } finally {
+      measuring = false
+    }
+  }
+
+  const bytesOf = (workspace: string): number => known.get(workspace)?.bytes ?? 0
+
+  return {
+    isFull: async (workspace) => {
+      const size = known.get(workspace)
+      const age = size === undefined ? Infinity : now() - size.at
+      if (age > (size?.stale === true ? watchMillis : restMillis)) remember(await measure([workspace]))
+      return bytesOf(workspace) > limit
+    },
+    watch: (workspace, statement) => {
+      const most = statement.frees ? Math.max(limit, bytesOf(workspace)) + freeingBytes : limit
+      const entry = { statement, most }
+      const statements = watched.get(workspace) ?? new Set()
+      statements.add(entry)
+      watched.set(workspace, statements)
+      timer ??= setInterval(() => void inspect(), watchMillis).unref()
+      return () => {
+        statements.delete(entry)
+        if (statements.size === 0) watched.delete(workspace)
+        const size = known.get(workspace)
+        if (size !== undefined) size.stale = true
+        if (watched.size === 0 && timer !== undefined) {
+          clearInterval(timer)
+          timer = undefined
+        }
+      }
+    },
+    close: () => clearInterval(timer)
+  }
+}

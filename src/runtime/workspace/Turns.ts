@@ -1,0 +1,142 @@
+/**
+ * Who may use a connection of `svc.db` next: queues of organisations, served in turn. Each organisation has its own
+ * bounds, and the more connections it holds, the more must stay free for others before it gets another.
+ */
+import { Effect } from "effect"
+
+export interface TurnLimits {
+  /** Connections in use at once. */
+  readonly connections: number
+  readonly connectionsPerOrganisation: number
+  /** How many of them may be transactions: the others stay for single statements. */
+  readonly transactions: number
+  readonly transactionsPerOrganisation: number
+  /** Of each kind. */
+  readonly waitingPerOrganisation: number
+  readonly waitMillis: number
+}
+
+export type TurnKind = "statement" | "transaction"
+
+export type NoTurn = "too many waiting" | "waited too long"
+
+/** Gives the connection back. Repeatable. */
+export type Release = () => void
+
+export interface Turns {
+  /** Waits until it is this caller's turn, so long. Fails at once when too many of the organisation wait already. */
+  readonly acquire: (organisation: string, kind: TurnKind) => Effect.Effect<Release, NoTurn>
+  readonly usage: () => { readonly inUse: number; readonly transactions: number; readonly waiting: number }
+}
+
+interface Place {
+  readonly waiting: { readonly [kind in TurnKind]: Array<(release: Release) => void> }
+  inUse: number
+  transactions: number
+}
+
+export const makeTurns = (limits: TurnLimits): Turns => {
+  /** Organisations that hold a connection or wait for one; the one that was served longest ago comes first. */
+  const places = new Map<string, Place>()
+  let inUse = 0
+  let transactions = 0
+
+  const canTake = (place: Place, kind: TurnKind): boolean => {
+    const free = limits.connections - inUse
+    return (
+      place.inUse < limits.connectionsPerOrganisation &&
+      free > 2 * place.inUse &&
+      (kind === "statement" ||
+        (place.transactions < limits.transactionsPerOrganisation && transactions < limits.transactions))
+    )
+  }
+
+  const releaseOf = (organisation: string, place: Place, kind: TurnKind): Release => {
+    let released = false
+    return () => {
+      if (released) return
+      released = true
+      inUse -= 1
+      place.inUse -= 1
+      if (kind === "transaction") {
+        transactions -= 1
+        place.transactions -= 1
+      }
+      forget(organisation, place)
+      serve()
+    }
+  }
+
+  const forget = (organisation: string, place: Place): void => {
+    if (place.inUse === 0 && place.waiting.statement.length === 0 && place.waiting.transaction.length === 0)
+      places.delete(organisation)
+  }
+
+  /** One turn for the first organisation that may have one, which then goes to the end of the line. */
+  const serveOne = (): boolean => {
+    for (const [organisation, place] of places) {
+      for (const kind of kinds) {
+        if (place.waiting[kind].length === 0 || !canTake(place, kind)) continue
+        const next = place.waiting[kind].shift()
+        if (next === undefined) continue
+        inUse += 1
+        place.inUse += 1
+        if (kind === "transaction") {
+          transactions += 1
+          place.transactions += 1
+        }
+        places.delete(organisation)
+        places.set(organisation, place)
+        next(releaseOf(organisation, place, kind))
+        return true
+      }
+    }
+    return false
+  }
+
+  const serve = (): void => {
+    while (serveOne());
+  }
+
+  return {
+    acquire: (organisation, kind) =>
+      Effect.async<Release, NoTurn>((resume) => {
+        const place = places.get(organisation) ?? newPlace()
+        places.set(organisation, place)
+        const queue = place.waiting[kind]
+        if (queue.length >= limits.waitingPerOrganisation) return resume(Effect.fail("too many waiting"))
+        let taken: Release | undefined
+        const mine = (release: Release) => {
+          clearTimeout(timer)
+          taken = release
+          resume(Effect.succeed(release))
+        }
+        const leave = () => {
+          clearTimeout(timer)
+          const at = queue.indexOf(mine)
+          if (at < 0) return
+          queue.splice(at, 1)
+          forget(organisation, place)
+        }
+        const timer = setTimeout(() => {
+          leave()
+          resume(Effect.fail("waited too long"))
+        }, limits.waitMillis)
+        queue.push(mine)
+        serve()
+        return Effect.sync(() => {
+          leave()
+          taken?.()
+        })
+      }),
+    usage: () => {
+      let waiting = 0
+      for (const place of places.values()) waiting += place.waiting.statement.length + place.waiting.transaction.length
+      return { inUse, transactions, waiting }
+    }
+  }
+}
+
+const newPlace = (): Place => ({ waiting: { statement: [], transaction: [] }, inUse: 0, transactions: 0 })
+
+const kinds: ReadonlyArray<TurnKind> = ["transaction", "statement"]

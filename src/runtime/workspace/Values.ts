@@ -1,0 +1,173 @@
+/**
+ * What Postgres sends as text becomes JSON: bounded in depth and in the number of values before anything is parsed, and
+ * without recursion. What is exact in JSON is a number; money, numerics and 64-bit integers stay text.
+ */
+import { types } from "pg"
+import { type Json, unstorable, unstorableMessage } from "../../domain/Json.js"
+import { jsonDepth, workspaceDb } from "../../domain/Limits.js"
+
+/** Why a value cannot be handed out. */
+export class Unreadable {
+  constructor(
+    readonly code: "TOO_DEEP" | "TOO_LARGE" | "NOT_STORABLE",
+    readonly message: string
+  ) {}
+}
+
+/** Counts the values of one answer, over all its rows. */
+export interface Budget {
+  left: number
+}
+
+/** The value of a column of this type. Throws `Unreadable`. */
+export const valueOf = (oid: number, text: string, budget: Budget): Json => {
+  spend(budget, 1)
+  const scalar = scalars.get(oid)
+  if (scalar !== undefined) return scalar(text)
+  if (oid === builtins.JSON || oid === builtins.JSONB) return jsonOf(text, budget)
+  const element = arrays.get(oid)
+  return element === undefined ? text : arrayOf(text, element, budget)
+}
+
+// --- Scalars ---
+
+const { builtins } = types
+const asText = (text: string): Json => text
+const finite = (text: string): Json => (Number.isFinite(Number(text)) ? Number(text) : text)
+const isTrue = (text: string): Json => text === "t"
+const instant = (text: string): Json => {
+  const at = new Date(text)
+  return Number.isNaN(at.getTime()) ? text : at.toISOString()
+}
+
+const scalars: ReadonlyMap<number, (text: string) => Json> = new Map([
+  [builtins.BOOL, isTrue],
+  [builtins.INT2, finite],
+  [builtins.INT4, finite],
+  [builtins.OID, finite],
+  [builtins.FLOAT4, finite],
+  [builtins.FLOAT8, finite],
+  [builtins.TIMESTAMPTZ, instant]
+])
+
+/** Arrays of these types become arrays; of others they stay text. The keys are the oids of `bool[]`, `int2[]` and so on. */
+const arrays: ReadonlyMap<number, (text: string) => Json> = new Map([
+  [1000, isTrue],
+  [1005, finite],
+  [1007, finite],
+  [1021, finite],
+  [1022, finite],
+  [1009, asText],
+  [1015, asText],
+  [1016, asText],
+  [1231, finite],
+  [2951, asText]
+])
+
+// --- Bounds ---
+
+const spend = (budget: Budget, count: number): void => {
+  budget.left -= count
+  if (budget.left < 0) throw tooMany()
+}
+
+const tooMany = () =>
+  new Unreadable(
+    "TOO_LARGE",
+    `the result holds more than ${workspaceDb.values} values, or one JSON value or array more than ${workspaceDb.valuesInOne}: select less, or use LIMIT`
+  )
+
+const tooDeep = () =>
+  new Unreadable("TOO_DEEP", `a value nests deeper than ${jsonDepth} levels: select a part of it, or cast it to text`)
+
+const quote = 34
+const comma = 44
+const backslash = 92
+
+// --- JSON ---
+
+const jsonOf = (text: string, budget: Budget): Json => {
+  measureJson(text, budget)
+  const value: Json = JSON.parse(text)
+  const reason = unstorable(value)?.reason
+  if (reason !== undefined)
+    throw new Unreadable("NOT_STORABLE", `a JSON value ${unstorableMessage[reason]}, or cast it to text`)
+  return value
+}
+
+/** Counts levels and values of a JSON text from Postgres, which has checked its form. */
+const measureJson = (text: string, budget: Budget): void => {
+  let depth = 0
+  let values = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === quote) at = endOfString(text, at + 1)
+    else if (code === 91 || code === 123) {
+      values += 1
+      depth += 1
+      if (depth > jsonDepth) throw tooDeep()
+    } else if (code === 93 || code === 125) depth -= 1
+    else if (code === comma) values += 1
+  }
+  if (values > workspaceDb.valuesInOne) throw tooMany()
+  spend(budget, values)
+}
+
+/** Where the closing quote stands of the string that begins at `from`. */
+const endOfString = (text: string, from: number): number => {
+  for (let at = from; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === backslash) at += 1
+    else if (code === quote) return at
+  }
+  return text.length
+}
+
+// --- Arrays ---
+
+/** `{a,"b \"c\"",NULL,{…}}`, with bounds before it where they do not begin at 1. */
+const arrayOf = (text: string, element: (text: string) => Json, whole: Budget): Json => {
+  const budget: Budget = { left: Math.min(whole.left, workspaceDb.valuesInOne) }
+  const most = budget.left
+  const array = elementsOf(text, element, budget)
+  spend(whole, most - budget.left)
+  return array
+}
+
+const elementsOf = (text: string, element: (text: string) => Json, budget: Budget): Json => {
+  const open: Array<Array<Json>> = []
+  for (let at = Math.max(0, text.indexOf("{")); at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    const current = open.at(-1)
+    if (code === 123) {
+      if (open.length >= jsonDepth) throw tooDeep()
+      const inner: Array<Json> = []
+      current?.push(inner)
+      open.push(inner)
+      spend(budget, 1)
+    } else if (code === 125) {
+      if (open.length === 1) return open[0] ?? []
+      open.pop()
+    } else if (code === quote) {
+      const end = endOfString(text, at + 1)
+      current?.push(element(text.slice(at + 1, end).replaceAll(/\\(.)/gs, "$1")))
+      spend(budget, 1)
+      at = end
+    } else if (code !== comma) {
+      const end = endOfBare(text, at)
+      const bare = text.slice(at, end)
+      current?.push(bare === "NULL" ? null : element(bare))
+      spend(budget, 1)
+      at = end - 1
+    }
+  }
+  return open[0] ?? []
+}
+
+const endOfBare = (text: string, from: number): number => {
+  for (let at = from; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === comma || code === 125) return at
+  }
+  return text.length
+}

@@ -1,0 +1,158 @@
+/** An answer of svc.db is bounded before it is held, and whatever it holds ends as a result or a typed failure. */
+import { afterAll, afterEach, assert, beforeAll, describe, it } from "@effect/vitest"
+import { monitorEventLoopDelay } from "node:perf_hooks"
+import { Query } from "pg"
+import { type DbCaller, DbRefused } from "../../src/actors/ports/WorkspaceDb.js"
+import { newCaller, type RunningWorkspaces, startWorkspaces } from "../support/workspaces.js"
+
+describe("An answer", () => {
+  let world: RunningWorkspaces
+  let caller: DbCaller
+  beforeAll(async () => {
+    world = await startWorkspaces()
+    caller = newCaller()
+    await world.query(caller, "SELECT 1")
+  })
+  afterAll(() => world.stop())
+
+  const codeOf = async (sql: string) => {
+    const answer = await world.query(caller, sql)
+    return answer instanceof DbRefused ? answer.code : `${answer.rowCount} rows`
+  }
+  const nested = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`
+
+  it("of 64 levels of JSON is handed out, and deeper ones are refused, as json, jsonb and in arrays of them", async () => {
+    const at = await world.query(caller, `SELECT '${nested(64)}'::jsonb AS v`)
+    assert.deepStrictEqual(at instanceof DbRefused ? at : at.rows, [{ v: JSON.parse(nested(64)) }])
+    assert.strictEqual(await codeOf(`SELECT '${nested(65)}'::jsonb`), "TOO_DEEP")
+    for (const depth of [3_000, 6_000]) {
+      assert.strictEqual(await codeOf(`SELECT '${nested(depth)}'::jsonb`), "TOO_DEEP")
+      assert.strictEqual(await codeOf(`SELECT '${nested(depth)}'::json`), "TOO_DEEP")
+      assert.strictEqual(
+        await codeOf(`SELECT (repeat('{"a":', ${depth}) || '1' || repeat('}', ${depth}))::json`),
+        "TOO_DEEP"
+      )
+    }
+    assert.strictEqual(await codeOf(`SELECT '"${"[".repeat(500)}\\"["'::json`), "1 rows")
+  })
+
+  it("of arrays keeps their values, whatever is quoted in them", async () => {
+    const answer = await world.query(
+      caller,
+      `SELECT '{a,"b \\"c\\"","NULL",NULL,"{x}",""}'::text[] AS t, '{{1,2},{3,NULL}}'::int[] AS i, '{}'::text[] AS e,
+         '[0:1]={t,f}'::bool[] AS b, '{9007199254740993}'::bigint[] AS n, '{NaN,1.5}'::float8[] AS f`
+    )
+    assert.deepStrictEqual(answer instanceof DbRefused ? answer : answer.rows, [
+      {
+        t: ["a", 'b "c"', "NULL", null, "{x}", ""],
+        i: [
+          [1, 2],
+          [3, null]
+        ],
+        e: [],
+        b: [true, false],
+        n: ["9007199254740993"],
+        f: ["NaN", 1.5]
+      }
+    ])
+  })
+
+  it("with a column of any name keeps it as a member", async () => {
+    const answer = await world.query(caller, `SELECT 1 AS "__proto__", 2 AS "constructor"`)
+    assert.strictEqual(
+      answer instanceof DbRefused ? answer.message : JSON.stringify(answer.rows),
+      '[{"__proto__":1,"constructor":2}]'
+    )
+  })
+
+  it("that is too large ends at the cap, with no more memory than that", async () => {
+    const large = [
+      "SELECT repeat('x', 60000000)",
+      "SELECT repeat('x', 30000) FROM generate_series(1, 10000)",
+      "SELECT (repeat('x', 9000000))::int",
+      "SELECT ('[' || repeat('1,', 4000000) || '1]')::json",
+      "SELECT array_agg(1) FROM generate_series(1, 1000000)",
+      "SELECT * FROM generate_series(1, 10001)",
+      `SELECT ${Array.from({ length: 1600 }, (_, i) => `NULL AS c${i}`).join(", ")} FROM generate_series(1, 10000)`,
+      `SELECT ${Array.from({ length: 1600 }, (_, i) => `${i} AS "${"n".repeat(58)}${i}"`).join(", ")} FROM generate_series(1, 200)`,
+      "SELECT repeat(chr(1), 2000000)"
+    ]
+    const before = process.memoryUsage().rss
+    for (const sql of large) assert.strictEqual(await codeOf(sql), "TOO_LARGE", sql.slice(0, 60))
+    assert.isBelow(process.memoryUsage().rss - before, 200e6)
+    const invalid = await world.query(caller, "SELECT (repeat('x', 5000000))::int")
+    assert.isTrue(invalid instanceof DbRefused && invalid.code === "22P02" && invalid.message.length < 3_000)
+    assert.strictEqual(await codeOf("SELECT 1"), "1 rows")
+  })
+
+  it("of the largest allowed size does not hold the process", async () => {
+    const allowed = [
+      "SELECT i, repeat('x', 700) AS t FROM generate_series(1, 10000) i",
+      `SELECT ('[' || repeat('"${"x".repeat(60)}",', 99000) || '1]')::json`,
+      "SELECT ('{' || string_agg(format('\"key%s\":{}', i), ',') || '}')::json FROM generate_series(1, 49000) i",
+      "SELECT array_agg(i) FROM generate_series(1, 99000) i",
+      `SELECT ${Array.from({ length: 19 }, (_, i) => `${i} AS c${i}`).join(", ")} FROM generate_series(1, 10000)`,
+      `SELECT ${Array.from({ length: 1500 }, (_, i) => `${i} AS c${i}`).join(", ")} FROM generate_series(1, 130)`
+    ]
+    const delay = monitorEventLoopDelay({ resolution: 5 })
+    for (const sql of allowed) {
+      delay.reset()
+      delay.enable()
+      assert.match(await codeOf(sql), /rows$/, sql.slice(0, 60))
+      delay.disable()
+      assert.isBelow(delay.max / 1e6, 250, sql.slice(0, 60))
+    }
+  })
+
+  it("is refused before it is sent when no wire or store could carry it", async () => {
+    const deep: Array<unknown> = []
+    let inner = deep
+    for (let i = 0; i < 3_000; i++) {
+      const next: Array<unknown> = []
+      inner.push(next)
+      inner = next
+    }
+    const refusals = await Promise.all([
+      world.query(caller, "SELECT 1 \u0000"),
+      world.query(caller, "SELECT $1::jsonb", [JSON.parse(JSON.stringify(["\ud800"]))]),
+      world.query(caller, "SELECT $1::jsonb", [JSON.parse(nested(100))]),
+      world.query(
+        caller,
+        "SELECT 1",
+        Array.from({ length: 70_000 }, () => 1)
+      ),
+      world.query(caller, "SELECT $1::text", ["x".repeat(9_000_000)])
+    ])
+    const codes = refusals.map((answer) => (answer instanceof DbRefused ? answer.code : "answered"))
+    assert.deepStrictEqual(codes, ["NOT_STORABLE", "NOT_STORABLE", "NOT_STORABLE", "TOO_LARGE", "TOO_LARGE"])
+  })
+
+  describe("whose reading throws", () => {
+    const handlers = ["handleDataRow", "handleError", "handleRowDescription", "handleReadyForQuery"] as const
+    const originals = handlers.map((name) => [name, Reflect.get(Query.prototype, name)] as const)
+    afterEach(() => originals.forEach(([name, value]) => Reflect.set(Query.prototype, name, value)))
+
+    for (const name of handlers) {
+      it(`in ${name} ends the call, is logged without values, and hurts no other call`, async () => {
+        const uncaught: Array<unknown> = []
+        const listener = (cause: unknown) => void uncaught.push(cause)
+        process.on("uncaughtException", listener)
+        world.logged.length = 0
+        const original: unknown = Reflect.get(Query.prototype, name)
+        Reflect.set(Query.prototype, name, function (this: { text: string }, ...args: ReadonlyArray<unknown>) {
+          if (this.text.includes("canary")) throw new RangeError("the canary sings")
+          if (typeof original === "function") Reflect.apply(original, this, args)
+        })
+        const sql = name === "handleError" ? "SELECT 1/0 AS canary" : "SELECT 'canary' AS word"
+        const [answer, other] = await Promise.all([world.query(caller, sql), world.query(caller, "SELECT 7 AS n")])
+        assert.isTrue(answer instanceof DbRefused && answer.code === "UNREACHABLE", JSON.stringify(answer))
+        assert.deepStrictEqual(other instanceof DbRefused ? other : other.rows, [{ n: 7 }])
+        assert.lengthOf(world.logged, 1)
+        assert.include(world.logged[0], "RangeError")
+        assert.notInclude(world.logged.join(), "canary")
+        assert.deepStrictEqual(uncaught, [])
+        process.off("uncaughtException", listener)
+      })
+    }
+  })
+})

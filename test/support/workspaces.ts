@@ -1,0 +1,90 @@
+/** `svc.db` alone, on a fresh set of databases: statements of any workspace of any organisation. */
+import { Effect, Either, Layer, Logger, LogLevel, ManagedRuntime, Option, Redacted } from "effect"
+import { randomBytes } from "node:crypto"
+import { Client } from "pg"
+import {
+  type DbCaller,
+  type DbRefused,
+  type DbResult,
+  type DbTransaction,
+  WorkspaceDb
+} from "../../src/actors/ports/WorkspaceDb.js"
+import type { Json } from "../../src/domain/Json.js"
+import { ExecutionId, OrganisationId, SpaceId } from "../../src/domain/Ids.js"
+import { namesOf } from "../../src/runtime/workspace/Names.js"
+import { layer as workspaceDb } from "../../src/runtime/workspace/WorkspaceDb.js"
+import * as Database from "./Database.js"
+
+export const testPepper = Redacted.make("a pepper for tests")
+
+/** A workspace with an organisation of its own, or another workspace of that of `sibling`. */
+export const newCaller = (sibling?: DbCaller): DbCaller => ({
+  organisationId: sibling?.organisationId ?? OrganisationId.make(`org_${ulidBody()}`),
+  spaceId: SpaceId.make(`spc_${ulidBody()}`),
+  executionId: ExecutionId.make(`exec_${ulidBody()}`)
+})
+
+/** `bytes`: what a workspace may hold. */
+export const startWorkspaces = async (options: { readonly bytes?: number } = {}) => {
+  const logged: Array<string> = []
+  const capture = Logger.replace(
+    Logger.defaultLogger,
+    Logger.make((entry) => void logged.push(Logger.jsonLogger.log(entry)))
+  )
+  const pepper = testPepper
+  const layer = Layer.unwrapEffect(
+    Effect.map(Database.TestDatabase, ({ admin, name }) =>
+      workspaceDb({ admin: Option.some(Redacted.make(Database.beside(admin, `${name}_ws`))), pepper, ...options })
+    )
+  ).pipe(
+    Layer.provideMerge(
+      Layer.scopedDiscard(
+        Effect.flatMap(Database.TestDatabase, ({ name }) =>
+          Effect.addFinalizer(() => Database.droppedWorkspaces(`${name}_ws`))
+        )
+      )
+    ),
+    Layer.provideMerge(Layer.scoped(Database.TestDatabase, Database.freshDatabase)),
+    Layer.provideMerge(Layer.merge(capture, Logger.minimumLogLevel(LogLevel.Error)))
+  )
+  const runtime = ManagedRuntime.make(layer)
+  const { admin, name } = await runtime.runPromise(Database.TestDatabase)
+  const db = await runtime.runPromise(WorkspaceDb)
+  const base = `${name}_ws`
+
+  const outcome = async <A>(effect: Effect.Effect<A, DbRefused>): Promise<A | DbRefused> =>
+    Either.merge(await runtime.runPromise(Effect.either(effect)))
+
+  /** As the superuser, in the database of a workspace or another one. */
+  const asAdmin = async <A>(database: string, body: (client: Client) => Promise<A>): Promise<A> => {
+    const client = new Client({ connectionString: Database.beside(admin, database) })
+    await client.connect()
+    try {
+      return await body(client)
+    } finally {
+      await client.end()
+    }
+  }
+
+  return {
+    db,
+    base,
+    logged,
+    asAdmin,
+    databaseOf: (caller: DbCaller) => namesOf(base, pepper).of(caller.spaceId),
+    outcome,
+    query: (
+      caller: DbCaller,
+      sql: string,
+      params: ReadonlyArray<Json> = [],
+      transaction: DbTransaction | null = null
+    ): Promise<DbResult | DbRefused> => outcome(db.query(caller, sql, params, transaction)),
+    run: <A>(effect: Effect.Effect<A>) => runtime.runPromise(effect),
+    stop: () => runtime.dispose()
+  }
+}
+
+/** Hexadecimal digits are among those of a ULID. */
+const ulidBody = () => randomBytes(13).toString("hex")
+
+export type RunningWorkspaces = Awaited<ReturnType<typeof startWorkspaces>>
