@@ -4,11 +4,9 @@
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { randomBytes } from "node:crypto"
-import { readFileSync } from "node:fs"
-import * as path from "node:path"
-import { Client } from "pg"
 import { api, type Api, eventually } from "../support/api.js"
 import { type Collector, collector, findings, formsOf } from "../support/collector.js"
+import { everyRow } from "../support/everyRow.js"
 import { provider, type Provider } from "../support/provider.js"
 import { dataDirectory, type Service, service } from "../support/Service.js"
 
@@ -370,33 +368,4 @@ const definition = {
     { name: "me", request: { method: "POST", path: "/{{connection.config.how}}", body: { a: 1 } } },
     { name: "call", request: { method: "POST", path: "/{{args.how}}", body: { a: 1 } } }
   ]
-}
-
-/** Every row of every table of all databases as text, by table. */
-const everyRow = async (dataDir: string): Promise<ReadonlyMap<string, string>> => {
-  const cluster = path.join(dataDir, "postgres", "cluster")
-  const access: { readonly superuser: string } = JSON.parse(readFileSync(path.join(cluster, "access.json"), "utf8"))
-  const port = Number(readFileSync(path.join(cluster, "data", "postmaster.pid"), "utf8").split("\n")[3])
-  const texts = new Map<string, string>()
-  const server = { host: "127.0.0.1", port, user: "postgres", password: access.superuser }
-  const list = new Client({ ...server, database: "svc" })
-  await list.connect()
-  const every = "SELECT datname AS name FROM pg_database WHERE datallowconn AND datname LIKE 'svc%'"
-  const { rows: databases } = await list.query<{ readonly name: string }>(every)
-  await list.end()
-  for (const { name: database } of databases) {
-    const client = new Client({ ...server, database })
-    await client.connect()
-    const { rows: tables } = await client.query<{ readonly name: string }>(
-      `SELECT c.oid::regclass::text AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-       WHERE c.relkind = 'r' AND (n.nspname NOT LIKE 'pg\\_%' OR c.relname = 'pg_largeobject')
-         AND n.nspname <> 'information_schema'`
-    )
-    for (const { name } of tables) {
-      const { rows } = await client.query<{ readonly text: string }>(`SELECT t::text AS text FROM ${name} t`)
-      texts.set(`${database}.${name}`, rows.map(({ text }) => text).join("\n"))
-    }
-    await client.end()
-  }
-  return texts
 }
