@@ -50,29 +50,34 @@ const unstorableText = (text: string): Unstorable["reason"] | undefined => {
   return text.isWellFormed() ? undefined : "loneSurrogate"
 }
 
-const member = (path: string, key: string) => (path === "" ? key : `${path}.${key}`)
+const under = (step: string, rest: string): string =>
+  rest === "" || rest.startsWith("[") ? step + rest : `${step}.${rest}`
+
+/** Puts what stands before a path in front of it. */
+const within = (step: string, found: Unstorable): Unstorable => ({ ...found, path: under(step, found.path) })
 
 /** The first part of `value` that cannot be stored, or `undefined` when all of it can. */
-export const unstorable = (value: unknown, path = "", depth = 0): Unstorable | undefined => {
+export const unstorable = (value: unknown, depth = 0): Unstorable | undefined => {
   if (typeof value === "string") {
     const reason = unstorableText(value)
-    return reason === undefined ? undefined : { path, reason }
+    return reason === undefined ? undefined : { path: "", reason }
   }
-  if (typeof value === "number") return Number.isFinite(value) ? undefined : { path, reason: "notFinite" }
+  if (typeof value === "number") return Number.isFinite(value) ? undefined : { path: "", reason: "notFinite" }
   if (typeof value !== "object" || value === null) return undefined
-  if (depth >= jsonDepth) return { path, reason: "tooDeep" }
+  if (depth >= jsonDepth) return { path: "", reason: "tooDeep" }
+  // Paths are made on the way back: most values have nothing to tell.
   if (Array.isArray(value)) {
     for (let i = 0; i < value.length; i++) {
-      const found = unstorable(value[i], `${path}[${i}]`, depth + 1)
-      if (found !== undefined) return found
+      const found = unstorable(value[i], depth + 1)
+      if (found !== undefined) return within(`[${i}]`, found)
     }
     return undefined
   }
   for (const [key, child] of Object.entries(value)) {
     const reason = unstorableText(key)
-    if (reason !== undefined) return { path: member(path, "(a member name)"), reason }
-    const found = unstorable(child, member(path, key), depth + 1)
-    if (found !== undefined) return found
+    if (reason !== undefined) return { path: "(a member name)", reason }
+    const found = unstorable(child, depth + 1)
+    if (found !== undefined) return within(key, found)
   }
   return undefined
 }

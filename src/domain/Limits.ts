@@ -25,6 +25,9 @@ export const headerDeadline = Duration.seconds(10)
 /** How deep a JSON document may nest: deeper ones exhaust the stack of whatever serialises them. */
 export const jsonDepth = 64
 
+/** How many values one JSON text may hold; an object or an array counts five. More holds up the main loop when it is parsed. */
+export const jsonWeight = 1_000_000
+
 export const pageSize = { default: 50, max: 200 } as const
 
 /** How long a list cursor stays valid. */

@@ -1,6 +1,7 @@
 /** The JSON of a request's body, checked for its form before anybody looks at its meaning. */
 import { InvalidRequest, invalid, PayloadTooLarge, UnsupportedMediaType, ValidationFailed } from "../domain/Failure.js"
 import { type Json, unstorable, unstorableMessage } from "../domain/Json.js"
+import { excessOf, tooHeavyMessage } from "../domain/JsonText.js"
 import type { RawRequest } from "./Wire.js"
 
 export type BodyFailure = InvalidRequest | PayloadTooLarge | UnsupportedMediaType | ValidationFailed
@@ -33,7 +34,17 @@ export const readJson = (request: RawRequest, limit: number): Json | undefined |
   if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type))
     return new UnsupportedMediaType({ got: type.slice(0, 100) })
   try {
-    const value: Json = JSON.parse(decoder.decode(request.body))
+    const text = decoder.decode(request.body)
+    const excess = excessOf(text)
+    if (excess !== undefined) {
+      const message = excess === "tooDeep" ? unstorableMessage.tooDeep : tooHeavyMessage
+      return new ValidationFailed({
+        code: "VALIDATION_FAILED",
+        message: `the body ${message}`,
+        details: [{ path: "", code: "NOT_STORABLE", message }]
+      })
+    }
+    const value: Json = JSON.parse(text)
     const bad = unstorable(value)
     if (bad === undefined) return value
     const message = unstorableMessage[bad.reason]

@@ -32,6 +32,13 @@ export const sandboxError = (error: Exclude<SandboxFailure, SessionLost>): RunEr
         category: "contract",
         message: `the workflow returned or asked for more than ${error.limitBytes} bytes at once`
       })
+    case "TooManyValues":
+      return runError({
+        name: "TooManyValues",
+        code: "OUTPUT_TOO_LARGE",
+        category: "contract",
+        message: `the workflow returned or asked for more than ${error.limit} values at once, of which an object or an array counts five`
+      })
     case "LoadFailed":
       return runError({ name: error.name, category: "code", message: error.message })
   }

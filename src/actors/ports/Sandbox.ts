@@ -86,6 +86,9 @@ export class OutOfMemory extends Data.TaggedError("OutOfMemory")<{ readonly limi
 export class CpuLimit extends Data.TaggedError("CpuLimit")<{ readonly limitMillis: number }> {}
 /** The guest's output is larger than a workflow may return or ask. */
 export class OutputTooLarge extends Data.TaggedError("OutputTooLarge")<{ readonly limitBytes: number }> {}
+
+/** What it said in one step holds more values than may be handled at once; an object or an array counts five. */
+export class TooManyValues extends Data.TaggedError("TooManyValues")<{ readonly limit: number }> {}
 /** The code failed while it was loaded, before any event. */
 export class LoadFailed extends Data.TaggedError("LoadFailed")<{ readonly name: string; readonly message: string }> {}
 /**
@@ -96,7 +99,7 @@ export class SessionLost extends Data.TaggedError("SessionLost")<{
   readonly reason: "diedAtWork" | "runnerDied" | "evicted" | "closed"
 }> {}
 
-export type SandboxFailure = OutOfMemory | CpuLimit | OutputTooLarge | LoadFailed | SessionLost
+export type SandboxFailure = OutOfMemory | CpuLimit | OutputTooLarge | TooManyValues | LoadFailed | SessionLost
 
 /** How well the guest is jailed; anything but `full` is told in `/readyz`. */
 export interface JailReport {

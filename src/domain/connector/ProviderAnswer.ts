@@ -1,5 +1,10 @@
 /** What a provider sent back, and the ways to read it. Pure. */
 import type { Json } from "../Json.js"
+import { excessOf, type JsonBounds } from "../JsonText.js"
+import { guest, jsonWeight } from "../Limits.js"
+
+/** What a workflow gets nests as deep as what it may say. */
+const answerBounds: JsonBounds = { depth: guest.argumentDepth, weight: jsonWeight }
 
 export type ProviderHeaders = ReadonlyArray<readonly [name: string, value: string]>
 
@@ -31,10 +36,10 @@ export const headerOf = (headers: ProviderHeaders, name: string): string | undef
   return headers.find(([key]) => key.toLowerCase() === wanted)?.[1]
 }
 
-/** The body as JSON, whatever type it declares; `undefined` where it is none. */
+/** The body as JSON, whatever type it declares; `undefined` where it is none, or one beyond what may be held. */
 export const jsonOf = (answer: ProviderAnswer): Json | undefined => {
   const text = textOf(answer).trim()
-  if (text === "") return undefined
+  if (text === "" || excessOf(text, answerBounds) !== undefined) return undefined
   try {
     const value: Json = JSON.parse(text)
     return value

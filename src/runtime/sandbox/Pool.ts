@@ -10,7 +10,15 @@ import type {
   Session,
   Turn
 } from "../../actors/ports/Sandbox.js"
-import { CpuLimit, LoadFailed, OutOfMemory, OutputTooLarge, Sandbox, SessionLost } from "../../actors/ports/Sandbox.js"
+import {
+  CpuLimit,
+  LoadFailed,
+  OutOfMemory,
+  OutputTooLarge,
+  Sandbox,
+  SessionLost,
+  TooManyValues
+} from "../../actors/ports/Sandbox.js"
 import { defectOf } from "../../domain/Defect.js"
 import { type Engines, startEngines } from "./Engines.js"
 import { type Fleet, tenantOf } from "./Fleet.js"
@@ -250,6 +258,8 @@ class Guest implements Session, Holder {
         return Effect.fail(new CpuLimit({ limitMillis: answer.limit }))
       case "OutputTooLarge":
         return Effect.fail(new OutputTooLarge({ limitBytes: answer.limit }))
+      case "TooManyValues":
+        return Effect.fail(new TooManyValues({ limit: answer.limit }))
       case "LoadFailed":
         return Effect.fail(new LoadFailed({ name: answer.name, message: answer.message }))
       case "SessionLost":

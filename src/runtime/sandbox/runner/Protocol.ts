@@ -44,7 +44,7 @@ export const turnHeader = 21
 
 /** Why a runner could not finish a turn. */
 export type Refusal =
-  | { readonly tag: "OutOfMemory" | "CpuLimit" | "OutputTooLarge"; readonly limit: number }
+  | { readonly tag: "OutOfMemory" | "CpuLimit" | "OutputTooLarge" | "TooManyValues"; readonly limit: number }
   | { readonly tag: "LoadFailed"; readonly name: string; readonly message: string }
   | { readonly tag: "SessionLost"; readonly reason: "evicted" | "closed" }
 

@@ -5,14 +5,14 @@
  */
 import { Buffer } from "node:buffer"
 import { Socket } from "node:net"
-import { guest } from "../../../domain/Limits.js"
+import { guest, jsonWeight } from "../../../domain/Limits.js"
 import type { Engine } from "./Engine.js"
 import { makeEngine } from "./Engine.js"
 import { GuestStopped } from "./GuestStopped.js"
 import { engineIdentity } from "./Identity.js"
 import type { Guests, Live } from "./Guests.js"
 import { makeGuests } from "./Guests.js"
-import { oversized } from "./OutputSize.js"
+import { oversized, tooHeavy } from "./OutputSize.js"
 import { processorMillis, wallMillis } from "./Processor.js"
 import {
   Ask,
@@ -140,6 +140,10 @@ const deliver = (work: Work, live: Live, event: Buffer): boolean => {
   }
   if (state === states.tooLarge || oversized(outputs)) {
     refuse(work, { tag: "OutputTooLarge", limit: guest.outputBytes })
+    return false
+  }
+  if (tooHeavy(outputs)) {
+    refuse(work, { tag: "TooManyValues", limit: jsonWeight })
     return false
   }
   work.outputs.push(outputs)
