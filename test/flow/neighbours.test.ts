@@ -6,6 +6,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { request } from "node:http"
 import { organisationBeside } from "../support/beside.js"
+import { type Answer, beside, type Client, clientOf, type Probe } from "../support/neighbours.js"
 import { worldOf } from "../support/World.js"
 
 const long = process.env["SVC_TEST_LONG"] === "1"
@@ -13,29 +14,10 @@ const long = process.env["SVC_TEST_LONG"] === "1"
 const mostDelay = long ? 250 : 1_500
 
 const world = worldOf({ allow: true, env: { SVC_RUNNERS: "2" } })
+const baseUrl = () => world.api().dev.baseUrl
 let attacker: Client
 let neighbour: Client
 let quiet: Probe
-
-interface Answer {
-  readonly status: number
-  // Each vector looks at what it expects.
-  // oxlint-disable-next-line typescript/no-explicit-any
-  readonly body: any
-}
-type Client = (method: string, path: string, body?: unknown) => Promise<Answer>
-
-const clientOf =
-  (key: string): Client =>
-  async (method, target, body) => {
-    const response = await fetch(`${world.api().dev.baseUrl}${target}`, {
-      method,
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) })
-    })
-    const text = await response.text()
-    return { status: response.status, body: text === "" ? null : JSON.parse(text) }
-  }
 
 let named = 0
 /** A published workflow; answers its id, or the refusal. */
@@ -56,59 +38,21 @@ const run = (client: Client, id: string, input: object = {}) =>
   client("POST", `/api/v1/workflows/${id}/execute`, { input })
 const code = (body: string) => `export default async function (ctx) { ${body} }`
 
-// --- What the neighbours notice ---
-
-interface Probe {
-  /** Milliseconds: the longest answer of `/healthz`, and the 99th percentile of the neighbour's runs. */
-  readonly worst: number
-  readonly runs: number
-  readonly p99: number
-}
-
-const percentile = (values: ReadonlyArray<number>, share: number): number =>
-  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? 0
-
 let calling = ""
 let querying = ""
 
-/** Runs `body` while `/healthz` is asked every 20 ms and a neighbour calls a provider and its database all the time. */
-const beside = async <A>(body: () => Promise<A>): Promise<{ readonly value: A; readonly probe: Probe }> => {
-  let over = false
-  const health: Array<number> = []
-  const runs: Array<number> = []
-  const timed = async (into: Array<number>, ask: () => Promise<void>, pause: number) => {
-    while (!over) {
-      const started = performance.now()
-      await ask()
-      into.push(performance.now() - started)
-      await new Promise((resolve) => setTimeout(resolve, pause))
-    }
-  }
-  const succeeds = async (id: string) => {
-    const { body: answer, status } = await run(neighbour, id)
-    assert.strictEqual(status, 200, JSON.stringify(answer))
-    assert.deepInclude(answer, { ok: true }, "a run of the neighbour failed")
-  }
-  const watching = [
-    timed(health, async () => void (await fetch(`${world.api().dev.baseUrl}/healthz`)).body?.cancel(), 20),
-    timed(runs, () => succeeds(calling), 5),
-    timed(runs, () => succeeds(querying), 5)
-  ]
-  const everyone = Promise.all(watching)
-  const value = await Promise.race([
-    body(),
-    everyone.then(() => Promise.reject(new Error("the probes ended")))
-  ]).finally(() => {
-    over = true
-  })
-  await everyone
-  return { value, probe: { worst: Math.max(...health), runs: runs.length, p99: percentile(runs, 0.99) } }
+const succeeds = async (id: string) => {
+  const { body: answer, status } = await run(neighbour, id)
+  assert.strictEqual(status, 200, JSON.stringify(answer))
+  assert.deepInclude(answer, { ok: true }, "a run of the neighbour failed")
 }
+const probed = <A>(body: () => Promise<A>) =>
+  beside({ baseUrl: world.api().dev.baseUrl, runs: [() => succeeds(calling), () => succeeds(querying)] }, body)
 
 beforeAll(async () => {
   await world.start()
-  attacker = clientOf(world.api().dev.apiKey)
-  neighbour = clientOf(await organisationBeside(world.dataDir, "Neighbour"))
+  attacker = clientOf(baseUrl, world.api().dev.apiKey)
+  neighbour = clientOf(baseUrl, await organisationBeside(world.dataDir, "Neighbour"))
   calling = await workflow(
     neighbour,
     code(`for (let i = 0; i < 3; i++) await (await fetch("${world.systems().url}/ok")).text(); return { ok: true }`)
@@ -118,14 +62,14 @@ beforeAll(async () => {
     code(`const rows = await svc.db.query("SELECT 1 AS one"); return { ok: rows[0].one === 1 }`)
   )
   await run(neighbour, querying)
-  quiet = (await beside(() => new Promise((resolve) => setTimeout(resolve, 3_000)))).probe
+  quiet = (await probed(() => new Promise((resolve) => setTimeout(resolve, 3_000)))).probe
 }, 120_000)
 afterAll(() => world.stop())
 
 /** The vector ends as `judge` wants, and nobody else notices. */
 const vector = (name: string, attack: () => Promise<Answer>, judge: (answer: Answer) => void, millis = 60_000) =>
   it(name, { timeout: millis }, async () => {
-    const { probe, value } = await beside(attack)
+    const { probe, value } = await probed(attack)
     judge(value)
     assert.isBelow(probe.worst, mostDelay, `/healthz was delayed (${JSON.stringify({ probe, quiet })})`)
     if (long) assert.isBelow(probe.p99, Math.max(3 * quiet.p99, 100), "the neighbour's runs were delayed")
@@ -402,7 +346,7 @@ describe("whoever has no key", () => {
   vector(
     "tries 2,000 keys",
     async () => {
-      const wrong = clientOf(`svk_live_${"x".repeat(43)}`)
+      const wrong = clientOf(baseUrl, `svk_live_${"x".repeat(43)}`)
       const all = await Promise.all(Array.from({ length: 2_000 }, () => wrong("GET", "/api/v1/customers")))
       assert.isAbove(all.filter(({ status }) => status === 429).length, 1_000)
       return all[0] ?? { status: 0, body: null }

@@ -27,7 +27,7 @@ const runners = (pid = process.pid): ReadonlyArray<{ readonly pid: number; reado
     const below = runners(child)
     if (below.length > 0) return below
     try {
-      if (!readFileSync(`/proc/${child}/cmdline`, "utf8").includes("--expose-gc")) return []
+      if (!readFileSync(`/proc/${child}/cmdline`, "utf8").includes("svc-runner")) return []
       const fields = readFileSync(`/proc/${child}/stat`, "utf8")
         .replace(/^.*\) /s, "")
         .split(" ")

@@ -160,12 +160,25 @@ const makePool = (
     }, millis).unref()
   }
 
+  let source: Buffer | undefined
+  const readBundle = (): Buffer | undefined => {
+    try {
+      return (source ??= readFileSync(options.workerPath))
+    } catch {
+      onTrouble("computing.bundle.missing", { path: options.workerPath })
+      refuseAll("the program is not whole: build it again")
+      return undefined
+    }
+  }
+
   const start = (): void => {
     const jail: Jail | undefined = allowed[jailAt]
     if (isStopped || starting !== undefined || jail === undefined) return
+    const bundle = readBundle()
+    if (bundle === undefined) return
     starting = startWorker({
       jail,
-      source: readFileSync(options.workerPath),
+      source: bundle,
       onReady: (process) => {
         starting = undefined
         failedStarts = 0

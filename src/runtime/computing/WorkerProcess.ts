@@ -15,6 +15,8 @@ const starvation = 10
 const checkMillis = 100
 const complaintLength = 2_000
 const startMillis = 10_000
+/** What lists of processes show behind the command. */
+const processName = "svc-computing"
 
 /** A worker that dies with a job in hand dies of that job: most likely the system took its memory back. */
 export type Ended = JobAnswer | { readonly tag: "TooMuchTime" }
@@ -35,7 +37,7 @@ export interface WorkerOptions {
 }
 
 export const startWorker = (options: WorkerOptions): WorkerProcess => {
-  const child = spawn(options.jail.command, options.jail.args, {
+  const child = spawn(options.jail.command, [...options.jail.args, processName], {
     cwd: "/",
     env: { TZ: "UTC" },
     // In a session of its own: a Ctrl-C in the terminal is for the service, which ends its workers itself.

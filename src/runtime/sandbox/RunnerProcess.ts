@@ -22,6 +22,8 @@ import {
   turnHeader
 } from "./runner/Protocol.js"
 
+/** What lists of processes show behind the command. */
+const processName = "svc-runner"
 /** How long beyond its computing time a guest may stay silent before its runner is killed. */
 const graceMillis = 500
 /** How often the runner at work is looked at. */
@@ -92,7 +94,7 @@ interface Asked {
 }
 
 export const startRunner = (options: RunnerOptions): RunnerProcess => {
-  const child = spawn(options.jail.command, options.jail.args, {
+  const child = spawn(options.jail.command, [...options.jail.args, processName], {
     cwd: "/",
     env: { TZ: "UTC" },
     // In a session of its own: a Ctrl-C in the terminal is for the service, which still needs its runners to drain.
