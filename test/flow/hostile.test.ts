@@ -64,7 +64,8 @@ const attack = Effect.fn(function* (body: string, allowed: typeof hostile) {
   return { ended, neighbourLost: lost > 0 || held._tag === "Left" }
 })
 
-layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: true }), { excludeTestServices: true })(
+// No spare: a neighbour that has to wait cannot go elsewhere, and is seen to be left alone.
+layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { excludeTestServices: true })(
   "a hostile workflow",
   (it) => {
     const ends = (name: string, body: string, expected: string | RegExp, allowed = hostile) =>

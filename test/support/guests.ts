@@ -36,8 +36,8 @@ export const failed = (id: number, e: GuestError, now = 1_700_000_001_000): Gues
   e
 })
 
-export const begin = (body: string, ctx?: Json, limitsOf = limits) =>
-  Effect.flatMap(Sandbox, (sandbox) => sandbox.start(program(body), limitsOf, startEvent(ctx)))
+export const begin = (body: string, ctx?: Json, limitsOf = limits, tenant?: string) =>
+  Effect.flatMap(Sandbox, (sandbox) => sandbox.start(program(body, tenant), limitsOf, startEvent(ctx)))
 
 export const lastOutputs = (turn: Turn): ReadonlyArray<GuestOutput> => turn.outputs.at(-1) ?? []
 export const end = (turn: Turn): GuestOutput | undefined =>

@@ -10,6 +10,8 @@ import { startRunner } from "./RunnerProcess.js"
 
 /** A runner with fewer turns in hand than this is never called busy. */
 const busyFrom = 4
+/** How often waiting turns are looked at. */
+const reliefMillis = 20
 /** Pauses between attempts when runners die as they start. */
 const restartMillis = { first: 50, most: 5000 }
 /** The other runners come once the service is up: until then they would only stand in its way. */
@@ -72,15 +74,56 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
 
     // --- Choosing ---
 
-    const choose = (key: string): RunnerProcess | undefined => {
-      const preferred = slots[hash(tenantOf(key)) % slots.length]
-      if (preferred?.alive() === true && preferred.load() < busyFrom) return preferred
+    /** Whether the runner would come to a turn of this tenant soon: no other tenant holds it. */
+    const isOpenTo = (runner: RunnerProcess, tenant: string): boolean => {
+      const holder = runner.heldBy()
+      return holder === undefined || holder === tenant
+    }
+
+    const leastLoaded = (runners: ReadonlyArray<RunnerProcess>): RunnerProcess | undefined => {
       let least: RunnerProcess | undefined
-      for (const runner of slots) {
-        if (runner?.alive() === true && (least === undefined || runner.load() < least.load())) least = runner
-      }
-      if (preferred?.alive() !== true) return least
+      for (const runner of runners) if (least === undefined || runner.load() < least.load()) least = runner
+      return least
+    }
+
+    const choose = (key: string): RunnerProcess | undefined => {
+      const tenant = tenantOf(key)
+      const preferred = slots[hash(tenant) % slots.length]
+      const isAlive = preferred?.alive() === true
+      if (isAlive && preferred.load() < busyFrom && isOpenTo(preferred, tenant)) return preferred
+      const alive = slots.filter((runner): runner is RunnerProcess => runner?.alive() === true)
+      const open = alive.filter((runner) => isOpenTo(runner, tenant))
+      if (open.length === 0) return spareFor(tenant, alive) ?? leastLoaded(alive)
+      const least = leastLoaded(open)
+      if (!isAlive || !open.includes(preferred)) return least
       return least !== undefined && least.load() * 2 < preferred.load() ? least : preferred
+    }
+
+    /** The spare runner works while others hold all the rest, but for none of those who do. */
+    const spareFor = (tenant: string, alive: ReadonlyArray<RunnerProcess>): RunnerProcess | undefined =>
+      spare?.alive() === true && isOpenTo(spare, tenant) && alive.every((runner) => runner.heldBy() !== tenant)
+        ? spare
+        : undefined
+
+    // --- Relief: turns that wait behind another tenant's go elsewhere ---
+
+    let relieving = false
+    const onQueued = (): void => {
+      if (relieving || stopped) return
+      relieving = true
+      later(relieveAll, reliefMillis)
+    }
+    const hasPlace = (tenant: string): boolean => {
+      const alive = slots.filter((runner): runner is RunnerProcess => runner?.alive() === true)
+      const free = spareFor(tenant, alive)
+      return [...alive, ...(free === undefined ? [] : [free])].some(
+        (runner) => runner.load() < busyFrom && isOpenTo(runner, tenant)
+      )
+    }
+    const relieveAll = (): void => {
+      relieving = false
+      for (const runner of [...slots, spare]) runner?.relieve(hasPlace)
+      if ([...slots, spare].some((runner) => runner !== undefined && runner.load() > 1)) onQueued()
     }
 
     const serveWaiting = (): void => {
@@ -125,6 +168,7 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
         mostLive: options.mostLive,
         onDefect: options.onDefect,
         onListener: options.onListener,
+        onQueued,
         onReady: (engine) => {
           if (engine !== options.engine) {
             isStale = true

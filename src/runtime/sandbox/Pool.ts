@@ -119,7 +119,7 @@ const makeSandbox = ({ current, earlier, names }: Engines, memory: GuestMemory):
         const onRunner = (runner: RunnerProcess): void => {
           const owner = new Guest(runner, id, limits, tenantOf(program.key), memory, program.alone === true)
           guest = owner
-          runner.start(id, program, limits, texts, (answer) =>
+          runner.start(id, { ...program, tenant: tenantOf(program.key) }, limits, texts, (answer) =>
             resume(Effect.map(settled(owner, answer), (turn) => [turn, rest] as const))
           )
         }
@@ -211,7 +211,7 @@ class Guest implements Session, Holder {
       if (!this.runner.alive()) return resume(Effect.fail(this.lost("runnerDied")))
       this.memory.wake(this)
       const [texts, rest] = chunk(events)
-      this.runner.feed(this.id, this.limits, texts, (answer) =>
+      this.runner.feed(this.id, this.tenant, this.limits, texts, (answer) =>
         resume(Effect.map(settled(this, answer), (turn) => [turn, rest] as const))
       )
       return Effect.sync(() => this.giveBack())

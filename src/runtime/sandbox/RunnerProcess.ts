@@ -8,6 +8,7 @@ import type { Duplex } from "node:stream"
 import type { GuestLimits, GuestOutput } from "../../actors/ports/Sandbox.js"
 import { processorMillis } from "../computing/ProcessorTime.js"
 import type { Jail } from "./Jail.js"
+import { KnownPrograms } from "./KnownPrograms.js"
 import { readOutputs } from "./Outputs.js"
 import {
   Ask,
@@ -17,23 +18,24 @@ import {
   idFrame,
   type Refusal,
   Tell,
-  textFrame,
   turnFlag,
   turnHeader
 } from "./runner/Protocol.js"
 
 /** What lists of processes show behind the command. */
 const processName = "svc-runner"
+/** A turn that takes longer than this holds up those behind it. */
+const holdMillis = 40
+/** How long a turn of another tenant waits before it is taken elsewhere. */
+const patienceMillis = 50
+/** From so many turns on, a queue is long. */
+const longQueue = 8
 /** How long beyond its computing time a guest may stay silent before its runner is killed. */
 const graceMillis = 500
 /** How often the runner at work is looked at. */
 const watchMillis = 100
 /** Silence beyond this many times the allowed one kills, even if the runner had no processor to compute with. */
 const starvation = 10
-/** Programs that a runner is made to remember: this many, and this many bytes of script. */
-const programsKept = 512
-const scriptBytesKept = 64 * 1024 * 1024
-
 /** What a turn led to. */
 export type Answer =
   | {
@@ -55,18 +57,26 @@ export interface RunnerProcess {
   readonly alive: () => boolean
   readonly start: (
     session: number,
-    program: { readonly key: string; readonly script: string },
+    program: { readonly key: string; readonly script: string; readonly tenant: string },
     limits: GuestLimits,
     events: ReadonlyArray<string>,
     onAnswer: (answer: Answer) => void
   ) => void
   readonly feed: (
     session: number,
+    tenant: string,
     limits: GuestLimits,
     events: ReadonlyArray<string>,
     onAnswer: (answer: Answer) => void
   ) => void
   readonly close: (session: number) => void
+  /** The tenant who keeps others waiting here: its turn is long, or most of a long queue is its own. */
+  readonly heldBy: () => string | undefined
+  /**
+   * Takes turns of other tenants than the one at work out of the queue when they have waited too long and `hasPlace` says
+   * that another runner would take them: their guests are lost, to be replayed there.
+   */
+  readonly relieve: (hasPlace: (tenant: string) => boolean) => void
   readonly kill: () => void
 }
 
@@ -79,6 +89,8 @@ export interface RunnerOptions {
   readonly onReady: (engine: string) => void
   /** It is gone, ready or not. Called once. */
   readonly onGone: (why: string) => void
+  /** Turns wait behind the one in hand. */
+  readonly onQueued: () => void
   /** A listener threw: a bug. The runner is given up, and its guests are told as when it dies. */
   readonly onDefect: (listener: Listener, cause: unknown) => void
   /** Called as a listener begins, so that a test can make it throw. */
@@ -91,6 +103,8 @@ export type Listener = "child" | "socket" | "stderr" | "timer" | "answer"
 interface Asked {
   readonly onAnswer: (answer: Answer) => void
   readonly limitMillis: number
+  readonly tenant: string
+  readonly askedAt: number
 }
 
 export const startRunner = (options: RunnerOptions): RunnerProcess => {
@@ -107,6 +121,7 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
   const asked = new Map<number, Asked>()
   /** Replays that stepped aside. */
   const paused = new Map<number, Asked>()
+  const programs = new KnownPrograms((bytes) => send(bytes))
   let current: number | undefined
   let since = 0
   let hung: number | undefined
@@ -151,37 +166,14 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
     if (outgoing.push(bytes) === 1) setImmediate(guarded("socket", flush))
   }
 
-  // --- Programs that the runner knows, least lately used first ---
-
-  const programs = new Map<string, { readonly id: number; readonly bytes: number }>()
-  let programCount = 0
-  let scriptBytes = 0
-  const programOf = (key: string, script: string): number => {
-    const known = programs.get(key)
-    if (known !== undefined) {
-      programs.delete(key)
-      programs.set(key, known)
-      return known.id
-    }
-    const added = { id: ++programCount, bytes: script.length }
-    for (const [oldest, { bytes, id }] of programs) {
-      if (programs.size < programsKept && scriptBytes + added.bytes <= scriptBytesKept) break
-      programs.delete(oldest)
-      scriptBytes -= bytes
-      send(idFrame(Ask.forget, id))
-    }
-    programs.set(key, added)
-    scriptBytes += added.bytes
-    send(textFrame(Ask.program, added.id, script))
-    return added.id
-  }
-
   // --- Answers ---
 
-  const ask = (session: number, limits: GuestLimits, onAnswer: (answer: Answer) => void): void => {
-    if (asked.size === 0 && paused.size === 0) since = performance.now()
-    asked.set(session, { onAnswer, limitMillis: limits.cpuPerStepMillis })
+  const ask = (session: number, tenant: string, limits: GuestLimits, onAnswer: (answer: Answer) => void): void => {
+    const askedAt = performance.now()
+    if (asked.size === 0 && paused.size === 0) since = askedAt
+    asked.set(session, { onAnswer, limitMillis: limits.cpuPerStepMillis, tenant, askedAt })
     watch()
+    if (asked.size > 1) options.onQueued()
   }
 
   /** Notes that the runner has answered, and returns whom to tell. */
@@ -247,6 +239,35 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
     if (current !== undefined) return current
     for (const session of asked.keys()) return session
     return undefined
+  }
+
+  // --- Other tenants' turns ---
+
+  const tenantInHand = (): string | undefined => {
+    const session = inHand()
+    return session === undefined ? undefined : (asked.get(session) ?? paused.get(session))?.tenant
+  }
+
+  const heldBy = (): string | undefined => {
+    const tenant = tenantInHand()
+    if (tenant === undefined || performance.now() - since > holdMillis) return tenant
+    if (asked.size < longQueue) return undefined
+    let own = 0
+    for (const one of asked.values()) if (one.tenant === tenant) own++
+    return own * 2 > asked.size ? tenant : undefined
+  }
+
+  const relieve = (hasPlace: (tenant: string) => boolean): void => {
+    const atWork = inHand()
+    const tenant = tenantInHand()
+    const now = performance.now()
+    for (const [session, one] of asked) {
+      if (session === atWork || one.tenant === tenant || now - one.askedAt < patienceMillis) continue
+      if (!hasPlace(one.tenant)) continue
+      asked.delete(session)
+      send(idFrame(Ask.close, session))
+      tell(one.onAnswer, { tag: "SessionLost", reason: "evicted" })
+    }
   }
 
   // --- The watch ---
@@ -349,15 +370,17 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
     load: () => asked.size + paused.size,
     alive: () => ready && !gone,
     start: (session, program, limits, events, onAnswer) => {
-      const id = programOf(program.key, program.script)
-      ask(session, limits, onAnswer)
+      const id = programs.idOf(program.key, program.script)
+      ask(session, program.tenant, limits, onAnswer)
       send(eventsFrame(Ask.start, [session, id, limits.memoryBytes, Math.ceil(limits.cpuPerStepMillis)], events))
     },
-    feed: (session, limits, events, onAnswer) => {
-      ask(session, limits, onAnswer)
+    feed: (session, tenant, limits, events, onAnswer) => {
+      ask(session, tenant, limits, onAnswer)
       send(eventsFrame(Ask.feed, [session], events))
     },
     close: (session) => send(idFrame(Ask.close, session)),
+    heldBy,
+    relieve,
     kill
   }
 }

@@ -1,0 +1,51 @@
+/** A guest that computes long, or many guests of one tenant, do not make other tenants' guests wait. */
+import { assert, layer } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { afterAll } from "vitest"
+import { Sandbox, type Turn } from "../../src/actors/ports/Sandbox.js"
+import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
+import { begin, done, end, limits, program, startEvent } from "../support/guests.js"
+import { bundleRunner } from "../support/sandboxRunner.js"
+
+const runner = bundleRunner()
+afterAll(runner.remove)
+
+const patient = { ...limits, cpuPerStepMillis: 3_000 }
+const endless = (tenant: string) =>
+  Effect.flatMap(Sandbox, (sandbox) => Effect.flip(sandbox.start(program("for (;;);", tenant), patient, startEvent())))
+const short = (tenant: string) =>
+  Effect.flatMap(Sandbox, (sandbox) =>
+    sandbox.start(program("return ctx.input", tenant), limits, startEvent({ input: 7 }))
+  )
+
+layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: true }), { excludeTestServices: true })(
+  "while one tenant's guest computes",
+  (it) => {
+    it.effect("another tenant's starts on another runner at once", () =>
+      Effect.gen(function* () {
+        yield* short("org_warm")
+        // The spare runner comes a second after the first.
+        yield* Effect.sleep("1500 millis")
+        const attack = yield* Effect.fork(endless("org_evil"))
+        yield* Effect.sleep("100 millis")
+        const started = performance.now()
+        for (let n = 0; n < 10; n++) assert.deepStrictEqual(end(yield* short("org_victim")), { t: "ret", v: 7 })
+        assert.isBelow(performance.now() - started, 1_500, "the neighbour waited for the attacker")
+        assert.strictEqual((yield* Fiber.join(attack))._tag, "CpuLimit")
+      })
+    )
+
+    it.effect("another tenant's that waits behind it is given up, to be replayed elsewhere", () =>
+      Effect.gen(function* () {
+        const waiting: Turn = yield* begin(`return await svc.state.get("k")`, {}, limits, "org_victim")
+        const attack = yield* Effect.fork(endless("org_evil"))
+        yield* Effect.sleep("20 millis")
+        const started = performance.now()
+        const lost = yield* Effect.flip(waiting.session.feed([done(0, 1)]))
+        assert.deepInclude(lost, { _tag: "SessionLost", reason: "evicted" })
+        assert.isBelow(performance.now() - started, 1_500)
+        yield* Fiber.join(attack)
+      })
+    )
+  }
+)
