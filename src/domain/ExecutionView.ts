@@ -29,7 +29,8 @@ export interface ExecutionView {
   readonly maxAttempts: number
   readonly parentId: ExecutionId | null
   readonly error: Json
-  readonly waiting: Waiting | null
+  /** `until` is RFC 3339. */
+  readonly waiting: (Omit<Waiting, "until"> & { readonly until: string | null }) | null
   readonly metrics: Json
   readonly metadata: Json
   readonly createdAt: string

@@ -64,6 +64,8 @@ export interface TimerEntry {
   readonly call: number
   readonly hash: string
   readonly due: number
+  /** When the call was made first, in Unix milliseconds. */
+  readonly since?: number
   /** Why a call is held back, and after how many attempts; absent for the workflow's own timer. */
   readonly held?: { readonly why: "rate_limit" | "connection"; readonly attempts: number }
 }

@@ -162,7 +162,7 @@ export const makeCalls = (
   const setTimer = (p: Progress, call: PendingCall, millis: number, now: number): void => {
     const due = p.timers.get(call.id)?.due ?? now + millis
     if (millis > shortTimerMillis && !p.timers.has(call.id)) {
-      const entry = { kind: "timer", call: call.id, hash: call.hash, due } as const
+      const entry = { kind: "timer", call: call.id, hash: call.hash, due, since: call.startedAt } as const
       p.timers.set(call.id, entry)
       p.record(entry)
     }
@@ -188,7 +188,7 @@ export const makeCalls = (
     for (let i = 0; i < asked.length; i++) {
       const call = asked[i]
       if (call === undefined) continue
-      p.begin(call, now)
+      p.begin(call, p.timers.get(call.id)?.since ?? now)
       if (p.reusable.has(reuseKey(call.id, call.hash))) ring(inbox, call, now)
       else setTimer(p, call, timerMillis(call), now)
       if ((i + 1) % timersAtOnce === 0) yield* flush(p)
@@ -242,7 +242,7 @@ export const makeCalls = (
     const outgoing: Array<readonly [PendingCall, Effect.Effect<Answer, CallFailure | Postponement>]> = []
     const writes: Array<readonly [PendingCall, Extract<HostCall, { _tag: "Write" }>]> = []
     for (const call of due(p, clock.unsafeCurrentTimeMillis())) {
-      p.begin(call, clock.unsafeCurrentTimeMillis())
+      p.begin(call, p.timers.get(call.id)?.since ?? clock.unsafeCurrentTimeMillis())
       const reused = p.reusable.get(reuseKey(call.id, call.hash))
       if (reused !== undefined) {
         yield* fork(inbox, call, reuse(p, reused))

@@ -181,7 +181,7 @@ export const make = Effect.gen(function* () {
   /** Keeps a call for later: that it waits, until when and after how many attempts outlives this process. */
   const hold = (p: Progress, { call, until }: Held): void => {
     const held = { why: until.why, attempts: until.attempts }
-    const entry = { kind: "timer", call: call.id, hash: call.hash, due: until.at, held } as const
+    const entry = { kind: "timer", call: call.id, hash: call.hash, due: until.at, since: call.startedAt, held } as const
     p.timers.set(call.id, entry)
     p.record(entry)
     p.alarms.add(call, until.at)

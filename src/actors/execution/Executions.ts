@@ -180,6 +180,7 @@ export const layer = (options: { readonly slots: number }) =>
             epoch: null,
             open: run,
             journal: [{ seq: 0, entry: start }, ...history],
+            ...(request.parent === undefined ? {} : { steps: request.parent.steps }),
             enqueue: { notBefore: run.createdAt },
             ...(taken === undefined ? {} : { claim: taken }),
             ...(request.audit === undefined ? {} : { audit: request.audit(run.id) })

@@ -6,6 +6,7 @@ import type { Fiber } from "effect"
 import { ErrorCategory, type RunError } from "../../domain/Execution.js"
 import { guest } from "../../domain/Limits.js"
 import { makeScrubber, type Scrubber } from "../../domain/Redaction.js"
+import { slugNamed } from "../../domain/connector/Binding.js"
 import type { Json } from "../../domain/Json.js"
 import type { DoneEntry, JournalEntry, TimerEntry } from "../../domain/RunJournal.js"
 import type { AppendFailure, Blob, LogChunk, OpenRun, RunChange, StepRow } from "../ports/Journal.js"
@@ -21,6 +22,8 @@ import { type Offload, shown, stepName, stepRow, storable, type TracedCall } fro
 export interface PendingCall {
   readonly id: number
   readonly name: string
+  /** What the trace calls it: the name, with the connector's slug however the code spells it. */
+  readonly step: string
   readonly nth: number
   readonly args: ReadonlyArray<Json>
   readonly hash: string
@@ -149,12 +152,14 @@ export class Progress {
     this.asked = id + 1
     // The run ends when it goes on; until then nothing more is kept for it.
     if (this.asksTooMuch !== undefined) return
-    const nth = this.named.get(name) ?? 0
-    this.named.set(name, nth + 1)
+    const step = this.stepOf(name)
+    const nth = this.named.get(step) ?? 0
+    this.named.set(step, nth + 1)
     const text = JSON.stringify(args)
     const call: PendingCall = {
       id,
       name,
+      step,
       nth,
       args,
       hash: this.ports.hash(`${name}\u0000${text}`),
@@ -166,6 +171,13 @@ export class Progress {
     }
     this.calls.set(id, call)
     this.pendingArguments += call.size
+  }
+
+  private stepOf(name: string): string {
+    const [root, connector, ...action] = name.split(".")
+    if (root !== "connector" || connector === undefined || action.length === 0) return name
+    const { bindings } = this.spec.runnable
+    return ["connector", slugNamed(bindings, connector, action.join(".")), ...action].join(".")
   }
 
   /** Why the run may not go on with the calls that it asked for, if it may not. */

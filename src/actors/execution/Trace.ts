@@ -13,7 +13,9 @@ import type { Blob, StepRow } from "../ports/Journal.js"
 export interface TracedCall {
   readonly id: number
   readonly name: string
-  /** How many calls of the same name came before. */
+  /** What the trace calls it. */
+  readonly step: string
+  /** How many calls of the same step came before. */
   readonly nth: number
   readonly args: ReadonlyArray<Json>
   readonly attempts: ReadonlyArray<{
@@ -109,8 +111,8 @@ const failureJson = (failure: CallFailure, scrub: Scrubber): Json => ({
   ...(failure.data === undefined ? {} : { data: storable(scrub.json(failure.data)) })
 })
 
-export const stepName = (call: { readonly name: string; readonly nth: number }): string =>
-  `${call.name}#${call.nth + 1}`
+export const stepName = (call: { readonly step: string; readonly nth: number }): string =>
+  `${call.step}#${call.nth + 1}`
 
 /** `connector.crm.list` is a step of the connector `crm` and its action `list`; other calls have neither. */
 const connectorOf = (name: string): { readonly connector: string | null; readonly action: string | null } => {
@@ -134,7 +136,7 @@ export const stepRow = (call: TracedCall, scrub: Scrubber, offload: Offload, blo
       name: stepName(call),
       index: call.id,
       type: typeOf(call.name),
-      ...connectorOf(call.name),
+      ...connectorOf(call.step),
       actionVersion: call.notes.actionVersion,
       ...(call.notes.mocked ? { mocked: true } : {}),
       attempts: call.attempts.map((attempt) => ({

@@ -8,7 +8,7 @@ import type { InvalidState, NotFound, Unavailable } from "../../domain/Failure.j
 import type { ApiKeyId, CustomerId, ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
 import type { ChosenConnection, JournalEntry, StartEntry } from "../../domain/RunJournal.js"
-import type { FinishedRun, OpenRun, RetentionClass } from "./Journal.js"
+import type { FinishedRun, OpenRun, RetentionClass, StepRow } from "./Journal.js"
 import type { Runnable } from "./Runnables.js"
 
 export interface StartRequest {
@@ -38,6 +38,8 @@ export interface StartRequest {
     readonly rootId?: ExecutionId
     /** What the parent remembers, for a run that resumes it. */
     readonly journal: ReadonlyArray<JournalEntry>
+    /** The steps of the results that are used again, as the parent shows them. */
+    readonly steps: ReadonlyArray<StepRow>
   }
 }
 

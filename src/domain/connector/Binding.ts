@@ -47,6 +47,12 @@ export const boundTo = (
   return own.find((one) => one.action === action) ?? own.find((one) => one.action === "*")
 }
 
+/** The slug that the code's spelling of a connector stands for. */
+export const slugNamed = (bindings: ReadonlyArray<BoundAction>, connector: string, action: string): string => {
+  const bound = boundTo(bindings, connector, action)?.connector ?? connector
+  return slugsOf(bound)[0] ?? bound
+}
+
 /** The binding with the version that the action has now. */
 export const frozen = (binding: BoundAction, definition: ConnectorDefinition | undefined): BoundAction => {
   if (definition === undefined) return binding

@@ -33,7 +33,7 @@ const fields = {
   parentId: Schema.NullOr(Schema.String),
   error: Json,
   waiting: Schema.NullOr(
-    Schema.Struct({ kind: Schema.String, step: Schema.NullOr(Schema.String), until: Schema.NullOr(Schema.Number) })
+    Schema.Struct({ kind: Schema.String, step: Schema.NullOr(Schema.String), until: NullableTime })
   ),
   metrics: Json,
   metadata: Json,

@@ -28,6 +28,7 @@ import type { Exchange } from "../Exchange.js"
 import { ResourceApi } from "./Api.js"
 import { bounds, make as makeListing, sizeOf } from "../Listing.js"
 import { recorded } from "./Fixtures.js"
+import { stepsAgain } from "./ResumedSteps.js"
 import { group } from "../Group.js"
 
 const gone = () => new NotFound({ what: "execution" })
@@ -246,7 +247,8 @@ export const ExecutionsLive = group(ResourceApi, "executions", (handlers) =>
         parent: {
           id: view.id,
           ...(resume ? { rootId: record.rootId } : {}),
-          journal: resume ? [...entries, attempt] : []
+          journal: resume ? [...entries, attempt] : [],
+          steps: resume && exact !== undefined ? stepsAgain(view, exact, [...entries, attempt]) : []
         },
         audit: (made) =>
           auditOf(exchange, "execution.rerun", view, DateTime.formatIso(now), [

@@ -69,7 +69,7 @@ const viewOf = (row: Row): ExecutionView => {
     maxAttempts: record.maxAttempts,
     parentId: record.parentId,
     error: json(record["error"]),
-    waiting: row.waiting,
+    waiting: row.waiting === null ? null : { ...row.waiting, until: iso(row.waiting.until) },
     metrics: json(record["metrics"]),
     metadata: record.metadata,
     createdAt: new Date(row.created_at).toISOString(),
