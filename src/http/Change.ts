@@ -21,6 +21,7 @@ import type { Json } from "../domain/Json.js"
 import { idempotencyKeyLength, idempotencyLifetime } from "../domain/Limits.js"
 import { actorOf, recordRefusal } from "./auth/Caller.js"
 import type { Exchange } from "./Exchange.js"
+import { pathOf } from "./Wire.js"
 import { targetMark } from "./Wire.js"
 
 type Record = { readonly [member: string]: Json | undefined }
@@ -83,6 +84,16 @@ const expectedVersion = (exchange: Exchange, version: number | undefined): numbe
         message: 'If-Match must be the ETag that the record was answered with, as in "3", or *'
       })
     : Number(match[1])
+}
+
+/** Tells where the record is that a creation has made: below the path that it was made by. */
+const locate = (exchange: Exchange, made: Record | null): void => {
+  if (exchange.replyHeaders["location"] !== undefined || !/\.(create|invite)$/.test(exchange.audit?.action ?? ""))
+    return
+  const data = plain(made?.["data"]) ?? made
+  const id = data?.["id"] ?? data?.["userId"]
+  if (typeof id !== "string") return
+  exchange.replyHeaders["location"] = `${pathOf(exchange.request.target).replace(/\/invite$/, "")}/${id}`
 }
 
 /** Fails unless the record is at the version that the client expects. */
@@ -217,6 +228,7 @@ export const make = Effect.gen(function* () {
             if (typeof version === "number") exchange.replyHeaders["etag"] = `"${version}"`
             if (options.location !== undefined && json !== null)
               exchange.replyHeaders["location"] = options.location(json as Json)
+            else locate(exchange, json)
           })
         )
       )
@@ -233,20 +245,24 @@ export const make = Effect.gen(function* () {
         exchange.audited = true
       })
     )
-    if (at === undefined) return done
-    return patient.withPermits(1)(
-      records
-        .transact(exchange.caller.organisationId, (tx) =>
-          Effect.gen(function* () {
-            const again = yield* replayed(exchange, tx, at)
-            // What was remembered is what the order answered then.
-            if (Option.isSome(again)) return again.value as A
-            const value = yield* done
-            yield* remember(exchange, tx, at, value)
-            return value
-          })
-        )
-        .pipe(Effect.catchTag("AlreadyExists", () => new IdempotencyInProgress()))
+    const located = (effect: Effect.Effect<A, Failure>) =>
+      Effect.tap(effect, (value) => Effect.sync(() => locate(exchange, plain(value))))
+    if (at === undefined) return located(done)
+    return located(
+      patient.withPermits(1)(
+        records
+          .transact(exchange.caller.organisationId, (tx) =>
+            Effect.gen(function* () {
+              const again = yield* replayed(exchange, tx, at)
+              // What was remembered is what the order answered then.
+              if (Option.isSome(again)) return again.value as A
+              const value = yield* done
+              yield* remember(exchange, tx, at, value)
+              return value
+            })
+          )
+          .pipe(Effect.catchTag("AlreadyExists", () => new IdempotencyInProgress()))
+      )
     )
   }
 

@@ -41,6 +41,7 @@ import * as TokenEndpoint from "./oauth/TokenEndpoint.js"
 import * as ConnectionReads from "./postgres/connections/ConnectionReads.js"
 import * as ConnectionStore from "./postgres/connections/ConnectionStore.js"
 import * as ConnectionSweeps from "./postgres/connections/ConnectionSweeps.js"
+import { Commits, makeCommitLog } from "./postgres/Commits.js"
 import * as Connectors from "./postgres/Connectors.js"
 import * as CustomerReads from "./postgres/CustomerReads.js"
 import * as Deliveries from "./postgres/Deliveries.js"
@@ -213,7 +214,7 @@ export const services = Surfaces.layer.pipe(
   Layer.provideMerge(cluster),
   Layer.provideMerge(Maintenance.layer),
   Layer.provideMerge(clock),
-  Layer.provideMerge(Layer.sync(BackgroundTasks, makeRegistry))
+  Layer.provideMerge(Layer.merge(Layer.sync(BackgroundTasks, makeRegistry), Layer.sync(Commits, makeCommitLog)))
 )
 
 /** Serves until its scope closes; then drains: no new work, a second for runs to finish, the rest goes on elsewhere. */

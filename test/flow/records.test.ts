@@ -42,11 +42,7 @@ describe("the record of a run", () => {
     const asked = ["first", "second", "last"].map((path) => `await fetch("${url}/${path}")`).join("; ")
     const id = await world
       .api()
-      .workflow(
-        "resumed",
-        "standard",
-        code(`const r = [${asked.split("; ").join(", ")}]; return r.length`)
-      )
+      .workflow("resumed", "standard", code(`const r = [${asked.split("; ").join(", ")}]; return r.length`))
     const failed = await world.api().ended((await world.api().run(id)).body.executionId)
     assert.strictEqual(failed.status, "failed")
     isBroken = false

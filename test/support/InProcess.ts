@@ -125,6 +125,8 @@ export const start = async (env: Readonly<Record<string, string>> = {}) => {
       later
     )
     const text = await textOf(reply.body)
+    if (reply.status === 201 && reply.headers["location"] === undefined)
+      throw new Error(`${method} ${target} made something and does not say where it is`)
     return { status: reply.status, headers: reply.headers, text, body: jsonOf(text) }
   }
 

@@ -1,5 +1,5 @@
 /** Installations of integrations for customers. Contract: surface C bodies; installation record. */
-import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { CreateInstallation, installationStatuses, UpdateInstallation } from "../../domain/Installation.js"
 import { JsonObject } from "../../domain/Json.js"
@@ -73,7 +73,7 @@ export const InstallationsApi = HttpApiGroup.make("installations")
   .add(
     HttpApiEndpoint.del("uninstall", `${at}/:inst`)
       .setPath(path)
-      .addSuccess(Data(InstallationView))
+      .addSuccess(HttpApiSchema.NoContent)
       .annotate(Permit, "widgets:delete")
       .annotate(Audited, audited("installation.delete"))
       .annotate(Shared, "customers")

@@ -3,7 +3,7 @@ import { DateTime, Effect } from "effect"
 import { Computations } from "../../actors/ports/Computations.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import type { Tx } from "../../actors/ports/Records.js"
-import { type Failure, InvalidState, PlanLimitReached } from "../../domain/Failure.js"
+import { type Failure, InvalidState, NotFound, PlanLimitReached } from "../../domain/Failure.js"
 import type { CustomerId } from "../../domain/Ids.js"
 import type {
   CreateInstallation,
@@ -232,9 +232,11 @@ export const InstallationsLive = group(ResourceApi, "installations", (handlers) 
       .handle("uninstall", ({ path }) =>
         Effect.gen(function* () {
           const exchange = yield* Current
-          const data = yield* change(exchange, (tx) =>
+          yield* change(exchange, (tx) =>
             Effect.gen(function* () {
-              const before = yield* held(tx, exchange, path.inst, undefined)
+              const before = yield* findInstallation(tx, exchange.caller, path.inst, true)
+              if (before.status === "uninstalled") return yield* new NotFound({ what: "installation" })
+              yield* checkVersion(exchange, undefined, before.version)
               const now = yield* nowText
               const after: Installation = {
                 ...before,
@@ -247,10 +249,9 @@ export const InstallationsLive = group(ResourceApi, "installations", (handlers) 
               yield* tx.installations.update(after)
               const value = yield* shown(tx, after)
               yield* tell(tx, after, "removed", value.status)
-              return { value, resource: resourceOf(after), before: seen, after: null }
+              return { value: null, resource: resourceOf(after), before: seen, after: null }
             })
           )
-          return { data }
         })
       )
   })

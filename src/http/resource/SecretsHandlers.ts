@@ -183,6 +183,7 @@ export const SecretsLive = group(ResourceApi, "secrets", (handlers) =>
             Effect.retry({ times: 1, while: (failure) => failure._tag === "Conflict" && failure.code === "CONFLICT" })
           )
           exchange.replyHeaders["etag"] = `"${secret.version}"`
+          if (created) exchange.replyHeaders["location"] = `/api/v1/secrets/${secret.id}`
           return HttpServerResponse.unsafeJson({ data: secret }, { status: created ? 201 : 200 })
         })
       )

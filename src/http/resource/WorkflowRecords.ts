@@ -2,6 +2,7 @@
 import { DateTime, Effect, Option } from "effect"
 import type { Tx } from "../../actors/ports/Records.js"
 import type { Author } from "../../domain/Authoring.js"
+import { bindingsOf } from "../../domain/connector/Binding.js"
 import { type Failure, Forbidden, NotFound } from "../../domain/Failure.js"
 import type { Deployment, Workflow, WorkflowVersion } from "../../domain/Workflow.js"
 import { outOfScope, type Principal, reaches } from "../auth/Caller.js"
@@ -28,7 +29,8 @@ export const versionView = (version: WorkflowVersion) => ({
   contentHash: version.contentHash,
   publishedAt: version.publishedAt,
   publishedBy: version.publishedBy,
-  notes: version.notes
+  notes: version.notes,
+  bindings: bindingsOf(version.bindings)
 })
 
 export const summary = (workflow: Workflow) => {
@@ -47,7 +49,7 @@ export const summary = (workflow: Workflow) => {
     warnings: _warnings,
     ...rest
   } = workflow
-  return rest
+  return { ...rest, bindings: bindingsOf(workflow.bindings) }
 }
 
 export const whole = (

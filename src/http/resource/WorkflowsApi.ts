@@ -9,12 +9,23 @@ import { Audited, audited, Permit, read, Shared } from "../Endpoint.js"
 import { created, Data, listParams, NullableTime, Page, strict, Time } from "./Shapes.js"
 import { Counter } from "../../domain/Scalars.js"
 
+/** An action that the code calls. */
+const Bound = Schema.Struct({
+  connector: Schema.String,
+  action: Schema.String.annotations({ description: "`*`: any of the connector's." }),
+  version: Schema.NullOr(Schema.Number).annotations({
+    description: "null: whichever is newest; a draft, or an action that was not there when the version was published"
+  }),
+  perCustomer: Schema.Boolean.annotations({ description: "Each customer's own connection is used." })
+}).annotations({ identifier: "BoundAction" })
+
 const VersionView = Schema.Struct({
   version: Schema.Number,
   contentHash: Schema.String,
   publishedAt: Time,
   publishedBy: Schema.String,
-  notes: Schema.NullOr(Schema.String)
+  notes: Schema.NullOr(Schema.String),
+  bindings: Schema.Array(Bound).annotations({ description: "Frozen when the version was published." })
 }).annotations({ identifier: "WorkflowVersion" })
 
 const WorkflowView = Schema.Struct({
@@ -35,7 +46,7 @@ const WorkflowView = Schema.Struct({
   deployments: Schema.Array(Schema.Struct({ environment: Schema.String, version: Schema.Number, deployedAt: Time })),
   inputContract: Schema.NullOr(JsonObject),
   outputContract: Schema.NullOr(JsonObject),
-  bindings: Json,
+  bindings: Schema.Array(Bound).annotations({ description: "Of the draft." }),
   warnings: Json,
   callbackUrl: Schema.NullOr(Schema.String),
   tags: Schema.Array(Schema.String),

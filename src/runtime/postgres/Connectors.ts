@@ -8,7 +8,7 @@ import { atVersion, callable } from "../../domain/connector/Versions.js"
 import { builtInFor, builtInOf } from "../../domain/connectors/index.js"
 import { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
-import { make as makeFresh } from "./Fresh.js"
+import { make as makeFresh, ofNoOrganisation, organisationFirst } from "./Fresh.js"
 import { WriterSql } from "./Pools.js"
 
 /** What is published may be this old. */
@@ -32,14 +32,20 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const sql = yield* WriterSql
     const vault = yield* Vault
-    const heads = yield* makeFresh<ReadonlyArray<Published>, Unavailable>({ millis: freshMillis, most: heldSlugs })
+    const heads = yield* makeFresh<ReadonlyArray<Published>, Unavailable>({
+      millis: freshMillis,
+      most: heldSlugs,
+      organisationOf: organisationFirst
+    })
     const definitions = yield* makeFresh<ConnectorDefinition, Unavailable>({
       millis: keptMillis,
-      most: heldDefinitions
+      most: heldDefinitions,
+      organisationOf: ofNoOrganisation
     })
     const actions = yield* makeFresh<ReadonlyArray<{ number: number; version: number }>, Unavailable>({
       millis: freshMillis,
-      most: heldSlugs
+      most: heldSlugs,
+      organisationOf: organisationFirst
     })
 
     /** Newest first; empty where the organisation has none of that name, or nothing published. */
@@ -82,7 +88,7 @@ export const layer = Layer.effect(
         return Option.fromNullable(carried === undefined ? undefined : atVersion(carried, action))
       }
       const rows = yield* actions.get(
-        `${newest.id}|${action.name}`,
+        `${organisation}|${newest.id}|${action.name}`,
         sql<{ number: number; version: number }>`SELECT number, (actions ->> ${action.name})::int AS version
           FROM connector_versions WHERE connector_id = ${newest.id} AND published_at IS NOT NULL
             AND actions ->> ${action.name} IS NOT NULL ORDER BY number DESC`.pipe(Effect.mapError(unavailable))

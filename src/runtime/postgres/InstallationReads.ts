@@ -2,7 +2,7 @@
 import { Effect, Layer, Option } from "effect"
 import { InstallationReads, type KnownInstallation } from "../../actors/ports/InstallationReads.js"
 import { Unavailable } from "../../domain/Failure.js"
-import { make as makeFresh } from "./Fresh.js"
+import { make as makeFresh, organisationFirst } from "./Fresh.js"
 import { WriterSql } from "./Pools.js"
 
 const freshMillis = 800
@@ -12,7 +12,11 @@ export const layer = Layer.effect(
   InstallationReads,
   Effect.gen(function* () {
     const sql = yield* WriterSql
-    const cache = yield* makeFresh<KnownInstallation, Unavailable>({ millis: freshMillis, most: heldInstallations })
+    const cache = yield* makeFresh<KnownInstallation, Unavailable>({
+      millis: freshMillis,
+      most: heldInstallations,
+      organisationOf: organisationFirst
+    })
 
     return InstallationReads.of({
       find: (organisation, id) =>

@@ -4,7 +4,7 @@ import { Keys, type KnownKey } from "../../actors/ports/Keys.js"
 import { Vault } from "../../actors/ports/Vault.js"
 import type { ApiKey } from "../../domain/ApiKey.js"
 import { Unavailable } from "../../domain/Failure.js"
-import { make as makeFresh } from "./Fresh.js"
+import { make as makeFresh, ofNoOrganisation } from "./Fresh.js"
 import { WriterSql } from "./Pools.js"
 import { recordOf, selection } from "./records/Table.js"
 import { apiKeys } from "./records/Tables.js"
@@ -43,7 +43,11 @@ export const layer = Layer.scoped(
     const sql = yield* WriterSql
     const vault = yield* Vault
     // Unknown keys are not remembered: guesses must not push out the keys in use.
-    const cache = yield* makeFresh<KnownKey, Unavailable>({ millis: freshMillis, most: heldKeys })
+    const cache = yield* makeFresh<KnownKey, Unavailable>({
+      millis: freshMillis,
+      most: heldKeys,
+      organisationOf: (_, { organisation }) => organisation.id
+    })
     const lastUsed = new Map<string, number>()
 
     const load = Effect.fnUntraced(function* (hash: string) {
@@ -79,7 +83,8 @@ export const layer = Layer.scoped(
     /** Read only while some address sends many unknown keys. With more keys than these it says nothing. */
     const beginnings = yield* makeFresh<ReadonlySet<string> | "too many", Unavailable>({
       millis: beginningsMillis,
-      most: 1
+      most: 1,
+      organisationOf: ofNoOrganisation
     })
     const loadBeginnings = sql<{ begin: string }>`
       SELECT left(hash, ${beginningLength}::int) AS begin FROM api_keys

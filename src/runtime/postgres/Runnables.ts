@@ -39,7 +39,11 @@ export const layer = Layer.effect(
   Runnables,
   Effect.gen(function* () {
     const sql = yield* WriterSql
-    const heads = yield* makeFresh<Head, Unavailable>({ millis: freshMillis, most: versionsKept })
+    const heads = yield* makeFresh<Head, Unavailable>({
+      millis: freshMillis,
+      most: versionsKept,
+      organisationOf: (_, { organisationId }) => organisationId
+    })
     const versions = new Map<string, Content>()
 
     const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })

@@ -2,7 +2,7 @@
 import { Effect, Layer, Option } from "effect"
 import { ConnectionReads, type ConnectionWanted, type KnownConnection } from "../../../actors/ports/ConnectionReads.js"
 import { Unavailable } from "../../../domain/Failure.js"
-import { make as makeFresh } from "../Fresh.js"
+import { make as makeFresh, ofNoOrganisation } from "../Fresh.js"
 import { WriterSql } from "../Pools.js"
 
 const freshMillis = 800
@@ -17,7 +17,12 @@ export const layer = Layer.effect(
   ConnectionReads,
   Effect.gen(function* () {
     const sql = yield* WriterSql
-    const cache = yield* makeFresh<KnownConnection, Unavailable>({ millis: freshMillis, most: heldConnections })
+    const cache = yield* makeFresh<KnownConnection, Unavailable>({
+      millis: freshMillis,
+      most: heldConnections,
+      // Their actors write them, not the records.
+      organisationOf: ofNoOrganisation
+    })
 
     const load = ({ customerId, named, organisationId, slug, userId }: ConnectionWanted) =>
       sql

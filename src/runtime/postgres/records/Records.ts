@@ -1,6 +1,6 @@
 /** Management records on Postgres, as the request role: each transaction names its organisation first. */
 import { SqlError } from "@effect/sql/SqlError"
-import { Effect, Layer, Option } from "effect"
+import { Effect, FiberRef, Layer, Option } from "effect"
 import {
   AlreadyExists,
   Changed,
@@ -14,7 +14,9 @@ import {
 import type { DomainEvent } from "../../../actors/ports/ConnectionStore.js"
 import type { AuditEntry } from "../../../domain/Audit.js"
 import { Unavailable } from "../../../domain/Failure.js"
+import type { OrganisationId } from "../../../domain/Ids.js"
 import { connections, credentials, installations } from "../connections/Tables.js"
+import { Commits, written } from "../Commits.js"
 import { AppSql } from "../Pools.js"
 import { column, parameter, recordOf, selection, type Table } from "./Table.js"
 import * as tables from "./Tables.js"
@@ -33,6 +35,10 @@ const writeError = (error: SqlError): Effect.Effect<never, AlreadyExists | Unava
 const readError = (error: SqlError): Effect.Effect<never, Unavailable> =>
   Effect.catchTag(writeError(error), "AlreadyExists", () => Effect.die(error))
 
+const noteWrite = Effect.map(FiberRef.get(written), (state) => {
+  if (state !== undefined) state.isWritten = true
+})
+
 /** Collects parameters while a statement is put together. */
 const statement = () => {
   const values: Array<unknown> = []
@@ -43,6 +49,7 @@ export const layer = Layer.effect(
   Records,
   Effect.gen(function* () {
     const sql = yield* AppSql
+    const commits = yield* Commits
 
     const condition = <R>(table: Table<R>, where: Where<R>, add: (value: unknown) => string): ReadonlyArray<string> =>
       table.members.flatMap((member) => {
@@ -138,7 +145,7 @@ export const layer = Layer.effect(
         const places = table.members.map((member) => add(parameter(table, member, record[member]))).join(", ")
         return sql
           .unsafe(`INSERT INTO ${table.name} (${columns}) VALUES (${places})`, values)
-          .pipe(Effect.asVoid, Effect.catchAll(writeError))
+          .pipe(Effect.zipRight(noteWrite), Effect.catchAll(writeError))
       }
       const update = (record: R) => {
         const { add, values } = statement()
@@ -155,7 +162,7 @@ export const layer = Layer.effect(
           )
           .pipe(
             Effect.catchAll(writeError),
-            Effect.flatMap((rows) => (rows.length === 0 ? new Changed() : Effect.void))
+            Effect.flatMap((rows) => (rows.length === 0 ? new Changed() : noteWrite))
           )
       }
       const remove = (conditions: Where<R>) => {
@@ -166,6 +173,7 @@ export const layer = Layer.effect(
             values
           )
           .pipe(
+            Effect.zipLeft(noteWrite),
             Effect.map((rows) => rows.length),
             Effect.catchAll(readError)
           )
@@ -254,21 +262,35 @@ export const layer = Layer.effect(
       tryHold
     }
 
+    /** Tells the node, once the transaction is committed, that the organisation's records have changed. */
+    const tracked = <A, E, R>(organisation: OrganisationId, transaction: Effect.Effect<A, E, R>) =>
+      Effect.suspend(() => {
+        const state = { isWritten: false }
+        return Effect.locally(transaction, written, state).pipe(
+          Effect.tap(() =>
+            Effect.sync(() => {
+              if (state.isWritten) commits.committed(organisation)
+            })
+          )
+        )
+      })
+
     return Records.of({
       transact: (organisation, body) =>
-        sql
-          .withTransaction(
+        tracked(
+          organisation,
+          sql.withTransaction(
             Effect.zipRight(
               Effect.catchAll(sql`SELECT set_config('svc.org', ${organisation}, true)`, () => unavailable()),
               body(tx)
             )
           )
-          .pipe(
-            Effect.catchIf(
-              (error): error is SqlError => error instanceof SqlError,
-              () => unavailable()
-            )
+        ).pipe(
+          Effect.catchIf(
+            (error): error is SqlError => error instanceof SqlError,
+            () => unavailable()
           )
+        )
     })
   })
 )
