@@ -57,7 +57,7 @@ process.prependListener("exit", () => {
   }
 })
 
-const ready = /svc is ready on http:\/\/127\.0\.0\.1:(\d+)/
+const ready = /"service\.ready".*"url":"http:\/\/127\.0\.0\.1:(\d+)"/
 
 export interface Start {
   readonly dataDir: string

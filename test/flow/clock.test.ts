@@ -20,7 +20,7 @@ for (const [name, hours] of [
     const running = service({ dataDir: place.dataDir, env: { NODE_OPTIONS: shifted(hours * 3_600_000) } })
     try {
       await running.ready
-      assert.match(running.output(), /Postgres' clock is -?3\d{6} ms ahead/)
+      assert.match(running.output(), /"clock\.differs_from_postgres".*"postgresAheadMillis":-?3\d{6}/)
       const client = api(place.dataDir)
       const id = await client.workflow(
         "now",

@@ -155,7 +155,7 @@ describe("the embedded Postgres", () => {
     const postgres = postgresOf(dataDir)
     const port = await query(dataDir, "SHOW port")
     process.kill(postgres, "SIGKILL")
-    await until(() => survivor.output().includes("has ended; restarting it"))
+    await until(() => survivor.output().includes("postgres.ended"))
     await until(async () => Option.isSome(await Effect.runPromise(running(dataDir))))
     assert.deepStrictEqual(await query(dataDir, "SHOW port"), port)
     assert.notStrictEqual(postgresOf(dataDir), postgres)

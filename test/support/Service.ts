@@ -5,6 +5,8 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
+import { hear } from "./Heard.js"
+import { isTrouble, lineReader } from "./LogLines.js"
 
 export interface Service {
   readonly pid: number
@@ -56,12 +58,19 @@ export const service = (options: ServiceOptions): Service => {
     })
   )
   const ready = new Promise<number>((resolve, reject) => {
-    const onText = (text: string) => {
-      output += text
-      if (output.includes("svc is ready")) resolve(performance.now() - started)
+    for (const stream of ["stdout", "stderr"] as const) {
+      // What a command answers on its error stream is for the test to read.
+      const isHeard = (text: string) => isTrouble({ stream: options.command === undefined ? stream : "stdout", text })
+      const lines = lineReader((text) => {
+        if (isHeard(text)) hear(text)
+      })
+      child[stream].setEncoding("utf8").on("data", (text: string) => {
+        output += text
+        lines.push(text)
+        if (output.includes('"service.ready"')) resolve(performance.now() - started)
+      })
+      child[stream].on("end", lines.end)
     }
-    child.stdout.setEncoding("utf8").on("data", onText)
-    child.stderr.setEncoding("utf8").on("data", onText)
     void ended.then(() => reject(new Error(`svc has ended: ${output}`)))
   })
   ready.catch(() => {})

@@ -258,7 +258,9 @@ export const make = Effect.gen(function* () {
       const done = Deferred.unsafeMake<void>(FiberId.none)
       self.refreshing = done
       return once(self, organisation).pipe(
-        Effect.catchAllCause((cause) => Effect.logWarning(`The connection ${self.id} is not refreshed now`, cause)),
+        Effect.catchAllCause((cause) =>
+          Effect.annotateLogs(Effect.logWarning("connection.refresh_failed", cause), { connectionId: self.id })
+        ),
         Effect.ensuring(
           Effect.suspend(() => {
             self.refreshing = undefined

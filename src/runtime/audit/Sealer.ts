@@ -3,12 +3,13 @@
  * when no older transaction can still commit one, so the order of the chain is that of the transactions and never
  * changes. An organisation whose chain cannot be extended is retried; the others are sealed nevertheless.
  */
-import { Effect, Layer } from "effect"
+import { Cause, Effect, Layer } from "effect"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Ownership } from "../../actors/ports/Ownership.js"
 import { backgroundTask } from "../../actors/BackgroundTask.js"
 import { type AuditEntry, sealText } from "../../domain/Audit.js"
 import type { OrganisationId } from "../../domain/Ids.js"
+import { operatorText } from "../../domain/OperatorText.js"
 import { WriterSql } from "../postgres/Pools.js"
 import type { CheckpointFile } from "./Checkpoints.js"
 
@@ -117,7 +118,9 @@ export const layer = (checkpoints: CheckpointFile) =>
         }).pipe(
           Effect.catchAll((error) => {
             failing.add(org)
-            return Effect.logWarning("audit.seal.failed", error).pipe(Effect.annotateLogs({ organisationId: org }))
+            return Effect.annotateLogs(Effect.logWarning("audit.seal_failed", Cause.fail(error)), {
+              organisationId: org
+            })
           })
         )
 
@@ -148,5 +151,8 @@ export const layer = (checkpoints: CheckpointFile) =>
 class SealFailed extends Error {
   constructor(organisations: number) {
     super(`${organisations} organisations have entries that cannot be sealed`)
+  }
+  get [operatorText]() {
+    return this.message
   }
 }
