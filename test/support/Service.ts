@@ -5,11 +5,14 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
-import { hear } from "./Heard.js"
+import { hear, unannouncedLines } from "./Heard.js"
 import { isTrouble, lineReader } from "./LogLines.js"
 
 export interface Service {
   readonly pid: number
+  readonly dataDir: string
+  /** What it and the other services of this file said since the last test that nobody announced. */
+  readonly trouble: () => ReadonlyArray<string>
   /** Everything it has printed. */
   readonly output: () => string
   /** Resolves with the milliseconds since its start; rejects with its output when it ends before. */
@@ -74,7 +77,15 @@ export const service = (options: ServiceOptions): Service => {
     void ended.then(() => reject(new Error(`svc has ended: ${output}`)))
   })
   ready.catch(() => {})
-  return { pid: child.pid ?? 0, output: () => output, ready, ended, kill: (signal) => void child.kill(signal) }
+  return {
+    pid: child.pid ?? 0,
+    dataDir: options.dataDir,
+    trouble: unannouncedLines,
+    output: () => output,
+    ready,
+    ended,
+    kill: (signal) => void child.kill(signal)
+  }
 }
 
 /** A new directory for the files of one service, removed by `remove`. */
