@@ -9,6 +9,7 @@ import { Client } from "pg"
 import { vi } from "vitest"
 import { running } from "../../src/runtime/postgres/Embedded.js"
 import { find, isAlive } from "../../src/runtime/postgres/Postmaster.js"
+import { announce } from "../support/Heard.js"
 import { dataDirectory, postgresOf, service as start, type Service, type ServiceOptions } from "../support/Service.js"
 
 /** Processes and disks: a busy machine takes its time. */
@@ -139,6 +140,7 @@ describe("the embedded Postgres", () => {
   })
 
   it("belongs to one service: a second is told the first one's pid in one line, and the first goes on", async () => {
+    announce(/^svc is already running on /, { required: true })
     const first = service({ dataDir })
     await first.ready
     const second = service({ dataDir })
@@ -150,6 +152,9 @@ describe("the embedded Postgres", () => {
   })
 
   it("is restarted when it dies under the service, on the port that the pools know", async () => {
+    announce(/"postgres\.ended"/, { required: true })
+    // What asks Postgres meanwhile says so, and asks again.
+    announce(/"background_task\.failed"|"audit\.seal_failed"|"database\.session_lost"/)
     const survivor = service({ dataDir })
     await survivor.ready
     const postgres = postgresOf(dataDir)
@@ -191,6 +196,7 @@ describe("the embedded Postgres", () => {
   })
 
   it("is not left behind when the service refuses to start: a taken port is one line that says what to do", async () => {
+    announce(/^Port \d+ of 127\.0\.0\.1 is taken/, { required: true })
     const taker = createServer().listen(0, "127.0.0.1")
     await once(taker, "listening")
     const address = taker.address()
@@ -256,6 +262,7 @@ it("a service killed at any moment of its first start leaves nothing that preven
 })
 
 it("of two services that start at once on nothing, one runs and the other is refused", async () => {
+  announce(/^svc is already running on /, { required: true })
   const { directory, dataDir, remove } = dataDirectory()
   onTestFinished(remove)
   fs.chmodSync(directory, 0o755)

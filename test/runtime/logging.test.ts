@@ -101,9 +101,18 @@ describe("a log line", () => {
   )
 
   it.effect("leaves out what is thrown and is no error", () =>
-    Effect.map(logged(everyWay({ secret: Redacted.make(canary), value: canary, toString: () => canary })), (lines) =>
+    Effect.gen(function* () {
+      const thrown = { secret: Redacted.make(canary), value: canary, toString: () => canary }
+      const lines = yield* logged(
+        Effect.all([
+          Effect.logWarning("test.failed", Cause.die(thrown)),
+          Effect.logWarning("test.failed", Cause.die(canary)),
+          everyWay({ _tag: "Busy", reason: canary })
+        ])
+      )
       assert.notInclude(lines, canary)
-    )
+      assert.include(lines, "Busy: its message is not logged")
+    })
   )
 
   it.effect("tells the code of a system error, and not its address", () =>

@@ -117,6 +117,8 @@ export const layer = (checkpoints: CheckpointFile) =>
           failing.delete(org)
         }).pipe(
           Effect.catchAll((error) => {
+            // Said when it begins: the task that repeats it tells how long it lasts.
+            if (failing.has(org)) return Effect.void
             failing.add(org)
             return Effect.annotateLogs(Effect.logWarning("audit.seal_failed", Cause.fail(error)), {
               organisationId: org

@@ -33,7 +33,7 @@ const mostDepth = 4
 const safeValue = (value: unknown, depth = 0): unknown => {
   if (typeof value === "function" || typeof value === "symbol") return typeof value
   if (typeof value !== "object" || value === null) return value
-  if (value instanceof Error) return describe(value)
+  if (value instanceof Error || "_tag" in value) return describe(value)
   if (depth === mostDepth) return "…"
   if (Array.isArray(value)) return value.map((item) => safeValue(item, depth + 1))
   if (!isPlain(value)) return describe(value)
