@@ -10,6 +10,7 @@ import { vi } from "vitest"
 import { running } from "../../src/runtime/postgres/Embedded.js"
 import { find, isAlive } from "../../src/runtime/postgres/Postmaster.js"
 import { announce } from "../support/Heard.js"
+import { proofs } from "../support/proofs.js"
 import { dataDirectory, postgresOf, service as start, type Service, type ServiceOptions } from "../support/Service.js"
 
 /** Processes and disks: a busy machine takes its time. */
@@ -109,7 +110,7 @@ describe("the embedded Postgres", () => {
     await next.ready
     assert.strictEqual(postgresOf(dataDir), postgres)
     assert.deepStrictEqual(await query(dataDir, "SELECT n FROM kept"), [[1]])
-    next.kill("SIGTERM")
+    await proofs(next)
     assert.strictEqual(await next.ended, 0)
     assert.isFalse(isAlive(postgres))
   })
@@ -125,8 +126,7 @@ describe("the embedded Postgres", () => {
     const next = service({ dataDir })
     assert.isBelow(await next.ready, 10_000)
     assert.deepStrictEqual(await query(dataDir, "SELECT n FROM kept ORDER BY n"), [[1], [2]])
-    next.kill("SIGTERM")
-    await next.ended
+    await proofs(next)
   })
 
   it("starts although the pid in its lock file now belongs to somebody else", async () => {
@@ -164,7 +164,7 @@ describe("the embedded Postgres", () => {
     await until(async () => Option.isSome(await Effect.runPromise(running(dataDir))))
     assert.deepStrictEqual(await query(dataDir, "SHOW port"), port)
     assert.notStrictEqual(postgresOf(dataDir), postgres)
-    survivor.kill("SIGTERM")
+    await proofs(survivor)
     assert.strictEqual(await survivor.ended, 0)
   })
 
@@ -257,7 +257,7 @@ it("a service killed at any moment of its first start leaves nothing that preven
   assert.deepStrictEqual(await query(dataDir, "SELECT count(*)::int > 20 FROM pg_tables WHERE schemaname = 'public'"), [
     [true]
   ])
-  next.kill("SIGTERM")
+  await proofs(next)
   assert.strictEqual(await next.ended, 0)
 })
 

@@ -5,7 +5,7 @@
 import * as fs from "node:fs"
 import * as net from "node:net"
 import * as path from "node:path"
-import { api, eventually } from "./api.js"
+import { type Answer, api, eventually } from "./api.js"
 
 export interface Provable {
   readonly pid: number
@@ -20,19 +20,24 @@ export interface Provable {
 const ofThisMachine: ReadonlySet<string> = new Set(["jail"])
 const patienceMillis = 30_000
 
+/** What a running service proves: its audit trail is whole and sealed, and no check fails. `get` answers a body. */
+export const soundness = async (get: (target: string) => Promise<Answer["body"]>): Promise<void> => {
+  await eventually(
+    () => get("/api/v1/audit/verify"),
+    (body) => body?.data?.ok === true && body.data.unsealed === 0,
+    patienceMillis
+  )
+  await eventually(
+    () => get("/readyz"),
+    (body) => body?.status === "ready" && failingChecks(body.checks).length === 0,
+    patienceMillis
+  )
+}
+
 /** Asks for the proofs, stops the service, and fails with everything that is missing. */
 export const proofs = async (service: Provable): Promise<void> => {
   const { call, dev } = api(service.dataDir)
-  await eventually(
-    async () => (await call("GET", "/api/v1/audit/verify")).body.data,
-    ({ ok, unsealed }) => ok === true && unsealed === 0,
-    patienceMillis
-  )
-  await eventually(
-    async () => (await call("GET", "/readyz")).body,
-    ({ checks, status }) => status === "ready" && failingChecks(checks).length === 0,
-    patienceMillis
-  )
+  await soundness(async (target) => (await call("GET", target)).body)
   const postgres = postmasterOf(service.dataDir)
   const processes = [...new Set([service.pid, postgres.pid])].flatMap(treeOf)
   const ports = [Number(new URL(dev.baseUrl).port), postgres.port]

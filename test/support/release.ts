@@ -32,6 +32,7 @@ export const release = async (name: string): Promise<Release> => {
     entryPoints: {
       svc: path.join(root, "test/support/ReleaseMain.ts"),
       runner: path.join(root, "src/runtime/sandbox/runner/Runner.ts"),
+      computing: path.join(root, "src/runtime/computing/worker/Worker.ts"),
       identity: path.join(root, "src/runtime/sandbox/runner/Identity.ts")
     },
     outdir: directory,
