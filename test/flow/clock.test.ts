@@ -3,6 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { vi } from "vitest"
 import { timeOfId } from "../../src/domain/Ids.js"
 import { api } from "../support/api.js"
+import { announce } from "../support/Heard.js"
 import { dataDirectory, service } from "../support/Service.js"
 
 /** A process and its Postgres: a busy machine takes its time. */
@@ -16,6 +17,7 @@ for (const [name, hours] of [
   ["behind", -1]
 ] as const) {
   it(`a node an hour ${name} of Postgres records and waits by Postgres' time`, async () => {
+    announce(/"clock\.differs_from_postgres"/, { required: true })
     const place = dataDirectory()
     const running = service({ dataDir: place.dataDir, env: { NODE_OPTIONS: shifted(hours * 3_600_000) } })
     try {

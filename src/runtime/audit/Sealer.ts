@@ -144,8 +144,11 @@ export const layer = (checkpoints: CheckpointFile) =>
       })
 
       const task = yield* backgroundTask("audit.seal", pass)
-      yield* task.run.pipe(Effect.delay(interval), Effect.forever, Effect.forkScoped)
-      yield* Effect.addFinalizer(() => Effect.zipRight(task.run, Effect.ignoreLogged(checkpoints.write({ all: true }))))
+      // The last pass waits for the one under way: two at once want the same place in the chain.
+      const turn = yield* Effect.makeSemaphore(1)
+      const run = turn.withPermits(1)(task.run)
+      yield* run.pipe(Effect.delay(interval), Effect.forever, Effect.forkScoped)
+      yield* Effect.addFinalizer(() => Effect.zipRight(run, Effect.ignoreLogged(checkpoints.write({ all: true }))))
     })
   )
 
