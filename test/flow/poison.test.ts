@@ -11,8 +11,8 @@ import { eventually } from "../support/eventually.js"
 import { announce } from "../support/Heard.js"
 import { soundness } from "../support/proofs.js"
 
-/** Runners are killed in every test, and the computing worker with them: its command line is the same. */
-announce(/"sandbox\.runner_replaced"|"computing\.worker\.replaced"/)
+/** Runners are killed in every test, some while they start, and the computing worker with them: its command line is the same. */
+announce(/"sandbox\.runner_(?:replaced|not_started)"|"computing\.worker\.replaced"/)
 
 beforeAll(startCalls, 60_000)
 afterAll(async () => {
