@@ -1,6 +1,7 @@
 /** The processes of a bench, ended with it. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
+import { isTrouble, lineReader, ofThisMachine } from "../../test/support/LogLines.js"
 import type { LoadOrder, LoadResult } from "../load.js"
 import type { StubCounts } from "../stub.js"
 
@@ -16,6 +17,8 @@ export interface Child {
   readonly ended: Promise<number | null>
   /** Resolves when it has printed the text, with all that it has printed; rejects when it ends before. */
   readonly printed: (text: string | RegExp) => Promise<string>
+  /** Log lines above INFO. */
+  readonly trouble: () => ReadonlyArray<string>
 }
 
 export const start = (args: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}): Child => {
@@ -25,10 +28,15 @@ export const start = (args: ReadonlyArray<string>, env: Readonly<Record<string, 
   })
   alive.add(child)
   let output = ""
+  const trouble: Array<string> = []
+  const lines = lineReader((text) => {
+    if (isTrouble({ stream: "stdout", text }) && !ofThisMachine.some((one) => one.test(text))) trouble.push(text)
+  })
   const looks = new Set<() => void>()
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     output += text
     for (const look of looks) look()
+    lines.push(text)
   })
   const ended = new Promise<number | null>((resolve) =>
     child.once("close", (code) => {
@@ -47,7 +55,7 @@ export const start = (args: ReadonlyArray<string>, env: Readonly<Record<string, 
       look()
       void ended.then(() => reject(new Error(`ended before it printed ${String(text)}: ${output}`)))
     })
-  return { pid: child.pid ?? 0, kill: (signal) => void child.kill(signal), ended, printed }
+  return { pid: child.pid ?? 0, kill: (signal) => void child.kill(signal), ended, printed, trouble: () => trouble }
 }
 
 /** The bundle of a sibling of the main program. */

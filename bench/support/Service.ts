@@ -2,6 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { proofs } from "../../test/support/proofs.js"
 import { type Child, start } from "./Children.js"
 import { type Usage, usage } from "./Usage.js"
 
@@ -24,7 +25,8 @@ export interface Service {
   readonly call: (method: string, path: string, body?: unknown) => Promise<{ readonly [member: string]: unknown }>
   /** The superuser's login to a database. */
   readonly admin: (database: string) => string
-  readonly stop: () => Promise<unknown>
+  /** Asks the service for its proofs, and ends it. */
+  readonly stop: () => Promise<void>
 }
 
 const removals = new Set<string>()
@@ -57,7 +59,7 @@ process.prependListener("exit", () => {
   }
 })
 
-const ready = /svc is ready on http:\/\/127\.0\.0\.1:(\d+)/
+const ready = /"service\.ready".*"url":"http:\/\/127\.0\.0\.1:(\d+)"/
 
 export interface Start {
   readonly dataDir: string
@@ -95,10 +97,7 @@ export const attach = async (child: Child, dataDir: string): Promise<Service> =>
     )
     return `postgres://postgres:${access.superuser}@127.0.0.1:${postgresPid(dataDir)[1]}/${database}`
   }
-  const stop = () => {
-    child.kill("SIGTERM")
-    return child.ended
-  }
+  const stop = () => proofs({ ...child, dataDir })
   return {
     child,
     dataDir,

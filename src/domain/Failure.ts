@@ -3,6 +3,7 @@
  * A surface translates each into its own body and status; nothing else may reach a client but `INTERNAL_ERROR`.
  * Specification: Errors; contract: error codes.
  */
+import { operatorText } from "./OperatorText.js"
 import { Data } from "effect"
 import type { Json } from "./Json.js"
 import type { Permission } from "./Permission.js"
@@ -118,7 +119,11 @@ export class TimedOut extends Data.TaggedError("TimedOut")<{ readonly executionI
 export class Unavailable extends Data.TaggedError("Unavailable")<{
   readonly reason: string
   readonly retryAfterSeconds: number
-}> {}
+}> {
+  get [operatorText]() {
+    return this.reason
+  }
+}
 
 /** The customer has no connection to this connector. */
 export class ConnectionRequired extends Data.TaggedError("ConnectionRequired")<{

@@ -1,16 +1,25 @@
 /** What the typed API found wrong with a request, as the failure that the surfaces answer. */
 import type { HttpApiError } from "@effect/platform"
 import { ParseResult } from "effect"
+import { operatorText } from "../domain/OperatorText.js"
 import { detailsOf, type Issue, pathText } from "../domain/Issues.js"
 import { type Detail, InvalidRequest, ValidationFailed } from "../domain/Failure.js"
 
 const unknownMember = "is not a member of this request"
 
-/** An answer of ours that its schema refuses. It is logged: the places are named, not the customer's values in them. */
-export const answerDefect = ({ issues }: HttpApiError.HttpApiDecodeError): Error =>
-  new Error(
-    `an answer does not fit its schema: ${issues.map(({ _tag, path }) => `${pathText(path)} ${_tag}`).join(", ")}`
-  )
+/** An answer of the service that its schema refuses. Names the places, not the customer's values in them. */
+class AnswerDefect extends Error {
+  constructor({ issues }: HttpApiError.HttpApiDecodeError) {
+    super(
+      `an answer does not fit its schema: ${issues.map(({ _tag, path }) => `${pathText(path)} ${_tag}`).join(", ")}`
+    )
+  }
+  get [operatorText]() {
+    return this.message
+  }
+}
+
+export const answerDefect = (error: HttpApiError.HttpApiDecodeError): Error => new AnswerDefect(error)
 
 /** What is wrong with a value that is a part of a request. */
 export const mistakesIn = (error: ParseResult.ParseError): ReadonlyArray<Detail> =>

@@ -209,7 +209,7 @@ export const make = (routes: ReadonlyArray<Route>, app: App, manners: Manners = 
         const failure = failureOf(cause, method)
         if (failure !== undefined) return Effect.succeed(manners.failure(failure, requestId, now))
         return Effect.as(
-          Effect.logError("a request failed unexpectedly", cause).pipe(Effect.annotateLogs({ requestId })),
+          Effect.logError("request.failed", cause).pipe(Effect.annotateLogs({ requestId })),
           manners.error(defectRow, requestId)
         )
       })

@@ -3,6 +3,7 @@
  * compared with Postgres' clock; what this process writes beside it must mean the same.
  */
 import { Clock, Duration, Effect, Layer, Schedule } from "effect"
+import { backgroundTask } from "../actors/BackgroundTask.js"
 import { Runs } from "../actors/ports/Runs.js"
 
 /** How often the offset is measured. */
@@ -51,15 +52,17 @@ export const layer = Layer.unwrapScoped(
       const ahead = Math.abs(offset) > Duration.toMillis(tolerance) ? Math.round(offset) : 0
       clock.correct(ahead)
       if (Math.abs(ahead - told) > 1_000)
-        yield* Effect.logWarning(`Postgres' clock is ${ahead} ms ahead of this machine's: set one of them right`)
+        yield* Effect.annotateLogs(Effect.logWarning("clock.differs_from_postgres"), {
+          postgresAheadMillis: ahead,
+          remedy: "set the clock of one of the two machines right"
+        })
       told = ahead
-    }).pipe(
-      Effect.catchAll(({ reason }) =>
-        Effect.logWarning(`Postgres' clock cannot be read; the last correction stays: ${reason}`)
-      )
-    )
-    yield* look
-    yield* Effect.forkScoped(Effect.schedule(look, Schedule.spaced(interval)))
+    })
+    const task = yield* backgroundTask("clock.correct", look)
+    // Its reports bear the time that everything above this layer goes by.
+    const pass = Effect.withClock(task.run, clock)
+    yield* pass
+    yield* Effect.forkScoped(Effect.schedule(pass, Schedule.spaced(interval)))
     return Layer.setClock(clock)
   })
 )

@@ -57,7 +57,11 @@ const environment = (): Readonly<Record<string, string>> => {
  * `SVC_…` that means nothing.
  */
 export const read = Effect.fn("Config.read")(function* (env: Readonly<Record<string, string>> = environment()) {
-  for (const warning of unknownVariables(env)) yield* Effect.logWarning(warning)
+  for (const { meant, name } of unknownVariables(env))
+    yield* Effect.annotateLogs(Effect.logWarning("config.unknown_variable"), {
+      variable: name,
+      ...(meant === undefined ? {} : { didYouMean: meant })
+    })
   const found = yield* Effect.either(
     Effect.withConfigProvider(variables, ConfigProvider.fromMap(new Map(Object.entries(env))))
   )
@@ -96,7 +100,9 @@ export const at = (config: ServiceConfig, port: number): ServiceConfig => ({
 const ownUrl = (host: string, port: number) => `http://${host.includes(":") ? `[${host}]` : host}:${port}`
 
 /** One sentence for each variable `SVC_…` that nothing reads. */
-const unknownVariables = (env: Readonly<Record<string, string>>): ReadonlyArray<string> =>
+const unknownVariables = (
+  env: Readonly<Record<string, string>>
+): ReadonlyArray<{ readonly name: string; readonly meant: string | undefined }> =>
   Object.keys(env)
     .filter((name) => name.startsWith("SVC_") && !name.startsWith("SVC_TEST_"))
     .filter((name) => !described.some((one) => one.name === name))
@@ -105,7 +111,7 @@ const unknownVariables = (env: Readonly<Record<string, string>>): ReadonlyArray<
         name,
         described.map((one) => one.name)
       )
-      return `${name} means nothing to svc.${meant === undefined ? "" : ` Did you mean ${meant}?`}`
+      return { name, meant }
     })
 
 // --- The table ---

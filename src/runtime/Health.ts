@@ -31,9 +31,10 @@ export const make = Effect.gen(function* () {
       Effect.tap((actions) =>
         actions.length === 0
           ? Effect.void
-          : Effect.logWarning(
-              `workflows call actions that this release does not have; publish them again: ${actions.map(lostText).join("; ")}`
-            )
+          : Effect.annotateLogs(Effect.logWarning("connectors.actions_lost"), {
+              actions: actions.map(lostText),
+              remedy: "publish the workflows that call them again"
+            })
       ),
       Effect.catchAll(() => Effect.succeed([]))
     )

@@ -1,7 +1,7 @@
 /** The program. `svc start` goes straight to work; every other command loads the command line first. */
 import { Cause, Effect, Exit, Option } from "effect"
-import { defectOf } from "../domain/Defect.js"
 import type { Refusal } from "./Refusal.js"
+import { prettyCause } from "./telemetry/SafeError.js"
 
 const starting = () => import("./Start.js")
 const commandLine = () => import("./cli/Cli.js")
@@ -13,25 +13,30 @@ const program = Effect.suspend((): Effect.Effect<void, Refusal> => {
     : Effect.flatMap(Effect.promise(commandLine), ({ cli }) => cli(process.argv))
 })
 
-/** A refusal is for the operator: its message, nothing else. What is left is a bug: everything there is. */
+/** A refusal is for the operator: its message, nothing else. What is left is a bug: its kind and where it happened. */
 const told = (cause: Cause.Cause<Refusal>): string =>
   Option.match(Cause.failureOption(cause), {
     onSome: ({ message }) => message,
-    onNone: () => Cause.pretty(cause, { renderErrorCause: true })
+    onNone: () => prettyCause(cause)
   })
 
 /** A terminal and npm both pass Ctrl-C on: what follows within a second is the same one. */
 const sameSignal = 1_000
 
-/** What no one caught ends the process, never without a word: one line, without messages that may hold a tenant's values. */
-const endLoudly = (event: "uncaughtException" | "unhandledRejection") => (cause: unknown) => {
-  const line = { timestamp: new Date().toISOString(), level: "FATAL", message: event, ...defectOf(cause) }
+/** An error that no one caught ends the process, with one line in the log. */
+const endLoudly = (event: "uncaught_exception" | "unhandled_rejection") => (cause: unknown) => {
+  const line = {
+    timestamp: new Date().toISOString(),
+    logLevel: "FATAL",
+    message: `process.${event}`,
+    cause: prettyCause(Cause.die(cause))
+  }
   process.stderr.write(`${JSON.stringify(line)}\n`, () => process.exit(70))
 }
 
 export const main = (): void => {
-  process.on("uncaughtException", endLoudly("uncaughtException"))
-  process.on("unhandledRejection", endLoudly("unhandledRejection"))
+  process.on("uncaughtException", endLoudly("uncaught_exception"))
+  process.on("unhandledRejection", endLoudly("unhandled_rejection"))
   const fiber = Effect.runFork(program)
   let signalled = Infinity
   for (const signal of ["SIGINT", "SIGTERM"] as const) {

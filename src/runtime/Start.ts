@@ -5,6 +5,7 @@ import { layer, Settings } from "./Layers.js"
 import { free } from "./Port.js"
 import { Refusal } from "./Refusal.js"
 import { sandbox, server, services } from "./Service.js"
+import * as Logging from "./telemetry/Logging.js"
 import { exporter } from "./telemetry/Tracing.js"
 import { welcome } from "./Welcome.js"
 
@@ -12,11 +13,13 @@ import { welcome } from "./Welcome.js"
 export const start = Effect.gen(function* () {
   const asked = yield* read()
   const config = asked.port === 0 ? at(asked, yield* free(asked.host)) : asked
-  const format = config.logFormat === "pretty" ? Logger.pretty : Logger.json
   const run = Effect.gen(function* () {
     yield* server
     yield* welcome(config, config.publicUrl)
-    yield* Effect.logInfo(`svc is ready on ${config.publicUrl}, ${Math.round(performance.now())} ms after its start`)
+    yield* Effect.annotateLogs(Effect.logInfo("service.ready"), {
+      url: config.publicUrl,
+      afterMillis: Math.round(performance.now())
+    })
     return yield* Effect.never
   })
   // The same layer as in the services, so that it is built once.
@@ -24,7 +27,7 @@ export const start = Effect.gen(function* () {
   return yield* Effect.scoped(run).pipe(
     Effect.provide(Layer.provideMerge(services, Layer.merge(layer(config), early))),
     Effect.provide(exporter(config)),
-    Effect.provide(Layer.merge(format, Logger.minimumLogLevel(config.logLevel))),
+    Effect.provide(Layer.merge(Logging.layer(config.logFormat), Logger.minimumLogLevel(config.logLevel))),
     Effect.withTracerEnabled(false),
     // Counting and timing every fiber of the runtime costs more than what most of them do, and tells nobody anything.
     Effect.withRuntimeFlagsPatch(RuntimeFlagsPatch.disable(RuntimeFlags.RuntimeMetrics))

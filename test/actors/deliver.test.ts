@@ -19,6 +19,7 @@ import type { DeliveryId, ExecutionId, OrganisationId, SpaceId } from "../../src
 import { verifyWebhook } from "../../src/domain/Signature.js"
 import { makeDigests } from "../../src/runtime/Crypto.js"
 import * as LocalWakeups from "../../src/runtime/Wakeups.js"
+import { announce } from "../support/Heard.js"
 
 const secrets = ["whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX", "whsec_QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo="]
 const digests = makeDigests({ pepper: Redacted.make("a pepper of thirty-two characters") })
@@ -106,6 +107,7 @@ describe("a delivery", () => {
 
   it.scoped("whose secret cannot be had is not given up", () =>
     Effect.gen(function* () {
+      announce(/"delivery\.not_settled".*Unavailable: the vault is locked/, { required: true })
       const world = yield* makeWorld()
       world.locked = true
       world.add("a", hook)

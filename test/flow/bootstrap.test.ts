@@ -65,7 +65,7 @@ it("migrate, keys new, bootstrap and start lead to a run by the key that was pri
 
   const running = service({ dataDir: elsewhere.dataDir, env })
   await running.ready
-  const baseUrl = /svc is ready on (http:\/\/[\w.:]+)/.exec(running.output())?.[1]
+  const baseUrl = /"service\.ready".*"url":"(http:\/\/[\w.:]+)"/.exec(running.output())?.[1]
   assert.isDefined(baseUrl)
   const call = async (path: string, body: object) => {
     const response = await fetch(baseUrl + path, {

@@ -2,6 +2,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { api, eventually } from "../support/api.js"
+import { proofs } from "../support/proofs.js"
 import { provider, type Provider } from "../support/provider.js"
 import { keepEngine, type Release, release } from "../support/release.js"
 import { dataDirectory, type Service, service } from "../support/Service.js"
@@ -34,8 +35,7 @@ describe("A run that began on an earlier engine", () => {
   }, 120_000)
 
   afterAll(async () => {
-    current.kill("SIGTERM")
-    await current.ended
+    await proofs(current)
     await systems.close()
     earlier.remove()
     later.remove()

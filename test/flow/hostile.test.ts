@@ -6,6 +6,7 @@ import type { SandboxFailure, Turn } from "../../src/actors/ports/Sandbox.js"
 import { Sandbox } from "../../src/actors/ports/Sandbox.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import { begin, calls, done, end, limits, program, startEvent } from "../support/guests.js"
+import { announce } from "../support/Heard.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 
 const runner = bundleRunner()
@@ -177,6 +178,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
       for (const [name, body] of bodies) {
         it.effect(name, () =>
           Effect.gen(function* () {
+            announce(/"sandbox\.runner_replaced".*a guest hung and its runner was killed/, { required: true })
             const startedAt = performance.now()
             const { ended } = yield* attack(body, { memoryBytes: limits.memoryBytes, cpuPerStepMillis: 300 })
             assert.strictEqual(ended, "CpuLimit")

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs"
 import * as path from "node:path"
 import { Client } from "pg"
 import { api, type Api, eventually } from "../support/api.js"
+import { proofs } from "../support/proofs.js"
 import { provider, type Provider } from "../support/provider.js"
 import { dataDirectory, type Service, service } from "../support/Service.js"
 
@@ -60,8 +61,7 @@ describe("A run that was accepted", () => {
   }, 120_000)
 
   afterAll(async () => {
-    current.kill("SIGTERM")
-    await current.ended
+    await proofs(current)
     await systems.close()
     place.remove()
   }, 60_000)
@@ -102,7 +102,8 @@ describe("A run that was accepted", () => {
     "is never lost, repeats no call that had completed, and ends, however often the process is killed",
     async () => {
       let acknowledged = 0
-      const alive = keepAlive(() => false)
+      let stopped = false
+      const alive = keepAlive(() => stopped)
       const ids: Array<string> = []
       const caller = async () => {
         while (acknowledged < runs) {
@@ -162,8 +163,11 @@ describe("A run that was accepted", () => {
         `${runs} runs, ${kills} kills: ${repeated} of ${times.size} calls were in flight at a kill and made again under their key`
       )
       await database.end()
+      // The service that follows the last kill is left for the proofs.
+      stopped = true
       current.kill("SIGTERM")
       await Promise.race([alive, current.ended])
+      await startService(undefined)
     },
     long ? 3_600_000 : 300_000
   )

@@ -1,6 +1,7 @@
 /** A limit that a provider counts over all connections of a connector outlives the process that keeps it. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { api, type Api, eventually } from "../support/api.js"
+import { proofs } from "../support/proofs.js"
 import { provider, type Provider } from "../support/provider.js"
 import { dataDirectory, type Service, service } from "../support/Service.js"
 
@@ -51,8 +52,7 @@ describe("a limit of scope connector", () => {
   }, 120_000)
 
   afterAll(async () => {
-    current.kill("SIGTERM")
-    await current.ended
+    await proofs(current)
     await systems.close()
     place.remove()
   }, 60_000)

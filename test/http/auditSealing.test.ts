@@ -4,6 +4,7 @@ import { Redacted } from "effect"
 import { Client } from "pg"
 import { TestDatabase } from "../support/Database.js"
 import { eventually } from "../support/eventually.js"
+import { announce } from "../support/Heard.js"
 import { type Running, start } from "../support/InProcess.js"
 
 let svc: Running
@@ -76,6 +77,8 @@ const order = async ({ organisationId }: Organisation) =>
 
 /** No entry of the organisation can be sealed meanwhile. */
 const refusingSealOf = async ({ organisationId }: Organisation, body: () => Promise<unknown>) => {
+  announce(/"audit\.seal_failed".*P0001/, { required: true })
+  announce(/"background_task\.failed".*"task":"audit\.seal"/, { required: true })
   await admin.query(`
     CREATE OR REPLACE FUNCTION refuse_seal() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       IF NEW.org = '${organisationId}' THEN RAISE EXCEPTION 'refused'; END IF; RETURN NEW; END $$;

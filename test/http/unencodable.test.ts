@@ -9,6 +9,7 @@ import { make as makeGate } from "../../src/http/Gate.js"
 import { group } from "../../src/http/Group.js"
 import { routesOf } from "../../src/http/Routes.js"
 import type { RawReply } from "../../src/http/Wire.js"
+import { announce } from "../support/Heard.js"
 import { type Running, start } from "../support/InProcess.js"
 
 const Small = Schema.Struct({ data: Schema.Struct({ kind: Schema.String.pipe(Schema.maxLength(3)) }) })
@@ -74,6 +75,7 @@ describe.each([
   ["an effect of handlers", effectful]
 ] as const)("a group given as %s", (_, handlers) => {
   it("an answer that its own schema refuses is a defect of the service, not a mistake of the client", async () => {
+    announce(/"request\.failed".*AnswerDefect: an answer does not fit its schema: data\.kind/, { required: true })
     const { body, logged, status } = await ask(handlers, "toolong")
     assert.deepStrictEqual([status, body.code, body.retryable], [500, "INTERNAL_ERROR", false])
     assert.match(body.requestId, /^req_/)

@@ -7,6 +7,7 @@ import { Runs } from "../../src/actors/ports/Runs.js"
 import { timeOfId } from "../../src/domain/Ids.js"
 import { layer as clockLayer } from "../../src/runtime/Clock.js"
 import { layerIdentifiers } from "../../src/runtime/Crypto.js"
+import { announce } from "../support/Heard.js"
 
 /** Something that keeps the runtime of its making, as a server does. */
 class Kept extends Context.Tag("test/Kept")<Kept, Runtime.Runtime<never>>() {}
@@ -48,6 +49,7 @@ const times = (value: number | "gone", n = 5) => Array.from({ length: n }, () =>
 describe("the clock of the service", () => {
   it.scoped("is Postgres' for all that is built on it: fibers, servers, ids", () =>
     Effect.gen(function* () {
+      announce(/"clock\.differs_from_postgres".*"postgresAheadMillis":60000/, { required: true })
       yield* Effect.gen(function* () {
         const runtime = yield* Kept
         const identifiers = yield* Identifiers
@@ -79,6 +81,7 @@ describe("the clock of the service", () => {
 
   it.scoped("follows within 30 s, and keeps the last correction while Postgres is away", () =>
     Effect.gen(function* () {
+      announce(/"background_task\.failed".*"task":"clock\.correct"/, { required: true })
       // The test's clock is found by its place, which the service's takes.
       const real = yield* Effect.clock
       const pass = Effect.withClock(TestClock.adjust("31 seconds"), real)

@@ -8,6 +8,7 @@ import type { Json, JsonObject } from "../../src/domain/Json.js"
 import { computing } from "../../src/domain/Limits.js"
 import { layer as computationsLayer } from "../../src/runtime/computing/Computations.js"
 import { TurnQueue } from "../../src/runtime/computing/TurnQueue.js"
+import { announce } from "../support/Heard.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 import { loopDelay } from "../support/loopDelay.js"
 
@@ -136,6 +137,7 @@ layer(computationsLayer({ workerPath: worker.path, onWorkers: (now) => (pids = n
 
   it.effect("that takes too much memory ends, and the next one finds a worker", () =>
     Effect.gen(function* () {
+      announce(/"computing\.worker\.replaced"/, { required: true })
       const anchors = Array.from(
         { length: 30 },
         (_, n) => `a${n}: &a${n} [${Array.from({ length: 9 }, () => (n === 0 ? "x" : `*a${n - 1}`)).join(",")}]`

@@ -3,6 +3,7 @@ import { Effect, Logger, Option, Redacted } from "effect"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
+import { announce } from "../support/Heard.js"
 import { read, table } from "../../src/runtime/Config.js"
 import { environmentExample, environmentTable } from "../../src/runtime/EnvironmentPages.js"
 import { resolve } from "../../src/runtime/Keyring.js"
@@ -17,7 +18,12 @@ const external = {
 const withWarnings = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const warnings: Array<string> = []
-    const logger = Logger.make(({ message }) => void warnings.push(String(message)))
+    const logger = Logger.make(
+      ({ annotations, message }) =>
+        void warnings.push(
+          [String(message), ...[...annotations].map(([name, value]) => `${name}=${value}`).sort()].join(" ")
+        )
+    )
     yield* Effect.ignore(effect).pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger)))
     return warnings
   })
@@ -88,12 +94,13 @@ it.effect("one login takes on each role; a role's own login wins; three of four 
 
 it.effect("an unknown SVC_ variable warns, with the name that was probably meant", () =>
   Effect.gen(function* () {
+    announce(/config\.unknown_variable/, { required: true })
     const warnings = yield* withWarnings(
       read({ SVC_PROT: "80", SVC_COFFEE: "1", SVC_TEST_KILL: "parsed:1", PATH: "/bin" })
     )
     assert.deepStrictEqual(warnings, [
-      "SVC_PROT means nothing to svc. Did you mean SVC_PORT?",
-      "SVC_COFFEE means nothing to svc."
+      "config.unknown_variable didYouMean=SVC_PORT variable=SVC_PROT",
+      "config.unknown_variable variable=SVC_COFFEE"
     ])
   })
 )

@@ -6,6 +6,7 @@ import { AppSql, connect, WriterSql } from "../../src/runtime/postgres/Pools.js"
 import { single } from "../../src/runtime/postgres/Single.js"
 import { urlsOfLogin } from "../../src/runtime/postgres/Roles.js"
 import { layer, ownerSql, TestDatabase } from "../support/Database.js"
+import { announce } from "../support/Heard.js"
 
 const insertOrganisation = (id: string) =>
   Effect.flatMap(
@@ -88,6 +89,8 @@ it.layer(layer)("a migrated database", (it) => {
 
 it.scopedLive("a service whose session the server has cut holds the database again, or learns that another does", () =>
   Effect.gen(function* () {
+    announce(/"database\.session_lost"/, { required: true })
+    announce(/"database\.held_by_another"/, { required: true })
     const { admin, urls } = yield* TestDatabase
     const server = yield* connect(admin, { maxConnections: 1, applicationName: "test" })
     const first = yield* connect(urls.owner, { maxConnections: 2, applicationName: "first" })

@@ -9,6 +9,8 @@ import { Client } from "pg"
 import { vi } from "vitest"
 import { running } from "../../src/runtime/postgres/Embedded.js"
 import { find, isAlive } from "../../src/runtime/postgres/Postmaster.js"
+import { announce } from "../support/Heard.js"
+import { proofs } from "../support/proofs.js"
 import { dataDirectory, postgresOf, service as start, type Service, type ServiceOptions } from "../support/Service.js"
 
 /** Processes and disks: a busy machine takes its time. */
@@ -108,7 +110,7 @@ describe("the embedded Postgres", () => {
     await next.ready
     assert.strictEqual(postgresOf(dataDir), postgres)
     assert.deepStrictEqual(await query(dataDir, "SELECT n FROM kept"), [[1]])
-    next.kill("SIGTERM")
+    await proofs(next)
     assert.strictEqual(await next.ended, 0)
     assert.isFalse(isAlive(postgres))
   })
@@ -124,8 +126,7 @@ describe("the embedded Postgres", () => {
     const next = service({ dataDir })
     assert.isBelow(await next.ready, 10_000)
     assert.deepStrictEqual(await query(dataDir, "SELECT n FROM kept ORDER BY n"), [[1], [2]])
-    next.kill("SIGTERM")
-    await next.ended
+    await proofs(next)
   })
 
   it("starts although the pid in its lock file now belongs to somebody else", async () => {
@@ -139,6 +140,7 @@ describe("the embedded Postgres", () => {
   })
 
   it("belongs to one service: a second is told the first one's pid in one line, and the first goes on", async () => {
+    announce(/^svc is already running on /, { required: true })
     const first = service({ dataDir })
     await first.ready
     const second = service({ dataDir })
@@ -150,16 +152,19 @@ describe("the embedded Postgres", () => {
   })
 
   it("is restarted when it dies under the service, on the port that the pools know", async () => {
+    announce(/"postgres\.ended"/, { required: true })
+    // What asks Postgres meanwhile says so, and asks again.
+    announce(/"background_task\.failed"|"audit\.seal_failed"|"database\.session_lost"/)
     const survivor = service({ dataDir })
     await survivor.ready
     const postgres = postgresOf(dataDir)
     const port = await query(dataDir, "SHOW port")
     process.kill(postgres, "SIGKILL")
-    await until(() => survivor.output().includes("has ended; restarting it"))
+    await until(() => survivor.output().includes("postgres.ended"))
     await until(async () => Option.isSome(await Effect.runPromise(running(dataDir))))
     assert.deepStrictEqual(await query(dataDir, "SHOW port"), port)
     assert.notStrictEqual(postgresOf(dataDir), postgres)
-    survivor.kill("SIGTERM")
+    await proofs(survivor)
     assert.strictEqual(await survivor.ended, 0)
   })
 
@@ -191,6 +196,7 @@ describe("the embedded Postgres", () => {
   })
 
   it("is not left behind when the service refuses to start: a taken port is one line that says what to do", async () => {
+    announce(/^Port \d+ of 127\.0\.0\.1 is taken/, { required: true })
     const taker = createServer().listen(0, "127.0.0.1")
     await once(taker, "listening")
     const address = taker.address()
@@ -251,11 +257,12 @@ it("a service killed at any moment of its first start leaves nothing that preven
   assert.deepStrictEqual(await query(dataDir, "SELECT count(*)::int > 20 FROM pg_tables WHERE schemaname = 'public'"), [
     [true]
   ])
-  next.kill("SIGTERM")
+  await proofs(next)
   assert.strictEqual(await next.ended, 0)
 })
 
 it("of two services that start at once on nothing, one runs and the other is refused", async () => {
+  announce(/^svc is already running on /, { required: true })
   const { directory, dataDir, remove } = dataDirectory()
   onTestFinished(remove)
   fs.chmodSync(directory, 0o755)

@@ -4,6 +4,7 @@ import * as fs from "node:fs"
 import { Client } from "pg"
 import { vi } from "vitest"
 import { embedded } from "../../src/runtime/postgres/Embedded.js"
+import { announce } from "../support/Heard.js"
 import { dataDirectory, service } from "../support/Service.js"
 
 /** Processes and disks: a busy machine takes its time. */
@@ -72,6 +73,7 @@ it("an administrator's URL makes roles, database and tables, prints the logins o
   const oneLogin = new URL(administrator)
   oneLogin.pathname = "/svc"
   const second = service({ dataDir: elsewhere.dataDir, env: { SVC_DATABASE_URL: oneLogin.href, ...keys } })
+  announce(/^Another svc already runs on this database/, { required: true })
   assert.strictEqual(await second.ended, 1)
   assert.match(second.output(), new RegExp(`Another svc already runs on this database \\(svc, pid ${first.pid} from`))
   first.kill("SIGTERM")

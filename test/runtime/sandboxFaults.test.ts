@@ -6,6 +6,7 @@ import { Sandbox } from "../../src/actors/ports/Sandbox.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import type { Listener } from "../../src/runtime/sandbox/RunnerProcess.js"
 import { begin, done, end, limits, program, startEvent } from "../support/guests.js"
+import { announce } from "../support/Heard.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 
 const runner = bundleRunner()
@@ -36,9 +37,15 @@ const pool = () => {
   return { fault, layer }
 }
 
+const announceFault = () => {
+  announce(/"sandbox\.listener_failed".*RangeError: its message is not logged/, { required: true })
+  announce(/"sandbox\.runner_replaced".*listener failed/, { required: true })
+}
+
 describe("A listener of a runner that throws", () => {
   for (const listener of ["socket", "timer"] as const) {
     it.live(`ends that runner and not the process: ${listener}`, () => {
+      announceFault()
       const { fault, layer } = pool()
       return Effect.gen(function* () {
         const session = (yield* begin(waiting)).session
@@ -60,6 +67,7 @@ describe("A listener of a runner that throws", () => {
   }
 
   it.live("ends that runner and not the process: child", () => {
+    announceFault()
     const { fault, layer } = pool()
     return Effect.gen(function* () {
       const session = (yield* begin(waiting)).session

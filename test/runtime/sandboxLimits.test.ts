@@ -6,6 +6,7 @@ import type { GuestEvent, GuestOutput } from "../../src/actors/ports/Sandbox.js"
 import { Sandbox } from "../../src/actors/ports/Sandbox.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import { begin, calls, done, end, limits, program, startEvent } from "../support/guests.js"
+import { announce } from "../support/Heard.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 
 const runner = bundleRunner()
@@ -87,6 +88,7 @@ layer(pool, { excludeTestServices: true })("limits", (it) => {
     "a guest hung in native code is killed with its runner; its neighbours are told to replay, and the pool goes on",
     () =>
       Effect.gen(function* () {
+        announce(/"sandbox\.runner_replaced"/, { required: true })
         const neighbour = yield* begin(waiting)
         const [before] = pids()
         assert(before !== undefined)
@@ -112,6 +114,7 @@ layer(pool, { excludeTestServices: true })("limits", (it) => {
 
   it.effect("a runner killed from outside loses its sessions and is replaced", () =>
     Effect.gen(function* () {
+      announce(/"sandbox\.runner_replaced"/, { required: true })
       for (let round = 0; round < 3; round++) {
         const turn = yield* begin(waiting)
         const [pid] = pids()
@@ -224,6 +227,7 @@ layer(pool, { excludeTestServices: true })("limits", (it) => {
     )
     it.effect("a guest that hangs in the middle of one is told from its neighbours", () =>
       Effect.gen(function* () {
+        announce(/"sandbox\.runner_replaced"/, { required: true })
         const sandbox = yield* Sandbox
         const hangs = `for (let i = 0; i < 6000; i++) await svc.state.get("k"); ${hang}`
         const replays = yield* Effect.forEach([hangs, long], (body) =>

@@ -3,6 +3,7 @@ import { afterAll, afterEach, assert, beforeAll, describe, it } from "@effect/vi
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { Query } from "pg"
 import { type DbCaller, DbRefused } from "../../src/actors/ports/WorkspaceDb.js"
+import { announce } from "../support/Heard.js"
 import { newCaller, type RunningWorkspaces, startWorkspaces } from "../support/workspaces.js"
 
 describe("An answer", () => {
@@ -134,6 +135,7 @@ describe("An answer", () => {
 
     for (const name of handlers) {
       it(`in ${name} ends the call, is logged without values, and hurts no other call`, async () => {
+        announce(/"workspace_db\.answer_failed".*RangeError/, { required: true })
         const uncaught: Array<unknown> = []
         const listener = (cause: unknown) => void uncaught.push(cause)
         process.on("uncaughtException", listener)

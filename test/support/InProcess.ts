@@ -78,7 +78,7 @@ const layer = (env: Readonly<Record<string, string>>, clock: Clock.Clock) =>
     Layer.provideMerge(Layer.merge(databases, workspaces)),
     Layer.provideMerge(Database.layer),
     Layer.provideMerge(settings(env)),
-    Layer.provideMerge(Layer.merge(Logger.minimumLogLevel(LogLevel.Error), Layer.setClock(clock))),
+    Layer.provideMerge(Layer.merge(Logger.minimumLogLevel(LogLevel.Warning), Layer.setClock(clock))),
     Layer.orDie
   )
 

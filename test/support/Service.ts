@@ -5,9 +5,14 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
+import { hear, unannouncedLines } from "./Heard.js"
+import { isTrouble, lineReader } from "./LogLines.js"
 
 export interface Service {
   readonly pid: number
+  readonly dataDir: string
+  /** What it and the other services of this file said since the last test that nobody announced. */
+  readonly trouble: () => ReadonlyArray<string>
   /** Everything it has printed. */
   readonly output: () => string
   /** Resolves with the milliseconds since its start; rejects with its output when it ends before. */
@@ -56,16 +61,31 @@ export const service = (options: ServiceOptions): Service => {
     })
   )
   const ready = new Promise<number>((resolve, reject) => {
-    const onText = (text: string) => {
-      output += text
-      if (output.includes("svc is ready")) resolve(performance.now() - started)
+    for (const stream of ["stdout", "stderr"] as const) {
+      // What a command answers on its error stream is for the test to read.
+      const isHeard = (text: string) => isTrouble({ stream: options.command === undefined ? stream : "stdout", text })
+      const lines = lineReader((text) => {
+        if (isHeard(text)) hear(text)
+      })
+      child[stream].setEncoding("utf8").on("data", (text: string) => {
+        output += text
+        lines.push(text)
+        if (output.includes('"service.ready"')) resolve(performance.now() - started)
+      })
+      child[stream].on("end", lines.end)
     }
-    child.stdout.setEncoding("utf8").on("data", onText)
-    child.stderr.setEncoding("utf8").on("data", onText)
     void ended.then(() => reject(new Error(`svc has ended: ${output}`)))
   })
   ready.catch(() => {})
-  return { pid: child.pid ?? 0, output: () => output, ready, ended, kill: (signal) => void child.kill(signal) }
+  return {
+    pid: child.pid ?? 0,
+    dataDir: options.dataDir,
+    trouble: unannouncedLines,
+    output: () => output,
+    ready,
+    ended,
+    kill: (signal) => void child.kill(signal)
+  }
 }
 
 /** A new directory for the files of one service, removed by `remove`. */

@@ -1,5 +1,6 @@
 /** A running service with its first organisation, for one test file. */
 import { api, type Api } from "./api.js"
+import { proofs } from "./proofs.js"
 import { provider, type Provider } from "./provider.js"
 import { dataDirectory, type Service, service } from "./Service.js"
 
@@ -11,6 +12,7 @@ export interface World {
   /** Ends the process as by `kill -9` and starts another on the same data. */
   readonly crash: () => Promise<void>
   readonly start: () => Promise<void>
+  /** Asks the service for its proofs, and ends it. */
   readonly stop: () => Promise<void>
 }
 
@@ -54,9 +56,13 @@ export const worldOf = (options: {
       await begin()
     },
     stop: async () => {
-      await end("SIGTERM")
-      await systems?.close()
-      place.remove()
+      try {
+        if (current !== undefined) await proofs(current)
+      } finally {
+        await end("SIGTERM")
+        await systems?.close()
+        place.remove()
+      }
     }
   }
 }

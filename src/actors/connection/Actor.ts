@@ -29,7 +29,7 @@ export const layer = (options: SessionOptions) =>
           Authorize: ({ payload }) => Effect.zipLeft(calls.authorize(self, payload, scope), uses.note(self.id)),
           Settle: ({ payload }) =>
             Effect.catchAllCause(calls.settle(self, payload.organisationId, payload, scope), (cause) =>
-              Effect.logDebug(`The connection ${self.id} learned nothing`, cause)
+              Effect.annotateLogs(Effect.logDebug("connection.settle_failed", cause), { connectionId: self.id })
             ),
           CarryOut: ({ payload: { order } }) =>
             order._tag === "Sign"

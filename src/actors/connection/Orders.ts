@@ -245,7 +245,10 @@ export const make = (options: SessionOptions) =>
       if (found._tag === "Some")
         yield* revoke(last, found.value.method).pipe(
           Effect.catchAll((failure) =>
-            Effect.logInfo(`The token of ${self.id} is not revoked at the provider`, failure._tag)
+            Effect.annotateLogs(Effect.logInfo("connection.token_not_revoked"), {
+              connectionId: self.id,
+              reason: failure._tag
+            })
           ),
           Effect.forkDaemon
         )
@@ -288,7 +291,9 @@ export const make = (options: SessionOptions) =>
     /** Time's orders never fail: what cannot be done now is found again. */
     const quietly = <A>(self: Owner, effect: Effect.Effect<A, Refusal>) =>
       Effect.as(
-        Effect.catchAllCause(effect, (cause) => Effect.logDebug(`The connection ${self.id} did nothing`, cause)),
+        Effect.catchAllCause(effect, (cause) =>
+          Effect.annotateLogs(Effect.logDebug("connection.sweep_skipped", cause), { connectionId: self.id })
+        ),
         done
       )
 

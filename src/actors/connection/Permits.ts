@@ -5,6 +5,7 @@
 import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { blockedBy, type Limits, type Reading } from "../../domain/connection/RateLimiter.js"
 import { leaseMillis } from "../../domain/connection/SharedLimiter.js"
+import { backgroundTask } from "../BackgroundTask.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { ProviderLimit } from "../provider/Protocol.js"
 import type { Refusal } from "./Protocol.js"
@@ -152,7 +153,8 @@ export const layer = Layer.scoped(
         { concurrency: 16, discard: true }
       )
     )
-    yield* keepPlaces.pipe(Effect.delay(keepInterval), Effect.forever, Effect.interruptible, Effect.forkScoped)
+    const keeping = yield* backgroundTask("provider_limits.keep_places", keepPlaces)
+    yield* keeping.run.pipe(Effect.delay(keepInterval), Effect.forever, Effect.interruptible, Effect.forkScoped)
 
     const take = (pool: Pool, now: number) => {
       if (pool.blockedUntil > now) return { at: pool.blockedUntil }

@@ -258,7 +258,16 @@ export const make = Effect.gen(function* () {
       const done = Deferred.unsafeMake<void>(FiberId.none)
       self.refreshing = done
       return once(self, organisation).pipe(
-        Effect.catchAllCause((cause) => Effect.logWarning(`The connection ${self.id} is not refreshed now`, cause)),
+        // Whoever asked is told; a change that overtakes a refresh is no trouble.
+        Effect.catchAll((refusal) =>
+          Effect.annotateLogs(Effect.logInfo("connection.refresh_postponed"), {
+            connectionId: self.id,
+            reason: refusal._tag === "Busy" ? refusal.reason : refusal._tag
+          })
+        ),
+        Effect.catchAllCause((cause) =>
+          Effect.annotateLogs(Effect.logWarning("connection.refresh_failed", cause), { connectionId: self.id })
+        ),
         Effect.ensuring(
           Effect.suspend(() => {
             self.refreshing = undefined

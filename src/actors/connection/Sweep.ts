@@ -6,6 +6,7 @@ import { Duration, Effect, Layer } from "effect"
 import type { Unavailable } from "../../domain/Failure.js"
 import { ConnectionSweeps, type Due } from "../ports/ConnectionSweeps.js"
 import { Ownership } from "../ports/Ownership.js"
+import { backgroundTask, type BackgroundTask } from "../BackgroundTask.js"
 import { asking } from "./Asking.js"
 import { system } from "./Owner.js"
 import { Connection } from "./Protocol.js"
@@ -25,6 +26,7 @@ export const make = Effect.gen(function* () {
   const client = (id: string) => asking(actor(id))
 
   const each = (
+    advance: Effect.Effect<void>,
     found: (limit: number) => Effect.Effect<ReadonlyArray<Due>, Unavailable>,
     ask: (due: Due) => Effect.Effect<unknown, unknown>
   ) =>
@@ -32,33 +34,30 @@ export const make = Effect.gen(function* () {
       Effect.forEach(
         all.filter(({ id }) => ownership.holds(ownership.shardOf(id))),
         // What cannot be done now is found again.
-        (due) => ask(due).pipe(Effect.timeout(patience), Effect.sandbox, Effect.ignoreLogged),
+        (due) => ask(due).pipe(Effect.timeout(patience), Effect.sandbox, Effect.ignoreLogged, Effect.zipRight(advance)),
         { concurrency: atOnce, discard: true }
       )
     )
 
-  const look = Effect.gen(function* () {
-    yield* each(sweeps.toDisconnect, ({ id, organisationId }) =>
+  const lookAt = Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
+    yield* each(advance, sweeps.toDisconnect, ({ id, organisationId }) =>
       client(id).disconnect({ organisationId, by: system, version: null })
     )
-    yield* each(sweeps.toAbandon, ({ id, organisationId }) => client(id).abandon({ organisationId }))
-    yield* each(sweeps.toRenew, ({ id, organisationId }) => client(id).look({ organisationId }))
+    yield* each(advance, sweeps.toAbandon, ({ id, organisationId }) => client(id).abandon({ organisationId }))
+    yield* each(advance, sweeps.toRenew, ({ id, organisationId }) => client(id).look({ organisationId }))
   })
 
-  const again = (body: Effect.Effect<void, Unavailable>, pause: Duration.Duration) =>
-    body.pipe(
-      Effect.sandbox,
-      Effect.catchAll((cause) => Effect.logWarning("Looking after connections failed; it is tried again", cause)),
-      Effect.zipRight(Effect.sleep(pause)),
-      Effect.forever
-    )
+  const renewing = yield* backgroundTask("connections.renew", lookAt)
+  const tidying = yield* backgroundTask("connections.tidy", sweeps.tidy)
+  const again = (task: BackgroundTask, pause: Duration.Duration) =>
+    Effect.forever(Effect.zipRight(task.run, Effect.sleep(pause)))
 
-  const sweep = Effect.all([again(look, interval), again(sweeps.tidy, tidyEvery)], {
+  const sweep = Effect.all([again(renewing, interval), again(tidying, tidyEvery)], {
     concurrency: "unbounded",
     discard: true
   })
 
-  return { look, sweep }
+  return { look: lookAt(Effect.void), sweep }
 })
 
 export const layer = Layer.scopedDiscard(

@@ -3,10 +3,10 @@
  * actor attaches to it when a message arrives.
  */
 import { Cause, Clock, Context, Duration, Effect, Exit, Fiber, Layer, Option, Runtime } from "effect"
-import { defectOf } from "../../domain/Defect.js"
 import type { ExecutionId } from "../../domain/Ids.js"
 import type { FinishedRun } from "../ports/Journal.js"
 import { Runs } from "../ports/Runs.js"
+import { backgroundTask } from "../BackgroundTask.js"
 import { rounds } from "../Rounds.js"
 import { type CodeRun, make as makeCodeRun } from "./CodeRun.js"
 import type { Progress } from "./Progress.js"
@@ -89,13 +89,15 @@ export const layer = Layer.scoped(
           if (shown !== undefined) yield* Effect.forkDaemon(shown)
         }
       }
-    }).pipe(
-      Effect.catchAllCause((cause) =>
-        Effect.annotateLogs(Effect.logError("looking after live runs failed"), { ...defectOf(Cause.squash(cause)) })
-      ),
-      Effect.map(() => table.size > 0)
+    })
+    const task = yield* backgroundTask("runs.deadlines", look)
+    const lookAfter = yield* rounds(
+      lookInterval,
+      task.run.pipe(
+        Effect.zipRight(Effect.suspend(() => task.waiting(table.size > 0))),
+        Effect.map(() => table.size > 0)
+      )
     )
-    const lookAfter = yield* rounds(lookInterval, look)
     const put = (id: ExecutionId, live: Live) => {
       table.set(id, live)
       lookAfter()
@@ -143,11 +145,7 @@ export const layer = Layer.scoped(
         if (Exit.isSuccess(exit)) remove(id, live, exit.value)
         // An interrupted run is settled by whoever interrupted it; a bug must not leave its caller waiting.
         else if (!Cause.isInterruptedOnly(exit.cause)) {
-          runFork(
-            Effect.logError("driving a run failed unexpectedly; it is taken up again").pipe(
-              Effect.annotateLogs({ executionId: id, ...defectOf(Cause.squash(exit.cause)) })
-            )
-          )
+          runFork(Effect.annotateLogs(Effect.logError("run.driving_failed", exit.cause), { executionId: id }))
           remove(id, live, { _tag: "Unwritten", reason: "an unexpected error; the run goes on" })
         }
       })

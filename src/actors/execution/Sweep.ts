@@ -15,6 +15,7 @@ import { type Runnable, Runnables } from "../ports/Runnables.js"
 import { type DueRun, Runs } from "../ports/Runs.js"
 import { Sandbox } from "../ports/Sandbox.js"
 import { Wakeups } from "../ports/Wakeups.js"
+import { type BackgroundTask, backgroundTask } from "../BackgroundTask.js"
 import { callbacks, type End, finished } from "./Ending.js"
 import { LiveRuns } from "./LiveRuns.js"
 import { runError } from "./RunSpec.js"
@@ -201,23 +202,27 @@ export const make = (options: SweepOptions) =>
      * Runs that a process had just taken up when it died. Few of them, and those of more than one death, are taken up one
      * by one, each in a runner of its own; many of one death a group at a time, and a further death tells which it was.
      */
-    const resumeSuspects = Effect.gen(function* () {
-      for (;;) {
-        const [first] = suspects
-        if (first === undefined) return
-        const isLone = ({ activations }: DueRun) => activations >= suspectAfter
-        const alone = isLone(first) || suspects.length <= fewSuspects
-        const other = suspects.findIndex((run) => isLone(run) !== isLone(first))
-        const group = suspects.splice(0, alone ? 1 : Math.min(suspectsAtOnce, other < 0 ? suspects.length : other))
-        yield* Effect.forEach(group, ({ id }) => Effect.zipRight(resumeSuspect(id, alone), untilAdvanced(id)), {
-          concurrency: "unbounded",
-          discard: true
-        })
-      }
-    })
+    const resumeSuspects = (advance: Effect.Effect<void>) =>
+      Effect.gen(function* () {
+        for (;;) {
+          const [first] = suspects
+          if (first === undefined) return
+          const isLone = ({ activations }: DueRun) => activations >= suspectAfter
+          const alone = isLone(first) || suspects.length <= fewSuspects
+          const other = suspects.findIndex((run) => isLone(run) !== isLone(first))
+          const group = suspects.splice(0, alone ? 1 : Math.min(suspectsAtOnce, other < 0 ? suspects.length : other))
+          yield* Effect.forEach(group, ({ id }) => Effect.zipRight(resumeSuspect(id, alone), untilAdvanced(id)), {
+            concurrency: "unbounded",
+            discard: true
+          })
+          yield* advance
+        }
+      })
 
     const resumeSuspect = (id: ExecutionId, alone: boolean) =>
-      Effect.catchAll(takeUp(id, alone), () => Effect.logWarning("a run could not be taken up; it is tried again"))
+      Effect.catchAllCause(takeUp(id, alone), (cause) =>
+        Effect.annotateLogs(Effect.logWarning("run.not_resumed", cause), { executionId: id })
+      )
 
     /** The death of a process counts only against runs that it had just taken up: one that lives on is cleared. */
     const clearSurvivors = Effect.gen(function* () {
@@ -272,33 +277,40 @@ export const make = (options: SweepOptions) =>
     const overdueFound = yield* Effect.makeLatch(false)
     const untilOpened = (latch: Effect.Latch) => Effect.zipLeft(latch.await, latch.close)
 
-    /** One statement tells whether there is anything to do: most of the time there is not. */
-    const lookOut = Effect.gen(function* () {
-      const ripe = yield* runs.ripe(ownership.held(), live.ids(), engines)
-      if (ripe.due) yield* dueFound.open
-      if (ripe.overdue) yield* overdueFound.open
-      if (ripe.queued && free() > 0) wakeups.queued()
-      if (ripe.deliveries) wakeups.delivery()
-    })
+    const resuming = yield* backgroundTask("runs.resume", resumeDue)
+    const resumingSuspects = yield* backgroundTask("runs.resume_suspects", resumeSuspects)
+    const clearing = yield* backgroundTask("runs.clear_suspicion", clearSurvivors)
+    const ending = yield* backgroundTask("runs.end_overdue", endOverdue)
+    const starting = yield* backgroundTask("runs.start_queued", startQueued)
 
-    const loop = <E, R>(name: string, look: Effect.Effect<void, E, R>, pause: Effect.Effect<unknown>) =>
-      look.pipe(
-        Effect.sandbox,
-        Effect.catchAll((cause) => Effect.logWarning(`${name} failed; it is tried again`, cause)),
-        Effect.zipRight(pause),
-        Effect.forever,
-        Effect.interruptible,
-        Effect.forkScoped
-      )
+    /** One statement tells whether there is anything to do: most of the time there is not. */
+    const findWork = yield* backgroundTask(
+      "runs.find_work",
+      Effect.gen(function* () {
+        const ripe = yield* runs.ripe(ownership.held(), live.ids(), engines)
+        const canStart = ripe.queued && free() > 0
+        yield* resuming.waiting(ripe.due && free() > 0)
+        yield* resumingSuspects.waiting(suspects.length > 0)
+        yield* ending.waiting(ripe.overdue)
+        yield* starting.waiting(canStart)
+        if (ripe.due) yield* dueFound.open
+        if (ripe.overdue) yield* overdueFound.open
+        if (canStart) wakeups.queued()
+        if (ripe.deliveries) wakeups.delivery()
+      })
+    )
+
+    const loop = (task: BackgroundTask, pause: Effect.Effect<unknown>) =>
+      Effect.zipRight(task.run, pause).pipe(Effect.forever, Effect.interruptible, Effect.forkScoped)
 
     const sweeps = Effect.all(
       [
-        loop("looking for what is due", lookOut, Effect.sleep(sweepInterval)),
-        loop("resuming due runs", resumeDue, untilOpened(dueFound)),
-        loop("resuming suspected runs", resumeSuspects, untilOpened(suspectsFound)),
-        loop("clearing runs of suspicion", clearSurvivors, Effect.sleep(survivalInterval)),
-        loop("ending overdue runs", endOverdue, untilOpened(overdueFound)),
-        loop("starting queued runs", startQueued, wakeups.untilQueued)
+        loop(findWork, Effect.sleep(sweepInterval)),
+        loop(resuming, untilOpened(dueFound)),
+        loop(resumingSuspects, untilOpened(suspectsFound)),
+        loop(clearing, Effect.sleep(survivalInterval)),
+        loop(ending, untilOpened(overdueFound)),
+        loop(starting, wakeups.untilQueued)
       ],
       { discard: true }
     )

@@ -20,6 +20,7 @@ import { Digests } from "../ports/Digests.js"
 import { Egress, type EgressFailure, type EgressResponse } from "../ports/Egress.js"
 import { Faults } from "../ports/Faults.js"
 import { Wakeups } from "../ports/Wakeups.js"
+import { backgroundTask } from "../BackgroundTask.js"
 
 /** The sweep of the runs tells at once of what has become due or was left by another node; this is for its failure. */
 const pollInterval = Duration.seconds(10)
@@ -96,7 +97,10 @@ export const make = (options: DeliverOptions = {}) =>
         Effect.catchAllCause((cause) =>
           Cause.isInterruptedOnly(cause)
             ? Effect.void
-            : Effect.logWarning(`The delivery ${delivery.id} is not settled; it is sent again`, cause)
+            : Effect.annotateLogs(Effect.logWarning("delivery.not_settled", cause), {
+                deliveryId: delivery.id,
+                organisationId: delivery.organisationId
+              })
         ),
         Effect.ensuring(
           Effect.suspend(() => {
@@ -129,12 +133,13 @@ export const make = (options: DeliverOptions = {}) =>
       }
     })
 
-    const sweep = look.pipe(
-      Effect.sandbox,
-      Effect.catchAll((cause) => Effect.logWarning("Taking up deliveries failed; it is tried again", cause)),
+    const task = yield* backgroundTask("deliveries.send", look)
+    const sweep = task.run.pipe(
+      Effect.zipRight(task.waiting(false)),
       Effect.zipRight(
         Effect.raceAll([wakeups.untilDelivery, Effect.zipRight(freed.await, freed.close), Effect.sleep(pollInterval)])
       ),
+      Effect.zipRight(task.waiting(true)),
       Effect.forever
     )
 

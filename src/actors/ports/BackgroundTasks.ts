@@ -11,13 +11,14 @@ export interface TaskStatus {
   readonly failuresInARow: number
   readonly failures: number
   readonly succeededAt: number | null
-  /** When the pass that is under way began. */
+  /** When the pass that is under way began, or has last done a part of its work. */
   readonly runningSince: number | null
   /** Since when there is work that no pass has done. */
   readonly waitingSince: number | null
 }
 
 export interface TaskReport {
+  /** A pass begins, or has done a part of its work. */
   readonly started: (now: number) => void
   readonly succeeded: (now: number) => void
   /** Answers how many passes in a row have failed now. */
@@ -35,7 +36,10 @@ export interface TaskRegistry {
 const failuresTolerated = 3
 const patienceMillis = 60_000
 
-/** Whether the task has stopped working: three failures in a row, or no success for a minute with work to do. */
+/**
+ * Whether the task has stopped working: three failures in a row, no success for a minute with
+ * work waiting, or a pass that has done nothing for a minute.
+ */
 export const isFailing = (status: TaskStatus, now: number): boolean => {
   const { failuresInARow, runningSince, succeededAt, waitingSince } = status
   if (failuresInARow >= failuresTolerated) return true

@@ -2,6 +2,7 @@
  * Where runs are written. One append carries everything that changes for one run at one moment, and it commits
  * whole or not at all; appends of many runs share a transaction (group commit).
  */
+import { operatorText } from "../../domain/OperatorText.js"
 import type { Effect } from "effect"
 import { Context, Data } from "effect"
 import type { AuditEntry } from "../../domain/Audit.js"
@@ -171,7 +172,11 @@ export class ClaimTaken extends Data.TaggedError("ClaimTaken")<{
   readonly hash: string | null
 }> {}
 /** Nothing was written: the queue is full or Postgres cannot be reached. */
-export class JournalUnavailable extends Data.TaggedError("JournalUnavailable")<{ readonly reason: string }> {}
+export class JournalUnavailable extends Data.TaggedError("JournalUnavailable")<{ readonly reason: string }> {
+  get [operatorText]() {
+    return this.reason
+  }
+}
 /** Postgres refuses this very change; others of its batch were committed. */
 export class ChangeRefused extends Data.TaggedError("ChangeRefused")<{ readonly reason: string }> {}
 

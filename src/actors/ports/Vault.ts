@@ -2,6 +2,7 @@
  * Seals what must not be read at rest. Each organisation has a data key, wrapped by a master key that only the
  * process knows; every sealed value is bound to the place it was made for and opens nowhere else.
  */
+import { operatorText } from "../../domain/OperatorText.js"
 import type { Effect, Redacted } from "effect"
 import { Context, Data } from "effect"
 
@@ -17,7 +18,11 @@ export interface Place {
 export class VaultRefused extends Data.TaggedError("VaultRefused")<{
   readonly place: Place
   readonly reason: string
-}> {}
+}> {
+  get [operatorText]() {
+    return this.reason
+  }
+}
 
 /** Seals and opens for one organisation without I/O, for hot paths. */
 export interface OrganisationVault {

@@ -5,6 +5,7 @@
 import { Clock, Duration, Effect, Layer } from "effect"
 import { RateLimited, Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
+import { backgroundTask } from "../BackgroundTask.js"
 import { type Admission, type Ceilings, RateLimits } from "../ports/RateLimits.js"
 import { rounds } from "../Rounds.js"
 import { Tenant } from "./Protocol.js"
@@ -44,9 +45,15 @@ export const layer = Layer.scoped(
             .pipe(Effect.timeout("2 seconds"), Effect.sandbox, Effect.ignore)
         }
       }
-      return leases.size > 0
     })
-    const lookAfter = yield* rounds(Duration.millis(leaseMillis), giveBack)
+    const task = yield* backgroundTask("rate_limits.give_back", giveBack)
+    const lookAfter = yield* rounds(
+      Duration.millis(leaseMillis),
+      task.run.pipe(
+        Effect.zipRight(Effect.suspend(() => task.waiting(leases.size > 0))),
+        Effect.map(() => leases.size > 0)
+      )
+    )
 
     const heldOf = (organisationId: OrganisationId, bucket: string, limit: number, minute: number): Held => {
       const key = `${organisationId}|${bucket}`

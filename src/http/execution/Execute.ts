@@ -289,7 +289,7 @@ export const make = Effect.gen(function* () {
       const reply = failure === undefined ? defectReply(requestId) : failureReply(failure, requestId, now)
       const told = { ...reply, headers: { ...refusedHeaders(failure, admitted, now), ...reply.headers } }
       if (failure !== undefined) return Effect.succeed(told)
-      return Effect.logError("a start failed unexpectedly", cause).pipe(
+      return Effect.logError("execution.start_failed", cause).pipe(
         Effect.annotateLogs({
           requestId,
           ...(caller === undefined ? {} : { organisationId: caller.organisationId, key: caller.key.name })

@@ -302,7 +302,7 @@ export const make = Effect.gen(function* () {
           Effect.flatMap(Clock.currentTimeMillis, (now) => {
             const failure = Option.getOrUndefined(Option.filter(Cause.failureOption(cause), isFailure))
             if (failure === undefined) {
-              return Effect.logError("a proxied call failed unexpectedly", cause).pipe(
+              return Effect.logError("proxy.call_failed", cause).pipe(
                 Effect.annotateLogs({ requestId }),
                 Effect.as(defectReply(requestId))
               )

@@ -5,6 +5,7 @@
 import { Clock, Effect } from "effect"
 import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
+import { operatorText } from "../../domain/OperatorText.js"
 import type { Checkpoint } from "../../actors/ports/AuditTrail.js"
 import { canonicalJson } from "../../domain/Json.js"
 import type { OrganisationId } from "../../domain/Ids.js"
@@ -34,6 +35,9 @@ export class CheckpointNotWritten extends Error {
     super(
       `the audit checkpoint cannot be written to ${path} (${cause instanceof Error ? cause.message : String(cause)}): make the data directory writable`
     )
+  }
+  get [operatorText]() {
+    return this.message
   }
 }
 

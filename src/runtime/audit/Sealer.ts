@@ -3,12 +3,13 @@
  * when no older transaction can still commit one, so the order of the chain is that of the transactions and never
  * changes. An organisation whose chain cannot be extended is retried; the others are sealed nevertheless.
  */
-import { Effect, Layer } from "effect"
+import { Cause, Effect, Layer } from "effect"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Ownership } from "../../actors/ports/Ownership.js"
 import { backgroundTask } from "../../actors/BackgroundTask.js"
 import { type AuditEntry, sealText } from "../../domain/Audit.js"
 import type { OrganisationId } from "../../domain/Ids.js"
+import { operatorText } from "../../domain/OperatorText.js"
 import { WriterSql } from "../postgres/Pools.js"
 import type { CheckpointFile } from "./Checkpoints.js"
 
@@ -116,8 +117,12 @@ export const layer = (checkpoints: CheckpointFile) =>
           failing.delete(org)
         }).pipe(
           Effect.catchAll((error) => {
+            // Said when it begins: the task that repeats it tells how long it lasts.
+            if (failing.has(org)) return Effect.void
             failing.add(org)
-            return Effect.logWarning("audit.seal.failed", error).pipe(Effect.annotateLogs({ organisationId: org }))
+            return Effect.annotateLogs(Effect.logWarning("audit.seal_failed", Cause.fail(error)), {
+              organisationId: org
+            })
           })
         )
 
@@ -139,8 +144,11 @@ export const layer = (checkpoints: CheckpointFile) =>
       })
 
       const task = yield* backgroundTask("audit.seal", pass)
-      yield* task.run.pipe(Effect.delay(interval), Effect.forever, Effect.forkScoped)
-      yield* Effect.addFinalizer(() => Effect.zipRight(task.run, Effect.ignoreLogged(checkpoints.write({ all: true }))))
+      // The last pass waits for the one under way: two at once want the same place in the chain.
+      const turn = yield* Effect.makeSemaphore(1)
+      const run = turn.withPermits(1)(task.run)
+      yield* run.pipe(Effect.delay(interval), Effect.forever, Effect.forkScoped)
+      yield* Effect.addFinalizer(() => Effect.zipRight(run, Effect.ignoreLogged(checkpoints.write({ all: true }))))
     })
   )
 
@@ -148,5 +156,8 @@ export const layer = (checkpoints: CheckpointFile) =>
 class SealFailed extends Error {
   constructor(organisations: number) {
     super(`${organisations} organisations have entries that cannot be sealed`)
+  }
+  get [operatorText]() {
+    return this.message
   }
 }

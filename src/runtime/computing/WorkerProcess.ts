@@ -50,6 +50,8 @@ export const startWorker = (options: WorkerOptions): WorkerProcess => {
   let check: NodeJS.Timeout | undefined
   let isGone = false
   let isLate = false
+  let isReady = false
+  /** What it wrote to its error stream before it was ready. Afterwards that may quote a tenant, and the end is logged. */
   let complaint = ""
 
   const settle = (ended: Ended): void => {
@@ -107,6 +109,8 @@ export const startWorker = (options: WorkerOptions): WorkerProcess => {
   const read = frameReader((kind, payload) => {
     if (kind === Tell.ready) {
       clearTimeout(impatient)
+      isReady = true
+      complaint = ""
       return options.onReady(worker)
     }
     // Written by the worker's own code, which tenants' input cannot become.
@@ -124,7 +128,7 @@ export const startWorker = (options: WorkerOptions): WorkerProcess => {
   child.on("error", (cause) => onGone(String(cause)))
   child.on("exit", (code, signal) => onGone(`the worker ended (${signal ?? code})`))
   child.stderr?.on("data", (chunk: Buffer) => {
-    if (complaint.length < complaintLength) complaint += chunk.toString()
+    if (!isReady && complaint.length < complaintLength) complaint += chunk.toString()
   })
   // Its end is told by the socket and by the process.
   child.stdin?.on("error", () => undefined)

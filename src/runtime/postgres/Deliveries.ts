@@ -1,4 +1,5 @@
 /** The deliveries that wait, on the writer's pool. Every time is Postgres' own. */
+import { describe } from "../telemetry/SafeError.js"
 import { Duration, Effect, Layer } from "effect"
 import { Deliveries } from "../../actors/ports/Deliveries.js"
 import { answerTimeout, type Delivery, inFlight, type Verdict } from "../../domain/Delivery.js"
@@ -43,7 +44,7 @@ const claimSql = `
   RETURNING d.id, d.org AS "organisationId", d.space AS "spaceId", d.kind, d.url, d.execution_id AS "executionId", d.payload,
     d.attempts AS attempt`
 
-const unavailable = (error: unknown) => new Unavailable({ reason: String(error), retryAfterSeconds: 1 })
+const unavailable = (error: unknown) => new Unavailable({ reason: describe(error), retryAfterSeconds: 1 })
 
 export const layer = ({ alone }: DeliveriesOptions) =>
   Layer.effect(

@@ -5,7 +5,7 @@
  * Whoever holds the session lock owns the server: stops it at the end and restarts it if it dies. A server left
  * behind by a service that was killed is adopted; one whose owner lives refuses a second owner.
  */
-import { Effect, Option, Redacted, Schedule } from "effect"
+import { Cause, Effect, Option, Redacted, Schedule } from "effect"
 import { createHash } from "node:crypto"
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -124,12 +124,12 @@ const attempt = Effect.fnUntraced(function* (launch: Launch, cluster: Cluster) {
   const enter = Effect.gen(function* () {
     const session = yield* lock(server, launch, cluster)
     if (Option.isSome(found) && (yield* launchedAs(session)) !== launch.settings["svc.launch"]) {
-      yield* Effect.logInfo("Restarting Postgres: it runs with the settings of another release")
+      yield* Effect.annotateLogs(Effect.logInfo("postgres.restarting"), { reason: "settings of another release" })
       yield* stop(server.pid)
       yield* Effect.promise(() => session.end())
       return yield* new Contended({ message: "it was started with other settings" })
     }
-    if (Option.isSome(found)) yield* Effect.logInfo(`Postgres (pid ${server.pid}) was left behind and is adopted`)
+    if (Option.isSome(found)) yield* Effect.annotateLogs(Effect.logInfo("postgres.adopted"), { pid: server.pid })
     const onExit = () => signalTo(held.server.pid, "SIGINT")
     const held: Held = { server, session, adopted: Option.isSome(found), onExit }
     process.on("exit", onExit)
@@ -183,12 +183,12 @@ const release = (held: Held) =>
 const supervise = (held: Held, launch: Launch, cluster: Cluster) =>
   Effect.gen(function* () {
     if (!lost.has(held.session) && isAlive(held.server.pid)) return
-    yield* Effect.logError(`Postgres (pid ${held.server.pid}) has ended; restarting it`)
+    yield* Effect.annotateLogs(Effect.logError("postgres.ended"), { pid: held.server.pid })
     const found = yield* untilReady(cluster.data)
     held.server = Option.isSome(found) ? found.value : yield* start(launch, held.server.port)
     held.session = yield* lock(held.server, launch, cluster)
   }).pipe(
-    Effect.catchAll((failure) => Effect.logError(`Postgres is down: ${failure.message}`)),
+    Effect.catchAll((failure) => Effect.logError("postgres.not_restarted", Cause.fail(failure))),
     Effect.repeat(Schedule.spaced("1 second"))
   )
 

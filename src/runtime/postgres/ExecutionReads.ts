@@ -129,7 +129,7 @@ export const layer = Layer.effect(
     /** As the request role: row-level security needs the organisation, and so do the indexes. */
     const scoped = <A>(organisation: OrganisationId, body: Effect.Effect<A, unknown>): Effect.Effect<A, Unavailable> =>
       sql.withTransaction(Effect.zipRight(sql`SELECT set_config('svc.org', ${organisation}, true)`, body)).pipe(
-        Effect.tapError((error) => Effect.logError("reading executions failed", error)),
+        Effect.tapErrorCause((cause) => Effect.logError("executions.read_failed", cause)),
         Effect.mapError(unavailable)
       )
 

@@ -1,4 +1,5 @@
 /** `svc.state` on Postgres: a write and the journal row that remembers it are one transaction. */
+import { describe } from "../telemetry/SafeError.js"
 import { Effect, Layer } from "effect"
 import { Fenced, JournalUnavailable } from "../../actors/ports/Journal.js"
 import { KeyValues, StateRefused, type StateWrite, type Store } from "../../actors/ports/KeyValues.js"
@@ -7,7 +8,7 @@ import { canonicalJson, type Json } from "../../domain/Json.js"
 import { kinds } from "./journal/Rows.js"
 import { WriterSql } from "./Pools.js"
 
-const unavailable = (error: unknown) => new JournalUnavailable({ reason: String(error) })
+const unavailable = (error: unknown) => new JournalUnavailable({ reason: describe(error) })
 
 /** What a write does to the stored value; `undefined` removes it. */
 interface Effected {

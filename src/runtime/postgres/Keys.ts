@@ -1,4 +1,5 @@
 /** Keys by their hash, as the writer: a request's organisation is not known before its key is. */
+import { backgroundTask } from "../../actors/BackgroundTask.js"
 import { Effect, Layer, Option, Redacted } from "effect"
 import { Keys, type KnownKey } from "../../actors/ports/Keys.js"
 import { Vault } from "../../actors/ports/Vault.js"
@@ -105,12 +106,23 @@ export const layer = Layer.scoped(
       if (lastUsed.size === 0) return
       const uses = [...lastUsed]
       lastUsed.clear()
-      yield* sql`UPDATE api_keys k SET last_used_at = u.at FROM json_to_recordset(${JSON.stringify(
-        uses.map(([id, at]) => ({ id, at: new Date(at).toISOString() }))
-      )}::json) AS u(id text, at timestamptz) WHERE k.id = u.id AND (k.last_used_at IS NULL OR k.last_used_at < u.at)`
-    }).pipe(Effect.catchAll((error) => Effect.logWarning("noting the use of keys failed", error)))
-    yield* writeUses.pipe(Effect.delay(usedInterval), Effect.forever, Effect.forkScoped)
-    yield* Effect.addFinalizer(() => writeUses)
+      const restore = () => {
+        for (const [id, at] of uses) if (!lastUsed.has(id)) lastUsed.set(id, at)
+      }
+      yield* Effect.tapErrorCause(
+        sql`UPDATE api_keys k SET last_used_at = u.at FROM json_to_recordset(${JSON.stringify(
+          uses.map(([id, at]) => ({ id, at: new Date(at).toISOString() }))
+        )}::json) AS u(id text, at timestamptz) WHERE k.id = u.id AND (k.last_used_at IS NULL OR k.last_used_at < u.at)`,
+        () => Effect.sync(restore)
+      )
+    })
+    const task = yield* backgroundTask("keys.uses", writeUses)
+    const pass = Effect.zipRight(
+      task.run,
+      Effect.suspend(() => task.waiting(lastUsed.size > 0))
+    )
+    yield* pass.pipe(Effect.delay(usedInterval), Effect.forever, Effect.forkScoped)
+    yield* Effect.addFinalizer(() => task.run)
 
     return Keys.of({
       find,

@@ -5,6 +5,7 @@
 import type { SqlError } from "@effect/sql/SqlError"
 import { Duration, Effect, Layer, Schedule } from "effect"
 import { resumeWindow } from "../../domain/Limits.js"
+import { backgroundTask } from "../../actors/BackgroundTask.js"
 import { WriterSql } from "./Pools.js"
 
 const interval = Duration.hours(1)
@@ -91,45 +92,49 @@ const erasedRuns = `WITH gone AS MATERIALIZED (
   d AS (DELETE FROM deliveries t USING gone g WHERE t.execution_id = g.id)
   DELETE FROM executions t USING gone g WHERE t.id = g.id AND t.class = g.class RETURNING 1 AS one`
 
-const eraseRuns = Effect.gen(function* () {
+const eraseRuns = Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
   const sql = yield* WriterSql
-  for (let i = 0; i < mostBatches; i++) if ((yield* sql.unsafe(erasedRuns)).length < batch) return
+  for (let i = 0; i < mostBatches; i++) {
+    const rows = yield* Effect.zipLeft(sql.unsafe(erasedRuns), advance)
+    if (rows.length < batch) return
+  }
 })
 
-/** One pass. Answers false when another node is at it. */
-export const pass = Effect.scoped(
-  Effect.gen(function* () {
-    const sql = yield* WriterSql
-    const session = yield* sql.reserve
-    const [row] = yield* session.executeValues("SELECT pg_try_advisory_lock($1)", [lockKey])
-    if (row?.[0] !== true) return false
-    yield* Effect.addFinalizer(() => Effect.ignore(session.executeValues("SELECT pg_advisory_unlock($1)", [lockKey])))
-    yield* sql`SELECT svc_partitions()`
-    for (const [table, condition] of expired) yield* removed(table, condition)
-    yield* eraseRuns
-    yield* Effect.forEach(erasing, (statement) => sql.unsafe(statement), { discard: true }).pipe(sql.withTransaction)
-    return true
-  })
-)
+/** One pass, which runs `advance` between its parts. Answers false when another node is at it. */
+const passWith = Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
+  const sql = yield* WriterSql
+  const session = yield* sql.reserve
+  const [row] = yield* session.executeValues("SELECT pg_try_advisory_lock($1)", [lockKey])
+  if (row?.[0] !== true) return false
+  yield* Effect.addFinalizer(() => Effect.ignore(session.executeValues("SELECT pg_advisory_unlock($1)", [lockKey])))
+  yield* sql`SELECT svc_partitions()`
+  for (const [table, condition] of expired) yield* Effect.zipLeft(removed(table, condition, advance), advance)
+  yield* eraseRuns(advance)
+  yield* Effect.forEach(erasing, (statement) => Effect.zipLeft(sql.unsafe(statement), advance), {
+    discard: true
+  }).pipe(sql.withTransaction)
+  return true
+}, Effect.scoped)
+
+export const pass = passWith(Effect.void)
 
 const removed = Effect.fnUntraced(function* (
   table: string,
-  condition: string
+  condition: string,
+  advance: Effect.Effect<void>
 ): Effect.fn.Return<void, SqlError, WriterSql> {
   const sql = yield* WriterSql
   const statement = `WITH gone AS (${removal(table, condition)} RETURNING 1) SELECT count(*)::int AS n FROM gone`
   for (let i = 0; i < mostBatches; i++) {
     const [row] = yield* sql.unsafe<{ readonly n: number }>(statement)
     if ((row?.n ?? 0) < batch) return
+    yield* advance
   }
 })
 
-const watched = pass.pipe(
-  Effect.asVoid,
-  Effect.catchAll((error) => Effect.logWarning("Maintenance failed; it is tried again within the hour", error))
-)
-
 /** Nothing waits for the first pass: partitions are made days ahead. */
 export const layer = Layer.scopedDiscard(
-  Effect.forkScoped(Effect.interruptible(Effect.repeat(watched, Schedule.spaced(interval))))
+  Effect.flatMap(backgroundTask("maintenance", passWith), ({ run }) =>
+    Effect.forkScoped(Effect.interruptible(Effect.repeat(run, Schedule.spaced(interval))))
+  )
 )

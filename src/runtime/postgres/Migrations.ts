@@ -17,7 +17,8 @@ export const migrate = Effect.fn("Migrations.migrate")(
       Effect.scoped,
       Effect.provideService(SqlClient.SqlClient, sql)
     )
-    for (const [id, name] of made) yield* Effect.logInfo(`Migration ${id} (${name}) is done`)
+    for (const [id, name] of made)
+      yield* Effect.annotateLogs(Effect.logInfo("postgres.migrated"), { migration: id, name })
     return made.map(([, name]) => name)
   },
   Effect.scoped,

@@ -1,4 +1,5 @@
 /** One Postgres server process, known by the file postmaster.pid: found, started, awaited, stopped. */
+import { operatorText } from "../../domain/OperatorText.js"
 import { Clock, Data, Duration, Effect, Option } from "effect"
 import { execFileSync, spawn } from "node:child_process"
 import * as fs from "node:fs"
@@ -15,7 +16,11 @@ export interface Postmaster {
 }
 
 /** Another process took the data directory or the port between looking and starting: look again. */
-export class Contended extends Data.TaggedError("Contended")<{ readonly message: string }> {}
+export class Contended extends Data.TaggedError("Contended")<{ readonly message: string }> {
+  get [operatorText]() {
+    return this.message
+  }
+}
 
 /** The server that runs on this data directory. What a dead one left behind is removed. */
 export const find = (data: string): Effect.Effect<Option.Option<Postmaster>> =>
@@ -77,7 +82,7 @@ export const stop = Effect.fn("Postmaster.stop")(function* (pid: number) {
       yield* Effect.sleep(pollInterval)
     }
     if (!isAlive(pid)) return
-    yield* Effect.logWarning(`Postgres (pid ${pid}) does not react to ${signal}`)
+    yield* Effect.annotateLogs(Effect.logWarning("postgres.signal_ignored"), { pid, signal })
   }
 })
 

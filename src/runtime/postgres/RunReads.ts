@@ -1,4 +1,5 @@
 /** Secrets and configuration as a run resolves them. */
+import { describe } from "../telemetry/SafeError.js"
 import { Effect, Layer, Option, Redacted } from "effect"
 import { JournalUnavailable } from "../../actors/ports/Journal.js"
 import { PlatformConfiguration } from "../../actors/ports/PlatformConfiguration.js"
@@ -16,7 +17,7 @@ interface Row {
   readonly sealed: Uint8Array
 }
 
-const unavailable = (error: unknown) => new JournalUnavailable({ reason: String(error) })
+const unavailable = (error: unknown) => new JournalUnavailable({ reason: describe(error) })
 
 export const layer = Layer.effect(
   RunReads,

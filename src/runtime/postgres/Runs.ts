@@ -1,4 +1,5 @@
 /** The table of unfinished runs, on the writer's pool. */
+import { describe } from "../telemetry/SafeError.js"
 import { Effect, Layer, Option } from "effect"
 import { JournalUnavailable, type OpenRun, type RunRecord } from "../../actors/ports/Journal.js"
 import { type DueRun, type Ripe, Runs } from "../../actors/ports/Runs.js"
@@ -94,7 +95,7 @@ const ripeSql = `SELECT EXISTS (SELECT FROM runs WHERE ${dueCondition}) AS due,
   EXISTS (SELECT FROM deliveries WHERE status = 'pending' AND next_at <= now()
     AND (claimed_until IS NULL OR claimed_until <= now())) AS deliveries`
 
-const unavailable = (error: unknown) => new JournalUnavailable({ reason: String(error) })
+const unavailable = (error: unknown) => new JournalUnavailable({ reason: describe(error) })
 
 export const layer = Layer.effect(
   Runs,

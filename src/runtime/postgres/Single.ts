@@ -1,7 +1,7 @@
 /** One service per database, where one node does everything and no other may. */
 import type { SqlClient } from "@effect/sql"
 import type { SqlError } from "@effect/sql/SqlError"
-import { Deferred, Effect, Schedule } from "effect"
+import { Cause, Deferred, Effect, Schedule } from "effect"
 import { Refusal } from "../Refusal.js"
 
 /**
@@ -15,8 +15,9 @@ export const single = Effect.fn("Single.hold")(function* (sql: SqlClient.SqlClie
     Effect.flatMap(Deferred.fail(first, failure), (wasFirst) => (wasFirst ? Effect.never : what))
   yield* hold(sql, Deferred.succeed(first, undefined)).pipe(
     Effect.catchTags({
-      Refusal: (failure) => later(failure, Effect.zipRight(Effect.logFatal(failure.message), onLost)),
-      SqlError: (failure) => later(failure, Effect.logWarning("The session that holds the database is lost"))
+      Refusal: (failure) =>
+        later(failure, Effect.zipRight(Effect.logFatal("database.held_by_another", Cause.fail(failure)), onLost)),
+      SqlError: (failure) => later(failure, Effect.logWarning("database.session_lost", Cause.fail(failure)))
     }),
     Effect.repeat(Schedule.spaced(beat)),
     Effect.forkScoped

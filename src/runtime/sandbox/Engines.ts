@@ -2,6 +2,7 @@
  * The engines that this release carries: its own, and those of earlier builds that lie beside the bundle, so that a
  * run goes on with the engine it began with. An earlier engine gets its runner when the first of its runs turns up.
  */
+import { describe } from "../telemetry/SafeError.js"
 import type { Buffer } from "node:buffer"
 import { readdirSync } from "node:fs"
 import { join } from "node:path"
@@ -60,7 +61,7 @@ export const startEngines = async (options: EngineOptions, own: CurrentEngine): 
       starting.set(engine, fleet)
       fleet.catch((error: unknown) => {
         starting.delete(engine)
-        options.onTrouble(`an earlier engine does not start: ${String(error)}`)
+        options.onTrouble("sandbox.engine_not_started", { reason: describe(error) })
       })
       return fleet
     },

@@ -30,7 +30,7 @@ export interface FleetOptions {
   readonly spare: boolean
   readonly mostLive: number
   /** Told in words when a runner is lost or does not start. */
-  readonly onTrouble: (message: string) => void
+  readonly onTrouble: (event: string, fields: { readonly [name: string]: string }) => void
   readonly onDefect: RunnerOptions["onDefect"]
   readonly onListener?: RunnerOptions["onListener"]
 }
@@ -188,7 +188,7 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
           }
           if (stopped) return
           if (alone.delete(runner)) return serveAlone(jail)
-          options.onTrouble(`a runner is replaced: ${why}`)
+          options.onTrouble("sandbox.runner_replaced", { reason: why })
           serveWaiting()
           refill(jail)
         }
@@ -223,7 +223,7 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
           startingAlone--
           alone.delete(runner)
           if (stopped) return
-          options.onTrouble(`a runner did not start: ${why}`)
+          options.onTrouble("sandbox.runner_not_started", { reason: why })
           pause = Math.min(pause * 2, restartMillis.most)
           later(() => serveAlone(jail), pause)
         }
@@ -242,7 +242,7 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
         (why) => {
           starting.delete(runner)
           if (stopped) return
-          options.onTrouble(`a runner did not start: ${why}`)
+          options.onTrouble("sandbox.runner_not_started", { reason: why })
           pause = Math.min(pause * 2, restartMillis.most)
           later(() => refill(jail), pause)
         }

@@ -1,6 +1,6 @@
 /** The sandbox over a fleet of jailed runner processes. */
 import { availableParallelism } from "node:os"
-import { Effect, Layer, Runtime } from "effect"
+import { Cause, Effect, Layer, Runtime } from "effect"
 import type {
   GuestEvent,
   GuestLimits,
@@ -19,7 +19,6 @@ import {
   SessionLost,
   TooManyValues
 } from "../../actors/ports/Sandbox.js"
-import { defectOf } from "../../domain/Defect.js"
 import { type Engines, startEngines } from "./Engines.js"
 import { type Fleet, tenantOf } from "./Fleet.js"
 import { defaultGuestMemory, GuestMemory, type Holder } from "./GuestMemory.js"
@@ -70,13 +69,10 @@ export const layer = (options: SandboxOptions): Layer.Layer<Sandbox> =>
             spare: options.spare ?? true,
             mostLive: options.liveGuests ?? defaultLiveGuests,
             earlierPath: options.earlierPath,
-            onTrouble: (message) => void runFork(Effect.logWarning(message)),
+            onTrouble: (event, fields) => void runFork(Effect.annotateLogs(Effect.logWarning(event), fields)),
             onDefect: (listener, cause) =>
               void runFork(
-                Effect.annotateLogs(Effect.logError("a listener of the sandbox failed"), {
-                  listener,
-                  ...defectOf(cause)
-                })
+                Effect.annotateLogs(Effect.logError("sandbox.listener_failed", Cause.die(cause)), { listener })
               ),
             onListener: options.onListener
           },
@@ -86,7 +82,11 @@ export const layer = (options: SandboxOptions): Layer.Layer<Sandbox> =>
       const engines = yield* Effect.acquireRelease(start, (started) => Effect.sync(started.stop))
       options.onStarted?.(engines.pids)
       const { jail } = engines.current
-      if (jail.level !== "full") yield* Effect.logWarning(`runners are not fully jailed: ${jail.detail}`)
+      if (jail.level !== "full")
+        yield* Effect.annotateLogs(Effect.logWarning("sandbox.jail_incomplete"), {
+          level: jail.level,
+          detail: jail.detail
+        })
       const memory = new GuestMemory(options.guestMemory ?? defaultGuestMemory(), runners)
       return Sandbox.of(makeSandbox(engines, memory))
     })

@@ -127,6 +127,7 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
   let hung: number | undefined
   let ready = false
   let gone = false
+  /** What it wrote to its error stream before it was ready. Afterwards that may quote a tenant, and the end is logged. */
   let complaint = ""
 
   /** What a listener throws ends this runner, not the process. */
@@ -229,6 +230,7 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
         return
       case Tell.ready:
         ready = true
+        complaint = ""
         return options.onReady(payload.toString("utf8", 4))
       default:
         throw new Error(`a runner says ${kind}, which is unknown`)
@@ -354,7 +356,7 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
   child.stderr?.on(
     "data",
     guarded("stderr", (chunk: Buffer) => {
-      if (complaint.length < 2000) complaint += chunk.toString()
+      if (!ready && complaint.length < 2000) complaint += chunk.toString()
     })
   )
   // Its end is told by the socket and by the process; a source that could not be delivered is told by both.

@@ -1,13 +1,18 @@
 /**
  * Traces of requests: only with a collector configured, and only of requests, not of the loops that run beside them.
- * `traceparent` (W3C) is honoured and returned either way.
+ * `traceparent` (W3C) is honoured and returned either way. What is exported of an error quotes no tenant, as in the log.
  */
 import { Headers, HttpTraceContext } from "@effect/platform"
 import { NodeHttpClient } from "@effect/platform-node"
-import { layerJson } from "@effect/opentelemetry/Otlp"
-import { Effect, Layer, Option, Redacted } from "effect"
+import * as OtlpLogger from "@effect/opentelemetry/OtlpLogger"
+import * as OtlpMetrics from "@effect/opentelemetry/OtlpMetrics"
+import * as OtlpSerialization from "@effect/opentelemetry/OtlpSerialization"
+import * as OtlpTracer from "@effect/opentelemetry/OtlpTracer"
+import { Effect, Exit, Layer, Logger, Option, Redacted, Tracer } from "effect"
 import { pathOf, type RawReply, type RequestHead } from "../../http/Wire.js"
 import type { ServiceConfig } from "../Config.js"
+import { safely } from "./Logging.js"
+import { safeCause } from "./SafeError.js"
 
 const valid = /^[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 
@@ -56,12 +61,34 @@ export const exporter = ({ otlpHeaders, otlpUrl }: Pick<ServiceConfig, "otlpHead
   Option.match(otlpUrl, {
     onNone: () => Layer.empty,
     onSome: (baseUrl) =>
-      layerJson({
-        baseUrl,
-        resource: { serviceName: "svc" },
-        ...Option.match(otlpHeaders, {
-          onNone: () => ({}),
-          onSome: (headers) => ({ headers: Redacted.value(headers) })
+      Layer.suspend(() => {
+        const options = (path: string) => ({
+          url: `${baseUrl.replace(/\/+$/, "")}/v1/${path}`,
+          resource: { serviceName: "svc" },
+          ...Option.match(otlpHeaders, {
+            onNone: () => ({}),
+            onSome: (headers) => ({ headers: Redacted.value(headers) })
+          })
         })
-      }).pipe(Layer.provide(NodeHttpClient.layerUndici))
+        return Layer.mergeAll(
+          Logger.addScoped(Effect.map(OtlpLogger.make(options("logs")), safely)),
+          OtlpMetrics.layer(options("metrics")),
+          Layer.unwrapScoped(
+            Effect.map(OtlpTracer.make(options("traces")), (tracer) => Layer.setTracer(safeTracer(tracer)))
+          )
+        ).pipe(Layer.provide(OtlpSerialization.layerJson), Layer.provide(NodeHttpClient.layerUndici))
+      })
+  })
+
+/** The same tracer; its spans end with causes that quote no tenant. */
+const safeTracer = (tracer: Tracer.Tracer): Tracer.Tracer =>
+  Tracer.make({
+    context: (run, fiber) => tracer.context(run, fiber),
+    span: (...made) => {
+      const span = tracer.span(...made)
+      const end = span.end.bind(span)
+      return Object.assign(span, {
+        end: (at: bigint, exit: Exit.Exit<unknown, unknown>) => end(at, Exit.mapErrorCause(exit, safeCause))
+      })
+    }
   })

@@ -1,4 +1,6 @@
 /** Where the organisations' data keys are kept, each wrapped by a master key. */
+import { describe } from "../telemetry/SafeError.js"
+import { operatorText } from "../../domain/OperatorText.js"
 import { SqlClient, type SqlError } from "@effect/sql"
 import { Context, Data, Effect, Layer } from "effect"
 import { WriterSql } from "../postgres/Pools.js"
@@ -14,7 +16,11 @@ export interface DataKey {
 }
 
 /** The keys cannot be read or written at the moment. */
-export class DataKeysUnavailable extends Data.TaggedError("DataKeysUnavailable")<{ readonly reason: string }> {}
+export class DataKeysUnavailable extends Data.TaggedError("DataKeysUnavailable")<{ readonly reason: string }> {
+  get [operatorText]() {
+    return this.reason
+  }
+}
 
 export class DataKeys extends Context.Tag("svc/DataKeys")<
   DataKeys,
@@ -55,7 +61,7 @@ const fromRow = (row: Row): DataKey => ({
   active: row.active
 })
 
-const unavailable = (error: SqlError.SqlError) => new DataKeysUnavailable({ reason: error.message })
+const unavailable = (error: SqlError.SqlError) => new DataKeysUnavailable({ reason: describe(error) })
 
 /**
  * Out of any transaction that the caller is in: that is one of another pool and role, and the library would take its

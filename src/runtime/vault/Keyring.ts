@@ -1,4 +1,5 @@
 /** The master keys of the process: the first seals, all of them open. */
+import { operatorText } from "../../domain/OperatorText.js"
 import { randomBytes } from "node:crypto"
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -12,7 +13,11 @@ export interface Keyring {
 }
 
 /** No keyring can be had; the message says what to do and holds no key. */
-export class KeyringRefused extends Data.TaggedError("KeyringRefused")<{ readonly message: string }> {}
+export class KeyringRefused extends Data.TaggedError("KeyringRefused")<{ readonly message: string }> {
+  get [operatorText]() {
+    return this.message
+  }
+}
 
 /** Reads `id:base64[,id:base64…]`, each 32 bytes; the first is active. The left side says which entry is wrong. */
 export const parseKeyring = (text: Redacted.Redacted): Either.Either<Keyring, string> => {

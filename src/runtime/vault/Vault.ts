@@ -1,4 +1,5 @@
 /** The port `Vault`: data keys per organisation, unwrapped once and held, values bound to their place. */
+import { describe } from "../telemetry/SafeError.js"
 import { randomBytes } from "node:crypto"
 import { Cache, Duration, Effect, Exit, Layer, Redacted, Ref } from "effect"
 import { type OrganisationVault, type Place, Vault, VaultRefused } from "../../actors/ports/Vault.js"
@@ -73,7 +74,7 @@ export const make = (options: VaultOptions) =>
           Effect.try({
             try: () => Redacted.make(Buffer.from(vault.open(place, sealed)).toString("utf8")),
             catch: (error) =>
-              error instanceof VaultRefused ? error : new VaultRefused({ place, reason: String(error) })
+              error instanceof VaultRefused ? error : new VaultRefused({ place, reason: describe(error) })
           })
         )
     })

@@ -2,8 +2,9 @@
  * `svc.db` over the workspaces' own logins: one statement a call, with its limits. A call waits for its organisation's
  * turn, then takes a connection of its workspace, and gives both back together.
  */
-import { Duration, Effect, Layer, Option, type Redacted, Runtime, Schedule } from "effect"
+import { Cause, Duration, Effect, Layer, Option, type Redacted, Runtime, Schedule } from "effect"
 import { type DbCaller, type DbRefused, type DbResult, WorkspaceDb } from "../../actors/ports/WorkspaceDb.js"
+import { backgroundTask } from "../../actors/BackgroundTask.js"
 import { type Json, unstorable, unstorableMessage } from "../../domain/Json.js"
 import { workspaceDb } from "../../domain/Limits.js"
 import { allowedCommands, type SqlCommand, sqlCommand } from "../../domain/SqlCommand.js"
@@ -49,7 +50,8 @@ export const layer = (options: WorkspaceDbOptions): Layer.Layer<WorkspaceDb> =>
       yield* Effect.addFinalizer(() => Effect.promise(stop))
       // Known early, for whoever asks whether it works; the first requests of the service come first.
       yield* Effect.forkScoped(Effect.delay(Effect.ignore(Effect.tryPromise(server.get)), preparation))
-      yield* Effect.forkScoped(Effect.delay(Effect.repeat(dropEmpty, Schedule.spaced(sweepInterval)), sweepInterval))
+      const dropping = yield* backgroundTask("workspaces.drop_empty", dropEmpty)
+      yield* Effect.forkScoped(Effect.delay(Effect.repeat(dropping.run, Schedule.spaced(sweepInterval)), sweepInterval))
       return db
     })
   )
@@ -65,21 +67,8 @@ const off = (reason: string) =>
     status: Effect.succeed({ ok: false, detail: reason })
   })
 
-/** Where it happened, without its message, which may repeat what a tenant sent. */
 const logDefect = (cause: unknown): Effect.Effect<void> =>
-  Effect.logError("svc.db: reading an answer failed unexpectedly").pipe(
-    Effect.annotateLogs({
-      error: cause instanceof Error ? cause.name : typeof cause,
-      at:
-        cause instanceof Error
-          ? (cause.stack ?? "")
-              .split("\n")
-              .filter((line) => /^ {4}at /.test(line))
-              .slice(0, 8)
-              .join("\n")
-          : ""
-    })
-  )
+  Effect.logError("workspace_db.answer_failed", Cause.die(cause))
 
 const make = (server: Server, limit: number, onDefect: (cause: unknown) => void) => {
   const started = performance.now()
@@ -211,12 +200,8 @@ const make = (server: Server, limit: number, onDefect: (cause: unknown) => void)
       )
     })
 
-  const dropEmpty = Effect.ignore(
-    attempt((workspaces) =>
-      workspaces.dropEmpty(
-        (database) => performance.now() - (lastUse.get(database) ?? started) < workspaceDb.emptyMillis
-      )
-    )
+  const dropEmpty = attempt((workspaces) =>
+    workspaces.dropEmpty((database) => performance.now() - (lastUse.get(database) ?? started) < workspaceDb.emptyMillis)
   )
 
   return {

@@ -1,4 +1,5 @@
 /** The journal on Postgres: appends through the group-commit writer, reads on the writer's pool. */
+import { describe } from "../../telemetry/SafeError.js"
 import { Effect, Layer, Redacted } from "effect"
 import { type AppendFailure, Journal, JournalUnavailable, type RunChange } from "../../../actors/ports/Journal.js"
 import { Vault } from "../../../actors/ports/Vault.js"
@@ -65,7 +66,7 @@ export const layer = (options: { readonly capacity: number; readonly writer: Red
               ) as JournalEntry
           )
         },
-        Effect.mapError((error) => new JournalUnavailable({ reason: String(error) }))
+        Effect.mapError((error) => new JournalUnavailable({ reason: describe(error) }))
       )
 
       return Journal.of({ append, read })

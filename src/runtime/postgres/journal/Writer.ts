@@ -2,6 +2,7 @@
  * Group commit: one writer a process. Changes queue up while two flushes are in flight, and each flush takes all
  * that wait, so batches grow with the load and no timer delays a lone change.
  */
+import { describe } from "../../telemetry/SafeError.js"
 import { Client, DatabaseError } from "pg"
 import {
   ChangeRefused,
@@ -143,7 +144,7 @@ export const makeWriter = (options: WriterOptions): Writer => {
       if (isJudged(error)) return judged(client, items, since, error)
       if (!isRetryable(error)) void client?.end().catch(() => undefined)
       if (performance.now() - since > resendMillis || closed) {
-        const failure = new JournalUnavailable({ reason: reasonOf(error) })
+        const failure = new JournalUnavailable({ reason: describe(error) })
         for (const item of items) item.done(failure)
         return undefined
       }

@@ -1,0 +1,46 @@
+/** The loggers of the service. None of them writes what an error says unless the service wrote it for the operator. */
+import { HashMap, Layer, Logger } from "effect"
+import type { ServiceConfig } from "../Config.js"
+import { describe, safeCause } from "./SafeError.js"
+
+/** The same logger, for which errors in the cause, the message and the annotations are replaced by safe ones. */
+export const safely = <Output>(logger: Logger.Logger<unknown, Output>): Logger.Logger<unknown, Output> =>
+  Logger.mapInputOptions(logger, (options: Logger.Logger.Options<unknown>): Logger.Logger.Options<unknown> => ({
+    ...options,
+    cause: safeCause(options.cause),
+    message: messageOf(options.message),
+    annotations: HashMap.map(options.annotations, (value) => safeValue(value))
+  }))
+
+/** Writes log lines to the console, and into the span that they belong to. */
+export const layer = (format: ServiceConfig["logFormat"]): Layer.Layer<never> =>
+  Layer.merge(
+    Logger.replace(Logger.defaultLogger, format === "pretty" ? pretty : json),
+    Logger.replace(Logger.tracerLogger, safely(Logger.tracerLogger))
+  )
+
+/** Errors of the message, and a value of whatever kind, without what they quote. */
+const messageOf = (message: unknown): unknown =>
+  Array.isArray(message) ? message.map((part) => safeValue(part)) : safeValue(message)
+
+// --- Private ---
+
+const json = Logger.withConsoleLog(safely(Logger.jsonLogger))
+const pretty = safely(Logger.prettyLogger())
+
+const mostDepth = 4
+
+const safeValue = (value: unknown, depth = 0): unknown => {
+  if (typeof value === "function" || typeof value === "symbol") return typeof value
+  if (typeof value !== "object" || value === null) return value
+  if (value instanceof Error || "_tag" in value) return describe(value)
+  if (depth === mostDepth) return "…"
+  if (Array.isArray(value)) return value.map((item) => safeValue(item, depth + 1))
+  if (!isPlain(value)) return describe(value)
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, safeValue(member, depth + 1)]))
+}
+
+const isPlain = (value: object): boolean => {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}

@@ -1,0 +1,82 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Deferred, Effect, TestClock } from "effect"
+import { backgroundTask } from "../../src/actors/BackgroundTask.js"
+import { BackgroundTasks, isFailing, makeRegistry } from "../../src/actors/ports/BackgroundTasks.js"
+import { announce } from "../support/Heard.js"
+
+const inRegistry = <A, E>(body: Effect.Effect<A, E>) =>
+  Effect.suspend(() => Effect.provideService(body, BackgroundTasks, makeRegistry()))
+
+const failing = Effect.gen(function* () {
+  const now = yield* Clock.currentTimeMillis
+  return (yield* BackgroundTasks)
+    .statuses()
+    .filter((status) => isFailing(status, now))
+    .map(({ name }) => name)
+})
+
+describe("a background task is failing", () => {
+  it.effect("when it has had no success for a minute with work waiting, and not before", () =>
+    inRegistry(
+      Effect.gen(function* () {
+        const idle = yield* backgroundTask("idle", Effect.void)
+        const busy = yield* backgroundTask("busy", Effect.void)
+        yield* Effect.all([idle.run, busy.run])
+        yield* TestClock.adjust("10 minutes")
+        assert.isEmpty(yield* failing, "without work nothing is late")
+        yield* busy.waiting(true)
+        yield* TestClock.adjust("60 seconds")
+        assert.isEmpty(yield* failing)
+        // What is said again does not begin the minute anew.
+        yield* busy.waiting(true)
+        yield* TestClock.adjust("1 second")
+        assert.deepStrictEqual(yield* failing, ["busy"])
+        yield* busy.run
+        assert.isEmpty(yield* failing, "a success ends it")
+        yield* TestClock.adjust("61 seconds")
+        assert.deepStrictEqual(yield* failing, ["busy"])
+        yield* busy.waiting(false)
+        assert.isEmpty(yield* failing, "and so does work that is done")
+      })
+    )
+  )
+
+  it.effect("when three passes in a row fail, until one succeeds; defects count as failures", () =>
+    inRegistry(
+      Effect.gen(function* () {
+        announce(/background_task\.failed.*"task":"once"/, { required: true })
+        let broken = true
+        const task = yield* backgroundTask(
+          "once",
+          Effect.suspend(() => (broken ? Effect.die(new Error("broken")) : Effect.void))
+        )
+        yield* Effect.repeatN(task.run, 1)
+        assert.isEmpty(yield* failing)
+        yield* task.run
+        assert.deepStrictEqual(yield* failing, ["once"])
+        broken = false
+        yield* task.run
+        assert.isEmpty(yield* failing)
+      })
+    )
+  )
+
+  it.effect("when a pass has done nothing for a minute; one that advances is not", () =>
+    inRegistry(
+      Effect.gen(function* () {
+        const advanced = yield* Deferred.make<void>()
+        const stuck = yield* backgroundTask("stuck", (advance) =>
+          Deferred.await(advanced).pipe(Effect.zipRight(advance), Effect.zipRight(Effect.never))
+        )
+        yield* Effect.fork(stuck.run)
+        yield* TestClock.adjust("60 seconds")
+        yield* Deferred.succeed(advanced, undefined)
+        yield* Effect.yieldNow()
+        yield* TestClock.adjust("60 seconds")
+        assert.isEmpty(yield* failing)
+        yield* TestClock.adjust("1 second")
+        assert.deepStrictEqual(yield* failing, ["stuck"])
+      })
+    )
+  )
+})

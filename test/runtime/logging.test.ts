@@ -1,0 +1,171 @@
+/** What is logged and exported of an error, for errors that quote a value of a tenant. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Cause, Effect, Layer, Logger, Option, Redacted } from "effect"
+import { Client } from "pg"
+import { inject } from "vitest"
+import { Unavailable } from "../../src/domain/Failure.js"
+import { Refusal } from "../../src/runtime/Refusal.js"
+import { safely } from "../../src/runtime/telemetry/Logging.js"
+import { exporter } from "../../src/runtime/telemetry/Tracing.js"
+import { collector } from "../support/collector.js"
+import { announce } from "../support/Heard.js"
+
+announce(/test\.failed/)
+
+const canary = "canary_4f1c"
+
+/** What the body throws. */
+const thrownBy = (body: () => unknown): unknown => {
+  try {
+    body()
+  } catch (error) {
+    return error
+  }
+  return assert.fail("nothing was thrown")
+}
+
+const logged = (effect: Effect.Effect<unknown>) =>
+  Effect.gen(function* () {
+    const lines: Array<string> = []
+    const json = Logger.map(safely(Logger.jsonLogger), (line) => void lines.push(line))
+    const text = Logger.map(safely(Logger.logfmtLogger), (line) => void lines.push(line))
+    yield* Effect.provide(effect, Logger.replace(Logger.defaultLogger, Logger.zipLeft(json, text)))
+    return lines.join("\n")
+  })
+
+/** As a cause, nested in another error, as a part of the message and as an annotation. */
+const everyWay = (error: unknown) =>
+  Effect.all([
+    Effect.logWarning("test.failed", Cause.fail(error)),
+    Effect.logWarning("test.failed", Cause.die(new Error(canary, { cause: error }))),
+    Effect.logWarning("test.failed", Cause.parallel(Cause.die(error), Cause.fail({ _tag: "Lost", value: canary }))),
+    Effect.logWarning("test.failed", error, { nested: [error] }),
+    Effect.annotateLogs(Effect.logWarning("test.failed"), { error, nested: { error } })
+  ])
+
+describe("a log line", () => {
+  let client: Client
+  beforeAll(async () => {
+    client = new Client({ connectionString: inject("postgres").admin })
+    await client.connect()
+    await client.query("CREATE TEMPORARY TABLE taken (name text CONSTRAINT taken_once UNIQUE)")
+    await client.query("INSERT INTO taken VALUES ($1)", [canary])
+  })
+  afterAll(() => client.end())
+
+  it.effect("tells SQLSTATE and routine of an error of Postgres, and quotes no value", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(
+        Effect.tryPromise({
+          try: () => client.query("INSERT INTO taken VALUES ($1)", [canary]),
+          catch: (cause) => cause
+        })
+      )
+      assert.include(JSON.stringify(error), canary, "its detail quotes the value")
+      const lines = yield* logged(everyWay(error))
+      assert.notInclude(lines, canary)
+      assert.include(lines, "DatabaseError: 23505, severity ERROR, routine _bt_check_unique")
+      assert.notInclude(lines, "taken_once", "a table outside the service's schema is a tenant's")
+    })
+  )
+
+  it.effect("tells which of the service's own constraints was hurt", () =>
+    Effect.gen(function* () {
+      const error = Object.assign(new Error(canary), {
+        code: "23503",
+        schema: "public",
+        table: "runs",
+        constraint: "runs_org_fkey",
+        detail: canary
+      })
+      const lines = yield* logged(everyWay(error))
+      assert.notInclude(lines, canary)
+      assert.include(lines, "Error: 23503, table runs, constraint runs_org_fkey")
+    })
+  )
+
+  it.effect.each([
+    ["the input of JSON.parse", "SyntaxError", () => JSON.parse(`{"a": ${canary}}`)],
+    ["the source of a regular expression", "SyntaxError", () => new RegExp(`${canary}(`)],
+    ["a message with a line like a frame", "Error", () => fail(`x\n    at ${canary} (file:///${canary}.js:1:1)`)],
+    ["a name that a value has become", "Error", () => fail(canary, { name: canary })]
+  ] as const)("leaves out %s, and tells kind and place", ([, kind, body]) =>
+    Effect.gen(function* () {
+      const error = thrownBy(body)
+      assert.include(String(error instanceof Error ? error.stack : ""), canary)
+      const lines = yield* logged(everyWay(error))
+      assert.notInclude(lines, canary)
+      assert.include(lines, `${kind}: its message is not logged`)
+      assert.match(lines, /at .*logging\.test\.ts:\d+:\d+/)
+    })
+  )
+
+  it.effect("leaves out what is thrown and is no error", () =>
+    Effect.gen(function* () {
+      const thrown = { secret: Redacted.make(canary), value: canary, toString: () => canary }
+      const lines = yield* logged(
+        Effect.all([
+          Effect.logWarning("test.failed", Cause.die(thrown)),
+          Effect.logWarning("test.failed", Cause.die(canary)),
+          everyWay({ _tag: "Busy", reason: canary })
+        ])
+      )
+      assert.notInclude(lines, canary)
+      assert.include(lines, "Busy: its message is not logged")
+    })
+  )
+
+  it.effect("tells the code of a system error, and not its address", () =>
+    Effect.gen(function* () {
+      const error = Object.assign(new Error(`getaddrinfo ENOTFOUND ${canary}`), {
+        code: "ENOTFOUND",
+        syscall: "getaddrinfo",
+        hostname: canary
+      })
+      const lines = yield* logged(everyWay(error))
+      assert.notInclude(lines, canary)
+      assert.include(lines, "Error: ENOTFOUND of getaddrinfo")
+    })
+  )
+
+  it.effect("keeps the text that the service wrote for its operator", () =>
+    Effect.gen(function* () {
+      const lines = yield* logged(
+        Effect.all([
+          everyWay(new Refusal({ message: "Free the port." })),
+          everyWay(new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 }))
+        ])
+      )
+      assert.include(lines, "Refusal: Free the port.")
+      assert.include(lines, "Unavailable: the database cannot be reached")
+    })
+  )
+})
+
+it.live("what is exported of a failure quotes no value, in logs and in spans", () =>
+  Effect.gen(function* () {
+    const otlp = yield* Effect.acquireRelease(
+      Effect.promise(() => collector()),
+      ({ close }) => Effect.promise(close)
+    )
+    const failing = Effect.zipRight(
+      everyWay(new Error(canary)),
+      Effect.die(new SyntaxError(canary, { cause: new Error(canary) }))
+    )
+    yield* Effect.exit(Effect.withSpan(failing, "failing")).pipe(
+      Effect.provide(
+        Layer.merge(
+          exporter({ otlpUrl: Option.some(otlp.url), otlpHeaders: Option.none() }),
+          Logger.replace(Logger.tracerLogger, safely(Logger.tracerLogger))
+        )
+      )
+    )
+    assert.include(otlp.received("/v1/logs"), "Error: its message is not logged")
+    assert.include(otlp.received("/v1/traces"), "SyntaxError")
+    assert.notInclude(otlp.received(), canary)
+  }).pipe(Effect.scoped)
+)
+
+const fail = (message: string, members: object = {}): never => {
+  throw Object.assign(new Error(message), members)
+}

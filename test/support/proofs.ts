@@ -1,0 +1,116 @@
+/**
+ * What a service proves of itself at the end of a test that killed processes, and of a bench: its audit trail is whole
+ * and sealed, no check fails, it logged no trouble, and it leaves nothing behind when it stops.
+ */
+import * as fs from "node:fs"
+import * as net from "node:net"
+import * as path from "node:path"
+import { type Answer, api, eventually } from "./api.js"
+
+export interface Provable {
+  readonly pid: number
+  readonly dataDir: string
+  readonly kill: (signal: NodeJS.Signals) => void
+  readonly ended: Promise<unknown>
+  /** Lines of trouble that nobody announced. */
+  readonly trouble: () => ReadonlyArray<string>
+}
+
+/** Checks of `/readyz` that tell of the machine and not of the service: how far it lets runners be jailed. */
+const ofThisMachine: ReadonlySet<string> = new Set(["jail"])
+const patienceMillis = 30_000
+
+/** What a running service proves: its audit trail is whole and sealed, and no check fails. `get` answers a body. */
+export const soundness = async (get: (target: string) => Promise<Answer["body"]>): Promise<void> => {
+  await eventually(
+    () => get("/api/v1/audit/verify"),
+    (body) => body?.data?.ok === true && body.data.unsealed === 0,
+    patienceMillis
+  )
+  await eventually(
+    () => get("/readyz"),
+    (body) => body?.status === "ready" && failingChecks(body.checks).length === 0,
+    patienceMillis
+  )
+}
+
+/** Asks for the proofs, stops the service, and fails with everything that is missing. */
+export const proofs = async (service: Provable): Promise<void> => {
+  const { call, dev } = api(service.dataDir)
+  await soundness(async (target) => (await call("GET", target)).body)
+  const postgres = postmasterOf(service.dataDir)
+  const processes = [...new Set([service.pid, postgres.pid])].flatMap(treeOf)
+  const ports = [Number(new URL(dev.baseUrl).port), postgres.port]
+  service.kill("SIGTERM")
+  await service.ended
+  const leftProcesses = await eventually(
+    async () => processes.filter(isSameProcess),
+    (left) => left.length === 0,
+    5_000
+  )
+  const listening = await Promise.all(ports.map(isListening))
+  const missing = [
+    ...service.trouble().map((line) => `it said: ${line}`),
+    ...leftProcesses.map(({ pid }) => `its process ${pid} lives on`),
+    ...ports.filter((_, at) => listening[at]).map((port) => `port ${port} is still listened on`),
+    ...drafts(service.dataDir).map((name) => `${name} is left`)
+  ]
+  if (missing.length > 0) throw new Error(`The service ended, but ${missing.join("\n")}`)
+}
+
+// --- Private ---
+
+const failingChecks = (checks: Readonly<Record<string, { readonly ok: boolean }>>) =>
+  Object.entries(checks).filter(([name, { ok }]) => !ok && !ofThisMachine.has(name))
+
+const postmasterOf = (dataDir: string) => {
+  const file = path.join(dataDir, "postgres", "cluster", "data", "postmaster.pid")
+  const [pid, , , port] = fs.readFileSync(file, "utf8").split("\n")
+  return { pid: Number(pid), port: Number(port) }
+}
+
+interface Process {
+  readonly pid: number
+  /** In ticks since the machine started: a pid is used again. */
+  readonly startedAt: string
+}
+
+/** State, parent and start of a process; undefined when it is gone. */
+const statOf = (pid: number) => {
+  try {
+    const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8")
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
+    return { state: fields[0], parent: Number(fields[1]), startedAt: fields[19] ?? "" }
+  } catch {
+    return undefined
+  }
+}
+
+/** A process and all below it. */
+const treeOf = (root: number): ReadonlyArray<Process> => {
+  const children = fs
+    .readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && statOf(Number(name))?.parent === root)
+    .flatMap((name) => treeOf(Number(name)))
+  const stat = statOf(root)
+  return stat === undefined ? children : [{ pid: root, startedAt: stat.startedAt }, ...children]
+}
+
+/** A zombie has ended. */
+const isSameProcess = ({ pid, startedAt }: Process): boolean => {
+  const stat = statOf(pid)
+  return stat !== undefined && stat.startedAt === startedAt && stat.state !== "Z" && stat.state !== "X"
+}
+
+const isListening = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = net.connect({ host: "127.0.0.1", port })
+    socket.once("connect", () => (socket.destroy(), resolve(true)))
+    socket.once("error", () => resolve(false))
+  })
+
+/** Folders that the service fills before it gives them their name, and files that it rewrites. */
+const drafts = (dataDir: string): ReadonlyArray<string> =>
+  [dataDir, path.join(dataDir, "postgres")]
+    .flatMap((folder) => fs.readdirSync(folder).map((name) => path.join(folder, name)))
+    .filter((name) => /(?:\.\d+-\w{6}|[/.]restore\.\w{6}|\.new)$/.test(name))
