@@ -8,7 +8,7 @@ import { asking } from "../../src/actors/connection/Asking.js"
 import { layer as callsLayer } from "../../src/actors/connection/Calling.js"
 import { type ConnectedCall, ConnectedCalls } from "../../src/actors/ports/ConnectedCalls.js"
 import { ConnectedEgress } from "../../src/actors/ports/ConnectedEgress.js"
-import { Connections } from "../../src/actors/ports/Connections.js"
+import { ConnectionNotActive, Connections } from "../../src/actors/ports/Connections.js"
 import { define } from "../../src/domain/connector/Definition.js"
 import { by, failing, makeWorld, manifest, organisation, origin } from "../support/connectionWorld.js"
 
@@ -68,14 +68,20 @@ const makeScene = (seconds: number, latency: Duration.DurationInput) =>
 
     const connections = Connections.of({
       ...unused(Connections.key),
-      authorize: ({ executionId, organisationId, origin: to, timeoutMillis = 60_000 }) =>
-        Effect.orDie(actor.Authorize({ organisationId, origin: to, executionId, timeoutMillis })),
+      authorize: ({ connectionId, executionId, organisationId, origin: to, timeoutMillis = 60_000 }) =>
+        actor.Authorize({ organisationId, origin: to, executionId, timeoutMillis }).pipe(
+          Effect.catchTag("NotActive", ({ reason, status }) =>
+            Effect.fail(new ConnectionNotActive({ connectionId, status, message: reason }))
+          ),
+          Effect.catchIf((refusal) => refusal._tag !== "ConnectionNotActive", Effect.die)
+        ),
       settle: ({ connectionId: _id, ...settlement }) => actor.Settle(settlement).pipe(Effect.orDie),
       renewRefused: ({ organisationId, permit }) => Effect.orDie(orders.renewRefused({ organisationId, permit }))
     })
     /** The grant of a world is legible: whose token it holds decides what the provider answers. */
     const statusFor = (grant: Uint8Array) => {
-      const [, sealed = ""] = Buffer.from(grant).toString().split("\n")
+      // The bytes before it are the grant's end, and may be any.
+      const sealed = Buffer.from(grant).toString("latin1").split("\n").at(-1) ?? ""
       const token = /access-\d+/.exec(Buffer.from(sealed, "base64").toString())?.[0] ?? ""
       return Effect.map(provider.isTaken(token), (taken) => (taken ? 200 : 401))
     }
