@@ -44,14 +44,10 @@ const withKey = async (more: object = {}): Promise<string> => {
 const browser = cookieJar()
 const visit = async (url: string, form?: { readonly [name: string]: string }): Promise<Answer> => {
   const { pathname, search } = new URL(url)
-  const target = `${pathname}${search}`
-  const answer =
-    form === undefined
-      ? await svc.ask("GET", target, { headers: browser.sent() })
-      : await svc.ask("POST", target, {
-          raw: new URLSearchParams(form).toString(),
-          headers: { "content-type": "application/x-www-form-urlencoded", ...browser.sent() }
-        })
+  const type = { "content-type": "application/x-www-form-urlencoded" }
+  const headers = form === undefined ? browser.sent() : { ...type, ...browser.sent() }
+  const raw = form === undefined ? {} : { raw: new URLSearchParams(form).toString() }
+  const answer = await svc.ask(form === undefined ? "GET" : "POST", `${pathname}${search}`, { ...raw, headers })
   browser.keep(answer.headers)
   return answer
 }
