@@ -44,8 +44,7 @@ const withKey = async (more: object = {}): Promise<string> => {
 const browser = cookieJar()
 const visit = async (url: string, form?: { readonly [name: string]: string }): Promise<Answer> => {
   const { pathname, search } = new URL(url)
-  const type = { "content-type": "application/x-www-form-urlencoded" }
-  const headers = form === undefined ? browser.sent() : { ...type, ...browser.sent() }
+  const headers = { "content-type": "application/x-www-form-urlencoded", ...browser.sent() }
   const raw = form === undefined ? {} : { raw: new URLSearchParams(form).toString() }
   const answer = await svc.ask(form === undefined ? "GET" : "POST", `${pathname}${search}`, { ...raw, headers })
   browser.keep(answer.headers)

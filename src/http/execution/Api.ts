@@ -70,7 +70,9 @@ const ProxyHeaders = Schema.Struct({
     description: "or the connector, whose default connection of the customer is used"
   }),
   "x-end-org-id": Schema.optional(Schema.String),
-  "x-svc-timeout-ms": Schema.optional(Schema.String).annotations({ description: "1 to 60000; anything else is refused" })
+  "x-svc-timeout-ms": Schema.optional(Schema.String).annotations({
+    description: "1 to 60000; anything else is refused"
+  })
 })
 
 const Answered = Schema.String.annotations({
