@@ -80,7 +80,7 @@ const watch = () => {
 const started = performance.now()
 const document: Json = JSON.parse(text)
 watch()
-const made = Either.getOrThrowWith(fromOpenApi(document, {}), (why) => new Error(why))
+const { definition: made } = Either.getOrThrowWith(fromOpenApi(document, {}), (why) => new Error(why))
 watch()
 const definition = Either.getOrThrowWith(
   validate(made, schemaMistakes),

@@ -1,5 +1,6 @@
 /** Which method a connection signs in by, and whose client it does so with. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { cookieJar } from "../support/cookieJar.js"
 import { type Running, start } from "../support/InProcess.js"
 import { acme, type OAuthProvider, oauthProvider } from "../support/oauthProvider.js"
 
@@ -73,9 +74,12 @@ describe("client credentials without a client of the organisation", () => {
 
 describe("a grant", () => {
   /** A browser at a page of the service. */
-  const visit = (url: string) => {
+  const browser = cookieJar()
+  const visit = async (url: string) => {
     const { pathname, search } = new URL(url)
-    return svc.ask("GET", `${pathname}${search}`)
+    const answer = await svc.ask("GET", `${pathname}${search}`, { headers: browser.sent() })
+    browser.keep(answer.headers)
+    return answer
   }
   /** Where the link of a new connection leads. */
   const begun = async () => {

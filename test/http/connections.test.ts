@@ -1,5 +1,6 @@
 /** Connections over the API and in the browser: made, used up, renewed, shown to nobody who must not see them. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { cookieJar } from "../support/cookieJar.js"
 import { type Answer, type Running, start } from "../support/InProcess.js"
 import { acme, type OAuthProvider, oauthProvider } from "../support/oauthProvider.js"
 
@@ -40,15 +41,14 @@ const withKey = async (more: object = {}): Promise<string> => {
 }
 
 /** A browser at a page of the service. */
-const visit = (url: string, form?: { readonly [name: string]: string }): Promise<Answer> => {
+const browser = cookieJar()
+const visit = async (url: string, form?: { readonly [name: string]: string }): Promise<Answer> => {
   const { pathname, search } = new URL(url)
-  const target = `${pathname}${search}`
-  return form === undefined
-    ? svc.ask("GET", target)
-    : svc.ask("POST", target, {
-        raw: new URLSearchParams(form).toString(),
-        headers: { "content-type": "application/x-www-form-urlencoded" }
-      })
+  const headers = { "content-type": "application/x-www-form-urlencoded", ...browser.sent() }
+  const raw = form === undefined ? {} : { raw: new URLSearchParams(form).toString() }
+  const answer = await svc.ask(form === undefined ? "GET" : "POST", `${pathname}${search}`, { ...raw, headers })
+  browser.keep(answer.headers)
+  return answer
 }
 
 describe("a connection whose credential is given", () => {

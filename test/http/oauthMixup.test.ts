@@ -5,6 +5,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Redacted } from "effect"
 import { Client } from "pg"
+import { cookieJar } from "../support/cookieJar.js"
 import { TestDatabase } from "../support/Database.js"
 import { type Answer, type Running, start } from "../support/InProcess.js"
 import { acme, type OAuthProvider, oauthProvider } from "../support/oauthProvider.js"
@@ -59,6 +60,8 @@ const revise = async (slug: string, version: string, method: object) => {
 /** A published version is used everywhere within a second. */
 const heard = () => new Promise((resolve) => setTimeout(resolve, 1_000))
 
+const browser = cookieJar()
+
 interface Begun {
   readonly id: string
   /** Where the person is sent. */
@@ -67,7 +70,8 @@ interface Begun {
 
 const opened = async (made: Answer): Promise<Begun> => {
   const { connectUrl, id } = made.body.data
-  const away = await svc.ask("GET", new URL(connectUrl).pathname)
+  const away = await svc.ask("GET", new URL(connectUrl).pathname, { headers: browser.sent() })
+  browser.keep(away.headers)
   assert.strictEqual(away.status, 303, away.text)
   return { id, leads: new URL(away.headers["location"] ?? "") }
 }
@@ -81,7 +85,7 @@ const begin = async (who: { readonly key: string; readonly customerId: string },
 }
 
 const callbackOf = ({ leads }: Begun) => new URL(leads.searchParams.get("redirect_uri") ?? "").pathname
-const visit = (back: URL, path = back.pathname) => svc.ask("GET", `${path}${back.search}`)
+const visit = (back: URL, path = back.pathname) => svc.ask("GET", `${path}${back.search}`, { headers: browser.sent() })
 
 describe("a redirect URI", () => {
   it("is one for each organisation and connector, and shown where the client is configured", async () => {

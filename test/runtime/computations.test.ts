@@ -99,7 +99,7 @@ layer(computationsLayer({ workerPath: worker.path, onWorkers: (now) => (pids = n
       )
       const equal = yield* imported(operations("same", 5_000))
       assert.isTrue(equal.ok)
-      if (equal.ok) assert.strictEqual(new Set(equal.value.actions.map(({ name }) => name)).size, 5_000)
+      if (equal.ok) assert.strictEqual(new Set(equal.value.definition.actions.map(({ name }) => name)).size, 5_000)
     })
   )
 

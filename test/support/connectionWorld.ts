@@ -77,14 +77,16 @@ export const fresh = (n: number, seconds = 3_600): Partial<Tokens> => ({
 export const failing = (status: number | null, code: string | null = null): Answer =>
   Effect.fail(new TokenRequestFailed({ status, code, message: `the token endpoint answered ${status}: ${code}` }))
 
+interface ApiAnswer {
+  readonly status: number
+  readonly body: string
+}
+
 interface WorldOptions {
   readonly answer: (request: TokenRequest, n: number) => Answer
   readonly manifest?: ConnectorManifest
   /** What the API answers to the connector's test. */
-  readonly api?: (headers: ReadonlyArray<readonly [string, string]>) => {
-    readonly status: number
-    readonly body: string
-  }
+  readonly api?: (headers: ReadonlyArray<readonly [string, string]>) => ApiAnswer | Effect.Effect<ApiAnswer>
   readonly permits?: Permits["Type"]
   /** Runs when an owner passes a point. */
   readonly at?: (point: FaultPoint) => Effect.Effect<void>
@@ -237,7 +239,10 @@ export const makeWorld = (options: WorldOptions) =>
       send: ({ headers, url }) =>
         options.api === undefined
           ? new EgressUnreachable({ url, reason: "the connection was refused" })
-          : Effect.sync(() => options.api?.(headers) ?? { status: 500, body: "" }).pipe(
+          : Effect.suspend(() => {
+              const answer = options.api?.(headers) ?? { status: 500, body: "" }
+              return Effect.isEffect(answer) ? answer : Effect.succeed(answer)
+            }).pipe(
               Effect.map(({ body, status }) => ({
                 status,
                 url,

@@ -23,6 +23,8 @@ export interface OAuthProvider {
   }
   /** Tokens as an earlier system got them. */
   readonly issue: () => { readonly accessToken: string; readonly refreshToken: string }
+  /** Ends every access token before its time; the grants live on. */
+  readonly endAccess: () => void
   /** Consents as a person would: answers where the browser is sent back to. */
   readonly consent: (authorizationUrl: string, more?: { readonly [name: string]: string }) => URL
   readonly close: () => Promise<void>
@@ -35,7 +37,8 @@ export const oauthProvider = async (): Promise<OAuthProvider> => {
   const revoked: Array<string> = []
   const calls: Array<{ readonly target: string; readonly authorization: string; readonly key: string }> = []
   const codes = new Map<string, string>()
-  const access = new Set<string>()
+  /** Until when each is taken, in Unix milliseconds. */
+  const access = new Map<string, number>()
   let refresh = new Set<string>()
   const spent = new Set<string>()
   const behaviour: OAuthProvider["behaviour"] = {
@@ -49,7 +52,7 @@ export const oauthProvider = async (): Promise<OAuthProvider> => {
 
   const granted = (before?: string) => {
     const token = secret()
-    access.add(token)
+    access.set(token, Date.now() + behaviour.expiresIn * 1_000)
     const next = before !== undefined && !behaviour.rotates ? before : secret()
     if (before !== undefined && behaviour.rotates) {
       refresh.delete(before)
@@ -105,7 +108,8 @@ export const oauthProvider = async (): Promise<OAuthProvider> => {
         const authorization = request.headers.authorization ?? ""
         const key = String(request.headers["x-api-key"] ?? "")
         calls.push({ target, authorization, key })
-        const known = access.has(authorization.replace("Bearer ", "")) || key.startsWith("canary_key")
+        const known =
+          (access.get(authorization.replace("Bearer ", "")) ?? 0) > Date.now() || key.startsWith("canary_key")
         const status = behaviour.apiStatus === 200 && !known ? 401 : behaviour.apiStatus
         json(status, status === 200 ? { email: "ada@example.com", target } : { message: "not you" })
       }
@@ -124,6 +128,7 @@ export const oauthProvider = async (): Promise<OAuthProvider> => {
       const { access_token, refresh_token } = granted()
       return { accessToken: access_token, refreshToken: refresh_token }
     },
+    endAccess: () => access.clear(),
     consent: (authorizationUrl, more = {}) => {
       const asked = new URL(authorizationUrl).searchParams
       const code = secret()

@@ -31,10 +31,16 @@ export const layer = (options: SessionOptions) =>
             Effect.catchAllCause(calls.settle(self, payload.organisationId, payload, scope), (cause) =>
               Effect.annotateLogs(Effect.logDebug("connection.settle_failed", cause), { connectionId: self.id })
             ),
-          CarryOut: ({ payload: { order } }) =>
-            order._tag === "Sign"
-              ? Effect.map(calls.sign(self, order), (headers) => ({ _tag: "Signed", headers }))
-              : orders.carryOut(self, order, scope)
+          CarryOut: ({ payload: { order } }) => {
+            switch (order._tag) {
+              case "Sign":
+                return Effect.map(calls.sign(self, order), (headers) => ({ _tag: "Signed", headers }))
+              case "RenewRefused":
+                return Effect.map(calls.renewRefused(self, order, scope), (newer) => ({ _tag: "Renewed", newer }))
+              default:
+                return orders.carryOut(self, order, scope)
+            }
+          }
         })
 
       const entity = Effect.flatMap(Entity.CurrentAddress, ({ entityId, shardId }) =>

@@ -41,6 +41,8 @@ export const asking = <E>(actor: Actor<E>) => {
     complete: (order: Ordered<"Complete">) =>
       Effect.map(ask({ _tag: "Complete", ...order }, "Advanced"), ({ outcome }) => outcome),
     sign: (order: Ordered<"Sign">) => Effect.map(ask({ _tag: "Sign", ...order }, "Signed"), ({ headers }) => headers),
+    renewRefused: (order: Ordered<"RenewRefused">) =>
+      Effect.map(ask({ _tag: "RenewRefused", ...order }, "Renewed"), ({ newer }) => newer),
     look: (order: Ordered<"Look">) => done({ _tag: "Look", ...order }),
     abandon: (order: Ordered<"Abandon">) => done({ _tag: "Abandon", ...order })
   }

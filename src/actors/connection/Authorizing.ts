@@ -3,7 +3,7 @@
  * comes back with the answer. A caller waits only when there is no token that would do. Design: the actor is the lock.
  */
 import { Clock, Deferred, Effect, Either, type Scope } from "effect"
-import { type Connection, remedyOf } from "../../domain/connection/Connection.js"
+import { type Connection, notActiveReason } from "../../domain/connection/Connection.js"
 import { lifetimeOf, valuesOf } from "../../domain/connection/Credential.js"
 import { type Limits, unlimited } from "../../domain/connection/RateLimiter.js"
 import { isAlive } from "../../domain/connection/Refresh.js"
@@ -24,19 +24,18 @@ import {
 import { busy, isRenewable, type Means, type Open, type Owner, Owners, refuse } from "./Owner.js"
 import { Permits } from "./Permits.js"
 import { make as makeProbe } from "./Probe.js"
+import { canRenew, holdsNewToken, make as makeProving } from "./Proving.js"
 import type { Refusal } from "./Protocol.js"
 import { make as makeRenewal } from "./Renewal.js"
 
 /** How long what was read of a connector is used again. */
 const meansMillis = 1_000
-/** A token younger than this was fresh when the provider refused it. */
-const freshMillis = 60_000
 /** Refusals of a fresh credential that end the connection. */
 const mostRefusals = 2
-export const notActive = ({ health, status }: Connection): Refusal => ({
+export const notActive = (connection: Connection): Refusal => ({
   _tag: "NotActive",
-  status,
-  reason: health.lastError ?? `the connection is ${status}: ${remedyOf(status)}`
+  status: connection.status,
+  reason: notActiveReason(connection)
 })
 
 const recentMost = 1_000
@@ -54,6 +53,7 @@ export const make = Effect.gen(function* () {
   const owners = yield* Owners
   const permits = yield* Permits
   const { renew } = yield* makeRenewal
+  const { endUnrenewable, renewed } = yield* makeProving
   const { probe, signature } = yield* makeProbe
 
   // --- What a call needs ---
@@ -114,8 +114,7 @@ export const make = Effect.gen(function* () {
         continue
       }
       if (!renewable) {
-        const reason = "the access token has ended, and the provider gave nothing to renew it with"
-        yield* owners.change(self, organisation, { _tag: "NoteRefreshFailure", lost: true, reason })
+        yield* endUnrenewable(self, organisation)
         continue
       }
       // A token that still lives a few seconds is better than none.
@@ -154,9 +153,9 @@ export const make = Effect.gen(function* () {
     if (connection.status !== "active" || plain === null) return
     const now = yield* Clock.currentTimeMillis
     const { definition, method } = yield* meansOf(self, open, now)
-    if (isRenewable(method, plain) && now - lifetimeOf(plain).issuedAt > freshMillis) {
+    if (isRenewable(method, plain) && !holdsNewToken(self, open, now)) {
       // Perhaps only the token was revoked: a new one will tell.
-      if (coolUntil(connection) <= now) yield* renew(self, organisation, scope)
+      if (canRenew(open, method, now)) yield* renew(self, organisation, scope)
       return
     }
     self.refusals += 1
@@ -189,9 +188,25 @@ export const make = Effect.gen(function* () {
     const settled = settledAtOnce(self, settlement, now)
     if (settled !== undefined) return yield* settled
     yield* givenBack(self, settlement, now)
-    if (status === null) return
+    if (status === null || settlement.final === true) return
     if (concerns(self, permit))
       yield* refused(self, organisation, status, scope).pipe(Effect.catchAll(() => Effect.void))
+  })
+
+  /** Whether a newer credential is held than the one of a refused call, after one renewal where it can be renewed. */
+  const renewRefused = Effect.fnUntraced(function* (
+    self: Owner,
+    { organisationId, permit }: { readonly organisationId: string; readonly permit: string },
+    scope: Scope.Scope
+  ): Effect.fn.Return<boolean, Refusal> {
+    const open = yield* owners.current(self, organisationId)
+    if (open.connection.status !== "active") return false
+    if (!concerns(self, permit)) return true
+    const now = yield* Clock.currentTimeMillis
+    const { method } = yield* meansOf(self, open, now)
+    if (!canRenew(open, method, now) || holdsNewToken(self, open, now)) return false
+    const { connection, credential } = yield* renewed(self, organisationId, scope)
+    return connection.status === "active" && credential?.number !== open.credential?.number
   })
 
   // --- Signing ---
@@ -216,5 +231,5 @@ export const make = Effect.gen(function* () {
     )
   })
 
-  return { authorize, settle, sign, renew, probe }
+  return { authorize, settle, renewRefused, sign }
 })

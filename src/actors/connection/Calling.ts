@@ -26,9 +26,13 @@ type NotPermitted = Postponed | ConnectionNotActive | NotFound | Unavailable
 
 interface Permitted {
   readonly request: ConnectedRequest
+  readonly permit: string
   /** Tells how the call ended; null: nobody answered. Once for each permit. */
-  readonly settle: (answer: ProviderHead | null) => Effect.Effect<void>
+  readonly settle: (answer: ProviderHead | null, final?: boolean) => Effect.Effect<void>
 }
+
+/** How often a refused request is sent again with a newer credential: another request may renew it in between. */
+const mostRenewals = 2
 
 const make = Effect.gen(function* () {
   const connections = yield* Connections
@@ -53,37 +57,54 @@ const make = Effect.gen(function* () {
     const { grant, permit } = authorization
     return {
       request: { ...request, ...where, grant, executionId, maxBytes },
-      settle: (answer) =>
+      permit,
+      settle: (answer, final = false) =>
         Effect.flatMap(Clock.currentTimeMillis, (now) => {
           const reading = answer === null ? null : rateReading(definition, answer.headers, now)
-          return connections.settle({ ...where, permit, status: answer?.status ?? null, reading })
+          return connections.settle({ ...where, permit, status: answer?.status ?? null, final, reading })
         })
     }
   })
 
-  const once = Effect.fnUntraced(function* (
+  const once = Effect.fnUntraced(function* <A>(
     call: ConnectedCall,
-    made: number
-  ): Effect.fn.Return<Either.Either<ProviderAnswer, ProviderFailure>, NotPermitted> {
-    const { request, settle } = yield* permitted(call, made, call.request.timeoutMillis)
+    made: number,
+    read: (answer: ProviderAnswer) => Effect.Effect<Either.Either<A, ProviderFailure>>
+  ): Effect.fn.Return<{ readonly permit: string; readonly result: Either.Either<A, ProviderFailure> }, NotPermitted> {
+    const { permit, request, settle } = yield* permitted(call, made, call.request.timeoutMillis)
     // Whatever becomes of the request, its permit goes back.
-    const settled = Effect.onExit(Effect.either(egress.send(request)), (exit) =>
-      settle(exit._tag === "Success" ? Option.getOrNull(Either.getRight(exit.value)) : null)
+    return yield* Effect.uninterruptibleMask((restore) =>
+      Effect.gen(function* () {
+        const answer = yield* restore(Effect.either(egress.send(request))).pipe(Effect.onError(() => settle(null)))
+        if (Either.isLeft(answer)) {
+          yield* settle(null)
+          return { permit, result: Either.left(unanswered(answer.left)) }
+        }
+        const result = yield* Effect.onError(read(answer.right), () => settle(answer.right))
+        yield* settle(answer.right, Either.isLeft(result) && result.left.isFinal === true)
+        return { permit, result }
+      })
     )
-    return Either.mapLeft(yield* settled, unanswered)
   })
+
+  /** Whether a refused request can be sent again with a newer credential. */
+  const renewed = ({ connectionId, organisationId }: ConnectedCall, permit: string): Effect.Effect<boolean> =>
+    Effect.orElseSucceed(connections.renewRefused({ organisationId, connectionId, permit }), () => false)
 
   /** An answer's permit goes back when its body is through; `settled` waits for that. */
   const opened = Effect.fnUntraced(function* (
     call: ConnectedCall & Pick<OpenRequest, "stall" | "upload">,
     made: number
   ): Effect.fn.Return<
-    Either.Either<{ readonly answer: OpenResponse; readonly settled: Effect.Effect<unknown> }, ProviderFailure>,
+    Either.Either<
+      { readonly answer: OpenResponse; readonly permit: string; readonly settled: Effect.Effect<unknown> },
+      ProviderFailure
+    >,
     NotPermitted
   > {
     const longest = Duration.toMillis(longestStream)
     const overAt = (yield* Clock.currentTimeMillis) + longest
-    const { request, settle } = yield* permitted(call, made, longest)
+    const { permit, request, settle } = yield* permitted(call, made, longest)
     const sent = egress.open({ ...request, stall: call.stall, upload: call.upload }).pipe(
       Effect.either,
       Effect.onExit((exit) => (exit._tag === "Failure" || Either.isLeft(exit.value) ? settle(null) : Effect.void))
@@ -99,7 +120,7 @@ const make = Effect.gen(function* () {
           (ended) => (Option.isSome(ended) ? Effect.void : Effect.zipRight(Effect.sync(answer.cancel), answer.ended))
         )
         const settling = yield* Effect.forkDaemon(Effect.zipRight(over, settle(answer)))
-        return Either.right({ answer, settled: Fiber.await(settling) })
+        return Either.right({ answer, permit, settled: Fiber.await(settling) })
       })
     )
   })
@@ -118,15 +139,22 @@ const make = Effect.gen(function* () {
     read: (answer: ProviderAnswer, now: number) => Either.Either<A, ProviderFailure>,
     told: (attempt: Attempt) => void = () => undefined
   ): Effect.fn.Return<A, CallFailed> {
+    let renewals = 0
     for (let made = call.made; ;) {
       const startedAt = yield* Clock.currentTimeMillis
-      const answer = yield* once(call, made)
-      made += 1
+      const { permit, result } = yield* once(call, made, (answer) =>
+        Effect.map(Clock.currentTimeMillis, (now) => read(answer, now))
+      )
       const finishedAt = yield* Clock.currentTimeMillis
-      const result = Either.flatMap(answer, (found) => read(found, finishedAt))
       told({ startedAt, finishedAt, failure: Either.isLeft(result) ? result.left : null })
       if (Either.isRight(result)) return result.right
       const failure = result.left
+      const isRefused = failure.status === 401 && failure.isFinal !== true
+      if (isRefused && renewals < mostRenewals && (yield* renewed(call, permit))) {
+        renewals += 1
+        continue
+      }
+      made += 1
       const pause = yield* pauseBefore(call, made, failure)
       if (pause === null) return yield* Effect.fail<ProviderRefused>({ _tag: "ProviderRefused", failure })
       yield* Effect.sleep(Duration.millis(pause))
@@ -137,8 +165,18 @@ const make = Effect.gen(function* () {
     call: ConnectedCall & Pick<OpenRequest, "stall" | "upload">,
     again: (answer: ProviderHead, now: number) => ProviderFailure | null
   ): Effect.fn.Return<OpenResponse, CallFailed> {
+    let renewals = 0
     for (let made = call.made; ;) {
       const outcome = yield* opened(call, made)
+      if (Either.isRight(outcome) && outcome.right.answer.status === 401 && renewals < mostRenewals) {
+        const { answer, permit, settled } = outcome.right
+        if (yield* renewed(call, permit)) {
+          renewals += 1
+          answer.cancel()
+          yield* settled
+          continue
+        }
+      }
       made += 1
       const now = yield* Clock.currentTimeMillis
       const failure = Either.isLeft(outcome) ? outcome.left : again(outcome.right.answer, now)

@@ -131,6 +131,8 @@ export const layer = Layer.effect(
             ? Effect.void
             : actor(connectionId).Settle(settlement).pipe(Effect.timeout(briefPatience), Effect.sandbox, Effect.ignore)
         ),
+      renewRefused: ({ connectionId, ...refused }) =>
+        asked(ordered(connectionId).renewRefused(refused), patience, callFailure(connectionId)),
       sign: ({ connectionId, ...request }) =>
         asked(ordered(connectionId).sign(request), briefPatience, callFailure(connectionId)),
 

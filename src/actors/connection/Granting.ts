@@ -24,6 +24,8 @@ export interface Asked {
 export interface Settlement {
   readonly permit: string
   readonly status: number | null
+  /** The definition says of the refusal that no other credential would do better. */
+  readonly final?: boolean | undefined
   readonly reading: Reading | null
 }
 

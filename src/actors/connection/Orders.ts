@@ -1,7 +1,8 @@
 /** What somebody may order of a connection: tested, renewed, switched, changed, shown, ended. */
-import { Clock, Deferred, Effect, Either, Redacted, type Scope } from "effect"
+import { Clock, Effect, Either, Redacted, type Scope } from "effect"
 import { type Connection, remedyOf } from "../../domain/connection/Connection.js"
 import { lifetimeOf, valuesOf } from "../../domain/connection/Credential.js"
+import { isAlive, isDue, isIdleLong } from "../../domain/connection/Refresh.js"
 import { configuredUrl } from "../../domain/connector/BaseUrl.js"
 import { type AuthMethod, needsClient } from "../../domain/connector/AuthMethod.js"
 import type { JsonObject } from "../../domain/Json.js"
@@ -9,10 +10,11 @@ import type { By, Secrets } from "../ports/Connections.js"
 import { ConnectionStore } from "../ports/ConnectionStore.js"
 import { TokenEndpoint } from "../ports/TokenEndpoint.js"
 import { notActive } from "./Authorizing.js"
+import { coolUntil } from "./Granting.js"
 import { make as makeCandidates } from "./Candidate.js"
-import { busy, isRenewable, type Open, type Owner, Owners, refuse, system } from "./Owner.js"
+import { busy, isRenewable, marginOf, type Open, type Owner, Owners, refuse, system } from "./Owner.js"
 import { make as makeCreating } from "./Creating.js"
-import { make as makeProbe } from "./Probe.js"
+import { make as makeProving } from "./Proving.js"
 import type { Answer, Order, Refusal } from "./Protocol.js"
 import { make as makeRenewal } from "./Renewal.js"
 import { make as makeSessions, type SessionOptions } from "./Sessions.js"
@@ -22,8 +24,6 @@ interface Ordered {
   readonly by: By
 }
 
-/** A token as old as this is worth a refresh before its refusal counts. */
-const freshMillis = 60_000
 /** Refusals in a row that end a connection. */
 const mostRefusals = 2
 
@@ -34,21 +34,12 @@ export const make = (options: SessionOptions) =>
     const endpoint = yield* TokenEndpoint
     const creating = yield* makeCreating(options)
     const { entered } = yield* makeCandidates
-    const { probe } = yield* makeProbe
-    const { clientOf, renew } = yield* makeRenewal
+    const { endUnrenewable, meansOf, prove, renewed } = yield* makeProving
+    const { clientOf } = yield* makeRenewal
     const sessions = yield* makeSessions(options)
 
     const available = <A>(effect: Effect.Effect<A, { readonly reason: string }>): Effect.Effect<A, Refusal> =>
       Effect.mapError(effect, ({ reason }) => busy(reason))
-
-    const means = Effect.fnUntraced(function* ({ connection }: Open) {
-      const definition = yield* owners.definitionOf(
-        connection.organisationId,
-        connection.connector,
-        connection.connectorVersion
-      )
-      return { definition, method: yield* owners.methodOf(definition, connection.authMethod) }
-    })
 
     // --- Its credential ---
 
@@ -121,28 +112,12 @@ export const make = (options: SessionOptions) =>
 
     const test = Effect.fnUntraced(function* (self: Owner, asked: Ordered, scope: Scope.Scope) {
       const { organisationId } = asked
-      const first = yield* owners.current(self, organisationId)
-      const { definition, method } = yield* means(first)
-      const ask = (open: Open) =>
-        open.plain === null || open.connection.status === "disconnected"
-          ? refuse({
-              _tag: "WrongState" as const,
-              status: open.connection.status,
-              message: `the connection holds no credential: ${remedyOf(open.connection.status)}`
-            })
-          : probe(definition, method, open.plain, open.connection.config)
-      let probed = yield* ask(first)
-      const old =
-        first.plain !== null && (yield* Clock.currentTimeMillis) - lifetimeOf(first.plain).issuedAt > freshMillis
-      if (probed._tag === "NotPassed" && probed.refused && old && isRenewable(method, first.plain)) {
-        yield* Effect.flatMap(renew(self, organisationId, scope), Deferred.await)
-        probed = yield* ask(yield* owners.current(self, organisationId))
-      }
+      const { countsAsRefusal, open, probed } = yield* prove(self, organisationId, scope)
       const message = probed._tag === "Passed" ? null : probed.message
       const audit = { action: "connection.test", by: asked.by }
-      self.refusals = probed._tag === "NotPassed" && probed.refused ? self.refusals + 1 : 0
-      const { connection } = yield* owners.current(self, organisationId)
-      if (message !== null && self.refusals >= mostRefusals && connection.status === "active") {
+      if (probed._tag === "Passed") self.refusals = 0
+      else if (countsAsRefusal) self.refusals += 1
+      if (countsAsRefusal && message !== null && self.refusals >= mostRefusals && open.connection.status === "active") {
         self.refusals = 0
         yield* owners.change(self, organisationId, { _tag: "Reject", reason: message }, { audit })
       } else yield* owners.change(self, organisationId, { _tag: "NoteTest", error: message }, { audit })
@@ -152,7 +127,7 @@ export const make = (options: SessionOptions) =>
     const refresh = Effect.fnUntraced(function* (self: Owner, asked: Ordered, scope: Scope.Scope) {
       const open = yield* owners.current(self, asked.organisationId)
       if (open.connection.status !== "active") return yield* refuse(notActive(open.connection))
-      const { method } = yield* means(open)
+      const { method } = yield* meansOf(open)
       if (!isRenewable(method, open.plain))
         return yield* refuse({
           _tag: "Invalid",
@@ -160,8 +135,7 @@ export const make = (options: SessionOptions) =>
           code: "NOT_RENEWABLE",
           message: "has nothing to renew its credential with: reconnect it to store a new one"
         })
-      yield* Effect.flatMap(renew(self, asked.organisationId, scope), Deferred.await)
-      const { connection, credential } = yield* owners.current(self, asked.organisationId)
+      const { connection, credential } = yield* renewed(self, asked.organisationId, scope)
       if (connection.status !== "active") return yield* refuse(notActive(connection))
       if (credential?.number === open.credential?.number)
         return yield* refuse(busy(connection.health.lastError ?? "the token was not renewed", 30))
@@ -169,12 +143,12 @@ export const make = (options: SessionOptions) =>
 
     // --- Switched, changed, ended ---
 
-    const enable = Effect.fnUntraced(function* (self: Owner, asked: Ordered) {
-      const open = yield* owners.current(self, asked.organisationId)
-      const { connection, plain } = open
+    const enable = Effect.fnUntraced(function* (self: Owner, asked: Ordered, scope: Scope.Scope) {
+      const { connection, plain } = yield* owners.current(self, asked.organisationId)
       if (connection.status === "inactive" && plain !== null) {
-        const { definition, method } = yield* means(open)
-        const probed = yield* probe(definition, method, plain, connection.config)
+        const { open, probed } = yield* prove(self, asked.organisationId, scope)
+        // The token endpoint said meanwhile that the grant is gone.
+        if (open.connection.status === "expired") return yield* refuse(notActive(open.connection))
         if (probed._tag === "NotPassed") return yield* refuse({ _tag: "CredentialRefused", message: probed.message })
       }
       const audit = { action: "connection.enable", by: asked.by }
@@ -227,7 +201,7 @@ export const make = (options: SessionOptions) =>
     const disconnect = Effect.fnUntraced(function* (self: Owner, asked: Ordered & { readonly version: number | null }) {
       const before = yield* owners.current(self, asked.organisationId)
       if (before.connection.status === "disconnected") return yield* refuse({ _tag: "NotFound" })
-      const found = yield* Effect.option(means(before))
+      const found = yield* Effect.option(meansOf(before))
       // What is held then is what is revoked: a refresh may have ended meanwhile.
       let last = before
       yield* owners.change(
@@ -256,17 +230,22 @@ export const make = (options: SessionOptions) =>
 
     // --- Time ---
 
-    /** Renews what is due; ends what has ended and cannot be renewed. */
+    /** Renews what is due or was idle for long; ends what has ended and cannot be renewed. */
     const look = Effect.fnUntraced(function* (self: Owner, organisation: string, scope: Scope.Scope) {
       const open = yield* owners.current(self, organisation)
-      if (open.connection.status !== "active" || open.plain === null) return
-      const { method } = yield* means(open)
-      if (isRenewable(method, open.plain))
-        return yield* Effect.flatMap(renew(self, organisation, scope), Deferred.await)
-      const { expiresAt } = lifetimeOf(open.plain)
-      if (expiresAt === null || expiresAt > (yield* Clock.currentTimeMillis)) return
-      const reason = "the access token has ended, and the provider gave nothing to renew it with"
-      yield* owners.change(self, organisation, { _tag: "NoteRefreshFailure", lost: true, reason })
+      const { connection, intent, plain } = open
+      if (connection.status !== "active" || plain === null) return
+      const { method } = yield* meansOf(open)
+      const lifetime = lifetimeOf(plain)
+      const now = yield* Clock.currentTimeMillis
+      if (!isRenewable(method, plain)) {
+        if (!isAlive(lifetime, now)) yield* endUnrenewable(self, organisation)
+        return
+      }
+      // A call may have renewed it since the sweep found it.
+      const failing = connection.refreshFailedAt !== null && coolUntil(connection) <= now
+      const due = isDue(lifetime, marginOf(method), now) && coolUntil(connection) <= now
+      if (intent !== null || failing || due || isIdleLong(lifetime, now)) yield* renewed(self, organisation, scope)
     })
 
     const abandon = Effect.fnUntraced(function* (self: Owner, organisation: string) {
@@ -299,7 +278,7 @@ export const make = (options: SessionOptions) =>
 
     const carryOut = (
       self: Owner,
-      order: Exclude<Order, { readonly _tag: "Sign" }>,
+      order: Exclude<Order, { readonly _tag: "Sign" | "RenewRefused" }>,
       scope: Scope.Scope
     ): Effect.Effect<Answer, Refusal> => {
       switch (order._tag) {
@@ -314,7 +293,7 @@ export const make = (options: SessionOptions) =>
         case "Refresh":
           return Effect.as(refresh(self, order, scope), done)
         case "Enable":
-          return Effect.as(enable(self, order), done)
+          return Effect.as(enable(self, order, scope), done)
         case "Disable":
           return Effect.as(disable(self, order), done)
         case "Edit":

@@ -68,6 +68,8 @@ export interface Owner {
   refreshing: Deferred.Deferred<void> | undefined
   /** Since the last refresh. */
   used: boolean
+  /** Number of the credential that the token endpoint gave this owner last. */
+  issued: number | undefined
   /** Refusals of the credential in a row. */
   refusals: number
   permits: number
@@ -82,6 +84,7 @@ export const owner = (id: ConnectionId, shard: number): Owner => ({
   limiter: idle,
   refreshing: undefined,
   used: false,
+  issued: undefined,
   refusals: 0,
   permits: 0
 })
@@ -126,7 +129,7 @@ export const isRenewable = (method: AuthMethod, credential: Credential | null): 
   credential?._tag === "Tokens" &&
   (credential.refreshToken !== null || method.grant === "client_credentials")
 
-const marginOf = (method: AuthMethod) => (method.type === "oauth2" ? method.refresh.marginSeconds : 0)
+export const marginOf = (method: AuthMethod) => (method.type === "oauth2" ? method.refresh.marginSeconds : 0)
 
 const lookAt = (
   connection: Connection,

@@ -20,8 +20,11 @@ import { SigningArithmetic } from "../ports/SigningArithmetic.js"
 export type Probed =
   /** Also where the connector has no test. `config`: what the answer told of it. */
   | { readonly _tag: "Passed"; readonly accountLabel: string | null; readonly config: JsonObject }
-  /** `refused`: the provider does not take the credential; else it could not be asked. */
-  | { readonly _tag: "NotPassed"; readonly refused: boolean; readonly message: string }
+  /**
+   * `refused`: the provider does not take the credential; else it could not be asked. `final`: the definition says that
+   * no other token would be taken either.
+   */
+  | { readonly _tag: "NotPassed"; readonly refused: boolean; readonly final: boolean; readonly message: string }
 
 const untested: Probed = { _tag: "Passed", accountLabel: null, config: {} }
 const answerBytes = 1024 * 1024
@@ -104,7 +107,7 @@ export const make = Effect.gen(function* () {
       return Either.match(result, { onLeft: failed(scrub), onRight: (found) => passed(test)(shown(found)) })
     }).pipe(
       Effect.catchAll((error) =>
-        Effect.succeed<Probed>({ _tag: "NotPassed", refused: false, message: scrub(whyNot(error)) })
+        Effect.succeed<Probed>({ _tag: "NotPassed", refused: false, final: false, message: scrub(whyNot(error)) })
       )
     )
   }
@@ -114,9 +117,10 @@ export const make = Effect.gen(function* () {
 
 const failed =
   (scrub: (text: string) => string) =>
-  ({ category, message, status }: ProviderFailure): Probed => ({
+  ({ category, isFinal = false, message, status }: ProviderFailure): Probed => ({
     _tag: "NotPassed",
     refused: category === "auth",
+    final: isFinal,
     message: scrub(`the provider answered ${status ?? "nothing"}: ${message}`).slice(0, 500)
   })
 

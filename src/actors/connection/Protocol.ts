@@ -57,7 +57,13 @@ export const Authorize = Rpc.make("Authorize", {
 })
 
 export const Settle = Rpc.make("Settle", {
-  payload: { ...asked, permit: text, status: Schema.NullOr(Schema.Number), reading: Schema.NullOr(Reading) }
+  payload: {
+    ...asked,
+    permit: text,
+    status: Schema.NullOr(Schema.Number),
+    final: Schema.optional(Schema.Boolean),
+    reading: Schema.NullOr(Reading)
+  }
 })
 
 // --- Orders ---
@@ -118,6 +124,9 @@ export const Order = Schema.Union(
     challenge: nullable
   }),
 
+  /** The provider refused the credential of this permit: it is renewed where it can be and nobody has renewed it yet. */
+  Schema.TaggedStruct("RenewRefused", { ...asked, permit: text }),
+
   /** The sweep found it due: renew what is to be renewed, end what has ended. Idempotent. */
   Schema.TaggedStruct("Look", asked),
   /** Nobody completed it. Idempotent. */
@@ -133,6 +142,8 @@ export const Answer = Schema.Union(
   Schema.TaggedStruct("Tested", { ok: Schema.Boolean, message: nullable, accountLabel: nullable }),
   Schema.TaggedStruct("Revealed", { secrets: Secrets }),
   Schema.TaggedStruct("Advanced", { outcome: Outcome }),
+  /** `newer`: whether a call with a newer credential can be made. */
+  Schema.TaggedStruct("Renewed", { newer: Schema.Boolean }),
   Schema.TaggedStruct("Signed", { headers: Schema.Array(Schema.Tuple(text, text)) })
 )
 export type Answer = typeof Answer.Type

@@ -132,7 +132,8 @@ export const make = Effect.gen(function* () {
       const { connection, intent, plain } = open
       // Its predecessor lived, and was only slow.
       if (before !== undefined && open.credential?.number !== before) return undefined
-      if (connection.status !== "active" || plain?._tag !== "Tokens") return undefined
+      if ((connection.status !== "active" && connection.status !== "inactive") || plain?._tag !== "Tokens")
+        return undefined
       const definition = yield* owners.definitionOf(
         connection.organisationId,
         connection.connector,
@@ -218,6 +219,7 @@ export const make = Effect.gen(function* () {
       }
     )
     self.used = false
+    self.issued = done.credential?.number
     self.refusals = 0
     return done
   })

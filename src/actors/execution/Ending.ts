@@ -69,7 +69,7 @@ const told = (error: Json): Json =>
 export const callbacks = (end: FinishedRun, id: () => DeliveryId): ReadonlyArray<DeliveryRow> => {
   const { record } = end.run
   const type = eventType(end.status)
-  if (record.callbackUrl === null || end.run.tier === "instant" || !isTerminal(end.status)) return []
+  if (record.callbackUrl === null || !isTerminal(end.status)) return []
   if (record.callbackEvents !== null && !record.callbackEvents.includes(type)) return []
   const truncated = isBlobReference(end.output)
   const payload = {

@@ -5,6 +5,7 @@
 import type { Effect } from "effect"
 import { Context, Data } from "effect"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
+import type { ImportWarning } from "../../domain/connector/import/Document.js"
 import type { OpenApiOptions } from "../../domain/connector/import/OpenApi.js"
 import type { Detail, Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
@@ -47,7 +48,10 @@ export interface ComputationTable {
       readonly format: "openapi" | "svc"
       readonly options: OpenApiOptions
     }
-    readonly output: Judged<ConnectorDefinition>
+    readonly output: Judged<{
+      readonly definition: ConnectorDefinition
+      readonly warnings: ReadonlyArray<ImportWarning>
+    }>
   }
   /** What a workflow's source is and uses. */
   readonly analyseWorkflow: { readonly input: string; readonly output: Judged<Analysis, SourceIssue> }

@@ -53,7 +53,8 @@ export class ConnectedCalls extends Context.Tag("svc/ConnectedCalls")<
   {
     /**
      * Sends the request until it succeeds, the rule has had enough, or the call has to wait. `read`: what an answer
-     * means. `told` hears of every attempt as it ends.
+     * means. A request whose credential the provider refused is sent again with a newer one where that can be had,
+     * whatever the rule says: the provider did not take it. `told` hears of every attempt as it ends.
      */
     readonly send: <A>(
       call: ConnectedCall,

@@ -38,6 +38,8 @@ export interface AuthorizeRequest extends Addressed {
 export interface Settlement extends Addressed {
   readonly permit: string
   readonly status: number | null
+  /** The definition says of the refusal that no other credential would do better. */
+  readonly final?: boolean
   readonly reading: Reading | null
 }
 
@@ -103,6 +105,13 @@ export class Connections extends Context.Tag("svc/Connections")<
     ) => Effect.Effect<Authorization, ConnectionNotActive | NotFound | Unavailable>
     /** Gives the permit back; counts refusals; learns the provider's limits. Never fails. */
     readonly settle: (settlement: Settlement) => Effect.Effect<void>
+    /**
+     * The provider refused the credential of a permit: renews it where it can be and no other request has renewed it.
+     * True where a call with a newer credential can be made.
+     */
+    readonly renewRefused: (
+      refused: Addressed & { readonly permit: string }
+    ) => Effect.Effect<boolean, ConnectionNotActive | NotFound | Unavailable>
     /** Headers that sign a request by the connection's own scheme. `challenge`: `WWW-Authenticate` of a 401. */
     readonly sign: (
       request: Addressed & {

@@ -135,6 +135,8 @@ export const decide = (connection: Connection, command: Command, now: number): E
   if (status === "disconnected") return refused("the connection is disconnected for good: make a new one")
   const onlyActive = (event: Event) =>
     status === "active" ? Either.right(event) : refused(`the connection is ${status}: ${remedyOf(status)}`)
+  // A disabled connection keeps its grant: a token that came for it is kept, or a rotated grant would be lost.
+  const unlessEnded = (event: Event) => (status === "inactive" ? Either.right(event) : onlyActive(event))
   switch (command._tag) {
     case "Activate":
       return Either.right({ _tag: "Activated", facts: command.facts })
@@ -143,9 +145,9 @@ export const decide = (connection: Connection, command: Command, now: number): E
         ? Either.right({ _tag: "Failed", reason: command.reason })
         : refused(`the connection is ${status} and stays it`)
     case "NoteRefresh":
-      return onlyActive({ ...command, _tag: "Refreshed" })
+      return unlessEnded({ ...command, _tag: "Refreshed" })
     case "NoteRefreshFailure":
-      return onlyActive(afterFailure(connection, command, now))
+      return unlessEnded(afterFailure(connection, command, now))
     case "NoteTest":
       return status === "pending"
         ? refused("the connection has no credential yet")
@@ -174,16 +176,22 @@ const notEnabled = (status: ConnectionStatus) =>
 export const remedyOf = (status: ConnectionStatus): string => {
   switch (status) {
     case "pending":
-      return "connect it first, at its connectUrl or by reconnect with a credential"
+      return "wait until its customer has connected it, or get a new link by POST /connections/{id}/reconnect"
     case "inactive":
-      return "enable it"
+      return "enable it by POST /connections/{id}/enable"
     case "active":
     case "expired":
     case "failed":
-      return "reconnect it"
+      return "reconnect it by POST /connections/{id}/reconnect"
     case "disconnected":
       return "make a new one"
   }
+}
+
+/** Why a connection takes no calls, and who can change that. */
+export const notActiveReason = ({ health, status }: Pick<Connection, "health" | "status">): string => {
+  const cause = health.state === "degraded" && health.lastError !== null ? ` (${health.lastError})` : ""
+  return `the connection is ${status}${cause}: ${remedyOf(status)}`
 }
 
 type RefreshFailure = Command & { readonly _tag: "NoteRefreshFailure" }
@@ -249,7 +257,10 @@ export const evolve = (connection: Connection, event: Event, at: string): Connec
     case "Failed":
       return { ...next, status: "failed", health: unhealthy(connection, at, event.reason) }
     case "Tested":
-      return { ...changed, health: event.error === null ? healthy(at) : unhealthy(connection, at, event.error) }
+      // While renewals fail, their health and their back-off stay.
+      return connection.refreshFailedAt !== null
+        ? changed
+        : { ...changed, health: event.error === null ? healthy(at) : unhealthy(connection, at, event.error) }
     case "Disabled":
       return { ...next, status: "inactive" }
     case "Enabled":

@@ -34,6 +34,19 @@ export const isDue = (lifetime: Lifetime, marginSeconds: number, now: number): b
 export const isUsable = ({ expiresAt }: Lifetime, now: number): boolean =>
   expiresAt === null || expiresAt - now >= enoughForACall
 
+/** Younger than this, a token that the provider refuses is not refused for its age. */
+const justIssuedMillis = Duration.toMillis("1 minute")
+
+/** Whether the token is valid and was issued a moment ago: a fifth of its lifetime at most. */
+export const isJustIssued = (lifetime: Lifetime, now: number): boolean => {
+  const { expiresAt, issuedAt } = lifetime
+  const share = expiresAt === null ? justIssuedMillis : Math.max(0, expiresAt - issuedAt) * largestShareOfLifetime
+  return isAlive(lifetime, now) && now - issuedAt <= Math.min(justIssuedMillis, share)
+}
+
+/** Whether an idle connection's token was issued so long ago that its grant needs a sign of life. */
+export const isIdleLong = ({ issuedAt }: Lifetime, now: number): boolean => now - issuedAt >= idleIntervalMillis
+
 /** Whether the token is still valid at all. */
 export const isAlive = ({ expiresAt }: Lifetime, now: number): boolean => expiresAt === null || expiresAt > now
 

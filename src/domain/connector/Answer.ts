@@ -30,6 +30,7 @@ export const resultOf = (
       status: answer.status,
       message: message ?? told(action, body) ?? plainMessage(answer),
       code,
+      ...(isFinal(action, code) ? { isFinal: true } : {}),
       body: shortened(body),
       retryAfterMillis
     })
@@ -101,6 +102,9 @@ const categoryOf = (action: ActionDefinition, status: number, code: string | nul
   if (code !== null && finalCodes.includes(code)) return "provider"
   return isTransient(status) ? "transient" : "provider"
 }
+
+const isFinal = ({ response }: ActionDefinition, code: string | null): boolean =>
+  code !== null && response.finalCodes.includes(code)
 
 const codeOf = (action: ActionDefinition, body: Json): string | null => {
   const { errorCode } = action.response

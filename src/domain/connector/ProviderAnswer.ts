@@ -25,6 +25,8 @@ export interface ProviderFailure {
   /** In the provider's words where it had some. */
   readonly message: string
   readonly code: string | null
+  /** The definition says that no later try, and no other credential, will do better. */
+  readonly isFinal?: boolean
   /** What it answered, cut where it is long. */
   readonly body: Json
   readonly retryAfterMillis: number | null

@@ -7,7 +7,7 @@ import { type Failure, Forbidden, InvalidRequest, InvalidState, NotFound } from 
 import type { ConnectionId } from "../../domain/Ids.js"
 import { notRunning } from "../../domain/Installation.js"
 import type { ChosenConnection, StartEntry } from "../../domain/RunJournal.js"
-import { claimedRef, parseTenancy, type Tenancy } from "../../domain/Tenancy.js"
+import { claimedRef, type CustomerReference, parseTenancy, type Tenancy } from "../../domain/Tenancy.js"
 import type { RequestHead } from "../Wire.js"
 import { outOfScope, type Principal, reaches } from "./Caller.js"
 
@@ -18,6 +18,9 @@ export interface ActingFor {
   readonly installation: StartEntry["installation"]
   readonly userId: string | null
 }
+
+/** What tells the customer: the headers only, or else the one connection that the request names. */
+type CustomerSource = "headers" | "connection"
 
 const nobody: ActingFor = { customer: null, connections: null, installation: null, userId: null }
 
@@ -52,13 +55,33 @@ export const make = Effect.gen(function* () {
   const connections = yield* ConnectionReads
   const installations = yield* InstallationReads
 
+  /** The customer of the one connection that a request names and its key reaches; none where it names no such one. */
+  const ownerOf = Effect.fnUntraced(function* (
+    caller: Principal,
+    named: Tenancy["connections"]
+  ): Effect.fn.Return<CustomerReference | null, Failure> {
+    const [one, ...others] = named ?? []
+    if (one === undefined || others.length > 0) return null
+    // Any text of an id's form: no other row matches.
+    const id = one.connectionId as ConnectionId
+    const scope = outOfScope(caller, "connection", id)
+    if (scope !== undefined) return yield* scope
+    const known = Option.getOrUndefined(yield* connections.byId(caller.organisationId, id))
+    // A connection that this key may not know of answers like one that is not there.
+    if (known === undefined || !reaches(caller, known.customerId)) return yield* notTheirs()
+    return { id: known.customerId }
+  })
+
   const customerOf = Effect.fnUntraced(function* (
     caller: Principal,
     request: RequestHead,
-    tenancy: Tenancy
+    tenancy: Tenancy,
+    implied: CustomerSource
   ): Effect.fn.Return<KnownCustomer | null, Failure> {
-    if (tenancy.customer === null) return null
-    const found = yield* customers.find(caller.organisationId, tenancy.customer)
+    const reference =
+      tenancy.customer ?? (implied === "connection" ? yield* ownerOf(caller, tenancy.connections) : null)
+    if (reference === null) return null
+    const found = yield* customers.find(caller.organisationId, reference)
     // Unknown and unreachable customers are told apart only by keys that reach all of them.
     if (Option.isNone(found))
       return yield* caller.customers === "all" ? new NotFound({ what: "customer" }) : notReachable()
@@ -123,10 +146,11 @@ export const make = Effect.gen(function* () {
 
   const checked = Effect.fnUntraced(function* (
     caller: Principal,
-    request: RequestHead
+    request: RequestHead,
+    implied: CustomerSource
   ): Effect.fn.Return<ActingFor, Failure> {
     const tenancy = yield* parseTenancy((name) => request.headers[name], caller.organisationId)
-    const customer = yield* customerOf(caller, request, tenancy)
+    const customer = yield* customerOf(caller, request, tenancy, implied)
     const named = tenancy.installationId
     const installation = named === null ? null : yield* installationOf(caller, customer, named)
     const config = tenancy.installationConfig ?? installation?.config ?? null
@@ -140,9 +164,13 @@ export const make = Effect.gen(function* () {
   })
 
   /** Most requests name nobody: they cost nothing. A key that reaches only some customers must name one. */
-  const actingFor = (caller: Principal, request: RequestHead): Effect.Effect<ActingFor, Failure> =>
+  const actingFor = (
+    caller: Principal,
+    request: RequestHead,
+    implied: CustomerSource = "headers"
+  ): Effect.Effect<ActingFor, Failure> =>
     names.some((name) => request.headers[name] !== undefined)
-      ? checked(caller, request)
+      ? checked(caller, request, implied)
       : caller.customers === "all"
         ? Effect.succeed(nobody)
         : new Forbidden({

@@ -19,6 +19,8 @@ export interface Field {
   readonly initial: string | null
   readonly min: number | null
   readonly max: number | null
+  /** What the text must look like, for the words that say so. */
+  readonly form: { readonly pattern: string | null; readonly format: string | null }
 }
 
 /** What a person must mend: in a field of the form, or anywhere. */
@@ -37,12 +39,31 @@ const typeOf = (schema: JsonObject): Field["type"] => {
 
 const numberOf = (value: Json | undefined): number | null => (typeof value === "number" ? value : null)
 
-const configFields = ({ connectionConfig = {} }: ConnectorDefinition, given: JsonObject): ReadonlyArray<Field> => {
+/** How a part of a definition uses a member of the connection's config: `needed` where nothing stands in for it. */
+const useOf = (part: unknown, name: string): "needed" | "used" | "unused" => {
+  const text = JSON.stringify(part)
+  const place = `connection\\.config\\.${name.replace(/[^\w-]/g, "\\$&")}`
+  if (new RegExp(`\\{\\{\\s*${place}\\s*\\}\\}`).test(text)) return "needed"
+  return new RegExp(`${place}(?![\\w-])`).test(text) ? "used" : "unused"
+}
+
+/** Whether only other methods than the chosen one use a member: then nobody is asked for it. */
+const isOthersOnly = (definition: ConnectorDefinition, method: AuthMethod, name: string): boolean => {
+  const { auth, connectionConfig: _schema, ...rest } = definition
+  const others = auth.filter(({ id }) => id !== method.id)
+  return useOf(others, name) !== "unused" && useOf(method, name) === "unused" && useOf(rest, name) === "unused"
+}
+
+const configFields = (definition: ConnectorDefinition, method: AuthMethod, given: JsonObject): ReadonlyArray<Field> => {
+  const { connectionConfig = {} } = definition
   const properties = connectionConfig["properties"]
   const required = connectionConfig["required"]
   if (!isObject(properties)) return []
   return Object.entries(properties).flatMap(([name, schema]) => {
     if (Object.hasOwn(given, name) || !isObject(schema)) return []
+    const isRequired = Array.isArray(required) && required.includes(name)
+    if (!isRequired && isOthersOnly(definition, method, name)) return []
+    const hasDefault = schema["default"] !== undefined
     const values = schema["enum"]
     return [
       {
@@ -50,12 +71,13 @@ const configFields = ({ connectionConfig = {} }: ConnectorDefinition, given: Jso
         title: textOf(schema["title"]) ?? name,
         description: textOf(schema["description"]),
         secret: false,
-        required: Array.isArray(required) && required.includes(name),
+        required: isRequired || (!hasDefault && useOf(method, name) === "needed"),
         options: Array.isArray(values) ? values.map(String) : null,
         type: typeOf(schema),
         initial: schema["default"] === undefined || schema["default"] === null ? null : String(schema["default"]),
         min: numberOf(schema["minimum"]),
-        max: numberOf(schema["maximum"])
+        max: numberOf(schema["maximum"]),
+        form: { pattern: textOf(schema["pattern"]), format: textOf(schema["format"]) }
       }
     ]
   })
@@ -73,7 +95,8 @@ const credentialFields = (method: AuthMethod): ReadonlyArray<Field> => {
     type: "string",
     initial: null,
     min: null,
-    max: null
+    max: null,
+    form: { pattern: null, format: null }
   }))
 }
 
@@ -82,7 +105,7 @@ export const fieldsOf = (
   definition: ConnectorDefinition,
   method: AuthMethod,
   given: JsonObject
-): ReadonlyArray<Field> => [...configFields(definition, given), ...credentialFields(method)]
+): ReadonlyArray<Field> => [...configFields(definition, method, given), ...credentialFields(method)]
 
 type Values = ReadonlyMap<string, string>
 

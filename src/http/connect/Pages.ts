@@ -1,12 +1,14 @@
 /**
  * The pages of connect sessions: the link that a person follows, and the place to which providers send people back.
- * No cookies, no opener needed: whoever has the link may connect, once. Contract: connection states; embed.
+ * Whoever has the link may connect, once; where the provider is visited in between, in the browser that opened the link.
+ * Contract: connection states; embed.
  */
 import { Clock, Effect, Either, Option } from "effect"
 import { ConnectionReads } from "../../actors/ports/ConnectionReads.js"
-import { Connections, type OrderFailure } from "../../actors/ports/Connections.js"
+import { Connections } from "../../actors/ports/Connections.js"
 import { type AuthorizingSession, ConnectionStore } from "../../actors/ports/ConnectionStore.js"
 import { Connectors } from "../../actors/ports/Connectors.js"
+import { Egress } from "../../actors/ports/Egress.js"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { commonCallbackPath } from "../../domain/connection/Callback.js"
@@ -14,39 +16,20 @@ import { configuredUrl } from "../../domain/connector/BaseUrl.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import { Origin } from "../Origin.js"
 import { pathOf, type RawReply, type RawRequest } from "../Wire.js"
-import { entered, type Field, fieldsOf, formMarkup, type Problem, shownAgain } from "./Form.js"
+import { boundCookie, endedCookie, isSameBrowser } from "./Browser.js"
+import { entered, fieldsOf, formMarkup, type Problem, shownAgain } from "./Form.js"
+import { lackingIn, problemIn, saying } from "./Problem.js"
 import { html, pageReply, redirectReply, scriptJson } from "./Html.js"
 
 const linkPattern = /^\/connect\/([A-Za-z0-9_-]{43})$/
 const isCallback = (path: string) => path === commonCallbackPath || path.startsWith(`${commonCallbackPath}/`)
 const formBytes = 256 * 1024
+/** Where a provider on this machine could be. */
+const localOrigins = ["http://127.0.0.1", "http://localhost", "http://[::1]"]
 
 const queryOf = (target: string): { readonly [name: string]: string } => {
   const at = target.indexOf("?")
   return at < 0 ? {} : Object.fromEntries(new URLSearchParams(target.slice(at + 1)))
-}
-
-const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
-
-/** What a person reads of a failure. */
-const saying = (failure: OrderFailure): string => {
-  switch (failure._tag) {
-    case "NotFound":
-      return "This connection does not exist any more."
-    case "Unavailable":
-      return "The connection could not be made just now. Please try again in a moment."
-    default:
-      return sentence(failure.message)
-  }
-}
-
-/** The same, told of the field of the form that it is about, by the name that the person sees. */
-const problemIn = (fields: ReadonlyArray<Field>, failure: OrderFailure): Problem => {
-  const detail = failure._tag === "ValidationFailed" ? failure.details[0] : undefined
-  const field = fields.find(({ name }) => detail?.path === name || detail?.path.startsWith(`${name}.`))
-  return field === undefined || detail === undefined
-    ? { field: null, text: saying(failure) }
-    : { field: field.name, text: `${field.title}: ${detail.message}` }
 }
 
 export const make = Effect.gen(function* () {
@@ -57,6 +40,7 @@ export const make = Effect.gen(function* () {
   const digests = yield* Digests
   const identifiers = yield* Identifiers
   const origin = yield* Origin
+  const egress = yield* Egress
 
   const nonce = () => identifiers.token(22)
 
@@ -68,6 +52,13 @@ export const make = Effect.gen(function* () {
     410,
     "This link has ended",
     "It was used already, or it is older than 15 minutes. Ask for a new one where you got it."
+  )
+
+  const elsewhere = told.bind(
+    undefined,
+    403,
+    "Begun in another browser",
+    "This sign-in was begun in another browser, or more than 15 minutes ago, or this browser keeps no cookies. Nothing was connected. If somebody sent you here, close this page. If you want to connect your own account, open the link that you got in this browser and sign in again."
   )
 
   /** Tells the window that opened this one, and whoever reads it. */
@@ -121,36 +112,65 @@ export const make = Effect.gen(function* () {
 
   type About = Exclude<Effect.Effect.Success<ReturnType<typeof about>>, undefined>
 
-  const form = (
-    { definition, fields, method, session }: About,
+  /**
+   * Where the form may lead, for the page's policy. Where the provider's address depends on what is entered: to any over
+   * HTTPS, and to this machine if the operator lets the service call it.
+   */
+  const targetsOf = Effect.fnUntraced(function* ({ method, session }: About): Effect.fn.Return<ReadonlyArray<string>> {
+    const back = session.redirectUrl === null ? [] : [new URL(session.redirectUrl).origin]
+    if (method.type !== "oauth2" || method.authorizationUrl === undefined) return back
+    const provider = configuredUrl(method.authorizationUrl, session.config)
+    if (Either.isRight(provider)) return [...new Set([...back, new URL(provider.right).origin])]
+    const local = yield* Effect.filter(localOrigins, (url) => Effect.isSuccess(egress.check(url)))
+    return [...new Set([...back, "https:", ...local.map((url) => `${url}:*`)])]
+  })
+
+  const form = Effect.fnUntraced(function* (
+    found: About,
     path: string,
     again: { readonly body: Uint8Array; readonly problem: Problem } | null
-  ): RawReply => {
-    const provider = method.type === "oauth2" ? configuredUrl(method.authorizationUrl ?? "", session.config) : undefined
-    const leads =
-      method.type !== "oauth2" || method.authorizationUrl === undefined
-        ? []
-        : provider !== undefined && Either.isRight(provider)
-          ? [new URL(provider.right).origin]
-          : // Where it leads depends on what is entered.
-            ["https:"]
+  ): Effect.fn.Return<RawReply> {
+    const { definition, fields } = found
     return pageReply({
       status: again === null ? 200 : 422,
       title: `Connect ${definition.name}`,
       nonce: nonce(),
       body: formMarkup(fields, path, again && shownAgain(fields, again.body), again && again.problem),
-      formTargets: leads
+      formTargets: yield* targetsOf(found)
     })
-  }
+  })
+
+  /** On to the provider, in this browser. A form that its page's policy keeps from going there gets a link instead. */
+  const sent = Effect.fnUntraced(function* (found: About, url: string): Effect.fn.Return<RawReply> {
+    const { origin: to, protocol, searchParams } = new URL(url)
+    const targets = found.fields.length === 0 ? [to] : yield* targetsOf(found)
+    const isCovered = targets.some((one) => one === to || one === protocol || to.startsWith(one.replace("*", "")))
+    const { name } = found.definition
+    const reply = isCovered
+      ? redirectReply(url)
+      : pageReply({
+          status: 200,
+          title: `Connect ${name}`,
+          nonce: nonce(),
+          body: html`<p><a href="${url}">Continue to ${name}</a></p>`
+        })
+    const cookie = boundCookie(digests.keyHash, origin, searchParams.get("state") ?? "")
+    return { ...reply, headers: { ...reply.headers, "set-cookie": cookie } }
+  })
 
   const submit = (found: About, path: string, body: Uint8Array): Effect.Effect<RawReply> => {
     const { connectionId, id, organisationId } = found.session
-    return connections.submit({ organisationId, connectionId, sessionId: id, ...entered(found.fields, body) }).pipe(
-      Effect.map((done) =>
-        done._tag === "Redirect" ? redirectReply(done.url) : outcome(found.session, found.definition.slug, null)
+    const given = entered(found.fields, body)
+    const lacking = lackingIn(found.fields, given)
+    if (lacking !== undefined) return form(found, path, { body, problem: lacking })
+    return connections.submit({ organisationId, connectionId, sessionId: id, ...given }).pipe(
+      Effect.flatMap((done) =>
+        done._tag === "Redirect"
+          ? sent(found, done.url)
+          : Effect.succeed(outcome(found.session, found.definition.slug, null))
       ),
       Effect.catchAll((failure) =>
-        Effect.succeed(form(found, path, { body, problem: problemIn(found.fields, failure) }))
+        form(found, path, { body, problem: problemIn(found.definition.name, found.fields, failure) })
       )
     )
   }
@@ -165,29 +185,32 @@ export const make = Effect.gen(function* () {
     if (request.method === "POST") {
       if (request.body.byteLength > formBytes) {
         const problem = { field: null, text: "That is more than this form takes." }
-        return form(found, path, { body: new Uint8Array(), problem })
+        return yield* form(found, path, { body: new Uint8Array(), problem })
       }
       return yield* submit(found, path, request.body)
     }
     // Nothing to enter: on to the provider.
-    return found.fields.length === 0 ? yield* submit(found, path, new Uint8Array()) : form(found, path, null)
+    return found.fields.length === 0 ? yield* submit(found, path, new Uint8Array()) : yield* form(found, path, null)
   })
 
   const callback = Effect.fnUntraced(function* (request: RawRequest) {
     const params = queryOf(request.target)
     const state = params["state"]
     const opened = state === undefined ? undefined : yield* session({ stateHash: digests.sha256Hex(state) })
-    if (opened === undefined || opened.status !== "open") return ended()
+    if (state === undefined || opened === undefined || opened.status !== "open") return ended()
     // A code belongs to the address that the session asked the provider to send it to.
     const expected = opened.asked?.redirectUri ?? `${origin}${commonCallbackPath}`
     if (`${origin}${pathOf(request.target)}` !== expected) return ended()
+    // Nothing is redeemed: whoever began the sign-in can still complete it.
+    if (!isSameBrowser(digests.keyHash, request, state)) return elsewhere()
     const found = yield* about(opened)
     if (found === undefined) return ended()
     const { connectionId, id, organisationId } = opened
-    return yield* connections.complete({ organisationId, connectionId, sessionId: id, params }).pipe(
+    const reply = yield* connections.complete({ organisationId, connectionId, sessionId: id, params }).pipe(
       Effect.map(() => outcome(opened, found.definition.slug, null)),
       Effect.catchAll((failure) => Effect.succeed(outcome(opened, found.definition.slug, saying(failure))))
     )
+    return { ...reply, headers: { ...reply.headers, "set-cookie": endedCookie(digests.keyHash, origin, state) } }
   })
 
   const unavailable = ({ retryAfterSeconds }: Unavailable): RawReply => {

@@ -63,12 +63,16 @@ const endpoint = <const Name extends string, const Path extends `/${string}`>(na
 // --- The proxy ---
 
 const ProxyHeaders = Schema.Struct({
-  "x-svc-connections": Schema.optional(Schema.String).annotations({ description: "the one connection to use" }),
+  "x-svc-connections": Schema.optional(Schema.String).annotations({
+    description: "the one connection to use; the customer is the connection's"
+  }),
   "x-svc-connector": Schema.optional(Schema.String).annotations({
     description: "or the connector, whose default connection of the customer is used"
   }),
   "x-end-org-id": Schema.optional(Schema.String),
-  "x-svc-timeout-ms": Schema.optional(Schema.String).annotations({ description: "at most 60000" })
+  "x-svc-timeout-ms": Schema.optional(Schema.String).annotations({
+    description: "1 to 60000; anything else is refused"
+  })
 })
 
 const Answered = Schema.String.annotations({

@@ -109,7 +109,7 @@ export const make = Effect.gen(function* () {
     const [one] = chosen ?? []
     if (one === undefined && (slug === undefined || slug === "")) {
       return yield* badHeader(
-        "name the connection in x-svc-connections, or its connector in x-svc-connector, and the customer in x-end-org-id"
+        "name the connection in x-svc-connections, or its connector in x-svc-connector and the customer in x-end-org-id"
       )
     }
     const wanted = one?.connector ?? slug ?? ""
@@ -176,9 +176,13 @@ export const make = Effect.gen(function* () {
     }
   })
 
-  const timeoutOf = (request: RequestHead): number => {
-    const asked = Number(request.headers["x-svc-timeout-ms"])
-    return asked >= 1 ? Math.min(asked, longestMillis) : longestMillis
+  const timeoutOf = (request: RequestHead): Either.Either<number, InvalidRequest> => {
+    const text = request.headers["x-svc-timeout-ms"]
+    if (text === undefined || text === "") return Either.right(longestMillis)
+    const asked = /^\d{1,6}$/.test(text) ? Number(text) : 0
+    return asked >= 1 && asked <= longestMillis
+      ? Either.right(asked)
+      : Either.left(badHeader(`x-svc-timeout-ms is a whole number of milliseconds from 1 to ${longestMillis}`))
   }
 
   const note = (
@@ -214,7 +218,8 @@ export const make = Effect.gen(function* () {
   ): Effect.fn.Return<RawReply, Failure> {
     const lacks = missing(caller, "unified_api:execute") ?? missing(caller, "connections:read")
     if (lacks !== undefined) return yield* lacks
-    const connection = yield* connectionOf(caller, request, yield* actingFor(caller, request))
+    const timeoutMillis = yield* timeoutOf(request)
+    const connection = yield* connectionOf(caller, request, yield* actingFor(caller, request, "connection"))
     known(connection)
     const definition = yield* definitionOf(caller, connection)
     const upload = needsBody(definition) ? undefined : body.upload()
@@ -223,7 +228,7 @@ export const make = Effect.gen(function* () {
       target: request.target.slice(proxyPrefix.length),
       headers: request.headers,
       body: upload === undefined ? yield* body.whole : null,
-      timeoutMillis: timeoutOf(request)
+      timeoutMillis
     })
     if (Either.isLeft(made)) {
       const { message, path } = made.left

@@ -3,6 +3,7 @@ import { Duration, Effect, Either, Schema } from "effect"
 import { Computations, type Judged, type TooCostly, tooCostlyDetail } from "../../actors/ports/Computations.js"
 import { Egress } from "../../actors/ports/Egress.js"
 import { ImportRequest } from "../../domain/connector/Connector.js"
+import type { ImportWarning } from "../../domain/connector/import/Document.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { Principal } from "../auth/Caller.js"
 import { mistakesIn } from "../Decode.js"
@@ -30,6 +31,12 @@ const readImport = Schema.decodeUnknownEither(Schema.Struct({ import: ImportRequ
   errors: "all"
 })
 
+/** `warnings`: what an import could not take over; absent where nothing was imported. */
+interface ReadDefinition {
+  readonly definition: ConnectorDefinition
+  readonly warnings?: ReadonlyArray<ImportWarning>
+}
+
 const isAddress = (source: string) => /^https?:\/\/\S+$/i.test(source.trim())
 
 export const make = Effect.gen(function* () {
@@ -37,10 +44,10 @@ export const make = Effect.gen(function* () {
   const egress = yield* Egress
 
   /** The definition, or every mistake in the document as one failure. */
-  const judged = (
-    computation: Effect.Effect<Judged<ConnectorDefinition>, TooCostly | Unavailable>,
+  const judged = <A>(
+    computation: Effect.Effect<Judged<A>, TooCostly | Unavailable>,
     path: string
-  ): Effect.Effect<ConnectorDefinition, ValidationFailed | Unavailable> =>
+  ): Effect.Effect<A, ValidationFailed | Unavailable> =>
     computation.pipe(
       Effect.catchTag("TooCostly", (error) => refused([tooCostlyDetail(path, error)])),
       Effect.flatMap((result) => (result.ok ? Effect.succeed(result.value) : refused(result.mistakes)))
@@ -83,8 +90,9 @@ export const make = Effect.gen(function* () {
     { organisationId }: Principal,
     body: JsonObject,
     slug?: string
-  ): Effect.Effect<ConnectorDefinition, ValidationFailed | Unavailable> => {
-    if (body["import"] === undefined) return judged(compute("readDefinition", organisationId, body), "")
+  ): Effect.Effect<ReadDefinition, ValidationFailed | Unavailable> => {
+    if (body["import"] === undefined)
+      return Effect.map(judged(compute("readDefinition", organisationId, body), ""), (definition) => ({ definition }))
     const path = "import.source"
     return Effect.gen(function* () {
       const { import: request } = yield* Either.mapLeft(readImport({ import: body["import"] }), (error) =>

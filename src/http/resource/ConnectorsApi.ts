@@ -6,7 +6,7 @@ import { ConnectorKind } from "../../domain/connector/Definition.js"
 import { ConnectorFile } from "../../domain/connector/FileSchema.js"
 import { Json, JsonObject } from "../../domain/Json.js"
 import { Audited, audited, Permit, read, Shared } from "../Endpoint.js"
-import { created, Data, listParams, NullableTime, Page, strict, Time } from "./Shapes.js"
+import { Data, listParams, NullableTime, Page, strict, Time } from "./Shapes.js"
 
 const nullable = Schema.NullOr(Schema.String)
 
@@ -120,6 +120,19 @@ const DiscoverBody = Schema.Struct({
     "One of these: a connector, a connection (then the version that it uses), or an OpenAPI document or its URL."
 })
 
+const ImportWarning = Schema.Struct({
+  path: Schema.String.annotations({ description: "Where the document has it." }),
+  message: Schema.String.annotations({ description: "What was left out or replaced, and what follows from it." })
+}).annotations({ identifier: "ImportWarning" })
+
+const Imported = <A, I, R>(data: Schema.Schema<A, I, R>) =>
+  Schema.Struct({
+    data,
+    warnings: Schema.optional(Schema.Array(ImportWarning)).annotations({
+      description: "With an import only: what the definition does not have of the document."
+    })
+  })
+
 const path = Schema.Struct({ ctr: Schema.String })
 const version = Schema.Struct({ version: Schema.optional(Schema.String) })
 const at = "/api/v1/connectors"
@@ -142,7 +155,7 @@ export const ConnectorsApi = HttpApiGroup.make("connectors")
   .add(
     HttpApiEndpoint.post("create", at)
       .setPayload(ConnectorBody)
-      .addSuccess(created(ConnectorView))
+      .addSuccess(Imported(ConnectorView).annotations(HttpApiSchema.annotations({ status: 201 })))
       .annotate(Permit, "connectors:create")
       .annotate(Audited, audited("connector.create"))
       .annotate(Shared, "change")
@@ -150,7 +163,7 @@ export const ConnectorsApi = HttpApiGroup.make("connectors")
   .add(
     HttpApiEndpoint.post("discover", `${at}/discover`)
       .setPayload(strict(DiscoverBody))
-      .addSuccess(Data(Offer))
+      .addSuccess(Imported(Offer))
       .annotate(Permit, "connectors:read")
       .annotate(Audited, audited("connector.discover"))
       .annotate(Shared, "read")
@@ -168,7 +181,7 @@ export const ConnectorsApi = HttpApiGroup.make("connectors")
     HttpApiEndpoint.put("update", `${at}/:ctr`)
       .setPath(path)
       .setPayload(ConnectorBody)
-      .addSuccess(Data(ConnectorView))
+      .addSuccess(Imported(ConnectorView))
       .annotate(Permit, "connectors:update")
       .annotate(Audited, audited("connector.update"))
       .annotate(Shared, "change")

@@ -237,11 +237,11 @@ export const ConnectorsLive = group(ResourceApi, "connectors", (handlers) =>
       .handle("create", ({ payload }) =>
         Effect.gen(function* () {
           const exchange = yield* Current
-          const definition = yield* definitionFrom(exchange.caller, payload)
+          const { definition, ...told } = yield* definitionFrom(exchange.caller, payload)
           const data = yield* change(exchange, create(exchange, definition), {
             location: (value) => `/api/v1/connectors/${(value as { id: string }).id}`
           })
-          return { data }
+          return { data, ...told }
         })
       )
       .handle("discover", ({ payload }) =>
@@ -255,7 +255,10 @@ export const ConnectorsLive = group(ResourceApi, "connectors", (handlers) =>
               "is required, or connectionId, or openapi, and only one of them"
             )
           }
-          if (openapi !== undefined) return { data: offerOf(yield* offered(exchange.caller, openapi)) }
+          if (openapi !== undefined) {
+            const { definition, warnings } = yield* offered(exchange.caller, openapi)
+            return { data: offerOf(definition), warnings }
+          }
           const used = connectionId === undefined ? undefined : yield* connectionOf(exchange.caller, connectionId)
           const definition = yield* view(exchange, (tx) =>
             Effect.flatMap(findConnector(tx, exchange.caller, known, used?.connector ?? connector ?? ""), (found) =>
@@ -287,7 +290,7 @@ export const ConnectorsLive = group(ResourceApi, "connectors", (handlers) =>
           const exchange = yield* Current
           // First whether it is there: what is wrong with the body is told to those who may change it.
           const { slug } = yield* view(exchange, (tx) => ownConnector(tx, exchange.caller, known, path.ctr))
-          const definition = yield* definitionFrom(exchange.caller, payload, slug)
+          const { definition, ...told } = yield* definitionFrom(exchange.caller, payload, slug)
           const data = yield* change(exchange, (tx) =>
             Effect.gen(function* () {
               const before = yield* ownConnector(tx, exchange.caller, known, path.ctr)
@@ -295,7 +298,7 @@ export const ConnectorsLive = group(ResourceApi, "connectors", (handlers) =>
               return yield* update(exchange, before, definition, tx)
             })
           )
-          return { data }
+          return { data, ...told }
         })
       )
       .handle("delete", ({ path }) =>

@@ -13,7 +13,7 @@ const violations = (schema: JsonObject, value: Json) => compileSchema(schema)(va
 const imported = (document: Json, options: OpenApiOptions = {}): ConnectorDefinition =>
   fromOpenApi(document, options).pipe(
     Either.getOrThrowWith((why) => new Error(why)),
-    (made) => validate(made, schemaMistakes),
+    ({ definition }) => validate(definition, schemaMistakes),
     Either.getOrThrowWith((all) => new Error(JSON.stringify(all)))
   )
 

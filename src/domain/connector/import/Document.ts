@@ -9,7 +9,18 @@ export interface Document {
   readonly part: (value: Json | undefined) => JsonObject
   /** What a reference names: `undefined` for one that leads out of the document or nowhere. */
   readonly at: (reference: string) => Json | undefined
+  /** Notes something that the definition cannot take over. The same is noted once, and no more than a reader reads. */
+  readonly warn: (path: string, message: string) => void
+  readonly warnings: () => ReadonlyArray<ImportWarning>
 }
+
+/** What an import left out or replaced, and what follows from it. `path`: where the document has it. */
+export interface ImportWarning {
+  readonly path: string
+  readonly message: string
+}
+
+const mostWarnings = 200
 
 const mostReferences = 32
 
@@ -20,7 +31,15 @@ export const documentOf = (value: Json): Document | string => {
   if (!three && String(swagger) !== "2.0") {
     return "is not an OpenAPI document of version 3.0 or 3.1, nor a Swagger document of version 2.0"
   }
-  const at = (reference: string) => pointed(value, reference)
+  const warnings = new Map<string, ImportWarning>()
+  const warn = (path: string, message: string) => {
+    if (warnings.size < mostWarnings) warnings.set(`${path} ${message}`, { path: path.slice(0, 500), message })
+  }
+  const at = (reference: string) => {
+    const found = pointed(value, reference)
+    if (found === undefined) warn(reference, reference.startsWith("#") ? dangling : external)
+    return found
+  }
   const part = (given: Json | undefined): JsonObject => {
     let found = given
     for (let hop = 0; hop < mostReferences; hop++) {
@@ -31,7 +50,7 @@ export const documentOf = (value: Json): Document | string => {
     }
     return {}
   }
-  return { root: value, generation: three ? 3 : 2, part, at }
+  return { root: value, generation: three ? 3 : 2, part, at, warn, warnings: () => [...warnings.values()] }
 }
 
 export const objectAt = (value: JsonObject, name: string): JsonObject => {
@@ -92,6 +111,10 @@ const pointed = (root: JsonObject, reference: string): Json | undefined => {
   }
   return at
 }
+
+const external =
+  "leads to another document, which is not read: a schema there takes any value, and a parameter, body or path is left out. Import a document that has its references bundled."
+const dangling = "leads nowhere: a schema there takes any value, and a parameter, body or path is left out."
 
 const decoded = (text: string): string => {
   try {

@@ -5,11 +5,11 @@
 import { Either } from "effect"
 import { isObject, type Json, type JsonObject } from "../../Json.js"
 import { slugOf } from "../../Workflow.js"
-import { type Document, documentOf, listAt, objectAt, textAt, UniqueNames } from "./Document.js"
+import { type Document, documentOf, type ImportWarning, listAt, objectAt, textAt, UniqueNames } from "./Document.js"
 import { actionOf, nameOf } from "./Operation.js"
 import { schemaConversion } from "./SchemaConversion.js"
 import { authOf } from "./Security.js"
-import { serverOf } from "./Servers.js"
+import { ownServers, serverOf } from "./Servers.js"
 
 export interface OpenApiOptions {
   readonly slug?: string
@@ -19,20 +19,28 @@ export interface OpenApiOptions {
   readonly location?: string
 }
 
+export interface Imported {
+  /** As it is written in a file; validation comes after. */
+  readonly definition: JsonObject
+  readonly warnings: ReadonlyArray<ImportWarning>
+}
+
 /** The definition as it is written in a file; validation comes after. Left: why the document is none. */
-export const fromOpenApi = (value: Json, options: OpenApiOptions): Either.Either<JsonObject, string> => {
+export const fromOpenApi = (value: Json, options: OpenApiOptions): Either.Either<Imported, string> => {
   const document = documentOf(value)
   if (typeof document === "string") return Either.left(document)
   const conversion = schemaConversion(document)
-  const actions = operationsOf(document).map(({ operation, ...place }) =>
-    actionOf(document, conversion, operation, place)
+  const server = serverOf(document, options.location)
+  const own = ownServers(document, server, options.location)
+  const actions = operationsOf(document).map(({ operation, item, ...place }) =>
+    actionOf(document, conversion, operation, { ...place, base: own.baseOf(item, operation, place) })
   )
   if (actions.length === 0) return Either.left("has no operations")
   const info = objectAt(document.root, "info")
-  const server = serverOf(document, options.location)
   const name = options.name ?? textAt(info, "title")?.trim().slice(0, 200) ?? "API"
   const description = textAt(info, "description")?.trim().slice(0, 2_000)
-  return Either.right({
+  const connectionConfig = own.configWith(server.connectionConfig)
+  const definition = {
     svcConnector: 1,
     slug: options.slug ?? (/[a-z0-9]/i.test(name) ? slugOf(name) : "connector"),
     name,
@@ -40,18 +48,20 @@ export const fromOpenApi = (value: Json, options: OpenApiOptions): Either.Either
     kind: options.kind ?? "custom",
     version: versionOf(textAt(info, "version")),
     baseUrl: server.baseUrl,
-    ...(server.connectionConfig === undefined ? {} : { connectionConfig: server.connectionConfig }),
+    ...(connectionConfig === undefined ? {} : { connectionConfig }),
     ...(server.origin === undefined ? {} : { domain: new URL(server.origin).hostname }),
     auth: authOf(document, server.origin),
     actions,
     schemas: conversion.shared()
-  })
+  }
+  return Either.right({ definition, warnings: document.warnings() })
 }
 
 const methods = ["get", "put", "post", "delete", "options", "head", "patch"] as const
 
 interface Found {
   readonly operation: JsonObject
+  readonly item: JsonObject
   readonly method: string
   readonly path: string
   readonly name: string
@@ -68,6 +78,7 @@ const operationsOf = (document: Document): ReadonlyArray<Found> => {
       return [
         {
           operation,
+          item,
           method: method.toUpperCase(),
           path,
           name: nameOf(operation, method, path, taken),

@@ -22,6 +22,8 @@ export interface OperationPlace {
   readonly name: string
   /** Of the path item: parameters that all its operations have. */
   readonly shared: ReadonlyArray<Json>
+  /** What its path stands below, where that is not the connector's base URL. */
+  readonly base: string | undefined
 }
 
 /** The action, as it is written in a definition. */
@@ -51,7 +53,7 @@ export const actionOf = (
     readOnly: ["GET", "HEAD", "OPTIONS"].includes(place.method),
     request: {
       method: place.method,
-      path: pathOf(place.path, rest),
+      path: `${place.base ?? ""}${pathOf(place.path, rest)}`,
       ...(query.length === 0
         ? {}
         : { query: Object.fromEntries(query.map((one) => [one.name, template(one.argument)])) }),

@@ -20,6 +20,8 @@ export const authOf = (document: Document, origin: string | undefined): Readonly
   ]
   const taken = new UniqueNames()
   const methods = alternatives.flatMap((names) => methodsOf(document, schemes, names, origin))
+  if (methods.length === 0 && Object.keys(schemes).length > 0)
+    document.warn("security", "no scheme can be taken over: the connector asks for no credential.")
   const unique = methods.map((method) => ({
     ...method,
     id: taken.give(idOf(String(method["id"] ?? "method")), 64)
@@ -40,12 +42,21 @@ const methodsOf = (
   names: ReadonlyArray<string>,
   origin: string | undefined
 ): ReadonlyArray<JsonObject> => {
-  const made = names.map((name) => single(name, document.part(objectAt(schemes, name)), origin))
+  const made = names.map((name) => {
+    const scheme = document.part(schemes[name])
+    return single(name, scheme, origin, (message) => document.warn(`${placeOf(document)}.${name}`, message))
+  })
   const [first = []] = made
   if (names.length < 2) return first
   // All of them at once: several keys make one method; a grant cannot be joined with anything.
   const parts = made.flatMap((one) => one.slice(0, 1))
-  if (parts.length < names.length || parts.some((part) => part["type"] !== "api_key")) return first
+  if (parts.length < names.length || parts.some((part) => part["type"] !== "api_key")) {
+    document.warn(
+      "security",
+      `${names.join(" and ")} are asked for together: only ${names[0] ?? "the first"} is taken over.`
+    )
+    return first
+  }
   return [
     {
       id: names.join("_"),
@@ -68,7 +79,14 @@ const reread = (parts: ReadonlyArray<Json>, name: string): ReadonlyArray<Json> =
     value: String(part["value"]).replace(/credential\.\w+/, `credential.${fieldName(name)}`)
   }))
 
-const single = (id: string, scheme: JsonObject, origin: string | undefined): ReadonlyArray<JsonObject> => {
+const placeOf = ({ generation }: Document) => (generation === 3 ? "components.securitySchemes" : "securityDefinitions")
+
+const single = (
+  id: string,
+  scheme: JsonObject,
+  origin: string | undefined,
+  warn: (message: string) => void
+): ReadonlyArray<JsonObject> => {
   const description = textAt(scheme, "description")?.slice(0, 1_000)
   const common = { id, ...(description === undefined ? {} : { description }) }
   switch (scheme["type"]) {
@@ -79,10 +97,14 @@ const single = (id: string, scheme: JsonObject, origin: string | undefined): Rea
     case "http":
       return [{ ...common, ...http((textAt(scheme, "scheme") ?? "").toLowerCase()) }]
     case "oauth2":
-      return oauth(common, scheme, origin)
+      return oauth(common, scheme, origin, warn)
     case "openIdConnect":
+      warn(
+        "OpenID Connect Discovery is not read: a connection is asked for a bearer token. Add a method of type oauth2."
+      )
       return [{ ...common, ...token("Bearer") }]
     default:
+      warn(`the type ${textAt(scheme, "type") ?? "that is missing"} is not known: the scheme is left out.`)
       return []
   }
 }
@@ -118,15 +140,28 @@ const http = (scheme: string): JsonObject => {
 }
 
 /** Grants without a person's browser in between, or with a code; the others give no token that lasts. */
-const oauth = (common: JsonObject, scheme: JsonObject, origin: string | undefined): ReadonlyArray<JsonObject> => {
+const oauth = (
+  common: JsonObject,
+  scheme: JsonObject,
+  origin: string | undefined,
+  warn: (message: string) => void
+): ReadonlyArray<JsonObject> => {
   const flows = objectAt(scheme, "flows")
   const of = (...names: ReadonlyArray<string>) =>
     names.map((name) => objectAt(flows, name)).find((flow) => Object.keys(flow).length > 0) ??
     (names.includes(textAt(scheme, "flow") ?? "") ? scheme : undefined)
-  return [
+  const methods = [
     ...grant(common, of("authorizationCode", "accessCode"), "authorization_code", origin),
     ...grant(common, of("clientCredentials", "application"), "client_credentials", origin)
   ]
+  if (methods.length > 0) return methods
+  const given = ["implicit", "password"].filter((name) => of(name) !== undefined)
+  const why =
+    given.length === 0
+      ? "its flows name no address that tokens come from"
+      : `the flow ${given.join(" and ")} gives no token that can be renewed without its user`
+  warn(`${why}: a connection is asked for a bearer token, which must be replaced when it ends.`)
+  return [{ ...common, ...token("Bearer") }]
 }
 
 const grant = (

@@ -76,15 +76,17 @@ const sourceOf = (source: Json, path: string): Either.Either<Json, ReadonlyArray
 
 const importDefinition: Compute<"importDefinition"> = ({ format, options, path, source }) =>
   judged(
-    Either.flatMap(sourceOf(source, path), (document): Read => {
+    Either.gen(function* () {
+      const document = yield* sourceOf(source, path)
       if (format === "openapi") {
-        return fromOpenApi(document, options).pipe(
-          Either.mapLeft((message) => [{ path, code: "INVALID_VALUE", message }]),
-          Either.flatMap(definitionOf)
-        )
+        const { definition, warnings } = yield* Either.mapLeft(fromOpenApi(document, options), (message) => [
+          { path, code: "INVALID_VALUE", message }
+        ])
+        return { definition: yield* definitionOf(definition), warnings }
       }
       const { location: _location, ...members } = options
-      return definitionOf(isObject(document) ? { ...document, ...members } : document)
+      const definition = yield* definitionOf(isObject(document) ? { ...document, ...members } : document)
+      return { definition, warnings: [] }
     })
   )
 

@@ -1,0 +1,128 @@
+/**
+ * Asks the provider whether a connection's credential works, authorised as a call is: the token is renewed when it is
+ * due, and once more when the provider refuses it. Only the token endpoint or a refused token that was just issued tells
+ * that the credential is lost.
+ */
+import { Clock, Deferred, Effect, type Scope } from "effect"
+import { type Connection, notActiveReason, remedyOf } from "../../domain/connection/Connection.js"
+import { lifetimeOf } from "../../domain/connection/Credential.js"
+import { isAlive, isDue, isJustIssued } from "../../domain/connection/Refresh.js"
+import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
+import { coolUntil } from "./Granting.js"
+import { isRenewable, marginOf, type Open, type Owner, Owners, refuse } from "./Owner.js"
+import { make as makeProbe, type Probed } from "./Probe.js"
+import type { Refusal } from "./Protocol.js"
+import { make as makeRenewal } from "./Renewal.js"
+
+export interface Proof {
+  readonly open: Open
+  readonly probed: Probed
+  /** Whether the refusal says something of the credential: no newer one can be had. */
+  readonly countsAsRefusal: boolean
+}
+
+/** How often a probe is repeated because another request replaced the credential while the provider was asked. */
+const mostReplacements = 3
+
+/** Whether the token endpoint gave this owner the token so recently that its refusal is no matter of age. */
+export const holdsNewToken = (self: Owner, { credential, plain }: Open, now: number): boolean =>
+  credential !== null && plain !== null && self.issued === credential.number && isJustIssued(lifetimeOf(plain), now)
+
+/** Whether a new token may be asked for now. */
+export const canRenew = ({ connection, plain }: Open, method: AuthMethod, now: number): boolean =>
+  isRenewable(method, plain) &&
+  (connection.status === "active" || connection.status === "inactive") &&
+  coolUntil(connection) <= now
+
+const noCredential = ({ status }: Connection): Refusal => ({
+  _tag: "WrongState",
+  status,
+  message: `the connection holds no credential: ${remedyOf(status)}`
+})
+
+const unrenewable = "the access token has ended, and the provider gave nothing to renew it with"
+
+export const make = Effect.gen(function* () {
+  const owners = yield* Owners
+  const { renew } = yield* makeRenewal
+  const { probe } = yield* makeProbe
+
+  const meansOf = Effect.fnUntraced(function* ({ connection }: Open) {
+    const definition = yield* owners.definitionOf(
+      connection.organisationId,
+      connection.connector,
+      connection.connectorVersion
+    )
+    return { definition, method: yield* owners.methodOf(definition, connection.authMethod) }
+  })
+
+  /** Joins the renewal under way or begins one, and answers what is held after it. */
+  const renewed = (self: Owner, organisation: string, scope: Scope.Scope): Effect.Effect<Open, Refusal> =>
+    renew(self, organisation, scope).pipe(
+      Effect.flatMap(Deferred.await),
+      Effect.zipRight(Effect.suspend(() => owners.current(self, organisation)))
+    )
+
+  /** A connection whose token has ended and cannot be renewed ends with it. */
+  const endUnrenewable = (self: Owner, organisation: string): Effect.Effect<Open, Refusal> =>
+    owners.change(self, organisation, { _tag: "NoteRefreshFailure", lost: true, reason: unrenewable })
+
+  /** The connection with a token that is not due, where one can be had. */
+  const prepared = Effect.fnUntraced(function* (
+    self: Owner,
+    organisation: string,
+    scope: Scope.Scope
+  ): Effect.fn.Return<Open, Refusal> {
+    const open = yield* owners.current(self, organisation)
+    if (open.plain === null) return open
+    const { method } = yield* meansOf(open)
+    const now = yield* Clock.currentTimeMillis
+    const lifetime = lifetimeOf(open.plain)
+    const isLiving = open.connection.status === "active" || open.connection.status === "inactive"
+    if (isLiving && !isRenewable(method, open.plain) && !isAlive(lifetime, now))
+      return yield* endUnrenewable(self, organisation)
+    const due = open.intent !== null || isDue(lifetime, marginOf(method), now)
+    return due && canRenew(open, method, now) ? yield* renewed(self, organisation, scope) : open
+  })
+
+  /** Fails where there is no credential; whatever the provider makes of one is the answer. */
+  const prove = Effect.fnUntraced(function* (
+    self: Owner,
+    organisation: string,
+    scope: Scope.Scope
+  ): Effect.fn.Return<Proof, Refusal> {
+    let forced = false
+    for (let round = 0; ; round++) {
+      const open = yield* prepared(self, organisation, scope)
+      const { connection, credential, plain } = open
+      if (plain === null || credential === null) return yield* refuse(noCredential(connection))
+      const notPassed = (message: string): Proof => ({
+        open,
+        probed: { _tag: "NotPassed", refused: false, final: false, message },
+        countsAsRefusal: false
+      })
+      const { definition, method } = yield* meansOf(open)
+      if (!isAlive(lifetimeOf(plain), yield* Clock.currentTimeMillis))
+        return notPassed(connection.health.lastError ?? notActiveReason(connection))
+      const probed = yield* probe(definition, method, plain, connection.config)
+      if (probed._tag === "Passed" || !probed.refused || probed.final) return { open, probed, countsAsRefusal: false }
+      const after = yield* owners.current(self, organisation)
+      if (after.credential?.number !== credential.number) {
+        if (round < mostReplacements) continue
+        return { open: after, probed, countsAsRefusal: false }
+      }
+      const now = yield* Clock.currentTimeMillis
+      if (!isRenewable(method, plain) || holdsNewToken(self, open, now))
+        return { open: after, probed, countsAsRefusal: true }
+      if (forced || !canRenew(after, method, now)) return { open: after, probed, countsAsRefusal: false }
+      forced = true
+      const next = yield* renewed(self, organisation, scope)
+      if (next.credential?.number === credential.number) {
+        const message = next.connection.health.lastError ?? probed.message
+        return { open: next, probed: { ...probed, message }, countsAsRefusal: false }
+      }
+    }
+  })
+
+  return { prove, renewed, endUnrenewable, meansOf }
+})

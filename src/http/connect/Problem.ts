@@ -1,0 +1,66 @@
+/** Problems of a form, in the words of somebody who connects an account. */
+import type { OrderFailure, Secrets } from "../../actors/ports/Connections.js"
+import type { JsonObject } from "../../domain/Json.js"
+import type { Field, Problem } from "./Form.js"
+
+const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
+
+/** What a person reads of a failure. */
+export const saying = (failure: OrderFailure): string => {
+  switch (failure._tag) {
+    case "NotFound":
+      return "This connection does not exist any more."
+    case "Unavailable":
+      return "The connection could not be made just now. Please try again in a moment."
+    default:
+      return sentence(failure.message)
+  }
+}
+
+/** The first field that must be filled in and is not. */
+export const lackingIn = (
+  fields: ReadonlyArray<Field>,
+  given: { readonly config: JsonObject; readonly fields: Secrets }
+): Problem | undefined => {
+  const isGiven = ({ name }: Field) => {
+    const [part, ...rest] = name.split(".")
+    return Object.hasOwn(part === "config" ? given.config : given.fields, rest.join("."))
+  }
+  const lacking = fields.find((field) => field.required && !isGiven(field))
+  return lacking === undefined ? undefined : { field: lacking.name, text: `${lacking.title}: please fill this in.` }
+}
+
+/** What a value of the field looks like. */
+const expectation = ({ description, form, max, min, options, type }: Field): string => {
+  const hint = description === null ? "" : ` (${description})`
+  if (options !== null) return "please choose one of the list."
+  if (type === "number" || type === "integer") {
+    const kind = type === "integer" ? "a whole number" : "a number"
+    const from = min === null ? "" : `, ${min} or more`
+    const to = max === null ? "" : `, ${max} or less`
+    return `this must be ${kind}${from}${to}.`
+  }
+  if (form.pattern?.startsWith("^https://") === true) return "this must begin with https://."
+  if (form.pattern?.startsWith("^https?://") === true) return "this must begin with https:// or http://."
+  if (form.format === "uri") return "this must be a web address, such as https://example.com."
+  if (form.format === "email") return "this must be an e-mail address."
+  return `this does not look right. Please check it${hint}.`
+}
+
+/** A failure as a problem of the field that it is about; a refused credential is about its first secret. */
+export const problemIn = (connector: string, fields: ReadonlyArray<Field>, failure: OrderFailure): Problem => {
+  const detail = failure._tag === "ValidationFailed" ? failure.details[0] : undefined
+  if (detail === undefined) return { field: null, text: saying(failure) }
+  if (detail.code === "CREDENTIAL_TEST_FAILED") {
+    const entered = fields.filter(({ name }) => name.startsWith("credential."))
+    const field = entered.find(({ secret }) => secret) ?? entered[0]
+    return {
+      field: field?.name ?? null,
+      text: `${connector} did not accept this. Please check what you entered. ${sentence(detail.message)}`
+    }
+  }
+  const field = fields.find(({ name }) => detail.path === name || detail.path.startsWith(`${name}.`))
+  return field === undefined
+    ? { field: null, text: saying(failure) }
+    : { field: field.name, text: `${field.title}: ${expectation(field)}` }
+}

@@ -1,0 +1,13 @@
+/** The cookies of one browser: what it was given, to be sent along. */
+export const cookieJar = () => {
+  const cookies = new Map<string, string>()
+  return {
+    keep: (headers: { readonly [name: string]: string | undefined }): void => {
+      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(headers["set-cookie"] ?? "") ?? []
+      if (value !== "") cookies.set(name, value)
+      else cookies.delete(name)
+    },
+    sent: (): { readonly [name: string]: string } =>
+      cookies.size === 0 ? {} : { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join("; ") }
+  }
+}
