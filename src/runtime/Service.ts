@@ -1,5 +1,5 @@
 /** The running service: actors, surfaces and the server, on a database that is there. */
-import { Duration, Effect, Layer, Option } from "effect"
+import { Duration, Effect, Layer, Option, Redacted } from "effect"
 import { existsSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -34,7 +34,7 @@ import * as Egress from "./egress/Egress.js"
 import { make as makeFront } from "./http/Front.js"
 import { serve } from "./http/NodeServer.js"
 import * as Surfaces from "./http/Surfaces.js"
-import { resolve, vaultKeyring } from "./Keyring.js"
+import { resolve } from "./InstallationSecrets.js"
 import { Databases, Secrets, Settings, WorkspaceServer } from "./Layers.js"
 import * as SigningArithmetic from "./oauth/SigningArithmetic.js"
 import * as TokenEndpoint from "./oauth/TokenEndpoint.js"
@@ -98,11 +98,11 @@ const vault = Layer.unwrapEffect(
     const { masterKeys } = yield* Secrets
     const settings = yield* Settings
     return Vault.layer({
-      keyring: vaultKeyring(masterKeys),
+      keyring: Redacted.value(masterKeys),
       // What the environment gave stays; the file in the data directory is renewed by `svc keys rotate`.
       reread: Option.isSome(settings.masterKeys)
         ? undefined
-        : Effect.map(resolve(settings), (secrets) => vaultKeyring(secrets.masterKeys))
+        : Effect.map(resolve(settings, { create: false }), (secrets) => Redacted.value(secrets.masterKeys))
     })
   })
 ).pipe(Layer.provide(dataKeys))

@@ -2,9 +2,11 @@
 import { Command, Options } from "@effect/cli"
 import { Console, Effect, Option, Redacted } from "effect"
 import { read } from "../Config.js"
+import { layerBeside } from "../Layers.js"
 import { freshPassword } from "../postgres/Cluster.js"
 import { reach } from "../postgres/Embedded.js"
 import { migrate as migrateTables } from "../postgres/Migrations.js"
+import { Refusal } from "../Refusal.js"
 import { ensureRoles, forEachRole, type RoleKey, rolesSql, urlsOf, urlsOfLogin } from "../postgres/Roles.js"
 
 const adminUrl = Options.redacted("admin-url").pipe(
@@ -28,10 +30,16 @@ const printed = Effect.gen(function* () {
 })
 
 const asConfigured = Effect.gen(function* () {
-  const { database, dataDir } = yield* read()
+  const config = yield* read()
+  const { database, dataDir } = config
   const { owner } = database._tag === "External" ? database.urls : (yield* reach({ dataDir })).urls
   yield* tell(yield* migrateTables(owner))
-}).pipe(Effect.scoped)
+  // Before svc is started: that the secrets are this database's.
+  yield* Effect.void.pipe(Effect.provide(layerBeside(config)))
+}).pipe(
+  Effect.scoped,
+  Effect.catchTag("SqlError", ({ cause, message }) => new Refusal({ message: `${message}: ${String(cause)}` }))
+)
 
 const asAdministrator = Effect.fnUntraced(function* (admin: Redacted.Redacted) {
   const passwords = forEachRole(freshPassword)
