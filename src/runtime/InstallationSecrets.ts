@@ -5,7 +5,7 @@
 import { Clock, Effect, Either, Option, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import * as path from "node:path"
-import { isInstalled, noInstallation } from "./postgres/Embedded.js"
+import { isInstalled, noInstallation } from "./postgres/Cluster.js"
 import { makeDirectory, reasonOf, Refusal } from "./Refusal.js"
 import type { Parse } from "./Setting.js"
 import { freshMasterKey, type Keyring, parseKeyring } from "./vault/Keyring.js"

@@ -216,11 +216,15 @@ export const services = Surfaces.layer.pipe(
   Layer.provideMerge(Layer.sync(BackgroundTasks, makeRegistry))
 )
 
-/** Serves until its scope closes; then drains: no new work, a second for runs to finish, the rest goes on elsewhere. */
-export const server = Effect.gen(function* () {
+/**
+ * Serves until its scope closes; then drains: no new work, a second for runs to finish, the rest goes on elsewhere.
+ * `/readyz` says ready once `prepare` is done.
+ */
+export const serverAfter = Effect.fn("Service.serverAfter")(function* <A, E, R>(prepare: Effect.Effect<A, E, R>) {
   const { host, port, shutdownGrace } = yield* Settings
   const live = yield* LiveRuns.LiveRuns
   const front = yield* makeFront
+  const markReady = front.markStarting()
   const running = yield* serve(front, { host, port })
   yield* Effect.addFinalizer(() =>
     Effect.gen(function* () {
@@ -229,5 +233,10 @@ export const server = Effect.gen(function* () {
       yield* live.drain(Duration.min(shutdownGrace, Duration.seconds(1)))
     })
   )
-  return running
+  const prepared = yield* prepare
+  markReady()
+  return { running, prepared }
 })
+
+/** The server where nothing is to be prepared. */
+export const server = Effect.map(serverAfter(Effect.void), ({ running }) => running)

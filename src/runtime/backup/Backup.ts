@@ -24,8 +24,6 @@ export const format = 1
  */
 export const backup = Effect.fn("Backup.write")(function* (dataDir: string, file: string) {
   const cluster = clusterDirectory(dataDir)
-  if (!fs.existsSync(cluster))
-    return yield* new Refusal({ message: `There is nothing to back up in ${path.resolve(dataDir)}.` })
   const { admin } = yield* reach({ dataDir })
   const draft = yield* Effect.acquireRelease(
     Effect.sync(() => `${path.resolve(file)}.${process.pid}`),

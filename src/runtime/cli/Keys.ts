@@ -4,9 +4,9 @@ import { Clock, Console, Effect } from "effect"
 import { read } from "../Config.js"
 import { freshTexts } from "../InstallationSecrets.js"
 import { layerUnproven, Secrets } from "../Layers.js"
-import { Refusal } from "../Refusal.js"
 import { acceptSecrets, withSecretsLocked } from "../vault/SecretChecks.js"
 import { rotate } from "./KeysRotate.js"
+import { refusalOf } from "../postgres/Unreachable.js"
 
 const fresh = Command.make("new", {}, () =>
   Effect.gen(function* () {
@@ -27,7 +27,7 @@ const accept = Command.make("accept", {}, () =>
     if (lost.length > 0) {
       yield* Console.log(`What is sealed under ${lost.join(", ")} stays closed until svc is given that key again.`)
     }
-  }).pipe(Effect.catchTag("SqlError", ({ cause, message }) => new Refusal({ message: `${message}: ${String(cause)}` })))
+  }).pipe(Effect.catchTag("SqlError", refusalOf))
 ).pipe(
   Command.withDescription(
     "Go on with other master keys or another pepper than the installation had: what only the lost ones open stays closed"

@@ -9,6 +9,7 @@ import { layerPostgres } from "../vault/DataKeys.js"
 import { freshMasterKey } from "../vault/Keyring.js"
 import { proveSecrets, withSecretsLocked } from "../vault/SecretChecks.js"
 import { rewrapAll } from "../vault/Vault.js"
+import { refusalOf } from "../postgres/Unreachable.js"
 
 /** The check values follow the keyring: a new key has its own before it wraps anything, one out of use has none. */
 const rewrapped = Effect.gen(function* () {
@@ -54,7 +55,7 @@ export const rotate = Command.make("rotate", {}, () =>
     )
   }).pipe(
     Effect.catchTags({
-      SqlError: ({ cause, message }) => new Refusal({ message: `${message}: ${String(cause)}` }),
+      SqlError: refusalOf,
       VaultRefused: ({ reason }) => new Refusal({ message: `The keys cannot be rotated: ${reason}.` })
     })
   )

@@ -12,7 +12,7 @@ import * as path from "node:path"
 import { Client } from "pg"
 import { makeDirectory, reasonOf, Refusal } from "../Refusal.js"
 import { install } from "./Binaries.js"
-import { type Cluster, open } from "./Cluster.js"
+import { type Cluster, clusterDirectory, isInstalled, noInstallation, open } from "./Cluster.js"
 import { Contended, isAlive, type Launch, type Postmaster, signalTo, start, stop, untilReady } from "./Postmaster.js"
 import { type DatabaseUrls, ensureRoles, isComplete, urlsOf } from "./Roles.js"
 import { runAs } from "./RunAs.js"
@@ -69,19 +69,7 @@ export const reach = Effect.fn("Embedded.reach")(function* (options: EmbeddedOpt
   return Option.isSome(found) ? found.value : yield* embedded(options)
 })
 
-/** Everything of the embedded Postgres that is state, below the data directory. */
-export const clusterDirectory = (dataDir: string) => path.join(path.resolve(dataDir), "postgres", "cluster")
-
-/** Whether a start has made its database there. */
-export const isInstalled = (dataDir: string): boolean => fs.existsSync(clusterDirectory(dataDir))
-
-/** What a command answers that must not make an installation. */
-export const noInstallation = (dataDir: string): Refusal =>
-  new Refusal({
-    message:
-      `There is no installation of svc in ${path.resolve(dataDir)}. ` +
-      "Set SVC_DATA_DIR to the directory of yours, or make a new one with `npm start`."
-  })
+export { clusterDirectory }
 
 // --- Ownership ---
 
