@@ -209,7 +209,7 @@ export const table = {
     {
       name: "SVC_MASTER_KEYS",
       meaning:
-        "The keys that wrap every stored secret, `id:base64` of 32 bytes, separated by commas. The first is used for new secrets, the others still open old ones."
+        "The keys that wrap every stored secret, `id:base64` of 32 bytes, separated by commas. The first is used for new secrets, the others still open old ones. A start refuses keys that are not this installation's."
     },
     readMasterKeys,
     "made in SVC_DATA_DIR with the embedded Postgres; required otherwise"
@@ -218,7 +218,7 @@ export const table = {
     {
       name: "SVC_KEY_PEPPER",
       meaning:
-        "The secret under which API keys are hashed, at least 32 characters. Changed, every API key stops working."
+        "The secret under which API keys are hashed, at least 32 characters. A start refuses another one than this installation's, under which no API key would work."
     },
     readPepper,
     "made in SVC_DATA_DIR with the embedded Postgres; required otherwise"
