@@ -2,13 +2,13 @@
  * `svc keys rotate` under 100,000 stored credentials of 5,000 organisations, while they are read: each organisation has
  * a data key of its own, which the command wraps anew. Nobody may notice.
  */
-import { Effect } from "effect"
+import { Effect, Redacted } from "effect"
 import { randomInt } from "node:crypto"
 import { fileURLToPath } from "node:url"
 import { Connections as ConnectionsPort } from "../src/actors/ports/Connections.js"
 import { ConnectionStore } from "../src/actors/ports/ConnectionStore.js"
 import type { OrganisationId } from "../src/domain/Ids.js"
-import { resolve, vaultKeyring } from "../src/runtime/Keyring.js"
+import { resolve } from "../src/runtime/InstallationSecrets.js"
 import { WriterSql } from "../src/runtime/postgres/Pools.js"
 import * as DataKeys from "../src/runtime/vault/DataKeys.js"
 import * as VaultDriver from "../src/runtime/vault/Vault.js"
@@ -62,9 +62,8 @@ export const rewrap = async (): Promise<void> => {
 
   /** A node that has just started: it holds no key yet, and reads the keyring as it is now. */
   const cold = Effect.gen(function* () {
-    const { masterKeys } = yield* resolve(config)
-    const reread = Effect.map(resolve(config), (secrets) => vaultKeyring(secrets.masterKeys))
-    return yield* VaultDriver.make({ keyring: vaultKeyring(masterKeys), reread })
+    const reread = Effect.map(resolve(config, { create: false }), ({ masterKeys }) => Redacted.value(masterKeys))
+    return yield* VaultDriver.make({ keyring: yield* reread, reread })
   }).pipe(Effect.provide(DataKeys.layerPostgres))
 
   const authorize = (i: number, organisation: OrganisationId) =>

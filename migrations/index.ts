@@ -11,6 +11,7 @@ import draftSnapshots from "./0008_draft_snapshots.js"
 import oauthCallbacks from "./0009_oauth_callbacks.js"
 import auditHeads from "./0010_audit_heads.js"
 import definitionForm from "./0011_definition_form.js"
+import secretChecks from "./0012_secret_checks.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -23,5 +24,6 @@ export const migrations = {
   "0008_draft_snapshots": Effect.asVoid(draftSnapshots),
   "0009_oauth_callbacks": Effect.asVoid(oauthCallbacks),
   "0010_audit_heads": Effect.asVoid(auditHeads),
-  "0011_definition_form": Effect.asVoid(definitionForm)
+  "0011_definition_form": Effect.asVoid(definitionForm),
+  "0012_secret_checks": Effect.asVoid(secretChecks)
 }

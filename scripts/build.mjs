@@ -2,7 +2,18 @@
 // call it every time.
 import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs"
+import {
+  accessSync,
+  constants,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync
+} from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { keepEngine } from "./engines.mjs"
@@ -22,6 +33,16 @@ const marker = "dist/svc.js"
 const sources = ["src", "migrations", "package-lock.json", "scripts"]
 const built = statSync(marker, { throwIfNoEntry: false })?.mtimeMs ?? 0
 if (Math.max(...sources.map(newest)) < built) process.exit(0)
+
+/** One sentence instead of a stack trace where the files cannot be written. */
+process.on("uncaughtException", (error) => {
+  const refused = ["EACCES", "EPERM", "EROFS", "ENOSPC", "EDQUOT"].includes(error?.code)
+  const what = `dist/ cannot be written: ${error.message}. Build as the user who owns it, or start the built program: node dist/svc.js start`
+  process.stderr.write(`${refused ? what : (error?.stack ?? error)}\n`)
+  process.exit(1)
+})
+mkdirSync("dist", { recursive: true })
+accessSync("dist", constants.W_OK)
 
 const started = performance.now()
 const startedAt = new Date()

@@ -20,7 +20,7 @@ import { parseEnv } from "node:util"
 import type { PlanName } from "../domain/Plan.js"
 import { parseAllowList } from "./egress/Address.js"
 import { type DatabaseUrls, forEachRole, urlsOfLogin } from "./postgres/Roles.js"
-import { keyring, pepper } from "./Keyring.js"
+import { readMasterKeys, readPepper } from "./InstallationSecrets.js"
 import { nearest } from "./Nearest.js"
 import { Refusal } from "./Refusal.js"
 import { defaultGuestMemory } from "./sandbox/GuestMemory.js"
@@ -215,18 +215,18 @@ export const table = {
     {
       name: "SVC_MASTER_KEYS",
       meaning:
-        "The keys that wrap every stored secret, `id:base64` of 32 bytes, separated by commas. The first is used for new secrets, the others still open old ones."
+        "The keys that wrap every stored secret, `id:base64` of 32 bytes, separated by commas. The first is used for new secrets, the others still open old ones. A start refuses keys that are not this installation's."
     },
-    keyring,
+    readMasterKeys,
     "made in SVC_DATA_DIR with the embedded Postgres; required otherwise"
   ),
   keyPepper: optionalSecret(
     {
       name: "SVC_KEY_PEPPER",
       meaning:
-        "The secret under which API keys are hashed, at least 32 characters. Changed, every API key stops working."
+        "The secret under which API keys are hashed, at least 32 characters. A start refuses another one than this installation's, under which no API key would work."
     },
-    pepper,
+    readPepper,
     "made in SVC_DATA_DIR with the embedded Postgres; required otherwise"
   ),
   defaultPlan: optional(

@@ -16,6 +16,8 @@ export interface Health {
   readonly readyz: Effect.Effect<RawReply>
   /** From now on the node asks for no more work. */
   readonly drain: () => void
+  /** The node is not ready until the returned function is called. */
+  readonly markStarting: () => () => void
 }
 
 export const make = Effect.gen(function* () {
@@ -25,6 +27,7 @@ export const make = Effect.gen(function* () {
   const trail = yield* AuditTrail
   const tasks = yield* BackgroundTasks
   let draining = false
+  let starting = false
 
   const lost = yield* Effect.cached(
     lostActions(sql, builtInConnectors).pipe(
@@ -93,10 +96,10 @@ export const make = Effect.gen(function* () {
       const lacking = db.ok ? yield* migrations : []
       const failing = yield* failingTasks
       const sealed = db.ok ? yield* audit : { ok: false, detail: "the database does not answer" }
-      const ready = db.ok && lacking.length === 0 && !draining
+      const ready = db.ok && lacking.length === 0 && !draining && !starting
       const degraded = failing.length > 0 || !sealed.ok
       return jsonReply(ready ? 200 : 503, {
-        status: draining ? "draining" : !ready ? "not_ready" : degraded ? "degraded" : "ready",
+        status: draining ? "draining" : starting ? "starting" : !ready ? "not_ready" : degraded ? "degraded" : "ready",
         checks: {
           database: { ok: db.ok, ...(db.ok ? {} : { detail: "the database does not answer" }) },
           migrations: { ok: lacking.length === 0, missing: lacking },
@@ -111,6 +114,12 @@ export const make = Effect.gen(function* () {
     }),
     drain: () => {
       draining = true
+    },
+    markStarting: () => {
+      starting = true
+      return () => {
+        starting = false
+      }
     }
   } satisfies Health
 })

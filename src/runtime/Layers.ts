@@ -1,13 +1,14 @@
 /** The composition of the program, in the order of the data flow. */
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import type { ServiceConfig } from "./Config.js"
-import { type InstallationSecrets, resolve } from "./Keyring.js"
+import { type InstallationSecrets, resolve } from "./InstallationSecrets.js"
 import { whenFree } from "./Port.js"
 import { embedded, reach } from "./postgres/Embedded.js"
 import { migrate } from "./postgres/Migrations.js"
 import { connect, layer as pools } from "./postgres/Pools.js"
 import type { DatabaseUrls } from "./postgres/Roles.js"
 import { single } from "./postgres/Single.js"
+import { proveSecrets, withSecretsLocked } from "./vault/SecretChecks.js"
 
 /** The configuration of this process. */
 export class Settings extends Context.Tag("svc/Settings")<Settings, ServiceConfig>() {}
@@ -26,7 +27,11 @@ export class WorkspaceServer extends Context.Tag("svc/WorkspaceServer")<
 
 // --- Configuration ---
 
-const secrets = Layer.effect(Secrets, Effect.flatMap(Settings, resolve))
+const secrets = (options: { readonly create: boolean }) =>
+  Layer.effect(
+    Secrets,
+    Effect.flatMap(Settings, (settings) => resolve(settings, options))
+  )
 
 // --- Postgres ---
 
@@ -69,6 +74,14 @@ const alone = Layer.scopedDiscard(
   })
 )
 
+/** The secrets are those of this database. Read again under the lock: a rotation may have renewed the file meanwhile. */
+const proven = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const settings = yield* Settings
+    yield* withSecretsLocked(Effect.flatMap(resolve(settings, { create: false }), proveSecrets))
+  })
+)
+
 /** Asked early, so that a taken port is told at once and plainly. */
 const listenable = Layer.effectDiscard(Effect.flatMap(Settings, ({ host, port }) => whenFree(host, port)))
 
@@ -76,18 +89,22 @@ const stop = Effect.sync(() => void process.kill(process.pid, "SIGTERM"))
 
 /** The service. */
 export const layer = (config: ServiceConfig) =>
-  alone.pipe(
+  proven.pipe(
+    Layer.provideMerge(alone),
     Layer.provideMerge(connections),
     Layer.provideMerge(listenable),
     Layer.provideMerge(databasesBy(embedded)),
-    Layer.provideMerge(secrets),
+    Layer.provideMerge(secrets({ create: true })),
     Layer.provideMerge(Layer.succeed(Settings, config))
   )
 
 /** What a command needs that works on the database, beside a service that may be running. */
-export const layerBeside = (config: ServiceConfig) =>
+export const layerBeside = (config: ServiceConfig) => Layer.provideMerge(proven, layerUnproven(config))
+
+/** The same with secrets that may be wrong. */
+export const layerUnproven = (config: ServiceConfig) =>
   connections.pipe(
     Layer.provideMerge(databasesBy(reach)),
-    Layer.provideMerge(secrets),
+    Layer.provideMerge(secrets({ create: false })),
     Layer.provideMerge(Layer.succeed(Settings, config))
   )

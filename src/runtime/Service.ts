@@ -1,5 +1,5 @@
 /** The running service: actors, surfaces and the server, on a database that is there. */
-import { Duration, Effect, Layer, Option } from "effect"
+import { Duration, Effect, Layer, Option, Redacted } from "effect"
 import { existsSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -34,7 +34,7 @@ import * as Egress from "./egress/Egress.js"
 import { make as makeFront } from "./http/Front.js"
 import { serve } from "./http/NodeServer.js"
 import * as Surfaces from "./http/Surfaces.js"
-import { resolve, vaultKeyring } from "./Keyring.js"
+import { resolve } from "./InstallationSecrets.js"
 import { Databases, Secrets, Settings, WorkspaceServer } from "./Layers.js"
 import * as SigningArithmetic from "./oauth/SigningArithmetic.js"
 import * as TokenEndpoint from "./oauth/TokenEndpoint.js"
@@ -99,11 +99,11 @@ const vault = Layer.unwrapEffect(
     const { masterKeys } = yield* Secrets
     const settings = yield* Settings
     return Vault.layer({
-      keyring: vaultKeyring(masterKeys),
+      keyring: Redacted.value(masterKeys),
       // What the environment gave stays; the file in the data directory is renewed by `svc keys rotate`.
       reread: Option.isSome(settings.masterKeys)
         ? undefined
-        : Effect.map(resolve(settings), (secrets) => vaultKeyring(secrets.masterKeys))
+        : Effect.map(resolve(settings, { create: false }), (secrets) => Redacted.value(secrets.masterKeys))
     })
   })
 ).pipe(Layer.provide(dataKeys))
@@ -217,11 +217,15 @@ export const services = Surfaces.layer.pipe(
   Layer.provideMerge(Layer.merge(Layer.sync(BackgroundTasks, makeRegistry), Layer.sync(Commits, makeCommitLog)))
 )
 
-/** Serves until its scope closes; then drains: no new work, a second for runs to finish, the rest goes on elsewhere. */
-export const server = Effect.gen(function* () {
+/**
+ * Serves until its scope closes; then drains: no new work, a second for runs to finish, the rest goes on elsewhere.
+ * `/readyz` says ready once `prepare` is done.
+ */
+export const serverAfter = Effect.fn("Service.serverAfter")(function* <A, E, R>(prepare: Effect.Effect<A, E, R>) {
   const { host, port, shutdownGrace } = yield* Settings
   const live = yield* LiveRuns.LiveRuns
   const front = yield* makeFront
+  const markReady = front.markStarting()
   const running = yield* serve(front, { host, port })
   yield* Effect.addFinalizer(() =>
     Effect.gen(function* () {
@@ -230,5 +234,10 @@ export const server = Effect.gen(function* () {
       yield* live.drain(Duration.min(shutdownGrace, Duration.seconds(1)))
     })
   )
-  return running
+  const prepared = yield* prepare
+  markReady()
+  return { running, prepared }
 })
+
+/** The server where nothing is to be prepared. */
+export const server = Effect.map(serverAfter(Effect.void), ({ running }) => running)

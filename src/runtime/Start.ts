@@ -1,21 +1,22 @@
 /** `svc start`: the service, from its configuration until it is told to stop. */
-import { Effect, Layer, Logger, RuntimeFlags, RuntimeFlagsPatch } from "effect"
+import { Effect, Layer, Logger, Option, RuntimeFlags, RuntimeFlagsPatch } from "effect"
 import { at, read } from "./Config.js"
 import { layer, Settings } from "./Layers.js"
 import { free } from "./Port.js"
+import { refusalOf } from "./postgres/Unreachable.js"
 import { Refusal } from "./Refusal.js"
-import { sandbox, server, services } from "./Service.js"
+import { sandbox, serverAfter, services } from "./Service.js"
 import * as Logging from "./telemetry/Logging.js"
 import { exporter } from "./telemetry/Tracing.js"
-import { welcome } from "./Welcome.js"
+import { greet, prepare } from "./Welcome.js"
 
 /** Runs until interrupted; then drains and closes everything that it opened. */
 export const start = Effect.gen(function* () {
   const asked = yield* read()
   const config = asked.port === 0 ? at(asked, yield* free(asked.host)) : asked
   const run = Effect.gen(function* () {
-    yield* server
-    yield* welcome(config, config.publicUrl)
+    const { prepared: made } = yield* serverAfter(prepare(config, config.publicUrl))
+    if (Option.isSome(made)) yield* greet(config, made.value)
     yield* Effect.annotateLogs(Effect.logInfo("service.ready"), {
       url: config.publicUrl,
       afterMillis: Math.round(performance.now())
@@ -34,7 +35,7 @@ export const start = Effect.gen(function* () {
   )
 }).pipe(
   Effect.catchTags({
-    SqlError: ({ cause, message }) => new Refusal({ message: `${message}: ${String(cause)}` }),
+    SqlError: refusalOf,
     NotFound: ({ what }) => new Refusal({ message: `The ${what} is not there.` }),
     Unavailable: ({ reason }) => new Refusal({ message: `svc cannot start: ${reason}.` })
   })

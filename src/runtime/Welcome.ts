@@ -1,23 +1,25 @@
 /** The first start of an embedded service: makes something to work with, and says how. */
-import { Effect, Redacted } from "effect"
-import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { Effect, Option, Redacted, Schema } from "effect"
+import { existsSync, readFileSync } from "node:fs"
 import * as path from "node:path"
 import { CallbackSecrets } from "../actors/ports/CallbackSecrets.js"
 import type { ServiceConfig } from "./Config.js"
 import { makeExample, makeFirst } from "./First.js"
-import { Refusal } from "./Refusal.js"
+import { reasonOf, Refusal } from "./Refusal.js"
 import { WriterSql } from "./postgres/Pools.js"
+import { replaceSecretFile } from "./vault/SecretFile.js"
 
+const DevFile = Schema.Struct({
+  baseUrl: Schema.String,
+  apiKey: Schema.String,
+  organisationId: Schema.String,
+  spaceId: Schema.String,
+  customerId: Schema.String,
+  exampleWorkflowId: Schema.String,
+  callbackSecret: Schema.String
+})
 /** What a developer needs to begin; `.svc/dev.json`, readable by its owner only. */
-export interface DevFile {
-  readonly baseUrl: string
-  readonly apiKey: string
-  readonly organisationId: string
-  readonly spaceId: string
-  readonly customerId: string
-  readonly exampleWorkflowId: string
-  readonly callbackSecret: string
-}
+export type DevFile = typeof DevFile.Type
 
 const fileOf = (config: ServiceConfig) => path.join(config.dataDir, "dev.json")
 
@@ -37,23 +39,31 @@ const text = (config: ServiceConfig, dev: DevFile): string =>
     curl(dev),
     "",
     `The key and ids are in ${fileOf(config)}. The API is described on ${dev.baseUrl}/docs.`,
-    "Workflows reach the public internet only. To let them call this machine: SVC_EGRESS_ALLOW=127.0.0.1/32 npm start",
+    ...(config.egressAllow.length > 0 ? [] : [egressHint]),
     ""
   ].join("\n")
 
+const egressHint =
+  "Workflows reach the public internet only. To let them call this machine: SVC_EGRESS_ALLOW=127.0.0.1/32 npm start"
+
 const write = (config: ServiceConfig, dev: DevFile) =>
   Effect.try({
-    try: () => writeFileSync(fileOf(config), `${JSON.stringify(dev, null, 2)}\n`, { mode: 0o600 }),
-    catch: (error) => new Refusal({ message: `${fileOf(config)} cannot be written: ${String(error)}.` })
+    try: () => replaceSecretFile(fileOf(config), JSON.stringify(dev, null, 2)),
+    catch: (cause) =>
+      new Refusal({
+        message: `${fileOf(config)} cannot be written: ${reasonOf(cause)}. Let svc write to its directory, or set SVC_DATA_DIR to another.`
+      })
   })
 
-/** Where the file of an earlier start is. Its port may have changed since. */
-const known = (config: ServiceConfig, baseUrl: string): DevFile | undefined => {
-  if (!existsSync(fileOf(config))) return undefined
-  // Written by `write`.
-  const dev = JSON.parse(readFileSync(fileOf(config), "utf8")) as DevFile
-  return { ...dev, baseUrl }
-}
+/** Of an earlier start, whose port may have been another. */
+const readEarlier = (config: ServiceConfig, baseUrl: string) =>
+  Effect.gen(function* () {
+    if (!existsSync(fileOf(config))) return Option.none<DevFile>()
+    const text = yield* Effect.try(() => readFileSync(fileOf(config), "utf8"))
+    return Option.some({ ...(yield* Schema.decode(Schema.parseJson(DevFile))(text)), baseUrl })
+  }).pipe(
+    Effect.mapError(() => new Refusal({ message: `${fileOf(config)} is damaged: remove it. svc starts without it.` }))
+  )
 
 const make = Effect.fn("Welcome.make")(function* (config: ServiceConfig, baseUrl: string) {
   const first = yield* makeFirst("My organisation", config.defaultPlan)
@@ -72,17 +82,20 @@ const make = Effect.fn("Welcome.make")(function* (config: ServiceConfig, baseUrl
   return dev
 })
 
-/** Embedded services only: the operator's own Postgres gets its first organisation by `svc bootstrap`. */
-export const welcome = Effect.fn("Welcome")(function* (config: ServiceConfig, baseUrl: string) {
-  if (config.database._tag !== "Embedded") return
+/**
+ * Makes what a developer begins with, on the first start, and writes `dev.json`; returns it where it was made. Embedded
+ * services only: the operator's own Postgres gets its first organisation by `svc bootstrap`.
+ */
+export const prepare = Effect.fn("Welcome.prepare")(function* (config: ServiceConfig, baseUrl: string) {
+  if (config.database._tag !== "Embedded") return Option.none<DevFile>()
   const sql = yield* WriterSql
   const [row] = yield* sql<{ n: number }>`SELECT count(*)::int AS n FROM organisations`
-  const earlier = known(config, baseUrl)
-  if (row?.n !== 0) {
-    if (earlier !== undefined) yield* write(config, earlier)
-    return
-  }
-  const dev = yield* make(config, baseUrl)
-  // For a person at a terminal, beside the log.
-  yield* Effect.sync(() => process.stdout.write(`${text(config, dev)}\n`))
+  if (row?.n === 0) return Option.some(yield* make(config, baseUrl))
+  const earlier = yield* readEarlier(config, baseUrl)
+  if (Option.isSome(earlier)) yield* write(config, earlier.value)
+  return Option.none<DevFile>()
 })
+
+/** For a person at a terminal, beside the log. */
+export const greet = (config: ServiceConfig, dev: DevFile) =>
+  Effect.sync(() => void process.stdout.write(`${text(config, dev)}\n`))

@@ -91,13 +91,10 @@ it("a backup can be made while the service is stopped", async () => {
   assert.strictEqual((await run(path.join(directory, "third"), "restore", file)).code, 0)
 })
 
-it("a restore over data needs --force, and then keeps what was there", async () => {
-  const refused = await run(restored, "restore", archive)
-  assert.strictEqual(refused.code, 1)
-  assert.match(refused.output, /is in use\. With --force/)
+it("a restore over data keeps what was there", async () => {
   fs.writeFileSync(path.join(restored, "master.keys"), "the old keys")
-  const forced = await run(restored, "restore", "--force", archive)
-  assert.strictEqual(forced.code, 0, forced.output)
+  const put = await run(restored, "restore", archive)
+  assert.strictEqual(put.code, 0, put.output)
   const aside = fs.readdirSync(restored).find((name) => name.startsWith("before-restore-")) ?? ""
   assert.strictEqual(fs.readFileSync(path.join(restored, aside, "master.keys"), "utf8"), "the old keys")
   assert.strictEqual(
@@ -109,7 +106,7 @@ it("a restore over data needs --force, and then keeps what was there", async () 
 it("a restore under a running service is refused", async () => {
   const source = service({ dataDir })
   await source.ready
-  const refused = await run(dataDir, "restore", "--force", archive)
+  const refused = await run(dataDir, "restore", archive)
   assert.strictEqual(refused.code, 1)
   assert.match(refused.output, /Stop it first/)
   source.kill("SIGTERM")

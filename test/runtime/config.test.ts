@@ -6,7 +6,7 @@ import * as path from "node:path"
 import { announce } from "../support/Heard.js"
 import { read, table } from "../../src/runtime/Config.js"
 import { environmentExample, environmentTable } from "../../src/runtime/EnvironmentPages.js"
-import { resolve } from "../../src/runtime/Keyring.js"
+import { resolve } from "../../src/runtime/InstallationSecrets.js"
 
 const key = `k1:${Buffer.alloc(32, 7).toString("base64")}`
 const external = {
@@ -111,9 +111,10 @@ it.effect("a keyring is read in order, the active key first", () =>
       ...external,
       SVC_MASTER_KEYS: `${key},old:${Buffer.alloc(32, 1).toString("base64")}`
     })
-    const keys = Redacted.value(Option.getOrThrow(masterKeys))
+    const { active, keys } = Redacted.value(Option.getOrThrow(masterKeys))
+    assert.strictEqual(active, "k1")
     assert.deepStrictEqual(
-      keys.map(({ id, key }) => [id, key.length, key[0]]),
+      [...keys].map(([id, key]) => [id, Redacted.value(key).length, Redacted.value(key)[0]]),
       [
         ["k1", 32, 7],
         ["old", 32, 1]
@@ -126,12 +127,18 @@ it.effect("keys are made once, for their owner only, and never anew beside data 
   Effect.gen(function* () {
     const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), "svc-keys-"))
     const config = yield* read({ SVC_DATA_DIR: dataDir })
-    const made = yield* resolve(config)
-    assert.deepStrictEqual(yield* resolve(config), made)
+    const none = yield* Effect.flip(resolve(config, { create: false }))
+    assert.match(none.message, /There is no installation of svc in .*svc-keys-.*SVC_DATA_DIR/)
+    assert.deepStrictEqual(fs.readdirSync(dataDir), [], "only a start makes keys")
+    const made = yield* resolve(config, { create: true })
+    assert.deepStrictEqual(yield* resolve(config, { create: false }), made)
     assert.strictEqual(fs.statSync(path.join(dataDir, "master.keys")).mode & 0o777, 0o600)
     fs.mkdirSync(path.join(dataDir, "postgres", "cluster"), { recursive: true })
     fs.rmSync(path.join(dataDir, "master.keys"))
-    assert.match((yield* Effect.flip(resolve(config))).message, /master\.keys cannot be used: it is missing/)
+    assert.match(
+      (yield* Effect.flip(resolve(config, { create: true }))).message,
+      /master\.keys is missing, and the data/
+    )
     fs.rmSync(dataDir, { recursive: true })
   })
 )

@@ -5,13 +5,13 @@ import * as path from "node:path"
 import { dataDirectory } from "../support/Service.js"
 
 const script = `import { Effect, Option, Redacted } from "effect"
-import { resolve } from "./src/runtime/Keyring.ts"
+import { resolve } from "./src/runtime/InstallationSecrets.ts"
 const [dataDir, at] = process.argv.slice(2)
 while (Date.now() < Number(at));
 const { keyPepper, masterKeys } = await Effect.runPromise(
-  resolve({ dataDir, masterKeys: Option.none(), keyPepper: Option.none() })
+  resolve({ dataDir, masterKeys: Option.none(), keyPepper: Option.none() }, { create: true })
 )
-console.log(Redacted.value(masterKeys)[0].id, Redacted.value(keyPepper))`
+console.log(Redacted.value(masterKeys).active, Redacted.value(keyPepper))`
 
 it("of processes that make the installation's keys at the same instant, all have the same ones", async () => {
   const { directory, dataDir, remove } = dataDirectory()

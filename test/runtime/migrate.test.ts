@@ -85,10 +85,10 @@ it("an administrator's URL makes roles, database and tables, prints the logins o
   assert.strictEqual(await third.ended, 0)
 })
 
-it("a database without its roles is one line that says how to make them", async () => {
+it("a database that is missing is one line that says how to make it", async () => {
   const keys = readVariables((await run(["keys", "new"])).output)
   const strange = new URL(administrator)
-  strange.username = "nobody_there"
+  strange.pathname = "/not_there"
   const refused = await run(["start"], { SVC_DATABASE_URL: strange.href, ...keys })
   assert.strictEqual(refused.code, 1)
   assert.match(refused.output, /^The database could not be migrated: .*svc -- migrate --admin-url.*\n$/)

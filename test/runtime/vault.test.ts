@@ -6,7 +6,8 @@ import { Effect, Either, FastCheck as fc, Layer, Redacted } from "effect"
 import { Vault, VaultRefused } from "../../src/actors/ports/Vault.js"
 import { openWith, readSealed, sealWith } from "../../src/runtime/vault/Cipher.js"
 import { type DataKey, DataKeys } from "../../src/runtime/vault/DataKeys.js"
-import { type Keyring, keyringFile, parseKeyring } from "../../src/runtime/vault/Keyring.js"
+import { type Keyring, parseKeyring } from "../../src/runtime/vault/Keyring.js"
+import { createSecretFile, readSecretFile } from "../../src/runtime/vault/SecretFile.js"
 import { layer, rewrapAll } from "../../src/runtime/vault/Vault.js"
 
 const master = (id: string, fill: number) => `${id}:${Buffer.alloc(32, fill).toString("base64")}`
@@ -196,41 +197,35 @@ describe("the keyring", () => {
     assert.deepStrictEqual([...keyring(master("a", 1), master("b", 2)).keys.keys()], ["a", "b"])
     assert.strictEqual(keyring(master("a", 1), master("b", 2)).active, "a")
   })
+})
 
-  const inDirectory = (run: (file: string) => Effect.Effect<void, unknown>) =>
-    Effect.acquireUseRelease(
-      Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "svc-keyring-"))),
-      (directory) => run(path.join(directory, ".svc", "master.key")),
-      (directory) => Effect.sync(() => fs.rmSync(directory, { recursive: true }))
-    )
+describe("a secret's file", () => {
+  const inDirectory = (use: (file: string) => void) => {
+    const directory = fs.mkdtempSync(path.join(os.tmpdir(), "svc-keyring-"))
+    try {
+      use(path.join(directory, "master.keys"))
+    } finally {
+      fs.rmSync(directory, { recursive: true })
+    }
+  }
 
-  it.effect("of a file is made once, for its owner only, and read again", () =>
-    inDirectory((file) =>
-      Effect.gen(function* () {
-        const [first, second] = [yield* keyringFile(file), yield* keyringFile(file)]
-        assert.strictEqual(first.active, second.active)
-        assert.deepStrictEqual(
-          [...first.keys.values()].map(Redacted.value),
-          [...second.keys.values()].map(Redacted.value)
-        )
-        assert.strictEqual(fs.statSync(file).mode & 0o777, 0o600)
-        assert.deepStrictEqual(fs.readdirSync(path.dirname(file)), ["master.key"])
-      })
-    )
-  )
+  it("is made once, for its owner only, and read again", () =>
+    inDirectory((file) => {
+      assert.isUndefined(readSecretFile(file))
+      createSecretFile(file, "first")
+      createSecretFile(file, "second")
+      assert.strictEqual(readSecretFile(file), "first")
+      assert.strictEqual(fs.statSync(file).mode & 0o777, 0o600)
+      assert.deepStrictEqual(fs.readdirSync(path.dirname(file)), ["master.keys"])
+    }))
 
-  it.effect("of a file that others can read, that is a link or that is broken is refused", () =>
-    inDirectory((file) =>
-      Effect.gen(function* () {
-        yield* keyringFile(file)
-        fs.chmodSync(file, 0o640)
-        assert.match((yield* Effect.flip(keyringFile(file))).message, /chmod 600/)
-        fs.chmodSync(file, 0o600)
-        fs.symlinkSync(file, `${file}.link`)
-        assert.match((yield* Effect.flip(keyringFile(`${file}.link`))).message, /symbolic link/)
-        fs.writeFileSync(file, "half a k")
-        assert.match((yield* Effect.flip(keyringFile(file))).message, /not a keyring/)
-      })
-    )
-  )
+  it("that others can read, or that is a link, is refused", () =>
+    inDirectory((file) => {
+      createSecretFile(file, "first")
+      fs.chmodSync(file, 0o640)
+      assert.throws(() => readSecretFile(file), /chmod 600/)
+      fs.chmodSync(file, 0o600)
+      fs.symlinkSync(file, `${file}.link`)
+      assert.throws(() => readSecretFile(`${file}.link`), /symbolic link/)
+    }))
 })

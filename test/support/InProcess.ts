@@ -8,7 +8,7 @@ import type { FirstOrganisation } from "../../src/runtime/First.js"
 import { makeExample, makeFirst } from "../../src/runtime/First.js"
 import type { RawReply, RawRequest } from "../../src/http/Wire.js"
 import { read } from "../../src/runtime/Config.js"
-import { freshTexts, resolve } from "../../src/runtime/Keyring.js"
+import { freshTexts, resolve } from "../../src/runtime/InstallationSecrets.js"
 import { Databases, Secrets, Settings, WorkspaceServer } from "../../src/runtime/Layers.js"
 import { make as makeFront } from "../../src/runtime/http/Front.js"
 import { server, services } from "../../src/runtime/Service.js"
@@ -54,7 +54,7 @@ const settings = (env: Readonly<Record<string, string>>) =>
         SVC_RUNNERS: "1",
         ...env
       })
-      return Layer.merge(Layer.succeed(Settings, config), Layer.effect(Secrets, resolve(config)))
+      return Layer.merge(Layer.succeed(Settings, config), Layer.effect(Secrets, resolve(config, { create: true })))
     })
   )
 

@@ -9,7 +9,7 @@ import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
 import { createGzip } from "node:zlib"
 import { Client } from "pg"
-import { files } from "../Keyring.js"
+import { files } from "../InstallationSecrets.js"
 import { clusterDirectory, reach } from "../postgres/Embedded.js"
 import { reasonOf, Refusal } from "../Refusal.js"
 import { end, entry, fileEntry } from "./Tar.js"
@@ -24,8 +24,6 @@ export const format = 1
  */
 export const backup = Effect.fn("Backup.write")(function* (dataDir: string, file: string) {
   const cluster = clusterDirectory(dataDir)
-  if (!fs.existsSync(cluster))
-    return yield* new Refusal({ message: `There is nothing to back up in ${path.resolve(dataDir)}.` })
   const { admin } = yield* reach({ dataDir })
   const draft = yield* Effect.acquireRelease(
     Effect.sync(() => `${path.resolve(file)}.${process.pid}`),

@@ -4,10 +4,10 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { pipeline } from "node:stream/promises"
 import { createGunzip } from "node:zlib"
-import { files } from "../Keyring.js"
+import { files } from "../InstallationSecrets.js"
 import { clusterDirectory, running } from "../postgres/Embedded.js"
 import { type RunAs, runAs } from "../postgres/RunAs.js"
-import { reasonOf, Refusal } from "../Refusal.js"
+import { makeDirectory, reasonOf, Refusal } from "../Refusal.js"
 import { format, manifestName } from "./Backup.js"
 import { extract } from "./Tar.js"
 
@@ -15,14 +15,9 @@ const Manifest = Schema.parseJson(Schema.Struct({ format: Schema.Literal(format)
 
 /**
  * Restores the archive; the next start replays its log. What was there is kept beside it, and its directory is
- * returned. Fails when there is something and `force` is not given, when svc runs there, or when the archive is
- * damaged: then nothing has changed.
+ * returned. Fails when svc runs there, or when the archive is damaged: then nothing has changed.
  */
-export const restore = Effect.fn("Backup.restore")(function* (
-  dataDir: string,
-  file: string,
-  options: { readonly force: boolean }
-) {
+export const restore = Effect.fn("Backup.restore")(function* (dataDir: string, file: string) {
   const home = path.resolve(dataDir)
   const present = [...Object.values(files), clusterPath].filter((name) => fs.existsSync(path.join(home, name)))
   if (Option.isSome(yield* running(dataDir))) {
@@ -30,18 +25,15 @@ export const restore = Effect.fn("Backup.restore")(function* (
       message: `svc or its Postgres runs on ${home}. Stop it first; if it was killed, start and stop it once.`
     })
   }
-  if (present.length > 0 && !options.force) {
-    return yield* new Refusal({
-      message: `${home} is in use. With --force its content is kept aside, and the backup takes its place.`
-    })
-  }
   const now = yield* Clock.currentTimeMillis
   return yield* Effect.scoped(
     Effect.gen(function* () {
+      yield* directory(home)
       const draft = yield* Effect.acquireRelease(
-        Effect.sync(() => {
-          fs.mkdirSync(home, { recursive: true, mode: 0o755 })
-          return fs.mkdtempSync(path.join(home, "restore."))
+        Effect.try({
+          try: () => fs.mkdtempSync(path.join(home, "restore.")),
+          catch: (cause) =>
+            new Refusal({ message: `${home} cannot be written: ${reasonOf(cause)}. Let svc write to it.` })
         }),
         (draft) => Effect.sync(() => fs.rmSync(draft, { recursive: true, force: true }))
       )
@@ -60,6 +52,23 @@ export const restore = Effect.fn("Backup.restore")(function* (
     })
   )
 })
+
+/** Makes the directory; takes it away again where nothing came into it. */
+const directory = (home: string) =>
+  Effect.acquireRelease(
+    Effect.try({
+      try: () => {
+        const existed = fs.existsSync(home)
+        makeDirectory(home)
+        return existed
+      },
+      catch: (cause) => (cause instanceof Refusal ? cause : new Refusal({ message: reasonOf(cause) }))
+    }),
+    (existed) =>
+      Effect.sync(() => {
+        if (!existed && fs.readdirSync(home).length === 0) fs.rmdirSync(home)
+      })
+  )
 
 const clusterPath = path.relative("/", clusterDirectory("/"))
 

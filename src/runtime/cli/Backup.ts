@@ -1,6 +1,7 @@
 /** `svc backup` and `svc restore`. */
 import { Args, Command, Options } from "@effect/cli"
 import { Console, Effect, Option } from "effect"
+import * as path from "node:path"
 import { backup as write } from "../backup/Backup.js"
 import { restore as read } from "../backup/Restore.js"
 import { read as readConfig } from "../Config.js"
@@ -28,12 +29,15 @@ export const backup = Command.make("backup", { file }, ({ file }) =>
   })
 ).pipe(Command.withDescription("Write the embedded database and its keys to a file, also while svc runs"))
 
-const force = Options.boolean("force").pipe(Options.withDescription("Also when there is data; it is kept aside"))
+const force = Options.boolean("force").pipe(
+  Options.withDescription("Needed no more: data that is there is kept aside in any case")
+)
 
-export const restore = Command.make("restore", { file, force }, ({ file, force }) =>
+export const restore = Command.make("restore", { file, force }, ({ file }) =>
   Effect.gen(function* () {
-    const aside = yield* read(yield* ownDataDir, file, { force })
-    yield* Console.log(`${file} is restored; svc start goes on from it.`)
+    const dataDir = yield* ownDataDir
+    const aside = yield* read(dataDir, file)
+    yield* Console.log(`${file} is restored to ${path.resolve(dataDir)}; svc start goes on from it.`)
     if (Option.isSome(aside)) yield* Console.log(`What was there before is in ${aside.value}.`)
   })
 ).pipe(Command.withDescription("Put a backup in the place of the embedded database and its keys"))

@@ -4,7 +4,8 @@ import { Console, Effect, Redacted } from "effect"
 import { read } from "../Config.js"
 import { type Databases, layerBeside, type Secrets, type Settings } from "../Layers.js"
 import type { AppSql, WriterSql } from "../postgres/Pools.js"
-import { Refusal } from "../Refusal.js"
+import type { Refusal } from "../Refusal.js"
+import { refusalOf } from "../postgres/Unreachable.js"
 
 interface FirstKey {
   readonly organisationId: string
@@ -23,7 +24,7 @@ export const bootstrap = (makeFirst: MakeFirst) =>
       const config = yield* read()
       const first = yield* makeFirst(organisation).pipe(
         Effect.provide(layerBeside(config)),
-        Effect.catchTag("SqlError", ({ message, cause }) => new Refusal({ message: `${message}: ${String(cause)}` }))
+        Effect.catchTag("SqlError", refusalOf)
       )
       yield* Console.log(`Organisation ${first.organisationId} (${organisation}) is made. Its API key, shown once:`)
       yield* Console.log(Redacted.value(first.apiKey))

@@ -4,6 +4,7 @@ import { NodeContext } from "@effect/platform-node"
 import { Effect } from "effect"
 import { makeFirst } from "../First.js"
 import { Settings } from "../Layers.js"
+import { nearest } from "../Nearest.js"
 import { Refusal } from "../Refusal.js"
 import { records } from "../Service.js"
 import { backup, restore } from "./Backup.js"
@@ -20,12 +21,50 @@ const svc = Command.make("svc").pipe(
   Command.withSubcommands([start, migrate, bootstrap(first), keys, backup, restore])
 )
 
+/** The options of each command; those that take a value with `=`. */
+const options: Readonly<Record<string, ReadonlyArray<string>>> = {
+  migrate: ["--admin-url=", "--print"],
+  bootstrap: ["--organisation="],
+  restore: ["--force"]
+}
+/** What the library gives every command. */
+const commonOptions = ["--help", "-h", "--version", "--wizard", "--completions=", "--log-level="]
+
+/**
+ * The first word that looks like an option and is none of its command: the library blames the word behind it.
+ */
+const unknownOption = ([command = "", ...words]: ReadonlyArray<string>): string | undefined => {
+  const known = [...commonOptions, ...(options[command] ?? [])]
+  for (let at = 0; at < words.length; at += 1) {
+    const [name = ""] = (words[at] ?? "").split("=")
+    if (name === "--") return undefined
+    if (!name.startsWith("-") || name === "-") continue
+    if (known.includes(`${name}=`)) at += words[at] === name ? 1 : 0
+    else if (!known.includes(name)) return name
+  }
+  return undefined
+}
+
+const unknownOptionRefusal = (command: string, option: string) => {
+  const own = (options[command] ?? []).map((name) => name.replace("=", ""))
+  const meant = nearest(option, [...own, "--help"])
+  return new Refusal({
+    message:
+      `svc ${command} has no option ${option}.${meant === undefined ? "" : ` Did you mean ${meant}?`} ` +
+      `Run svc ${command} --help for what there is.`
+  })
+}
+
 /** Runs the command that the arguments name. Fails when they name none, or when the command refuses. */
-export const cli = (argv: ReadonlyArray<string>): Effect.Effect<void, Refusal> =>
-  Command.run(svc, { name: "svc", version: "0.1.0" })(argv.length > 2 ? argv : [...argv, "--help"]).pipe(
+export const cli = (argv: ReadonlyArray<string>): Effect.Effect<void, Refusal> => {
+  const [, , command = "", ...words] = argv
+  const unknown = command.startsWith("-") ? undefined : unknownOption([command, ...words])
+  if (unknown !== undefined) return unknownOptionRefusal(command, unknown)
+  return Command.run(svc, { name: "svc", version: "0.1.0" })(argv.length > 2 ? argv : [...argv, "--help"]).pipe(
     Effect.provide(NodeContext.layer),
     Effect.catchIf(
       ValidationError.isValidationError,
       () => new Refusal({ message: "Run svc --help for what there is." })
     )
   )
+}

@@ -1,8 +1,12 @@
 /** `svc keys`: the secrets of an installation. */
 import { Command } from "@effect/cli"
 import { Clock, Console, Effect } from "effect"
-import { freshTexts } from "../Keyring.js"
+import { read } from "../Config.js"
+import { freshTexts } from "../InstallationSecrets.js"
+import { layerUnproven, Secrets } from "../Layers.js"
+import { acceptSecrets, withSecretsLocked } from "../vault/SecretChecks.js"
 import { rotate } from "./KeysRotate.js"
+import { refusalOf } from "../postgres/Unreachable.js"
 
 const fresh = Command.make("new", {}, () =>
   Effect.gen(function* () {
@@ -13,7 +17,24 @@ const fresh = Command.make("new", {}, () =>
   Command.withDescription("Print a new master key and a new pepper. Keep them: without them no stored secret opens")
 )
 
+const accept = Command.make("accept", {}, () =>
+  Effect.gen(function* () {
+    const config = yield* read()
+    const lost = yield* withSecretsLocked(Effect.flatMap(Secrets, acceptSecrets)).pipe(
+      Effect.provide(layerUnproven(config))
+    )
+    yield* Console.log("The master keys and the pepper as they are configured now are those of this installation.")
+    if (lost.length > 0) {
+      yield* Console.log(`What is sealed under ${lost.join(", ")} stays closed until svc is given that key again.`)
+    }
+  }).pipe(Effect.catchTag("SqlError", refusalOf))
+).pipe(
+  Command.withDescription(
+    "Go on with other master keys or another pepper than the installation had: what only the lost ones open stays closed"
+  )
+)
+
 export const keys = Command.make("keys").pipe(
   Command.withDescription("The secrets of an installation"),
-  Command.withSubcommands([fresh, rotate])
+  Command.withSubcommands([fresh, rotate, accept])
 )

@@ -2,10 +2,12 @@
 import { Command, Options } from "@effect/cli"
 import { Console, Effect, Option, Redacted } from "effect"
 import { read } from "../Config.js"
+import { layerBeside } from "../Layers.js"
 import { freshPassword } from "../postgres/Cluster.js"
 import { reach } from "../postgres/Embedded.js"
 import { migrate as migrateTables } from "../postgres/Migrations.js"
-import { ensureRoles, forEachRole, type RoleKey, rolesSql, urlsOf, urlsOfLogin } from "../postgres/Roles.js"
+import { ensureRoles, forEachRole, loginVariables, rolesSql, urlsOf, urlsOfLogin } from "../postgres/Roles.js"
+import { refusalOf } from "../postgres/Unreachable.js"
 
 const adminUrl = Options.redacted("admin-url").pipe(
   Options.withDescription("A login that may create roles and databases: makes what is missing of svc's, then migrates"),
@@ -28,16 +30,19 @@ const printed = Effect.gen(function* () {
 })
 
 const asConfigured = Effect.gen(function* () {
-  const { database, dataDir } = yield* read()
+  const config = yield* read()
+  const { database, dataDir } = config
   const { owner } = database._tag === "External" ? database.urls : (yield* reach({ dataDir })).urls
   yield* tell(yield* migrateTables(owner))
-}).pipe(Effect.scoped)
+  // Before svc is started: that the secrets are this database's.
+  yield* Effect.void.pipe(Effect.provide(layerBeside(config)))
+}).pipe(Effect.scoped, Effect.catchTag("SqlError", refusalOf))
 
 const asAdministrator = Effect.fnUntraced(function* (admin: Redacted.Redacted) {
   const passwords = forEachRole(freshPassword)
   const made = yield* ensureRoles(admin, passwords)
   const urls = urlsOf(admin, passwords)
-  if (made.length === Object.keys(variables).length) {
+  if (made.length === entries.length) {
     yield* Console.log("# Roles and database are made. Their passwords are shown once:")
     for (const [role, variable] of entries) yield* Console.log(`${variable}=${Redacted.value(urls[role])}`)
   } else if (made.length > 0) {
@@ -51,11 +56,6 @@ const asAdministrator = Effect.fnUntraced(function* (admin: Redacted.Redacted) {
 const tell = (names: ReadonlyArray<string>) =>
   Console.log(names.length === 0 ? "# The database is up to date." : `# Migrated: ${names.join(", ")}.`)
 
-const variables = {
-  owner: "SVC_DATABASE_URL_OWNER",
-  writer: "SVC_DATABASE_URL_WRITER",
-  app: "SVC_DATABASE_URL_APP",
-  auditReader: "SVC_DATABASE_URL_AUDIT"
-} as const satisfies Record<RoleKey, string>
-
-const entries = (["owner", "writer", "app", "auditReader"] as const).map((role) => [role, variables[role]] as const)
+const entries = (["owner", "writer", "app", "auditReader"] as const).map(
+  (role) => [role, loginVariables[role]] as const
+)

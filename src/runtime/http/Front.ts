@@ -16,6 +16,8 @@ import { Surfaces } from "./Surfaces.js"
 export interface Front extends Handlers {
   /** From now on the node asks for no more work. */
   readonly drain: () => void
+  /** The node is not ready until the returned function is called. */
+  readonly markStarting: () => () => void
 }
 
 export const make = Effect.gen(function* () {
@@ -77,7 +79,8 @@ export const make = Effect.gen(function* () {
       countRequest(execution ? "execution" : "resource", reply.status, 0)
       return reply
     },
-    drain: health.drain
+    drain: health.drain,
+    markStarting: health.markStarting
   } satisfies Front
 })
 

@@ -25,6 +25,20 @@ export interface Cluster {
   readonly access: Access
 }
 
+/** Everything of the embedded Postgres that is state, below the data directory. */
+export const clusterDirectory = (dataDir: string) => path.join(path.resolve(dataDir), "postgres", "cluster")
+
+/** Whether a start has made its database there. */
+export const isInstalled = (dataDir: string): boolean => fs.existsSync(clusterDirectory(dataDir))
+
+/** What a command answers that must not make an installation. */
+export const noInstallation = (dataDir: string): Refusal =>
+  new Refusal({
+    message:
+      `There is no installation of svc in ${path.resolve(dataDir)}. ` +
+      "Set SVC_DATA_DIR to the directory of yours, or make a new one with `npm start`."
+  })
+
 /** A password nobody has to type. */
 export const freshPassword = () => Redacted.make(randomBytes(32).toString("base64url"))
 

@@ -10,9 +10,9 @@ import { createHash } from "node:crypto"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { Client } from "pg"
-import { reasonOf, Refusal } from "../Refusal.js"
+import { makeDirectory, reasonOf, Refusal } from "../Refusal.js"
 import { install } from "./Binaries.js"
-import { type Cluster, open } from "./Cluster.js"
+import { type Cluster, clusterDirectory, isInstalled, noInstallation, open } from "./Cluster.js"
 import { Contended, isAlive, type Launch, type Postmaster, signalTo, start, stop, untilReady } from "./Postmaster.js"
 import { type DatabaseUrls, ensureRoles, isComplete, urlsOf } from "./Roles.js"
 import { runAs } from "./RunAs.js"
@@ -59,14 +59,17 @@ export const running = Effect.fn("Embedded.running")(function* (dataDir: string)
   return Option.some<Embedded>({ urls: urlsOf(admin, cluster.access), admin, adopted: true })
 })
 
-/** The server of the service that runs on this data directory, or else one for as long as the scope lives. */
+/**
+ * The server of the service that runs on this data directory, or else one for as long as the scope lives. Fails where
+ * there is no installation: only a start makes one.
+ */
 export const reach = Effect.fn("Embedded.reach")(function* (options: EmbeddedOptions) {
+  if (!isInstalled(options.dataDir)) return yield* noInstallation(options.dataDir)
   const found = yield* running(options.dataDir)
   return Option.isSome(found) ? found.value : yield* embedded(options)
 })
 
-/** Everything of the embedded Postgres that is state, below the data directory. */
-export const clusterDirectory = (dataDir: string) => path.join(path.resolve(dataDir), "postgres", "cluster")
+export { clusterDirectory }
 
 // --- Ownership ---
 
@@ -82,9 +85,8 @@ const prepare = Effect.fn("Embedded.prepare")(function* (options: EmbeddedOption
   const { dataDir, durable = true } = options
   const state = path.join(path.resolve(dataDir), "postgres")
   yield* Effect.try({
-    try: () => fs.mkdirSync(state, { recursive: true, mode: 0o755 }),
-    catch: (cause) =>
-      new Refusal({ message: `${state} cannot be made: ${reasonOf(cause)}. Set SVC_DATA_DIR to a directory of yours.` })
+    try: () => makeDirectory(state),
+    catch: (cause) => (cause instanceof Refusal ? cause : new Refusal({ message: reasonOf(cause) }))
   })
   const directory = clusterDirectory(dataDir)
   const user = runAs(path.join(directory, "data"))

@@ -4,6 +4,8 @@ import { Cause, Effect, Option, type Redacted } from "effect"
 import { migrations } from "../../../migrations/index.js"
 import { reasonOf, Refusal } from "../Refusal.js"
 import { connect } from "./Pools.js"
+import { variableOf } from "./Roles.js"
+import { Unreachable } from "./Unreachable.js"
 
 /**
  * Runs the migrations that the database lacks, all of them or none, and returns their names. Two processes never
@@ -11,7 +13,11 @@ import { connect } from "./Pools.js"
  */
 export const migrate = Effect.fn("Migrations.migrate")(
   function* (owner: Redacted.Redacted) {
-    const sql = yield* connect(owner, { maxConnections: 2, applicationName: "svc migrations" })
+    const sql = yield* connect(owner, {
+      maxConnections: 2,
+      applicationName: "svc migrations",
+      setting: variableOf(owner, "owner")
+    })
     const made = yield* locked.pipe(
       Effect.zipRight(run),
       Effect.scoped,
@@ -59,8 +65,10 @@ const locked = Effect.gen(function* () {
 const refused = (cause: unknown) =>
   new Refusal({
     message:
-      `The database could not be migrated: ${rootReason(cause)}. ` +
-      "If roles or the database are missing, run `npm run svc -- migrate --admin-url <administrator's URL>`."
+      cause instanceof Unreachable
+        ? cause.message
+        : `The database could not be migrated: ${rootReason(cause)}. ` +
+          "If roles or the database are missing, run `npm run svc -- migrate --admin-url <administrator's URL>`."
   })
 
 const rootReason = (cause: unknown): string =>

@@ -4,7 +4,8 @@ import { PgClient } from "@effect/sql-pg"
 import { SqlError } from "@effect/sql/SqlError"
 import { Context, Duration, Effect, Layer, Redacted } from "effect"
 import { Pool, type PoolClient, types } from "pg"
-import type { DatabaseUrls } from "./Roles.js"
+import { type DatabaseUrls, variableOf } from "./Roles.js"
+import { explainUnreachable } from "./Unreachable.js"
 
 /** As `svc_app`: requests. Row-level security shows one organisation, named by `svc.org` in each transaction. */
 export class AppSql extends Context.Tag("svc/AppSql")<AppSql, PgClient.PgClient>() {}
@@ -17,6 +18,8 @@ export interface PoolOptions {
   readonly applicationName: string
   /** The server ends a statement that takes longer. Default: none. */
   readonly statementTimeout?: Duration.DurationInput
+  /** The setting that holds the login, for messages. */
+  readonly setting?: string
 }
 
 /**
@@ -32,7 +35,11 @@ export const connect = Effect.fn("Pools.connect")(function* (url: Redacted.Redac
         first.release()
         return pool
       },
-      catch: (cause) => new SqlError({ cause, message: "Postgres cannot be reached" })
+      catch: (cause) =>
+        new SqlError({
+          cause: explainUnreachable(cause, url, options.setting ?? "SVC_DATABASE_URL"),
+          message: "Postgres cannot be reached"
+        })
     }),
     (pool) => Effect.promise(() => pool.end()).pipe(Effect.interruptible, Effect.timeoutOption("1 second"))
   )
@@ -49,14 +56,20 @@ export const layer = (urls: DatabaseUrls, sizes: PoolSizes) =>
   Layer.merge(
     Layer.scoped(
       AppSql,
-      connect(urls.app, { maxConnections: sizes.app, applicationName: "svc app", statementTimeout: "30 seconds" })
+      connect(urls.app, {
+        maxConnections: sizes.app,
+        applicationName: "svc app",
+        statementTimeout: "30 seconds",
+        setting: variableOf(urls.app, "app")
+      })
     ),
     Layer.scoped(
       WriterSql,
       connect(urls.writer, {
         maxConnections: sizes.writer,
         applicationName: "svc writer",
-        statementTimeout: "60 seconds"
+        statementTimeout: "60 seconds",
+        setting: variableOf(urls.writer, "writer")
       })
     )
   )

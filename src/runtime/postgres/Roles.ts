@@ -5,6 +5,7 @@
 import { Effect, Redacted } from "effect"
 import { Client, escapeLiteral } from "pg"
 import { reasonOf, Refusal } from "../Refusal.js"
+import { explainUnreachable, Unreachable } from "./Unreachable.js"
 
 /** Where each role logs in. */
 export interface DatabaseUrls {
@@ -25,6 +26,20 @@ export const roleNames: Record<RoleKey, string> = {
   writer: "svc_writer",
   app: "svc_app",
   auditReader: "svc_audit_reader"
+}
+
+/** The variables of the four logins. */
+export const loginVariables = {
+  owner: "SVC_DATABASE_URL_OWNER",
+  writer: "SVC_DATABASE_URL_WRITER",
+  app: "SVC_DATABASE_URL_APP",
+  auditReader: "SVC_DATABASE_URL_AUDIT"
+} as const satisfies Record<RoleKey, string>
+
+/** The variable that holds this login. */
+export const variableOf = (login: Redacted.Redacted, role: RoleKey): string => {
+  const options = new URL(Redacted.value(login)).searchParams.get("options") ?? ""
+  return options.includes(`role=${roleNames[role]}`) ? "SVC_DATABASE_URL" : loginVariables[role]
 }
 
 export type RolePasswords = Readonly<Record<RoleKey, Redacted.Redacted>>
@@ -106,8 +121,10 @@ export const ensureRoles = Effect.fn("Roles.ensure")(function* (
     catch: (cause) =>
       new Refusal({
         message:
-          `The roles could not be made: ${reasonOf(cause)}. ` +
-          "Use an administrator's URL, or run what `npm run svc -- migrate --print` prints."
+          cause instanceof Unreachable
+            ? cause.message
+            : `The roles could not be made: ${reasonOf(cause)}. ` +
+              "Use an administrator's URL, or run what `npm run svc -- migrate --print` prints."
       })
   })
 })
@@ -135,7 +152,11 @@ const onServer = async <A>(
     application_name: "svc roles",
     connectionTimeoutMillis: 5_000
   })
-  await client.connect()
+  try {
+    await client.connect()
+  } catch (cause) {
+    throw explainUnreachable(cause, admin, "--admin-url")
+  }
   try {
     return await use(client)
   } finally {

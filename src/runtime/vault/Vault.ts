@@ -53,7 +53,7 @@ export const make = (options: VaultOptions) =>
       const plain = new Map<string, Uint8Array>()
       const before = yield* Ref.get(known)
       const keyring = all.every(({ masterKeyId }) => before.keys.has(masterKeyId)) ? before : yield* reread
-      for (const key of all) plain.set(key.id, yield* unwrapped(keyring, key))
+      for (const key of all) plain.set(key.id, yield* unwrapDataKey(keyring, key))
       const active = all.find((key) => key.active)
       if (active === undefined) return yield* refused(placeOf(org), "the organisation has no active data key")
       return organisationVault(org, plain, active.id)
@@ -93,7 +93,7 @@ export const rewrapAll = (keyring: Keyring): Effect.Effect<number, VaultRefused,
     for (;;) {
       const batch = yield* dataKeys.wrappedByOthers(keyring.active, after, rewrapBatch).pipe(Effect.mapError(failed))
       const anew = yield* Effect.forEach(batch, (key) =>
-        Effect.flatMap(unwrapped(keyring, key), (plain) =>
+        Effect.flatMap(unwrapDataKey(keyring, key), (plain) =>
           Effect.map(wrapped(keyring, key, plain), (rewrapped) => ({ key: rewrapped, from: key.masterKeyId }))
         )
       )
@@ -147,7 +147,8 @@ const wrapped = (keyring: Keyring, key: DataKey, plain: Uint8Array): Effect.Effe
     return Effect.succeed({ ...key, wrapped: sealed, masterKeyId: keyring.active })
   })
 
-const unwrapped = (keyring: Keyring, key: DataKey): Effect.Effect<Uint8Array, VaultRefused> =>
+/** The plain data key. Fails where its master key is not in the keyring, or has other bytes there. */
+export const unwrapDataKey = (keyring: Keyring, key: DataKey): Effect.Effect<Uint8Array, VaultRefused> =>
   Effect.suspend(() => {
     const master = keyring.keys.get(key.masterKeyId)
     if (master === undefined) {

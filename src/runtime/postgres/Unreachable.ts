@@ -1,0 +1,37 @@
+/** Why no connection to Postgres could be opened: which setting is wrong and what to do, in a sentence for the operator. */
+import type { SqlError } from "@effect/sql"
+import { Redacted } from "effect"
+import { reasonOf, Refusal } from "../Refusal.js"
+
+/** The server cannot be reached, or refuses the login. The message is complete. */
+export class Unreachable extends Error {
+  readonly _tag = "Unreachable"
+}
+
+/** The cause as a sentence where the address or the login is wrong; any other cause as it is. `setting`: what holds the login. */
+export const explainUnreachable = (cause: unknown, login: Redacted.Redacted, setting: string): unknown => {
+  const { host, hostname, port, username } = new URL(Redacted.value(login))
+  const server = port === "" ? `${host}:5432` : host
+  const reason = reasonOf(cause)
+  const code = cause instanceof Error && "code" in cause ? String(cause.code) : ""
+  if (code === "28P01" || code === "28000") {
+    return new Unreachable(
+      `Postgres on ${server} refuses the login ${username} (${reason}). Put the right user and password into ${setting}.`
+    )
+  }
+  if (code === "ENOTFOUND" || code === "EAI_AGAIN") {
+    return new Unreachable(
+      `The host ${hostname} is unknown (${code}). Put the address of your Postgres into ${setting}.`
+    )
+  }
+  if (/^(ECONNREFUSED|ECONNRESET|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/.test(code) || /timeout/.test(reason)) {
+    return new Unreachable(
+      `No Postgres answers on ${server} (${code === "" ? reason : code}). Start it, or put its address into ${setting}.`
+    )
+  }
+  return cause
+}
+
+/** What the operator is told of a statement or a connection that failed. */
+export const refusalOf = ({ cause, message }: SqlError.SqlError): Refusal =>
+  new Refusal({ message: cause instanceof Unreachable ? cause.message : `${message}: ${String(cause)}` })

@@ -1,0 +1,171 @@
+/**
+ * Proves that a process was given the master keys and the pepper of its installation. The table `secret_checks` holds an
+ * HMAC of a constant under each; a process with other secrets would seal what nobody can open, and refuse every API key.
+ */
+import type { SqlError } from "@effect/sql"
+import { Effect, Redacted } from "effect"
+import { createHmac } from "node:crypto"
+import type { InstallationSecrets } from "../InstallationSecrets.js"
+import { WriterSql } from "../postgres/Pools.js"
+import { Refusal } from "../Refusal.js"
+import type { DataKey } from "./DataKeys.js"
+import { unwrapDataKey } from "./Vault.js"
+
+/** Runs alone among rotations and proofs of the installation: of two new keys in one file, one would be lost. */
+export const withSecretsLocked = <A, E, R>(body: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(WriterSql, (sql) =>
+    sql.withTransaction(
+      Effect.zipRight(sql`SELECT pg_advisory_xact_lock(hashtextextended('svc keys rotate', 1))`, body)
+    )
+  )
+
+/**
+ * Fails with what is wrong unless every secret is the installation's own. A key or pepper without a check value gets
+ * one, once every data key under it opens; check values of keys that are out of use go.
+ */
+export const proveSecrets = Effect.fn("SecretChecks.prove")(function* (secrets: InstallationSecrets) {
+  const stored = yield* storedChecks
+  const problems = [...wrongPepper(secrets, stored), ...wrongKeys(secrets, stored, yield* wrappers)]
+  if (problems.length > 0) return yield* new Refusal({ message: problems.join("\n") })
+  const missing = [...checksOf(secrets)].filter(([secret]) => (stored.get(secret) ?? null) === null)
+  yield* Effect.forEach(missing, ([secret]) => openAll(secrets, secret), { discard: true })
+  yield* store(new Map(missing))
+  yield* prune(secrets)
+})
+
+/**
+ * Takes the given secrets for the installation's own, whatever they were before. Returns what is lost by that: master
+ * keys that wrap data keys and are not in the keyring.
+ */
+export const acceptSecrets = Effect.fn("SecretChecks.accept")(function* (secrets: InstallationSecrets) {
+  const { keys } = Redacted.value(secrets.masterKeys)
+  const lost = [...(yield* wrappers).keys()].filter((id) => !keys.has(id))
+  yield* store(new Map<string, Buffer | null>([...checksOf(secrets), ...lost.map((id) => [named(id), null] as const)]))
+  yield* prune(secrets)
+  return lost
+})
+
+// --- Check values ---
+
+const pepperName = "pepper"
+const named = (id: string) => `master key ${id}`
+
+const checkOf = (key: Uint8Array | string, secret: string) =>
+  createHmac("sha256", key).update(`svc secret check|${secret}`).digest()
+
+/** By the name of the secret. */
+const checksOf = ({ keyPepper, masterKeys }: InstallationSecrets): ReadonlyMap<string, Buffer> =>
+  new Map([
+    [pepperName, checkOf(Redacted.value(keyPepper), pepperName)],
+    ...[...Redacted.value(masterKeys).keys].map(
+      ([id, key]) => [named(id), checkOf(Redacted.value(key), named(id))] as const
+    )
+  ])
+
+type Stored = ReadonlyMap<string, Uint8Array | null>
+
+const storedChecks = Effect.gen(function* () {
+  const sql = yield* WriterSql
+  const rows = yield* sql<{ secret: string; value: Uint8Array | null }>`SELECT secret, value FROM secret_checks`
+  return new Map(rows.map(({ secret, value }) => [secret, value]))
+})
+
+/** The master keys that wrap data keys, and how many each. */
+const wrappers = Effect.gen(function* () {
+  const sql = yield* WriterSql
+  const rows = yield* sql<{ id: string; n: number }>`
+    SELECT master_key_id AS id, count(*)::int AS n FROM data_keys GROUP BY master_key_id ORDER BY 1`
+  return new Map(rows.map(({ id, n }) => [id, n]))
+})
+
+// --- What is wrong ---
+
+const ifLost = "or, if it is lost for good, run `npm run svc -- keys accept`"
+
+const wrongPepper = (secrets: InstallationSecrets, stored: Stored): ReadonlyArray<string> => {
+  const before = stored.get(pepperName)
+  return before === undefined ||
+    before === null ||
+    checkOf(Redacted.value(secrets.keyPepper), pepperName).equals(before)
+    ? []
+    : [
+        `${secrets.from.keyPepper} is not the pepper under which the API keys of this installation are hashed: ` +
+          `set it back to that one, ${ifLost}.`
+      ]
+}
+
+const wrongKeys = (
+  secrets: InstallationSecrets,
+  stored: Stored,
+  wrapping: ReadonlyMap<string, number>
+): ReadonlyArray<string> => {
+  const { keys } = Redacted.value(secrets.masterKeys)
+  const from = secrets.from.masterKeys
+  const known = [...stored.keys()].filter((secret) => secret !== pepperName)
+  const lacking = [...wrapping].filter(([id]) => !keys.has(id) && stored.get(named(id)) !== null)
+  const foreign = known.length > 0 && ![...keys.keys()].some((id) => stored.has(named(id)))
+  return [
+    ...[...checksOf(secrets)].flatMap(([secret, value]) => {
+      const before = stored.get(secret)
+      return secret === pepperName || before === undefined || before === null || value.equals(before)
+        ? []
+        : [`${from} holds another ${secret} than this installation: put the right key behind that id, ${ifLost}.`]
+    }),
+    ...lacking.map(
+      ([id, n]) => `${from} lacks the master key ${id}, which wraps ${n} data keys: add it behind the first, ${ifLost}.`
+    ),
+    ...(foreign && lacking.length === 0
+      ? [`${from} holds none of the master keys of this installation (${known.join(", ")}): set it back, ${ifLost}.`]
+      : [])
+  ]
+}
+
+/** Opens every data key that a master key wraps. */
+const openAll = (secrets: InstallationSecrets, secret: string) =>
+  Effect.gen(function* () {
+    const keyring = Redacted.value(secrets.masterKeys)
+    const id = [...keyring.keys.keys()].find((one) => named(one) === secret)
+    if (id === undefined) return
+    const sql = yield* WriterSql
+    for (let after = ""; ;) {
+      const batch: ReadonlyArray<DataKey> = yield* sql<DataKey>`
+        SELECT org, id, wrapped, master_key_id AS "masterKeyId", active FROM data_keys
+        WHERE master_key_id = ${id} AND id COLLATE "C" > ${after} ORDER BY id COLLATE "C" LIMIT ${openBatch}`
+      yield* Effect.forEach(batch, (key) => unwrapDataKey(keyring, key), { discard: true })
+      const last = batch.at(-1)
+      if (last === undefined || batch.length < openBatch) return
+      after = last.id
+    }
+  }).pipe(
+    Effect.catchTag(
+      "VaultRefused",
+      () =>
+        new Refusal({
+          message:
+            `${secrets.from.masterKeys} holds another ${secret} than the one that wraps data keys of this ` +
+            `installation: put the right key behind that id, ${ifLost}.`
+        })
+    )
+  )
+const openBatch = 500
+
+// --- The table ---
+
+const store = (checks: ReadonlyMap<string, Buffer | null>): Effect.Effect<void, SqlError.SqlError, WriterSql> =>
+  Effect.flatMap(WriterSql, (sql) =>
+    Effect.forEach(
+      checks,
+      ([secret, value]) =>
+        sql`INSERT INTO secret_checks (secret, value) VALUES (${secret}, ${value})
+            ON CONFLICT (secret) DO UPDATE SET value = excluded.value`,
+      { discard: true }
+    )
+  )
+
+/** Removes the check values of master keys that neither are in the keyring nor wrap anything. */
+const prune = (secrets: InstallationSecrets) =>
+  Effect.flatMap(
+    WriterSql,
+    (sql) => sql`DELETE FROM secret_checks WHERE secret <> ALL(${[...checksOf(secrets).keys()]})
+                   AND NOT EXISTS (SELECT FROM data_keys WHERE secret = 'master key ' || master_key_id)`
+  )

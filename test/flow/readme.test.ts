@@ -1,0 +1,272 @@
+/** Every command line and every block of README.md runs as it stands there, in order, from a folder of its own. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Effect, Exit, Schema, Scope } from "effect"
+import { type ChildProcess, spawn } from "node:child_process"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { fileURLToPath } from "node:url"
+import { vi } from "vitest"
+import { operatorsPostgres } from "../support/operatorsPostgres.js"
+import { type Block, blocksOf } from "../support/guide.js"
+
+/** Processes and disks: a busy machine takes its time. */
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
+
+const root = fileURLToPath(new URL("../..", import.meta.url))
+const readme = fs.readFileSync(path.join(root, "README.md"), "utf8")
+const blocks = blocksOf("README.md")
+
+/** Like a checkout: `.svc`, `.env` and archives come into it, the program is the one that is built. */
+const checkout = () => {
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), "svc-readme-"))
+  fs.chmodSync(directory, 0o755)
+  for (const name of ["src", "scripts", "migrations", "node_modules", "dist"]) {
+    fs.symlinkSync(path.join(root, name), path.join(directory, name))
+  }
+  for (const name of ["package.json", "package-lock.json"]) {
+    fs.copyFileSync(path.join(root, name), path.join(directory, name))
+  }
+  return directory
+}
+
+const embeddedCheckout = checkout()
+const externalCheckout = checkout()
+const scope = Effect.runSync(Scope.make())
+const postgres = operatorsPostgres()
+const running = new Set<ChildProcess>()
+
+beforeAll(() => postgres.start(scope))
+afterAll(async () => {
+  for (const child of running) child.kill("SIGKILL")
+  await Effect.runPromise(Scope.close(scope, Exit.void))
+  postgres.remove()
+  for (const directory of [embeddedCheckout, externalCheckout]) fs.rmSync(directory, { recursive: true, force: true })
+})
+
+/** One command line in a shell, with what earlier blocks defined. It waits for its end, or until svc is ready. */
+const shell = (directory: string, line: string, definitions: string) => {
+  const child = spawn("bash", ["-c", `${definitions}\n${line}`], {
+    cwd: directory,
+    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], SVC_PORT: "0", SVC_RUNNERS: "1" },
+    stdio: ["ignore", "pipe", "pipe"]
+  })
+  running.add(child)
+  let output = ""
+  const ended = new Promise<number | null>((resolve) =>
+    child.once("close", (code) => {
+      running.delete(child)
+      resolve(code)
+    })
+  )
+  const ready = new Promise<void>((resolve, reject) => {
+    const onText = (text: string) => {
+      output += text
+      if (/^svc is ready|svc is ready on \S+, \d+ ms/m.test(output)) resolve()
+    }
+    child.stdout.setEncoding("utf8").on("data", onText)
+    child.stderr.setEncoding("utf8").on("data", onText)
+    void ended.then(() => reject(new Error(`svc has ended: ${output}`)))
+  })
+  ready.catch(() => {})
+  return { child, ended, ready, output: () => output }
+}
+
+/** The svc that a block started; the next start, a restore and the end stop it. */
+let service: { readonly stop: () => Promise<void> } | undefined
+let definitions = ""
+
+const stop = async () => {
+  await service?.stop()
+  service = undefined
+}
+
+const start = async (directory: string, line: string) => {
+  await stop()
+  const started = shell(directory, line, "")
+  await started.ready
+  service = {
+    // As Ctrl-C: npm hands the signal on.
+    stop: async () => {
+      started.child.kill("SIGINT")
+      assert.strictEqual(await started.ended, 0, started.output())
+    }
+  }
+  return started.output()
+}
+
+const run = async (directory: string, line: string): Promise<string> => {
+  if (/(?:^|\s)npm start\s*(?:#.*)?$/.test(line)) return start(directory, line)
+  if (/ restore /.test(line)) await stop()
+  const { ended, output } = shell(directory, line, definitions)
+  assert.strictEqual(await ended, 0, `${line}\n${output()}`)
+  return output()
+}
+
+/** The command lines of a block; a line that ends with a backslash goes on in the next. */
+const linesOf = ({ text }: Block): ReadonlyArray<string> =>
+  text
+    .replaceAll("\\\n", "\u0000")
+    .split("\n")
+    .map((line) => line.replaceAll("\u0000", "\\\n"))
+    .filter((line) => line.trim() !== "" && !line.startsWith("#"))
+
+const section = (title: string): ReadonlyArray<Block> => {
+  const from = readme.indexOf(`\n## ${title}`)
+  assert.isAbove(from, -1, `README has no section ${title}`)
+  const to = readme.indexOf("\n## ", from + 1)
+  const lineOf = (at: number) => readme.slice(0, at).split("\n").length
+  return blocks.filter(({ place }) => {
+    const line = Number(place.split(":")[1])
+    return line > lineOf(from) && (to === -1 || line <= lineOf(to))
+  })
+}
+
+const Dev = Schema.parseJson(Schema.Struct({ apiKey: Schema.String, baseUrl: Schema.String }))
+const dev = () => Schema.decodeSync(Dev)(fs.readFileSync(path.join(embeddedCheckout, ".svc", "dev.json"), "utf8"))
+const Created = Schema.Struct({ data: Schema.Struct({ id: Schema.String }) })
+
+const post = async (target: string, body: object) => {
+  const { apiKey, baseUrl } = dev()
+  const answer = await fetch(baseUrl + target, {
+    method: "POST",
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify(body)
+  })
+  return { status: answer.status, text: await answer.text() }
+}
+
+const ran = new Set<Block>()
+const runAll = async (directory: string, chosen: ReadonlyArray<Block>, adapt = (line: string) => line) => {
+  const outputs: Array<string> = []
+  for (const block of chosen) {
+    ran.add(block)
+    for (const line of linesOf(block)) {
+      if (/^\w+\(\) \{/.test(line)) definitions += `${line}\n`
+      else outputs.push(await run(directory, adapt(line)))
+    }
+  }
+  return outputs
+}
+
+const shellBlocks = (title: string) => section(title).filter(({ language }) => language === "sh")
+const scriptBlocks = (title: string) => section(title).filter(({ language }) => language === "js")
+
+describe.sequential("README.md", () => {
+  it("starts svc by two commands and a curl command that works as pasted", async () => {
+    const [install = "", begin = ""] = shellBlocks("Start").flatMap(linesOf)
+    assert.strictEqual(install, "npm ci")
+    // The lock fits the package; what is installed is shared with other tests and stays.
+    const apart = fs.mkdtempSync(path.join(os.tmpdir(), "svc-readme-ci-"))
+    for (const name of ["package.json", "package-lock.json"]) {
+      fs.copyFileSync(path.join(root, name), path.join(apart, name))
+    }
+    const installed = shell(apart, install, "export npm_config_dry_run=true npm_config_ignore_scripts=true")
+    assert.strictEqual(await installed.ended, 0, installed.output())
+    fs.rmSync(apart, { recursive: true })
+    const output = await run(embeddedCheckout, begin)
+    const pasted = /^curl [^]*?\{"input".*$/m.exec(output)?.[0] ?? assert.fail(output)
+    assert.include(await run(embeddedCheckout, pasted), "Hello, you!")
+    for (const block of shellBlocks("Start")) {
+      ran.add(block)
+      for (const line of linesOf(block)) if (line.startsWith("dev()")) definitions += `${line}\n`
+    }
+    assert.notStrictEqual(definitions, "")
+  })
+
+  it("shows requests that the service takes", async () => {
+    const [executed = ""] = await runAll(embeddedCheckout, shellBlocks("Run a workflow"))
+    assert.include(executed, "Hello, you!")
+    const [listed = ""] = await runAll(embeddedCheckout, shellBlocks("Manage"))
+    assert.include(listed, '"workflowId"')
+    const [connection = ""] = await runAll(embeddedCheckout, shellBlocks("Connectors and connections"))
+    assert.match(connection, /"id":"conn_/)
+  })
+
+  it("shows workflows that are saved and published", async () => {
+    const scripts = [...scriptBlocks("Workflows"), ...scriptBlocks("Connectors and connections")]
+    assert.isNotEmpty(scripts)
+    for (const [at, block] of scripts.entries()) {
+      ran.add(block)
+      const body = { name: `readme_${at}`, form: "code", tier: "standard", code: block.text }
+      const made = await post("/api/v1/workflows", body)
+      assert.strictEqual(made.status, 201, `${block.place}: ${made.text}`)
+      const { id } = Schema.decodeUnknownSync(Schema.parseJson(Created))(made.text).data
+      const published = await post(`/api/v1/workflows/${id}/publish`, {})
+      assert.strictEqual(published.status, 200, `${block.place}: ${published.text}`)
+    }
+  })
+
+  it("starts svc with hosts of one's own", async () => {
+    const [output = ""] = await runAll(embeddedCheckout, shellBlocks("Workflows"))
+    assert.notInclude(output, "SVC_EGRESS_ALLOW=")
+  })
+
+  it("backs up, rotates the keys while svc runs, restores after a stop, and goes on", async () => {
+    const [backup] = shellBlocks("Backup, and the keys")
+    assert.isDefined(backup)
+    const outputs = await runAll(embeddedCheckout, [backup])
+    assert.include(outputs.at(-1), "is restored to")
+    assert.isDefined(
+      fs.readdirSync(path.join(embeddedCheckout, ".svc")).find((name) => name.startsWith("before-restore-"))
+    )
+    await start(embeddedCheckout, "npm start")
+    assert.include((await runAll(embeddedCheckout, shellBlocks("Run a workflow")))[0], "Hello, you!")
+    for (const command of inline.filter((one) => one.includes(" keys "))) await run(embeddedCheckout, command)
+    assert.include((await runAll(embeddedCheckout, shellBlocks("Run a workflow")))[0], "Hello, you!")
+    await stop()
+  })
+
+  it("leads to svc on one's own Postgres", async () => {
+    const [block] = shellBlocks("On your own Postgres")
+    assert.isDefined(block)
+    ran.add(block)
+    const shown = /postgres:\/\/admin:\S+/
+    const [migrate = "", keys = "", ...rest] = linesOf(block)
+    assert.match(migrate, shown)
+    const outputs = [
+      await run(externalCheckout, migrate.replace(shown, postgres.administrator())),
+      await run(externalCheckout, keys)
+    ]
+    const variables = outputs.flatMap((output) => output.match(/^SVC_\w+=.*$/gm) ?? [])
+    fs.writeFileSync(path.join(externalCheckout, ".env"), variables.join("\n"))
+    const bootstrapped = await run(externalCheckout, rest[0] ?? "")
+    const key = /^svk_live_[\w-]{43}$/m.exec(bootstrapped)?.[0] ?? assert.fail(bootstrapped)
+    for (const command of inline.filter((one) => /svc -- migrate/.test(one))) await run(externalCheckout, command)
+    const output = await run(externalCheckout, rest[1] ?? "")
+    const baseUrl = /svc is ready on (http:\/\/[\w.:]+)/.exec(output)?.[1] ?? ""
+    const answer = await fetch(`${baseUrl}/api/v1/customers`, { headers: { authorization: `Bearer ${key}` } })
+    assert.strictEqual(answer.status, 200)
+    await stop()
+  })
+
+  it("names only commands that there are, and no block is left out", () => {
+    const { scripts } = Schema.decodeSync(Schema.parseJson(Schema.Struct({ scripts: commands })))(
+      fs.readFileSync(path.join(root, "package.json"), "utf8")
+    )
+    // These run the tests themselves, or take minutes; CI runs them.
+    for (const block of shellBlocks("Work on it")) {
+      ran.add(block)
+      for (const line of linesOf(block)) {
+        const [command = ""] = line.split("#")
+        const script = /^npm (?:run )?([\w:]+)\s*$/.exec(command)?.[1]
+        if (script === undefined) fs.accessSync(path.join(root, command.trim()), fs.constants.X_OK)
+        else assert.property(scripts, script, line)
+      }
+    }
+    assert.deepStrictEqual(
+      blocks.filter((block) => !ran.has(block)).map(({ place }) => place),
+      []
+    )
+    const handled = /^npm run svc -- (?:keys (?:rotate|accept|new)|migrate)$|^npm run svc -- migrate --print$/
+    assert.deepStrictEqual(
+      inline.filter((command) => !handled.test(command)),
+      []
+    )
+  })
+})
+
+const commands = Schema.Record({ key: Schema.String, value: Schema.String })
+
+/** Commands within the text that are complete. */
+const inline = [...readme.matchAll(/`(npm run svc -- [^`]+)`/g)].map(([, command = ""]) => command)

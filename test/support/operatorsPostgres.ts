@@ -1,0 +1,29 @@
+/** An operator's own Postgres, without anything of svc's: the embedded binaries on a data directory of their own. */
+import { Effect, Redacted, Scope } from "effect"
+import * as fs from "node:fs"
+import { Client } from "pg"
+import { embedded } from "../../src/runtime/postgres/Embedded.js"
+import { dataDirectory } from "./Service.js"
+
+export const operatorsPostgres = () => {
+  const { dataDir, directory, remove } = dataDirectory()
+  let administrator = ""
+  return {
+    /** It runs until the scope closes. */
+    start: async (scope: Scope.Scope) => {
+      fs.chmodSync(directory, 0o755)
+      const server = await Effect.runPromise(embedded({ dataDir, durable: false }).pipe(Scope.extend(scope)))
+      const client = new Client({ connectionString: Redacted.value(server.admin) })
+      await client.connect()
+      await client.query("DROP DATABASE svc")
+      await client.query("DROP ROLE svc_owner, svc_writer, svc_app, svc_audit_reader")
+      await client.end()
+      const url = new URL(Redacted.value(server.admin))
+      url.pathname = "/postgres"
+      administrator = url.href
+    },
+    /** The administrator's login, once it runs. */
+    administrator: () => administrator,
+    remove
+  }
+}
