@@ -137,7 +137,8 @@ describe("With a collector", () => {
     const code = secret(`code${canaries.size}`)
     canaries.set(`state${canaries.size}`, state)
     canaries.set(`code${canaries.size}`, code)
-    const back = await fetch(`${callback}?${new URLSearchParams({ state, code })}`)
+    const [cookie = ""] = (page.headers.get("set-cookie") ?? "").split(";")
+    const back = await fetch(`${callback}?${new URLSearchParams({ state, code })}`, { headers: { cookie } })
     return [back.status, await back.text()] as const
   }
 

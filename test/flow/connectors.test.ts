@@ -36,8 +36,8 @@ describe("A workflow's call of a connector", () => {
     assert.strictEqual(created?.body, '{"name":"Ada"}')
     const seen = await execution(answer.headers["x-svc-execution-id"])
     assert.deepInclude(seen.steps[0], {
-      name: "connector.acmeCrm.create#1",
-      connector: "acmeCrm",
+      name: "connector.acme-crm.create#1",
+      connector: "acme-crm",
       action: "create",
       actionVersion: 1,
       status: "completed"

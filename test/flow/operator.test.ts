@@ -10,7 +10,11 @@ import { Client } from "pg"
 import { onTestFinished, vi } from "vitest"
 import { freshTexts } from "../../src/runtime/InstallationSecrets.js"
 import { operatorsPostgres } from "../support/operatorsPostgres.js"
+import { announce } from "../support/Heard.js"
 import { dataDirectory, service, type ServiceOptions } from "../support/Service.js"
+
+// What is refused is said in a sentence, which each test looks at.
+announce(/^[^{]/)
 
 /** Processes and disks: a busy machine takes its time. */
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
@@ -91,7 +95,7 @@ describe.sequential("on one's own Postgres", () => {
     const elsewhere = path.join(directory, "not", "there")
     const one = service({ dataDir: elsewhere, env: env() })
     await one.ready
-    const baseUrl = /svc is ready on (http:\/\/[\w.:]+)/.exec(one.output())?.[1] ?? ""
+    const baseUrl = /"url":"(http:[^"]+)"/.exec(one.output())?.[1] ?? ""
     const answer = await fetch(`${baseUrl}/api/v1/secrets`, {
       method: "POST",
       headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },

@@ -62,7 +62,7 @@ const shell = (directory: string, line: string, definitions: string) => {
   const ready = new Promise<void>((resolve, reject) => {
     const onText = (text: string) => {
       output += text
-      if (/^svc is ready|svc is ready on \S+, \d+ ms/m.test(output)) resolve()
+      if (output.includes("service.ready")) resolve()
     }
     child.stdout.setEncoding("utf8").on("data", onText)
     child.stderr.setEncoding("utf8").on("data", onText)
@@ -234,7 +234,7 @@ describe.sequential("README.md", () => {
     const key = /^svk_live_[\w-]{43}$/m.exec(bootstrapped)?.[0] ?? assert.fail(bootstrapped)
     for (const command of inline.filter((one) => /svc -- migrate/.test(one))) await run(externalCheckout, command)
     const output = await run(externalCheckout, rest[1] ?? "")
-    const baseUrl = /svc is ready on (http:\/\/[\w.:]+)/.exec(output)?.[1] ?? ""
+    const baseUrl = /"url":"(http:[^"]+)"/.exec(output)?.[1] ?? ""
     const answer = await fetch(`${baseUrl}/api/v1/customers`, { headers: { authorization: `Bearer ${key}` } })
     assert.strictEqual(answer.status, 200)
     await stop()

@@ -80,7 +80,7 @@ describe("what is refused is told so that a client knows what to send", () => {
     for (const order of ["refresh", "enable", "disable", "test", "reveal"]) {
       const answer = await svc.ask("POST", `/api/v1/connections/${id}/${order}`, { key: svc.first.key })
       assert.deepStrictEqual([answer.status, answer.body.code], [409, "INVALID_STATE"])
-      assert.include(answer.body.message, "connect it first, at its connectUrl", order)
+      assert.include(answer.body.message, "POST /connections/", order)
     }
   })
 })

@@ -2,7 +2,7 @@
  * The body of a request while it comes in: sent on at once, and again from its beginning as often as the request is
  * tried again. What has come is kept for that, which the limit of a body bounds, until no further try can follow.
  */
-import { Effect } from "effect"
+import { Cause, Effect } from "effect"
 import type { Upload } from "../../actors/ports/Egress.js"
 import { joined } from "../../domain/connector/Content.js"
 import type { Failure } from "../../domain/Failure.js"
@@ -42,7 +42,8 @@ export const arriving = (body: Uint8Array | BodyToCome): Arriving => {
       read === undefined && body.length !== null && body.length > smallBytes
         ? new Replay(source, body.length)
         : undefined,
-    broke: (failure) => failure === broken
+    // Within a span the library hands a failure on as a view of it.
+    broke: (failure) => Cause.originalError(failure) === broken
   }
 }
 

@@ -47,6 +47,11 @@ export const connect = async (config: ClientConfig, onDefect: (cause: unknown) =
     fail?.(cause)
   }
 
+  const giveUp = (cause: unknown): void => {
+    onDefect(cause)
+    abort(new Error("the answer could not be read"))
+  }
+
   client.on("error", (cause) => {
     usable = false
     fail?.(cause)
@@ -63,10 +68,7 @@ export const connect = async (config: ClientConfig, onDefect: (cause: unknown) =
         abort(new TooLarge())
         return false
       },
-      onDefect: (cause) => {
-        onDefect(cause)
-        abort(new Error("the answer could not be read"))
-      }
+      onDefect: giveUp
     })
   } catch (cause) {
     await client.end().catch(() => undefined)
@@ -88,7 +90,7 @@ export const connect = async (config: ClientConfig, onDefect: (cause: unknown) =
   return {
     pid: processOf(client),
     isUsable: () => usable,
-    query: (sql, params) => exclusively(() => submit(client, sql, params, abort)),
+    query: (sql, params) => exclusively(() => submit(client, sql, params, abort, giveUp)),
     control: (sql) =>
       exclusively(async () => {
         await client.query(sql)
@@ -145,7 +147,8 @@ const submit = (
   client: Client,
   sql: string,
   params: ReadonlyArray<Json>,
-  abort: (cause: Error) => void
+  abort: (cause: Error) => void,
+  onDefect: (cause: unknown) => void
 ): Promise<RawResult> =>
   new Promise((resolve, reject) => {
     const rows: Array<ReadonlyArray<string | null>> = []
@@ -157,6 +160,18 @@ const submit = (
       types: asText
     }
     const query = new Query<ReadonlyArray<string | null>>(config)
+    const handleError: unknown = Reflect.get(query, "handleError")
+    if (typeof handleError === "function") {
+      // pg calls it in a tick of its own when the connection ends: what it throws there is no listener's.
+      const guarded = (...args: ReadonlyArray<unknown>): void => {
+        try {
+          Reflect.apply(handleError, query, args)
+        } catch (cause) {
+          onDefect(cause)
+        }
+      }
+      Object.defineProperty(query, "handleError", { value: guarded })
+    }
     query.on("row", (row) => {
       if (rows.push(row) > workspaceDb.rows) abort(new TooLarge())
     })
