@@ -1,10 +1,10 @@
 /** What a provider sent back, and the ways to read it. Pure. */
 import type { Json } from "../Json.js"
 import { excessOf, type JsonBounds } from "../JsonText.js"
-import { guest, jsonWeight } from "../Limits.js"
+import { jsonWeight } from "../Limits.js"
 
-/** What a workflow gets nests as deep as what it may say. */
-const answerBounds: JsonBounds = { depth: guest.argumentDepth, weight: jsonWeight }
+/** How deep it nests is judged where it is read, with its place. */
+const answerBounds: JsonBounds = { depth: Number.MAX_SAFE_INTEGER, weight: jsonWeight }
 
 export type ProviderHeaders = ReadonlyArray<readonly [name: string, value: string]>
 

@@ -41,10 +41,12 @@ const numberOf = (value: Json | undefined): number | null => (typeof value === "
 
 /** How a part of a definition uses a member of the connection's config: `needed` where nothing stands in for it. */
 const useOf = (part: unknown, name: string): "needed" | "used" | "unused" => {
-  const text = JSON.stringify(part)
-  const place = `connection\\.config\\.${name.replace(/[^\w-]/g, "\\$&")}`
-  if (new RegExp(`\\{\\{\\s*${place}\\s*\\}\\}`).test(text)) return "needed"
-  return new RegExp(`${place}(?![\\w-])`).test(text) ? "used" : "unused"
+  const text = JSON.stringify(part).replace(/\s+/g, "")
+  const place = `connection.config.${name}`
+  if (text.includes(`{{${place}}}`)) return "needed"
+  for (let at = text.indexOf(place); at >= 0; at = text.indexOf(place, at + 1))
+    if (!/[\w-]/.test(text.charAt(at + place.length))) return "used"
+  return "unused"
 }
 
 /** Whether only other methods than the chosen one use a member: then nobody is asked for it. */

@@ -97,16 +97,23 @@ describe("the table of states", () => {
       failed: "-",
       disconnected: "-"
     },
-    refreshed: { pending: "-", active: "active", inactive: "-", expired: "-", failed: "-", disconnected: "-" },
+    refreshed: { pending: "-", active: "active", inactive: "inactive", expired: "-", failed: "-", disconnected: "-" },
     transient: {
       pending: "-",
       active: "active refresh_failed",
-      inactive: "-",
+      inactive: "inactive refresh_failed",
       expired: "-",
       failed: "-",
       disconnected: "-"
     },
-    lost: { pending: "-", active: "expired expired", inactive: "-", expired: "-", failed: "-", disconnected: "-" },
+    lost: {
+      pending: "-",
+      active: "expired expired",
+      inactive: "expired expired",
+      expired: "-",
+      failed: "-",
+      disconnected: "-"
+    },
     reject: { pending: "-", active: "failed failed", inactive: "-", expired: "-", failed: "-", disconnected: "-" },
     disable: { pending: "-", active: "inactive", inactive: "-", expired: "-", failed: "-", disconnected: "-" },
     enable: {
