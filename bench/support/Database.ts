@@ -17,7 +17,8 @@ export const sql = async (
 
 /** Where the floors write. */
 export const floorDatabase = async (service: Service): Promise<string> => {
-  await sql(service.admin("postgres"), "CREATE DATABASE floor")
+  // Closed to other logins: the service refuses svc.db where a workspace's login could connect to another database.
+  await sql(service.admin("postgres"), "CREATE DATABASE floor", "REVOKE CONNECT ON DATABASE floor FROM PUBLIC")
   const url = service.admin("floor")
   await sql(url, "CREATE TABLE floor (id text PRIMARY KEY, body json NOT NULL, at timestamptz NOT NULL DEFAULT now())")
   return url
