@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url"
 import { builtInConnectors } from "../src/domain/connectors/index.js"
 import { ExecutionApi, RunApi } from "../src/http/execution/Api.js"
 import { ResourceApi } from "../src/http/resource/Api.js"
-import { routesOf } from "../src/http/Routes.js"
+import { routesOf } from "../src/http/pipeline/Routes.js"
 import { TenantApi } from "../src/http/tenant/Api.js"
 
 const root = fileURLToPath(new URL("..", import.meta.url))

@@ -12,18 +12,11 @@ import {
   toMatrix,
   toSet
 } from "./Permission.js"
+import { ResourceScope, scopeExcess } from "./ResourceScope.js"
 import { Counter, timeWithin } from "./Scalars.js"
 
 export const KeyMode = Schema.Literal("test", "live")
 export type KeyMode = typeof KeyMode.Type
-
-export const ResourceScope = Schema.Array(
-  Schema.Struct({
-    type: Schema.Literal("connector", "connection", "workflow", "widget", "secret", "environment"),
-    ids: Schema.Array(Schema.String).pipe(Schema.minItems(1), Schema.maxItems(1_000))
-  })
-)
-export type ResourceScope = typeof ResourceScope.Type
 
 /** The stored key. Times are RFC 3339. The secret itself is nowhere: `hash` is an HMAC of it under the server's pepper. */
 export interface ApiKey {
@@ -191,22 +184,6 @@ type Covers = (range: string, ranges: ReadonlyArray<string>) => boolean
 const wider = (attribute: string, message: string) =>
   new Forbidden({ code: "FORBIDDEN", needs: "WIDER_THAN_CALLER", path: attribute, message: `${attribute} ${message}` })
 
-const idsOf = (scope: ResourceScope, type: string): ReadonlySet<string> | undefined => {
-  const entries = scope.filter((entry) => entry.type === type)
-  return entries.length === 0 ? undefined : new Set(entries.flatMap(({ ids }) => ids))
-}
-
-const scopeExcess = (asked: ResourceScope, held: ResourceScope): Forbidden | undefined => {
-  for (const { type } of held) {
-    const mine = idsOf(held, type)
-    const theirs = idsOf(asked, type)
-    if (theirs === undefined) return wider("resourceScope", `must be limited to a ${type} that the calling key reaches`)
-    const outside = [...theirs].find((id) => mine?.has(id) !== true)
-    if (outside !== undefined) return wider("resourceScope", `names a ${type} that the calling key does not reach`)
-  }
-  return undefined
-}
-
 /**
  * The first attribute in which a key would be wider than the key that makes, changes, rotates or reveals it;
  * `undefined` when it is wider in none.
@@ -230,7 +207,11 @@ export const excessOf = (asked: KeyBounds, held: KeyBounds, covers: Covers): For
     return wider("rateLimitPerMinute", `must be at most ${held.rateLimit}, the calling key's own`)
   if (held.expiresAt !== null && (asked.expiresAt === null || Date.parse(asked.expiresAt) > Date.parse(held.expiresAt)))
     return wider("expires", `must be no later than ${held.expiresAt}, when the calling key expires`)
-  return scopeExcess(asked.resourceScope, held.resourceScope)
+  const scope = scopeExcess(asked.resourceScope, held.resourceScope)
+  if (scope === undefined) return undefined
+  return scope.id === null
+    ? wider("resourceScope", `must be limited to a ${scope.type} that the calling key reaches`)
+    : wider("resourceScope", `names a ${scope.type} that the calling key does not reach`)
 }
 
 export type KeyStatus = "active" | "revoked" | "expired"

@@ -14,6 +14,13 @@ export interface ChosenConnection {
   readonly id: ConnectionId
 }
 
+/** The connectors (by slug), connections and secrets that a run may use; a kind that is absent is not narrowed. */
+export interface RunReach {
+  readonly connectors?: ReadonlyArray<string>
+  readonly connections?: ReadonlyArray<string>
+  readonly secrets?: ReadonlyArray<string>
+}
+
 /** Everything that the guest is given at its start; exact, never redacted. Times are Unix milliseconds. */
 export interface StartEntry {
   readonly kind: "start"
@@ -25,6 +32,8 @@ export interface StartEntry {
   readonly installation: { readonly id: InstallationId | null; readonly config: Json } | null
   /** The only connections that the run may use; `null` when the caller set no limit. */
   readonly connections: ReadonlyArray<ChosenConnection> | null
+  /** What the key that asked for the run is narrowed to; absent: to nothing. */
+  readonly reach?: RunReach
   /** Where the run takes the answers of connectors from; absent: from their providers. */
   readonly mocking?: Mocking
   /** A draft's script: unlike a published version it may change under the run. */

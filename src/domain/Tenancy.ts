@@ -92,6 +92,21 @@ const parseConfig = (text: string): Either.Either<Json, InvalidRequest> => {
   }
 }
 
+/** The customer that the headers name, by id where they name it so; fails where they name two. */
+export const parseCustomer = (
+  header: Header,
+  organisationId: string
+): Either.Either<CustomerReference | null, InvalidRequest> => {
+  const named = customersNamed(header, organisationId)
+  const [first, ...others] = named
+  for (const [name, reference] of others) {
+    const rival = named.find(([, other]) => "id" in other === "id" in reference)
+    if (rival !== undefined && !same(rival[1], reference)) return bad(name, `names another customer than ${rival[0]}`)
+  }
+  const byId = named.find(([, reference]) => "id" in reference)
+  return Either.right(byId?.[1] ?? first?.[1] ?? null)
+}
+
 /** Reads the headers. An empty one counts as absent. */
 export const parseTenancy = (header: Header, organisationId: string): Either.Either<Tenancy, InvalidRequest> =>
   Either.gen(function* () {
@@ -99,18 +114,10 @@ export const parseTenancy = (header: Header, organisationId: string): Either.Eit
       const text = header(name)
       return text === undefined || text === "" ? null : text
     }
-    const named = customersNamed(header, organisationId)
-    const [first, ...others] = named
-    for (const [name, reference] of others) {
-      const rival = named.find(([, other]) => "id" in other === "id" in reference)
-      if (rival !== undefined && !same(rival[1], reference))
-        return yield* bad(name, `names another customer than ${rival[0]}`)
-    }
     const connections = value("x-svc-connections")
     const config = value("x-svc-installation-config")
-    const byId = named.find(([, reference]) => "id" in reference)
     return {
-      customer: byId?.[1] ?? first?.[1] ?? null,
+      customer: yield* parseCustomer(header, organisationId),
       installationId: value("x-installation-id"),
       connections: connections === null ? null : yield* parseConnections(connections),
       installationConfig: config === null ? null : yield* parseConfig(config),

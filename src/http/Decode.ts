@@ -1,5 +1,4 @@
 /** What the typed API found wrong with a request, as the failure that the surfaces answer. */
-import type { HttpApiError } from "@effect/platform"
 import { ParseResult } from "effect"
 import { operatorText } from "../domain/OperatorText.js"
 import { detailsOf, type Issue, pathText } from "../domain/Issues.js"
@@ -9,7 +8,7 @@ const unknownMember = "is not a member of this request"
 
 /** An answer of the service that its schema refuses. Names the places, not the customer's values in them. */
 class AnswerDefect extends Error {
-  constructor({ issues }: HttpApiError.HttpApiDecodeError) {
+  constructor(issues: ReadonlyArray<Issue>) {
     super(
       `an answer does not fit its schema: ${issues.map(({ _tag, path }) => `${pathText(path)} ${_tag}`).join(", ")}`
     )
@@ -19,7 +18,7 @@ class AnswerDefect extends Error {
   }
 }
 
-export const answerDefect = (error: HttpApiError.HttpApiDecodeError): Error => new AnswerDefect(error)
+export const answerDefect = (issues: ReadonlyArray<Issue>): Error => new AnswerDefect(issues)
 
 /** What is wrong with a value that is a part of a request. */
 export const mistakesIn = (error: ParseResult.ParseError): ReadonlyArray<Detail> =>
@@ -30,12 +29,9 @@ const once = (issue: Issue): Issue =>
   issue.message.includes(", actual [") ? { ...issue, message: "must be there only once" } : issue
 
 /** What is wrong with a query makes the request unreadable; what is wrong with a body makes it invalid. */
-export const decodeFailure = (
-  error: HttpApiError.HttpApiDecodeError,
-  method: string
-): InvalidRequest | ValidationFailed => {
+export const decodeFailure = (issues: ReadonlyArray<Issue>, method: string): InvalidRequest | ValidationFailed => {
   const inQuery = method === "GET" || method === "DELETE"
-  const details = detailsOf(inQuery ? error.issues.map(once) : error.issues, unknownMember)
+  const details = detailsOf(inQuery ? issues.map(once) : issues, unknownMember)
   const [first] = details
   const message =
     first === undefined

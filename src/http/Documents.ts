@@ -8,7 +8,7 @@ import { isObject, type Json } from "../domain/Json.js"
 import { ExecutionApi, RunApi } from "./execution/Api.js"
 import { ResourceApi } from "./resource/Api.js"
 import { TenantApi } from "./tenant/Api.js"
-import { isTenantPath } from "./tenant/Manners.js"
+import { isTenantPath } from "./tenant/Rules.js"
 
 const version = "1"
 

@@ -3,7 +3,9 @@
  * these annotations; a test walks all endpoints and fails on one that has them not.
  */
 import { Context } from "effect"
+import type { Sharing } from "../actors/management/Caller.js"
 import type { Permission } from "../domain/Permission.js"
+import type { ScopeType } from "../domain/ResourceScope.js"
 
 /** The permission that a caller needs; a list means any of them; `anyKey` that a valid key is enough. */
 export class Permit extends Context.Tag("svc/Permit")<Permit, Permission | ReadonlyArray<Permission> | "anyKey">() {}
@@ -23,12 +25,34 @@ export const audited = (action: string): AuditPolicy => ({
 })
 export const read = (resource: string): AuditPolicy => ({ _tag: "Read", resource })
 
-/**
- * What of an endpoint concerns all customers, for keys that reach only some. `customers`: its records are customers', and
- * it keeps to those that the key reaches. `read`: it reads what all share. `perRecord`: its records are a customer's or
- * shared, and a change is judged by the record that it turns out to be of. `change`: it changes what all share. `hidden`:
- * it tells or changes what concerns the organisation alone.
- */
-export type Sharing = "customers" | "read" | "perRecord" | "change" | "hidden"
-
 export class Shared extends Context.Tag("svc/Shared")<Shared, Sharing>() {}
+
+/**
+ * How the scope of a key applies to an endpoint, by type of resource. `path`: its path names one, by id. `record`: the
+ * record that it is about is one, or belongs to one. `list`: it lists those in scope. `create`: it makes one, which a key
+ * that is narrowed to others may not. `closed`: it is about all of them at once. A type that is not named has nothing to
+ * do with the endpoint.
+ */
+export type ScopeRule = "path" | "record" | "list" | "create" | "closed"
+
+export class Scoped extends Context.Tag("svc/Scoped")<Scoped, { readonly [T in ScopeType]?: ScopeRule }>() {}
+
+/** How the pipeline treats the requests of an endpoint, where that is not the usual way. */
+export interface RequestForm {
+  /** `record`: the pipeline reads a JSON body and refuses what cannot be stored. `handler`: the handler reads it. */
+  readonly body: "record" | "handler"
+  /**
+   * `reply`: a repetition under an Idempotency-Key gets the first reply. `run`: the handler claims the key together with
+   * the run's first row. `none`: the key is passed on.
+   */
+  readonly idempotency: "reply" | "run" | "none"
+  /** `reach`: headers that name a customer narrow the request to it. `act`: the handler acts for that customer. */
+  readonly tenancy: "reach" | "act"
+}
+
+export const usualForm: RequestForm = { body: "record", idempotency: "reply", tenancy: "reach" }
+
+export class Form extends Context.Tag("svc/Form")<Form, Partial<RequestForm>>() {}
+
+/** The answer holds a secret: it may be kept by no cache. */
+export class NoStore extends Context.Tag("svc/NoStore")<NoStore, true>() {}

@@ -54,6 +54,8 @@ import * as Maintenance from "./postgres/Maintenance.js"
 import * as Nonces from "./postgres/Nonces.js"
 import * as ProviderWindows from "./postgres/ProviderWindows.js"
 import * as RateWindows from "./postgres/RateWindows.js"
+import * as Changes from "../actors/management/Changes.js"
+import * as Pages from "../actors/management/Pages.js"
 import * as Records from "./postgres/records/Records.js"
 import * as Runnables from "./postgres/Runnables.js"
 import * as RunReads from "./postgres/RunReads.js"
@@ -125,7 +127,11 @@ const trail = Layer.unwrapEffect(
 )
 
 /** What the records of management and the commands need, beside a service or in it. */
-export const records = Records.layer.pipe(Layer.provideMerge(vault), Layer.provideMerge(pure))
+export const records = Layer.merge(Changes.layer, Pages.layer).pipe(
+  Layer.provideMerge(Records.layer),
+  Layer.provideMerge(vault),
+  Layer.provideMerge(pure)
+)
 
 const workspaces = Layer.unwrapEffect(
   Effect.gen(function* () {

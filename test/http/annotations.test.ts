@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ExecutionApi, RunApi } from "../../src/http/execution/Api.js"
 import { ResourceApi } from "../../src/http/resource/Api.js"
-import { routesOf } from "../../src/http/Routes.js"
+import { routesOf } from "../../src/http/pipeline/Routes.js"
 import { TenantApi } from "../../src/http/tenant/Api.js"
 
 const routes = [...routesOf(ExecutionApi), ...routesOf(RunApi), ...routesOf(ResourceApi), ...routesOf(TenantApi)]

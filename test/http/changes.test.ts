@@ -102,7 +102,7 @@ describe("an Idempotency-Key", () => {
   it("that is being answered is told to come back", async () => {
     const target = "/api/v1/customers"
     const caller = (await svc.ask("GET", "/api/v1/api-keys?q=First", { key })).body.data[0].id
-    const held = `${svc.first.organisationId}${caller}|${target}|in-flight`
+    const held = `${svc.first.organisationId}${caller}|POST ${target}|in-flight`
     const answer = await svc.run(
       Effect.flatMap(AppSql, (sql) =>
         sql.withTransaction(

@@ -12,7 +12,7 @@ import {
 import type { errorMembers } from "../../src/http/ErrorMembers.js"
 import { ExecutionApi, RunApi } from "../../src/http/execution/Api.js"
 import { ResourceApi } from "../../src/http/resource/Api.js"
-import { type Route, routesOf } from "../../src/http/Routes.js"
+import { type Route, routesOf } from "../../src/http/pipeline/Routes.js"
 import { type ErrorBody, failureReply } from "../../src/http/Surface.js"
 import { TenantApi } from "../../src/http/tenant/Api.js"
 import { tenantFailure } from "../../src/http/tenant/Errors.js"

@@ -2,7 +2,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { allPermissions, isPermission, type Preset, presetPermissions } from "../../src/domain/Permission.js"
 import { ExecutionApi, RunApi } from "../../src/http/execution/Api.js"
 import { ResourceApi } from "../../src/http/resource/Api.js"
-import { type Route, routesOf } from "../../src/http/Routes.js"
+import { type Route, routesOf } from "../../src/http/pipeline/Routes.js"
 import { TenantApi } from "../../src/http/tenant/Api.js"
 import { type Running, start } from "../support/InProcess.js"
 

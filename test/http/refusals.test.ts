@@ -1,7 +1,7 @@
 /** Nothing that a client sends is an error of the service, and what is refused says what to send instead. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { ResourceApi } from "../../src/http/resource/Api.js"
-import { routesOf } from "../../src/http/Routes.js"
+import { routesOf } from "../../src/http/pipeline/Routes.js"
 import { TenantApi } from "../../src/http/tenant/Api.js"
 import { type Running, start } from "../support/InProcess.js"
 

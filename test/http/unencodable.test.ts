@@ -1,13 +1,13 @@
-import { HttpApi, HttpApiBuilder, HttpApiEndpoint, HttpApiGroup, HttpRouter } from "@effect/platform"
-import { NodeHttpServer } from "@effect/platform-node"
+import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger, Schema } from "effect"
-import { Authenticated, layer as authenticated } from "../../src/http/auth/Authenticated.js"
+import { Authenticated } from "../../src/http/auth/Authenticated.js"
 import { Audited, Permit, read } from "../../src/http/Endpoint.js"
 import * as Refusals from "../../src/http/auth/Refusals.js"
-import { make as makeGate } from "../../src/http/Gate.js"
-import { group } from "../../src/http/Group.js"
-import { routesOf } from "../../src/http/Routes.js"
+import { group, runners } from "../../src/http/pipeline/Dispatch.js"
+import { make as makePipeline, usualRules } from "../../src/http/pipeline/Pipeline.js"
+import { routesOf } from "../../src/http/pipeline/Routes.js"
+import { make as makeTypedApi } from "../../src/http/pipeline/TypedApi.js"
 import type { RawReply } from "../../src/http/Wire.js"
 import { announce } from "../support/Heard.js"
 import { type Running, start } from "../support/InProcess.js"
@@ -46,25 +46,18 @@ const ask = async (handlers: typeof plain, kind: string) => {
       ({ cause, message }) => void logged.push(`${String(message)} ${JSON.stringify(cause)} ${String(cause)}`)
     )
   )
-  const routers = HttpApiBuilder.api(EchoApi).pipe(
-    Layer.provide(handlers),
-    Layer.provide(authenticated),
-    Layer.provideMerge(Refusals.layer),
-    Layer.provideMerge(HttpApiBuilder.Router.Live),
-    Layer.provideMerge(NodeHttpServer.layerContext)
-  )
+  const endpoints = handlers.pipe(Layer.provideMerge(runners), Layer.provideMerge(Refusals.layer))
   const reply: RawReply = await svc.run(
     Effect.gen(function* () {
-      const { router } = yield* HttpApiBuilder.Router
-      const gate = yield* makeGate(routesOf(EchoApi), yield* HttpRouter.toHttpApp(yield* router))
-      return yield* gate.handle({
+      const api = yield* makeTypedApi(yield* makePipeline, usualRules, routesOf(EchoApi))
+      return yield* api.handle({
         method: "GET",
         target: `/api/v1/echo/${kind}`,
         remoteAddress: "127.0.0.1",
         body: new Uint8Array(),
         headers: { authorization: `Bearer ${svc.first.key}` }
       })
-    }).pipe(Effect.provide(Layer.merge(routers, listening)))
+    }).pipe(Effect.provide(Layer.merge(endpoints, listening)))
   )
   const text = Buffer.from(reply.body as Uint8Array | string).toString()
   return { status: reply.status, body: JSON.parse(text), logged }

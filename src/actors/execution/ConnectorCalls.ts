@@ -95,6 +95,8 @@ export const makeConnectorCalls = Effect.gen(function* () {
   const reads = yield* ConnectionReads
   const calls = yield* ConnectedCalls
 
+  const outside = "RESOURCE_OUT_OF_SCOPE"
+
   type At = { readonly connector: string; readonly action: string }
 
   const wrong = (at: At, message: string, code: string, category: CallFailure["category"] = "code") =>
@@ -116,6 +118,8 @@ export const makeConnectorCalls = Effect.gen(function* () {
       )
     }
     const { connector: slug, version } = bound
+    if (spec.start.reach?.connectors?.includes(slug) === false)
+      return yield* wrong(at, "the key that started this run does not reach this connector", outside, "auth")
     const find =
       version === null
         ? connectors.find(organisationId, slug)
@@ -156,7 +160,10 @@ export const makeConnectorCalls = Effect.gen(function* () {
               named: one
             })
             .pipe(Effect.mapError(unavailable(at)))
-    if (Option.isSome(found)) return found.value
+    if (Option.isSome(found)) {
+      if (start.reach?.connections?.includes(found.value.id) !== false) return found.value
+      return yield* wrong(at, `the key that started this run does not reach ${found.value.id}`, outside, "auth")
+    }
     const who =
       run.customerId === null
         ? "this run acts for no customer (x-org-id names one)"

@@ -119,6 +119,7 @@ export const layer = (options: { readonly slots: number }) =>
         customer: request.customer,
         installation: request.installation,
         connections: request.connections,
+        ...(request.reach === undefined ? {} : { reach: request.reach }),
         ...(request.mocking === undefined ? {} : { mocking: request.mocking }),
         script: request.runnable.version === null ? request.runnable.script : null
       })

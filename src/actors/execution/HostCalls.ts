@@ -160,6 +160,8 @@ export const make = Effect.gen(function* () {
       _tag: "Read",
       run: reads.secret(reader(spec), name).pipe(
         Effect.mapError(unavailable),
+        // One that the key does not reach answers like one that is not there.
+        Effect.map(Option.filter(({ secretId }) => spec.start.reach?.secrets?.includes(secretId) !== false)),
         Effect.flatMap(
           Option.match({
             onNone: () =>

@@ -7,7 +7,7 @@ import type { TriggerType } from "../../domain/Execution.js"
 import type { InvalidState, NotFound, Unavailable } from "../../domain/Failure.js"
 import type { ApiKeyId, CustomerId, ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
-import type { ChosenConnection, JournalEntry, StartEntry } from "../../domain/RunJournal.js"
+import type { ChosenConnection, JournalEntry, RunReach, StartEntry } from "../../domain/RunJournal.js"
 import type { FinishedRun, OpenRun, RetentionClass, StepRow } from "./Journal.js"
 import type { Runnable } from "./Runnables.js"
 
@@ -22,6 +22,8 @@ export interface StartRequest {
   readonly customer: { readonly id: CustomerId; readonly ref: string | null } | null
   readonly installation: StartEntry["installation"]
   readonly connections: ReadonlyArray<ChosenConnection> | null
+  /** What the caller's key is narrowed to; absent: to nothing. */
+  readonly reach?: RunReach | undefined
   /** Absent: connectors are really called. */
   readonly mocking?: Mocking | undefined
   readonly userId: string | null

@@ -9,7 +9,7 @@ import { notRunning } from "../../domain/Installation.js"
 import type { ChosenConnection, StartEntry } from "../../domain/RunJournal.js"
 import { claimedRef, type CustomerReference, parseTenancy, type Tenancy } from "../../domain/Tenancy.js"
 import type { RequestHead } from "../Wire.js"
-import { outOfScope, type Principal, reaches } from "./Caller.js"
+import { outOfScope, type Principal, reaches } from "../../actors/management/Caller.js"
 
 export interface ActingFor {
   readonly customer: KnownCustomer | null
@@ -72,6 +72,28 @@ export const make = Effect.gen(function* () {
     return { id: known.customerId }
   })
 
+  /** The customer that a request names, if the caller reaches it and all headers agree. */
+  const customerNamed = Effect.fnUntraced(function* (
+    caller: Principal,
+    header: (name: string) => string | undefined,
+    reference: CustomerReference
+  ): Effect.fn.Return<KnownCustomer, Failure> {
+    const found = yield* customers.find(caller.organisationId, reference)
+    // Unknown and unreachable customers are told apart only by keys that reach all of them.
+    if (Option.isNone(found))
+      return yield* caller.customers === "all" ? new NotFound({ what: "customer" }) : notReachable()
+    const customer = found.value
+    if (!reaches(caller, customer.id)) return yield* notReachable()
+    const ref = claimedRef(header)
+    if (ref !== undefined && ref !== customer.externalRef) {
+      return yield* new InvalidRequest({
+        code: "INVALID_HEADER",
+        message: "x-end-org-ref names another customer than the request's id"
+      })
+    }
+    return customer
+  })
+
   const customerOf = Effect.fnUntraced(function* (
     caller: Principal,
     request: RequestHead,
@@ -81,20 +103,7 @@ export const make = Effect.gen(function* () {
     const reference =
       tenancy.customer ?? (implied === "connection" ? yield* ownerOf(caller, tenancy.connections) : null)
     if (reference === null) return null
-    const found = yield* customers.find(caller.organisationId, reference)
-    // Unknown and unreachable customers are told apart only by keys that reach all of them.
-    if (Option.isNone(found))
-      return yield* caller.customers === "all" ? new NotFound({ what: "customer" }) : notReachable()
-    const customer = found.value
-    if (!reaches(caller, customer.id)) return yield* notReachable()
-    const ref = claimedRef((name) => request.headers[name])
-    if (ref !== undefined && ref !== customer.externalRef) {
-      return yield* new InvalidRequest({
-        code: "INVALID_HEADER",
-        message: "x-end-org-ref names another customer than the request's id"
-      })
-    }
-    return yield* active(customer)
+    return yield* active(yield* customerNamed(caller, (name) => request.headers[name], reference))
   })
 
   /** Every connection that the request names must be the customer's, and one that the key reaches. */
@@ -178,5 +187,5 @@ export const make = Effect.gen(function* () {
             message: "this key reaches only some customers: name one in x-end-org-id"
           })
 
-  return { actingFor }
+  return { actingFor, customerNamed }
 })

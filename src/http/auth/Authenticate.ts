@@ -15,7 +15,7 @@ import type { RequestId } from "../../domain/Ids.js"
 import { nonceLifetime } from "../../domain/Limits.js"
 import { identityHeader, verifyIdentity } from "../../domain/Signature.js"
 import type { RequestHead } from "../Wire.js"
-import { actorOf, type Principal, principal } from "./Caller.js"
+import { actorOf, type Principal, principal } from "../../actors/management/Caller.js"
 import { Refusals, subscriberOf } from "./Refusals.js"
 
 /** The shape of a key; anything else is not worth a look. */

@@ -7,7 +7,7 @@ import { Schema } from "effect"
 import { Json, JsonObject } from "../../domain/Json.js"
 import { Fixture, MockMode } from "../../domain/connector/Mocking.js"
 import { Tier } from "../../domain/Execution.js"
-import { Audited, audited, Permit, read, Shared } from "../Endpoint.js"
+import { Audited, audited, Form, Permit, read, Scoped, Shared } from "../Endpoint.js"
 import { ProxyFailures, RunFailures } from "../Errors.js"
 
 const ExecuteRequest = Schema.Struct({
@@ -57,6 +57,14 @@ const endpoint = <const Name extends string, const Path extends `/${string}`>(na
     .addError(RunFailures)
     .annotate(Permit, "workflows:execute")
     .annotate(Shared, "customers")
+    .annotate(Scoped, {
+      workflow: "record",
+      environment: "record",
+      connection: "record",
+      connector: "record",
+      secret: "record"
+    })
+    .annotate(Form, { body: "handler", idempotency: "run", tenancy: "act" })
     .annotate(Audited, audited("workflow.execute"))
     .annotate(OpenApi.Summary, "Starts a run: an Instant one answers with its result, others with 202")
 
@@ -91,6 +99,8 @@ const described = <const Name extends string, const Method extends "GET" | "POST
     .addError(ProxyFailures)
     .annotate(Permit, "unified_api:execute")
     .annotate(Shared, "customers")
+    .annotate(Scoped, { connection: "record", connector: "record" })
+    .annotate(Form, { body: "handler", idempotency: "none", tenancy: "act" })
     .annotate(OpenApi.Summary, "Calls the provider's own API through a connection; needs connections:read too")
 
 const ProxyGroup = HttpApiGroup.make("proxy")

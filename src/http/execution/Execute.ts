@@ -2,15 +2,13 @@
  * Starting a run over HTTP: one route for `POST …/execute` (surface A) and `POST …/run` (surface C), thin because it is
  * hot, with the same authentication, limits and errors as everything else. Specification: Surface A.
  */
-import { Cause, Clock, DateTime, Effect, Option } from "effect"
-import { AuditTrail } from "../../actors/ports/AuditTrail.js"
+import { Effect, Option } from "effect"
 import { Computations, tooCostlyDetail } from "../../actors/ports/Computations.js"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Egress } from "../../actors/ports/Egress.js"
 import { ExecutionReads } from "../../actors/ports/ExecutionReads.js"
 import { Executions, type Started, type StartRequest } from "../../actors/ports/Executions.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
-import { RateLimits, type Admission } from "../../actors/ports/RateLimits.js"
 import { type Runnable, Runnables } from "../../actors/ports/Runnables.js"
 import type { AuditEntry } from "../../domain/Audit.js"
 import { isTerminal } from "../../domain/Execution.js"
@@ -23,14 +21,12 @@ import {
   Unavailable,
   ValidationFailed
 } from "../../domain/Failure.js"
-import type { ExecutionId, RequestId, WorkflowId } from "../../domain/Ids.js"
-import { idempotencyKeyLength } from "../../domain/Limits.js"
+import type { ExecutionId, WorkflowId } from "../../domain/Ids.js"
 import { workflowHeaders } from "../../domain/Tenancy.js"
 import { make as makeActingFor } from "../auth/ActingFor.js"
-import { make as makeAuthentication } from "../auth/Authenticate.js"
-import { actorOf, missing, outOfScope, type Principal } from "../auth/Caller.js"
-import { rateHeaders, refusedHeaders } from "../Rates.js"
-import { defectReply, failureReply, isFailure } from "../Surface.js"
+import { actorOf, missing, outOfScope, type Principal, runReach } from "../../actors/management/Caller.js"
+import type { Exchange } from "../pipeline/Exchange.js"
+import { idempotencyKey, keyReused } from "../pipeline/Idempotency.js"
 import { type RawReply, type RawRequest, targetMark } from "../Wire.js"
 import { type ExecuteBody, readExecuteBody } from "./Body.js"
 import { acceptedReply, endedReply } from "./Reply.js"
@@ -39,9 +35,7 @@ const environmentPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/
 const isWorkflowId = (text: string): text is WorkflowId => /^wf_[0-9a-f]{12}$/.test(text)
 
 export const make = Effect.gen(function* () {
-  const { authenticate } = yield* makeAuthentication
   const { actingFor } = yield* makeActingFor
-  const limits = yield* RateLimits
   const runnables = yield* Runnables
   const executions = yield* Executions
   const reads = yield* ExecutionReads
@@ -49,7 +43,6 @@ export const make = Effect.gen(function* () {
   const digests = yield* Digests
   const identifiers = yield* Identifiers
   const egress = yield* Egress
-  const trail = yield* AuditTrail
   const clock = yield* Effect.clock
 
   // --- What is asked ---
@@ -85,14 +78,8 @@ export const make = Effect.gen(function* () {
   })
 
   const idempotencyOf = (caller: Principal, request: RawRequest): StartRequest["idempotency"] | InvalidRequest => {
-    const key = request.headers["idempotency-key"]
-    if (key === undefined || key === "") return undefined
-    if (key.length > idempotencyKeyLength) {
-      return new InvalidRequest({
-        code: "INVALID_REQUEST",
-        message: `Idempotency-Key has at most ${idempotencyKeyLength} characters`
-      })
-    }
+    const key = idempotencyKey(request)
+    if (key === undefined || key instanceof InvalidRequest) return key
     return {
       key: `${caller.key.id}|${targetMark(request.target, digests.sha256Hex)}|${key}`,
       hash: digests.sha256Hex(request.body)
@@ -136,12 +123,13 @@ export const make = Effect.gen(function* () {
     })
 
   const start = Effect.fnUntraced(function* (
-    caller: Principal,
+    exchange: Exchange,
     workflow: WorkflowId,
     request: RawRequest
   ): Effect.fn.Return<RawReply, Failure> {
-    const scoped = missing(caller, "workflows:execute") ?? outOfScope(caller, "workflow", workflow)
-    if (scoped !== undefined) return yield* scoped
+    const { caller } = exchange
+    const outside = outOfScope(caller, "workflow", workflow)
+    if (outside !== undefined) return yield* outside
     const body = readExecuteBody(request)
     if (body instanceof Error) return yield* body
     const draft = body.draft === true
@@ -149,6 +137,8 @@ export const make = Effect.gen(function* () {
     if (mayDraft !== undefined) return yield* mayDraft
     const environment = environmentOf(caller, request, body)
     if (environment instanceof Error) return yield* environment
+    const elsewhere = outOfScope(caller, "environment", environment)
+    if (elsewhere !== undefined) return yield* elsewhere
     const idempotency = idempotencyOf(caller, request)
     if (idempotency instanceof Error) return yield* idempotency
     const acting = yield* actingFor(caller, request)
@@ -171,6 +161,7 @@ export const make = Effect.gen(function* () {
       customer: acting.customer === null ? null : { id: acting.customer.id, ref: acting.customer.externalRef },
       installation: acting.installation,
       connections: acting.connections,
+      reach: runReach(caller),
       mocking: body.mocking,
       userId: acting.userId,
       trigger: { type: "api", keyId: caller.key.id, keyName: caller.key.name },
@@ -180,6 +171,8 @@ export const make = Effect.gen(function* () {
       audit: auditOf(caller, runnable, acting.customer?.id ?? null, new Date(now).toISOString()),
       ...(idempotency === undefined ? {} : { idempotency })
     })
+    // Its audit entry commits with its first row.
+    exchange.audited = true
     return yield* replyOf(caller, runnable, started, idempotency?.hash, now)
   })
 
@@ -220,13 +213,7 @@ export const make = Effect.gen(function* () {
     sameBody: boolean,
     now: number
   ): Effect.fn.Return<RawReply, Failure> {
-    if (!sameBody) {
-      return yield* new ValidationFailed({
-        code: "IDEMPOTENCY_KEY_REUSED",
-        message: "this Idempotency-Key was used for a request with another body: use a new one",
-        details: [{ path: "Idempotency-Key", code: "IDEMPOTENCY_KEY_REUSED", message: "belongs to another request" }]
-      })
-    }
+    if (!sameBody) return yield* keyReused()
     const found = yield* reads.rerunnable(caller.organisationId, target)
     if (Option.isNone(found))
       return yield* new Unavailable({ reason: "the first run with this key is being recorded", retryAfterSeconds: 1 })
@@ -248,77 +235,13 @@ export const make = Effect.gen(function* () {
     )
   })
 
-  const refused = (caller: Principal, workflow: string, failure: Failure): Effect.Effect<void> =>
-    Effect.map(DateTime.now, (now) =>
-      // As many as a client likes to send beyond its limit: counted.
-      (failure._tag === "RateLimited" ? trail.refusal : trail.note)({
-        id: identifiers.next("aud"),
-        organisationId: caller.organisationId,
-        at: DateTime.formatIso(now),
-        actor: actorOf(caller),
-        action: "workflow.execute",
-        resource: { type: "workflow", id: workflow, name: null },
-        customerId: null,
-        outcome: failure._tag === "Forbidden" ? "denied" : "failure",
-        requestId: caller.requestId,
-        changes: [{ path: "error", before: null, after: "code" in failure ? failure.code : failure._tag }],
-        count: 1
-      })
-    )
-
-  const admit = (caller: Principal) =>
-    limits.admit({
-      organisationId: caller.organisationId,
-      keyId: caller.key.id,
-      key: caller.key.rateLimit,
-      plan: caller.plan.apiCallsPerMinute
-    })
-
-  const handled = (caller: Principal, workflow: string, request: RawRequest): Effect.Effect<RawReply, Failure> =>
-    isWorkflowId(workflow) ? start(caller, workflow, request) : Effect.fail(new NotFound({ what: "workflow" }))
-
-  /** Every failure as its reply; what nobody expected is logged with whose request it was. */
-  const failed = (
-    cause: Cause.Cause<Failure>,
-    requestId: RequestId,
-    caller: Principal | undefined,
-    admitted: Admission | null
-  ) =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      const failure = Option.getOrUndefined(Option.filter(Cause.failureOption(cause), isFailure))
-      const reply = failure === undefined ? defectReply(requestId) : failureReply(failure, requestId, now)
-      const told = { ...reply, headers: { ...refusedHeaders(failure, admitted, now), ...reply.headers } }
-      if (failure !== undefined) return Effect.succeed(told)
-      return Effect.logError("execution.start_failed", cause).pipe(
-        Effect.annotateLogs({
-          requestId,
-          ...(caller === undefined ? {} : { organisationId: caller.organisationId, key: caller.key.name })
-        }),
-        Effect.as(told)
-      )
-    })
-
-  /** Never fails: whatever happens is a reply. */
-  const execute = (request: RawRequest, workflow: string): Effect.Effect<RawReply> =>
-    Effect.suspend(() => {
-      const requestId = identifiers.next("req")
-      let asks: Principal | undefined
-      let admitted: Admission | null = null
-      return authenticate(request, requestId).pipe(
-        Effect.flatMap((caller) => {
-          asks = caller
-          return Effect.flatMap(admit(caller), (admission) => {
-            admitted = admission
-            return handled(caller, workflow, request)
-          }).pipe(Effect.tapError((failure) => refused(caller, workflow, failure)))
-        }),
-        Effect.zipWith(Clock.currentTimeMillis, (reply, now): RawReply => ({
-          ...reply,
-          headers: { ...rateHeaders(admitted, now), ...reply.headers }
-        })),
-        Effect.catchAllCause((cause) => failed(cause, requestId, asks, admitted))
-      )
-    })
+  /** Handles an exchange of `POST …/execute` or `…/run`. `request`: what was sent. */
+  const execute = (exchange: Exchange, request: RawRequest): Effect.Effect<RawReply, Failure> => {
+    const { workflowId = "" } = exchange.params
+    return isWorkflowId(workflowId)
+      ? start(exchange, workflowId, request)
+      : Effect.fail(new NotFound({ what: "workflow" }))
+  }
 
   return { execute }
 })

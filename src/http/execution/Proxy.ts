@@ -7,14 +7,11 @@
  * where the request is tried again. It is read whole before anything is sent where it is small or of a length that was
  * not told, which many providers do not take, and where a credential belongs into it or a signature is made over it.
  */
-import { Cause, Clock, Duration, Effect, Either, Option } from "effect"
-import { AuditTrail } from "../../actors/ports/AuditTrail.js"
+import { Clock, Duration, Effect, Either, Option } from "effect"
 import { type CallFailed, type ConnectedCall, ConnectedCalls } from "../../actors/ports/ConnectedCalls.js"
 import { ConnectionReads, type KnownConnection } from "../../actors/ports/ConnectionReads.js"
 import { Connectors } from "../../actors/ports/Connectors.js"
 import type { OpenRequest, OpenResponse } from "../../actors/ports/Egress.js"
-import { Identifiers } from "../../actors/ports/Identifiers.js"
-import { type Admission, RateLimits } from "../../actors/ports/RateLimits.js"
 import type { RetryRule } from "../../domain/connector/Definition.js"
 import { needsBody, passedBack, passedOn } from "../../domain/connector/Passage.js"
 import { headerOf, type ProviderFailure, type ProviderHead } from "../../domain/connector/ProviderAnswer.js"
@@ -30,12 +27,10 @@ import {
 } from "../../domain/Failure.js"
 import { bodyBytes } from "../../domain/Limits.js"
 import { type ActingFor, make as makeActingFor } from "../auth/ActingFor.js"
-import { make as makeAuthentication } from "../auth/Authenticate.js"
-import { actorOf, missing, outOfScope, type Principal } from "../auth/Caller.js"
-import { rateHeaders, refusedHeaders } from "../Rates.js"
-import { defectReply, failureReply, isFailure } from "../Surface.js"
-import type { ArrivingRequest, RawReply, RequestHead } from "../Wire.js"
-import { type Arriving, arriving } from "./Replay.js"
+import { missing, outOfScope, type Principal } from "../../actors/management/Caller.js"
+import type { Exchange } from "../pipeline/Exchange.js"
+import type { RawReply, RequestHead } from "../Wire.js"
+import type { Arriving } from "./Replay.js"
 
 export const proxyPrefix = "/api/v1/proxy/"
 
@@ -66,12 +61,6 @@ const again =
     }
   }
 
-/** What the record of the call says of its end. */
-const recordedOf = (failure: Failure, body: Arriving): string => {
-  if (failure._tag === "InvalidRequest" && body.broke(failure)) return failure.message
-  return "code" in failure ? failure.code : failure._tag
-}
-
 /** An installation has a connection for each of its connectors: of these the one to the connector that is named. */
 const chosenFor = (
   { connections, installation }: ActingFor,
@@ -86,14 +75,10 @@ const chosenFor = (
 }
 
 export const make = Effect.gen(function* () {
-  const { authenticate } = yield* makeAuthentication
   const { actingFor } = yield* makeActingFor
-  const limits = yield* RateLimits
   const calls = yield* ConnectedCalls
   const connections = yield* ConnectionReads
   const connectors = yield* Connectors
-  const identifiers = yield* Identifiers
-  const trail = yield* AuditTrail
 
   // --- Which connection ---
 
@@ -185,42 +170,15 @@ export const make = Effect.gen(function* () {
       : Either.left(badHeader(`x-svc-timeout-ms is a whole number of milliseconds from 1 to ${longestMillis}`))
   }
 
-  const note = (
-    caller: Principal,
-    request: RequestHead,
-    connection: KnownConnection | null,
-    outcome: "success" | "failure" | "denied",
-    what: string
-  ) =>
-    Effect.map(Clock.currentTimeMillis, (now) => {
-      const entry = {
-        id: identifiers.next("aud"),
-        organisationId: caller.organisationId,
-        at: new Date(now).toISOString(),
-        actor: actorOf(caller),
-        action: request.method === "GET" ? "proxy.read" : "proxy.call",
-        resource: { type: "connection", id: connection?.id ?? null, name: connection?.connector ?? null },
-        customerId: connection?.customerId ?? null,
-        outcome,
-        requestId: caller.requestId,
-        changes: [{ path: "status", before: null, after: what }],
-        count: 1
-      } as const
-      if (what === "RateLimited") return trail.refusal(entry)
-      return request.method === "GET" && outcome === "success" ? trail.read(entry) : trail.note(entry)
-    })
-
-  const passed = Effect.fnUntraced(function* (
-    caller: Principal,
-    request: RequestHead,
-    body: Arriving,
-    known: (connection: KnownConnection) => void
-  ): Effect.fn.Return<RawReply, Failure> {
-    const lacks = missing(caller, "unified_api:execute") ?? missing(caller, "connections:read")
+  const passed = Effect.fnUntraced(function* (exchange: Exchange, body: Arriving): Effect.fn.Return<RawReply, Failure> {
+    const { caller, request } = exchange
+    exchange.subject = { type: "connection", id: null, name: null }
+    const lacks = missing(caller, "connections:read")
     if (lacks !== undefined) return yield* lacks
     const timeoutMillis = yield* timeoutOf(request)
     const connection = yield* connectionOf(caller, request, yield* actingFor(caller, request, "connection"))
-    known(connection)
+    exchange.subject = { type: "connection", id: connection.id, name: connection.connector }
+    exchange.customerId = connection.customerId
     const definition = yield* definitionOf(caller, connection)
     const upload = needsBody(definition) ? undefined : body.upload()
     const made = passedOn(definition, connection.config, {
@@ -254,6 +212,7 @@ export const make = Effect.gen(function* () {
     // A body that breaks off ends the call, whatever the provider makes of it.
     const answer = yield* upload === undefined ? outcome : Effect.raceFirst(outcome, upload.lost)
     upload?.settle()
+    exchange.changes = [{ path: "status", before: null, after: String(answer.status) }]
     return {
       status: answer.status,
       headers: { ...passedBack(answer.headers), "x-svc-connection-id": connection.id },
@@ -261,66 +220,14 @@ export const make = Effect.gen(function* () {
     }
   })
 
-  // --- The way through ---
-
-  const admitted = (caller: Principal) =>
-    limits.admit({
-      organisationId: caller.organisationId,
-      keyId: caller.key.id,
-      key: caller.key.rateLimit,
-      plan: caller.plan.apiCallsPerMinute
-    })
-
-  /** Never fails: whatever happens is a reply. */
-  const proxy = (request: ArrivingRequest): Effect.Effect<RawReply> =>
-    Effect.suspend(() => {
-      const requestId = identifiers.next("req")
-      let admission: Admission | null = null
-      let connection: KnownConnection | null = null
-      const body = arriving(request.body)
-      return authenticate({ ...request, body: body.whole }, requestId).pipe(
-        Effect.flatMap((caller) =>
-          Effect.tap(admitted(caller), (found) => Effect.sync(() => (admission = found))).pipe(
-            Effect.zipRight(
-              passed(caller, request, body, (known) => {
-                connection = known
-              })
-            ),
-            Effect.tap(({ status }) => note(caller, request, connection, "success", String(status))),
-            Effect.tapError((failure) =>
-              note(
-                caller,
-                request,
-                connection,
-                failure._tag === "Forbidden" ? "denied" : "failure",
-                recordedOf(failure, body)
-              )
-            ),
-            Effect.onInterrupt(() => note(caller, request, connection, "failure", "the caller went away"))
-          )
-        ),
-        Effect.zipWith(Clock.currentTimeMillis, (reply, now): RawReply => ({
-          ...reply,
-          headers: { "x-request-id": requestId, ...rateHeaders(admission, now), ...reply.headers }
-        })),
-        Effect.catchAllCause((cause) =>
-          Effect.flatMap(Clock.currentTimeMillis, (now) => {
-            const failure = Option.getOrUndefined(Option.filter(Cause.failureOption(cause), isFailure))
-            if (failure === undefined) {
-              return Effect.logError("proxy.call_failed", cause).pipe(
-                Effect.annotateLogs({ requestId }),
-                Effect.as(defectReply(requestId))
-              )
-            }
-            const reply = failureReply(failure, requestId, now)
-            return Effect.succeed({
-              ...reply,
-              headers: { ...refusedHeaders(failure, admission, now), ...reply.headers }
-            })
-          })
-        )
-      )
-    })
+  /** Handles an exchange of any request below `/api/v1/proxy/`. `body`: what comes in of it; where it breaks off, the audit entry says so. */
+  const proxy = (exchange: Exchange, body: Arriving): Effect.Effect<RawReply, Failure> =>
+    Effect.tapError(passed(exchange, body), (failure) =>
+      Effect.sync(() => {
+        if (failure._tag === "InvalidRequest" && body.broke(failure))
+          exchange.changes = [{ path: "body", before: null, after: failure.message }]
+      })
+    )
 
   return { proxy }
 })

@@ -1,9 +1,10 @@
 /** API keys. Specification: API key fields and rules; there is no delete: DELETE revokes. */
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
-import { CreateApiKey, KeyMode, ResourceScope, UpdateApiKey } from "../../domain/ApiKey.js"
+import { CreateApiKey, KeyMode, UpdateApiKey } from "../../domain/ApiKey.js"
+import { ResourceScope } from "../../domain/ResourceScope.js"
 import { PermissionMatrix, Preset } from "../../domain/Permission.js"
-import { Audited, audited, Permit, read, Shared } from "../Endpoint.js"
+import { Audited, audited, NoStore, Permit, read, Shared } from "../Endpoint.js"
 import { created, Data, listParams, NullableTime, Page, strict, Time } from "./Shapes.js"
 
 const fields = {
@@ -60,6 +61,7 @@ export const ApiKeysApi = HttpApiGroup.make("apiKeys")
       .annotate(Permit, "settings:manage")
       .annotate(Audited, audited("api_key.create"))
       .annotate(Shared, "hidden")
+      .annotate(NoStore, true)
   )
   .add(
     HttpApiEndpoint.get("get", `${at}/:kid`)
@@ -94,6 +96,7 @@ export const ApiKeysApi = HttpApiGroup.make("apiKeys")
       .annotate(Permit, "settings:manage")
       .annotate(Audited, audited("api_key.rotate"))
       .annotate(Shared, "hidden")
+      .annotate(NoStore, true)
   )
   .add(
     HttpApiEndpoint.post("identitySecret", `${at}/:kid/identity-secret`)
@@ -102,4 +105,5 @@ export const ApiKeysApi = HttpApiGroup.make("apiKeys")
       .annotate(Permit, "settings:manage")
       .annotate(Audited, audited("api_key.reveal_identity_secret"))
       .annotate(Shared, "hidden")
+      .annotate(NoStore, true)
   )

@@ -29,11 +29,12 @@ import {
 import type { ApiKeyId, CustomerId } from "../../domain/Ids.js"
 import { toMatrix, toSet } from "../../domain/Permission.js"
 import { Current } from "../auth/Authenticated.js"
-import type { Principal } from "../auth/Caller.js"
+import type { Principal } from "../../actors/management/Caller.js"
 import { ResourceApi } from "./Api.js"
-import { checkVersion, make as makeChanges } from "../Change.js"
-import { make as makeListing } from "../Listing.js"
-import { group } from "../Group.js"
+import { checkVersion } from "../../actors/management/CallContext.js"
+import { Changes } from "../../actors/management/Changes.js"
+import { Pages } from "../../actors/management/Pages.js"
+import { group } from "../pipeline/Dispatch.js"
 
 const secretLength = 43
 const gone = () => new NotFound({ what: "API key" })
@@ -48,8 +49,8 @@ const findKey = (tx: Tx, id: string, lock: boolean): Effect.Effect<ApiKey, Failu
 
 export const ApiKeysLive = group(ResourceApi, "apiKeys", (handlers) =>
   Effect.gen(function* () {
-    const { change, view } = yield* makeChanges
-    const listing = yield* makeListing
+    const { change, read: view } = yield* Changes
+    const listing = yield* Pages
     const identifiers = yield* Identifiers
     const digests = yield* Digests
     const addresses = yield* Addresses
@@ -255,8 +256,6 @@ export const ApiKeysLive = group(ResourceApi, "apiKeys", (handlers) =>
           const exchange = yield* Current
           const at = DateTime.toEpochMillis(yield* DateTime.now)
           const made = yield* change(exchange, (tx) => issue(tx, exchange.caller, payload, at))
-          exchange.replyHeaders["location"] = `/api/v1/api-keys/${made.id}`
-          exchange.replyHeaders["cache-control"] = "no-store"
           return { data: made }
         })
       )
@@ -324,7 +323,6 @@ export const ApiKeysLive = group(ResourceApi, "apiKeys", (handlers) =>
           const exchange = yield* Current
           const now = yield* DateTime.now
           const at = DateTime.toEpochMillis(now)
-          exchange.replyHeaders["cache-control"] = "no-store"
           return {
             data: yield* change(exchange, (tx) =>
               Effect.gen(function* () {
@@ -358,7 +356,6 @@ export const ApiKeysLive = group(ResourceApi, "apiKeys", (handlers) =>
       .handle("identitySecret", ({ path }) =>
         Effect.gen(function* () {
           const exchange = yield* Current
-          exchange.replyHeaders["cache-control"] = "no-store"
           return {
             data: yield* change(exchange, (tx) =>
               Effect.gen(function* () {

@@ -2,10 +2,10 @@
 import { Effect } from "effect"
 import { type AuditQuery, AuditTrail } from "../../actors/ports/AuditTrail.js"
 import { Current } from "../auth/Authenticated.js"
-import { reaches } from "../auth/Caller.js"
+import { reaches } from "../../actors/management/Caller.js"
 import { ResourceApi } from "./Api.js"
-import { bounds, make as makeListing, sizeOf } from "../Listing.js"
-import { group } from "../Group.js"
+import { bounds, Pages, sizeOf } from "../../actors/management/Pages.js"
+import { group } from "../pipeline/Dispatch.js"
 
 /** The filters that were given. */
 const filters = (asked: { readonly [K in keyof AuditQuery]?: AuditQuery[K] | undefined }): Partial<AuditQuery> =>
@@ -14,7 +14,7 @@ const filters = (asked: { readonly [K in keyof AuditQuery]?: AuditQuery[K] | und
 export const AuditLive = group(ResourceApi, "audit", (handlers) =>
   Effect.gen(function* () {
     const trail = yield* AuditTrail
-    const listing = yield* makeListing
+    const listing = yield* Pages
 
     return handlers
       .handle("list", ({ urlParams }) =>

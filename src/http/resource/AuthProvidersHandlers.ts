@@ -5,10 +5,11 @@ import { type AuthProvider, authProviderView } from "../../domain/connector/Conn
 import type { Failure } from "../../domain/Failure.js"
 import { invalid, NotFound } from "../../domain/Failure.js"
 import { Current } from "../auth/Authenticated.js"
-import type { Principal } from "../auth/Caller.js"
+import type { Principal } from "../../actors/management/Caller.js"
 import { ResourceApi } from "./Api.js"
-import { checkVersion, make as makeChanges } from "../Change.js"
-import { group } from "../Group.js"
+import { checkVersion } from "../../actors/management/CallContext.js"
+import { Changes } from "../../actors/management/Changes.js"
+import { group } from "../pipeline/Dispatch.js"
 import { clientsKept, make as makeClients } from "./ClientRecords.js"
 import { builtIns, findConnector, redirectUris, versionOf } from "./ConnectorRecords.js"
 
@@ -27,7 +28,7 @@ const trailOf = (provider: AuthProvider | null) =>
 
 export const AuthProvidersLive = group(ResourceApi, "authProviders", (handlers) =>
   Effect.gen(function* () {
-    const { change, view } = yield* makeChanges
+    const { change, read: view } = yield* Changes
     const clients = yield* makeClients
     const known = yield* builtIns
     const redirectUri = yield* redirectUris

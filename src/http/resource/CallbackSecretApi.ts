@@ -1,7 +1,7 @@
 /** The secret with which this workspace's callbacks are signed. Both calls answer with it, hence POST. Contract: callbacks. */
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
-import { Audited, audited, Permit, Shared } from "../Endpoint.js"
+import { Audited, audited, NoStore, Permit, Shared } from "../Endpoint.js"
 import { Data } from "./Shapes.js"
 
 const CallbackSecret = Schema.Struct({ secret: Schema.String }).annotations({ identifier: "CallbackSecret" })
@@ -13,6 +13,7 @@ export const CallbackSecretApi = HttpApiGroup.make("callbackSecret")
       .annotate(Permit, "settings:manage")
       .annotate(Audited, audited("callback_secret.read"))
       .annotate(Shared, "hidden")
+      .annotate(NoStore, true)
   )
   .add(
     HttpApiEndpoint.post("rotate", "/api/v1/callback-secret/rotate")
@@ -20,4 +21,5 @@ export const CallbackSecretApi = HttpApiGroup.make("callbackSecret")
       .annotate(Permit, "settings:manage")
       .annotate(Audited, audited("callback_secret.rotate"))
       .annotate(Shared, "hidden")
+      .annotate(NoStore, true)
   )

@@ -3,12 +3,12 @@ import { Effect, Redacted } from "effect"
 import { CallbackSecrets } from "../../actors/ports/CallbackSecrets.js"
 import { Current } from "../auth/Authenticated.js"
 import { ResourceApi } from "./Api.js"
-import { make as makeChanges } from "../Change.js"
-import { group } from "../Group.js"
+import { Changes } from "../../actors/management/Changes.js"
+import { group } from "../pipeline/Dispatch.js"
 
 export const CallbackSecretLive = group(ResourceApi, "callbackSecret", (handlers) =>
   Effect.gen(function* () {
-    const { change } = yield* makeChanges
+    const { change } = yield* Changes
     const secrets = yield* CallbackSecrets
 
     /** Both are recorded with what they answer, before they answer it. */
@@ -16,7 +16,6 @@ export const CallbackSecretLive = group(ResourceApi, "callbackSecret", (handlers
       Effect.gen(function* () {
         const exchange = yield* Current
         const { organisationId, spaceId } = exchange.caller
-        exchange.replyHeaders["cache-control"] = "no-store"
         const data = yield* change(exchange, () =>
           Effect.map(ask(organisationId, spaceId), (secret) => ({
             value: { secret: Redacted.value(secret) },

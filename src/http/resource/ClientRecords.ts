@@ -5,7 +5,7 @@ import type { AlreadyExists, Changed, Tx } from "../../actors/ports/Records.js"
 import { Vault } from "../../actors/ports/Vault.js"
 import { type AuthProvider, clientSecretPlace, type UpsertAuthProvider } from "../../domain/connector/Connector.js"
 import { type Failure, Unavailable } from "../../domain/Failure.js"
-import type { Principal } from "../auth/Caller.js"
+import type { Principal } from "../../actors/management/Caller.js"
 
 const unopened = () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
 

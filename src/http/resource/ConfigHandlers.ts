@@ -8,10 +8,11 @@ import type { CustomerId } from "../../domain/Ids.js"
 import { configuration } from "../../domain/Limits.js"
 import { slugPattern } from "../../domain/Workflow.js"
 import { Current } from "../auth/Authenticated.js"
-import type { Principal } from "../auth/Caller.js"
+import type { Principal } from "../../actors/management/Caller.js"
 import { ResourceApi } from "./Api.js"
-import { checkVersion, make as makeChanges } from "../Change.js"
-import { group } from "../Group.js"
+import { checkVersion } from "../../actors/management/CallContext.js"
+import { Changes } from "../../actors/management/Changes.js"
+import { group } from "../pipeline/Dispatch.js"
 import { findCustomer } from "./CustomersHandlers.js"
 import { findWorkflow } from "./WorkflowRecords.js"
 
@@ -77,7 +78,7 @@ const environmentOf = Effect.fnUntraced(function* (
 
 export const ConfigLive = group(ResourceApi, "config", (handlers) =>
   Effect.gen(function* () {
-    const { change, view } = yield* makeChanges
+    const { change, read: view } = yield* Changes
     const platform = yield* PlatformConfiguration
 
     const write = Effect.fnUntraced(function* (

@@ -6,14 +6,15 @@ import { type Connection, connectionView, statuses } from "../../domain/connecti
 import { type Failure, invalid, NotFound } from "../../domain/Failure.js"
 import type { ConnectionId, CustomerId } from "../../domain/Ids.js"
 import { Current } from "../auth/Authenticated.js"
-import { actorOf, outOfScope, type Principal, reaches } from "../auth/Caller.js"
-import type { Exchange } from "../Exchange.js"
+import { actorOf, outOfScope, type Principal, reaches } from "../../actors/management/Caller.js"
+import type { Exchange } from "../pipeline/Exchange.js"
 import { Origin } from "../Origin.js"
 import { ResourceApi } from "./Api.js"
-import { checkVersion, make as makeChanges } from "../Change.js"
+import { checkVersion, recordedByActor } from "../../actors/management/CallContext.js"
+import { Changes } from "../../actors/management/Changes.js"
 import { findCustomer } from "./CustomersHandlers.js"
-import { make as makeListing } from "../Listing.js"
-import { group } from "../Group.js"
+import { Pages } from "../../actors/management/Pages.js"
+import { group } from "../pipeline/Dispatch.js"
 
 const gone = () => new NotFound({ what: "connection" })
 
@@ -52,8 +53,8 @@ const scopeOf = ({ key }: Principal): ReadonlyArray<ConnectionId> | undefined =>
 
 export const ConnectionsLive = group(ResourceApi, "connections", (handlers) =>
   Effect.gen(function* () {
-    const { change, once, view } = yield* makeChanges
-    const listing = yield* makeListing
+    const { change, read: view } = yield* Changes
+    const listing = yield* Pages
     const connections = yield* Connections
     const origin = yield* Origin
 
@@ -94,7 +95,7 @@ export const ConnectionsLive = group(ResourceApi, "connections", (handlers) =>
     ) {
       const exchange = yield* Current
       const connection = yield* target(exchange, id)
-      const data = yield* once(
+      const data = yield* recordedByActor(
         exchange,
         Effect.zipRight(
           order(
@@ -108,7 +109,6 @@ export const ConnectionsLive = group(ResourceApi, "connections", (handlers) =>
           shown(exchange, connection.id)
         )
       )
-      exchange.replyHeaders["etag"] = `"${data.version}"`
       return { data }
     })
 
@@ -171,7 +171,7 @@ export const ConnectionsLive = group(ResourceApi, "connections", (handlers) =>
           const { organisationId } = exchange.caller
           const customerId = yield* customerOf(exchange, payload.customerId)
           exchange.customerId = customerId
-          const data = yield* once(
+          const data = yield* recordedByActor(
             exchange,
             Effect.gen(function* () {
               const { id, session } = yield* connections.connect({
@@ -192,7 +192,6 @@ export const ConnectionsLive = group(ResourceApi, "connections", (handlers) =>
               return { ...(yield* shown(exchange, id)), ...opened(session) }
             })
           )
-          exchange.replyHeaders["location"] = `/api/v1/connections/${data.id}`
           return { data }
         })
       )
@@ -226,7 +225,7 @@ export const ConnectionsLive = group(ResourceApi, "connections", (handlers) =>
           const exchange = yield* Current
           const { id } = yield* target(exchange, path.conn)
           const { organisationId } = exchange.caller
-          const data = yield* once(
+          const data = yield* recordedByActor(
             exchange,
             Effect.gen(function* () {
               const tested = yield* connections.test({ organisationId, connectionId: id, by: byOf(exchange) })
@@ -241,7 +240,7 @@ export const ConnectionsLive = group(ResourceApi, "connections", (handlers) =>
           const exchange = yield* Current
           const { id } = yield* target(exchange, path.conn)
           const addressed = { organisationId: exchange.caller.organisationId, connectionId: id, by: byOf(exchange) }
-          const data = yield* once(
+          const data = yield* recordedByActor(
             exchange,
             Effect.gen(function* () {
               const { authMethod = null, config = null, credential, redirectUrl = null } = payload
@@ -268,7 +267,6 @@ export const ConnectionsLive = group(ResourceApi, "connections", (handlers) =>
       .handle("reveal", ({ path }) =>
         Effect.gen(function* () {
           const exchange = yield* Current
-          exchange.replyHeaders["cache-control"] = "no-store"
           const { authMethod, id, label } = yield* target(exchange, path.conn)
           const { organisationId } = exchange.caller
           const secrets = yield* connections.reveal({ organisationId, connectionId: id, by: byOf(exchange) })

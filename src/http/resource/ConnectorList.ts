@@ -3,10 +3,10 @@ import { Effect } from "effect"
 import type { Tx } from "../../actors/ports/Records.js"
 import type { ConnectorRecord } from "../../domain/connector/Connector.js"
 import { type Failure, InvalidRequest } from "../../domain/Failure.js"
-import type { Exchange } from "../Exchange.js"
-import { make as makeChanges } from "../Change.js"
+import type { Exchange } from "../pipeline/Exchange.js"
+import { Changes } from "../../actors/management/Changes.js"
 import { type BuiltIn, builtIns, builtInSince, jsonOf, type Own, summaryView, versionOf } from "./ConnectorRecords.js"
-import { bounds, make as makeListing, sizeOf } from "../Listing.js"
+import { bounds, Pages, sizeOf } from "../../actors/management/Pages.js"
 import type { ListParams } from "./Shapes.js"
 
 export interface ConnectorListParams extends ListParams {
@@ -18,8 +18,8 @@ export interface ConnectorListParams extends ListParams {
 const wholeSize = 20
 
 export const make = Effect.gen(function* () {
-  const { view } = yield* makeChanges
-  const listing = yield* makeListing
+  const { read: view } = yield* Changes
+  const listing = yield* Pages
   const known = [...(yield* builtIns)].sort((a, b) => (a.id < b.id ? 1 : -1))
 
   /** Built-in connectors that the filters let through, without those that one of the organisation's own replaces. */

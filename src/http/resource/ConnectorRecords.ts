@@ -9,7 +9,7 @@ import { builtInConnectors } from "../../domain/connectors/index.js"
 import { type Conflict, type Failure, NotFound, type Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import type { JsonObject } from "../../domain/Json.js"
-import { outOfScope, type Principal } from "../auth/Caller.js"
+import { outOfScope, type Principal } from "../../actors/management/Caller.js"
 import { Origin } from "../Origin.js"
 
 export interface BuiltIn {

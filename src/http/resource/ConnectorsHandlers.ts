@@ -22,11 +22,12 @@ import { withActionVersions } from "../../domain/connector/Versions.js"
 import { type Failure, invalid, NotFound, PlanLimitReached } from "../../domain/Failure.js"
 import type { ConnectionId } from "../../domain/Ids.js"
 import { Current } from "../auth/Authenticated.js"
-import { outOfScope, type Principal, reaches } from "../auth/Caller.js"
-import type { Exchange } from "../Exchange.js"
+import { outOfScope, type Principal, reaches } from "../../actors/management/Caller.js"
+import type { Exchange } from "../pipeline/Exchange.js"
 import { ResourceApi } from "./Api.js"
-import { checkVersion, make as makeChanges } from "../Change.js"
-import { group } from "../Group.js"
+import { checkVersion } from "../../actors/management/CallContext.js"
+import { Changes } from "../../actors/management/Changes.js"
+import { group } from "../pipeline/Dispatch.js"
 import { make as makeClients } from "./ClientRecords.js"
 import { make as makeImport } from "./ConnectorImport.js"
 import { make as makeList } from "./ConnectorList.js"
@@ -56,7 +57,7 @@ const trailOf = ({ latestVersion, name, semver }: ConnectorRecord) => ({ name, d
 
 export const ConnectorsLive = group(ResourceApi, "connectors", (handlers) =>
   Effect.gen(function* () {
-    const { change, view } = yield* makeChanges
+    const { change, read: view } = yield* Changes
     const digests = yield* Digests
     const identifiers = yield* Identifiers
     const clients = yield* makeClients
@@ -238,9 +239,7 @@ export const ConnectorsLive = group(ResourceApi, "connectors", (handlers) =>
         Effect.gen(function* () {
           const exchange = yield* Current
           const { definition, ...told } = yield* definitionFrom(exchange.caller, payload)
-          const data = yield* change(exchange, create(exchange, definition), {
-            location: (value) => `/api/v1/connectors/${(value as { id: string }).id}`
-          })
+          const data = yield* change(exchange, create(exchange, definition))
           return { data, ...told }
         })
       )

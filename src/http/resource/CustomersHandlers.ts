@@ -13,12 +13,12 @@ import {
 } from "../../domain/Customer.js"
 import { NotFound } from "../../domain/Failure.js"
 import { Current } from "../auth/Authenticated.js"
-import { type Principal, reaches } from "../auth/Caller.js"
+import { type Principal, reaches } from "../../actors/management/Caller.js"
 import { customerReference } from "../../domain/Tenancy.js"
-import { make as makeChanges } from "../Change.js"
-import { checkVersion } from "../Change.js"
-import { make as makeListing } from "../Listing.js"
-import { group } from "../Group.js"
+import { Changes } from "../../actors/management/Changes.js"
+import { checkVersion } from "../../actors/management/CallContext.js"
+import { Pages } from "../../actors/management/Pages.js"
+import { group } from "../pipeline/Dispatch.js"
 import { ResourceApi } from "./Api.js"
 
 const gone = () => new NotFound({ what: "customer" })
@@ -109,8 +109,8 @@ const nowText = Effect.map(DateTime.now, DateTime.formatIso)
 
 export const CustomersLive = group(ResourceApi, "customers", (handlers) =>
   Effect.gen(function* () {
-    const { change, view } = yield* makeChanges
-    const listing = yield* makeListing
+    const { change, read: view } = yield* Changes
+    const listing = yield* Pages
     const identifiers = yield* Identifiers
 
     return handlers
@@ -151,7 +151,6 @@ export const CustomersLive = group(ResourceApi, "customers", (handlers) =>
               }
             })
           )
-          exchange.replyHeaders["location"] = `/api/v1/customers/${made.id}`
           return { data: made }
         })
       )

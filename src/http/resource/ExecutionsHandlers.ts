@@ -23,13 +23,13 @@ import { type Json, type JsonObject, isObject } from "../../domain/Json.js"
 import type { AttemptEntry, JournalEntry, StartEntry } from "../../domain/RunJournal.js"
 import { Current } from "../auth/Authenticated.js"
 import { isCounter } from "../../domain/Scalars.js"
-import { actorOf, missing, outOfScope, type Principal, reaches } from "../auth/Caller.js"
-import type { Exchange } from "../Exchange.js"
+import { actorOf, missing, outOfScope, type Principal, reaches } from "../../actors/management/Caller.js"
+import type { Exchange } from "../pipeline/Exchange.js"
 import { ResourceApi } from "./Api.js"
-import { bounds, make as makeListing, sizeOf } from "../Listing.js"
+import { bounds, Pages, sizeOf } from "../../actors/management/Pages.js"
 import { recorded } from "./Fixtures.js"
 import { stepsAgain } from "./ResumedSteps.js"
-import { group } from "../Group.js"
+import { group } from "../pipeline/Dispatch.js"
 
 const gone = () => new NotFound({ what: "execution" })
 const isExecutionId = (text: string): text is ExecutionId => /^exec_[0-9a-hjkmnp-tv-z]{26}$/.test(text)
@@ -76,7 +76,7 @@ export const ExecutionsLive = group(ResourceApi, "executions", (handlers) =>
     const installations = yield* InstallationReads
     const journal = yield* Journal
     const identifiers = yield* Identifiers
-    const listing = yield* makeListing
+    const listing = yield* Pages
 
     const find = Effect.fnUntraced(function* (
       caller: Principal,

@@ -12,10 +12,11 @@ import type {
   UpdateInstallation
 } from "../../domain/Installation.js"
 import { Current } from "../auth/Authenticated.js"
-import type { Principal } from "../auth/Caller.js"
-import type { Exchange } from "../Exchange.js"
+import type { Principal } from "../../actors/management/Caller.js"
+import type { Exchange } from "../pipeline/Exchange.js"
 import { ResourceApi } from "./Api.js"
-import { checkVersion, make as makeChanges, versionMismatch } from "../Change.js"
+import { checkVersion, versionMismatch } from "../../actors/management/CallContext.js"
+import { Changes } from "../../actors/management/Changes.js"
 import {
   checkConfig,
   connectionsOf,
@@ -25,8 +26,8 @@ import {
   shownAll,
   workflowsOf
 } from "./InstallationRecords.js"
-import { make as makeListing } from "../Listing.js"
-import { group } from "../Group.js"
+import { Pages } from "../../actors/management/Pages.js"
+import { group } from "../pipeline/Dispatch.js"
 import { findCustomer } from "./CustomersHandlers.js"
 
 const nowText = Effect.map(DateTime.now, DateTime.formatIso)
@@ -60,8 +61,8 @@ const configAfter = (before: Installation, input: UpdateInstallation) => ({
 
 export const InstallationsLive = group(ResourceApi, "installations", (handlers) =>
   Effect.gen(function* () {
-    const { change, view } = yield* makeChanges
-    const listing = yield* makeListing
+    const { change, read: view } = yield* Changes
+    const listing = yield* Pages
     const identifiers = yield* Identifiers
     const { compute } = yield* Computations
 
@@ -198,7 +199,6 @@ export const InstallationsLive = group(ResourceApi, "installations", (handlers) 
               return { value, resource: resourceOf(installation), after: value }
             })
           )
-          exchange.replyHeaders["location"] = `/api/v1/installations/${data.id}`
           return { data }
         })
       )

@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { Json } from "../../domain/Json.js"
 import { CreateSecret } from "../../domain/Secret.js"
-import { Audited, audited, Permit, read, Shared } from "../Endpoint.js"
+import { Audited, audited, NoStore, Permit, read, Shared } from "../Endpoint.js"
 import { created, Data, listParams, Page, strict, Time } from "./Shapes.js"
 
 const SecretType = Schema.Literal("text", "json")
@@ -59,6 +59,7 @@ export const SecretsApi = HttpApiGroup.make("secrets")
       .annotate(Permit, "secrets:read")
       .annotate(Audited, audited("secret.read"))
       .annotate(Shared, "perRecord")
+      .annotate(NoStore, true)
   )
   .add(
     HttpApiEndpoint.del("delete", `${at}/:sid`)

@@ -1,5 +1,4 @@
 /** Secrets: each value is a version of its own, sealed; a run goes on with the version that it read. */
-import { HttpServerResponse } from "@effect/platform"
 import { DateTime, Effect, Option, Redacted } from "effect"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import type { AlreadyExists, Changed, Tx } from "../../actors/ports/Records.js"
@@ -15,12 +14,13 @@ import {
   secretView
 } from "../../domain/Secret.js"
 import { Current } from "../auth/Authenticated.js"
-import { outOfScope, type Principal, reaches } from "../auth/Caller.js"
-import type { Exchange } from "../Exchange.js"
+import { outOfScope, type Principal, reaches } from "../../actors/management/Caller.js"
+import type { Exchange } from "../pipeline/Exchange.js"
 import { ResourceApi } from "./Api.js"
-import { checkVersion, make as makeChanges } from "../Change.js"
-import { make as makeListing } from "../Listing.js"
-import { group } from "../Group.js"
+import { checkVersion } from "../../actors/management/CallContext.js"
+import { Changes } from "../../actors/management/Changes.js"
+import { Pages } from "../../actors/management/Pages.js"
+import { group } from "../pipeline/Dispatch.js"
 
 type ChangeFailure = Failure | AlreadyExists | Changed
 
@@ -77,8 +77,8 @@ const retire = (tx: Tx, secret: Secret, now: string): Effect.Effect<void, Change
 
 export const SecretsLive = group(ResourceApi, "secrets", (handlers) =>
   Effect.gen(function* () {
-    const { change, view } = yield* makeChanges
-    const listing = yield* makeListing
+    const { change, read: view } = yield* Changes
+    const listing = yield* Pages
     const identifiers = yield* Identifiers
     const vault = yield* Vault
 
@@ -182,15 +182,13 @@ export const SecretsLive = group(ResourceApi, "secrets", (handlers) =>
             // Another request made the same secret meanwhile: now it is there to be overwritten.
             Effect.retry({ times: 1, while: (failure) => failure._tag === "Conflict" && failure.code === "CONFLICT" })
           )
-          exchange.replyHeaders["etag"] = `"${secret.version}"`
-          if (created) exchange.replyHeaders["location"] = `/api/v1/secrets/${secret.id}`
-          return HttpServerResponse.unsafeJson({ data: secret }, { status: created ? 201 : 200 })
+          exchange.status = created ? 201 : 200
+          return { data: secret }
         })
       )
       .handle("reveal", ({ path }) =>
         Effect.gen(function* () {
           const exchange = yield* Current
-          exchange.replyHeaders["cache-control"] = "no-store"
           const data = yield* change(exchange, (tx) =>
             Effect.gen(function* () {
               const secret = yield* findSecret(tx, exchange.caller, path.sid)

@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { CreateRole, InviteUser } from "../../domain/Person.js"
 import { PermissionMatrix } from "../../domain/Permission.js"
-import { Audited, audited, Permit, read, Shared } from "../Endpoint.js"
+import { Audited, audited, NoStore, Permit, read, Shared } from "../Endpoint.js"
 import { created, listParams, NullableTime, Page, strict, Time } from "./Shapes.js"
 
 const UserStatus = Schema.Literal("active", "invited", "disabled")
@@ -57,6 +57,7 @@ export const UsersApi = HttpApiGroup.make("users")
       .annotate(Permit, "users:invite")
       .annotate(Audited, audited("user.invite"))
       .annotate(Shared, "hidden")
+      .annotate(NoStore, true)
   )
 
 export const RolesApi = HttpApiGroup.make("roles")

@@ -10,12 +10,12 @@ import { inviteLifetime } from "../../domain/Limits.js"
 import { checkRole, type InviteUser, type Role, roleView, type User, userView } from "../../domain/Person.js"
 import { toMatrix, toSet } from "../../domain/Permission.js"
 import { Current } from "../auth/Authenticated.js"
-import { type Principal, reaches } from "../auth/Caller.js"
+import { type Principal, reaches } from "../../actors/management/Caller.js"
 import { Origin } from "../Origin.js"
 import { ResourceApi } from "./Api.js"
-import { make as makeChanges } from "../Change.js"
-import { make as makeListing } from "../Listing.js"
-import { group } from "../Group.js"
+import { Changes } from "../../actors/management/Changes.js"
+import { Pages } from "../../actors/management/Pages.js"
+import { group } from "../pipeline/Dispatch.js"
 
 const inviteLength = 43
 
@@ -42,8 +42,8 @@ const customersOf = (tx: Tx, caller: Principal, ids: ReadonlyArray<string>) =>
 
 export const UsersLive = group(ResourceApi, "users", (handlers) =>
   Effect.gen(function* () {
-    const { change, view } = yield* makeChanges
-    const listing = yield* makeListing
+    const { change, read: view } = yield* Changes
+    const listing = yield* Pages
     const identifiers = yield* Identifiers
     const digests = yield* Digests
     const origin = yield* Origin
@@ -98,7 +98,6 @@ export const UsersLive = group(ResourceApi, "users", (handlers) =>
       .handle("invite", ({ payload }) =>
         Effect.gen(function* () {
           const exchange = yield* Current
-          exchange.replyHeaders["cache-control"] = "no-store"
           const data = yield* change(exchange, (tx) =>
             Effect.gen(function* () {
               const { expiresAt, token, ...user } = yield* invite(tx, exchange.caller, payload)
@@ -123,8 +122,8 @@ export const UsersLive = group(ResourceApi, "users", (handlers) =>
 
 export const RolesLive = group(ResourceApi, "roles", (handlers) =>
   Effect.gen(function* () {
-    const { change, view } = yield* makeChanges
-    const listing = yield* makeListing
+    const { change, read: view } = yield* Changes
+    const listing = yield* Pages
     const identifiers = yield* Identifiers
 
     return handlers

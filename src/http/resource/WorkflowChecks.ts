@@ -9,7 +9,7 @@ import {
 import type { Compiled } from "../../domain/Authoring.js"
 import { invalid, type Unavailable, ValidationFailed } from "../../domain/Failure.js"
 import { type Json, type JsonObject, unstorable } from "../../domain/Json.js"
-import type { Principal } from "../auth/Caller.js"
+import type { Principal } from "../../actors/management/Caller.js"
 
 export const make = Effect.gen(function* () {
   const { compute } = yield* Computations

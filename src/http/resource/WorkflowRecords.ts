@@ -5,7 +5,7 @@ import type { Author } from "../../domain/Authoring.js"
 import { bindingsOf } from "../../domain/connector/Binding.js"
 import { type Failure, Forbidden, NotFound } from "../../domain/Failure.js"
 import type { Deployment, Workflow, WorkflowVersion } from "../../domain/Workflow.js"
-import { outOfScope, type Principal, reaches } from "../auth/Caller.js"
+import { outOfScope, type Principal, reaches } from "../../actors/management/Caller.js"
 
 export const gone = () => new NotFound({ what: "workflow" })
 

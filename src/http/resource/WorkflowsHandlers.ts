@@ -21,14 +21,15 @@ import { canonicalJson } from "../../domain/Json.js"
 import type { Workflow, WorkflowVersion } from "../../domain/Workflow.js"
 import type { Diagram } from "../../domain/WorkflowAnalysis.js"
 import { Current } from "../auth/Authenticated.js"
-import { missing, type Principal, reaches } from "../auth/Caller.js"
-import type { Exchange } from "../Exchange.js"
+import { missing, type Principal, reaches } from "../../actors/management/Caller.js"
+import type { Exchange } from "../pipeline/Exchange.js"
 import { ResourceApi } from "./Api.js"
-import { checkVersion, make as makeChanges } from "../Change.js"
+import { checkVersion } from "../../actors/management/CallContext.js"
+import { Changes } from "../../actors/management/Changes.js"
 import { findCustomer } from "./CustomersHandlers.js"
 import { makeFreeze } from "./Freeze.js"
-import { make as makeListing } from "../Listing.js"
-import { group } from "../Group.js"
+import { Pages } from "../../actors/management/Pages.js"
+import { group } from "../pipeline/Dispatch.js"
 import { make as makeChecks } from "./WorkflowChecks.js"
 import {
   authorOf,
@@ -46,8 +47,8 @@ import {
 
 export const WorkflowsLive = group(ResourceApi, "workflows", (handlers) =>
   Effect.gen(function* () {
-    const { change, view } = yield* makeChanges
-    const listing = yield* makeListing
+    const { change, read: view } = yield* Changes
+    const listing = yield* Pages
     const identifiers = yield* Identifiers
     const digests = yield* Digests
     const { checkContracts, compile, computed } = yield* makeChecks
@@ -188,7 +189,6 @@ export const WorkflowsLive = group(ResourceApi, "workflows", (handlers) =>
               }
             })
           )
-          exchange.replyHeaders["location"] = `/api/v1/workflows/${made.id}`
           return { data: made }
         })
       )

@@ -10,11 +10,11 @@ import { type Failure, NotFound } from "../../domain/Failure.js"
 import type { ConnectionId, CredentialId, CustomerId } from "../../domain/Ids.js"
 import { customerReference } from "../../domain/Tenancy.js"
 import { Current } from "../auth/Authenticated.js"
-import { actorOf, missing, outOfScope, reaches } from "../auth/Caller.js"
-import { make as makeChanges } from "../Change.js"
-import type { Exchange } from "../Exchange.js"
-import { type ListParams, make as makeListing } from "../Listing.js"
-import { group } from "../Group.js"
+import { actorOf, missing, outOfScope, reaches } from "../../actors/management/Caller.js"
+import { recordedByActor } from "../../actors/management/CallContext.js"
+import type { Exchange } from "../pipeline/Exchange.js"
+import { type ListParams, Pages } from "../../actors/management/Pages.js"
+import { group } from "../pipeline/Dispatch.js"
 import { TenantApi } from "./Api.js"
 import type { StoreCredential } from "./CredentialsApi.js"
 
@@ -47,8 +47,7 @@ export const CredentialsLive = group(TenantApi, "credentials", (handlers) =>
     const identifiers = yield* Identifiers
     const records = yield* Records
     const trail = yield* AuditTrail
-    const listing = yield* makeListing
-    const { once } = yield* makeChanges
+    const listing = yield* Pages
 
     /** The tenant that a path names: one that the key does not reach is one that is not there. */
     const tenantOf = Effect.fnUntraced(function* (
@@ -178,7 +177,7 @@ export const CredentialsLive = group(TenantApi, "credentials", (handlers) =>
           const outside = outOfScope(exchange.caller, "connector", payload.connector)
           if (outside !== undefined) return yield* outside
           const customerId = yield* tenantOf(exchange, path.tid)
-          return yield* once(exchange, placed(exchange, customerId, payload))
+          return yield* recordedByActor(exchange, placed(exchange, customerId, payload))
         })
       )
       .handle("list", ({ path, urlParams }) =>
@@ -223,7 +222,7 @@ export const CredentialsLive = group(TenantApi, "credentials", (handlers) =>
             skipTest: payload.skipTest ?? false,
             by: byOf(exchange)
           })
-          return yield* once(exchange, Effect.zipRight(rotation, shown(exchange, customerId, id)))
+          return yield* recordedByActor(exchange, Effect.zipRight(rotation, shown(exchange, customerId, id)))
         })
       )
   })

@@ -1,16 +1,17 @@
-/** The surfaces as one pair of handlers: the thin route of starts, and the gate in front of the typed API. */
-import { HttpApiBuilder, HttpRouter } from "@effect/platform"
-import { NodeHttpServer } from "@effect/platform-node"
+/** The surfaces as handlers of the server: each request goes through the pipeline to the endpoint that its route names. */
 import { Context, Effect, Layer } from "effect"
-import * as Authenticated from "../../http/auth/Authenticated.js"
 import * as Refusals from "../../http/auth/Refusals.js"
 import { PayloadTooLarge } from "../../domain/Failure.js"
-import { arrivingBody, headerBytes } from "../../domain/Limits.js"
+import { arrivingBody } from "../../domain/Limits.js"
 import { make as makeConnectPages } from "../../http/connect/Pages.js"
 import { ExecutionApi, RunApi } from "../../http/execution/Api.js"
 import { make as makeExecute } from "../../http/execution/Execute.js"
 import { make as makeProxy, proxyPrefix } from "../../http/execution/Proxy.js"
-import { make as makeGate } from "../../http/Gate.js"
+import { arriving } from "../../http/execution/Replay.js"
+import { runners } from "../../http/pipeline/Dispatch.js"
+import { make as makePipeline, usualRules } from "../../http/pipeline/Pipeline.js"
+import { type Route, routesOf } from "../../http/pipeline/Routes.js"
+import { make as makeTypedApi } from "../../http/pipeline/TypedApi.js"
 import { ResourceApi } from "../../http/resource/Api.js"
 import { ApiKeysLive } from "../../http/resource/ApiKeysHandlers.js"
 import { AuditLive } from "../../http/resource/AuditHandlers.js"
@@ -28,9 +29,8 @@ import { WorkflowsLive } from "../../http/resource/WorkflowsHandlers.js"
 import { Origin } from "../../http/Origin.js"
 import { TenantApi } from "../../http/tenant/Api.js"
 import { CredentialsLive } from "../../http/tenant/CredentialsHandlers.js"
-import { isTenantPath, tenantManners } from "../../http/tenant/Manners.js"
-import { routesOf } from "../../http/Routes.js"
-import { pathOf, type RawReply, type RawRequest, type RequestHead } from "../../http/Wire.js"
+import { isTenantPath, tenantRules } from "../../http/tenant/Rules.js"
+import { type ArrivingRequest, pathOf, type RawReply, type RawRequest, type RequestHead } from "../../http/Wire.js"
 import { Settings } from "../Layers.js"
 import type { Handlers } from "./NodeServer.js"
 import type { Identified } from "./Receiving.js"
@@ -64,53 +64,79 @@ const origin = Layer.effect(
   Effect.map(Settings, ({ publicUrl }) => publicUrl)
 )
 
-/** Routes without the library's own answer to failures: the gate has one for each. */
-const router = Layer.merge(
-  HttpApiBuilder.api(ResourceApi).pipe(Layer.provide(groups)),
-  HttpApiBuilder.api(TenantApi).pipe(Layer.provide(CredentialsLive))
-).pipe(Layer.provide(origin), Layer.provide(Authenticated.layer))
+const endpoints = Layer.mergeAll(groups, CredentialsLive).pipe(Layer.provideMerge(runners), Layer.provide(origin))
+
+/** The one route of an API that has this name. */
+const routeNamed = (routes: ReadonlyArray<Route>, name: string): Route => {
+  const found = routes.find((route) => route.name === name)
+  if (found === undefined) throw new Error(`no endpoint has the name ${name}`)
+  return found
+}
+
+const routes = { execution: routesOf(ExecutionApi), run: routesOf(RunApi), resource: routesOf(ResourceApi) }
+const executeRoute = routeNamed(routes.execution, "execute")
+const runRoute = routeNamed(routes.run, "run")
+const proxyRoutes = new Map(
+  routes.execution.filter(({ group }) => group === "proxy").map((route) => [route.method, route] as const)
+)
 
 export const layer = Layer.effect(
   Surfaces,
   Effect.gen(function* () {
-    const app = yield* HttpRouter.toHttpApp(
-      yield* Effect.flatMap(HttpApiBuilder.Router, (service) => service.router)
-    ).pipe(HttpRouter.withRouterConfig({ maxParamLength: headerBytes }))
+    const pipeline = yield* makePipeline
     const { execute } = yield* makeExecute
-    const plain = yield* makeGate([...routesOf(ResourceApi), ...routesOf(ExecutionApi), ...routesOf(RunApi)], app)
-    const tenant = yield* makeGate(routesOf(TenantApi), app, tenantManners)
-    const handle = (request: RawRequest) =>
-      isTenantPath(pathOf(request.target)) ? tenant.handle(request) : plain.handle(request)
+    const { proxy } = yield* makeProxy
     const { isOpen, pageAt } = yield* makeConnectPages
+    const usual = yield* makeTypedApi(pipeline, usualRules, routes.resource, [...routes.execution, ...routes.run])
+    const tenant = yield* makeTypedApi(pipeline, tenantRules, routesOf(TenantApi))
+    const surfaceOf = (request: RequestHead) => (isTenantPath(pathOf(request.target)) ? tenant : usual)
+
+    const executed = (request: RawRequest, workflowId: string) =>
+      pipeline.serve(
+        {
+          rules: usualRules,
+          route: pathOf(request.target).endsWith("/run") ? runRoute : executeRoute,
+          params: { workflowId },
+          request
+        },
+        (exchange) => execute(exchange, request)
+      )
+
+    const proxied = (request: ArrivingRequest): Effect.Effect<RawReply> =>
+      Effect.suspend(() => {
+        const route = proxyRoutes.get(request.method)
+        const body = arriving(request.body)
+        if (route === undefined)
+          return Effect.flatMap(body.whole, (bytes) => usual.handle({ ...request, body: bytes })).pipe(Effect.orDie)
+        const params = { path: request.target.slice(proxyPrefix.length) }
+        return pipeline.serve(
+          { rules: usualRules, route, params, request: { ...request, body: body.whole } },
+          (exchange) => proxy(exchange, body)
+        )
+      })
 
     /** The body of a request for a page is worth reading on where its link is a session's; of all others, the key tells. */
     const identify = (request: RequestHead): Effect.Effect<Identified> => {
-      const path = pathOf(request.target)
-      const link = isOpen(path)
+      const link = isOpen(pathOf(request.target))
       if (link !== undefined)
         return Effect.map(link, (holder) =>
           holder === undefined
             ? { _tag: "Failed", failure: new PayloadTooLarge({ limitBytes: arrivingBody.unidentifiedBytes }) }
             : { _tag: "Known", holder }
         )
-      return Effect.map(isTenantPath(path) ? tenant.identify(request) : plain.identify(request), (found) =>
+      return Effect.map(surfaceOf(request).identify(request), (found) =>
         "organisation" in found ? { _tag: "Known", holder: found.organisation } : { _tag: "Refused", reply: found }
       )
     }
-    const { proxy } = yield* makeProxy
+
     return Surfaces.of({
-      execute,
-      proxy,
-      handle: (request) => (request.target.startsWith(proxyPrefix) ? proxy(request) : handle(request)),
+      execute: executed,
+      proxy: proxied,
+      handle: (request) =>
+        request.target.startsWith(proxyPrefix) ? proxied(request) : surfaceOf(request).handle(request),
       connectPage: pageAt,
       identify,
-      addressOf: plain.addressOf
+      addressOf: pipeline.addressOf
     })
   })
-).pipe(
-  Layer.provide(router),
-  Layer.provide(origin),
-  Layer.provide(Refusals.layer),
-  Layer.provide(HttpApiBuilder.Router.Live),
-  Layer.provide(NodeHttpServer.layerContext)
-)
+).pipe(Layer.provide(endpoints), Layer.provide(origin), Layer.provide(Refusals.layer))

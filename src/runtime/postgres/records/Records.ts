@@ -264,7 +264,9 @@ export const layer = Layer.effect(
 
     /** Tells the node, once the transaction is committed, that the organisation's records have changed. */
     const tracked = <A, E, R>(organisation: OrganisationId, transaction: Effect.Effect<A, E, R>) =>
-      Effect.suspend(() => {
+      Effect.flatMap(FiberRef.get(written), (outer) => {
+        // A transaction inside another one is committed with it.
+        if (outer !== undefined) return transaction
         const state = { isWritten: false }
         return Effect.locally(transaction, written, state).pipe(
           Effect.tap(() =>

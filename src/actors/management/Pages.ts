@@ -1,11 +1,10 @@
 /** Pages: their size, their bounds, and cursors that only this service can have made. Contract: conventions. */
-import { Clock, Effect, Either, Encoding } from "effect"
-import { Digests } from "../actors/ports/Digests.js"
-import type { ListQuery, Repository } from "../actors/ports/Records.js"
-import { InvalidRequest, type Unavailable } from "../domain/Failure.js"
-import { cursorLifetime, pageSize } from "../domain/Limits.js"
-import { timeWithin } from "../domain/Scalars.js"
-import { Duration } from "effect"
+import { Clock, Context, Duration, Effect, Either, Encoding, Layer } from "effect"
+import { InvalidRequest, type Unavailable } from "../../domain/Failure.js"
+import { cursorLifetime, pageSize } from "../../domain/Limits.js"
+import { timeWithin } from "../../domain/Scalars.js"
+import { Digests } from "../ports/Digests.js"
+import type { ListQuery, Repository } from "../ports/Records.js"
 
 /** What a request may say of the page that it wants. */
 export interface ListParams {
@@ -48,7 +47,7 @@ export const bounds = (params: ListParams): { readonly after?: string; readonly 
   return { ...(after === undefined ? {} : { after }), ...(before === undefined ? {} : { before }) }
 }
 
-export const make = Effect.map(Digests, (digests) => {
+const make = Effect.map(Digests, (digests) => {
   const signature = (text: string) => digests.keyHash(`cursor|${text}`).slice(0, 24)
 
   const cursor = (position: Position): Effect.Effect<string> =>
@@ -115,3 +114,8 @@ export const make = Effect.map(Digests, (digests) => {
 
   return { list, pageOf, position }
 })
+
+/** One for a node. `list`: a page of a repository; `pageOf`: of rows that were read; `position`: where a cursor stands. */
+export class Pages extends Context.Tag("svc/Pages")<Pages, Effect.Effect.Success<typeof make>>() {}
+
+export const layer = Layer.effect(Pages, make)

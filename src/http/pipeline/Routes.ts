@@ -1,7 +1,18 @@
-/** The table of all endpoints, as the gate looks them up: by method and path, before anything else is known of a request. */
+/** The table of all endpoints: what each needs, looked up by method and path before anything else is known of a request. */
 import { HttpApi } from "@effect/platform"
 import { Context, Option } from "effect"
-import { Audited, type AuditPolicy, Permit, Shared, type Sharing } from "./Endpoint.js"
+import type { Sharing } from "../../actors/management/Caller.js"
+import {
+  Audited,
+  type AuditPolicy,
+  Form,
+  NoStore,
+  Permit,
+  type RequestForm,
+  Scoped,
+  Shared,
+  usualForm
+} from "../Endpoint.js"
 
 export interface Route {
   readonly method: string
@@ -12,6 +23,10 @@ export interface Route {
   readonly permit: Permit["Type"] | undefined
   readonly audit: AuditPolicy | undefined
   readonly sharing: Sharing | undefined
+  readonly scoped: Scoped["Type"] | undefined
+  readonly form: RequestForm
+  /** The answer holds a secret. */
+  readonly noStore: boolean
 }
 
 export type Match =
@@ -40,7 +55,10 @@ export const routesOf = <
         name: endpoint.name,
         permit: Option.getOrUndefined(Context.getOption(mergedAnnotations, Permit)),
         audit: Option.getOrUndefined(Context.getOption(mergedAnnotations, Audited)),
-        sharing: Option.getOrUndefined(Context.getOption(mergedAnnotations, Shared))
+        sharing: Option.getOrUndefined(Context.getOption(mergedAnnotations, Shared)),
+        scoped: Option.getOrUndefined(Context.getOption(mergedAnnotations, Scoped)),
+        form: { ...usualForm, ...Option.getOrUndefined(Context.getOption(mergedAnnotations, Form)) },
+        noStore: Option.isSome(Context.getOption(mergedAnnotations, NoStore))
       })
     }
   })

@@ -1,0 +1,116 @@
+/**
+ * How use cases change management records: each change is one transaction with its audit entry. A request with an
+ * Idempotency-Key is wrapped in a transaction of its own, which these join. Contract: conventions, audit.
+ */
+import { Context, DateTime, Effect, Layer } from "effect"
+import { changesBetween } from "../../domain/Audit.js"
+import { Conflict, type Failure, type Unavailable } from "../../domain/Failure.js"
+import type { CustomerId } from "../../domain/Ids.js"
+import type { Json } from "../../domain/Json.js"
+import { Identifiers } from "../ports/Identifiers.js"
+import { type AlreadyExists, type Changed, Records, type Tx } from "../ports/Records.js"
+import { type CallContext, versionMismatch } from "./CallContext.js"
+import { actorOf, recordRefusal } from "./Caller.js"
+
+/** What a change came to: the answer, and what the audit trail says of it. */
+export interface Outcome<A> {
+  readonly value: A
+  readonly resource: { readonly id: string; readonly name?: string | null; readonly customerId?: CustomerId | null }
+  readonly before?: object | null
+  readonly after?: object | null
+  /** Another action than the endpoint's, where what happened is more particular. */
+  readonly action?: string
+}
+
+/** Unique members by the index that guards them. */
+const duplicateMessage: { readonly [index: string]: string } = {
+  customers_slug: "a customer with this slug exists",
+  customers_ref: "a customer with this externalRef exists",
+  workflows_name: "a workflow with this name exists",
+  workflows_slug: "a workflow with this slug exists",
+  users_email: "a user with this email exists",
+  roles_org_name_key: "a role with this name exists",
+  secrets_scope: "a secret with this name and scope exists",
+  connectors_slug: "a connector with this slug exists",
+  connector_versions_semver: "this version of the connector exists",
+  auth_providers_name: "an auth provider with this name exists",
+  installations_one: "this customer has installed this integration already"
+}
+
+export class Changes extends Context.Tag("svc/Changes")<
+  Changes,
+  {
+    /** Makes a change and records it; fails with `Conflict` where a unique member is taken or the record has moved on. */
+    readonly change: <A>(
+      context: CallContext,
+      body: (tx: Tx) => Effect.Effect<Outcome<A>, Failure | AlreadyExists | Changed>
+    ) => Effect.Effect<A, Failure>
+    /** Reads in a transaction. */
+    readonly read: <A, E>(
+      context: CallContext,
+      body: (tx: Tx) => Effect.Effect<A, E>
+    ) => Effect.Effect<A, E | Unavailable>
+  }
+>() {}
+
+/** Records and their views are plain objects of JSON. */
+const members = (value: object | null | undefined) =>
+  (value ?? null) as { readonly [member: string]: Json | undefined } | null
+
+export const layer = Layer.effect(
+  Changes,
+  Effect.gen(function* () {
+    const records = yield* Records
+    const identifiers = yield* Identifiers
+
+    const auditEntry = <A>(context: CallContext, outcome: Outcome<A>, at: string) => ({
+      id: identifiers.next("aud"),
+      organisationId: context.caller.organisationId,
+      at,
+      actor: actorOf(context.caller),
+      action: outcome.action ?? context.audit?.action ?? "unknown",
+      resource: {
+        type: context.audit?.resource ?? "unknown",
+        id: outcome.resource.id,
+        name: outcome.resource.name ?? null
+      },
+      customerId: outcome.resource.customerId ?? null,
+      outcome: "success" as const,
+      requestId: context.caller.requestId,
+      changes: changesBetween(members(outcome.before), members(outcome.after)),
+      count: 1
+    })
+
+    const changeWithin = Effect.fnUntraced(function* <A>(
+      context: CallContext,
+      tx: Tx,
+      body: (tx: Tx) => Effect.Effect<Outcome<A>, Failure | AlreadyExists | Changed>
+    ): Effect.fn.Return<A, Failure | AlreadyExists | Changed> {
+      const outcome = yield* body(tx)
+      const refused = recordRefusal(context.caller, context.sharing, outcome.resource.customerId ?? null)
+      if (refused !== undefined) return yield* refused
+      const now = yield* DateTime.now
+      yield* tx.audit(auditEntry(context, outcome, DateTime.formatIso(now)))
+      return outcome.value
+    })
+
+    return Changes.of({
+      change: (context, body) =>
+        records
+          .transact(context.caller.organisationId, (tx) => changeWithin(context, tx, body))
+          .pipe(
+            Effect.catchTags({
+              AlreadyExists: ({ index }) =>
+                new Conflict({ code: "CONFLICT", message: duplicateMessage[index] ?? "it exists already" }),
+              Changed: () => versionMismatch()
+            }),
+            Effect.tap(() =>
+              Effect.sync(() => {
+                context.audited = true
+              })
+            )
+          ),
+      read: (context, body) => records.transact(context.caller.organisationId, body)
+    })
+  })
+)

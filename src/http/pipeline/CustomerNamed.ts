@@ -1,0 +1,53 @@
+/**
+ * The customer that a management request names in its headers: the request is narrowed to it, and may name no other one
+ * in its path, query or body. Contract: header formats.
+ */
+import { Effect } from "effect"
+import type { KnownCustomer } from "../../actors/ports/CustomerReads.js"
+import { type Failure, InvalidRequest } from "../../domain/Failure.js"
+import { isObject } from "../../domain/Json.js"
+import { customerReference, parseCustomer } from "../../domain/Tenancy.js"
+import { make as makeActingFor } from "../auth/ActingFor.js"
+import type { Exchange } from "./Exchange.js"
+
+const inPath = ["cid", "tid"]
+
+/** Where the request names a customer besides its headers, and how. */
+const namedElsewhere = ({ body, params, request }: Exchange): ReadonlyArray<readonly [string, string]> => {
+  const query = new URLSearchParams(request.target.slice(request.target.indexOf("?") + 1)).get("customer_id")
+  const member = body !== undefined && isObject(body) ? body["customerId"] : undefined
+  return [
+    ...inPath.flatMap((name) => (params[name] === undefined ? [] : [["the path", params[name]] as const])),
+    ...(query === null || query === "" ? [] : [["customer_id", query] as const]),
+    ...(typeof member === "string" ? [["customerId", member] as const] : [])
+  ]
+}
+
+const isNamed = (customer: KnownCustomer, text: string): boolean => {
+  const reference = customerReference(text)
+  return "id" in reference ? reference.id === customer.id : reference.ref === customer.externalRef
+}
+
+export const make = Effect.map(makeActingFor, ({ customerNamed }) => {
+  const narrowed = (exchange: Exchange): Effect.Effect<void, Failure> =>
+    Effect.gen(function* () {
+      const { caller, request } = exchange
+      const header = (name: string) => request.headers[name]
+      const reference = yield* parseCustomer(header, caller.organisationId)
+      if (reference === null) return
+      const customer = yield* customerNamed(caller, header, reference)
+      const other = namedElsewhere(exchange).find(([, text]) => !isNamed(customer, text))
+      if (other !== undefined)
+        return yield* new InvalidRequest({
+          code: "INVALID_HEADER",
+          message: `the headers name another customer than ${other[0]}: name one customer`
+        })
+      exchange.caller = { ...caller, customers: new Set([customer.id]) }
+    })
+
+  /** Most requests name nobody in their headers: they cost nothing. */
+  return { narrowed: (exchange: Exchange) => (namesNobody(exchange) ? Effect.void : narrowed(exchange)) }
+})
+
+const headers = ["x-end-org-id", "x-end-org-ref", "x-svc-space-tenantid", "x-org-id"]
+const namesNobody = ({ request }: Exchange): boolean => headers.every((name) => (request.headers[name] ?? "") === "")

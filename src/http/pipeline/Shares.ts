@@ -1,0 +1,28 @@
+/** Permits of which no holder takes all: work of one organisation waits for its own before it waits for others'. */
+import { Effect } from "effect"
+
+interface Holder {
+  readonly semaphore: Effect.Semaphore
+  users: number
+}
+
+export const makeShares = (perHolder: number, inAll: number) => {
+  const all = Effect.unsafeMakeSemaphore(inAll)
+  const holders = new Map<string, Holder>()
+
+  const withShare = <A, E, R>(name: string, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.suspend(() => {
+      const holder = holders.get(name) ?? { semaphore: Effect.unsafeMakeSemaphore(perHolder), users: 0 }
+      holders.set(name, holder)
+      holder.users++
+      return Effect.ensuring(
+        holder.semaphore.withPermits(1)(all.withPermits(1)(effect)),
+        Effect.sync(() => {
+          holder.users--
+          if (holder.users === 0) holders.delete(name)
+        })
+      )
+    })
+
+  return { withShare }
+}
