@@ -146,8 +146,9 @@ layer(computationsLayer({ workerPath: worker.path, onWorkers: (now) => (pids = n
         compute("importDefinition", { source: anchors.join("\n"), path: "import.source", format: "svc", options: {} })
       )
       if (Either.isRight(bomb)) assert.isFalse(bomb.right.ok)
-      const before = pids
-      for (const pid of before) process.kill(pid, "SIGKILL")
+      assert.deepStrictEqual(yield* check({ type: "number" }, 1, neighbour).pipe(Effect.retry({ times: 2 })), [])
+      assert.isNotEmpty(pids)
+      for (const pid of pids) process.kill(pid, "SIGKILL")
       assert.deepStrictEqual(yield* check({ type: "number" }, 1, neighbour).pipe(Effect.retry({ times: 2 })), [])
     })
   )

@@ -5,7 +5,7 @@ import { statuses } from "../../domain/connection/Connection.js"
 import { CreateConnection, ReconnectConnection, UpdateConnection } from "../../domain/connection/Requests.js"
 import { ConnectionId, CustomerId } from "../../domain/Ids.js"
 import { JsonObject } from "../../domain/Json.js"
-import { Audited, audited, Permit, read, Shared } from "../Endpoint.js"
+import { Audited, audited, NoStore, Permit, read, Shared } from "../Endpoint.js"
 import { created, Data, listParams, NullableTime, Page, strict, Time } from "./Shapes.js"
 
 const nullable = Schema.NullOr(Schema.String)
@@ -150,5 +150,6 @@ export const ConnectionsApi = HttpApiGroup.make("connections")
       .addSuccess(Data(Revealed))
       .annotate(Permit, "connections:decrypt")
       .annotate(Audited, audited("credential.reveal"))
+      .annotate(NoStore, true)
       .annotate(Shared, "customers")
   )

@@ -176,6 +176,8 @@ export const layer = (checkpoints: { readonly latest: (organisation: Organisatio
           organisation,
           Effect.gen(function* () {
             const checkpoint = checkpoints.latest(organisation)
+            // Before the chain: what is sealed meanwhile is counted as unsealed, and nothing is missed by both.
+            const { oldest, unsealed } = yield* unsealedOf(organisation)
             const { first, last } = yield* rangeOf(organisation, from, to)
             let before = first === 1 ? undefined : (yield* chain(organisation, first - 2, first - 1))[0]
             let next = first
@@ -196,7 +198,6 @@ export const layer = (checkpoints: { readonly latest: (organisation: Organisatio
             // The end of the chain can only be cut off before the last checkpoint if that is noticed here.
             if (firstBadSeq === null && to === undefined && checkpoint !== null && next <= checkpoint.seq)
               firstBadSeq = next
-            const { oldest, unsealed } = yield* unsealedOf(organisation)
             const isLate = oldest !== null && oldest.ageSeconds > sealedWithinSeconds
             return {
               ok: firstBadSeq === null && !isLate,
