@@ -19,6 +19,8 @@ const ofRecords: JsonBounds = { depth: jsonDepth, weight: jsonWeight }
 
 /** The first bound that a JSON text exceeds, if it does. What a text that is no JSON says of itself means nothing. */
 export const excessOf = (text: string, bounds: JsonBounds = ofRecords): "tooDeep" | "tooHeavy" | undefined => {
+  // Too short for either bound.
+  if (text.length <= bounds.depth && text.length * containerWeight <= bounds.weight) return undefined
   let depth = 0
   let weight = 0
   for (let at = 0; at < text.length; at++) {

@@ -14,7 +14,8 @@ export const makeDigests = (options: DigestsOptions): typeof Digests.Service => 
   const pepper = Redacted.value(options.pepper)
   if (pepper.length === 0) throw new Error("the pepper is empty: give the server a secret of at least 32 characters")
   // One key per purpose, so that the hash of a key that somebody makes up never is another run's seed.
-  const seedKey = createHmac("sha256", pepper).update("svc-seed-v1").digest()
+  const seedHmac = makeHmac(createHmac("sha256", pepper).update("svc-seed-v1").digest())
+  const keyHmac = makeHmac(Buffer.from(pepper))
   return Digests.of({
     sha256Hex: (data) => hash("sha256", data, "hex"),
     hmacHex: (key, data) => createHmac("sha256", key).update(data).digest("hex"),
@@ -24,12 +25,29 @@ export const makeDigests = (options: DigestsOptions): typeof Digests.Service => 
       const right = Buffer.from(b)
       return left.length === right.length && timingSafeEqual(left, right)
     },
-    keyHash: (apiKey) => createHmac("sha256", pepper).update(apiKey).digest("hex"),
+    keyHash: (apiKey) => keyHmac(apiKey).toString("hex"),
     seed: (rootExecutionId) => {
-      const bytes = createHmac("sha256", seedKey).update(rootExecutionId).digest()
+      const bytes = seedHmac(rootExecutionId)
       return [bytes.readUInt32LE(0), bytes.readUInt32LE(4), bytes.readUInt32LE(8), bytes.readUInt32LE(12)]
     }
   })
+}
+
+/**
+ * HMAC-SHA256 (RFC 2104) under one key, of short texts. For every request and run: no object of OpenSSL is made, which the
+ * collector would have to finalise.
+ */
+const makeHmac = (key: Buffer): ((text: string) => Buffer) => {
+  const block = 64
+  const padded = (byte: number): Buffer => {
+    const short = key.length > block ? hash("sha256", key, "buffer") : key
+    return Buffer.from(Uint8Array.from({ length: block }, (_, i) => (short[i] ?? 0) ^ byte))
+  }
+  const [inner, outer] = [padded(0x36), padded(0x5c)]
+  return (text) => {
+    const digest = hash("sha256", Buffer.concat([inner, Buffer.from(text)]), "buffer")
+    return hash("sha256", Buffer.concat([outer, digest]), "buffer")
+  }
 }
 
 /** `millis`: the wall clock in Unix milliseconds; another one only in tests. */
@@ -64,14 +82,13 @@ const randomPages = (): ((length: number) => Buffer) => {
 const half = 2 ** 40
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
+const pairs = Array.from({ length: 1024 }, (_, n) => alphabet.charAt(n >> 5) + alphabet.charAt(n & 31))
+const pair = (bits: number): string => pairs[bits & 1023] ?? ""
+
 const eightLetters = (value: number): string => {
-  let rest = value
-  let out = ""
-  for (let i = 0; i < 8; i++) {
-    out = alphabet.charAt(rest % 32) + out
-    rest = Math.floor(rest / 32)
-  }
-  return out
+  const high = Math.floor(value / 2 ** 20)
+  const low = value % 2 ** 20
+  return pair(high >> 10) + pair(high) + pair(low >> 10) + pair(low)
 }
 
 /**

@@ -45,8 +45,8 @@ export const make = Effect.map(makeActingFor, ({ customerNamed }) => {
       exchange.caller = { ...caller, customers: new Set([customer.id]) }
     })
 
-  /** Most requests name nobody in their headers: they cost nothing. */
-  return { narrowed: (exchange: Exchange) => (namesNobody(exchange) ? Effect.void : narrowed(exchange)) }
+  /** Most requests name nobody in their headers: `undefined`, they cost nothing. */
+  return { narrowed: (exchange: Exchange) => (namesNobody(exchange) ? undefined : narrowed(exchange)) }
 })
 
 const headers = ["x-end-org-id", "x-end-org-ref", "x-svc-space-tenantid", "x-org-id"]

@@ -3,7 +3,7 @@
  * the customer that it names, read the body, answer repetitions, handle, audit, translate failures. What a route needs
  * is said in its table; nothing that a client sends answers 5xx.
  */
-import { Cause, Clock, DateTime, Effect, Option } from "effect"
+import { Cause, DateTime, Effect, Option } from "effect"
 import { AuditTrail } from "../../actors/ports/AuditTrail.js"
 import { actorOf, type Principal } from "../../actors/management/Caller.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
@@ -83,11 +83,13 @@ export const make = Effect.gen(function* () {
   const trail = yield* AuditTrail
   const { once } = yield* makeIdempotency
   const { narrowed } = yield* makeNaming
+  const clock = yield* Effect.clock
 
   // --- Audit ---
 
   /** Changes carry their own entry; what is left are reads, refusals, and what nobody else recorded. */
-  const note = (exchange: Exchange, failure: End | undefined): Effect.Effect<void> => {
+  const note = (exchange: Exchange | undefined, failure: End | undefined): Effect.Effect<void> => {
+    if (exchange === undefined) return Effect.void
     const { audited, caller, changes, customerId, params, route, subject } = exchange
     const policy = route.audit
     if (policy === undefined || policy._tag === "NotAudited" || (failure === undefined && audited)) return Effect.void
@@ -114,12 +116,13 @@ export const make = Effect.gen(function* () {
 
   // --- The way through ---
 
-  const bodyOf = (exchange: Exchange, bytes: RawRequest | undefined): Effect.Effect<void, Failure> => {
-    if (exchange.route.form.body !== "record" || bytes === undefined || !hasBody(bytes.method)) return Effect.void
+  /** Reads the body where the route's form says so; answers why it cannot. */
+  const bodyRefusal = (exchange: Exchange, bytes: RawRequest | undefined): Failure | undefined => {
+    if (exchange.route.form.body !== "record" || bytes === undefined || !hasBody(bytes.method)) return undefined
     const body = readRecord(bytes, bodyBytes.management)
-    if (body instanceof Error) return Effect.fail(body)
+    if (body instanceof Error) return body
     exchange.body = body
-    return Effect.void
+    return undefined
   }
 
   /** Checks what can be said before the work is done, and does it. */
@@ -129,17 +132,13 @@ export const make = Effect.gen(function* () {
     handle: (exchange: Exchange) => Effect.Effect<RawReply, unknown>
   ): Effect.Effect<RawReply, unknown> => {
     const { caller, route } = exchange
-    const refused = refusalOf(exchange)
+    const refused = refusalOf(exchange) ?? bodyRefusal(exchange, bytes)
     if (refused !== undefined) return Effect.fail(refused)
     if (route.noStore) exchange.replyHeaders["cache-control"] = "no-store"
-    const work = Effect.zipRight(
-      route.form.tenancy === "reach" ? narrowed(exchange) : Effect.void,
-      Effect.suspend(() => handle(exchange))
-    )
-    return Effect.zipRight(
-      bodyOf(exchange, bytes),
-      bytes === undefined || route.form.idempotency !== "reply" ? work : once(caller, bytes, work)
-    )
+    const first = route.form.tenancy === "reach" ? narrowed(exchange) : undefined
+    const work = Effect.suspend(() => handle(exchange))
+    const all = first === undefined ? work : Effect.zipRight(first, work)
+    return bytes === undefined || route.form.idempotency !== "reply" ? all : once(caller, bytes, all)
   }
 
   const admit = (caller: Principal): Effect.Effect<Admission | null, Failure> =>
@@ -157,7 +156,8 @@ export const make = Effect.gen(function* () {
     exchange: Exchange | undefined,
     admission: Admission | null
   ): Effect.Effect<RawReply> =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    Effect.suspend(() => {
+      const now = clock.unsafeCurrentTimeMillis()
       const failure = failureOf(cause)
       const reply = failure === undefined ? rules.error(defectRow, requestId) : rules.failure(failure, requestId, now)
       const described = { ...reply, headers: { ...refusedHeaders(failure, admission, now), ...reply.headers } }
@@ -179,36 +179,30 @@ export const make = Effect.gen(function* () {
       const requestId = identifiers.next("req")
       let exchange: Exchange | undefined
       let admission: Admission | null = null
-      return authenticate(request, requestId, rules.howTo).pipe(
-        Effect.flatMap((caller) => {
-          const missing = rules.missing(request)
-          if (missing !== undefined) return Effect.fail(missing)
-          const version = expectedVersion(request)
-          const opened = new Exchange(
-            route,
-            params,
-            request,
-            caller,
-            version instanceof InvalidRequest ? undefined : version
+      const replied = Effect.flatMap(authenticate(request, requestId, rules.howTo), (caller) => {
+        const missing = rules.missing(request)
+        if (missing !== undefined) return Effect.fail(missing)
+        const version = expectedVersion(request)
+        const known = version instanceof InvalidRequest ? undefined : version
+        const opened = new Exchange(route, params, request, caller, known)
+        exchange = opened
+        return Effect.flatMap(admit(caller), (counted) => {
+          admission = counted
+          return version instanceof InvalidRequest ? Effect.fail(version) : handled(opened, withBytes(request), handle)
+        })
+      })
+      return Effect.matchCauseEffect(replied, {
+        onSuccess: (reply) => {
+          const now = clock.unsafeCurrentTimeMillis()
+          const headers = { "x-request-id": requestId, ...rateHeaders(admission, now), ...reply.headers }
+          return Effect.as(note(exchange, undefined), { ...reply, headers })
+        },
+        onFailure: (cause) =>
+          Effect.zipRight(
+            note(exchange, failureOf(cause) ?? "defect"),
+            replyTo(cause, rules, requestId, exchange, admission)
           )
-          exchange = opened
-          return Effect.flatMap(admit(caller), (counted) => {
-            admission = counted
-            return version instanceof InvalidRequest
-              ? Effect.fail(version)
-              : handled(opened, withBytes(request), handle)
-          }).pipe(
-            Effect.tap(() => note(opened, undefined)),
-            Effect.tapErrorCause((cause) => note(opened, failureOf(cause) ?? "defect")),
-            Effect.onInterrupt(() => note(opened, "interrupted"))
-          )
-        }),
-        Effect.zipWith(Clock.currentTimeMillis, (reply, now): RawReply => ({
-          ...reply,
-          headers: { "x-request-id": requestId, ...rateHeaders(admission, now), ...reply.headers }
-        })),
-        Effect.catchAllCause((cause) => replyTo(cause, rules, requestId, exchange, admission))
-      )
+      }).pipe(Effect.onInterrupt(() => note(exchange, "interrupted")))
     })
 
   /** Whose request it is, by its head: the organisation, or the answer to a caller that is not let in. */

@@ -91,13 +91,25 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
       const preferred = slots[hash(tenant) % slots.length]
       const isAlive = preferred?.alive() === true
       if (isAlive && preferred.load() < busyFrom && isOpenTo(preferred, tenant)) return preferred
-      const alive = slots.filter((runner): runner is RunnerProcess => runner?.alive() === true)
-      const open = alive.filter((runner) => isOpenTo(runner, tenant))
-      if (open.length === 0) return spareFor(tenant, alive) ?? leastLoaded(alive)
-      const least = leastLoaded(open)
-      if (!isAlive || !open.includes(preferred)) return least
-      return least !== undefined && least.load() * 2 < preferred.load() ? least : preferred
+      const least = leastOpenTo(tenant)
+      if (least === undefined) {
+        const alive = aliveRunners()
+        return spareFor(tenant, alive) ?? leastLoaded(alive)
+      }
+      if (!isAlive || !isOpenTo(preferred, tenant)) return least
+      return least.load() * 2 < preferred.load() ? least : preferred
     }
+
+    const leastOpenTo = (tenant: string): RunnerProcess | undefined => {
+      let least: RunnerProcess | undefined
+      for (const runner of slots) {
+        if (runner?.alive() !== true || (least !== undefined && runner.load() >= least.load())) continue
+        if (isOpenTo(runner, tenant)) least = runner
+      }
+      return least
+    }
+
+    const aliveRunners = () => slots.filter((runner): runner is RunnerProcess => runner?.alive() === true)
 
     /** The spare runner works while others hold all the rest, but for none of those who do. */
     const spareFor = (tenant: string, alive: ReadonlyArray<RunnerProcess>): RunnerProcess | undefined =>
@@ -114,7 +126,7 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
       later(relieveAll, reliefMillis)
     }
     const hasPlace = (tenant: string): boolean => {
-      const alive = slots.filter((runner): runner is RunnerProcess => runner?.alive() === true)
+      const alive = aliveRunners()
       const free = spareFor(tenant, alive)
       return [...alive, ...(free === undefined ? [] : [free])].some(
         (runner) => runner.load() < busyFrom && isOpenTo(runner, tenant)

@@ -43,6 +43,7 @@ export const readOutputs = (
 
 /** At least as many as the text is deep. */
 const bracketsIn = (text: Buffer): number => {
+  if (text.length <= guest.argumentDepth) return text.length
   let brackets = 0
   for (let i = 0; i < text.length; i++) if (text[i] === openArray || text[i] === openObject) brackets++
   return brackets

@@ -7,6 +7,7 @@ import { spawn } from "node:child_process"
 import type { Duplex } from "node:stream"
 import type { GuestLimits, GuestOutput } from "../../actors/ports/Sandbox.js"
 import { processorMillis } from "../computing/ProcessorTime.js"
+import { type AskedTurn, AskedTurns } from "./AskedTurns.js"
 import type { Jail } from "./Jail.js"
 import { KnownPrograms } from "./KnownPrograms.js"
 import { readOutputs } from "./Outputs.js"
@@ -100,13 +101,6 @@ export interface RunnerOptions {
 /** What calls back into this process on behalf of a runner. */
 export type Listener = "child" | "socket" | "stderr" | "timer" | "answer"
 
-interface Asked {
-  readonly onAnswer: (answer: Answer) => void
-  readonly limitMillis: number
-  readonly tenant: string
-  readonly askedAt: number
-}
-
 export const startRunner = (options: RunnerOptions): RunnerProcess => {
   const child = spawn(options.jail.command, [...options.jail.args, processName], {
     cwd: "/",
@@ -117,10 +111,10 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
   })
   // Node types further pipes as readable or writable; a "pipe" is a socket, hence both.
   const socket = child.stdio[3] as Duplex
-  /** In the order in which the runner will come to them; the first is in hand unless `current` says otherwise. */
-  const asked = new Map<number, Asked>()
+  /** The first is in hand unless `current` says otherwise. */
+  const asked = new AskedTurns()
   /** Replays that stepped aside. */
-  const paused = new Map<number, Asked>()
+  const paused = new Map<number, AskedTurn>()
   const programs = new KnownPrograms((bytes) => send(bytes))
   let current: number | undefined
   let since = 0
@@ -144,7 +138,7 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
     }
 
   /** Each is told by itself: what one of them throws is kept from the others. */
-  const tell = (onAnswer: Asked["onAnswer"], answer: Answer): void => {
+  const tell = (onAnswer: AskedTurn["onAnswer"], answer: Answer): void => {
     try {
       options.onListener?.("answer")
       onAnswer(answer)
@@ -172,15 +166,14 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
   const ask = (session: number, tenant: string, limits: GuestLimits, onAnswer: (answer: Answer) => void): void => {
     const askedAt = performance.now()
     if (asked.size === 0 && paused.size === 0) since = askedAt
-    asked.set(session, { onAnswer, limitMillis: limits.cpuPerStepMillis, tenant, askedAt })
+    asked.add(session, { onAnswer, limitMillis: limits.cpuPerStepMillis, tenant, askedAt })
     watch()
     if (asked.size > 1) options.onQueued()
   }
 
   /** Notes that the runner has answered, and returns whom to tell. */
   const answered = (session: number): ((answer: Answer) => void) => {
-    const waiting = asked.get(session) ?? paused.get(session)
-    asked.delete(session)
+    const waiting = asked.take(session) ?? paused.get(session)
     paused.delete(session)
     current = undefined
     since = performance.now()
@@ -217,8 +210,7 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
         return answered(session)(refusal)
       }
       case Tell.yielded: {
-        const waiting = asked.get(session)
-        asked.delete(session)
+        const waiting = asked.take(session)
         if (waiting !== undefined) paused.set(session, waiting)
         current = undefined
         since = performance.now()
@@ -237,11 +229,7 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
     }
   }
 
-  const inHand = (): number | undefined => {
-    if (current !== undefined) return current
-    for (const session of asked.keys()) return session
-    return undefined
-  }
+  const inHand = (): number | undefined => current ?? asked.first()
 
   // --- Other tenants' turns ---
 
@@ -254,19 +242,17 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
     const tenant = tenantInHand()
     if (tenant === undefined || performance.now() - since > holdMillis) return tenant
     if (asked.size < longQueue) return undefined
-    let own = 0
-    for (const one of asked.values()) if (one.tenant === tenant) own++
-    return own * 2 > asked.size ? tenant : undefined
+    return asked.areMostly(tenant) ? tenant : undefined
   }
 
   const relieve = (hasPlace: (tenant: string) => boolean): void => {
     const atWork = inHand()
     const tenant = tenantInHand()
     const now = performance.now()
-    for (const [session, one] of asked) {
+    for (const [session, one] of asked.entries()) {
       if (session === atWork || one.tenant === tenant || now - one.askedAt < patienceMillis) continue
       if (!hasPlace(one.tenant)) continue
-      asked.delete(session)
+      asked.take(session)
       send(idFrame(Ask.close, session))
       tell(one.onAnswer, { tag: "SessionLost", reason: "evicted" })
     }
@@ -314,7 +300,7 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
     gone = true
     clearTimeout(watching)
     kill()
-    const waiting = [...asked, ...paused]
+    const waiting = [...asked.entries(), ...paused]
     const culprit = inHand()
     asked.clear()
     paused.clear()
