@@ -1,6 +1,7 @@
 /** One environment variable: its name, meaning and default in one place, from which reader and documents are made. */
 import { Config, ConfigError, Duration, Either, type Option, Redacted } from "effect"
 import { isObject, type Json } from "../domain/Json.js"
+import { parseUrl } from "../domain/Url.js"
 
 export interface Setting<A> {
   readonly name: string
@@ -103,7 +104,7 @@ export const duration: Parse<Duration.Duration> = (text) => {
 export const url =
   (...protocols: ReadonlyArray<string>): Parse<string> =>
   (text) =>
-    URL.canParse(text) && protocols.includes(new URL(text).protocol.slice(0, -1))
+    protocols.includes(parseUrl(text)?.protocol.slice(0, -1) ?? "")
       ? Either.right(text.replace(/\/+$/, ""))
       : Either.left(`an address that begins with ${protocols.map((protocol) => `${protocol}://`).join(" or ")}`)
 

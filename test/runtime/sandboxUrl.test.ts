@@ -6,6 +6,7 @@ import type { Json } from "../../src/domain/Json.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import { result } from "../support/guests.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
+import { parseUrl } from "../../src/domain/Url.js"
 
 const runner = bundleRunner()
 afterAll(runner.remove)
@@ -82,7 +83,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
           )
           assert(Array.isArray(seen))
           urls.forEach(([url, base], i) => {
-            const expected = URL.canParse(url, base) ? look(new URL(url, base)) : "ERR_INVALID_URL"
+            const expected = parseUrl(url, base) === undefined ? "ERR_INVALID_URL" : look(new URL(url, base))
             assert.deepStrictEqual(seen[i], expected, `${url} on ${base}`)
           })
         })
@@ -146,7 +147,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
             )
             assert.deepStrictEqual(
               seen,
-              some.map((url) => (URL.canParse(url) ? new URL(url).href : "ERR_INVALID_URL"))
+              some.map((url) => parseUrl(url)?.href ?? "ERR_INVALID_URL")
             )
           }
         })

@@ -27,6 +27,7 @@ import { make as makeProbe } from "./Probe.js"
 import { canRenew, holdsNewToken, make as makeProving } from "./Proving.js"
 import type { Refusal } from "./Protocol.js"
 import { make as makeRenewal } from "./Renewal.js"
+import { parseUrl } from "../../domain/Url.js"
 
 /** How long what was read of a connector is used again. */
 const meansMillis = 1_000
@@ -225,7 +226,7 @@ export const make = Effect.gen(function* () {
     const { connection, plain } = open
     if (connection.status !== "active" || plain === null) return yield* refuse(notActive(connection))
     const { method, origins } = yield* meansOf(self, open, yield* Clock.currentTimeMillis)
-    if (!URL.canParse(request.url) || !origins.includes(new URL(request.url).origin)) return []
+    if (!origins.includes(parseUrl(request.url)?.origin ?? "")) return []
     return yield* Effect.catchAll(signature(method, valuesOf(plain), request, request.challenge), ({ message, path }) =>
       refuse({ _tag: "NotActive", status: connection.status, reason: `${path} ${message}` })
     )

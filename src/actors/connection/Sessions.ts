@@ -26,6 +26,7 @@ import { type Candidate, make as makeCandidates, type Target } from "./Candidate
 import { busy, type Owner, Owners, refuse, system } from "./Owner.js"
 import type { Refusal } from "./Protocol.js"
 import { make as makeRenewal } from "./Renewal.js"
+import { parseUrl } from "../../domain/Url.js"
 
 /** How long a person has. */
 const sessionLifetime = Duration.minutes(15)
@@ -246,7 +247,7 @@ export const make = (options: SessionOptions) =>
       const origins = [method.authorizationUrl ?? "", method.tokenUrl].flatMap((url) =>
         Either.match(configuredUrl(url, config), { onLeft: () => [], onRight: (text) => [new URL(text).origin] })
       )
-      return !URL.canParse(iss) || !origins.includes(new URL(iss).origin)
+      return !origins.includes(parseUrl(iss)?.origin ?? "")
     }
 
     const complete = Effect.fnUntraced(function* (

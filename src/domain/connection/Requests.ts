@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import { JsonObject } from "../Json.js"
 import { Counter } from "../Scalars.js"
+import { parseUrl } from "../Url.js"
 
 const text = (most: number) => Schema.String.pipe(Schema.maxLength(most))
 const Label = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))
@@ -18,9 +19,7 @@ export const CredentialInput = Schema.Record({
 
 /** Where a browser goes when it is done; its origin is told of the outcome. */
 const RedirectUrl = text(2_000).pipe(
-  Schema.filter(
-    (url) => (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) || "must be an http or https URL"
-  )
+  Schema.filter((url) => /^https?:$/.test(parseUrl(url)?.protocol ?? "") || "must be an http or https URL")
 )
 
 export const CreateConnection = Schema.Struct({

@@ -8,6 +8,7 @@ import { header } from "./Place.js"
 import { payloadNames, signerNames } from "./Signing.js"
 import { template } from "./Template.js"
 import { Either } from "effect"
+import { parseUrl } from "../Url.js"
 
 /** The names that `connection.config.*` can have: those of its schema, and those that are learned while connecting. */
 export const configNames = (definition: ConnectorDefinition): ReadonlySet<string> | "any" => {
@@ -45,7 +46,7 @@ export const baseMistakes = (definition: ConnectorDefinition): Mistakes => {
         : "must begin with https://, or be the connection's config"
     ),
     ...unless(
-      whole || definition.baseUrl.includes("{{") || URL.canParse(definition.baseUrl),
+      whole || definition.baseUrl.includes("{{") || parseUrl(definition.baseUrl) !== undefined,
       "baseUrl",
       "INVALID_URL",
       "is no URL"

@@ -5,6 +5,7 @@ import type { ActionDefinition } from "./Action.js"
 import type { ConnectorDefinition } from "./Definition.js"
 import { type CallMistake, hostValue, isDotSegment, mistake, pathValue } from "./Place.js"
 import { evaluate, type Expression, template } from "./Template.js"
+import { parseUrl } from "../Url.js"
 
 /** `origin`: scheme, host and port. `path`: without a slash at its end; empty for none. */
 export interface Base {
@@ -50,15 +51,17 @@ const schemes = { http: /^https?:$/, smtp: /^smtps?:$/ } as const
  */
 export const configuredUrl = (text: string, config: Config): Either.Either<string, CallMistake> =>
   Either.flatMap(written(text, { connection: { config } }), (url) => {
-    if (!URL.canParse(url)) return mistake("url", "is no URL")
-    const { protocol } = new URL(url)
+    const parsed = parseUrl(url)
+    if (parsed === undefined) return mistake("url", "is no URL")
+    const { protocol } = parsed
     return schemes.http.test(protocol) ? Either.right(url) : mistake("url", `has the scheme ${protocol}`)
   })
 
 const urlBase = (text: string, transport: "http" | "smtp", scope: JsonObject): Either.Either<Base, CallMistake> =>
   Either.flatMap(written(text, scope), (url) => {
-    if (!URL.canParse(url)) return mistake("baseUrl", "is no URL")
-    const { hash, host, password, pathname, protocol, search, username } = new URL(url)
+    const parsed = parseUrl(url)
+    if (parsed === undefined) return mistake("baseUrl", "is no URL")
+    const { hash, host, password, pathname, protocol, search, username } = parsed
     if (!schemes[transport].test(protocol)) return mistake("baseUrl", `has the scheme ${protocol}`)
     if (username !== "" || password !== "") return mistake("baseUrl", "names a user")
     if (host === "") return mistake("baseUrl", "names no host")

@@ -5,6 +5,7 @@ import type { ActionDefinition, Pagination } from "./Action.js"
 import { valueAt } from "./Path.js"
 import { type CallMistake, isList, isObject, mistake } from "./Place.js"
 import { headerOf, jsonOf, type ProviderAnswer } from "./ProviderAnswer.js"
+import { parseUrl } from "../Url.js"
 
 /** The argument that carries on a link which is followed as it is. */
 export const linkArgument = "$next"
@@ -47,7 +48,7 @@ export const followed = (
   const link = args[linkArgument]
   if (link === undefined || link === null) return Either.right(undefined)
   const refused = mistake(`args.${linkArgument}`, "is no link of this action's provider")
-  if (typeof link !== "string" || !URL.canParse(link, origin)) return refused
+  if (typeof link !== "string" || parseUrl(link, origin) === undefined) return refused
   const url = new URL(link, origin)
   return `${url.protocol}//${url.host}` === origin && url.username === "" && url.password === ""
     ? Either.right(`${origin}${url.pathname}${url.search}`)
@@ -91,7 +92,7 @@ const afterLink = (pagination: Pagination, args: JsonObject, link: string | unde
   if (link === undefined) return null
   const { param } = pagination
   if (param === undefined) return link === args[linkArgument] ? null : { ...args, [linkArgument]: link }
-  if (!URL.canParse(link, "https://relative.invalid")) return null
+  if (parseUrl(link, "https://relative.invalid") === undefined) return null
   const value = new URL(link, "https://relative.invalid").searchParams.get(pagination.linkParam ?? param)
   return value === null || value === args[param] ? null : { ...args, [param]: value }
 }

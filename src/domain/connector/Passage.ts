@@ -8,6 +8,7 @@ import type { UnsignedRequest } from "./Call.js"
 import type { ConnectorDefinition } from "./Definition.js"
 import { canLeadOut } from "./PassedPath.js"
 import { type CallMistake, mistake } from "./Place.js"
+import { parseUrl } from "../Url.js"
 
 export interface Passed {
   readonly method: string
@@ -38,7 +39,7 @@ export const passedOn = (
       )
     if (definition.transport !== "http") return mistake("connector", "does not speak HTTP")
     const url = `${origin}${path}/${resource}${query.length === 0 ? "" : `?${query.join("?")}`}`
-    if (!URL.canParse(url) || new URL(url).origin !== origin) return mistake("path", "makes no URL")
+    if (parseUrl(url)?.origin !== origin) return mistake("path", "makes no URL")
     const idempotency = passed.headers["idempotency-key"]
     return Either.right({
       method: passed.method,

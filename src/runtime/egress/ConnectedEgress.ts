@@ -15,6 +15,7 @@ import { grantOf, grantPlace, readGrant } from "../../domain/connection/Grant.js
 import { type Injected, withInjected } from "../../domain/connector/Injection.js"
 import { headerOf } from "../../domain/connector/ProviderAnswer.js"
 import { type EchoFilter, echoFilter } from "./Echo.js"
+import { parseUrl } from "../../domain/Url.js"
 
 const mostRedirects = 3
 
@@ -46,7 +47,8 @@ export const layer = Layer.effect(
     }: ConnectedRequest) {
       const read = readGrant(grant)
       if (read === undefined) return yield* refused("this is no grant")
-      if (!URL.canParse(url) || `${new URL(url).protocol}//${new URL(url).host}` !== origin)
+      const target = parseUrl(url)
+      if (target === undefined || `${target.protocol}//${target.host}` !== origin)
         return yield* refused("the request goes to another origin than the grant is for")
       if (read.expiresAt <= (yield* Clock.currentTimeMillis)) return yield* refused("the grant's time is over")
       const doors = yield* Effect.mapError(vault.of(organisationId), () => refused("the vault cannot be opened"))

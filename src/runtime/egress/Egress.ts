@@ -31,6 +31,7 @@ import {
   redirected,
   tellable
 } from "./RequestForm.js"
+import { parseUrl } from "../../domain/Url.js"
 
 export interface EgressOptions {
   /** What the operator allows beside public addresses (`SVC_EGRESS_ALLOW`). */
@@ -217,7 +218,7 @@ class Journey<A extends Answer | Opened> {
       const reason = `redirected more than ${this.redirects} times`
       return new EgressUnreachable({ url: tellable(this.request.url), reason })
     }
-    const absolute = URL.canParse(location, hop.url.href) ? new URL(location, hop.url).href : location
+    const absolute = parseUrl(location, hop.url.href)?.href ?? location
     const url = readUrl(absolute, this.allow)
     return typeof url === "string" ? blocked(absolute, `a redirect ${url}`) : redirected(hop, status, url)
   }

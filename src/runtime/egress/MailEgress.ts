@@ -21,6 +21,7 @@ import type { Json } from "../../domain/Json.js"
 import { BlockedAddress, type ConnectOptions, guardedConnector } from "./Connect.js"
 import { reasonOf } from "./Reason.js"
 import { tellable } from "./RequestForm.js"
+import { parseUrl } from "../../domain/Url.js"
 
 export const makeMailEgress = (options: ConnectOptions): typeof MailEgress.Service => {
   const open = guardedConnector(options)
@@ -63,7 +64,7 @@ interface Errand {
 
 /** A text: it cannot go out at all. Left: an answer without asking. */
 const readRequest = (request: MailRequest, now: number): Either.Either<Errand, EgressResponse> | string => {
-  const url = URL.canParse(request.url) ? new URL(request.url) : undefined
+  const url = parseUrl(request.url)
   if (url === undefined || !/^smtps?:$/.test(url.protocol)) return "is no URL of an SMTP server"
   if (url.hostname === "" || url.username !== "" || url.password !== "") return "is no plain host of an SMTP server"
   if (url.port === "") url.port = url.protocol === "smtps:" ? "465" : "587"

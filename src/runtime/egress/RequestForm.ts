@@ -2,6 +2,7 @@
 import { isIP } from "node:net"
 import type { Upload } from "../../actors/ports/Egress.js"
 import { type AllowList, whyBlocked } from "./Address.js"
+import { parseUrl } from "../../domain/Url.js"
 
 /** One request on its way. `headers`: name and value alternate, as undici takes them. */
 export interface Hop {
@@ -17,7 +18,7 @@ export const isUpload = (body: Hop["body"]): body is Upload =>
 
 /** A URL that may be called as far as its text tells, or why not. Literal addresses are judged here already. */
 export const readUrl = (text: string, allow: AllowList): URL | string => {
-  const url = URL.canParse(text) ? new URL(text) : undefined
+  const url = parseUrl(text)
   if (url === undefined) return "is not an absolute URL"
   if (url.protocol !== "http:" && url.protocol !== "https:")
     return `has the scheme ${url.protocol} (only http: and https: go out)`

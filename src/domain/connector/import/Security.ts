@@ -1,6 +1,7 @@
 /** Security schemes of an OpenAPI document as the methods by which a customer connects. */
 import { isObject, type Json, type JsonObject } from "../../Json.js"
 import { type Document, listAt, objectAt, textAt, UniqueNames } from "./Document.js"
+import { parseUrl } from "../../Url.js"
 
 /** `origin`: what relative addresses are resolved against. Never empty; the first one is the default. */
 export const authOf = (document: Document, origin: string | undefined): ReadonlyArray<JsonObject> => {
@@ -194,6 +195,6 @@ const grant = (
 const addressOf = (url: string | undefined, origin: string | undefined): string | undefined => {
   if (url === undefined) return undefined
   const secure = url.replace(/^http:\/\//i, "https://")
-  if (/^https:\/\//i.test(secure)) return URL.canParse(secure) ? secure : undefined
-  return origin !== undefined && URL.canParse(secure, origin) ? new URL(secure, origin).href : undefined
+  if (/^https:\/\//i.test(secure)) return parseUrl(secure) === undefined ? undefined : secure
+  return origin === undefined ? undefined : parseUrl(secure, origin)?.href
 }

@@ -1,6 +1,7 @@
 /** Where an OpenAPI document says its service is: a base URL, and what of it each connection fills in. */
 import { isObject, type Json, type JsonObject } from "../../Json.js"
 import { type Document, listAt, objectAt, textAt } from "./Document.js"
+import { parseUrl } from "../../Url.js"
 
 export interface Server {
   readonly baseUrl: string
@@ -81,7 +82,7 @@ export const ownServers = (document: Document, server: Server, location: string 
       return preset ?? ""
     })
     if (lacking.length > 0) return ignored(`the host of ${url} depends on ${lacking.join(", ")}, which has no default`)
-    if (!URL.canParse(`https://${fixed}`)) return ignored(`${url} names no host`)
+    if (parseUrl(`https://${fixed}`) === undefined) return ignored(`${url} names no host`)
     if (fixed !== host) document.warn(place, `the host of ${url} takes the defaults of its variables: ${fixed}.`)
     const { config, text } = filled(rest, variables)
     const base = trimmed(`${new URL(`https://${fixed}`).origin}${text}`)
@@ -159,7 +160,7 @@ const absoluteOf = (url: string, location: string | undefined): string | undefin
     .replace(/^http:\/\//i, "https://")
     .replace(/^\/\/(?=[^/])/, "https://")
   if (/^https:\/\/[^/\s?#@]+/i.test(secure)) return secure.replace(/[?#].*$/, "")
-  if (location === undefined || !URL.canParse(location)) return undefined
+  if (location === undefined || parseUrl(location) === undefined) return undefined
   return `https://${new URL(location).host}${secure.startsWith("/") ? secure : `/${secure}`}`
 }
 
