@@ -20,6 +20,15 @@ describe("An organisation", () => {
     return begun
   }
 
+  /** Sessions of the workspace that wait for a lock in Postgres. */
+  const locked = (caller: DbCaller): Promise<number> =>
+    world.asAdmin(world.databaseOf(caller), async (client) => {
+      const found = await client.query(
+        "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+      )
+      return found.rows.length
+    })
+
   it("whose statements hang leaves connections for others, and is refused beyond its queue", async () => {
     const busy = newCaller()
     await world.query(busy, "CREATE TABLE one (n int)")
@@ -27,8 +36,15 @@ describe("An organisation", () => {
     const transaction = await begin(busy)
     await world.query(busy, "UPDATE one SET n = 1", [], transaction)
     // All of them wait for the transaction: those that have a connection in Postgres, the others for their turn.
-    const room = workspaceDb.connectionsPerOrganisation - 1 + workspaceDb.waitingPerOrganisation
-    const hanging = Array.from({ length: room }, () => world.query(busy, "UPDATE one SET n = n + 1"))
+    const connected = workspaceDb.connectionsPerOrganisation - 1
+    const room = connected + workspaceDb.waitingPerOrganisation
+    const hang = (length: number) => Array.from({ length }, () => world.query(busy, "UPDATE one SET n = n + 1"))
+    const hanging = hang(connected)
+    await eventually(
+      () => locked(busy),
+      (sessions) => sessions === connected
+    )
+    hanging.push(...hang(workspaceDb.waitingPerOrganisation))
     const beyond = await world.query(newCaller(busy), "SELECT 1")
     assert.isTrue(beyond instanceof DbRefused && beyond.code === "53300" && beyond.transient)
     for (let i = 0; i < 5; i++) {

@@ -104,7 +104,7 @@ export const layer = Layer.effect(
 
     const proxied = (request: ArrivingRequest): Effect.Effect<RawReply> =>
       Effect.suspend(() => {
-        const route = proxyRoutes.get(request.method)
+        const route = proxyRoutes.get(request.method === "HEAD" ? "GET" : request.method)
         const body = arriving(request.body)
         if (route === undefined)
           return Effect.flatMap(body.whole, (bytes) => usual.handle({ ...request, body: bytes })).pipe(Effect.orDie)

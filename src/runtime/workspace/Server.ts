@@ -1,4 +1,4 @@
-/** The Postgres server of the workspaces: opened at first use, and asked again some time after a failure. */
+/** The Postgres server of the workspaces: opened at first use, and again after a failure, with back-off. */
 import type { Redacted } from "effect"
 import { reasonOf } from "../Refusal.js"
 import { open, type Workspaces } from "./Workspaces.js"
@@ -11,8 +11,8 @@ export interface Server {
   readonly close: () => Promise<void>
 }
 
-/** Pause before a server that could not be used is asked again. */
-const retryMillis = 30_000
+/** Pauses before a server that could not be used is asked again. One that is just starting is there within seconds. */
+const retryMillis = { first: 500, most: 30_000 }
 
 export const makeServer = (options: {
   readonly admin: Redacted.Redacted
@@ -20,18 +20,21 @@ export const makeServer = (options: {
 }): Server => {
   let opened: Promise<Workspaces> | undefined
   let failedAt = -Infinity
+  let pause = retryMillis.first
   let failure = ""
   let ready = false
   const get = (): Promise<Workspaces> => {
-    if (opened === undefined || (failure !== "" && performance.now() - failedAt > retryMillis)) {
+    if (opened === undefined || (failure !== "" && performance.now() - failedAt > pause)) {
       failure = ""
       opened = open(options)
       opened.then(
         () => {
           ready = true
+          pause = retryMillis.first
         },
         (error: unknown) => {
           failedAt = performance.now()
+          pause = Math.min(2 * pause, retryMillis.most)
           failure = reasonOf(error)
         }
       )

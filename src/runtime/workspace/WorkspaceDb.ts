@@ -210,10 +210,12 @@ const make = (server: Server, limit: number, onDefect: (cause: unknown) => void)
       begin: transactions.begin,
       commit: transactions.commit,
       rollback: transactions.rollback,
-      status: Effect.sync(() => ({
-        ok: server.isReady(),
-        detail: server.isReady() ? "" : server.failure() || "is being made ready"
-      }))
+      status: Effect.sync(() => {
+        if (server.isReady()) return { ok: true, detail: "" }
+        // Nobody else may ask: after a failure it is tried again.
+        server.get().catch(() => undefined)
+        return { ok: false, detail: server.failure() || "is being made ready" }
+      })
     }),
     dropEmpty,
     stop: async () => {
