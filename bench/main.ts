@@ -1,4 +1,8 @@
-/** `npm run bench` runs all but the slow ones; `npm run bench -- W1 long-list` runs those that are named. */
+/**
+ * `npm run bench` runs all but the slow ones; `npm run bench -- W1 long-list` runs those that are named;
+ * `npm run bench -- W1 W2 --compare <git ref>` measures this build and that one in turns.
+ */
+import { compareW1, compareW2 } from "./Compare.js"
 import { connections } from "./Connections.js"
 import { connector } from "./Connector.js"
 import { list, longList, replay, sleep } from "./Growth.js"
@@ -23,10 +27,20 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   "long-list": longList,
   "profile-W1": profileW1,
   "profile-W2": profileW2,
-  "profile-connector": profileConnector
+  "profile-connector": profileConnector,
+  "compare-W1": compareW1,
+  "compare-W2": compareW2
 }
 /** These take minutes and gigabytes of disk, or disturb what they measure. */
-const onDemand = new Set(["long-list", "rewrap", "profile-W1", "profile-W2", "profile-connector"])
+const onDemand = new Set([
+  "long-list",
+  "rewrap",
+  "profile-W1",
+  "profile-W2",
+  "profile-connector",
+  "compare-W1",
+  "compare-W2"
+])
 
 const asked = process.argv.slice(2)
 const unknown = asked.filter((name) => benches[name] === undefined)

@@ -1,6 +1,9 @@
-// Bundles the benches and runs them on the service that was built. `npm run bench -- W1` runs one.
+// Bundles the benches and runs them on the service that was built. `npm run bench -- W1` runs one;
+// `npm run bench -- W1 W2 --compare <git ref>` builds that commit too and measures both in turns.
 import { spawnSync } from "node:child_process"
-import { dirname, join } from "node:path"
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { build } from "esbuild"
 
@@ -20,7 +23,48 @@ await build({
   },
   logLevel: "warning"
 })
-const { status } = spawnSync(process.execPath, [join(outdir, "main.js"), ...process.argv.slice(2)], {
-  stdio: "inherit"
-})
-process.exit(status ?? 1)
+
+const run = (command, args, options = {}) => {
+  const { status } = spawnSync(command, args, { stdio: "inherit", ...options })
+  if (status !== 0) throw new Error(`${command} ${args.join(" ")} ended with ${status}`)
+}
+
+/** Builds a commit beside this one, measures with it, and removes it. */
+const withOther = (ref, measure) => {
+  const other = join(mkdtempSync(join(tmpdir(), "svc-compare-")), "svc")
+  run("git", ["worktree", "add", "--quiet", "--detach", other, ref])
+  try {
+    const lock = (directory) => readFileSync(join(directory, "package-lock.json"), "utf8")
+    if (lock(other) === lock(".")) symlinkSync(resolve("node_modules"), join(other, "node_modules"))
+    else run("npm", ["ci"], { cwd: other })
+    run(process.execPath, ["scripts/build.mjs"], { cwd: other })
+    return measure({ SVC_BENCH_OTHER: join(other, "dist", "svc.js"), SVC_BENCH_REF: ref })
+  } finally {
+    spawnSync("git", ["worktree", "remove", "--force", other], { stdio: "inherit" })
+    rmSync(dirname(other), { recursive: true, force: true })
+  }
+}
+
+const measure = (names, env) =>
+  spawnSync(process.execPath, [join(outdir, "main.js"), ...names], {
+    stdio: "inherit",
+    env: { ...process.env, ...env }
+  }).status ?? 1
+
+const names = process.argv.slice(2)
+const compare = names.indexOf("--compare")
+const ref = compare < 0 ? undefined : names.splice(compare, 2)[1]
+if (compare >= 0 && (ref === undefined || names.length === 0)) {
+  console.error("Say what to compare with which commit: npm run bench -- W1 W2 --compare <git ref>")
+  process.exit(2)
+}
+process.exit(
+  ref === undefined
+    ? measure(names, {})
+    : withOther(ref, (env) =>
+        measure(
+          names.map((name) => `compare-${name}`),
+          env
+        )
+      )
+)

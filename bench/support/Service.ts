@@ -59,20 +59,23 @@ process.prependListener("exit", () => {
   }
 })
 
-const ready = /"service\.ready".*"url":"http:\/\/127\.0\.0\.1:(\d+)"/
+/** Of earlier builds too, which `--compare` starts. */
+const ready = /ready.*?http:\/\/127\.0\.0\.1:(\d+)/
 
 export interface Start {
   readonly dataDir: string
   readonly env?: Readonly<Record<string, string>>
   /** Arguments for node itself. */
   readonly node?: ReadonlyArray<string>
+  /** Another build's program. */
+  readonly program?: string
 }
 
 /** Arguments for the service's node, for who wants to compare them. */
 const nodeArguments = (process.env["SVC_BENCH_NODE"] ?? "").split(" ").filter((one) => one !== "")
 
-export const launch = ({ dataDir, env = {}, node = [] }: Start): Child =>
-  start([...nodeArguments, ...node, "dist/svc.js", "start"], {
+export const launch = ({ dataDir, env = {}, node = [], program = "dist/svc.js" }: Start): Child =>
+  start([...nodeArguments, ...node, program, "start"], {
     SVC_PORT: "0",
     SVC_DATA_DIR: dataDir,
     SVC_LOG_FORMAT: "json",

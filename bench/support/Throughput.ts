@@ -22,7 +22,11 @@ export const table = () =>
 
 export interface Measured {
   readonly perSecond: number
+  /** Milliseconds. */
   readonly p50: number
+  readonly p99: number
+  /** Processor time of one request in milliseconds. */
+  readonly cpu: Usage["cpu"]
 }
 
 export interface Target {
@@ -72,7 +76,8 @@ export const measureAt = async (rows: Table, target: Target, connections: Level)
   const order = { port, path, headers, body, connections, warmupMillis: seconds * 500, millis: seconds * 1000 }
   const { after, before, result } = await load(order, () => ({ ...target.usage(), machine: machineMillis() }))
   const spent = (part: keyof Usage["cpu"]) => after.cpu[part] - before.cpu[part]
-  const each = (part: keyof Usage["cpu"]) => (spent(part) / result.count).toFixed(3)
+  const each = (part: keyof Usage["cpu"]) => spent(part) / result.count
+  const cpu = { own: each("own"), runners: each("runners"), postgres: each("postgres") }
   const rest = after.machine - before.machine - spent("own") - spent("runners") - spent("postgres") - result.cpuMillis
   const { count: _, errors, p50, p99, perSecond } = result
   rows.add(
@@ -82,14 +87,14 @@ export const measureAt = async (rows: Table, target: Target, connections: Level)
     p50.toFixed(2),
     p99.toFixed(2),
     errors,
-    each("own"),
-    each("runners"),
-    each("postgres"),
+    cpu.own.toFixed(3),
+    cpu.runners.toFixed(3),
+    cpu.postgres.toFixed(3),
     Math.round(after.memory.own),
     Math.round(after.memory.runners),
     (rest / (seconds * 1000)).toFixed(2)
   )
-  return { perSecond, p50 }
+  return { perSecond, p50, p99, cpu }
 }
 
 export const measure = async (rows: Table, target: Target): Promise<ReadonlyMap<Level, Measured>> => {

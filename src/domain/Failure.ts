@@ -112,6 +112,9 @@ export class RateLimited extends Data.TaggedError("RateLimited")<{
   readonly what?: string
 }> {}
 
+/** As many runs of the organisation are under way as its plan allows at once. */
+export class TooManyRuns extends Data.TaggedError("TooManyRuns")<{ readonly limit: number }> {}
+
 /** An execution went over its maximum while its caller waited. */
 export class TimedOut extends Data.TaggedError("TimedOut")<{ readonly executionId: string }> {}
 
@@ -165,6 +168,7 @@ export type Failure =
   | PayloadTooLarge
   | UnsupportedMediaType
   | RateLimited
+  | TooManyRuns
   | TimedOut
   | ConnectionRequired
   | ConnectionInactive

@@ -74,6 +74,12 @@ const rows = (now: number): Rows => ({
     message: `more than ${limit} ${what} in this minute`,
     retryAfterSeconds: secondsUntil(resetAt, now)
   }),
+  TooManyRuns: ({ limit }) => ({
+    status: 429,
+    code: "RATE_LIMITED",
+    message: `${limit} runs of the organisation are under way, as many as its plan allows at once: try again when one has ended, or start a Standard or Long workflow, which waits`,
+    retryAfterSeconds: 1
+  }),
   TimedOut: ({ executionId }) => ({
     status: 408,
     code: "TIMED_OUT",

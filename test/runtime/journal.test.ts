@@ -2,10 +2,13 @@ import { assert, describe, layer as withLayer } from "@effect/vitest"
 import { Effect, Either, Fiber, Option, Redacted } from "effect"
 import { Client } from "pg"
 import { Journal } from "../../src/actors/ports/Journal.js"
-import { Runs } from "../../src/actors/ports/Runs.js"
+import { type Claimed, Runs } from "../../src/actors/ports/Runs.js"
+import type { OrganisationId } from "../../src/domain/Ids.js"
 import { connect, WriterSql } from "../../src/runtime/postgres/Pools.js"
 import { TestDatabase } from "../support/Database.js"
 import { change, done, executionId, layer, opening, openRun, organisation } from "../support/journal.js"
+
+const none: ReadonlyMap<OrganisationId, number> = new Map()
 
 const finished = (run: ReturnType<typeof openRun>) => ({
   run,
@@ -224,17 +227,45 @@ describe("The journal", () => {
         yield* Effect.forEach(queued, (run) => journal.append(opening(run, { enqueue: { notBefore: Date.now() } })), {
           concurrency: "unbounded"
         })
-        const first = yield* runs.claim([shard], 30)
+        const first = (yield* runs.claim([shard], 30, none)).started
         const shares = [1, 2, 3, 4].map((priority) => first.filter((run) => run.priority === priority).length)
         assert.deepStrictEqual(shares, [16, 8, 4, 2])
-        const rest = yield* Effect.forEach(Array.from({ length: 20 }), () => runs.claim([shard], 20), {
+        const rest = yield* Effect.forEach(Array.from({ length: 20 }), () => runs.claim([shard], 20, none), {
           concurrency: "unbounded"
         })
-        const ids = [...first, ...rest.flat()].map((run) => run.id)
+        const ids = [...first, ...rest.flatMap(({ started }) => started)].map((run) => run.id)
         assert.strictEqual(new Set(ids).size, ids.length)
-        const again = yield* runs.claim([shard], 200)
+        const again = (yield* runs.claim([shard], 200, none)).started
         assert.strictEqual(ids.length + again.length, queued.length)
         assert.isTrue([...first, ...again].every((run) => run.status === "running" && run.epoch === 2))
+      })
+    )
+
+    it.effect("an organisation has as many runs under way as its plan allows, and others start meanwhile", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const runs = yield* Runs
+        const sql = yield* WriterSql
+        const shard = 79
+        const small = "org_01jd0000000000000000000002" as typeof organisation
+        const other = "org_01jd0000000000000000000003" as typeof organisation
+        yield* sql`INSERT INTO organisations (id, name, slug, plan) VALUES (${small}, 'Small', 'small', 'starter')`
+        const enqueue = (organisationId: typeof organisation, priority: 1 | 2) =>
+          journal.append(
+            opening(openRun({ shard, organisationId, status: "pending", startedAt: null, wakeAt: null, priority }), {
+              enqueue: { notBefore: Date.now() }
+            })
+          )
+        yield* Effect.forEach(Array.from({ length: 40 }), () => enqueue(small, 1), { concurrency: "unbounded" })
+        yield* Effect.forEach(Array.from({ length: 3 }), () => enqueue(other, 2), { concurrency: "unbounded" })
+        const count = ({ started }: Claimed, of: typeof organisation) =>
+          started.filter(({ organisationId }) => organisationId === of).length
+        const first = yield* runs.claim([shard], 20, new Map([[small, 4]]))
+        assert.deepStrictEqual([count(first, small), count(first, other), first.hasPassedOver], [6, 3, true])
+        const full = yield* runs.claim([shard], 20, new Map([[small, 10]]))
+        assert.deepStrictEqual(full, { started: [], hasPassedOver: false })
+        const later = yield* runs.claim([shard], 20, new Map([[small, 9]]))
+        assert.deepStrictEqual([later.started.length, later.hasPassedOver], [1, true])
       })
     )
 
@@ -251,9 +282,9 @@ describe("The journal", () => {
           )
         const other = "org_01jd0000000000000000000001" as typeof organisation
         yield* Effect.forEach(Array.from({ length: 200 }), () => enqueue(organisation), { concurrency: "unbounded" })
-        yield* runs.claim([shard], 20)
+        yield* runs.claim([shard], 20, none)
         yield* enqueue(other)
-        const next = yield* runs.claim([shard], 3)
+        const next = (yield* runs.claim([shard], 3, none)).started
         assert.include(
           next.map((run) => run.organisationId),
           other

@@ -1,7 +1,7 @@
 /** Accepts runs, inline or into the start queue, and ends them from outside. */
 import { Clock, Duration, Effect, Layer, Option } from "effect"
 import { tiers } from "../../domain/Execution.js"
-import { InvalidState, NotFound, Unavailable } from "../../domain/Failure.js"
+import { InvalidState, NotFound, TooManyRuns, Unavailable } from "../../domain/Failure.js"
 import type { ExecutionId } from "../../domain/Ids.js"
 import { guest, idempotencyLifetime, queueTimeout } from "../../domain/Limits.js"
 import type { StartEntry } from "../../domain/RunJournal.js"
@@ -196,19 +196,22 @@ export const layer = (options: { readonly slots: number }) =>
         )
       }
 
-      const start = (request: StartRequest): Effect.Effect<Started, Unavailable> =>
+      const start: Executions["Type"]["start"] = (request) =>
         Effect.suspend(() => {
           if (request.runnable.version !== null) return accept(request)
           return Effect.zipRight(runnables.keepDraft(request.runnable, request.retention), accept(request))
         })
 
-      const accept = (request: StartRequest): Effect.Effect<Started, Unavailable> =>
-        Effect.suspend(() => {
+      const accept: Executions["Type"]["start"] = (request) =>
+        Effect.suspend((): ReturnType<Executions["Type"]["start"]> => {
           const now = clock.unsafeCurrentTimeMillis()
           const run = openRun(request, ownId(), now)
           const entry = startEntry(request, now)
           if (request.runnable.tier !== "instant" || request.parent !== undefined)
             return queued(request, { ...run, status: "pending", wakeAt: null, startedAt: null }, entry)
+          const { concurrentRuns } = request
+          if (concurrentRuns !== null && (live.byOrganisation().get(run.organisationId) ?? 0) >= concurrentRuns)
+            return Effect.fail(new TooManyRuns({ limit: concurrentRuns }))
           if (live.size() >= options.slots * 4) return Effect.fail(unavailable("this node runs as much as it can"))
           return inline(request, run, entry)
         })

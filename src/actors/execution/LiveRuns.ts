@@ -18,7 +18,7 @@ import {
   Option,
   Runtime
 } from "effect"
-import type { ExecutionId } from "../../domain/Ids.js"
+import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import type { FinishedRun } from "../ports/Journal.js"
 import { Runs } from "../ports/Runs.js"
 import { backgroundTask } from "../BackgroundTask.js"
@@ -45,13 +45,15 @@ interface Live {
   progress: Progress | undefined
   fiber: Fiber.RuntimeFiber<Outcome> | undefined
   readonly settle: (outcome: Outcome) => void
+  /** `undefined`: a place for a run of which only the id is known. */
+  readonly organisationId: OrganisationId | undefined
 }
 
 export class LiveRuns extends Context.Tag("svc/LiveRuns")<
   LiveRuns,
   {
     /** Takes a run's place before it is driven; `false` when it is taken. Whoever takes it must launch or release it. */
-    readonly reserve: (id: ExecutionId) => boolean
+    readonly reserve: (id: ExecutionId, organisation: OrganisationId | undefined) => boolean
     readonly release: (id: ExecutionId) => void
     /** Drives a run, in its place if one is reserved; `settled` is called once, when it ends, sleeps or may not go on here. */
     readonly launch: (spec: RunSpec, settled: (outcome: Outcome) => void) => void
@@ -62,6 +64,8 @@ export class LiveRuns extends Context.Tag("svc/LiveRuns")<
     readonly survivors: (now: number) => ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }>
     readonly ids: () => ReadonlyArray<ExecutionId>
     readonly size: () => number
+    /** How many of them each organisation has. */
+    readonly byOrganisation: () => ReadonlyMap<OrganisationId, number>
     /** Stops driving a run that was ended from outside, and tells whoever waits for it how it ended. */
     readonly stop: (id: ExecutionId, end: Option.Option<FinishedRun>) => Effect.Effect<void>
     /** Lets runs finish for a while, then stops the rest: they go on elsewhere from their journal. */
@@ -96,9 +100,17 @@ export const layer = Layer.scoped(
     const runtime = yield* Effect.runtime<never>()
     const runFork = Runtime.runFork(runtime)
     const table = new Map<ExecutionId, Live>()
+    const counts = new Map<OrganisationId, number>()
+    const count = (organisation: OrganisationId | undefined, change: number) => {
+      if (organisation === undefined) return
+      const left = (counts.get(organisation) ?? 0) + change
+      if (left === 0) counts.delete(organisation)
+      else counts.set(organisation, left)
+    }
     const remove = (id: ExecutionId, live: Live, outcome: Outcome) => {
       if (table.get(id) !== live) return
       table.delete(id)
+      count(live.organisationId, -1)
       live.settle(outcome)
     }
 
@@ -124,11 +136,13 @@ export const layer = Layer.scoped(
       )
     )
     const put = (id: ExecutionId, live: Live) => {
+      count(table.get(id)?.organisationId, -1)
       table.set(id, live)
+      count(live.organisationId, 1)
       lookAfter()
     }
 
-    const reserve = (id: ExecutionId): boolean => {
+    const reserve = (id: ExecutionId, organisation: OrganisationId | undefined): boolean => {
       if (table.has(id)) return false
       put(id, {
         launchedAt: undefined,
@@ -136,7 +150,8 @@ export const layer = Layer.scoped(
         deadlineAt: Infinity,
         progress: undefined,
         fiber: undefined,
-        settle: () => undefined
+        settle: () => undefined,
+        organisationId: organisation
       })
       return true
     }
@@ -154,7 +169,8 @@ export const layer = Layer.scoped(
         deadlineAt: spec.run.deadlineAt,
         progress: undefined,
         fiber: undefined,
-        settle
+        settle,
+        organisationId: spec.run.organisationId
       }
       put(id, live)
       live.fiber = runFork(
@@ -206,6 +222,7 @@ export const layer = Layer.scoped(
       survivors,
       ids: () => [...table.keys()],
       size: () => table.size,
+      byOrganisation: () => counts,
       stop: (id, end) =>
         Effect.suspend(() => {
           const live = table.get(id)

@@ -164,7 +164,7 @@ export const make = (options: SweepOptions) =>
       )
 
     const resume = Effect.fn("Execution.resume")(function* (id: ExecutionId) {
-      if (live.reserve(id)) yield* takeUp(id)
+      if (live.reserve(id, undefined)) yield* takeUp(id)
     })
 
     const suspects: Array<DueRun> = []
@@ -186,7 +186,7 @@ export const make = (options: SweepOptions) =>
       const due = yield* looking.withPermits(1)(
         runs
           .due(ownership.held(), live.ids(), slots, engines)
-          .pipe(Effect.map((found) => found.filter(({ id }) => live.reserve(id))))
+          .pipe(Effect.map((found) => found.filter(({ id, organisationId }) => live.reserve(id, organisationId))))
       )
       const isSuspect = ({ activations }: DueRun) => activations > 0
       suspects.push(...due.filter(isSuspect))
@@ -235,17 +235,18 @@ export const make = (options: SweepOptions) =>
         const slots = Math.min(free(), 64)
         if (slots === 0) return
         const claimed = yield* looking.withPermits(1)(
-          Effect.tap(runs.claim(ownership.held(), slots), (found) =>
+          Effect.tap(runs.claim(ownership.held(), slots, live.byOrganisation()), ({ started }) =>
             Effect.sync(() => {
-              for (const { id } of found) live.reserve(id)
+              for (const { id, organisationId } of started) live.reserve(id, organisationId)
             })
           )
         )
-        yield* Effect.forEach(claimed, (run) => inItsPlace(run.id, go(run, { claimed: true, alone: false })), {
+        yield* Effect.forEach(claimed.started, (run) => inItsPlace(run.id, go(run, { claimed: true, alone: false })), {
           concurrency: 8,
           discard: true
         })
-        if (claimed.length < slots) return
+        // Where some were passed over, their organisations are full now, and others may have a turn.
+        if (claimed.started.length < slots && !claimed.hasPassedOver) return
       }
     })
 

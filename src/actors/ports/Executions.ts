@@ -4,7 +4,7 @@ import { Context } from "effect"
 import type { AuditEntry } from "../../domain/Audit.js"
 import type { Mocking } from "../../domain/connector/Mocking.js"
 import type { TriggerType } from "../../domain/Execution.js"
-import type { InvalidState, NotFound, Unavailable } from "../../domain/Failure.js"
+import type { InvalidState, NotFound, TooManyRuns, Unavailable } from "../../domain/Failure.js"
 import type { ApiKeyId, CustomerId, ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
 import type { ChosenConnection, JournalEntry, RunReach, StartEntry } from "../../domain/RunJournal.js"
@@ -15,6 +15,8 @@ export interface StartRequest {
   readonly runnable: Runnable
   readonly environment: string
   readonly retention: RetentionClass
+  /** Runs that the organisation's plan allows at once; `null`: any number. Limits those whose caller waits. */
+  readonly concurrentRuns: number | null
   readonly priority: 1 | 2 | 3 | 4
   readonly input: Json
   /** Without credentials. */
@@ -56,7 +58,8 @@ export type Started =
 export class Executions extends Context.Tag("svc/Executions")<
   Executions,
   {
-    readonly start: (request: StartRequest) => Effect.Effect<Started, Unavailable>
+    /** `TooManyRuns`: of an Instant run only; others wait in the queue. */
+    readonly start: (request: StartRequest) => Effect.Effect<Started, Unavailable | TooManyRuns>
     /** Durable at once; a call in flight is aborted, and whatever comes later from the run is ignored. */
     readonly cancel: (
       organisation: OrganisationId,

@@ -6,8 +6,16 @@ import type { JournalUnavailable, OpenRun } from "./Journal.js"
 
 export interface DueRun {
   readonly id: ExecutionId
+  readonly organisationId: OrganisationId
   /** How often it was taken up, and not survived, since its journal last grew. */
   readonly activations: number
+}
+
+/** Queued runs that were started. */
+export interface Claimed {
+  readonly started: ReadonlyArray<OpenRun>
+  /** Others were passed over, since their organisations have as many runs under way as their plans allow at once. */
+  readonly hasPassedOver: boolean
 }
 
 /** What there is to do for runs at this moment. */
@@ -58,11 +66,15 @@ export class Runs extends Context.Tag("svc/Runs")<
       limit: number,
       engines: ReadonlyArray<string>
     ) => Effect.Effect<ReadonlyArray<DueRun>, JournalUnavailable>
-    /** Starts up to `slots` queued runs of these shards, fairest first: they are `running` and the caller's. */
+    /**
+     * Starts up to `slots` queued runs of these shards, fairest first: they are `running` and the caller's. No
+     * organisation gets more than its plan allows at once. `underWay`: runs that are driven already, by organisation.
+     */
     readonly claim: (
       shards: ReadonlyArray<number>,
-      slots: number
-    ) => Effect.Effect<ReadonlyArray<OpenRun>, JournalUnavailable>
+      slots: number,
+      underWay: ReadonlyMap<OrganisationId, number>
+    ) => Effect.Effect<Claimed, JournalUnavailable>
     /** Runs whose deadline has passed. */
     readonly overdue: (limit: number) => Effect.Effect<
       ReadonlyArray<{

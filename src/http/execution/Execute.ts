@@ -155,6 +155,7 @@ export const make = Effect.gen(function* () {
       runnable,
       environment,
       retention: caller.plan.retentionDays,
+      concurrentRuns: caller.plan.concurrentRuns,
       priority: 1,
       input: body.input,
       headers: workflowHeaders(request.headers),

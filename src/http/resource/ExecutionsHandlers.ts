@@ -235,6 +235,7 @@ export const ExecutionsLive = group(ResourceApi, "executions", (handlers) =>
         runnable,
         environment: view.environment,
         retention,
+        concurrentRuns: caller.plan.concurrentRuns,
         priority: priorityAgain(view.priority),
         input,
         ...carried(record, installation, exact),

@@ -6,6 +6,7 @@ import { type DueRun, type Ripe, Runs } from "../../actors/ports/Runs.js"
 import type { Waiting } from "../../domain/Execution.js"
 import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
+import { plans } from "../../domain/Plan.js"
 import { kinds } from "./journal/Rows.js"
 import { WriterSql } from "./Pools.js"
 import { VirtualTags } from "./VirtualTags.js"
@@ -58,32 +59,49 @@ export const openRunOf = (row: Row): OpenRun => ({
 /** Shares of the classes P1 to P4 among the runs that start, when all of them wait. */
 const weights = [8, 4, 2, 1] as const
 
+/** Runs that an organisation may have under way at once, by its plan. */
+const caps = Object.entries(plans)
+  .map(([plan, { concurrentRuns }]) => `('${plan}', ${concurrentRuns ?? "NULL"}::int)`)
+  .join(", ")
+
 /**
  * One statement: the heads of the four classes in their fair order, merged by weighted virtual time, taken out of the
- * queue and marked as running. Whoever gets a row back owns that run. `$3` is how far each class has come.
+ * queue and marked as running. Whoever gets a row back owns that run. `$3` is how far each class has come; `$4` and `$5`
+ * are the runs under way, by organisation. An organisation that has as many as its plan allows is passed over.
  */
 const claimSql = `
-  WITH head AS (
+  WITH cap (plan, most) AS (VALUES ${caps}), under_way AS (
+    SELECT u.org, u.n, cap.most FROM unnest($4::text[], $5::int[]) AS u (org, n)
+      LEFT JOIN organisations o ON o.id = u.org LEFT JOIN cap ON cap.plan = o.plan
+  ), head AS (
     ${weights
       .map(
-        (_, i) => `(SELECT seq, id, vtag, ${i + 1} AS priority FROM outbox
+        (_, i) => `(SELECT seq, org, vtag, ${i + 1} AS priority FROM outbox
       WHERE priority = ${i + 1} AND shard = ANY($1::int[]) AND not_before <= now()
+        AND org <> ALL(ARRAY(SELECT u.org FROM under_way u WHERE u.n >= u.most))
       ORDER BY vtag, seq LIMIT $2)`
       )
       .join(" UNION ALL ")}
   ), ranked AS (
-    SELECT seq, id, vtag, ($3::float8[])[priority]
+    SELECT seq, org, ($3::float8[])[priority]
       + (row_number() OVER (PARTITION BY priority ORDER BY vtag, seq))::float8 / (ARRAY[${weights.join(",")}])[priority] AS rank
     FROM head
+  ), allowed AS (
+    SELECT n.seq, n.rank, cap.most IS NULL OR n.nth <= cap.most - COALESCE(u.n, 0) AS ok
+    FROM (SELECT *, row_number() OVER (PARTITION BY org ORDER BY rank) AS nth FROM ranked) n
+      LEFT JOIN organisations o ON o.id = n.org LEFT JOIN cap ON cap.plan = o.plan
+      LEFT JOIN under_way u ON u.org = n.org
   ), chosen AS (
-    SELECT o.seq FROM outbox o WHERE o.seq IN (SELECT seq FROM ranked ORDER BY rank LIMIT $2) FOR UPDATE SKIP LOCKED
+    SELECT o.seq FROM outbox o WHERE o.seq IN (SELECT seq FROM allowed WHERE ok ORDER BY rank LIMIT $2)
+    FOR UPDATE SKIP LOCKED
   ), gone AS (
     DELETE FROM outbox WHERE seq IN (SELECT seq FROM chosen) RETURNING id, vtag
   )
   UPDATE runs r SET status = 'running', started_at = COALESCE(r.started_at, now()), epoch = r.epoch + 1, activations = 1, wake_at = now(),
     deadline_at = CASE WHEN r.started_at IS NULL AND r.tier <> 'instant'
       THEN now() + (r.record->>'ceilingMillis')::float8 * interval '1 millisecond' ELSE r.deadline_at END
-  FROM gone WHERE r.id = gone.id RETURNING r.*, gone.vtag::float8 AS vtag`
+  FROM gone WHERE r.id = gone.id
+  RETURNING r.*, gone.vtag::float8 AS vtag, EXISTS (SELECT FROM allowed WHERE NOT ok) AS has_passed_over`
 
 /** `$1` shards, `$2` runs that are driven here, `$3` engines. */
 const dueCondition = `shard = ANY($1::int[]) AND wake_at <= now() AND status = 'running' AND NOT id = ANY($2::text[])
@@ -156,13 +174,23 @@ export const layer = Layer.effect(
       engines: ReadonlyArray<string>
     ) {
       return yield* sql.unsafe<DueRun>(
-        `SELECT id, activations FROM runs WHERE ${dueCondition} ORDER BY wake_at LIMIT $4`,
+        `SELECT id, org AS "organisationId", activations FROM runs WHERE ${dueCondition} ORDER BY wake_at LIMIT $4`,
         [shards, active, engines, limit]
       )
     }, Effect.mapError(unavailable))
 
-    const claim = Effect.fn("Runs.claim")(function* (shards: ReadonlyArray<number>, slots: number) {
-      const rows = yield* sql.unsafe<Row & { readonly vtag: number }>(claimSql, [shards, slots, served])
+    const claim = Effect.fn("Runs.claim")(function* (
+      shards: ReadonlyArray<number>,
+      slots: number,
+      underWay: ReadonlyMap<OrganisationId, number>
+    ) {
+      const rows = yield* sql.unsafe<Row & { readonly vtag: number; readonly has_passed_over: boolean }>(claimSql, [
+        shards,
+        slots,
+        served,
+        [...underWay.keys()],
+        [...underWay.values()]
+      ])
       for (const row of rows) {
         tags.started(row.vtag)
         served[row.priority - 1] = (served[row.priority - 1] ?? 0) + 1 / (weights[row.priority - 1] ?? 1)
@@ -170,7 +198,7 @@ export const layer = Layer.effect(
       // A class that had nothing to start does not save up for later.
       const ahead = Math.max(...served)
       for (let i = 0; i < served.length; i++) served[i] = Math.max(served[i] ?? 0, ahead - 1)
-      return rows.map(openRunOf)
+      return { started: rows.map(openRunOf), hasPassedOver: rows[0]?.has_passed_over === true }
     }, Effect.mapError(unavailable))
 
     const overdue = Effect.fn("Runs.overdue")(function* (limit: number) {
