@@ -37,7 +37,7 @@ describe("An organisation on a plan with a number of runs", () => {
   const run = (key: string, id: string) =>
     svc.ask("POST", `/api/v1/workflows/${id}/execute`, { key, body: { input: {} } })
   const running = async (key: string) =>
-    (await svc.ask("GET", "/api/v1/executions?status=running&limit=100", { key })).body.data.length
+    (await svc.ask("GET", "/api/v1/executions?status=running&page_size=100", { key })).body.data.length
   const answerAll = () => {
     for (const response of held.splice(0)) response.end("ok")
   }
@@ -104,7 +104,7 @@ describe("An organisation on a plan with a number of runs", () => {
     )
     answerAll()
     await eventually(
-      async () => (await svc.ask("GET", "/api/v1/executions?status=completed&limit=100", { key })).body.data.length,
+      async () => (await svc.ask("GET", "/api/v1/executions?status=completed&page_size=100", { key })).body.data.length,
       (completed) => completed === most + 5,
       15_000
     )

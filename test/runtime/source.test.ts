@@ -113,6 +113,15 @@ describe("what cannot become a workflow", () => {
     assert.deepStrictEqual(codes(`await svc.state.get("x")\n${body("")}`), ["SYNTAX_ERROR"])
   })
 
+  it("refuses regular expressions with the flag v, which the engine computes wrongly", () => {
+    assert.deepStrictEqual(codes(body("return /[\\p{L}--[a-z]]/v.test(ctx.input)")), ["REGEXP_FLAG_V"])
+    assert.deepStrictEqual(codes(body('return [new RegExp(ctx.input, "gv"), RegExp("a", `v`)]')), [
+      "REGEXP_FLAG_V",
+      "REGEXP_FLAG_V"
+    ])
+    assert.deepStrictEqual(codes(body('return [/v/u, new RegExp("v", "u"), other.RegExp("a", "v")]')), [])
+  })
+
   it("refuses what a script would read as a comment, since other code would run than was checked", () => {
     assert.deepStrictEqual(codes(body("if (ctx<!--ctx) { await svc.connector.a.b() }")), ["SYNTAX_ERROR"])
     assert.deepStrictEqual(codes(body("ctx\n--> svc.connector.a.b()")), ["SYNTAX_ERROR"])

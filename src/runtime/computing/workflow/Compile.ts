@@ -10,7 +10,7 @@ import { Either } from "effect"
 import type { SourceIssue } from "../../../domain/WorkflowAnalysis.js"
 import { guest } from "../../../domain/Limits.js"
 import { ModuleParser } from "./Parser.js"
-import { type FunctionNode, isFunction, type Tree, treeOf } from "./Syntax.js"
+import { constantText, type FunctionNode, isFunction, type Tree, treeOf } from "./Syntax.js"
 
 export interface Compiled {
   readonly tree: Tree
@@ -166,6 +166,14 @@ const forbidden = (tree: Tree): ReadonlyArray<SourceIssue> => {
       issues.push(tree.issue(node, "DYNAMIC_IMPORT", "a workflow imports nothing: import() is not available"))
     } else if (node.type === "MetaProperty" && node.meta.name === "import") {
       issues.push(tree.issue(node, "DYNAMIC_IMPORT", "import.meta is not available"))
+    } else if (hasSetNotation(node)) {
+      issues.push(
+        tree.issue(
+          node,
+          "REGEXP_FLAG_V",
+          "the flag v of a regular expression gives wrong results here: use the flag u, and write the set out"
+        )
+      )
     } else if (isHtmlComment(node, tree.source)) {
       issues.push(
         tree.issue(node, "SYNTAX_ERROR", "<!-- and --> begin a comment in a script: put spaces between the operators")
@@ -178,6 +186,14 @@ const forbidden = (tree: Tree): ReadonlyArray<SourceIssue> => {
     }
   })
   return issues
+}
+
+/** A regular expression with the flag `v`, as far as its flags stand in the source: the engine knows the flag by name only. */
+const hasSetNotation = (node: AnyNode): boolean => {
+  if (node.type === "Literal") return node.regex?.flags.includes("v") === true
+  if (node.type !== "NewExpression" && node.type !== "CallExpression") return false
+  if (node.callee.type !== "Identifier" || node.callee.name !== "RegExp") return false
+  return constantText(node.arguments[1])?.includes("v") === true
 }
 
 /** Whether a node stands in no function. */
