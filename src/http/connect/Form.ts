@@ -4,7 +4,7 @@ import type { Secrets } from "../../actors/ports/Connections.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import { isObject, type Json, type JsonObject } from "../../domain/Json.js"
-import { html, type Markup } from "./Html.js"
+import { html, type Markup } from "../Markup.js"
 
 export interface Field {
   /** `config.subdomain`, `credential.apiKey`. */

@@ -1,31 +1,6 @@
 /** Pages for people who connect an account: small, without anything from elsewhere, and readable without script. */
+import { html, type Markup } from "../Markup.js"
 import type { RawReply } from "../Wire.js"
-
-/** HTML that is meant as such; everything else is escaped. */
-export interface Markup {
-  readonly html: string
-}
-
-const entities: { readonly [letter: string]: string } = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;"
-}
-
-const escaped = (text: string) => text.replace(/[&<>"']/g, (letter) => entities[letter] ?? "")
-
-type Part = string | number | Markup | ReadonlyArray<Markup>
-
-const isList = (part: Part): part is ReadonlyArray<Markup> => Array.isArray(part)
-
-const written = (part: Part): string =>
-  isList(part) ? part.map(({ html }) => html).join("") : typeof part === "object" ? part.html : escaped(String(part))
-
-export const html = (strings: TemplateStringsArray, ...parts: ReadonlyArray<Part>): Markup => ({
-  html: strings.map((text, at) => `${text}${at < parts.length ? written(parts[at] ?? "") : ""}`).join("")
-})
 
 /** A value inside a script: no character of it can end the script. */
 export const scriptJson = (value: unknown): Markup => ({

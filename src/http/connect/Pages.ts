@@ -19,7 +19,8 @@ import { pathOf, type RawReply, type RawRequest } from "../Wire.js"
 import { boundCookie, endedCookie, isSameBrowser } from "./Browser.js"
 import { entered, fieldsOf, formMarkup, type Problem, shownAgain } from "./Form.js"
 import { lackingIn, problemIn, saying } from "./Problem.js"
-import { html, pageReply, redirectReply, scriptJson } from "./Html.js"
+import { html } from "../Markup.js"
+import { pageReply, redirectReply, scriptJson } from "./Html.js"
 
 const linkPattern = /^\/connect\/([A-Za-z0-9_-]{43})$/
 const isCallback = (path: string) => path === commonCallbackPath || path.startsWith(`${commonCallbackPath}/`)

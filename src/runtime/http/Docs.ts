@@ -1,80 +1,95 @@
-/** What a reader of the API needs, without a key: the OpenAPI documents, and a page of them that needs no internet. */
-import { HttpApi, HttpApiBuilder, HttpRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { NodeHttpServer } from "@effect/platform-node"
-import { Context, Effect, Layer } from "effect"
+/** What a reader of the API needs, without a key: the OpenAPI documents, and a page of them without any script. */
+import { Effect } from "effect"
 import { createHash } from "node:crypto"
-import { documentPaths, documentText, SvcApi } from "../../http/Documents.js"
-import type { RawReply } from "../../http/Wire.js"
+import { promisify } from "node:util"
+import { gzip } from "node:zlib"
+import { documentPaths, documentText } from "../../http/Documents.js"
+import { referencePage } from "../../http/reference/Page.js"
+import { style } from "../../http/reference/Style.js"
+import type { RawReply, RequestHead } from "../../http/Wire.js"
 
-const api = Layer.succeed(HttpApi.Api, {
-  // The library's own erased form of an API.
-  api: SvcApi as unknown as HttpApi.Api["Type"]["api"],
-  context: Context.empty()
-})
+const titles: { readonly [path: string]: string } = {
+  "/api/v1/openapi.json": "OpenAPI 3.1, everything",
+  "/api/v1/openapi/a.json": "OpenAPI 3.1, surface A: runs and the proxy",
+  "/api/v1/openapi/b.json": "OpenAPI 3.1, surface B: tenants",
+  "/api/v1/openapi/c.json": "OpenAPI 3.1, surface C: management",
+  "/api/v1/connector.schema.json": "JSON Schema of a connector's definition"
+}
 
-const request = HttpServerRequest.fromWeb(new Request("http://svc/docs"))
+/** A text that is made when somebody first asks for it, and kept as it is and compressed. */
+interface Text {
+  readonly plain: string
+  readonly compressed: Uint8Array
+}
 
-/** The page holds its 3 MB of script itself; both are made when somebody first asks for it. */
-const page = Effect.gen(function* () {
-  const { layer } = yield* Effect.promise(() => import("@effect/platform/HttpApiScalar"))
-  const { router } = yield* HttpApiBuilder.Router.pipe(
-    Effect.provide(layer({ path: "/docs" }).pipe(Layer.provide(api), Layer.provideMerge(HttpApiBuilder.Router.Live)))
-  )
-  const app = yield* Effect.flatMap(router, HttpRouter.toHttpApp)
-  const response = yield* Effect.provideService(app, HttpServerRequest.HttpServerRequest, request)
-  return yield* Effect.promise(() => HttpServerResponse.toWeb(response).text())
-}).pipe(Effect.provide(NodeHttpServer.layerContext), Effect.scoped, Effect.orDie)
+const compress = promisify(gzip)
 
-/** The page's own scripts and no others; and nothing goes to, or comes from, another host. */
-const policyOf = (page: string): string => {
-  const scripts = [...page.matchAll(/<script>([\s\S]*?)<\/script>/g)].map(([, text = ""]) => text)
-  const hashes = scripts.map((text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`)
-  return [
+const textOf = (make: () => string): Effect.Effect<Text> =>
+  Effect.promise(async () => {
+    const plain = make()
+    return { plain, compressed: await compress(plain) }
+  })
+
+const page = () =>
+  referencePage({
+    document: JSON.parse(documentText("all")),
+    documents: Object.keys(documentPaths).map((path) => ({ path, title: titles[path] ?? path }))
+  })
+
+/** The text of the page's one style element, as browsers hash it. */
+const styleHash = (html: string): string => {
+  const [, text = style] = /<style>([\s\S]*?)<\/style>/.exec(html) ?? []
+  return createHash("sha256").update(text).digest("base64")
+}
+
+const policyOf = (html: string): string =>
+  [
     "default-src 'none'",
-    `script-src ${hashes.join(" ")}`,
-    // The page's script makes its styles.
-    "style-src 'unsafe-inline'",
-    "img-src 'self' data:",
-    "font-src 'self' data:",
-    "connect-src 'self'",
+    `style-src 'sha256-${styleHash(html)}'`,
     "form-action 'none'",
     "frame-ancestors 'none'",
     "base-uri 'none'"
   ].join("; ")
-}
 
-const texts = Object.entries(documentPaths)
+const takesGzip = ({ headers }: Pick<RequestHead, "headers">): boolean =>
+  (headers["accept-encoding"] ?? "").split(",").some((one) => /^\s*gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*$)|$)/i.test(one))
 
 export const make = Effect.gen(function* () {
-  const html = yield* Effect.cached(page)
-  const documents = new Map<string, Effect.Effect<string>>()
-  for (const [path, name] of texts) documents.set(path, yield* Effect.cached(Effect.sync(() => documentText(name))))
+  const html = yield* Effect.cached(textOf(page))
+  const documents = new Map<string, Effect.Effect<Text>>()
+  for (const [path, name] of Object.entries(documentPaths))
+    documents.set(path, yield* Effect.cached(textOf(() => documentText(name))))
 
-  const reply =
-    (contentType: string, more: RawReply["headers"] = {}) =>
-    (body: string): RawReply => ({
+  const reply = (request: RequestHead, contentType: string, text: Text, more: RawReply["headers"] = {}): RawReply => {
+    const isCompressed = takesGzip(request)
+    return {
       status: 200,
       headers: {
         "content-type": contentType,
         "cache-control": "no-cache",
         "x-content-type-options": "nosniff",
+        vary: "accept-encoding",
+        ...(isCompressed ? { "content-encoding": "gzip" } : {}),
         ...more
       },
-      body
-    })
+      body: isCompressed ? text.compressed : text.plain
+    }
+  }
 
-  const pageReply = (body: string): RawReply =>
-    reply("text/html; charset=utf-8", {
-      "content-security-policy": policyOf(body),
+  const pageReply = (request: RequestHead, text: Text): RawReply =>
+    reply(request, "text/html; charset=utf-8", text, {
+      "content-security-policy": policyOf(text.plain),
       "referrer-policy": "no-referrer",
       "x-frame-options": "DENY"
-    })(body)
+    })
 
   /** The answer to this path, if it is a page. */
-  const pageAt = (path: string): Effect.Effect<RawReply> | undefined => {
-    if (path === "/docs") return Effect.map(html, pageReply)
+  const pageAt = (path: string, request: RequestHead): Effect.Effect<RawReply> | undefined => {
+    if (path === "/docs") return Effect.map(html, (text) => pageReply(request, text))
     const document = documents.get(path)
-    return document === undefined ? undefined : Effect.map(document, reply("application/json; charset=utf-8"))
+    return document === undefined
+      ? undefined
+      : Effect.map(document, (text) => reply(request, "application/json; charset=utf-8", text))
   }
 
   return { pageAt }

@@ -28,7 +28,8 @@ export const make = Effect.gen(function* () {
   const { pageAt } = yield* makeDocs
   const { scrape } = yield* makeScrape
 
-  const operatorPage = (path: string): Effect.Effect<RawReply> | undefined => {
+  const operatorPage = (request: RawRequest): Effect.Effect<RawReply> | undefined => {
+    const path = pathOf(request.target)
     switch (path) {
       case "/healthz":
         return health.healthz
@@ -37,7 +38,7 @@ export const make = Effect.gen(function* () {
       case "/metrics":
         return scrape
       default:
-        return pageAt(path)
+        return pageAt(path, request)
     }
   }
 
@@ -67,7 +68,7 @@ export const make = Effect.gen(function* () {
     identify: surfaces.identify,
     addressOf: surfaces.addressOf,
     handle: (request) => {
-      const page = operatorPage(pathOf(request.target))
+      const page = operatorPage(request)
       const connecting = page === undefined ? surfaces.connectPage(request) : undefined
       if (connecting !== undefined) return observed("resource", request, identified(connecting))
       return page === undefined

@@ -1,0 +1,82 @@
+/** A JSON schema of the OpenAPI document, in words and lists. */
+import { isObject, type Json, type JsonObject } from "../../domain/Json.js"
+import { html, type Markup } from "../Markup.js"
+
+const prefix = "#/components/schemas/"
+
+const link = (ref: string): Markup => {
+  const name = ref.slice(prefix.length)
+  return html`<a href="#schema-${name}"><code>${name}</code></a>`
+}
+
+const bounds: ReadonlyArray<readonly [member: string, words: (value: string) => string]> = [
+  ["minimum", (value) => `at least ${value}`],
+  ["maximum", (value) => `at most ${value}`],
+  ["minLength", (value) => `at least ${value} characters`],
+  ["maxLength", (value) => `at most ${value} characters`],
+  ["minItems", (value) => `at least ${value} items`],
+  ["maxItems", (value) => `at most ${value} items`],
+  ["pattern", (value) => `matches ${value}`],
+  ["format", (value) => value],
+  ["default", (value) => `default ${value}`]
+]
+
+const typeWords = ({ const: only, enum: values, type }: JsonObject): string => {
+  if (only !== undefined) return JSON.stringify(only)
+  if (Array.isArray(values)) return values.map((value) => JSON.stringify(value)).join(" | ")
+  const types = (Array.isArray(type) ? type : [type]).filter((one) => typeof one === "string")
+  return types.length === 6 ? "any JSON value" : types.join(" or ")
+}
+
+/** Type, bounds and description on one line. */
+const line = (schema: JsonObject): Markup => {
+  const words = [
+    typeWords(schema),
+    ...bounds.flatMap(([member, say]) => {
+      const value = schema[member]
+      return value === undefined ? [] : [say(typeof value === "string" ? value : JSON.stringify(value))]
+    })
+  ].filter((part) => part !== "")
+  const { description } = schema
+  const told = typeof description === "string" && description !== "" ? `: ${description}` : ""
+  return html`<em>${words.join(", ")}</em>${told}`
+}
+
+const propertiesOf = (schema: JsonObject): Markup => {
+  const { additionalProperties, properties, required } = schema
+  const names = Array.isArray(required) ? required : []
+  const rows =
+    properties !== undefined && isObject(properties)
+      ? Object.entries(properties).map(
+          ([name, child]) =>
+            html`<li><code>${name}</code>${names.includes(name) ? " (required) " : " "}${schemaMarkup(child)}</li>`
+        )
+      : []
+  const more =
+    additionalProperties !== undefined && isObject(additionalProperties)
+      ? [html`<li>any other member: ${schemaMarkup(additionalProperties)}</li>`]
+      : []
+  const all = [...rows, ...more]
+  return all.length === 0
+    ? html``
+    : html`<ul>
+        ${all}
+      </ul>`
+}
+
+const choice = (title: string, schemas: ReadonlyArray<Json>): Markup =>
+  html`${title}
+    <ul>
+      ${schemas.map((schema) => html`<li>${schemaMarkup(schema)}</li>`)}
+    </ul>`
+
+/** The documents are the service's own: they nest as deep as somebody wrote them. */
+export const schemaMarkup = (schema: Json): Markup => {
+  if (!isObject(schema)) return html``
+  const { $ref, allOf, anyOf, items, oneOf } = schema
+  if (typeof $ref === "string") return link($ref)
+  const choices = Array.isArray(anyOf) ? anyOf : Array.isArray(oneOf) ? oneOf : undefined
+  return html`${line(schema)} ${items === undefined ? html`` : html`of ${schemaMarkup(items)}`} ${propertiesOf(schema)}
+  ${choices === undefined ? html`` : choice("one of", choices)}
+  ${Array.isArray(allOf) ? choice("all of", allOf) : html``}`
+}
