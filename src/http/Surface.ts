@@ -151,8 +151,6 @@ export const defectRow: Row = {
   message: "an unexpected error; report it with its request id"
 }
 
-export const defectReply = (requestId: string): RawReply => errorReply(defectRow, requestId)
-
 const failureTags: ReadonlySet<string> = new Set(Object.keys(rows(0)))
 
 /** Whether a value is one of the failures that this table answers. */

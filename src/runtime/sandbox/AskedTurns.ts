@@ -1,5 +1,5 @@
 /** The turns that one runner was asked for and has not answered, in the order in which it will come to them. */
-import type { Answer } from "./RunnerProcess.js"
+import type { Answer } from "./TurnAnswer.js"
 
 export interface AskedTurn {
   readonly onAnswer: (answer: Answer) => void

@@ -26,7 +26,8 @@ import type { JailMode } from "./Jail.js"
 import { jails } from "./Jail.js"
 import { readRunner } from "./RunnerFiles.js"
 import { engineIdentity } from "./runner/Identity.js"
-import type { Answer, RunnerOptions, RunnerProcess } from "./RunnerProcess.js"
+import type { RunnerOptions, RunnerProcess } from "./RunnerProcess.js"
+import type { Answer } from "./TurnAnswer.js"
 
 export interface SandboxOptions {
   /** The bundle of `runner/Runner.ts`. */

@@ -5,9 +5,10 @@
 import { Buffer } from "node:buffer"
 import { spawn } from "node:child_process"
 import type { Duplex } from "node:stream"
-import type { GuestLimits, GuestOutput } from "../../actors/ports/Sandbox.js"
+import type { GuestLimits } from "../../actors/ports/Sandbox.js"
 import { processorMillis } from "../computing/ProcessorTime.js"
 import { type AskedTurn, AskedTurns } from "./AskedTurns.js"
+import type { Answer } from "./TurnAnswer.js"
 import type { Jail } from "./Jail.js"
 import { KnownPrograms } from "./KnownPrograms.js"
 import { readOutputs } from "./Outputs.js"
@@ -37,20 +38,6 @@ const graceMillis = 500
 const watchMillis = 100
 /** Silence beyond this many times the allowed one kills, even if the runner had no processor to compute with. */
 const starvation = 10
-/** What a turn led to. */
-export type Answer =
-  | {
-      readonly tag: "Turn"
-      readonly outputs: ReadonlyArray<ReadonlyArray<GuestOutput>>
-      readonly ended: boolean
-      readonly stuck: boolean
-      readonly cpuMillis: number
-      readonly memoryBytes: number
-    }
-  | Refusal
-  /** `inHand`: the runner was working on this guest, or about to. */
-  | { readonly tag: "RunnerDied"; readonly inHand: boolean }
-
 export interface RunnerProcess {
   readonly pid: number | undefined
   /** Turns asked for and not answered yet. */
