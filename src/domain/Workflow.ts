@@ -19,6 +19,9 @@ export const reservedNames: ReadonlySet<string> = new Set(
   ).split(" ")
 )
 
+/** The environment that runs the latest published version, whatever is deployed. */
+export const latestEnvironment = "test"
+
 export type WorkflowStatus = "draft" | "published" | "archived"
 
 /** The stored workflow with its draft. Times are RFC 3339. */

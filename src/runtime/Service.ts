@@ -56,6 +56,8 @@ import * as ProviderWindows from "./postgres/ProviderWindows.js"
 import * as RateWindows from "./postgres/RateWindows.js"
 import * as Changes from "../actors/management/Changes.js"
 import * as Pages from "../actors/management/Pages.js"
+import * as Workflows from "../actors/management/Workflows.js"
+import * as WorkflowVersions from "../actors/management/WorkflowVersions.js"
 import * as Records from "./postgres/records/Records.js"
 import * as Runnables from "./postgres/Runnables.js"
 import * as RunReads from "./postgres/RunReads.js"
@@ -208,8 +210,12 @@ const actors = Layer.unwrapEffect(
 
 const cluster = SingleNode.ownership.pipe(Layer.provideMerge(SingleNode.sharding))
 
+/** What the surfaces ask for: one layer for each noun. */
+const useCases = Layer.mergeAll(Workflows.layer, WorkflowVersions.layer)
+
 /** Everything but the server. */
 export const services = Surfaces.layer.pipe(
+  Layer.provide(useCases),
   Layer.provideMerge(Deliver.layer()),
   Layer.provideMerge(Layer.merge(RateLimits.layer, CallbackSecrets.layer)),
   Layer.provideMerge(actors),

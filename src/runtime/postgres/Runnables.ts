@@ -5,6 +5,7 @@ import { bindingsOf } from "../../domain/connector/Binding.js"
 import { NotFound, Unavailable, WorkflowUnavailable } from "../../domain/Failure.js"
 import type { OrganisationId, WorkflowId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
+import { latestEnvironment } from "../../domain/Workflow.js"
 import { make as makeFresh } from "./Fresh.js"
 import { WriterSql } from "./Pools.js"
 
@@ -122,7 +123,7 @@ export const layer = Layer.effect(
       }
       // An environment may be called as what every object inherits.
       const live = Object.hasOwn(found.deployments, environment) ? found.deployments[environment] : undefined
-      const number = environment === "test" ? found.publishedVersion : live
+      const number = environment === latestEnvironment ? found.publishedVersion : live
       return number !== undefined
         ? publishedOf(found, number)
         : new WorkflowUnavailable({

@@ -1,17 +1,12 @@
-/** Reads a workflow's source and contracts in a computing worker, and translates what is wrong with them. */
+/** Compiles a workflow's source and checks its contracts in a computing worker; what is wrong with them fails with its place. */
 import { Effect } from "effect"
-import {
-  type ComputationName,
-  Computations,
-  type ComputationTable,
-  tooCostlyDetail
-} from "../../actors/ports/Computations.js"
 import type { Compiled } from "../../domain/Authoring.js"
 import { invalid, type Unavailable, ValidationFailed } from "../../domain/Failure.js"
 import { type Json, type JsonObject, unstorable } from "../../domain/Json.js"
-import type { Principal } from "../../actors/management/Caller.js"
+import { type ComputationName, Computations, type ComputationTable, tooCostlyDetail } from "../ports/Computations.js"
+import type { Principal } from "./Caller.js"
 
-export const make = Effect.gen(function* () {
+export const makeWorkflowCompiler = Effect.gen(function* () {
   const { compute } = yield* Computations
 
   /** The source as the sandbox runs it, with what it uses. */
@@ -74,8 +69,8 @@ export const make = Effect.gen(function* () {
       })
   })
 
-  /** A computation on what is stored, which was within bounds when it was saved. */
-  const computed = <Name extends ComputationName>(
+  /** Computes on stored input, which was within bounds when it was saved. */
+  const computeStored = <Name extends ComputationName>(
     name: Name,
     { organisationId }: Principal,
     input: ComputationTable[Name]["input"]
@@ -85,5 +80,5 @@ export const make = Effect.gen(function* () {
       return invalid(name, code, message)
     })
 
-  return { checkContracts, compile, computed }
+  return { checkContracts, compile, computeStored }
 })
