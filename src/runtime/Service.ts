@@ -55,6 +55,7 @@ import * as Nonces from "./postgres/Nonces.js"
 import * as ProviderWindows from "./postgres/ProviderWindows.js"
 import * as RateWindows from "./postgres/RateWindows.js"
 import * as Changes from "../actors/management/Changes.js"
+import * as ApiKeys from "../actors/management/ApiKeys.js"
 import * as ExecutionControl from "../actors/management/ExecutionControl.js"
 import * as ExecutionHistory from "../actors/management/ExecutionHistory.js"
 import * as Pages from "../actors/management/Pages.js"
@@ -213,7 +214,13 @@ const actors = Layer.unwrapEffect(
 const cluster = SingleNode.ownership.pipe(Layer.provideMerge(SingleNode.sharding))
 
 /** What the surfaces ask for: one layer for each noun. */
-const useCases = Layer.mergeAll(ExecutionControl.layer, ExecutionHistory.layer, Workflows.layer, WorkflowVersions.layer)
+const useCases = Layer.mergeAll(
+  ApiKeys.layer,
+  ExecutionControl.layer,
+  ExecutionHistory.layer,
+  Workflows.layer,
+  WorkflowVersions.layer
+)
 
 /** Everything but the server. */
 export const services = Surfaces.layer.pipe(
