@@ -82,6 +82,8 @@ describe("a re-run", () => {
       const archived = await rerun(first, { body: { version } })
       assert.deepStrictEqual([archived.status, archived.body.code], [409, "WORKFLOW_ARCHIVED"], archived.text)
     }
+    const draft = await ask("POST", `/workflows/${workflow}/execute`, { body: { draft: true } })
+    assert.deepStrictEqual([draft.status, draft.body.code], [409, "WORKFLOW_ARCHIVED"], draft.text)
     assert.strictEqual(await runsOf(workflow), 1)
     await ask("DELETE", `/workflows/${workflow}`)
     assert.strictEqual((await rerun(first)).status, 404)

@@ -11,8 +11,7 @@ import {
   InvalidState,
   NotFound,
   Unavailable,
-  ValidationFailed,
-  WorkflowUnavailable
+  ValidationFailed
 } from "../../domain/Failure.js"
 import type { ExecutionId } from "../../domain/Ids.js"
 import { notRunning } from "../../domain/Installation.js"
@@ -26,6 +25,7 @@ import {
   resumedSteps
 } from "../../domain/Rerun.js"
 import type { AttemptEntry, JournalEntry, StartEntry } from "../../domain/RunJournal.js"
+import { archivedRefusal, disabledRefusal } from "../../domain/Workflow.js"
 import { CustomerReads } from "../ports/CustomerReads.js"
 import type { Rerunnable } from "../ports/ExecutionReads.js"
 import type { StartRequest } from "../ports/Executions.js"
@@ -70,9 +70,14 @@ const begunWith = (
   }
 }
 
-/** Why the key may not use the connections that the run was given by name. */
-const connectionRefusal = (caller: Principal, connections: StartRequest["connections"]): Forbidden | undefined =>
-  connections?.map(({ id }) => outOfScope(caller, "connection", id)).find((refused) => refused !== undefined)
+/** Why the key may not use the connections that the run was given. */
+const connectionRefusal = (caller: Principal, connections: StartRequest["connections"]): Forbidden | undefined => {
+  for (const { connector, id } of connections ?? []) {
+    const refused = outOfScope(caller, "connection", id) ?? outOfScope(caller, "connector", connector)
+    if (refused !== undefined) return refused
+  }
+  return undefined
+}
 
 export const makeRerunStart = Effect.gen(function* () {
   const { read } = yield* Changes
@@ -96,14 +101,9 @@ export const makeRerunStart = Effect.gen(function* () {
     context: CallContext,
     id: string
   ): Effect.fn.Return<void, Failure> {
-    const { enabled, name, status } = yield* read(context, (tx) => findWorkflow(tx, context.caller, id))
-    if (status === "archived")
-      return yield* new WorkflowUnavailable({
-        code: "WORKFLOW_ARCHIVED",
-        message: `${name} is archived: publish it again to run it`
-      })
-    if (!enabled)
-      return yield* new InvalidState({ state: "disabled", message: "the workflow is disabled: set enabled to true" })
+    const workflow = yield* read(context, (tx) => findWorkflow(tx, context.caller, id))
+    const refused = archivedRefusal(workflow) ?? disabledRefusal(workflow)
+    if (refused !== undefined) return yield* refused
   })
 
   /** The installation that the run belongs to, as it is now. */

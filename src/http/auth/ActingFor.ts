@@ -124,6 +124,8 @@ export const make = Effect.gen(function* () {
           message: `x-svc-connections: ${id} is a connection to ${known.connector}, not to ${connector}`
         })
       }
+      const outside = outOfScope(caller, "connector", known.connector)
+      if (outside !== undefined) return yield* outside
       found.push({ connector: known.connector, alias, id })
     }
     return found
@@ -147,7 +149,7 @@ export const make = Effect.gen(function* () {
     { connections }: KnownInstallation
   ): Effect.Effect<ReadonlyArray<ChosenConnection>, Forbidden> =>
     Effect.forEach(Object.entries(connections), ([connector, id]) => {
-      const scope = outOfScope(caller, "connection", id)
+      const scope = outOfScope(caller, "connection", id) ?? outOfScope(caller, "connector", connector)
       return scope === undefined ? Effect.succeed({ connector, alias: null, id }) : Effect.fail(scope)
     })
 

@@ -16,7 +16,6 @@ import {
   type Failure,
   IdempotencyInProgress,
   InvalidRequest,
-  InvalidState,
   NotFound,
   Unavailable,
   ValidationFailed
@@ -24,6 +23,7 @@ import {
 import type { ExecutionId, WorkflowId } from "../../domain/Ids.js"
 import { keyReused } from "../../domain/RunClaim.js"
 import { workflowHeaders } from "../../domain/Tenancy.js"
+import { disabledRefusal } from "../../domain/Workflow.js"
 import { make as makeActingFor } from "../auth/ActingFor.js"
 import { actorOf, missing, outOfScope, type Principal, runReach } from "../../actors/management/Caller.js"
 import type { Exchange } from "../pipeline/Exchange.js"
@@ -138,8 +138,8 @@ export const make = Effect.gen(function* () {
     if (runnable.spaceId !== caller.spaceId) return yield* new NotFound({ what: "workflow" })
     if (runnable.customerId !== null && runnable.customerId !== acting.customer?.id)
       return yield* new NotFound({ what: "workflow" })
-    if (!runnable.enabled)
-      return yield* new InvalidState({ state: "disabled", message: "the workflow is disabled: set enabled to true" })
+    const disabled = disabledRefusal(runnable)
+    if (disabled !== undefined) return yield* disabled
     yield* checkInput(runnable, body)
     const callback = yield* callbackOf(request, body)
     const now = clock.unsafeCurrentTimeMillis()
