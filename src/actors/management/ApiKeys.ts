@@ -2,31 +2,14 @@
  * Use cases of API keys: issued once, narrowed, rotated, revoked. No key is wider than the one that makes or changes it.
  * Contract: API keys.
  */
-import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
-import {
-  type ApiKey,
-  askedPermissions,
-  type CreateApiKey,
-  type KeyMode,
-  keyPrefix,
-  keyView,
-  UpdateApiKey
-} from "../../domain/ApiKey.js"
-import {
-  changedKey,
-  newKey,
-  revokedKey,
-  rotatedKey,
-  statusRefusal,
-  type StoredSecret
-} from "../../domain/ApiKeyChanges.js"
-import { type Failure, InvalidState, NotFound, Unavailable, ValidationFailed } from "../../domain/Failure.js"
+import { Clock, Context, Effect, Layer, Option } from "effect"
+import { type ApiKey, type CreateApiKey, type KeyMode, keyView, UpdateApiKey } from "../../domain/ApiKey.js"
+import { changedKey, revokedKey, rotatedKey, statusRefusal } from "../../domain/ApiKeyChanges.js"
+import { type Failure, InvalidState, NotFound, ValidationFailed } from "../../domain/Failure.js"
 import type { ApiKeyId } from "../../domain/Ids.js"
-import { Digests } from "../ports/Digests.js"
-import { Identifiers } from "../ports/Identifiers.js"
 import type { Tx } from "../ports/Records.js"
-import { Vault } from "../ports/Vault.js"
-import { checkKeyPlan, expiryAsked, findKeyCustomers, makeApiKeyChecks } from "./ApiKeyChecks.js"
+import { findKeyCustomers, makeApiKeyChecks } from "./ApiKeyChecks.js"
+import { makeApiKeyIssuer } from "./ApiKeyIssuer.js"
 import { type CallContext, checkVersion } from "./CallContext.js"
 import type { Principal } from "./Caller.js"
 import { Changes } from "./Changes.js"
@@ -67,9 +50,6 @@ export class ApiKeys extends Context.Tag("svc/ApiKeys")<
   }
 >() {}
 
-/** Characters of a secret's random part. */
-const secretLength = 43
-
 /** The service itself notes the use of a key. */
 const movingMembers = ["lastUsedAt"]
 
@@ -102,76 +82,13 @@ const outcomeOf = <A>(value: A, before: ApiKey, after: ApiKey, at: number) => ({
   after: keyView(after, at)
 })
 
-const identityPlace = (key: Pick<ApiKey, "organisationId" | "id">) => ({
-  organisation: key.organisationId,
-  table: "api_keys",
-  column: "hmac_secret",
-  row: key.id
-})
-
-const vaultClosed = () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
-
 export const layer = Layer.effect(
   ApiKeys,
   Effect.gen(function* () {
     const { change, read } = yield* Changes
     const pages = yield* Pages
-    const identifiers = yield* Identifiers
-    const digests = yield* Digests
-    const vault = yield* Vault
-    const { addressRefusal, checkWithinCaller, resolveScope } = yield* makeApiKeyChecks
-
-    const makeSecret = (mode: KeyMode): { readonly text: string; readonly stored: StoredSecret } => {
-      const text = `${keyPrefix(mode)}${identifiers.token(secretLength)}`
-      return { text, stored: { hash: digests.keyHash(text), last4: text.slice(-4) } }
-    }
-
-    const makeIdentitySecret = Effect.fnUntraced(function* (
-      key: Pick<ApiKey, "organisationId" | "id">
-    ): Effect.fn.Return<{ readonly text: string; readonly sealed: Uint8Array }, Unavailable> {
-      const text = `svs_${identifiers.token(secretLength)}`
-      const sealed = yield* Effect.mapError(vault.seal(identityPlace(key), Redacted.make(text)), vaultClosed)
-      return { text, sealed }
-    })
-
-    const issue = Effect.fnUntraced(function* (
-      tx: Tx,
-      caller: Principal,
-      input: CreateApiKey
-    ): Effect.fn.Return<
-      { readonly key: ApiKey; readonly secret: string; readonly hmacSecret: string | null },
-      Failure
-    > {
-      const at = yield* Clock.currentTimeMillis
-      const permissions = askedPermissions(input.preset ?? "viewer", input.permissions)
-      if (permissions instanceof ValidationFailed) return yield* permissions
-      const expiresAt = expiryAsked(caller, input.expires, at)
-      if (expiresAt instanceof ValidationFailed) return yield* expiresAt
-      const mistake = addressRefusal(input.allowedIps)
-      if (mistake !== undefined) return yield* mistake
-      const customers = yield* findKeyCustomers(tx, input.customers)
-      const resourceScope = yield* resolveScope(tx, input.resourceScope ?? [])
-      const { organisationId, spaceId } = caller
-      const id = identifiers.next("key")
-      const secret = makeSecret(input.mode ?? "test")
-      const identity = input.hmac?.enabled === true ? yield* makeIdentitySecret({ organisationId, id }) : null
-      const key = newKey(input, {
-        id,
-        organisationId,
-        spaceId,
-        createdBy: caller.key.id,
-        at,
-        expiresAt,
-        permissions,
-        customers,
-        resourceScope,
-        secret: secret.stored,
-        identitySecret: identity?.sealed ?? null
-      })
-      yield* checkWithinCaller(caller, key)
-      yield* checkKeyPlan(tx, caller, customers)
-      return { key, secret: secret.text, hmacSecret: identity?.text ?? null }
-    })
+    const { addressRefusal, checkWithinCaller } = yield* makeApiKeyChecks
+    const { issue, makeSecret, openIdentitySecret } = yield* makeApiKeyIssuer
 
     const applyChanges = Effect.fnUntraced(function* (
       tx: Tx,
@@ -271,8 +188,8 @@ export const layer = Layer.effect(
                 message: "this key does not verify its callers"
               })
             yield* checkWithinCaller(context.caller, key)
-            const text = yield* Effect.mapError(vault.open(identityPlace(key), key.hmacSecret), vaultClosed)
-            return { value: { hmacSecret: Redacted.value(text) }, resource: resourceOf(key) }
+            const hmacSecret = yield* openIdentitySecret(key, key.hmacSecret)
+            return { value: { hmacSecret }, resource: resourceOf(key) }
           })
         )
     })

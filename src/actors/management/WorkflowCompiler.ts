@@ -1,13 +1,19 @@
 /** Compiles a workflow's source and checks its contracts in a computing worker; what is wrong with them fails with its place. */
 import { Effect } from "effect"
-import type { Compiled } from "../../domain/Authoring.js"
-import { invalid, type Unavailable, ValidationFailed } from "../../domain/Failure.js"
+import { type Compiled, nameProblem } from "../../domain/Authoring.js"
+import { type Failure, invalid, type Unavailable, ValidationFailed } from "../../domain/Failure.js"
 import { type Json, type JsonObject, unstorable } from "../../domain/Json.js"
+import type { UpdateWorkflow } from "../../domain/Workflow.js"
 import { type ComputationName, Computations, type ComputationTable, tooCostlyDetail } from "../ports/Computations.js"
+import { Egress } from "../ports/Egress.js"
 import type { Principal } from "./Caller.js"
+import { codeRefusal } from "./WorkflowAuthor.js"
+
+const nameRefusal = (name: string | undefined) => (name === undefined ? undefined : nameProblem(name))
 
 export const makeWorkflowCompiler = Effect.gen(function* () {
   const { compute } = yield* Computations
+  const egress = yield* Egress
 
   /** The source as the sandbox runs it, with what it uses. */
   const compile = Effect.fnUntraced(function* (
@@ -69,6 +75,30 @@ export const makeWorkflowCompiler = Effect.gen(function* () {
       })
   })
 
+  const checkCallback = (url: string | null | undefined): Effect.Effect<void, ValidationFailed> =>
+    url === null || url === undefined
+      ? Effect.void
+      : Effect.mapError(
+          egress.check(url),
+          ({ reason }) =>
+            new ValidationFailed({
+              code: "VALIDATION_FAILED",
+              message: `callbackUrl cannot be called: ${reason}`,
+              details: [{ path: "callbackUrl", code: "URL_NOT_ALLOWED", message: reason }]
+            })
+        )
+
+  /** Checks what can be checked without the stored record. */
+  const checkInput = Effect.fnUntraced(function* (
+    caller: Principal,
+    input: UpdateWorkflow
+  ): Effect.fn.Return<void, Failure> {
+    const refused = (input.code === undefined ? undefined : codeRefusal(caller)) ?? nameRefusal(input.name)
+    if (refused !== undefined) return yield* refused
+    yield* checkContracts(caller, input)
+    yield* checkCallback(input.callbackUrl)
+  })
+
   /** Computes on stored input, which was within bounds when it was saved. */
   const computeStored = <Name extends ComputationName>(
     name: Name,
@@ -80,5 +110,5 @@ export const makeWorkflowCompiler = Effect.gen(function* () {
       return invalid(name, code, message)
     })
 
-  return { checkContracts, compile, computeStored }
+  return { checkInput, compile, computeStored }
 })

@@ -1,21 +1,13 @@
 /** Use cases of workflows: their draft is saved, drawn, archived. Contract: workflow record; surface C bodies. */
 import { Context, Effect, Layer } from "effect"
-import {
-  archivedWorkflow,
-  changedWorkflow,
-  type Compiled,
-  contentText,
-  nameProblem,
-  newWorkflow
-} from "../../domain/Authoring.js"
-import { type Failure, type Forbidden, PlanLimitReached, ValidationFailed } from "../../domain/Failure.js"
+import { archivedWorkflow, changedWorkflow, type Compiled, contentText, newWorkflow } from "../../domain/Authoring.js"
+import { type Failure, type Forbidden, PlanLimitReached } from "../../domain/Failure.js"
 import type { CustomerId } from "../../domain/Ids.js"
 import { canonicalJson } from "../../domain/Json.js"
 import { type CreateWorkflow, UpdateWorkflow, type Workflow, type WorkflowStatus } from "../../domain/Workflow.js"
 import type { Diagram } from "../../domain/WorkflowAnalysis.js"
 import { type WorkflowSummary, workflowSummary, type WorkflowView, workflowView } from "../../domain/WorkflowView.js"
 import { Digests } from "../ports/Digests.js"
-import { Egress } from "../ports/Egress.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import type { Tx } from "../ports/Records.js"
 import { type CallContext, checkVersion } from "./CallContext.js"
@@ -26,7 +18,7 @@ import { customersListed } from "./NamedCustomers.js"
 import { type ListParams, type PageOf, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
 import { timestamp } from "./Timestamp.js"
-import { authorOf, codeRefusal } from "./WorkflowAuthor.js"
+import { authorOf } from "./WorkflowAuthor.js"
 import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
 import { findWorkflow } from "./WorkflowRecords.js"
 import { versionsShown } from "./WorkflowVersions.js"
@@ -91,8 +83,6 @@ const resourceOf = ({ customerId, id, name }: Workflow) => ({ id, name, customer
 
 // --- What may be saved ---
 
-const nameRefusal = (name: string | undefined) => (name === undefined ? undefined : nameProblem(name))
-
 /** Members that take effect at once, in every environment. */
 const immediate = ["enabled", "tier", "timeoutMs", "retry", "callbackUrl"] as const
 
@@ -124,33 +114,8 @@ export const layer = Layer.effect(
     const pages = yield* Pages
     const identifiers = yield* Identifiers
     const digests = yield* Digests
-    const egress = yield* Egress
-    const { checkContracts, compile, computeStored } = yield* makeWorkflowCompiler
+    const { checkInput, compile, computeStored } = yield* makeWorkflowCompiler
     const drawings = new Map<string, string>()
-
-    const checkCallback = (url: string | null | undefined): Effect.Effect<void, ValidationFailed> =>
-      url === null || url === undefined
-        ? Effect.void
-        : Effect.mapError(
-            egress.check(url),
-            ({ reason }) =>
-              new ValidationFailed({
-                code: "VALIDATION_FAILED",
-                message: `callbackUrl cannot be called: ${reason}`,
-                details: [{ path: "callbackUrl", code: "URL_NOT_ALLOWED", message: reason }]
-              })
-          )
-
-    /** Checks what can be checked without the stored record. */
-    const checkInput = Effect.fnUntraced(function* (
-      caller: Principal,
-      input: UpdateWorkflow
-    ): Effect.fn.Return<void, Failure> {
-      const refused = (input.code === undefined ? undefined : codeRefusal(caller)) ?? nameRefusal(input.name)
-      if (refused !== undefined) return yield* refused
-      yield* checkContracts(caller, input)
-      yield* checkCallback(input.callbackUrl)
-    })
 
     const withHash = (draft: Workflow): Workflow => ({ ...draft, contentHash: digests.sha256Hex(contentText(draft)) })
 
