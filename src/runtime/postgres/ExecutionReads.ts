@@ -84,8 +84,8 @@ const viewOf = (row: Row): ExecutionView => {
 /** The record is JSON that this service wrote. */
 const json = (value: unknown): Json => (value ?? null) as Json
 
-/** A step that a run left behind when it was ended from outside did not go on after that. */
-const closed = (step: Json, terminal: boolean): Json =>
+/** A step as it is shown: one that was under way when its run was ended from outside has failed. */
+const closeStep = (step: Json, terminal: boolean): Json =>
   terminal &&
   isObject(step) &&
   (step["status"] === "running" || step["status"] === "waiting" || step["status"] === "pending")
@@ -96,8 +96,8 @@ const closed = (step: Json, terminal: boolean): Json =>
       }
     : step
 
-/** How far back a page is sought, before it is sought everywhere. */
-const looks = [Duration.days(2), Duration.days(16)]
+/** The periods, newest first, that are read for a page before all of time is. */
+const nearPeriods = [Duration.days(2), Duration.days(16)]
 
 const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
 
@@ -154,13 +154,13 @@ export const layer = Layer.effect(
     }
 
     /**
-     * A page is nearly always within a few days, which lie in a few partitions: to open all of them costs several times
-     * what reading the page does. Only where the page is not full is the rest looked at.
+     * A page nearly always lies within a few days, that is in a few partitions; opening all partitions costs several times
+     * what reading the page does. Earlier days are read only where the page is not full.
      */
     const list = Effect.fnUntraced(function* (home: ExecutionHome, query: ExecutionQuery) {
       const newest = query.before === undefined ? yield* Clock.currentTimeMillis : timeOfId(query.before)
-      for (const look of looks) {
-        const since = Math.min(newest, query.to ?? newest) - Duration.toMillis(look)
+      for (const period of nearPeriods) {
+        const since = Math.min(newest, query.to ?? newest) - Duration.toMillis(period)
         if (since <= (query.from ?? 0)) break
         const near = yield* page(home, { ...query, from: since })
         if (near.length === query.limit) return near
@@ -178,7 +178,7 @@ export const layer = Layer.effect(
     const steps = (organisation: OrganisationId, row: Row) =>
       sql<{ status: string; record: { readonly [member: string]: Json } }>`
       SELECT status, record FROM steps WHERE org = ${organisation} AND id = ${row.id} AND class = ${row.class} ORDER BY index`.pipe(
-        Effect.map((rows) => rows.map(({ record, status }) => closed({ ...record, status }, isTerminal(row.status))))
+        Effect.map((rows) => rows.map(({ record, status }) => closeStep({ ...record, status }, isTerminal(row.status))))
       )
 
     const detail = Effect.fnUntraced(function* (home: ExecutionHome, id: ExecutionId) {
