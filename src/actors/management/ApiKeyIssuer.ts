@@ -14,7 +14,7 @@ import type { Principal } from "./Caller.js"
 const secretLength = 43
 
 /** A new key with its secrets, which are shown once. */
-export interface IssuedKey {
+interface IssuedKey {
   readonly key: ApiKey
   readonly secret: string
   readonly hmacSecret: string | null
