@@ -53,7 +53,7 @@ export const makeApiKeyIssuer = Effect.gen(function* () {
     tx: Tx,
     caller: Principal,
     input: CreateApiKey
-  ): Effect.fn.Return<{ readonly key: ApiKey; readonly secret: string; readonly hmacSecret: string | null }, Failure> {
+  ): Effect.fn.Return<IssuedKey, Failure> {
     const at = yield* Clock.currentTimeMillis
     const permissions = askedPermissions(input.preset ?? "viewer", input.permissions)
     if (permissions instanceof ValidationFailed) return yield* permissions
