@@ -1,5 +1,6 @@
 /** One of the organisation's customers: the tenant that runs act for. Contract: customer record. */
 import { Schema } from "effect"
+import { InvalidState } from "./Failure.js"
 import type { CustomerId, OrganisationId } from "./Ids.js"
 import { JsonObject } from "./Json.js"
 import { PlanName } from "./Plan.js"
@@ -8,6 +9,12 @@ import { Counter } from "./Scalars.js"
 
 export const CustomerStatus = Schema.Literal("active", "pending_admin_activation", "suspended", "deleted")
 export type CustomerStatus = typeof CustomerStatus.Type
+
+/** Why nothing runs for a customer. */
+export const customerRefusal = ({ status }: { readonly status: CustomerStatus }): InvalidState | undefined =>
+  status === "active"
+    ? undefined
+    : new InvalidState({ state: status, message: `the customer is ${status}: only active customers run` })
 
 /** Times are RFC 3339. Only `active` customers run. */
 export interface Customer {

@@ -47,6 +47,14 @@ export interface ExecutionDetail extends ExecutionView {
   readonly steps: ReadonlyArray<Json>
 }
 
+/** An execution as lists show it. */
+export const executionSummary = ({
+  input: _input,
+  output: _output,
+  steps: _steps,
+  ...view
+}: ExecutionDetail): ExecutionView => view
+
 export interface LogLine {
   readonly seq: number
   readonly at: string

@@ -1,6 +1,7 @@
 /** A workflow: its draft, its published versions, where they run. Specification: Workflow; contract: workflow record. */
 import { Schema } from "effect"
 import { RetryPolicy, Tier } from "./Execution.js"
+import { InvalidState, WorkflowUnavailable } from "./Failure.js"
 import type { CustomerId, OrganisationId, SpaceId, WorkflowId } from "./Ids.js"
 import { type Json, JsonObject } from "./Json.js"
 import { guest } from "./Limits.js"
@@ -18,6 +19,9 @@ export const reservedNames: ReadonlySet<string> = new Set(
     "conflicts cluster installations widgets environments releases attempts approvals builds login auth rpc docs"
   ).split(" ")
 )
+
+/** The environment that runs the latest published version, whatever is deployed. */
+export const latestEnvironment = "test"
 
 export type WorkflowStatus = "draft" | "published" | "archived"
 
@@ -56,6 +60,20 @@ export interface Workflow {
   readonly updatedAt: string
   readonly version: number
 }
+
+/** Why an archived workflow runs nowhere, not even as a draft. */
+export const archivedRefusal = ({ name, status }: Pick<Workflow, "name" | "status">): WorkflowUnavailable | undefined =>
+  status === "archived"
+    ? new WorkflowUnavailable({
+        code: "WORKFLOW_ARCHIVED",
+        message: `${name} is archived: publish it again to run it`
+      })
+    : undefined
+
+export const disabledRefusal = ({ enabled }: Pick<Workflow, "enabled">): InvalidState | undefined =>
+  enabled
+    ? undefined
+    : new InvalidState({ state: "disabled", message: "the workflow is disabled: set enabled to true" })
 
 /** A published snapshot: it never changes. */
 export interface WorkflowVersion {

@@ -55,7 +55,12 @@ import * as Nonces from "./postgres/Nonces.js"
 import * as ProviderWindows from "./postgres/ProviderWindows.js"
 import * as RateWindows from "./postgres/RateWindows.js"
 import * as Changes from "../actors/management/Changes.js"
+import * as ApiKeys from "../actors/management/ApiKeys.js"
+import * as ExecutionControl from "../actors/management/ExecutionControl.js"
+import * as ExecutionHistory from "../actors/management/ExecutionHistory.js"
 import * as Pages from "../actors/management/Pages.js"
+import * as Workflows from "../actors/management/Workflows.js"
+import * as WorkflowVersions from "../actors/management/WorkflowVersions.js"
 import * as Records from "./postgres/records/Records.js"
 import * as Runnables from "./postgres/Runnables.js"
 import * as RunReads from "./postgres/RunReads.js"
@@ -208,8 +213,18 @@ const actors = Layer.unwrapEffect(
 
 const cluster = SingleNode.ownership.pipe(Layer.provideMerge(SingleNode.sharding))
 
+/** What the surfaces ask for: one layer for each noun. */
+const useCases = Layer.mergeAll(
+  ApiKeys.layer,
+  ExecutionControl.layer,
+  ExecutionHistory.layer,
+  Workflows.layer,
+  WorkflowVersions.layer
+)
+
 /** Everything but the server. */
 export const services = Surfaces.layer.pipe(
+  Layer.provide(useCases),
   Layer.provideMerge(Deliver.layer()),
   Layer.provideMerge(Layer.merge(RateLimits.layer, CallbackSecrets.layer)),
   Layer.provideMerge(actors),

@@ -2,8 +2,9 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
-import { execution, startCalls, stopCalls, svc, workflow } from "../support/calls.js"
+import { connect, execution, publishConnector, startCalls, stopCalls, svc, workflow } from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
+import { makeScopedKey } from "../support/keys.js"
 
 beforeAll(startCalls, 60_000)
 afterAll(() => stopCalls())
@@ -120,5 +121,31 @@ describe("A run of a draft that is repeated", () => {
     })
     assert.strictEqual(refused.status, 403, refused.text)
     assert.include(refused.text, "workflows:update")
+  })
+})
+
+describe("A key that is narrowed to a connector", () => {
+  it("neither starts nor repeats a run that is given a connection to another", async () => {
+    await publishConnector("reached")
+    await publishConnector("other")
+    const { id } = await connect("other", "credential")
+    const target = `/api/v1/workflows/${await workflow("await svc.state.set('k', 1); return 1")}/execute`
+    const headers = { "x-end-org-id": svc.first.customerId, "x-svc-connections": id }
+    const first = await svc.ask("POST", target, { key: svc.first.key, body: {}, headers })
+    assert.strictEqual(first.status, 200, first.text)
+    const executionId = String(first.headers["x-svc-execution-id"])
+    await eventually(
+      () => execution(executionId),
+      (found) => found?.status === "completed"
+    )
+    const rerun = `/api/v1/executions/${executionId}/rerun`
+    const { key } = await makeScopedKey(svc, { connector: ["reached"] })
+    for (const refused of [
+      await svc.ask("POST", target, { key, body: {}, headers }),
+      await svc.ask("POST", rerun, { key, body: {} })
+    ])
+      assert.deepStrictEqual([refused.status, refused.body.code], [403, "RESOURCE_OUT_OF_SCOPE"], refused.text)
+    const wider = await makeScopedKey(svc, { connector: ["reached", "other"] })
+    assert.strictEqual((await svc.ask("POST", rerun, { key: wider.key, body: {} })).status, 202)
   })
 })

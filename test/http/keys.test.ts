@@ -346,7 +346,9 @@ describe("a key that verifies its callers", () => {
     const trail = await svc.ask("GET", `/api/v1/audit?resource_id=${made.id}&action=api_key.reveal_identity_secret`, {
       key: full
     })
-    assert.strictEqual(trail.body.data.length, 1)
+    // The refusal before this is written soon, too.
+    const successes = trail.body.data.filter(({ outcome }: { readonly outcome: string }) => outcome === "success")
+    assert.strictEqual(successes.length, 1)
   })
 })
 

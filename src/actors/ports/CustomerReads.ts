@@ -1,4 +1,4 @@
-/** The customer that a request names. The answer may be a second old. */
+/** The customer that a request names. The answer may be a second old, but knows of what this node has committed. */
 import type { Effect, Option } from "effect"
 import { Context } from "effect"
 import type { Customer } from "../../domain/Customer.js"

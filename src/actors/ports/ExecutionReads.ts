@@ -4,12 +4,21 @@ import { Context } from "effect"
 import type { ExecutionStatus, TriggerType } from "../../domain/Execution.js"
 import type { ExecutionDetail, ExecutionView, LogLine } from "../../domain/ExecutionView.js"
 import type { Unavailable } from "../../domain/Failure.js"
-import type { BlobId, CustomerId, ExecutionId, OrganisationId } from "../../domain/Ids.js"
+import type { BlobId, CustomerId, ExecutionId, OrganisationId, SpaceId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
 import type { RetentionClass, RunRecord } from "./Journal.js"
 
+/** Whose executions are read: those of one workspace. */
+export interface ExecutionHome {
+  readonly organisationId: OrganisationId
+  readonly spaceId: SpaceId
+}
+
 export interface ExecutionQuery {
-  readonly workflowId?: string
+  /** Only these workflows' executions; empty: none. */
+  readonly workflowIds?: ReadonlyArray<string>
+  /** Only runs in these environments, by slug. */
+  readonly environments?: ReadonlyArray<string>
   readonly status?: ExecutionStatus
   readonly triggerType?: TriggerType
   /** Only these customers' executions; a key that reaches some customers sees no others. */
@@ -35,17 +44,11 @@ export class ExecutionReads extends Context.Tag("svc/ExecutionReads")<
   ExecutionReads,
   {
     readonly list: (
-      organisation: OrganisationId,
+      home: ExecutionHome,
       query: ExecutionQuery
     ) => Effect.Effect<ReadonlyArray<ExecutionView>, Unavailable>
-    readonly get: (
-      organisation: OrganisationId,
-      id: ExecutionId
-    ) => Effect.Effect<Option.Option<ExecutionDetail>, Unavailable>
-    readonly rerunnable: (
-      organisation: OrganisationId,
-      id: ExecutionId
-    ) => Effect.Effect<Option.Option<Rerunnable>, Unavailable>
+    readonly get: (home: ExecutionHome, id: ExecutionId) => Effect.Effect<Option.Option<ExecutionDetail>, Unavailable>
+    readonly rerunnable: (home: ExecutionHome, id: ExecutionId) => Effect.Effect<Option.Option<Rerunnable>, Unavailable>
     /** Lines after `after`, oldest first. */
     readonly logs: (
       organisation: OrganisationId,

@@ -178,6 +178,10 @@ export const draftProblem = (
       )
 }
 
+/** The id that a built-in connector has everywhere. */
+export const builtInId = (slug: string, sha256Hex: (text: string) => string): string =>
+  `ctr_0${sha256Hex(`connector|${slug}`).slice(0, 25)}`
+
 export const builtIn = (slug: string) =>
   new Conflict({ code: "CONFLICT", message: `${slug} is a built-in connector: import a copy of it to change it` })
 

@@ -50,3 +50,12 @@ export const mockOf = (
     known.find(({ input }) => input === undefined)
   )
 }
+
+/** The answer that a step of a run's trace recorded, as a fixture; none where it failed or was too large for the trace. */
+export const fixturesOf = (step: Json): ReadonlyArray<Fixture> => {
+  if (!isObject(step) || step["status"] !== "completed") return []
+  const { action, connector, input, output = null } = step
+  if (typeof connector !== "string" || typeof action !== "string" || (isObject(output) && "$blob" in output)) return []
+  const [args] = Array.isArray(input) ? input : []
+  return [{ connector, action, ...(args === undefined ? {} : { input: args }), output }]
+}

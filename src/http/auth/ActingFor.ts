@@ -3,7 +3,8 @@ import { Effect, Option } from "effect"
 import { ConnectionReads } from "../../actors/ports/ConnectionReads.js"
 import { CustomerReads, type KnownCustomer } from "../../actors/ports/CustomerReads.js"
 import { InstallationReads, type KnownInstallation } from "../../actors/ports/InstallationReads.js"
-import { type Failure, Forbidden, InvalidRequest, InvalidState, NotFound } from "../../domain/Failure.js"
+import { customerRefusal } from "../../domain/Customer.js"
+import { type Failure, Forbidden, InvalidRequest, type InvalidState, NotFound } from "../../domain/Failure.js"
 import type { ConnectionId } from "../../domain/Ids.js"
 import { notRunning } from "../../domain/Installation.js"
 import type { ChosenConnection, StartEntry } from "../../domain/RunJournal.js"
@@ -39,13 +40,10 @@ const notReachable = () =>
   new Forbidden({ code: "CUSTOMER_NOT_REACHABLE", message: "this key does not reach that customer" })
 
 /** Only active customers run. */
-const active = (customer: KnownCustomer): Effect.Effect<KnownCustomer, InvalidState> =>
-  customer.status === "active"
-    ? Effect.succeed(customer)
-    : new InvalidState({
-        state: customer.status,
-        message: `the customer is ${customer.status}: only active customers run`
-      })
+const active = (customer: KnownCustomer): Effect.Effect<KnownCustomer, InvalidState> => {
+  const refused = customerRefusal(customer)
+  return refused === undefined ? Effect.succeed(customer) : Effect.fail(refused)
+}
 
 const notTheirs = () =>
   new Forbidden({ code: "FORBIDDEN", message: "x-svc-connections names a connection that is not this customer's" })
@@ -126,6 +124,8 @@ export const make = Effect.gen(function* () {
           message: `x-svc-connections: ${id} is a connection to ${known.connector}, not to ${connector}`
         })
       }
+      const outside = outOfScope(caller, "connector", known.connector)
+      if (outside !== undefined) return yield* outside
       found.push({ connector: known.connector, alias, id })
     }
     return found
@@ -149,7 +149,7 @@ export const make = Effect.gen(function* () {
     { connections }: KnownInstallation
   ): Effect.Effect<ReadonlyArray<ChosenConnection>, Forbidden> =>
     Effect.forEach(Object.entries(connections), ([connector, id]) => {
-      const scope = outOfScope(caller, "connection", id)
+      const scope = outOfScope(caller, "connection", id) ?? outOfScope(caller, "connector", connector)
       return scope === undefined ? Effect.succeed({ connector, alias: null, id }) : Effect.fail(scope)
     })
 

@@ -7,7 +7,7 @@ import { Computations, tooCostlyDetail } from "../../actors/ports/Computations.j
 import { Digests } from "../../actors/ports/Digests.js"
 import { Egress } from "../../actors/ports/Egress.js"
 import { ExecutionReads } from "../../actors/ports/ExecutionReads.js"
-import { Executions, type Started, type StartRequest } from "../../actors/ports/Executions.js"
+import { Executions, type Started } from "../../actors/ports/Executions.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { type Runnable, Runnables } from "../../actors/ports/Runnables.js"
 import type { AuditEntry } from "../../domain/Audit.js"
@@ -16,18 +16,19 @@ import {
   type Failure,
   IdempotencyInProgress,
   InvalidRequest,
-  InvalidState,
   NotFound,
   Unavailable,
   ValidationFailed
 } from "../../domain/Failure.js"
 import type { ExecutionId, WorkflowId } from "../../domain/Ids.js"
+import { keyReused } from "../../domain/RunClaim.js"
 import { workflowHeaders } from "../../domain/Tenancy.js"
+import { disabledRefusal } from "../../domain/Workflow.js"
 import { make as makeActingFor } from "../auth/ActingFor.js"
 import { actorOf, missing, outOfScope, type Principal, runReach } from "../../actors/management/Caller.js"
 import type { Exchange } from "../pipeline/Exchange.js"
-import { idempotencyKey, keyReused } from "../pipeline/Idempotency.js"
-import { type RawReply, type RawRequest, targetMark } from "../Wire.js"
+import { runClaim } from "../RunClaim.js"
+import type { RawReply, RawRequest } from "../Wire.js"
 import { type ExecuteBody, readExecuteBody } from "./Body.js"
 import { acceptedReply, endedReply } from "./Reply.js"
 
@@ -76,15 +77,6 @@ export const make = Effect.gen(function* () {
         details: found.map((detail) => ({ ...detail, path: detail.path === "" ? "input" : `input.${detail.path}` }))
       })
   })
-
-  const idempotencyOf = (caller: Principal, request: RawRequest): StartRequest["idempotency"] | InvalidRequest => {
-    const key = idempotencyKey(request)
-    if (key === undefined || key instanceof InvalidRequest) return key
-    return {
-      key: `${caller.key.id}|${targetMark(request.target, digests.sha256Hex)}|${key}`,
-      hash: digests.sha256Hex(request.body)
-    }
-  }
 
   const callbackOf = (request: RawRequest, body: ExecuteBody): Effect.Effect<ExecuteBody["callback"], Failure> => {
     const header = request.headers["x-svc-callback-url"]
@@ -139,15 +131,15 @@ export const make = Effect.gen(function* () {
     if (environment instanceof Error) return yield* environment
     const elsewhere = outOfScope(caller, "environment", environment)
     if (elsewhere !== undefined) return yield* elsewhere
-    const idempotency = idempotencyOf(caller, request)
+    const idempotency = runClaim(digests, caller, request, request.body)
     if (idempotency instanceof Error) return yield* idempotency
     const acting = yield* actingFor(caller, request)
     const runnable = yield* runnableOf(caller, workflow, environment, draft)
     if (runnable.spaceId !== caller.spaceId) return yield* new NotFound({ what: "workflow" })
     if (runnable.customerId !== null && runnable.customerId !== acting.customer?.id)
       return yield* new NotFound({ what: "workflow" })
-    if (!runnable.enabled)
-      return yield* new InvalidState({ state: "disabled", message: "the workflow is disabled: set enabled to true" })
+    const disabled = disabledRefusal(runnable)
+    if (disabled !== undefined) return yield* disabled
     yield* checkInput(runnable, body)
     const callback = yield* callbackOf(request, body)
     const now = clock.unsafeCurrentTimeMillis()
@@ -215,7 +207,7 @@ export const make = Effect.gen(function* () {
     now: number
   ): Effect.fn.Return<RawReply, Failure> {
     if (!sameBody) return yield* keyReused()
-    const found = yield* reads.rerunnable(caller.organisationId, target)
+    const found = yield* reads.rerunnable(caller, target)
     if (Option.isNone(found))
       return yield* new Unavailable({ reason: "the first run with this key is being recorded", retryAfterSeconds: 1 })
     const { record, view: run } = found.value

@@ -8,14 +8,9 @@ import type { Principal } from "../../actors/management/Caller.js"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Records, type Tx } from "../../actors/ports/Records.js"
 import { Vault } from "../../actors/ports/Vault.js"
-import {
-  type Failure,
-  IdempotencyInProgress,
-  InvalidRequest,
-  Unavailable,
-  ValidationFailed
-} from "../../domain/Failure.js"
+import { type Failure, IdempotencyInProgress, InvalidRequest, Unavailable } from "../../domain/Failure.js"
 import { idempotencyKeyLength, idempotencyLifetime } from "../../domain/Limits.js"
+import { keyReused } from "../../domain/RunClaim.js"
 import { makeShares } from "./Shares.js"
 import { type RawReply, type RawRequest, targetMark } from "../Wire.js"
 
@@ -54,13 +49,6 @@ export const idempotencyKey = ({ headers }: Pick<RawRequest, "headers">): string
         message: `Idempotency-Key has at most ${idempotencyKeyLength} characters`
       })
 }
-
-export const keyReused = () =>
-  new ValidationFailed({
-    code: "IDEMPOTENCY_KEY_REUSED",
-    message: "this Idempotency-Key was used for a request with another body: use a new one",
-    details: [{ path: "Idempotency-Key", code: "IDEMPOTENCY_KEY_REUSED", message: "belongs to another request" }]
-  })
 
 export const make = Effect.gen(function* () {
   const records = yield* Records

@@ -4,8 +4,8 @@ import { Schema } from "effect"
 import { CreateApiKey, KeyMode, UpdateApiKey } from "../../domain/ApiKey.js"
 import { ResourceScope } from "../../domain/ResourceScope.js"
 import { PermissionMatrix, Preset } from "../../domain/Permission.js"
-import { Audited, audited, NoStore, Permit, read, Shared } from "../Endpoint.js"
-import { created, Data, listParams, NullableTime, Page, strict, Time } from "./Shapes.js"
+import { Audited, audited, NoStore, Permit, read, Scoped, Shared } from "../Endpoint.js"
+import { created, Data, listParams, NullableTime, Page, replacing, strict, Time } from "./Shapes.js"
 
 const fields = {
   id: Schema.String,
@@ -53,6 +53,7 @@ export const ApiKeysApi = HttpApiGroup.make("apiKeys")
       .annotate(Permit, "settings:read")
       .annotate(Audited, read("api_key"))
       .annotate(Shared, "hidden")
+      .annotate(Scoped, {})
   )
   .add(
     HttpApiEndpoint.post("create", at)
@@ -61,6 +62,7 @@ export const ApiKeysApi = HttpApiGroup.make("apiKeys")
       .annotate(Permit, "settings:manage")
       .annotate(Audited, audited("api_key.create"))
       .annotate(Shared, "hidden")
+      .annotate(Scoped, {})
       .annotate(NoStore, true)
   )
   .add(
@@ -70,15 +72,17 @@ export const ApiKeysApi = HttpApiGroup.make("apiKeys")
       .annotate(Permit, "settings:read")
       .annotate(Audited, read("api_key"))
       .annotate(Shared, "hidden")
+      .annotate(Scoped, {})
   )
   .add(
     HttpApiEndpoint.put("update", `${at}/:kid`)
       .setPath(path)
-      .setPayload(strict(UpdateApiKey))
+      .setPayload(replacing(UpdateApiKey, ApiKeyView))
       .addSuccess(Data(ApiKeyView))
       .annotate(Permit, "settings:manage")
       .annotate(Audited, audited("api_key.update"))
       .annotate(Shared, "hidden")
+      .annotate(Scoped, {})
   )
   .add(
     HttpApiEndpoint.del("revoke", `${at}/:kid`)
@@ -87,6 +91,7 @@ export const ApiKeysApi = HttpApiGroup.make("apiKeys")
       .annotate(Permit, "settings:manage")
       .annotate(Audited, audited("api_key.revoke"))
       .annotate(Shared, "hidden")
+      .annotate(Scoped, {})
   )
   .add(
     HttpApiEndpoint.post("rotate", `${at}/:kid/rotate`)
@@ -96,6 +101,7 @@ export const ApiKeysApi = HttpApiGroup.make("apiKeys")
       .annotate(Permit, "settings:manage")
       .annotate(Audited, audited("api_key.rotate"))
       .annotate(Shared, "hidden")
+      .annotate(Scoped, {})
       .annotate(NoStore, true)
   )
   .add(
@@ -105,5 +111,6 @@ export const ApiKeysApi = HttpApiGroup.make("apiKeys")
       .annotate(Permit, "settings:manage")
       .annotate(Audited, audited("api_key.reveal_identity_secret"))
       .annotate(Shared, "hidden")
+      .annotate(Scoped, {})
       .annotate(NoStore, true)
   )

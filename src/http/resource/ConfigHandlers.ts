@@ -14,7 +14,7 @@ import { checkVersion } from "../../actors/management/CallContext.js"
 import { Changes } from "../../actors/management/Changes.js"
 import { group } from "../pipeline/Dispatch.js"
 import { findCustomer } from "./CustomersHandlers.js"
-import { findWorkflow } from "./WorkflowRecords.js"
+import { findWorkflow } from "../../actors/management/WorkflowRecords.js"
 
 type StoredLevel = StoredValue["level"]
 

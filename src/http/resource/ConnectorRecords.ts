@@ -3,14 +3,20 @@ import { Effect, Option } from "effect"
 import { Digests } from "../../actors/ports/Digests.js"
 import type { Tx } from "../../actors/ports/Records.js"
 import { callbackPath } from "../../domain/connection/Callback.js"
-import { builtIn, type ConnectorRecord, storedDefinition, summaryOf } from "../../domain/connector/Connector.js"
+import {
+  builtIn,
+  builtInId,
+  type ConnectorRecord,
+  storedDefinition,
+  summaryOf
+} from "../../domain/connector/Connector.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import { builtInConnectors } from "../../domain/connectors/index.js"
 import { type Conflict, type Failure, NotFound, type Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import type { JsonObject } from "../../domain/Json.js"
 import { outOfScope, type Principal } from "../../actors/management/Caller.js"
-import { Origin } from "../Origin.js"
+import { Origin } from "../../actors/ports/Origin.js"
 
 export interface BuiltIn {
   readonly _tag: "BuiltIn"
@@ -32,7 +38,7 @@ export const builtInSince = "2026-01-01T00:00:00.000Z"
 export const builtIns: Effect.Effect<ReadonlyArray<BuiltIn>, never, Digests> = Effect.map(Digests, ({ sha256Hex }) =>
   builtInConnectors.map((one) => ({
     _tag: "BuiltIn" as const,
-    id: `ctr_0${sha256Hex(`connector|${one.slug}`).slice(0, 25)}`,
+    id: builtInId(one.slug, sha256Hex),
     get definition() {
       return one.definition()
     }

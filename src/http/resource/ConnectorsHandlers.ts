@@ -42,7 +42,7 @@ import {
   versionOf,
   wholeView
 } from "./ConnectorRecords.js"
-import { nowText } from "./WorkflowRecords.js"
+import { timestamp as nowText } from "../../actors/management/Timestamp.js"
 
 /** Definitions may be megabytes: whoever waits gets a turn between two passes over one. */
 const othersFirst = Effect.sleep(Duration.zero)

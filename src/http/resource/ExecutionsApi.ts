@@ -4,7 +4,7 @@ import { Schema } from "effect"
 import { ExecutionStatus, Tier, TriggerType } from "../../domain/Execution.js"
 import { Fixture } from "../../domain/connector/Mocking.js"
 import { Json } from "../../domain/Json.js"
-import { Audited, audited, Permit, read, Shared } from "../Endpoint.js"
+import { Audited, audited, Form, Permit, read, Scoped, Shared } from "../Endpoint.js"
 import { accepted, Data, listParams, NullableTime, Page, strict, Time } from "./Shapes.js"
 
 const fields = {
@@ -81,6 +81,7 @@ export const ExecutionsApi = HttpApiGroup.make("executions")
       .annotate(Permit, "executions:read")
       .annotate(Audited, read("execution"))
       .annotate(Shared, "customers")
+      .annotate(Scoped, { workflow: "list", environment: "list" })
   )
   .add(
     HttpApiEndpoint.get("get", `${at}/:eid`)
@@ -89,6 +90,7 @@ export const ExecutionsApi = HttpApiGroup.make("executions")
       .annotate(Permit, "executions:read")
       .annotate(Audited, read("execution"))
       .annotate(Shared, "customers")
+      .annotate(Scoped, { workflow: "record", environment: "record" })
   )
   .add(
     HttpApiEndpoint.post("cancel", `${at}/:eid/cancel`)
@@ -97,6 +99,7 @@ export const ExecutionsApi = HttpApiGroup.make("executions")
       .annotate(Permit, "executions:create")
       .annotate(Audited, audited("execution.cancel"))
       .annotate(Shared, "customers")
+      .annotate(Scoped, { workflow: "record", environment: "record" })
   )
   .add(
     HttpApiEndpoint.post("rerun", `${at}/:eid/rerun`)
@@ -106,6 +109,14 @@ export const ExecutionsApi = HttpApiGroup.make("executions")
       .annotate(Permit, "executions:create")
       .annotate(Audited, audited("execution.rerun"))
       .annotate(Shared, "customers")
+      .annotate(Scoped, {
+        workflow: "record",
+        environment: "record",
+        connection: "record",
+        connector: "record",
+        secret: "record"
+      })
+      .annotate(Form, { idempotency: "run" })
   )
   .add(
     HttpApiEndpoint.get("fixtures", `${at}/:eid/fixtures`)
@@ -114,6 +125,7 @@ export const ExecutionsApi = HttpApiGroup.make("executions")
       .annotate(Permit, "executions:read")
       .annotate(Audited, read("execution"))
       .annotate(Shared, "customers")
+      .annotate(Scoped, { workflow: "record", environment: "record" })
   )
   .add(
     HttpApiEndpoint.get("logs", `${at}/:eid/logs`)
@@ -123,6 +135,7 @@ export const ExecutionsApi = HttpApiGroup.make("executions")
       .annotate(Permit, "executions:read")
       .annotate(Audited, read("execution"))
       .annotate(Shared, "customers")
+      .annotate(Scoped, { workflow: "record", environment: "record" })
   )
   .add(
     HttpApiEndpoint.get("blob", `${at}/:eid/blobs/:id`)
@@ -131,4 +144,5 @@ export const ExecutionsApi = HttpApiGroup.make("executions")
       .annotate(Permit, "executions:read")
       .annotate(Audited, read("execution"))
       .annotate(Shared, "customers")
+      .annotate(Scoped, { workflow: "record", environment: "record" })
   )

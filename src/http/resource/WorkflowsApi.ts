@@ -5,8 +5,8 @@ import { RetryPolicy, Tier } from "../../domain/Execution.js"
 import { Json, JsonObject } from "../../domain/Json.js"
 import { WorkflowId } from "../../domain/Ids.js"
 import { CreateWorkflow, UpdateWorkflow } from "../../domain/Workflow.js"
-import { Audited, audited, Permit, read, Shared } from "../Endpoint.js"
-import { created, Data, listParams, NullableTime, Page, strict, Time } from "./Shapes.js"
+import { Audited, audited, Permit, read, Scoped, Shared } from "../Endpoint.js"
+import { created, Data, listParams, NullableTime, Page, replacing, strict, Time } from "./Shapes.js"
 import { Counter } from "../../domain/Scalars.js"
 
 /** An action that the code calls. */
@@ -95,6 +95,7 @@ export const WorkflowsApi = HttpApiGroup.make("workflows")
       .annotate(Permit, "workflows:read")
       .annotate(Audited, read("workflow"))
       .annotate(Shared, "perRecord")
+      .annotate(Scoped, { workflow: "list" })
   )
   .add(
     HttpApiEndpoint.post("create", at)
@@ -103,6 +104,7 @@ export const WorkflowsApi = HttpApiGroup.make("workflows")
       .annotate(Permit, "workflows:create")
       .annotate(Audited, audited("workflow.create"))
       .annotate(Shared, "perRecord")
+      .annotate(Scoped, { workflow: "create" })
   )
   .add(
     HttpApiEndpoint.get("get", `${at}/:wid`)
@@ -112,15 +114,17 @@ export const WorkflowsApi = HttpApiGroup.make("workflows")
       .annotate(Permit, "workflows:read")
       .annotate(Audited, read("workflow"))
       .annotate(Shared, "perRecord")
+      .annotate(Scoped, { workflow: "path", environment: "list" })
   )
   .add(
     HttpApiEndpoint.put("update", `${at}/:wid`)
       .setPath(path)
-      .setPayload(strict(UpdateWorkflow))
+      .setPayload(replacing(UpdateWorkflow, WorkflowView))
       .addSuccess(Data(WorkflowView))
       .annotate(Permit, "workflows:update")
       .annotate(Audited, audited("workflow.update"))
       .annotate(Shared, "perRecord")
+      .annotate(Scoped, { workflow: "path", environment: "record" })
   )
   .add(
     HttpApiEndpoint.del("delete", `${at}/:wid`)
@@ -129,6 +133,7 @@ export const WorkflowsApi = HttpApiGroup.make("workflows")
       .annotate(Permit, "workflows:delete")
       .annotate(Audited, audited("workflow.delete"))
       .annotate(Shared, "perRecord")
+      .annotate(Scoped, { workflow: "path", environment: "closed" })
   )
   .add(
     HttpApiEndpoint.post("publish", `${at}/:wid/publish`)
@@ -145,6 +150,7 @@ export const WorkflowsApi = HttpApiGroup.make("workflows")
       .annotate(Permit, "workflows:update")
       .annotate(Audited, audited("workflow.publish"))
       .annotate(Shared, "perRecord")
+      .annotate(Scoped, { workflow: "path", environment: "record" })
   )
   .add(
     HttpApiEndpoint.post("archive", `${at}/:wid/archive`)
@@ -153,6 +159,7 @@ export const WorkflowsApi = HttpApiGroup.make("workflows")
       .annotate(Permit, "workflows:update")
       .annotate(Audited, audited("workflow.archive"))
       .annotate(Shared, "perRecord")
+      .annotate(Scoped, { workflow: "path", environment: "closed" })
   )
   .add(
     HttpApiEndpoint.get("versions", `${at}/:wid/versions`)
@@ -161,6 +168,7 @@ export const WorkflowsApi = HttpApiGroup.make("workflows")
       .annotate(Permit, "workflows:read")
       .annotate(Audited, read("workflow"))
       .annotate(Shared, "perRecord")
+      .annotate(Scoped, { workflow: "path" })
   )
   .add(
     HttpApiEndpoint.get("diff", `${at}/:wid/versions/:a/diff/:b`)
@@ -169,6 +177,7 @@ export const WorkflowsApi = HttpApiGroup.make("workflows")
       .annotate(Permit, "workflows:read")
       .annotate(Audited, read("workflow"))
       .annotate(Shared, "perRecord")
+      .annotate(Scoped, { workflow: "path" })
   )
   .add(
     HttpApiEndpoint.get("diagram", `${at}/:wid/diagram.svg`)
@@ -177,4 +186,5 @@ export const WorkflowsApi = HttpApiGroup.make("workflows")
       .annotate(Permit, "workflows:read")
       .annotate(Audited, read("workflow"))
       .annotate(Shared, "perRecord")
+      .annotate(Scoped, { workflow: "path" })
   )

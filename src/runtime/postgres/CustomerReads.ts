@@ -1,35 +1,34 @@
-/** Customers as requests name them, remembered for less than a second. */
-import { Clock, Effect, Layer, Option } from "effect"
+/** Customers as requests name them, cached for less than a second and not beyond a change that this node commits. */
+import { Effect, Layer, Option } from "effect"
 import { CustomerReads, type KnownCustomer } from "../../actors/ports/CustomerReads.js"
 import { Unavailable } from "../../domain/Failure.js"
+import { make as makeFresh, organisationFirst } from "./Fresh.js"
 import { WriterSql } from "./Pools.js"
 
 const freshMillis = 800
-const heldCustomers = 10_000
+const cachedCustomers = 10_000
 
 export const layer = Layer.effect(
   CustomerReads,
   Effect.gen(function* () {
     const sql = yield* WriterSql
-    const cache = new Map<string, { readonly at: number; readonly customer: KnownCustomer }>()
-
-    const find: CustomerReads["Type"]["find"] = Effect.fnUntraced(function* (organisation, reference) {
-      const [column, value] = "id" in reference ? ["id", reference.id] : ["external_ref", reference.ref]
-      const key = `${organisation}|${column}|${value}`
-      const now = yield* Clock.currentTimeMillis
-      const held = cache.get(key)
-      if (held !== undefined && now - held.at < freshMillis) return Option.some(held.customer)
-      const [customer] = yield* sql<KnownCustomer>`
-      SELECT id, external_ref AS "externalRef", status FROM customers
-      WHERE org = ${organisation} AND deleted_at IS NULL AND ${sql(column)} = ${value}`.pipe(
-        Effect.mapError(() => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 }))
-      )
-      if (customer === undefined) return Option.none()
-      if (cache.size >= heldCustomers) cache.clear()
-      cache.set(key, { at: now, customer })
-      return Option.some(customer)
+    const customers = yield* makeFresh<KnownCustomer, Unavailable>({
+      millis: freshMillis,
+      most: cachedCustomers,
+      organisationOf: organisationFirst
     })
 
-    return CustomerReads.of({ find })
+    return CustomerReads.of({
+      find: (organisation, reference) => {
+        const [column, value] = "id" in reference ? ["id", reference.id] : ["external_ref", reference.ref]
+        const load = sql<KnownCustomer>`
+          SELECT id, external_ref AS "externalRef", status FROM customers
+          WHERE org = ${organisation} AND deleted_at IS NULL AND ${sql(column)} = ${value}`.pipe(
+          Effect.map(([customer]) => customer),
+          Effect.mapError(() => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 }))
+        )
+        return Effect.map(customers.get(`${organisation}|${column}|${value}`, load), Option.fromNullable)
+      }
+    })
   })
 )

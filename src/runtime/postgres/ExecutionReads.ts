@@ -3,7 +3,7 @@
  * keyset on the id, which is time, and merged. No query counts.
  */
 import { Clock, Duration, Effect, Layer, Option } from "effect"
-import { ExecutionReads, type ExecutionQuery } from "../../actors/ports/ExecutionReads.js"
+import { type ExecutionHome, ExecutionReads, type ExecutionQuery } from "../../actors/ports/ExecutionReads.js"
 import type { RetentionClass, RunRecord } from "../../actors/ports/Journal.js"
 import { isTerminal, type ExecutionStatus, type Tier, type Waiting } from "../../domain/Execution.js"
 import type { ExecutionDetail, ExecutionView, LogLine } from "../../domain/ExecutionView.js"
@@ -84,8 +84,8 @@ const viewOf = (row: Row): ExecutionView => {
 /** The record is JSON that this service wrote. */
 const json = (value: unknown): Json => (value ?? null) as Json
 
-/** A step that a run left behind when it was ended from outside did not go on after that. */
-const closed = (step: Json, terminal: boolean): Json =>
+/** A step as it is shown: one that was under way when its run was ended from outside has failed. */
+const closeStep = (step: Json, terminal: boolean): Json =>
   terminal &&
   isObject(step) &&
   (step["status"] === "running" || step["status"] === "waiting" || step["status"] === "pending")
@@ -96,16 +96,21 @@ const closed = (step: Json, terminal: boolean): Json =>
       }
     : step
 
-/** How far back a page is sought, before it is sought everywhere. */
-const looks = [Duration.days(2), Duration.days(16)]
+/** The periods, newest first, that are read for a page before all of time is. */
+const nearPeriods = [Duration.days(2), Duration.days(16)]
 
 const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
+
+/** Rows of one workflow come from their index in the order of the page; those of several do not. */
+const workflowCondition = (ids: ReadonlyArray<string>, add: (value: unknown) => string): string =>
+  ids.length === 1 ? `workflow_id = ${add(ids[0])}` : `workflow_id = ANY(${add(ids)})`
 
 const conditions = (query: ExecutionQuery, add: (value: unknown) => string): ReadonlyArray<string> => [
   ...(query.before === undefined ? [] : [`id < ${add(query.before)}`]),
   ...(query.from === undefined ? [] : [`id >= ${add(`exec_${ulidTime(query.from)}`)}`]),
   ...(query.to === undefined ? [] : [`id < ${add(`exec_${ulidTime(query.to)}`)}`]),
-  ...(query.workflowId === undefined ? [] : [`workflow_id = ${add(query.workflowId)}`]),
+  ...(query.workflowIds === undefined ? [] : [workflowCondition(query.workflowIds, add)]),
+  ...(query.environments === undefined ? [] : [`record->>'environment' = ANY(${add(query.environments)})`]),
   ...(query.triggerType === undefined ? [] : [`trigger_type = ${add(query.triggerType)}`]),
   ...(query.customerIds === undefined ? [] : [`customer_id = ANY(${add(query.customerIds)})`]),
   ...(query.status === undefined
@@ -133,10 +138,10 @@ export const layer = Layer.effect(
         Effect.mapError(unavailable)
       )
 
-    const page = (organisation: OrganisationId, query: ExecutionQuery) => {
-      const values: Array<unknown> = [organisation]
+    const page = ({ organisationId, spaceId }: ExecutionHome, query: ExecutionQuery) => {
+      const values: Array<unknown> = [organisationId, spaceId]
       const add = (value: unknown) => `$${values.push(value)}`
-      const where = [`org = $1`, ...conditions(query, add)].join(" AND ")
+      const where = [`org = $1`, `space = $2`, ...conditions(query, add)].join(" AND ")
       const limit = add(query.limit)
       const unfinished = `(SELECT ${runColumns} FROM runs WHERE ${where} ORDER BY id DESC LIMIT ${limit})`
       const finished = `(SELECT ${finishedColumns} FROM executions WHERE ${where} ORDER BY id DESC LIMIT ${limit})`
@@ -149,41 +154,41 @@ export const layer = Layer.effect(
     }
 
     /**
-     * A page is nearly always within a few days, which lie in a few partitions: to open all of them costs several times
-     * what reading the page does. Only where the page is not full is the rest looked at.
+     * A page nearly always lies within a few days, that is in a few partitions; opening all partitions costs several times
+     * what reading the page does. Earlier days are read only where the page is not full.
      */
-    const list = Effect.fnUntraced(function* (organisation: OrganisationId, query: ExecutionQuery) {
+    const list = Effect.fnUntraced(function* (home: ExecutionHome, query: ExecutionQuery) {
       const newest = query.before === undefined ? yield* Clock.currentTimeMillis : timeOfId(query.before)
-      for (const look of looks) {
-        const since = Math.min(newest, query.to ?? newest) - Duration.toMillis(look)
+      for (const period of nearPeriods) {
+        const since = Math.min(newest, query.to ?? newest) - Duration.toMillis(period)
         if (since <= (query.from ?? 0)) break
-        const near = yield* page(organisation, { ...query, from: since })
+        const near = yield* page(home, { ...query, from: since })
         if (near.length === query.limit) return near
       }
-      return yield* page(organisation, query)
+      return yield* page(home, query)
     })
 
-    const find = (organisation: OrganisationId, id: ExecutionId) =>
+    const find = ({ organisationId, spaceId }: ExecutionHome, id: ExecutionId) =>
       sql.unsafe<Row>(
-        `SELECT ${runColumns}, input, NULL::json AS output FROM runs WHERE org = $1 AND id = $2
-       UNION ALL SELECT ${finishedColumns}, input, output FROM executions WHERE org = $1 AND id = $2 LIMIT 1`,
-        [organisation, id]
+        `SELECT ${runColumns}, input, NULL::json AS output FROM runs WHERE org = $1 AND space = $2 AND id = $3
+       UNION ALL SELECT ${finishedColumns}, input, output FROM executions WHERE org = $1 AND space = $2 AND id = $3 LIMIT 1`,
+        [organisationId, spaceId, id]
       )
 
     const steps = (organisation: OrganisationId, row: Row) =>
       sql<{ status: string; record: { readonly [member: string]: Json } }>`
       SELECT status, record FROM steps WHERE org = ${organisation} AND id = ${row.id} AND class = ${row.class} ORDER BY index`.pipe(
-        Effect.map((rows) => rows.map(({ record, status }) => closed({ ...record, status }, isTerminal(row.status))))
+        Effect.map((rows) => rows.map(({ record, status }) => closeStep({ ...record, status }, isTerminal(row.status))))
       )
 
-    const detail = Effect.fnUntraced(function* (organisation: OrganisationId, id: ExecutionId) {
-      const [row] = yield* find(organisation, id)
+    const detail = Effect.fnUntraced(function* (home: ExecutionHome, id: ExecutionId) {
+      const [row] = yield* find(home, id)
       if (row === undefined) return Option.none()
       const view: ExecutionDetail = {
         ...viewOf(row),
         input: row.input ?? null,
         output: row.output ?? null,
-        steps: yield* steps(organisation, row)
+        steps: yield* steps(home.organisationId, row)
       }
       return Option.some({ view, record: row.record as RunRecord, retention: row.class })
     })
@@ -201,11 +206,11 @@ export const layer = Layer.effect(
       )
 
     return ExecutionReads.of({
-      list: (organisation, query) =>
-        scoped(organisation, list(organisation, query)).pipe(Effect.map((rows) => rows.map(viewOf))),
-      get: (organisation, id) =>
-        scoped(organisation, detail(organisation, id)).pipe(Effect.map(Option.map((found) => found.view))),
-      rerunnable: (organisation, id) => scoped(organisation, detail(organisation, id)),
+      list: (home, query) =>
+        scoped(home.organisationId, list(home, query)).pipe(Effect.map((rows) => rows.map(viewOf))),
+      get: (home, id) =>
+        scoped(home.organisationId, detail(home, id)).pipe(Effect.map(Option.map((found) => found.view))),
+      rerunnable: (home, id) => scoped(home.organisationId, detail(home, id)),
       logs: (organisation, id, after, limit) => scoped(organisation, logs(organisation, id, after, limit)),
       blob: (organisation, id, blob: BlobId) =>
         scoped(

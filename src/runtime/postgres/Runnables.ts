@@ -5,6 +5,7 @@ import { bindingsOf } from "../../domain/connector/Binding.js"
 import { NotFound, Unavailable, WorkflowUnavailable } from "../../domain/Failure.js"
 import type { OrganisationId, WorkflowId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
+import { archivedRefusal, latestEnvironment } from "../../domain/Workflow.js"
 import { make as makeFresh } from "./Fresh.js"
 import { WriterSql } from "./Pools.js"
 
@@ -114,15 +115,11 @@ export const layer = Layer.effect(
           message: `${found.name} has never been published: POST /api/v1/workflows/${found.workflowId}/publish`
         })
       }
-      if (found.status === "archived") {
-        return new WorkflowUnavailable({
-          code: "WORKFLOW_ARCHIVED",
-          message: `${found.name} is archived: publish it again to run it`
-        })
-      }
+      const archived = archivedRefusal(found)
+      if (archived !== undefined) return archived
       // An environment may be called as what every object inherits.
       const live = Object.hasOwn(found.deployments, environment) ? found.deployments[environment] : undefined
-      const number = environment === "test" ? found.publishedVersion : live
+      const number = environment === latestEnvironment ? found.publishedVersion : live
       return number !== undefined
         ? publishedOf(found, number)
         : new WorkflowUnavailable({
@@ -142,7 +139,8 @@ export const layer = Layer.effect(
         )
         .pipe(Effect.mapError(unavailable))
       if (found === undefined) return yield* gone()
-      return runnable(found, contentOf(found), null)
+      const archived = archivedRefusal(found)
+      return archived === undefined ? runnable(found, contentOf(found), null) : yield* archived
     })
 
     const keepDraft: Runnables["Type"]["keepDraft"] = (draft, retention) =>

@@ -1,17 +1,15 @@
-/** A workflow's bindings as they are published: with the versions that the actions have now. */
+/** A workflow's bindings as a version keeps them: with the versions that the actions have when it is published. */
 import { Effect, Option } from "effect"
-import { Connectors } from "../../actors/ports/Connectors.js"
 import { type BoundAction, bindingsOf, frozen, slugsOf } from "../../domain/connector/Binding.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
+import { Connectors } from "../ports/Connectors.js"
 
-export const makeFreeze = Effect.gen(function* () {
-  const connectors = yield* Connectors
-
+export const makeFreezeBindings = Effect.map(Connectors, (connectors) => {
   /** The connector that a name in code stands for. */
-  const named = Effect.fnUntraced(function* (
+  const findNamed = Effect.fnUntraced(function* (
     organisation: OrganisationId,
     written: string
   ): Effect.fn.Return<ConnectorDefinition | undefined, Unavailable> {
@@ -23,8 +21,8 @@ export const makeFreeze = Effect.gen(function* () {
   })
 
   const freeze = (organisation: OrganisationId, binding: BoundAction) =>
-    Effect.map(named(organisation, binding.connector), (definition) => ({ ...frozen(binding, definition) }))
+    Effect.map(findNamed(organisation, binding.connector), (definition) => ({ ...frozen(binding, definition) }))
 
-  return (organisation: OrganisationId, stored: Json): Effect.Effect<Json, Unavailable> =>
-    Effect.forEach(bindingsOf(stored), (binding) => freeze(organisation, binding))
+  return (organisation: OrganisationId, bindings: Json): Effect.Effect<Json, Unavailable> =>
+    Effect.forEach(bindingsOf(bindings), (binding) => freeze(organisation, binding))
 })

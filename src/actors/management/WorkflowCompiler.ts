@@ -1,18 +1,19 @@
-/** Reads a workflow's source and contracts in a computing worker, and translates what is wrong with them. */
+/** Compiles a workflow's source and checks its contracts in a computing worker; what is wrong with them fails with its place. */
 import { Effect } from "effect"
-import {
-  type ComputationName,
-  Computations,
-  type ComputationTable,
-  tooCostlyDetail
-} from "../../actors/ports/Computations.js"
-import type { Compiled } from "../../domain/Authoring.js"
-import { invalid, type Unavailable, ValidationFailed } from "../../domain/Failure.js"
+import { type Compiled, nameProblem } from "../../domain/Authoring.js"
+import { type Failure, invalid, type Unavailable, ValidationFailed } from "../../domain/Failure.js"
 import { type Json, type JsonObject, unstorable } from "../../domain/Json.js"
-import type { Principal } from "../../actors/management/Caller.js"
+import type { UpdateWorkflow } from "../../domain/Workflow.js"
+import { type ComputationName, Computations, type ComputationTable, tooCostlyDetail } from "../ports/Computations.js"
+import { Egress } from "../ports/Egress.js"
+import type { Principal } from "./Caller.js"
+import { codeRefusal } from "./WorkflowAuthor.js"
 
-export const make = Effect.gen(function* () {
+const nameRefusal = (name: string | undefined) => (name === undefined ? undefined : nameProblem(name))
+
+export const makeWorkflowCompiler = Effect.gen(function* () {
   const { compute } = yield* Computations
+  const egress = yield* Egress
 
   /** The source as the sandbox runs it, with what it uses. */
   const compile = Effect.fnUntraced(function* (
@@ -74,8 +75,32 @@ export const make = Effect.gen(function* () {
       })
   })
 
-  /** A computation on what is stored, which was within bounds when it was saved. */
-  const computed = <Name extends ComputationName>(
+  const checkCallback = (url: string | null | undefined): Effect.Effect<void, ValidationFailed> =>
+    url === null || url === undefined
+      ? Effect.void
+      : Effect.mapError(
+          egress.check(url),
+          ({ reason }) =>
+            new ValidationFailed({
+              code: "VALIDATION_FAILED",
+              message: `callbackUrl cannot be called: ${reason}`,
+              details: [{ path: "callbackUrl", code: "URL_NOT_ALLOWED", message: reason }]
+            })
+        )
+
+  /** Checks what can be checked without the stored record. */
+  const checkInput = Effect.fnUntraced(function* (
+    caller: Principal,
+    input: UpdateWorkflow
+  ): Effect.fn.Return<void, Failure> {
+    const refused = (input.code === undefined ? undefined : codeRefusal(caller)) ?? nameRefusal(input.name)
+    if (refused !== undefined) return yield* refused
+    yield* checkContracts(caller, input)
+    yield* checkCallback(input.callbackUrl)
+  })
+
+  /** Computes on stored input, which was within bounds when it was saved. */
+  const computeStored = <Name extends ComputationName>(
     name: Name,
     { organisationId }: Principal,
     input: ComputationTable[Name]["input"]
@@ -85,5 +110,5 @@ export const make = Effect.gen(function* () {
       return invalid(name, code, message)
     })
 
-  return { checkContracts, compile, computed }
+  return { checkInput, compile, computeStored }
 })

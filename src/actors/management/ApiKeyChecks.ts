@@ -1,0 +1,126 @@
+/** What is checked of an API key before it is stored: its addresses, customers, scope, its maker's bounds and the plan. */
+import { Effect, Option } from "effect"
+import { type ApiKey, type CreateApiKey, excessOf, expiryOf, keyBounds } from "../../domain/ApiKey.js"
+import type { KeyCustomers } from "../../domain/ApiKeyChanges.js"
+import { builtInId, type ConnectorRecord } from "../../domain/connector/Connector.js"
+import { builtInConnectors } from "../../domain/connectors/index.js"
+import {
+  type Failure,
+  invalid,
+  PlanLimitReached,
+  type Unavailable,
+  type ValidationFailed
+} from "../../domain/Failure.js"
+import type { CustomerId } from "../../domain/Ids.js"
+import type { ResourceScope } from "../../domain/ResourceScope.js"
+import { Addresses } from "../ports/Addresses.js"
+import { Digests } from "../ports/Digests.js"
+import type { Tx } from "../ports/Records.js"
+import type { Principal } from "./Caller.js"
+
+/** More keys than any plan allows. */
+const keysCounted = 10_000
+
+/** The customers that a request names, all of which exist. */
+export const findKeyCustomers = Effect.fnUntraced(function* (
+  tx: Tx,
+  asked: CreateApiKey["customers"]
+): Effect.fn.Return<KeyCustomers, Failure> {
+  if (asked === undefined || asked.mode === "all") return { customersMode: "all", customerIds: [] }
+  const ids = [...new Set(asked.ids ?? [])]
+  if (ids.length === 0)
+    return yield* invalid("customers.ids", "REQUIRED", "must name at least one customer with the mode subset")
+  const found: Array<CustomerId> = []
+  for (const [i, id] of ids.entries()) {
+    const customer = yield* tx.customers.find({ id: id as CustomerId, deletedAt: null }) // any text: no other row matches
+    if (Option.isNone(customer)) return yield* invalid(`customers.ids[${i}]`, "NOT_FOUND", `names no customer: ${id}`)
+    found.push(customer.value.id)
+  }
+  return { customersMode: "subset", customerIds: found }
+})
+
+/** When a new key ends, in Unix milliseconds: where its maker does not say so, not after the maker's own key. */
+export const expiryAsked = (
+  caller: Principal,
+  expires: CreateApiKey["expires"],
+  at: number
+): number | null | ValidationFailed => {
+  const found = expiryOf(expires ?? "90d", at)
+  const own = caller.key.expiresAt === null ? Infinity : Date.parse(caller.key.expiresAt)
+  return expires === undefined && typeof found === "number" ? Math.min(found, own) : found
+}
+
+/** Fails when the plan has no room for one more key of these customers. */
+export const checkKeyPlan = Effect.fnUntraced(function* (
+  tx: Tx,
+  { plan: { apiKeysPerCustomer, organisationKeys } }: Principal,
+  { customerIds, customersMode }: KeyCustomers
+): Effect.fn.Return<void, Failure> {
+  // The count is exact: creations of one organisation wait for each other.
+  yield* tx.hold("api_keys")
+  const keys = yield* tx.apiKeys.list({ where: { revokedAt: null }, limit: keysCounted })
+  if (customersMode === "all") {
+    const used = keys.filter((key) => key.customersMode === "all").length
+    if (organisationKeys !== null && used >= organisationKeys)
+      return yield* new PlanLimitReached({ dimension: "organisation_api_keys", limit: organisationKeys, used })
+    return
+  }
+  for (const id of customerIds) {
+    const used = keys.filter((key) => key.customerIds.includes(id)).length
+    if (apiKeysPerCustomer !== null && used >= apiKeysPerCustomer)
+      return yield* new PlanLimitReached({ dimension: "api_keys_per_customer", limit: apiKeysPerCustomer, used })
+  }
+})
+
+export const makeApiKeyChecks = Effect.gen(function* () {
+  const addresses = yield* Addresses
+  const { sha256Hex } = yield* Digests
+
+  const addressRefusal = (ranges: ReadonlyArray<string> = []): ValidationFailed | undefined => {
+    for (const [i, range] of ranges.entries()) {
+      const mistake = addresses.mistake(range)
+      if (mistake !== undefined) return invalid(`allowedIps[${i}]`, "INVALID_VALUE", mistake)
+    }
+    return undefined
+  }
+
+  /** Fails where the key is wider than the caller's own. */
+  const checkWithinCaller = (caller: Principal, key: ApiKey): Effect.Effect<void, Failure> => {
+    const own = keyBounds(caller.key, caller.key.hmacSecret !== null)
+    return excessOf(keyBounds(key, key.hmacSecret !== null), own, addresses.covers) ?? Effect.void
+  }
+
+  /** The slug of the connector of an id or slug: the organisation's own ones go before built-in ones. */
+  const findSlug = (tx: Tx, named: string): Effect.Effect<string | undefined, Unavailable> => {
+    const by = named.startsWith("ctr_") ? { id: named as ConnectorRecord["id"] } : { slug: named } // any text: no other row matches
+    return Effect.map(tx.connectors.find({ ...by, deletedAt: null }), (own) =>
+      Option.isSome(own)
+        ? own.value.slug
+        : builtInConnectors.find(({ slug }) => slug === named || builtInId(slug, sha256Hex) === named)?.slug
+    )
+  }
+
+  const findSlugs = Effect.fnUntraced(function* (
+    tx: Tx,
+    ids: ReadonlyArray<string>,
+    path: string
+  ): Effect.fn.Return<ReadonlyArray<string>, Failure> {
+    const slugs = new Set<string>()
+    for (const [i, id] of ids.entries()) {
+      const slug = yield* findSlug(tx, id)
+      if (slug === undefined) return yield* invalid(`${path}[${i}]`, "NOT_FOUND", `names no connector: ${id}`)
+      slugs.add(slug)
+    }
+    return [...slugs]
+  })
+
+  /** The scope as it is stored: of connectors the slugs, whether the request names them by id or by slug. */
+  const resolveScope = (tx: Tx, scope: ResourceScope): Effect.Effect<ResourceScope, Failure> =>
+    Effect.forEach(scope, (entry, i) =>
+      entry.type === "connector"
+        ? Effect.map(findSlugs(tx, entry.ids, `resourceScope[${i}].ids`), (ids) => ({ ...entry, ids }))
+        : Effect.succeed(entry)
+    )
+
+  return { addressRefusal, checkWithinCaller, resolveScope }
+})

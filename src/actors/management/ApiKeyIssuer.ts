@@ -1,0 +1,93 @@
+/** Makes API keys with their secrets: of a key's own only a hash is kept, of the one that signs identities a sealed form. */
+import { Clock, Effect, Redacted } from "effect"
+import { type ApiKey, askedPermissions, type CreateApiKey, type KeyMode, keyPrefix } from "../../domain/ApiKey.js"
+import { newKey, type StoredSecret } from "../../domain/ApiKeyChanges.js"
+import { type Failure, Unavailable, ValidationFailed } from "../../domain/Failure.js"
+import { Digests } from "../ports/Digests.js"
+import { Identifiers } from "../ports/Identifiers.js"
+import type { Tx } from "../ports/Records.js"
+import { Vault } from "../ports/Vault.js"
+import { checkKeyPlan, expiryAsked, findKeyCustomers, makeApiKeyChecks } from "./ApiKeyChecks.js"
+import type { Principal } from "./Caller.js"
+
+/** Characters of a secret's random part. */
+const secretLength = 43
+
+/** A new key with its secrets, which are shown once. */
+interface IssuedKey {
+  readonly key: ApiKey
+  readonly secret: string
+  readonly hmacSecret: string | null
+}
+
+const identityPlace = (key: Pick<ApiKey, "organisationId" | "id">) => ({
+  organisation: key.organisationId,
+  table: "api_keys",
+  column: "hmac_secret",
+  row: key.id
+})
+
+const vaultClosed = () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
+
+export const makeApiKeyIssuer = Effect.gen(function* () {
+  const identifiers = yield* Identifiers
+  const digests = yield* Digests
+  const vault = yield* Vault
+  const { addressRefusal, checkWithinCaller, resolveScope } = yield* makeApiKeyChecks
+
+  const makeSecret = (mode: KeyMode): { readonly text: string; readonly stored: StoredSecret } => {
+    const text = `${keyPrefix(mode)}${identifiers.token(secretLength)}`
+    return { text, stored: { hash: digests.keyHash(text), last4: text.slice(-4) } }
+  }
+
+  const makeIdentitySecret = Effect.fnUntraced(function* (
+    key: Pick<ApiKey, "organisationId" | "id">
+  ): Effect.fn.Return<{ readonly text: string; readonly sealed: Uint8Array }, Unavailable> {
+    const text = `svs_${identifiers.token(secretLength)}`
+    const sealed = yield* Effect.mapError(vault.seal(identityPlace(key), Redacted.make(text)), vaultClosed)
+    return { text, sealed }
+  })
+
+  /** The key is checked and not yet stored. */
+  const issue = Effect.fnUntraced(function* (
+    tx: Tx,
+    caller: Principal,
+    input: CreateApiKey
+  ): Effect.fn.Return<IssuedKey, Failure> {
+    const at = yield* Clock.currentTimeMillis
+    const permissions = askedPermissions(input.preset ?? "viewer", input.permissions)
+    if (permissions instanceof ValidationFailed) return yield* permissions
+    const expiresAt = expiryAsked(caller, input.expires, at)
+    if (expiresAt instanceof ValidationFailed) return yield* expiresAt
+    const mistake = addressRefusal(input.allowedIps)
+    if (mistake !== undefined) return yield* mistake
+    const customers = yield* findKeyCustomers(tx, input.customers)
+    const resourceScope = yield* resolveScope(tx, input.resourceScope ?? [])
+    const { organisationId, spaceId } = caller
+    const id = identifiers.next("key")
+    const secret = makeSecret(input.mode ?? "test")
+    const identity = input.hmac?.enabled === true ? yield* makeIdentitySecret({ organisationId, id }) : null
+    const key = newKey(input, {
+      id,
+      organisationId,
+      spaceId,
+      createdBy: caller.key.id,
+      at,
+      expiresAt,
+      permissions,
+      customers,
+      resourceScope,
+      secret: secret.stored,
+      identitySecret: identity?.sealed ?? null
+    })
+    yield* checkWithinCaller(caller, key)
+    yield* checkKeyPlan(tx, caller, customers)
+    return { key, secret: secret.text, hmacSecret: identity?.text ?? null }
+  })
+
+  /** The secret with which callers of the key sign their identity. */
+  const openIdentitySecret = (key: ApiKey, sealed: Uint8Array): Effect.Effect<string, Unavailable> =>
+    Effect.mapBoth(vault.open(identityPlace(key), sealed), { onFailure: vaultClosed, onSuccess: Redacted.value })
+
+  return { issue, makeSecret, openIdentitySecret }
+})

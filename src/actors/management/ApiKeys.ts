@@ -1,0 +1,197 @@
+/**
+ * Use cases of API keys: issued once, narrowed, rotated, revoked. No key is wider than the one that makes or changes it.
+ * Contract: API keys.
+ */
+import { Clock, Context, Effect, Layer, Option } from "effect"
+import { type ApiKey, type CreateApiKey, type KeyMode, keyView, UpdateApiKey } from "../../domain/ApiKey.js"
+import { changedKey, revokedKey, rotatedKey, statusRefusal } from "../../domain/ApiKeyChanges.js"
+import { type Failure, InvalidState, NotFound, ValidationFailed } from "../../domain/Failure.js"
+import type { ApiKeyId } from "../../domain/Ids.js"
+import type { Tx } from "../ports/Records.js"
+import { findKeyCustomers, makeApiKeyChecks } from "./ApiKeyChecks.js"
+import { makeApiKeyIssuer } from "./ApiKeyIssuer.js"
+import { type CallContext, checkVersion } from "./CallContext.js"
+import type { Principal } from "./Caller.js"
+import { Changes } from "./Changes.js"
+import { type ListParams, type PageOf, Pages } from "./Pages.js"
+import { pickChanges } from "./ReadOnly.js"
+
+export type ApiKeyView = ReturnType<typeof keyView>
+
+/** With its secrets, which are shown this once. */
+export interface IssuedApiKey extends ApiKeyView {
+  readonly key: string
+  /** With which callers of the key sign their identity; `null` where it was not made with this answer. */
+  readonly hmacSecret: string | null
+}
+
+export interface ApiKeyListParams extends ListParams {
+  readonly mode?: KeyMode | "all" | undefined
+  readonly q?: string | undefined
+}
+
+/** Each fails with `NotFound` where the caller's workspace has no such key. */
+export class ApiKeys extends Context.Tag("svc/ApiKeys")<
+  ApiKeys,
+  {
+    /** Newest first. */
+    readonly list: (context: CallContext, params: ApiKeyListParams) => Effect.Effect<PageOf<ApiKeyView>, Failure>
+    readonly create: (context: CallContext, input: CreateApiKey) => Effect.Effect<IssuedApiKey, Failure>
+    readonly get: (context: CallContext, id: string) => Effect.Effect<ApiKeyView, Failure>
+    readonly update: (context: CallContext, id: string, sent: UpdateApiKey) => Effect.Effect<ApiKeyView, Failure>
+    /** A key that was revoked before stays as it is. */
+    readonly revoke: (context: CallContext, id: string) => Effect.Effect<ApiKeyView, Failure>
+    /** Gives the key another secret; the one before counts for `graceSeconds` more. */
+    readonly rotate: (context: CallContext, id: string, graceSeconds: number) => Effect.Effect<IssuedApiKey, Failure>
+    readonly revealIdentitySecret: (
+      context: CallContext,
+      id: string
+    ) => Effect.Effect<{ readonly hmacSecret: string }, Failure>
+  }
+>() {}
+
+/** The service itself notes the use of a key. */
+const movingMembers = ["lastUsedAt"]
+
+const findKey = (tx: Tx, { spaceId }: Principal, id: string, lock = false): Effect.Effect<ApiKey, Failure> => {
+  const where = { id: id as ApiKeyId, spaceId } // any text: no other row matches
+  return Effect.flatMap(
+    lock ? tx.apiKeys.lock(where) : tx.apiKeys.find(where),
+    Option.match({ onNone: () => new NotFound({ what: "API key" }), onSome: Effect.succeed })
+  )
+}
+
+const lockActiveKey = Effect.fnUntraced(function* (
+  tx: Tx,
+  caller: Principal,
+  id: string,
+  at: number
+): Effect.fn.Return<ApiKey, Failure> {
+  const key = yield* findKey(tx, caller, id, true)
+  const refused = statusRefusal(key, at)
+  return refused === undefined ? key : yield* refused
+})
+
+const resourceOf = ({ id, name }: ApiKey) => ({ id, name })
+
+/** A change with its views for the audit trail. */
+const outcomeOf = <A>(value: A, before: ApiKey, after: ApiKey, at: number) => ({
+  value,
+  resource: resourceOf(after),
+  before: keyView(before, at),
+  after: keyView(after, at)
+})
+
+export const layer = Layer.effect(
+  ApiKeys,
+  Effect.gen(function* () {
+    const { change, read } = yield* Changes
+    const pages = yield* Pages
+    const { addressRefusal, checkWithinCaller } = yield* makeApiKeyChecks
+    const { issue, makeSecret, openIdentitySecret } = yield* makeApiKeyIssuer
+
+    const applyChanges = Effect.fnUntraced(function* (
+      tx: Tx,
+      caller: Principal,
+      key: ApiKey,
+      input: UpdateApiKey,
+      at: number
+    ): Effect.fn.Return<ApiKey, Failure> {
+      const mistake = addressRefusal(input.allowedIps)
+      if (mistake !== undefined) return yield* mistake
+      const customers = input.customers === undefined ? key : yield* findKeyCustomers(tx, input.customers)
+      const { customerIds, customersMode } = customers
+      const after = changedKey(key, input, { customersMode, customerIds }, at)
+      if (after instanceof ValidationFailed) return yield* after
+      yield* checkWithinCaller(caller, after)
+      return after
+    })
+
+    return ApiKeys.of({
+      list: (context, params) =>
+        Effect.gen(function* () {
+          const { mode, q } = params
+          const page = yield* read(context, (tx) =>
+            pages.list(tx.apiKeys, params, {
+              where: { spaceId: context.caller.spaceId, ...(mode === undefined || mode === "all" ? {} : { mode }) },
+              ...(q === undefined ? {} : { search: { text: q, in: ["name", "last4"] } })
+            })
+          )
+          const at = yield* Clock.currentTimeMillis
+          return { ...page, data: page.data.map((key) => keyView(key, at)) }
+        }),
+
+      create: (context, input) =>
+        change(context, (tx) =>
+          Effect.gen(function* () {
+            const { hmacSecret, key, secret } = yield* issue(tx, context.caller, input)
+            yield* tx.apiKeys.insert(key)
+            const view = keyView(key, Date.parse(key.createdAt))
+            return { value: { ...view, key: secret, hmacSecret }, resource: resourceOf(key), after: view }
+          })
+        ),
+
+      get: (context, id) =>
+        Effect.zipWith(
+          read(context, (tx) => findKey(tx, context.caller, id)),
+          Clock.currentTimeMillis,
+          keyView
+        ),
+
+      update: (context, id, sent) =>
+        change(context, (tx) =>
+          Effect.gen(function* () {
+            const at = yield* Clock.currentTimeMillis
+            const before = yield* lockActiveKey(tx, context.caller, id, at)
+            yield* checkVersion(context, sent.version, before.version)
+            const changes = yield* pickChanges(UpdateApiKey, sent, keyView(before, at), movingMembers)
+            const after = yield* applyChanges(tx, context.caller, before, changes, at)
+            yield* tx.apiKeys.update(after)
+            return outcomeOf(keyView(after, at), before, after, at)
+          })
+        ),
+
+      revoke: (context, id) =>
+        change(context, (tx) =>
+          Effect.gen(function* () {
+            const at = yield* Clock.currentTimeMillis
+            const before = yield* findKey(tx, context.caller, id, true)
+            // In an emergency any manager of all customers' keys may revoke one; a key of some customers only its like.
+            if (context.caller.customers !== "all") yield* checkWithinCaller(context.caller, before)
+            if (before.revokedAt !== null) return { value: keyView(before, at), resource: resourceOf(before) }
+            const after = revokedKey(before, at)
+            yield* tx.apiKeys.update(after)
+            return outcomeOf(keyView(after, at), before, after, at)
+          })
+        ),
+
+      rotate: (context, id, graceSeconds) =>
+        change(context, (tx) =>
+          Effect.gen(function* () {
+            const at = yield* Clock.currentTimeMillis
+            const before = yield* lockActiveKey(tx, context.caller, id, at)
+            yield* checkWithinCaller(context.caller, before)
+            const secret = makeSecret(before.mode)
+            const after = rotatedKey(before, secret.stored, graceSeconds, at)
+            yield* tx.apiKeys.update(after)
+            return outcomeOf({ ...keyView(after, at), key: secret.text, hmacSecret: null }, before, after, at)
+          })
+        ),
+
+      revealIdentitySecret: (context, id) =>
+        change(context, (tx) =>
+          Effect.gen(function* () {
+            const key = yield* findKey(tx, context.caller, id)
+            if (key.hmacSecret === null)
+              return yield* new InvalidState({
+                state: "hmac_disabled",
+                message: "this key does not verify its callers"
+              })
+            yield* checkWithinCaller(context.caller, key)
+            const hmacSecret = yield* openIdentitySecret(key, key.hmacSecret)
+            return { value: { hmacSecret }, resource: resourceOf(key) }
+          })
+        )
+    })
+  })
+)

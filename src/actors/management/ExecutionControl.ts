@@ -1,0 +1,139 @@
+/** Use cases that act on executions: a run is cancelled, or repeated as another run. Contract: execution record. */
+import { Context, Effect, Layer } from "effect"
+import type { AuditChange, AuditEntry } from "../../domain/Audit.js"
+import { isTerminal } from "../../domain/Execution.js"
+import { type ExecutionDetail, executionSummary, type ExecutionView } from "../../domain/ExecutionView.js"
+import { type Failure, InvalidState, Unavailable } from "../../domain/Failure.js"
+import type { ExecutionId } from "../../domain/Ids.js"
+import { rerunRefusal, type RerunRequest } from "../../domain/Rerun.js"
+import { keyReused, type RunClaim } from "../../domain/RunClaim.js"
+import { ExecutionReads, type Rerunnable } from "../ports/ExecutionReads.js"
+import { Executions, type Started } from "../ports/Executions.js"
+import { Identifiers } from "../ports/Identifiers.js"
+import { type CallContext, recordedByActor } from "./CallContext.js"
+import { actorOf, missing } from "./Caller.js"
+import { findExecution } from "./ExecutionRecords.js"
+import { makeRerunStart } from "./RerunStart.js"
+import { timestamp } from "./Timestamp.js"
+
+/** How a repetition was asked for. */
+export interface RerunOrder extends RerunRequest {
+  readonly claim: RunClaim | undefined
+  readonly traceparent: string | null
+}
+
+export interface RerunStarted {
+  readonly execution: ExecutionView
+  /** The same request came before: this is the run that it started. */
+  readonly isRepeated: boolean
+}
+
+/** Each fails with `NotFound` where there is no such execution in the key's workspace, or the caller does not reach it. */
+export class ExecutionControl extends Context.Tag("svc/ExecutionControl")<
+  ExecutionControl,
+  {
+    /** Durable at once. Fails with `InvalidState` when the run has ended. */
+    readonly cancel: (context: CallContext, id: string) => Effect.Effect<ExecutionDetail, Failure>
+    /** Queues a new run. The guards are those of a start; a draft also needs the permission to change workflows. */
+    readonly rerun: (context: CallContext, id: string, order: RerunOrder) => Effect.Effect<RerunStarted, Failure>
+  }
+>() {}
+
+const notEnded = ({ status }: ExecutionView) =>
+  new InvalidState({ state: status, message: "the execution has not ended: cancel it first" })
+
+export const layer = Layer.effect(
+  ExecutionControl,
+  Effect.gen(function* () {
+    const reads = yield* ExecutionReads
+    const executions = yield* Executions
+    const identifiers = yield* Identifiers
+    const rerunStart = yield* makeRerunStart
+
+    const find = ({ caller }: CallContext, id: string): Effect.Effect<ExecutionDetail, Failure> =>
+      findExecution(
+        caller,
+        id,
+        (known) => reads.get(caller, known),
+        (view) => view
+      )
+
+    const findEnded = Effect.fnUntraced(function* (
+      { caller }: CallContext,
+      id: string,
+      request: RerunRequest
+    ): Effect.fn.Return<Rerunnable, Failure> {
+      const found = yield* findExecution(
+        caller,
+        id,
+        (known) => reads.rerunnable(caller, known),
+        ({ view }) => view
+      )
+      const { view } = found
+      if (!isTerminal(view.status)) return yield* notEnded(view)
+      const isDraft = view.workflowVersion === null && request.version !== "latest"
+      const refused = (isDraft ? missing(caller, "workflows:update") : undefined) ?? rerunRefusal(request)
+      return refused === undefined ? found : yield* refused
+    })
+
+    const auditEntry = (
+      { audit, caller }: CallContext,
+      view: ExecutionView,
+      at: string,
+      change: AuditChange
+    ): AuditEntry => ({
+      id: identifiers.next("aud"),
+      organisationId: caller.organisationId,
+      at,
+      actor: actorOf(caller),
+      action: audit?.action ?? "unknown",
+      resource: { type: "execution", id: view.id, name: view.workflowName },
+      customerId: view.customerId,
+      outcome: "success",
+      requestId: caller.requestId,
+      changes: [change],
+      count: 1
+    })
+
+    const runOf = (started: Started, claim: RunClaim | undefined): Effect.Effect<ExecutionId, Failure> => {
+      if (started._tag === "Accepted") return Effect.succeed(started.run.id)
+      if (started._tag === "Ended") return new Unavailable({ reason: "the run was not queued", retryAfterSeconds: 1 })
+      return started.hash === claim?.hash ? Effect.succeed(started.target) : keyReused()
+    }
+
+    return ExecutionControl.of({
+      cancel: (context, id) =>
+        Effect.gen(function* () {
+          const view = yield* find(context, id)
+          if (isTerminal(view.status))
+            return yield* new InvalidState({ state: view.status, message: `the execution is ${view.status} already` })
+          const change = { path: "status", before: view.status, after: "cancelled" }
+          const entry = auditEntry(context, view, yield* timestamp, change)
+          yield* recordedByActor(context, executions.cancel(context.caller.organisationId, view.id, entry)).pipe(
+            Effect.catchTag(
+              "NotFound",
+              () => new InvalidState({ state: "completed", message: "the execution has just ended" })
+            )
+          )
+          return yield* find(context, id)
+        }),
+
+      rerun: (context, id, { claim, traceparent, ...request }) =>
+        Effect.gen(function* () {
+          const found = yield* findEnded(context, id, request)
+          const start = yield* rerunStart(context, found, request)
+          const at = yield* timestamp
+          const order = executions.start({
+            ...start,
+            traceparent,
+            ...(claim === undefined ? {} : { idempotency: claim }),
+            audit: (made) =>
+              auditEntry(context, found.view, at, { path: "executionId", before: found.view.id, after: made })
+          })
+          const started = yield* recordedByActor(context, order)
+          const run = yield* runOf(started, claim)
+          return { execution: executionSummary(yield* find(context, run)), isRepeated: started._tag === "Repeated" }
+        })
+    })
+  })
+)

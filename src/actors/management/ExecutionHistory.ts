@@ -1,0 +1,136 @@
+/** Use cases that read executions: their list, traces, logs, blobs and recorded fixtures. Contract: execution record. */
+import { Context, Effect, Either, Encoding, Layer, Option } from "effect"
+import { type Fixture, fixturesOf } from "../../domain/connector/Mocking.js"
+import { type ExecutionStatus, isTerminal, type TriggerType } from "../../domain/Execution.js"
+import type { ExecutionDetail, ExecutionView, LogLine } from "../../domain/ExecutionView.js"
+import { type Failure, type Forbidden, InvalidRequest, NotFound } from "../../domain/Failure.js"
+import type { BlobId, CustomerId } from "../../domain/Ids.js"
+import type { Json } from "../../domain/Json.js"
+import { isCounter } from "../../domain/Scalars.js"
+import { type ExecutionQuery, ExecutionReads } from "../ports/ExecutionReads.js"
+import type { CallContext } from "./CallContext.js"
+import { outOfScope, type Principal, scopedIds } from "./Caller.js"
+import { findExecution, isExecutionId } from "./ExecutionRecords.js"
+import { bounds, type ListParams, type PageOf, Pages, sizeOf } from "./Pages.js"
+
+export interface ExecutionListParams extends ListParams {
+  readonly workflow_id?: string | undefined
+  readonly customer_id?: string | undefined
+  readonly status?: ExecutionStatus | undefined
+  readonly trigger_type?: TriggerType | undefined
+  readonly q?: string | undefined
+}
+
+/** Each fails with `NotFound` where there is no such execution in the key's workspace, or the caller does not reach it. */
+export class ExecutionHistory extends Context.Tag("svc/ExecutionHistory")<
+  ExecutionHistory,
+  {
+    /** Newest first. */
+    readonly list: (context: CallContext, params: ExecutionListParams) => Effect.Effect<PageOf<ExecutionView>, Failure>
+    readonly get: (context: CallContext, id: string) => Effect.Effect<ExecutionDetail, Failure>
+    /** The answers of connectors that the run recorded, for runs without a provider. */
+    readonly fixtures: (context: CallContext, id: string) => Effect.Effect<ReadonlyArray<Fixture>, Failure>
+    /** Oldest first. Of a run that has not ended, the last page's cursor continues where the log ends now. */
+    readonly logs: (
+      context: CallContext,
+      id: string,
+      params: { readonly page_size?: number | undefined; readonly cursor?: string | undefined }
+    ) => Effect.Effect<PageOf<LogLine>, Failure>
+    readonly blob: (context: CallContext, id: string, blobId: string) => Effect.Effect<Json, Failure>
+  }
+>() {}
+
+/** Which customers' executions a list shows; empty: none. */
+const customersOf = ({ customers }: Principal, asked: string | undefined): Pick<ExecutionQuery, "customerIds"> => {
+  const reached = customers === "all" ? undefined : [...customers]
+  if (asked === undefined) return reached === undefined ? {} : { customerIds: reached }
+  const isReached = reached === undefined || reached.some((id) => id === asked)
+  return { customerIds: isReached ? [asked as CustomerId] : [] } // any text: no other row matches
+}
+
+const workflowsOf = (caller: Principal, asked: string | undefined): Pick<ExecutionQuery, "workflowIds"> | Forbidden => {
+  const ids = scopedIds(caller, "workflow")
+  if (asked === undefined) return ids === undefined ? {} : { workflowIds: ids }
+  return outOfScope(caller, "workflow", asked) ?? { workflowIds: [asked] }
+}
+
+const environmentsOf = (caller: Principal): Pick<ExecutionQuery, "environments"> => {
+  const slugs = scopedIds(caller, "environment")
+  return slugs === undefined ? {} : { environments: slugs }
+}
+
+/** The line after which a page of a log begins; -1: from the beginning. */
+const lineAfter = (cursor: string | undefined): number | InvalidRequest => {
+  if (cursor === undefined || cursor === "") return -1
+  const line = Number(Either.getOrElse(Encoding.decodeBase64UrlString(cursor), () => "x"))
+  return isCounter(line) || line === -1
+    ? line
+    : new InvalidRequest({ code: "INVALID_CURSOR", message: "the cursor is wrong: begin again without it" })
+}
+
+export const layer = Layer.effect(
+  ExecutionHistory,
+  Effect.gen(function* () {
+    const reads = yield* ExecutionReads
+    const pages = yield* Pages
+
+    const find = ({ caller }: CallContext, id: string): Effect.Effect<ExecutionDetail, Failure> =>
+      findExecution(
+        caller,
+        id,
+        (known) => reads.get(caller, known),
+        (view) => view
+      )
+
+    return ExecutionHistory.of({
+      list: ({ caller }, params) =>
+        Effect.gen(function* () {
+          const size = sizeOf(params)
+          const range = bounds(params)
+          if (range instanceof InvalidRequest) return yield* range
+          const workflows = workflowsOf(caller, params.workflow_id)
+          if (workflows instanceof Error) return yield* workflows
+          const position = yield* pages.position(params.cursor)
+          const rows = yield* reads.list(caller, {
+            ...workflows,
+            ...customersOf(caller, params.customer_id),
+            ...environmentsOf(caller),
+            limit: size + 1,
+            ...(params.status === undefined ? {} : { status: params.status }),
+            ...(params.trigger_type === undefined ? {} : { triggerType: params.trigger_type }),
+            ...(range.after === undefined ? {} : { from: Date.parse(range.after) }),
+            ...(range.before === undefined ? {} : { to: Date.parse(range.before) }),
+            ...(params.q === undefined ? {} : { text: params.q }),
+            ...(position === undefined || !isExecutionId(position.id) ? {} : { before: position.id })
+          })
+          return yield* pages.pageOf(rows, size, ({ createdAt, id }) => ({ createdAt, id }))
+        }),
+
+      get: find,
+
+      fixtures: (context, id) => Effect.map(find(context, id), ({ steps }) => steps.flatMap(fixturesOf)),
+
+      logs: (context, id, params) =>
+        Effect.gen(function* () {
+          const view = yield* find(context, id)
+          const size = sizeOf(params)
+          const after = lineAfter(params.cursor)
+          if (after instanceof InvalidRequest) return yield* after
+          const lines = yield* reads.logs(context.caller.organisationId, view.id, after, size + 1)
+          const data = lines.slice(0, size)
+          const hasMore = lines.length > size
+          const nextCursor =
+            hasMore || !isTerminal(view.status) ? Encoding.encodeBase64Url(String(data.at(-1)?.seq ?? after)) : null
+          return { data, page: { size, hasMore, nextCursor } }
+        }),
+
+      blob: (context, id, blobId) =>
+        Effect.gen(function* () {
+          const view = yield* find(context, id)
+          // Any text: no other row matches.
+          const found = yield* reads.blob(context.caller.organisationId, view.id, blobId as BlobId)
+          return Option.isSome(found) ? found.value : yield* new NotFound({ what: "blob" })
+        })
+    })
+  })
+)

@@ -1,0 +1,34 @@
+/**
+ * Finds executions for use cases. One of another workspace, or of a customer that the caller does not reach, is answered
+ * as one that does not exist; one outside the key's scope is refused.
+ */
+import { Effect, type Option } from "effect"
+import type { ExecutionView } from "../../domain/ExecutionView.js"
+import { type Failure, type Forbidden, NotFound, type Unavailable } from "../../domain/Failure.js"
+import type { ExecutionId } from "../../domain/Ids.js"
+import { outOfScope, type Principal, reaches } from "./Caller.js"
+
+export const isExecutionId = (text: string): text is ExecutionId => /^exec_[0-9a-hjkmnp-tv-z]{26}$/.test(text)
+
+const executionNotFound = () => new NotFound({ what: "execution" })
+
+const isReached = (caller: Principal, { customerId }: ExecutionView): boolean =>
+  caller.customers === "all" || (customerId !== null && reaches(caller, customerId))
+
+/** An execution belongs to its workflow and its environment. */
+const scopeRefusal = (caller: Principal, { environment, workflowId }: ExecutionView): Forbidden | undefined =>
+  outOfScope(caller, "workflow", workflowId) ?? outOfScope(caller, "environment", environment)
+
+/** What `load` finds of an execution, if the caller's key reaches it. */
+export const findExecution = Effect.fnUntraced(function* <A>(
+  caller: Principal,
+  id: string,
+  load: (id: ExecutionId) => Effect.Effect<Option.Option<A>, Unavailable>,
+  viewOf: (found: A) => ExecutionView
+): Effect.fn.Return<A, Failure> {
+  if (!isExecutionId(id)) return yield* executionNotFound()
+  const found = yield* load(id)
+  if (found._tag === "None" || !isReached(caller, viewOf(found.value))) return yield* executionNotFound()
+  const refused = scopeRefusal(caller, viewOf(found.value))
+  return refused === undefined ? found.value : yield* refused
+})

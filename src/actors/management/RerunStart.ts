@@ -1,0 +1,188 @@
+/**
+ * The start of a repetition of a run, under the guards of any start: its customer is active, its workflow enabled and not
+ * archived, its installation running, and the key reaches all of them.
+ */
+import { DateTime, Effect, Option } from "effect"
+import { customerRefusal } from "../../domain/Customer.js"
+import { type ExecutionView } from "../../domain/ExecutionView.js"
+import {
+  type Failure,
+  type Forbidden,
+  InvalidState,
+  NotFound,
+  Unavailable,
+  ValidationFailed
+} from "../../domain/Failure.js"
+import type { ExecutionId } from "../../domain/Ids.js"
+import { notRunning } from "../../domain/Installation.js"
+import {
+  callsToRepeat,
+  customerOfRun,
+  notResumable,
+  rerunInput,
+  rerunPriority,
+  type RerunRequest,
+  resumedSteps
+} from "../../domain/Rerun.js"
+import type { AttemptEntry, JournalEntry, StartEntry } from "../../domain/RunJournal.js"
+import { archivedRefusal, disabledRefusal } from "../../domain/Workflow.js"
+import { CustomerReads } from "../ports/CustomerReads.js"
+import type { Rerunnable } from "../ports/ExecutionReads.js"
+import type { StartRequest } from "../ports/Executions.js"
+import { InstallationReads, type KnownInstallation } from "../ports/InstallationReads.js"
+import { Journal, type RunRecord } from "../ports/Journal.js"
+import { type Runnable, Runnables } from "../ports/Runnables.js"
+import type { CallContext } from "./CallContext.js"
+import { outOfScope, type Principal, runReach } from "./Caller.js"
+import { Changes } from "./Changes.js"
+import { findWorkflow } from "./WorkflowRecords.js"
+
+/** All of a start but what depends on how it was asked for. */
+export type RerunStart = Omit<StartRequest, "audit" | "idempotency" | "traceparent">
+
+const draftGone = "the draft that ran is not kept any more: publish the workflow and use version latest"
+const journalGone = "the journal of this run is gone, or it made no call that could be kept: use the mode fresh"
+
+const isStart = (entry: JournalEntry | undefined): entry is StartEntry => entry?.kind === "start"
+
+const callbackOf = ({ callbackEvents, callbackUrl }: RunRecord): StartRequest["callback"] =>
+  callbackUrl === null ? null : { url: callbackUrl, events: callbackEvents }
+
+/**
+ * What the run was begun with besides its input; of a run without a journal its headers as they may be shown, and
+ * its installation as it is now.
+ */
+const begunWith = (
+  { headers: shown = {} }: RunRecord,
+  installation: KnownInstallation | null,
+  start: StartEntry | undefined
+): Pick<StartRequest, "headers" | "installation" | "connections" | "mocking"> => {
+  if (start !== undefined) {
+    const { connections, headers, installation: given, mocking } = start
+    return { headers, installation: given, connections, mocking }
+  }
+  if (installation === null) return { headers: shown, installation: null, connections: null }
+  const { config, connections, id } = installation
+  return {
+    headers: shown,
+    installation: { id, config },
+    connections: Object.entries(connections).map(([connector, own]) => ({ connector, alias: null, id: own }))
+  }
+}
+
+/** Why the key may not use the connections that the run was given. */
+const connectionRefusal = (caller: Principal, connections: StartRequest["connections"]): Forbidden | undefined => {
+  for (const { connector, id } of connections ?? []) {
+    const refused = outOfScope(caller, "connection", id) ?? outOfScope(caller, "connector", connector)
+    if (refused !== undefined) return refused
+  }
+  return undefined
+}
+
+export const makeRerunStart = Effect.gen(function* () {
+  const { read } = yield* Changes
+  const customers = yield* CustomerReads
+  const installations = yield* InstallationReads
+  const journal = yield* Journal
+  const runnables = yield* Runnables
+
+  const checkCustomer = Effect.fnUntraced(function* (
+    { organisationId }: Principal,
+    { customerId }: ExecutionView
+  ): Effect.fn.Return<void, Failure> {
+    if (customerId === null) return
+    const found = yield* customers.find(organisationId, { id: customerId })
+    if (Option.isNone(found)) return yield* new NotFound({ what: "customer" })
+    const refused = customerRefusal(found.value)
+    if (refused !== undefined) return yield* refused
+  })
+
+  const checkWorkflow = Effect.fnUntraced(function* (
+    context: CallContext,
+    id: string
+  ): Effect.fn.Return<void, Failure> {
+    const workflow = yield* read(context, (tx) => findWorkflow(tx, context.caller, id))
+    const refused = archivedRefusal(workflow) ?? disabledRefusal(workflow)
+    if (refused !== undefined) return yield* refused
+  })
+
+  /** The installation that the run belongs to, as it is now. */
+  const findInstallation = Effect.fnUntraced(function* (
+    { organisationId }: Principal,
+    { installationId }: RunRecord
+  ): Effect.fn.Return<KnownInstallation | null, Failure> {
+    if (installationId === null) return null
+    const found = yield* installations.find(organisationId, installationId)
+    if (Option.isNone(found)) return yield* new NotFound({ what: "installation" })
+    const refused = notRunning(found.value)
+    return refused === undefined ? found.value : yield* refused
+  })
+
+  /** The code that ran, or what is deployed now. */
+  const findCode = (
+    { organisationId }: Principal,
+    { record, view }: Rerunnable,
+    version: "same" | "latest"
+  ): Effect.Effect<Runnable, Failure> => {
+    const { environment, status, workflowId, workflowVersion } = view
+    if (version === "latest") return runnables.inEnvironment(organisationId, workflowId, environment)
+    if (workflowVersion !== null) return runnables.version(organisationId, workflowId, workflowVersion)
+    return Effect.flatMap(
+      runnables.draftThatRan(organisationId, workflowId, record.contentHash),
+      Option.match({
+        onSome: Effect.succeed,
+        onNone: () => new InvalidState({ state: status, message: draftGone })
+      })
+    )
+  }
+
+  const readJournal = ({ organisationId }: Principal, id: ExecutionId) =>
+    Effect.mapError(journal.read(organisationId, id), ({ reason }) => new Unavailable({ reason, retryAfterSeconds: 1 }))
+
+  /** `found`: the run that is repeated. */
+  return Effect.fnUntraced(function* (
+    context: CallContext,
+    found: Rerunnable,
+    request: RerunRequest
+  ): Effect.fn.Return<RerunStart, Failure> {
+    const { caller } = context
+    const { record, retention, view } = found
+    yield* checkCustomer(caller, view)
+    yield* checkWorkflow(context, view.workflowId)
+    const installation = yield* findInstallation(caller, record)
+    const [first, ...entries] = yield* readJournal(caller, view.id)
+    const start = isStart(first) ? first : undefined
+    const isResumed = request.mode === "resume"
+    if (isResumed && start === undefined) return yield* notResumable(journalGone)
+    const input = rerunInput(view, request, start)
+    if (input instanceof ValidationFailed) return yield* input
+    const begun = begunWith(record, installation, start)
+    const refused = connectionRefusal(caller, begun.connections)
+    if (refused !== undefined) return yield* refused
+    const runnable = yield* findCode(caller, found, request.version ?? "same")
+    const at = DateTime.toEpochMillis(yield* DateTime.now)
+    const attempt: AttemptEntry = { kind: "attempt", attempt: 1, at, afresh: callsToRepeat(entries) }
+    const resumed = [...entries, attempt]
+    return {
+      runnable,
+      environment: view.environment,
+      retention,
+      concurrentRuns: caller.plan.concurrentRuns,
+      priority: rerunPriority(view.priority),
+      input,
+      ...begun,
+      reach: runReach(caller),
+      customer: customerOfRun(view),
+      userId: view.userId,
+      trigger: { type: "rerun", keyId: caller.key.id, keyName: caller.key.name },
+      metadata: view.metadata,
+      callback: callbackOf(record),
+      parent: {
+        id: view.id,
+        ...(isResumed ? { rootId: record.rootId } : {}),
+        journal: isResumed ? resumed : [],
+        steps: isResumed && start !== undefined ? resumedSteps(view, start, resumed) : []
+      }
+    }
+  })
+})

@@ -1,0 +1,22 @@
+/** Who writes a workflow, as its records say it, and whether they may write code. */
+import type { Author } from "../../domain/Authoring.js"
+import { Forbidden } from "../../domain/Failure.js"
+import type { Principal } from "./Caller.js"
+
+/** `now`: RFC 3339. */
+export const authorOf = (caller: Principal, now: string): Author => ({
+  organisationId: caller.organisationId,
+  spaceId: caller.spaceId,
+  by: caller.key.id,
+  now
+})
+
+/** Why the caller may not write code: a part of an organisation needs the organisation's leave to. */
+export const codeRefusal = ({ organisation }: Principal): Forbidden | undefined =>
+  organisation.parentId !== null && organisation.settings.codeEditing !== true
+    ? new Forbidden({
+        code: "FORBIDDEN",
+        needs: "CODE_EDITING_DISABLED",
+        message: "code editing is disabled for this organisation"
+      })
+    : undefined

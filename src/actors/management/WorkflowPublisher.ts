@@ -1,0 +1,121 @@
+/**
+ * Publishes workflows: the draft becomes an immutable version, or an earlier version is taken again, and environments
+ * that deploy by themselves run it from then on.
+ */
+import { Effect, Option } from "effect"
+import { type Author, deployment, publishedWorkflow, snapshot } from "../../domain/Authoring.js"
+import type { Environment } from "../../domain/Environment.js"
+import { type Failure, type Forbidden, NotFound } from "../../domain/Failure.js"
+import type { WorkflowId } from "../../domain/Ids.js"
+import { canonicalJson } from "../../domain/Json.js"
+import { latestEnvironment, type Workflow, type WorkflowVersion } from "../../domain/Workflow.js"
+import type { AlreadyExists, Changed, Tx } from "../ports/Records.js"
+import type { CallContext } from "./CallContext.js"
+import { missing, outOfScope, type Principal } from "./Caller.js"
+import type { Outcome } from "./Changes.js"
+import { makeFreezeBindings } from "./FrozenBindings.js"
+import { timestamp } from "./Timestamp.js"
+import { authorOf } from "./WorkflowAuthor.js"
+import { findWorkflow } from "./WorkflowRecords.js"
+
+export interface PublishRequest {
+  readonly notes?: string | undefined
+  /** An earlier version to take again; absent: the draft. */
+  readonly version?: number | undefined
+}
+
+export interface Publication {
+  readonly workflowId: WorkflowId
+  readonly version: number
+  readonly publishedAt: string
+  /** Whether the draft differed from the newest version, so that a new one was made of it. */
+  readonly created: boolean
+  /** The environments that deploy by themselves. */
+  readonly deployedTo: ReadonlyArray<string>
+}
+
+const rowsRead = 200
+
+const deployRefusal = (caller: Principal, { protected: isProtected, slug }: Environment): Forbidden | undefined =>
+  missing(caller, slug === "live" || isProtected ? "workflows:deploy_prod" : "workflows:deploy_test")
+
+/** Where a publication changes what runs: publishing an archived workflow revives all of its deployments. */
+const environmentsChanged = (tx: Tx, workflow: Workflow, automatic: ReadonlyArray<Environment>) =>
+  Effect.map(
+    workflow.status === "archived"
+      ? tx.deployments.list({ where: { workflowId: workflow.id }, limit: rowsRead })
+      : Effect.succeed([]),
+    (revived) => [latestEnvironment, ...automatic.map(({ slug }) => slug), ...revived.map((one) => one.environment)]
+  )
+
+const deploy = Effect.fnUntraced(function* (
+  tx: Tx,
+  workflow: Workflow,
+  version: number,
+  author: Author,
+  environments: ReadonlyArray<Environment>
+) {
+  for (const { slug } of environments) {
+    yield* tx.deployments.remove({ workflowId: workflow.id, environment: slug })
+    yield* tx.deployments.insert(deployment(workflow, slug, version, author))
+  }
+  return environments.map(({ slug }) => slug)
+})
+
+export const makePublish = Effect.gen(function* () {
+  const freezeBindings = yield* makeFreezeBindings
+
+  const versionToPublish = Effect.fnUntraced(function* (
+    tx: Tx,
+    workflow: Workflow,
+    request: PublishRequest,
+    author: Author
+  ): Effect.fn.Return<WorkflowVersion, Failure | AlreadyExists> {
+    if (request.version !== undefined) {
+      const earlier = yield* tx.workflowVersions.find({ workflowId: workflow.id, number: request.version })
+      return Option.isSome(earlier) ? earlier.value : yield* new NotFound({ what: "version" })
+    }
+    const bindings = yield* freezeBindings(workflow.organisationId, workflow.bindings)
+    const [latest] = yield* tx.workflowVersions.list({ where: { workflowId: workflow.id }, limit: 1 })
+    if (latest?.contentHash === workflow.contentHash && canonicalJson(latest.bindings) === canonicalJson(bindings))
+      return latest
+    const version = snapshot({ ...workflow, bindings }, (latest?.number ?? 0) + 1, request.notes ?? null, author)
+    yield* tx.workflowVersions.insert(version)
+    return version
+  })
+
+  /** A key publishes only where it may deploy to, and reaches, every environment in which the publication takes effect. */
+  return Effect.fnUntraced(function* (
+    tx: Tx,
+    { caller }: CallContext,
+    id: string,
+    request: PublishRequest
+  ): Effect.fn.Return<Outcome<Publication>, Failure | AlreadyExists | Changed> {
+    const author = authorOf(caller, yield* timestamp)
+    const workflow = yield* findWorkflow(tx, caller, id, true)
+    const automatic = yield* tx.environments.list({ where: { autoDeploy: true, customerId: null }, limit: rowsRead })
+    for (const slug of yield* environmentsChanged(tx, workflow, automatic)) {
+      const outside = outOfScope(caller, "environment", slug)
+      if (outside !== undefined) return yield* outside
+    }
+    for (const environment of automatic) {
+      const refused = deployRefusal(caller, environment)
+      if (refused !== undefined) return yield* refused
+    }
+    const version = yield* versionToPublish(tx, workflow, request, author)
+    yield* tx.workflows.update(publishedWorkflow(workflow, version.number, author.now))
+    const deployedTo = yield* deploy(tx, workflow, version.number, author, automatic)
+    return {
+      value: {
+        workflowId: workflow.id,
+        version: version.number,
+        publishedAt: version.publishedAt,
+        created: version.publishedAt === author.now,
+        deployedTo
+      },
+      resource: { id: workflow.id, name: workflow.name, customerId: workflow.customerId },
+      before: { publishedVersion: workflow.publishedVersion, status: workflow.status },
+      after: { publishedVersion: version.number, status: "published" }
+    }
+  })
+})

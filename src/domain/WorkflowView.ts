@@ -1,0 +1,59 @@
+/** Workflows, their versions and deployments as the API shows them. Contract: workflow record. */
+import { bindingsOf } from "./connector/Binding.js"
+import type { Deployment, Workflow, WorkflowVersion } from "./Workflow.js"
+
+export const versionView = (version: WorkflowVersion) => ({
+  version: version.number,
+  contentHash: version.contentHash,
+  publishedAt: version.publishedAt,
+  publishedBy: version.publishedBy,
+  notes: version.notes,
+  bindings: bindingsOf(version.bindings)
+})
+export type VersionView = ReturnType<typeof versionView>
+
+/** A workflow as lists show it: without what can be large. */
+export const workflowSummary = (workflow: Workflow) => {
+  const {
+    contentHash: _hash,
+    deletedAt: _deleted,
+    diagram: _diagram,
+    draftUpdatedAt: _draft,
+    inputContract: _input,
+    organisationId: _org,
+    outputContract: _output,
+    script: _script,
+    source: _source,
+    spaceId: _space,
+    spec: _spec,
+    warnings: _warnings,
+    ...rest
+  } = workflow
+  return { ...rest, bindings: bindingsOf(workflow.bindings) }
+}
+export type WorkflowSummary = ReturnType<typeof workflowSummary>
+
+/** What a workflow is shown with. */
+export interface WorkflowParts {
+  readonly versions: ReadonlyArray<WorkflowVersion>
+  readonly deployments: ReadonlyArray<Deployment>
+  /** Whether the diagram is shown, which only requests that ask for it get. */
+  readonly diagram: boolean
+}
+
+export const workflowView = (workflow: Workflow, { deployments, diagram, versions }: WorkflowParts) => ({
+  ...workflowSummary(workflow),
+  draft: {
+    code: workflow.source,
+    spec: workflow.spec,
+    contentHash: workflow.contentHash,
+    updatedAt: workflow.draftUpdatedAt
+  },
+  inputContract: workflow.inputContract,
+  outputContract: workflow.outputContract,
+  warnings: workflow.warnings,
+  versions: versions.map(versionView),
+  deployments: deployments.map(({ deployedAt, environment, number }) => ({ environment, version: number, deployedAt })),
+  ...(diagram ? { diagram: workflow.diagram } : {})
+})
+export type WorkflowView = ReturnType<typeof workflowView>

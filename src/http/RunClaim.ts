@@ -1,0 +1,19 @@
+/** Reads the claim of a request that starts a run from its Idempotency-Key. */
+import type { Principal } from "../actors/management/Caller.js"
+import type { Digests } from "../actors/ports/Digests.js"
+import { InvalidRequest } from "../domain/Failure.js"
+import type { RunClaim } from "../domain/RunClaim.js"
+import { idempotencyKey } from "./pipeline/Idempotency.js"
+import { type RequestHead, targetMark } from "./Wire.js"
+
+/** `undefined` for a request without the header. `body`: what tells a repetition from another request. */
+export const runClaim = (
+  { sha256Hex }: Digests["Type"],
+  caller: Principal,
+  request: RequestHead,
+  body: Uint8Array | string
+): RunClaim | undefined | InvalidRequest => {
+  const key = idempotencyKey(request)
+  if (key === undefined || key instanceof InvalidRequest) return key
+  return { key: `${caller.key.id}|${targetMark(request.target, sha256Hex)}|${key}`, hash: sha256Hex(body) }
+}

@@ -1,0 +1,39 @@
+/** Keys that tests make, and another workspace for them. */
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { WriterSql } from "../../src/runtime/postgres/Pools.js"
+import type { Running } from "./InProcess.js"
+
+export interface MadeKey {
+  readonly id: string
+  readonly key: string
+}
+
+export const makeKey = async (svc: Running, body: object): Promise<MadeKey> => {
+  const made = await svc.ask("POST", "/api/v1/api-keys", {
+    key: svc.first.key,
+    body: { name: "made by a test", mode: "live", preset: "full_access", ...body }
+  })
+  assert.strictEqual(made.status, 201, made.text)
+  return { id: made.body.data.id, key: made.body.data.key }
+}
+
+/** A key that is narrowed to these resources. */
+export const makeScopedKey = (svc: Running, scope: { readonly [type: string]: ReadonlyArray<string> }) =>
+  makeKey(svc, { resourceScope: Object.entries(scope).map(([type, ids]) => ({ type, ids })) })
+
+/** A key of another workspace of the organisation. */
+export const makeKeyElsewhere = async (svc: Running): Promise<MadeKey> => {
+  const made = await makeKey(svc, {})
+  const space = `${svc.first.spaceId.slice(0, -1)}${svc.first.spaceId.endsWith("0") ? "1" : "0"}`
+  await svc.run(
+    Effect.flatMap(WriterSql, (sql) =>
+      Effect.zipRight(
+        sql`INSERT INTO workspaces (id, org, name, slug, created_at)
+          VALUES (${space}, ${svc.first.organisationId}, 'Elsewhere', 'elsewhere', now()) ON CONFLICT DO NOTHING`,
+        sql`UPDATE api_keys SET space = ${space} WHERE id = ${made.id}`
+      )
+    )
+  )
+  return made
+}
