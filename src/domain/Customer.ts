@@ -73,3 +73,56 @@ export const customerView = (
   { deletedAt: _deleted, organisationId: _organisation, ...customer }: Customer,
   connectionCount: number
 ) => ({ ...customer, connectionCount })
+
+/** A new customer as it was asked for. */
+export const newCustomer = (
+  organisationId: OrganisationId,
+  id: CustomerId,
+  input: CreateCustomer,
+  now: string
+): Customer => ({
+  id,
+  organisationId,
+  name: input.name,
+  slug: input.slug ?? customerSlug(input.name, id),
+  externalRef: input.externalRef ?? null,
+  status: input.status ?? "active",
+  plan: input.plan ?? null,
+  adminEmail: input.adminEmail ?? null,
+  metadata: input.metadata ?? {},
+  limits: input.limits ?? {},
+  createdAt: now,
+  updatedAt: now,
+  deletedAt: null,
+  version: 1
+})
+
+/** The customer with the members of a change; what the change does not name stays. */
+export const changedCustomer = (customer: Customer, input: UpdateCustomer, now: string): Customer => ({
+  ...customer,
+  name: input.name ?? customer.name,
+  slug: input.slug ?? customer.slug,
+  externalRef: input.externalRef === undefined ? customer.externalRef : input.externalRef,
+  status: input.status ?? customer.status,
+  plan: input.plan === undefined ? customer.plan : input.plan,
+  adminEmail: input.adminEmail === undefined ? customer.adminEmail : input.adminEmail,
+  metadata: input.metadata ?? customer.metadata,
+  limits: input.limits ?? customer.limits,
+  updatedAt: now,
+  version: customer.version + 1
+})
+
+/** What is kept of a deleted customer for thirty days: its id, and that it was deleted. */
+export const customerTombstone = (customer: Customer, now: string): Customer => ({
+  ...customer,
+  name: "",
+  slug: customer.id.slice(4),
+  externalRef: null,
+  status: "deleted",
+  adminEmail: null,
+  metadata: {},
+  limits: {},
+  updatedAt: now,
+  deletedAt: now,
+  version: customer.version + 1
+})

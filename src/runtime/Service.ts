@@ -54,8 +54,14 @@ import * as Maintenance from "./postgres/Maintenance.js"
 import * as Nonces from "./postgres/Nonces.js"
 import * as ProviderWindows from "./postgres/ProviderWindows.js"
 import * as RateWindows from "./postgres/RateWindows.js"
+import * as AuditLog from "../actors/management/AuditLog.js"
+import * as CallbackSecret from "../actors/management/CallbackSecret.js"
 import * as Changes from "../actors/management/Changes.js"
+import * as Customers from "../actors/management/Customers.js"
 import * as Pages from "../actors/management/Pages.js"
+import * as Roles from "../actors/management/Roles.js"
+import * as ManagedSecrets from "../actors/management/Secrets.js"
+import * as Users from "../actors/management/Users.js"
 import * as Records from "./postgres/records/Records.js"
 import * as Runnables from "./postgres/Runnables.js"
 import * as RunReads from "./postgres/RunReads.js"
@@ -208,8 +214,19 @@ const actors = Layer.unwrapEffect(
 
 const cluster = SingleNode.ownership.pipe(Layer.provideMerge(SingleNode.sharding))
 
+/** What the surfaces ask for: one layer for each noun. */
+const useCases = Layer.mergeAll(
+  AuditLog.layer,
+  CallbackSecret.layer,
+  Customers.layer,
+  ManagedSecrets.layer,
+  Roles.layer,
+  Users.layer
+)
+
 /** Everything but the server. */
 export const services = Surfaces.layer.pipe(
+  Layer.provide(useCases),
   Layer.provideMerge(Deliver.layer()),
   Layer.provideMerge(Layer.merge(RateLimits.layer, CallbackSecrets.layer)),
   Layer.provideMerge(actors),

@@ -13,7 +13,7 @@ import { ResourceApi } from "./Api.js"
 import { checkVersion } from "../../actors/management/CallContext.js"
 import { Changes } from "../../actors/management/Changes.js"
 import { group } from "../pipeline/Dispatch.js"
-import { findCustomer } from "./CustomersHandlers.js"
+import { findCustomer } from "../../actors/management/CustomerRecords.js"
 import { findWorkflow } from "./WorkflowRecords.js"
 
 type StoredLevel = StoredValue["level"]

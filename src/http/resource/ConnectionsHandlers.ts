@@ -12,7 +12,7 @@ import { Origin } from "../Origin.js"
 import { ResourceApi } from "./Api.js"
 import { checkVersion, recordedByActor } from "../../actors/management/CallContext.js"
 import { Changes } from "../../actors/management/Changes.js"
-import { findCustomer } from "./CustomersHandlers.js"
+import { findCustomer } from "../../actors/management/CustomerRecords.js"
 import { Pages } from "../../actors/management/Pages.js"
 import { group } from "../pipeline/Dispatch.js"
 

@@ -22,12 +22,18 @@ const UserView = Schema.Struct({
   version: Schema.Number
 }).annotations({ identifier: "User" })
 
+/** What an invitation can do now: the page behind its link comes with the console. */
+export const invitationNotice =
+  "the person is listed with the role; nobody can sign in yet, so the link opens no page and no access follows from it"
+
 /** The link is shown once. */
 const Invitation = Schema.Struct({
   userId: Schema.String,
   status: Schema.Literal("invited"),
   inviteUrl: Schema.String,
-  expiresAt: Time
+  expiresAt: Time,
+  canSignIn: Schema.Literal(false).annotations({ description: "whether people can sign in with the link" }),
+  notice: Schema.String.annotations({ description: "what the invitation can do now" })
 }).annotations({ identifier: "Invitation" })
 
 const RoleView = Schema.Struct({

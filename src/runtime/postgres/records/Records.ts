@@ -57,7 +57,9 @@ export const layer = Layer.effect(
         if (value === undefined) return []
         const name = `"${column(table, member)}"`
         if (value === null) return [`${name} IS NULL`]
-        return [Array.isArray(value) ? `${name} = ANY(${add(value)})` : `${name} = ${add(value)}`]
+        if (!Array.isArray(value)) return [`${name} = ${add(value)}`]
+        const any = `${name} = ANY(${add(value.filter((one) => one !== null))})`
+        return [value.includes(null) ? `(${any} OR ${name} IS NULL)` : any]
       })
 
     const filters = <R>(

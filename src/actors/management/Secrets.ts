@@ -1,0 +1,253 @@
+/**
+ * Use cases of secrets. Each value is a sealed version of its own; a run that has read one keeps to that version.
+ * Contract: secret record.
+ */
+import { Context, Effect, Layer, Option, Redacted } from "effect"
+import { type Failure, invalid, NotFound, Unavailable, ValidationFailed } from "../../domain/Failure.js"
+import type { CustomerId, SecretId } from "../../domain/Ids.js"
+import type { Json } from "../../domain/Json.js"
+import {
+  type CreateSecret,
+  deletedSecret,
+  newSecret,
+  overwrittenSecret,
+  type Secret,
+  secretPlace,
+  secretText,
+  secretValue,
+  secretView
+} from "../../domain/Secret.js"
+import { Identifiers } from "../ports/Identifiers.js"
+import type { AlreadyExists, Changed, Tx } from "../ports/Records.js"
+import { Vault } from "../ports/Vault.js"
+import { type CallContext, checkVersion } from "./CallContext.js"
+import { narrowed, outOfScope, type Principal, reaches, scopedIds } from "./Caller.js"
+import { Changes } from "./Changes.js"
+import { environmentChangeRefusal, environmentReadRefusal, findEnvironment } from "./EnvironmentRecords.js"
+import { type ListParams, type PageOf, Pages } from "./Pages.js"
+import { timestamp } from "./Timestamp.js"
+
+export type SecretView = ReturnType<typeof secretView>
+
+export interface SecretListParams extends ListParams {
+  readonly customer_id?: string | undefined
+  readonly environment?: string | undefined
+  readonly q?: string | undefined
+}
+
+export interface RevealedSecret extends Pick<Secret, "id" | "name" | "type"> {
+  readonly value: Json
+}
+
+export class Secrets extends Context.Tag("svc/Secrets")<
+  Secrets,
+  {
+    /** What is known of secrets besides their values. */
+    readonly list: (context: CallContext, params: SecretListParams) => Effect.Effect<PageOf<SecretView>, Failure>
+    /** Makes a secret, or overwrites the one of the same name and scope: its runs keep the version that they read. */
+    readonly store: (
+      context: CallContext,
+      input: CreateSecret
+    ) => Effect.Effect<{ readonly isNew: boolean; readonly secret: SecretView }, Failure>
+    readonly reveal: (context: CallContext, id: string) => Effect.Effect<RevealedSecret, Failure>
+    readonly remove: (context: CallContext, id: string) => Effect.Effect<void, Failure>
+  }
+>() {}
+
+type ChangeFailure = Failure | AlreadyExists | Changed
+
+const notFound = () => new NotFound({ what: "secret" })
+const vaultUnavailable = () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
+const resourceOf = ({ customerId, id, name }: Secret) => ({ id, name, customerId })
+
+// --- Which secrets a caller reaches ---
+
+/** Locks the secret of an id, if the caller reaches it. */
+const lockSecret = (tx: Tx, caller: Principal, id: string): Effect.Effect<Secret, Failure> => {
+  const refused = outOfScope(caller, "secret", id)
+  if (refused !== undefined) return Effect.fail(refused)
+  // Any text: no other row matches.
+  const where = { id: id as SecretId, spaceId: caller.spaceId, deletedAt: null }
+  return Effect.flatMap(
+    tx.secrets.lock(where),
+    Option.match({
+      onNone: notFound,
+      onSome: (secret) =>
+        secret.customerId === null || reaches(caller, secret.customerId) ? Effect.succeed(secret) : notFound()
+    })
+  )
+}
+
+/** The customer that a new value is for; `null`: all customers. */
+const findOwner = Effect.fnUntraced(function* (
+  tx: Tx,
+  caller: Principal,
+  named: string | null | undefined
+): Effect.fn.Return<CustomerId | null, Failure> {
+  if (named === null || named === undefined) return null
+  const found = yield* tx.customers.find({ id: named as CustomerId, deletedAt: null }) // any text: no other row matches
+  if (Option.isNone(found) || !reaches(caller, found.value.id))
+    return yield* invalid("customerId", "NOT_FOUND", "names no customer")
+  return found.value.id
+})
+
+/** The members of `asked` that are in `allowed`; without `asked` all of `allowed`, and what belongs to no one in particular. */
+const within = <A extends string>(
+  asked: A | undefined,
+  allowed: ReadonlyArray<A> | undefined
+): A | ReadonlyArray<A | null> | undefined => {
+  if (allowed === undefined) return asked
+  if (asked === undefined) return [...allowed, null]
+  return allowed.includes(asked) ? asked : []
+}
+
+const listed = (caller: Principal, { customer_id, environment }: SecretListParams) => {
+  const ids = scopedIds(caller, "secret")
+  const customers = caller.customers === "all" ? undefined : [...caller.customers]
+  const customerId = within(customer_id as CustomerId | undefined, customers) // any text: no other row matches
+  const environments = within(environment?.toLowerCase(), scopedIds(caller, "environment"))
+  return {
+    deletedAt: null,
+    spaceId: caller.spaceId,
+    ...(ids === undefined ? {} : { id: ids as ReadonlyArray<SecretId> }), // any text: no other row matches
+    ...(customerId === undefined ? {} : { customerId }),
+    ...(environments === undefined ? {} : { environment: environments })
+  }
+}
+
+export const layer = Layer.effect(
+  Secrets,
+  Effect.gen(function* () {
+    const { change, read } = yield* Changes
+    const pages = yield* Pages
+    const identifiers = yield* Identifiers
+    const vault = yield* Vault
+
+    // --- Values ---
+
+    const seal = (tx: Tx, { current, id, organisationId }: Secret, text: string) =>
+      vault.seal(secretPlace(organisationId, id, current), Redacted.make(text)).pipe(
+        Effect.mapError(vaultUnavailable),
+        Effect.flatMap((sealed) =>
+          tx.secretVersions.insert({ organisationId, secretId: id, number: current, sealed, retiredAt: null })
+        )
+      )
+
+    /** Marks the value in force as no longer so: it stays until no run can name it. */
+    const retire = (tx: Tx, secret: Secret, now: string): Effect.Effect<void, ChangeFailure> =>
+      Effect.flatMap(
+        tx.secretVersions.find({ secretId: secret.id, number: secret.current }),
+        Option.match({
+          onNone: () => Effect.void,
+          onSome: (version) => tx.secretVersions.update({ ...version, retiredAt: now })
+        })
+      )
+
+    const open = Effect.fnUntraced(function* (tx: Tx, secret: Secret): Effect.fn.Return<Json, Failure> {
+      const version = yield* tx.secretVersions.find({ secretId: secret.id, number: secret.current })
+      if (Option.isNone(version)) return yield* notFound()
+      const place = secretPlace(secret.organisationId, secret.id, secret.current)
+      const text = yield* Effect.mapError(vault.open(place, version.value.sealed), vaultUnavailable)
+      return secretValue(secret.type, Redacted.value(text))
+    })
+
+    // --- Storing ---
+
+    const insert = Effect.fnUntraced(function* (tx: Tx, caller: Principal, secret: Secret, text: string) {
+      const refused = narrowed(caller, "secret", "it makes none")
+      if (refused !== undefined) return yield* refused
+      yield* tx.secrets.insert(secret)
+      yield* seal(tx, secret, text)
+      const view = secretView(secret)
+      return { value: { isNew: true, secret: view }, resource: resourceOf(secret), after: view }
+    })
+
+    const overwrite = Effect.fnUntraced(function* (
+      tx: Tx,
+      context: CallContext,
+      before: Secret,
+      after: Secret,
+      text: string
+    ) {
+      const refused = outOfScope(context.caller, "secret", before.id)
+      if (refused !== undefined) return yield* refused
+      yield* checkVersion(context, undefined, before.version)
+      yield* retire(tx, before, after.updatedAt)
+      yield* seal(tx, after, text)
+      yield* tx.secrets.update(after)
+      return {
+        value: { isNew: false, secret: secretView(after) },
+        resource: resourceOf(after),
+        action: "secret.update",
+        before: { type: before.type, value: before.current },
+        after: { type: after.type, value: after.current }
+      }
+    })
+
+    const store = Effect.fnUntraced(function* (tx: Tx, context: CallContext, input: CreateSecret, text: string) {
+      const { caller } = context
+      const { organisationId, spaceId } = caller
+      const customerId = yield* findOwner(tx, caller, input.customerId)
+      const environment = yield* findEnvironment(tx, input.environment)
+      const refused = environmentChangeRefusal(caller, environment)
+      if (refused !== undefined) return yield* refused
+      const now = yield* timestamp
+      const { name, type = "text" } = input
+      const found = yield* tx.secrets.lock({ spaceId, name, customerId, environment, deletedAt: null })
+      if (Option.isSome(found))
+        return yield* overwrite(tx, context, found.value, overwrittenSecret(found.value, type, now), text)
+      const place = { id: identifiers.next("sec"), organisationId, spaceId, name, type, customerId, environment }
+      return yield* insert(tx, caller, newSecret(place, now), text)
+    })
+
+    return Secrets.of({
+      list: (context, params) =>
+        Effect.map(
+          read(context, (tx) =>
+            pages.list(tx.secrets, params, {
+              where: listed(context.caller, params),
+              ...(params.q === undefined ? {} : { search: { text: params.q, in: ["name"] } })
+            })
+          ),
+          (page) => ({ ...page, data: page.data.map(secretView) })
+        ),
+
+      store: (context, input) => {
+        const text = secretText(input.type ?? "text", input.value)
+        if (text instanceof ValidationFailed) return Effect.fail(text)
+        return change(context, (tx) => store(tx, context, input, text)).pipe(
+          // Another request made the same secret meanwhile: the second attempt overwrites it.
+          Effect.retry({ times: 1, while: (failure) => failure._tag === "Conflict" && failure.code === "CONFLICT" })
+        )
+      },
+
+      reveal: (context, id) =>
+        change(context, (tx) =>
+          Effect.gen(function* () {
+            const secret = yield* lockSecret(tx, context.caller, id)
+            const refused = environmentReadRefusal(context.caller, secret.environment)
+            if (refused !== undefined) return yield* refused
+            const { name, type } = secret
+            return {
+              value: { id: secret.id, name, type, value: yield* open(tx, secret) },
+              resource: resourceOf(secret)
+            }
+          })
+        ),
+
+      remove: (context, id) =>
+        change(context, (tx) =>
+          Effect.gen(function* () {
+            const before = yield* lockSecret(tx, context.caller, id)
+            const refused = environmentChangeRefusal(context.caller, before.environment)
+            if (refused !== undefined) return yield* refused
+            yield* checkVersion(context, undefined, before.version)
+            const now = yield* timestamp
+            yield* retire(tx, before, now)
+            yield* tx.secrets.update(deletedSecret(before, now))
+            return { value: undefined, resource: resourceOf(before), before: secretView(before), after: null }
+          })
+        )
+    })
+  })
+)
