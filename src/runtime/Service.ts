@@ -58,10 +58,12 @@ import * as AuditLog from "../actors/management/AuditLog.js"
 import * as CallbackSecret from "../actors/management/CallbackSecret.js"
 import * as Changes from "../actors/management/Changes.js"
 import * as Customers from "../actors/management/Customers.js"
+import * as Organisations from "../actors/management/Organisations.js"
 import * as Pages from "../actors/management/Pages.js"
 import * as Roles from "../actors/management/Roles.js"
 import * as ManagedSecrets from "../actors/management/Secrets.js"
 import * as Users from "../actors/management/Users.js"
+import * as Workspaces from "../actors/management/Workspaces.js"
 import * as Records from "./postgres/records/Records.js"
 import * as Runnables from "./postgres/Runnables.js"
 import * as RunReads from "./postgres/RunReads.js"
@@ -214,14 +216,20 @@ const actors = Layer.unwrapEffect(
 
 const cluster = SingleNode.ownership.pipe(Layer.provideMerge(SingleNode.sharding))
 
+const organisations = Layer.unwrapEffect(
+  Effect.map(Settings, ({ defaultPlan }) => Organisations.layer({ defaultPlan }))
+)
+
 /** What the surfaces ask for: one layer for each noun. */
 const useCases = Layer.mergeAll(
   AuditLog.layer,
   CallbackSecret.layer,
   Customers.layer,
   ManagedSecrets.layer,
+  organisations,
   Roles.layer,
-  Users.layer
+  Users.layer,
+  Workspaces.layer
 )
 
 /** Everything but the server. */

@@ -4,15 +4,15 @@ import { type Failure, type Forbidden, invalid } from "../../domain/Failure.js"
 import type { Tx } from "../ports/Records.js"
 import { narrowed, outOfScope, type Principal } from "./Caller.js"
 
-/** The slug of an environment that exists, in lower case; `null` where the request names none. */
+/** The slug of an environment that exists, in lower case; `null` where the request names none. `path`: the member that does. */
 export const findEnvironment = Effect.fnUntraced(function* (
   tx: Tx,
-  named: string | null | undefined
+  named: string | null | undefined,
+  path = "environment"
 ): Effect.fn.Return<string | null, Failure> {
   if (named === undefined || named === null) return null
   const slug = named.toLowerCase()
-  if ((yield* tx.environments.count({ slug })) === 0)
-    return yield* invalid("environment", "NOT_FOUND", "names no environment")
+  if ((yield* tx.environments.count({ slug })) === 0) return yield* invalid(path, "NOT_FOUND", "names no environment")
   return slug
 })
 

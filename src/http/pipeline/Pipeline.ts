@@ -179,7 +179,8 @@ export const make = Effect.gen(function* () {
       const requestId = identifiers.next("req")
       let exchange: Exchange | undefined
       let admission: Admission | null = null
-      return authenticate(request, requestId, rules.howTo).pipe(
+      const { openWhileSuspended } = route
+      return authenticate(request, requestId, { howTo: rules.howTo, openWhileSuspended }).pipe(
         Effect.flatMap((caller) => {
           const missing = rules.missing(request)
           if (missing !== undefined) return Effect.fail(missing)
@@ -214,10 +215,12 @@ export const make = Effect.gen(function* () {
   /** Whose request it is, by its head: the organisation, or the answer to a caller that is not let in. */
   const identify = (
     rules: SurfaceRules,
-    request: RequestHead
+    request: RequestHead,
+    openWhileSuspended = false
   ): Effect.Effect<{ readonly organisation: string } | RawReply> => {
     const requestId = identifiers.next("req")
-    return recognise({ ...request, headers: rules.headers(request.headers) }, requestId, rules.howTo).pipe(
+    const head = { ...request, headers: rules.headers(request.headers) }
+    return recognise(head, requestId, { howTo: rules.howTo, openWhileSuspended }).pipe(
       Effect.map(({ caller }) => ({ organisation: caller.organisationId })),
       Effect.catchAllCause((cause) => replyTo(cause, rules, requestId, undefined, null))
     )
