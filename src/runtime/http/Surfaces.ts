@@ -27,7 +27,7 @@ import { OrganisationsLive, WorkspacesLive } from "../../http/resource/Organisat
 import { SecretsLive } from "../../http/resource/SecretsHandlers.js"
 import { RolesLive, UsersLive } from "../../http/resource/UsersHandlers.js"
 import { WorkflowsLive } from "../../http/resource/WorkflowsHandlers.js"
-import { Origin } from "../../http/Origin.js"
+import { Origin } from "../../actors/ports/Origin.js"
 import { TenantApi } from "../../http/tenant/Api.js"
 import { CredentialsLive } from "../../http/tenant/CredentialsHandlers.js"
 import { isTenantPath, tenantRules } from "../../http/tenant/Rules.js"
