@@ -57,6 +57,7 @@ import * as RateWindows from "./postgres/RateWindows.js"
 import * as AuditLog from "../actors/management/AuditLog.js"
 import * as CallbackSecret from "../actors/management/CallbackSecret.js"
 import * as Changes from "../actors/management/Changes.js"
+import * as Configuration from "../actors/management/Configuration.js"
 import * as Customers from "../actors/management/Customers.js"
 import * as Organisations from "../actors/management/Organisations.js"
 import * as Pages from "../actors/management/Pages.js"
@@ -224,6 +225,7 @@ const organisations = Layer.unwrapEffect(
 const useCases = Layer.mergeAll(
   AuditLog.layer,
   CallbackSecret.layer,
+  Configuration.layer,
   Customers.layer,
   ManagedSecrets.layer,
   organisations,

@@ -10,7 +10,7 @@ import {
   customerView,
   newCustomer,
   suffixedSlug,
-  type UpdateCustomer
+  UpdateCustomer
 } from "../../domain/Customer.js"
 import type { Failure } from "../../domain/Failure.js"
 import { Identifiers } from "../ports/Identifiers.js"
@@ -19,6 +19,7 @@ import { type CallContext, checkVersion } from "./CallContext.js"
 import { Changes } from "./Changes.js"
 import { findCustomer } from "./CustomerRecords.js"
 import { type ListParams, type PageOf, Pages } from "./Pages.js"
+import { pickChanges } from "./ReadOnly.js"
 import { timestamp } from "./Timestamp.js"
 
 export type CustomerView = ReturnType<typeof customerView>
@@ -113,15 +114,12 @@ export const layer = Layer.effect(
             Effect.gen(function* () {
               const before = yield* findCustomer(tx, context.caller, named, true)
               yield* checkVersion(context, input.version, before.version)
-              const after = changedCustomer(before, input, now)
+              const seen = yield* viewOf(tx, before)
+              const changes = yield* pickChanges(UpdateCustomer, input, seen, ["connectionCount"])
+              const after = changedCustomer(before, changes, now)
               yield* tx.customers.update(after)
-              const value = yield* viewOf(tx, after)
-              return {
-                value,
-                resource: resourceOf(after),
-                before: customerView(before, value.connectionCount),
-                after: value
-              }
+              const value = customerView(after, seen.connectionCount)
+              return { value, resource: resourceOf(after), before: seen, after: value }
             })
           )
         ),

@@ -6,7 +6,7 @@ import {
   type Organisation,
   organisationView,
   ownChangeRefusal,
-  type UpdateOrganisation
+  UpdateOrganisation
 } from "../../domain/Organisation.js"
 import { type Plan, type PlanName, plans } from "../../domain/Plan.js"
 import type { Tx } from "../ports/Records.js"
@@ -15,6 +15,7 @@ import type { Principal } from "./Caller.js"
 import { Changes } from "./Changes.js"
 import { findEnvironment } from "./EnvironmentRecords.js"
 import { type ListParams, type PageOf, Pages } from "./Pages.js"
+import { pickChanges } from "./ReadOnly.js"
 import { timestamp } from "./Timestamp.js"
 
 export type OrganisationView = ReturnType<typeof organisationView>
@@ -113,7 +114,8 @@ export const layer = ({ defaultPlan }: { readonly defaultPlan: PlanName }) =>
       ) {
         const before = yield* find(tx, context.caller, id, true)
         yield* checkVersion(context, input.version, before.version)
-        const after = changedOrganisation(before, input, now)
+        const changes = yield* pickChanges(UpdateOrganisation, input, organisationView(before))
+        const after = changedOrganisation(before, changes, now)
         const refused = ownChangeRefusal(before, after, defaultPlan)
         if (refused !== undefined) return yield* refused
         if (after.defaultEnvironment !== before.defaultEnvironment)

@@ -6,7 +6,7 @@ import {
   changedWorkspace,
   type CreateWorkspace,
   newWorkspace,
-  type UpdateWorkspace,
+  UpdateWorkspace,
   type Workspace,
   workspaceView
 } from "../../domain/Organisation.js"
@@ -15,6 +15,7 @@ import type { Tx } from "../ports/Records.js"
 import { type CallContext, checkVersion } from "./CallContext.js"
 import { Changes } from "./Changes.js"
 import { type ListParams, type PageOf, Pages } from "./Pages.js"
+import { pickChanges } from "./ReadOnly.js"
 import { timestamp } from "./Timestamp.js"
 
 export type WorkspaceView = ReturnType<typeof workspaceView>
@@ -95,7 +96,8 @@ export const layer = Layer.effect(
             Effect.gen(function* () {
               const before = yield* Effect.flatMap(tx.workspaces.lock({ id: idOf(id) }), found)
               yield* checkVersion(context, input.version, before.version)
-              const after = changedWorkspace(before, input, now)
+              const changes = yield* pickChanges(UpdateWorkspace, input, workspaceView(before))
+              const after = changedWorkspace(before, changes, now)
               yield* tx.workspaces.update(after)
               const value = workspaceView(after)
               return { value, resource: resourceOf(after), before: workspaceView(before), after: value }

@@ -7,7 +7,7 @@ import { JsonObject } from "../../domain/Json.js"
 import { PlanName } from "../../domain/Plan.js"
 import { Audited, audited, Permit, read, Scoped, Shared } from "../Endpoint.js"
 import { closedToNarrowedKeys } from "./NarrowedKeys.js"
-import { accepted, created, Data, listParams, Page, strict, Time } from "./Shapes.js"
+import { accepted, created, Data, listParams, Page, replacing, strict, Time } from "./Shapes.js"
 
 const CustomerView = Schema.Struct({
   id: CustomerId,
@@ -58,7 +58,7 @@ export const CustomersApi = HttpApiGroup.make("customers")
   .add(
     HttpApiEndpoint.put("update", "/api/v1/customers/:cid")
       .setPath(path)
-      .setPayload(strict(UpdateCustomer))
+      .setPayload(replacing(UpdateCustomer, CustomerView))
       .addSuccess(Data(CustomerView))
       .annotate(Permit, "users:update")
       .annotate(Audited, audited("customer.update"))

@@ -5,7 +5,7 @@ import { CreateWorkspace, OrganisationStatus, UpdateOrganisation, UpdateWorkspac
 import { PlanName } from "../../domain/Plan.js"
 import { Audited, audited, OpenWhileSuspended, Permit, read, Scoped, Shared } from "../Endpoint.js"
 import { closedToNarrowedKeys } from "./NarrowedKeys.js"
-import { created, Data, listParams, Page, strict, Time } from "./Shapes.js"
+import { created, Data, listParams, Page, replacing, strict, Time } from "./Shapes.js"
 
 const OrganisationView = Schema.Struct({
   id: Schema.String,
@@ -68,7 +68,7 @@ export const OrganisationsApi = HttpApiGroup.make("organisations")
   .add(
     HttpApiEndpoint.put("update", `${organisationsAt}/:oid`)
       .setPath(organisationPath)
-      .setPayload(strict(UpdateOrganisation))
+      .setPayload(replacing(UpdateOrganisation, OrganisationView))
       .addSuccess(Data(OrganisationView))
       .annotate(Permit, "settings:manage")
       .annotate(Audited, audited("organisation.update"))
@@ -111,7 +111,7 @@ export const WorkspacesApi = HttpApiGroup.make("workspaces")
   .add(
     HttpApiEndpoint.put("update", `${workspacesAt}/:spid`)
       .setPath(workspacePath)
-      .setPayload(strict(UpdateWorkspace))
+      .setPayload(replacing(UpdateWorkspace, WorkspaceView))
       .addSuccess(Data(WorkspaceView))
       .annotate(Permit, "settings:manage")
       .annotate(Audited, audited("workspace.update"))

@@ -1,28 +1,13 @@
 /** Workflows as surface C finds and shows them. */
-import { DateTime, Effect, Option } from "effect"
+import { DateTime, Effect } from "effect"
 import type { Tx } from "../../actors/ports/Records.js"
 import type { Author } from "../../domain/Authoring.js"
 import { bindingsOf } from "../../domain/connector/Binding.js"
-import { type Failure, Forbidden, NotFound } from "../../domain/Failure.js"
+import { Forbidden, NotFound } from "../../domain/Failure.js"
 import type { Deployment, Workflow, WorkflowVersion } from "../../domain/Workflow.js"
-import { outOfScope, type Principal, reaches } from "../../actors/management/Caller.js"
+import type { Principal } from "../../actors/management/Caller.js"
 
 export const gone = () => new NotFound({ what: "workflow" })
-
-/** The workflow that a path names, if the caller's key reaches it. */
-export const findWorkflow = (tx: Tx, caller: Principal, id: string, lock = false): Effect.Effect<Workflow, Failure> => {
-  const scope = outOfScope(caller, "workflow", id)
-  if (scope !== undefined) return Effect.fail(scope)
-  const where = { id: id as Workflow["id"], spaceId: caller.spaceId, deletedAt: null } // any text: no other row matches
-  return Effect.flatMap(
-    lock ? tx.workflows.lock(where) : tx.workflows.find(where),
-    Option.match({
-      onNone: gone,
-      onSome: (workflow) =>
-        workflow.customerId === null || reaches(caller, workflow.customerId) ? Effect.succeed(workflow) : gone()
-    })
-  )
-}
 
 export const versionView = (version: WorkflowVersion) => ({
   version: version.number,

@@ -27,6 +27,7 @@ import { ResourceApi } from "./Api.js"
 import { checkVersion } from "../../actors/management/CallContext.js"
 import { Changes } from "../../actors/management/Changes.js"
 import { findCustomer } from "../../actors/management/CustomerRecords.js"
+import { findWorkflow } from "../../actors/management/WorkflowRecords.js"
 import { pickChanges } from "../../actors/management/ReadOnly.js"
 import { makeFreeze } from "./Freeze.js"
 import { Pages } from "../../actors/management/Pages.js"
@@ -34,7 +35,6 @@ import { group } from "../pipeline/Dispatch.js"
 import { make as makeChecks } from "./WorkflowChecks.js"
 import {
   authorOf,
-  findWorkflow,
   gone,
   mayWriteCode,
   nowText,
