@@ -13,6 +13,7 @@ import auditHeads from "./0010_audit_heads.js"
 import definitionForm from "./0011_definition_form.js"
 import secretChecks from "./0012_secret_checks.js"
 import workspaceVersions from "./0013_workspace_versions.js"
+import erasure from "./0014_erasure.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -27,5 +28,6 @@ export const migrations = {
   "0010_audit_heads": Effect.asVoid(auditHeads),
   "0011_definition_form": Effect.asVoid(definitionForm),
   "0012_secret_checks": Effect.asVoid(secretChecks),
-  "0013_workspace_versions": Effect.asVoid(workspaceVersions)
+  "0013_workspace_versions": Effect.asVoid(workspaceVersions),
+  "0014_erasure": Effect.asVoid(erasure)
 }
