@@ -27,15 +27,28 @@ export interface Customer {
   readonly version: number
 }
 
+const Limit = Schema.optionalWith(Schema.NullOr(Counter), { exact: true })
+
+/** The customer's own ceilings, before those of its plan; `null`: none. */
+const CustomerLimits = Schema.Struct({
+  events_per_day: Limit,
+  active_integrations: Limit,
+  flows_per_tenant: Limit,
+  api_calls_per_minute: Limit,
+  agent_sessions_per_day: Limit,
+  llm_tokens_per_day: Limit,
+  connectors_per_tenant: Limit,
+  storage_mb: Limit,
+  api_keys_per_customer: Limit
+} satisfies { readonly [dimension: string]: typeof Limit })
+
 const fields = {
   externalRef: Schema.optional(Schema.NullOr(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(128)))),
   adminEmail: Schema.optional(
     Schema.NullOr(Schema.String.pipe(Schema.pattern(/^[^\s@]+@[^\s@]+$/), Schema.maxLength(254)))
   ),
   metadata: Schema.optional(JsonObject),
-  limits: Schema.optional(
-    Schema.Record({ key: Schema.String, value: Schema.NullOr(Schema.Int.pipe(Schema.nonNegative())) })
-  ),
+  limits: Schema.optional(CustomerLimits),
   plan: Schema.optional(Schema.NullOr(PlanName)),
   status: Schema.optional(Schema.Literal("active", "pending_admin_activation", "suspended"))
 }

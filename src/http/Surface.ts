@@ -74,6 +74,13 @@ const rows = (now: number): Rows => ({
     message: `more than ${limit} ${what} in this minute`,
     retryAfterSeconds: secondsUntil(resetAt, now)
   }),
+  QuotaExceeded: ({ dimension, limit, resetAt, used }) => ({
+    status: 429,
+    code: "QUOTA_EXCEEDED",
+    message: `${used} of ${limit} of ${dimension} are used: the day ends at ${new Date(resetAt * 1000).toISOString()}`,
+    retryAfterSeconds: secondsUntil(resetAt, now),
+    more: { quota: { dimension, limit, used, resetAt: new Date(resetAt * 1000).toISOString() } }
+  }),
   TimedOut: ({ executionId }) => ({
     status: 408,
     code: "TIMED_OUT",

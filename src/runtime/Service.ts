@@ -63,6 +63,7 @@ import * as Organisations from "../actors/management/Organisations.js"
 import * as Pages from "../actors/management/Pages.js"
 import * as Roles from "../actors/management/Roles.js"
 import * as ManagedSecrets from "../actors/management/Secrets.js"
+import * as StartQuota from "../actors/management/StartQuota.js"
 import * as Users from "../actors/management/Users.js"
 import * as Workspaces from "../actors/management/Workspaces.js"
 import * as Records from "./postgres/records/Records.js"
@@ -230,6 +231,7 @@ const useCases = Layer.mergeAll(
   ManagedSecrets.layer,
   organisations,
   Roles.layer,
+  StartQuota.layer,
   Users.layer,
   Workspaces.layer
 )

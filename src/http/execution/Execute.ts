@@ -25,6 +25,7 @@ import type { ExecutionId, WorkflowId } from "../../domain/Ids.js"
 import { workflowHeaders } from "../../domain/Tenancy.js"
 import { make as makeActingFor } from "../auth/ActingFor.js"
 import { actorOf, missing, outOfScope, type Principal, runReach } from "../../actors/management/Caller.js"
+import { StartQuota } from "../../actors/management/StartQuota.js"
 import type { Exchange } from "../pipeline/Exchange.js"
 import { idempotencyKey, keyReused } from "../pipeline/Idempotency.js"
 import { type RawReply, type RawRequest, targetMark } from "../Wire.js"
@@ -43,6 +44,7 @@ export const make = Effect.gen(function* () {
   const digests = yield* Digests
   const identifiers = yield* Identifiers
   const egress = yield* Egress
+  const quota = yield* StartQuota
   const clock = yield* Effect.clock
 
   // --- What is asked ---
@@ -151,7 +153,7 @@ export const make = Effect.gen(function* () {
     yield* checkInput(runnable, body)
     const callback = yield* callbackOf(request, body)
     const now = clock.unsafeCurrentTimeMillis()
-    const started = yield* executions.start({
+    const order = executions.start({
       runnable,
       environment,
       retention: caller.plan.retentionDays,
@@ -171,6 +173,7 @@ export const make = Effect.gen(function* () {
       audit: auditOf(caller, runnable, acting.customer?.id ?? null, new Date(now).toISOString()),
       ...(idempotency === undefined ? {} : { idempotency })
     })
+    const started = yield* quota.counted(caller, acting.customer?.id ?? null, order)
     // Its audit entry commits with its first row.
     exchange.audited = true
     return yield* replyOf(caller, runnable, started, idempotency?.hash, now)

@@ -73,7 +73,8 @@ const requestOf = ({ pathSchema, payloadSchema, urlParamsSchema }: Endpoint) => 
   if (pathSchema._tag === "Some")
     parts.push(["path", decodeWith(pathSchema.value, ({ params }) => decodedPath(params))])
   // An absent body is an empty object: its schema says which members it lacks.
-  if (payloadSchema._tag === "Some") parts.push(["payload", decodeWith(payloadSchema.value, ({ body }) => body ?? {})])
+  if (payloadSchema._tag === "Some")
+    parts.push(["payload", decodeWith(payloadSchema.value, ({ body }) => (body === undefined ? {} : body))])
   if (urlParamsSchema._tag === "Some")
     parts.push(["urlParams", decodeWith(urlParamsSchema.value, ({ request }) => queryOf(request.target))])
   return (exchange: Exchange): Either.Either<Request, Failure> => {

@@ -28,6 +28,7 @@ import {
 } from "../../domain/Failure.js"
 import type { ApiKeyId, CustomerId } from "../../domain/Ids.js"
 import { toMatrix, toSet } from "../../domain/Permission.js"
+import { checkCustomerLimit } from "../../actors/management/CustomerLimits.js"
 import { Current } from "../auth/Authenticated.js"
 import type { Principal } from "../../actors/management/Caller.js"
 import { ResourceApi } from "./Api.js"
@@ -120,6 +121,7 @@ export const ApiKeysLive = group(ResourceApi, "apiKeys", (handlers) =>
           return
         }
         for (const id of customers.customerIds) {
+          yield* checkCustomerLimit(tx, id, "api_keys_per_customer")
           const used = keys.filter((key) => key.customerIds.includes(id)).length
           if (apiKeysPerCustomer !== null && used >= apiKeysPerCustomer)
             return yield* new PlanLimitReached({ dimension: "api_keys_per_customer", limit: apiKeysPerCustomer, used })

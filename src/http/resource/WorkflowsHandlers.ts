@@ -26,6 +26,7 @@ import type { Exchange } from "../pipeline/Exchange.js"
 import { ResourceApi } from "./Api.js"
 import { checkVersion } from "../../actors/management/CallContext.js"
 import { Changes } from "../../actors/management/Changes.js"
+import { checkCustomerLimit } from "../../actors/management/CustomerLimits.js"
 import { findCustomer } from "../../actors/management/CustomerRecords.js"
 import { findWorkflow } from "../../actors/management/WorkflowRecords.js"
 import { pickChanges } from "../../actors/management/ReadOnly.js"
@@ -180,6 +181,7 @@ export const WorkflowsLive = group(ResourceApi, "workflows", (handlers) =>
                 payload.customerId === undefined || payload.customerId === null
                   ? null
                   : (yield* findCustomer(tx, caller, payload.customerId)).id
+              if (owner !== null) yield* checkCustomerLimit(tx, owner, "flows_per_tenant")
               const draft = newWorkflow(identifiers.workflow(), authorOf(caller, now), payload, owner, compiled, "")
               const workflow = { ...draft, contentHash: digests.sha256Hex(contentText(draft)) }
               yield* tx.workflows.insert(workflow)

@@ -20,7 +20,7 @@ export const layer = Layer.effect(
       const held = cache.get(key)
       if (held !== undefined && now - held.at < freshMillis) return Option.some(held.customer)
       const [customer] = yield* sql<KnownCustomer>`
-      SELECT id, external_ref AS "externalRef", status FROM customers
+      SELECT id, external_ref AS "externalRef", status, plan, limits FROM customers
       WHERE org = ${organisation} AND deleted_at IS NULL AND ${sql(column)} = ${value}`.pipe(
         Effect.mapError(() => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 }))
       )

@@ -1,0 +1,56 @@
+/**
+ * Counts the starts of runs: one unit of `events_per_day` for each that is accepted, of the organisation and of the
+ * customer that it acts for. Every way to start a run goes through it. Contract: quota.
+ */
+import { Context, Effect, Layer, Option } from "effect"
+import type { QuotaExceeded, Unavailable } from "../../domain/Failure.js"
+import type { CustomerId } from "../../domain/Ids.js"
+import { customerCeiling } from "../../domain/Quota.js"
+import { CustomerReads } from "../ports/CustomerReads.js"
+import type { Started } from "../ports/Executions.js"
+import { RateLimits } from "../ports/RateLimits.js"
+import type { Principal } from "./Caller.js"
+
+export class StartQuota extends Context.Tag("svc/StartQuota")<
+  StartQuota,
+  {
+    /** Starts a run, if its day has a unit left. A start that fails, or repeats an earlier one, gives its unit back. */
+    readonly counted: <E>(
+      caller: Principal,
+      customerId: CustomerId | null,
+      start: Effect.Effect<Started, E>
+    ) => Effect.Effect<Started, E | QuotaExceeded | Unavailable>
+  }
+>() {}
+
+export const layer = Layer.effect(
+  StartQuota,
+  Effect.gen(function* () {
+    const limits = yield* RateLimits
+    const customers = yield* CustomerReads
+
+    const customerDay = Effect.fnUntraced(function* (caller: Principal, id: CustomerId) {
+      const found = yield* customers.find(caller.organisationId, { id })
+      return Option.match(found, { onNone: () => null, onSome: (one) => customerCeiling(one, "events_per_day") })
+    })
+
+    const counted = <E>(
+      caller: Principal,
+      customerId: CustomerId | null,
+      start: Effect.Effect<Started, E>
+    ): Effect.Effect<Started, E | QuotaExceeded | Unavailable> =>
+      Effect.gen(function* () {
+        const customer = customerId === null ? null : yield* customerDay(caller, customerId)
+        const organisation = caller.plan.eventsPerDay
+        if (organisation === null && customer === null) return yield* start
+        const { organisationId } = caller
+        const { giveBack } = yield* limits.takeStart({ organisationId, organisation, customerId, customer })
+        return yield* start.pipe(
+          Effect.onError(() => giveBack),
+          Effect.tap((started) => (started._tag === "Repeated" ? giveBack : Effect.void))
+        )
+      })
+
+    return StartQuota.of({ counted })
+  })
+)
