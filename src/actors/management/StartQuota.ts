@@ -3,8 +3,8 @@
  * customer that it acts for. Every way to start a run goes through it. Contract: quota.
  */
 import { Context, Effect, Layer, Option } from "effect"
+import type { Customer } from "../../domain/Customer.js"
 import type { QuotaExceeded, Unavailable } from "../../domain/Failure.js"
-import type { CustomerId } from "../../domain/Ids.js"
 import { customerCeiling } from "../../domain/Quota.js"
 import { CustomerReads } from "../ports/CustomerReads.js"
 import type { Started } from "../ports/Executions.js"
@@ -17,7 +17,7 @@ export class StartQuota extends Context.Tag("svc/StartQuota")<
     /** Starts a run, if its day has a unit left. A start that fails, or repeats an earlier one, gives its unit back. */
     readonly counted: <E>(
       caller: Principal,
-      customerId: CustomerId | null,
+      customer: Pick<Customer, "id"> | null,
       start: Effect.Effect<Started, E>
     ) => Effect.Effect<Started, E | QuotaExceeded | Unavailable>
   }
@@ -29,22 +29,27 @@ export const layer = Layer.effect(
     const limits = yield* RateLimits
     const customers = yield* CustomerReads
 
-    const customerDay = Effect.fnUntraced(function* (caller: Principal, id: CustomerId) {
+    const customerDay = Effect.fnUntraced(function* (caller: Principal, { id }: Pick<Customer, "id">) {
       const found = yield* customers.find(caller.organisationId, { id })
       return Option.match(found, { onNone: () => null, onSome: (one) => customerCeiling(one, "events_per_day") })
     })
 
     const counted = <E>(
       caller: Principal,
-      customerId: CustomerId | null,
+      customer: Pick<Customer, "id"> | null,
       start: Effect.Effect<Started, E>
     ): Effect.Effect<Started, E | QuotaExceeded | Unavailable> =>
       Effect.gen(function* () {
-        const customer = customerId === null ? null : yield* customerDay(caller, customerId)
+        const ceiling = customer === null ? null : yield* customerDay(caller, customer)
         const organisation = caller.plan.eventsPerDay
-        if (organisation === null && customer === null) return yield* start
+        if (organisation === null && ceiling === null) return yield* start
         const { organisationId } = caller
-        const { giveBack } = yield* limits.takeStart({ organisationId, organisation, customerId, customer })
+        const { giveBack } = yield* limits.takeStart({
+          organisationId,
+          organisation,
+          customerId: customer?.id ?? null,
+          customer: ceiling
+        })
         return yield* start.pipe(
           Effect.onError(() => giveBack),
           Effect.tap((started) => (started._tag === "Repeated" ? giveBack : Effect.void))

@@ -173,7 +173,7 @@ export const make = Effect.gen(function* () {
       audit: auditOf(caller, runnable, acting.customer?.id ?? null, new Date(now).toISOString()),
       ...(idempotency === undefined ? {} : { idempotency })
     })
-    const started = yield* quota.counted(caller, acting.customer?.id ?? null, order)
+    const started = yield* quota.counted(caller, acting.customer, order)
     // Its audit entry commits with its first row.
     exchange.audited = true
     return yield* replyOf(caller, runnable, started, idempotency?.hash, now)
