@@ -132,6 +132,7 @@ export const customerTombstone = (customer: Customer, now: string): Customer => 
   slug: customer.id.slice(4),
   externalRef: null,
   status: "deleted",
+  plan: null,
   adminEmail: null,
   metadata: {},
   limits: {},

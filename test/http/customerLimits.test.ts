@@ -133,6 +133,9 @@ describe("starts of runs", () => {
     const midnight = new Date(new Date().setUTCHours(24, 0, 0, 0)).toISOString()
     assert.deepStrictEqual(refused.body.quota, { dimension: "events_per_day", limit: 2, used: 2, resetAt: midnight })
     assert.isAbove(Number(refused.headers["retry-after"]), 0)
+    const executionId = first.headers["x-svc-execution-id"]
+    const again = await ask("POST", `/api/v1/executions/${executionId}/rerun`, {})
+    assert.deepStrictEqual([again.status, again.body.code], [429, "QUOTA_EXCEEDED"], again.text)
     const tomorrow = await svc.ask("POST", `/api/v1/workflows/${svc.first.workflowId}/execute`, {
       key: svc.first.key,
       body: {},

@@ -253,6 +253,42 @@ describe("a workspace", () => {
     assert.strictEqual((await other.ask("GET", at)).status, 404)
   })
 
+  it("has keys of its own, which find nothing of another one", async () => {
+    const { ask, customerId, spaceId } = await organisation()
+    const { id } = (await ask("POST", "/api/v1/workspaces", { name: "Second" })).body.data
+    const made = await ask("POST", "/api/v1/api-keys", { name: "k", mode: "live", preset: "full_access", spaceId: id })
+    assert.strictEqual(made.status, 201, made.text)
+    const second = (method: string, target: string, body?: object) =>
+      svc.ask(method, target, { key: made.body.data.key, ...(body === undefined ? {} : { body }) })
+    await ask("POST", "/api/v1/secrets", { name: "OF_FIRST", value: "1" })
+    assert.deepStrictEqual((await second("GET", "/api/v1/workflows")).body.data, [])
+    assert.deepStrictEqual((await second("GET", "/api/v1/secrets")).body.data, [])
+    const code = "export default async () => 1"
+    assert.strictEqual((await second("POST", "/api/v1/workflows", { name: "w", form: "code", code })).status, 201)
+    assert.lengthOf((await ask("GET", "/api/v1/workflows")).body.data, 1)
+    assert.strictEqual((await second("GET", "/api/v1/customers")).body.data[0].id, customerId)
+    const inFirst = await svc.ask("GET", "/api/v1/workflows", {
+      key: made.body.data.key,
+      headers: { "x-svc-space-id": spaceId }
+    })
+    assert.deepStrictEqual([inFirst.status, inFirst.body.code], [403, "FORBIDDEN"])
+  })
+
+  it("gets keys from no key that is narrowed, and is one of the organisation's own", async () => {
+    const { ask, key, workflowId } = await organisation()
+    const other = await organisation()
+    const unknown = await ask("POST", "/api/v1/api-keys", { name: "k", spaceId: other.spaceId })
+    assert.deepStrictEqual([unknown.status, unknown.body.details[0].path], [422, "spaceId"], unknown.text)
+    const { id } = (await ask("POST", "/api/v1/workspaces", { name: "Second" })).body.data
+    const resourceScope = [{ type: "workflow", ids: [workflowId] }]
+    const narrow = await narrowedKey(key, resourceScope)
+    const refused = await svc.ask("POST", "/api/v1/api-keys", {
+      key: narrow,
+      body: { name: "k", spaceId: id, resourceScope }
+    })
+    assert.deepStrictEqual([refused.status, refused.body.details[0].path], [403, "spaceId"], refused.text)
+  })
+
   it("keeps its callback secret when it is changed", async () => {
     const { ask, spaceId } = await organisation()
     const { secret } = (await ask("POST", "/api/v1/callback-secret", {})).body.data

@@ -3,8 +3,7 @@
  * Contract: secret record.
  */
 import { Context, Effect, Layer, Option, Redacted } from "effect"
-import { type Failure, invalid, NotFound, Unavailable, ValidationFailed } from "../../domain/Failure.js"
-import type { CustomerId, SecretId } from "../../domain/Ids.js"
+import { type Failure, Unavailable, ValidationFailed } from "../../domain/Failure.js"
 import type { Json } from "../../domain/Json.js"
 import {
   type CreateSecret,
@@ -21,10 +20,11 @@ import { Identifiers } from "../ports/Identifiers.js"
 import type { AlreadyExists, Changed, Tx } from "../ports/Records.js"
 import { Vault } from "../ports/Vault.js"
 import { type CallContext, checkVersion } from "./CallContext.js"
-import { narrowed, outOfScope, type Principal, reaches, scopedIds } from "./Caller.js"
+import { narrowed, outOfScope, type Principal } from "./Caller.js"
 import { Changes } from "./Changes.js"
 import { environmentChangeRefusal, environmentReadRefusal, findEnvironment } from "./EnvironmentRecords.js"
 import { type ListParams, type PageOf, Pages } from "./Pages.js"
+import { findSecretOwner, lockSecret, secretNotFound, secretsListed } from "./SecretRecords.js"
 import { timestamp } from "./Timestamp.js"
 
 export type SecretView = ReturnType<typeof secretView>
@@ -56,64 +56,8 @@ export class Secrets extends Context.Tag("svc/Secrets")<
 
 type ChangeFailure = Failure | AlreadyExists | Changed
 
-const notFound = () => new NotFound({ what: "secret" })
 const vaultUnavailable = () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
 const resourceOf = ({ customerId, id, name }: Secret) => ({ id, name, customerId })
-
-// --- Which secrets a caller reaches ---
-
-/** Locks the secret of an id, if the caller reaches it. */
-const lockSecret = (tx: Tx, caller: Principal, id: string): Effect.Effect<Secret, Failure> => {
-  const refused = outOfScope(caller, "secret", id)
-  if (refused !== undefined) return Effect.fail(refused)
-  // Any text: no other row matches.
-  const where = { id: id as SecretId, spaceId: caller.spaceId, deletedAt: null }
-  return Effect.flatMap(
-    tx.secrets.lock(where),
-    Option.match({
-      onNone: notFound,
-      onSome: (secret) =>
-        secret.customerId === null || reaches(caller, secret.customerId) ? Effect.succeed(secret) : notFound()
-    })
-  )
-}
-
-/** The customer that a new value is for; `null`: all customers. */
-const findOwner = Effect.fnUntraced(function* (
-  tx: Tx,
-  caller: Principal,
-  named: string | null | undefined
-): Effect.fn.Return<CustomerId | null, Failure> {
-  if (named === null || named === undefined) return null
-  const found = yield* tx.customers.find({ id: named as CustomerId, deletedAt: null }) // any text: no other row matches
-  if (Option.isNone(found) || !reaches(caller, found.value.id))
-    return yield* invalid("customerId", "NOT_FOUND", "names no customer")
-  return found.value.id
-})
-
-/** The members of `asked` that are in `allowed`; without `asked` all of `allowed`, and what belongs to no one in particular. */
-const within = <A extends string>(
-  asked: A | undefined,
-  allowed: ReadonlyArray<A> | undefined
-): A | ReadonlyArray<A | null> | undefined => {
-  if (allowed === undefined) return asked
-  if (asked === undefined) return [...allowed, null]
-  return allowed.includes(asked) ? asked : []
-}
-
-const listed = (caller: Principal, { customer_id, environment }: SecretListParams) => {
-  const ids = scopedIds(caller, "secret")
-  const customers = caller.customers === "all" ? undefined : [...caller.customers]
-  const customerId = within(customer_id as CustomerId | undefined, customers) // any text: no other row matches
-  const environments = within(environment?.toLowerCase(), scopedIds(caller, "environment"))
-  return {
-    deletedAt: null,
-    spaceId: caller.spaceId,
-    ...(ids === undefined ? {} : { id: ids as ReadonlyArray<SecretId> }), // any text: no other row matches
-    ...(customerId === undefined ? {} : { customerId }),
-    ...(environments === undefined ? {} : { environment: environments })
-  }
-}
 
 export const layer = Layer.effect(
   Secrets,
@@ -145,7 +89,7 @@ export const layer = Layer.effect(
 
     const open = Effect.fnUntraced(function* (tx: Tx, secret: Secret): Effect.fn.Return<Json, Failure> {
       const version = yield* tx.secretVersions.find({ secretId: secret.id, number: secret.current })
-      if (Option.isNone(version)) return yield* notFound()
+      if (Option.isNone(version)) return yield* secretNotFound()
       const place = secretPlace(secret.organisationId, secret.id, secret.current)
       const text = yield* Effect.mapError(vault.open(place, version.value.sealed), vaultUnavailable)
       return secretValue(secret.type, Redacted.value(text))
@@ -187,7 +131,7 @@ export const layer = Layer.effect(
     const store = Effect.fnUntraced(function* (tx: Tx, context: CallContext, input: CreateSecret, text: string) {
       const { caller } = context
       const { organisationId, spaceId } = caller
-      const customerId = yield* findOwner(tx, caller, input.customerId)
+      const customerId = yield* findSecretOwner(tx, caller, input.customerId)
       const environment = yield* findEnvironment(tx, input.environment)
       const refused = environmentChangeRefusal(caller, environment)
       if (refused !== undefined) return yield* refused
@@ -205,7 +149,7 @@ export const layer = Layer.effect(
         Effect.map(
           read(context, (tx) =>
             pages.list(tx.secrets, params, {
-              where: listed(context.caller, params),
+              where: secretsListed(context.caller, params),
               ...(params.q === undefined ? {} : { search: { text: params.q, in: ["name"] } })
             })
           ),

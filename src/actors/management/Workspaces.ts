@@ -1,6 +1,6 @@
 /** Use cases of workspaces: an organisation has one or more, and each key belongs to one. Contract: organisation record. */
-import { Context, Effect, Layer, Option } from "effect"
-import { type Failure, NotFound, PlanLimitReached } from "../../domain/Failure.js"
+import { Context, Effect, Layer } from "effect"
+import { type Failure, PlanLimitReached } from "../../domain/Failure.js"
 import { workspacesPerOrganisation } from "../../domain/Limits.js"
 import {
   changedWorkspace,
@@ -17,6 +17,7 @@ import { Changes } from "./Changes.js"
 import { type ListParams, type PageOf, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
 import { timestamp } from "./Timestamp.js"
+import { findWorkspace } from "./WorkspaceRecords.js"
 
 export type WorkspaceView = ReturnType<typeof workspaceView>
 
@@ -33,13 +34,6 @@ export class Workspaces extends Context.Tag("svc/Workspaces")<
     readonly update: (context: CallContext, id: string, input: UpdateWorkspace) => Effect.Effect<WorkspaceView, Failure>
   }
 >() {}
-
-const found = Option.match({
-  onNone: () => new NotFound({ what: "workspace" }),
-  onSome: (workspace: Workspace) => Effect.succeed(workspace)
-})
-// Any text: no other row matches.
-const idOf = (text: string) => text as Workspace["id"]
 
 const resourceOf = ({ id, name }: Workspace) => ({ id, name })
 
@@ -86,7 +80,7 @@ export const layer = Layer.effect(
 
       get: (context, id) =>
         Effect.map(
-          read(context, (tx) => Effect.flatMap(tx.workspaces.find({ id: idOf(id) }), found)),
+          read(context, (tx) => findWorkspace(tx, id)),
           workspaceView
         ),
 
@@ -94,7 +88,7 @@ export const layer = Layer.effect(
         Effect.flatMap(timestamp, (now) =>
           change(context, (tx) =>
             Effect.gen(function* () {
-              const before = yield* Effect.flatMap(tx.workspaces.lock({ id: idOf(id) }), found)
+              const before = yield* findWorkspace(tx, id, true)
               yield* checkVersion(context, input.version, before.version)
               const changes = yield* pickChanges(UpdateWorkspace, input, workspaceView(before))
               const after = changedWorkspace(before, changes, now)

@@ -29,6 +29,7 @@ import {
 import type { ApiKeyId, CustomerId } from "../../domain/Ids.js"
 import { toMatrix, toSet } from "../../domain/Permission.js"
 import { checkCustomerLimit } from "../../actors/management/CustomerLimits.js"
+import { findKeyWorkspace } from "../../actors/management/WorkspaceRecords.js"
 import { Current } from "../auth/Authenticated.js"
 import type { Principal } from "../../actors/management/Caller.js"
 import { ResourceApi } from "./Api.js"
@@ -165,7 +166,7 @@ export const ApiKeysLive = group(ResourceApi, "apiKeys", (handlers) =>
         const key: ApiKey = {
           id,
           organisationId: caller.organisationId,
-          spaceId: caller.spaceId,
+          spaceId: yield* findKeyWorkspace(tx, caller, input.spaceId),
           name: input.name,
           hash: secret.hash,
           hashBefore: null,

@@ -21,6 +21,7 @@ import type { BlobId, ExecutionId } from "../../domain/Ids.js"
 import { notRunning } from "../../domain/Installation.js"
 import { type Json, type JsonObject, isObject } from "../../domain/Json.js"
 import type { AttemptEntry, JournalEntry, StartEntry } from "../../domain/RunJournal.js"
+import { StartQuota } from "../../actors/management/StartQuota.js"
 import { Current } from "../auth/Authenticated.js"
 import { isCounter } from "../../domain/Scalars.js"
 import { actorOf, missing, outOfScope, type Principal, reaches } from "../../actors/management/Caller.js"
@@ -72,6 +73,7 @@ export const ExecutionsLive = group(ResourceApi, "executions", (handlers) =>
   Effect.gen(function* () {
     const reads = yield* ExecutionReads
     const executions = yield* Executions
+    const quota = yield* StartQuota
     const runnables = yield* Runnables
     const installations = yield* InstallationReads
     const journal = yield* Journal
@@ -231,7 +233,7 @@ export const ExecutionsLive = group(ResourceApi, "executions", (handlers) =>
         at: DateTime.toEpochMillis(now),
         afresh: afresh(entries)
       }
-      const started = yield* executions.start({
+      const order = executions.start({
         runnable,
         environment: view.environment,
         retention,
@@ -255,6 +257,7 @@ export const ExecutionsLive = group(ResourceApi, "executions", (handlers) =>
             { path: "executionId", before: view.id, after: made }
           ])
       })
+      const started = yield* quota.counted(caller, view.customerId === null ? null : { id: view.customerId }, order)
       exchange.audited = true
       if (started._tag !== "Accepted")
         return yield* new Unavailable({ reason: "the run was not queued", retryAfterSeconds: 1 })
