@@ -145,6 +145,22 @@ describe("starts of runs", () => {
     assert.strictEqual(tomorrow.status, 200)
   })
 
+  it("and calls for a customer are never more than these of requests at once", async () => {
+    const days = await customer({ limits: { events_per_day: 5 } })
+    const starts = await Promise.all(Array.from({ length: 16 }, () => execute(days)))
+    assert.lengthOf(
+      starts.filter(({ status }) => status === 200),
+      5
+    )
+    const minutes = await customer({ limits: { api_calls_per_minute: 5 } })
+    const named = { "x-end-org-id": minutes }
+    const calls = await Promise.all(Array.from({ length: 16 }, () => ask("GET", "/api/v1/customers", undefined, named)))
+    assert.lengthOf(
+      calls.filter(({ status }) => status === 200),
+      5
+    )
+  })
+
   it("of an organisation are as many in a day as its plan allows, over all its customers", async () => {
     const small = await svc.organisation("Small", "starter")
     // Most of the day's thousand are taken: a window of the plan's calls would end the test before.

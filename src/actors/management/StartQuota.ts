@@ -8,7 +8,7 @@ import type { QuotaExceeded, Unavailable } from "../../domain/Failure.js"
 import { customerCeiling } from "../../domain/Quota.js"
 import { CustomerReads } from "../ports/CustomerReads.js"
 import type { Started } from "../ports/Executions.js"
-import { RateLimits } from "../ports/RateLimits.js"
+import { RateLimits, type StartCeilings } from "../ports/RateLimits.js"
 import type { Principal } from "./Caller.js"
 
 export class StartQuota extends Context.Tag("svc/StartQuota")<
@@ -34,27 +34,28 @@ export const layer = Layer.effect(
       return Option.match(found, { onNone: () => null, onSome: (one) => customerCeiling(one, "events_per_day") })
     })
 
-    const counted = <E>(
-      caller: Principal,
-      customer: Pick<Customer, "id"> | null,
+    const countedWithin = <E>(
+      ceilings: StartCeilings,
       start: Effect.Effect<Started, E>
     ): Effect.Effect<Started, E | QuotaExceeded | Unavailable> =>
-      Effect.gen(function* () {
-        const ceiling = customer === null ? null : yield* customerDay(caller, customer)
-        const organisation = caller.plan.eventsPerDay
-        if (organisation === null && ceiling === null) return yield* start
-        const { organisationId } = caller
-        const { giveBack } = yield* limits.takeStart({
-          organisationId,
-          organisation,
-          customerId: customer?.id ?? null,
-          customer: ceiling
-        })
-        return yield* start.pipe(
-          Effect.onError(() => giveBack),
-          Effect.tap((started) => (started._tag === "Repeated" ? giveBack : Effect.void))
-        )
-      })
+      ceilings.organisation === null && ceilings.customer === null
+        ? start
+        : Effect.flatMap(limits.takeStart(ceilings), ({ giveBack }) =>
+            start.pipe(
+              // A caller that goes away ends no run: its unit stays taken.
+              Effect.tapError(() => giveBack),
+              Effect.tap((started) => (started._tag === "Repeated" ? giveBack : Effect.void))
+            )
+          )
+
+    const counted: StartQuota["Type"]["counted"] = (caller, customer, start) => {
+      const ceilings = { organisationId: caller.organisationId, organisation: caller.plan.eventsPerDay }
+      return customer === null
+        ? countedWithin({ ...ceilings, customerId: null, customer: null }, start)
+        : Effect.flatMap(customerDay(caller, customer), (ceiling) =>
+            countedWithin({ ...ceilings, customerId: customer.id, customer: ceiling }, start)
+          )
+    }
 
     return StartQuota.of({ counted })
   })
