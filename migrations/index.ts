@@ -12,6 +12,8 @@ import oauthCallbacks from "./0009_oauth_callbacks.js"
 import auditHeads from "./0010_audit_heads.js"
 import definitionForm from "./0011_definition_form.js"
 import secretChecks from "./0012_secret_checks.js"
+import workspaceVersions from "./0013_workspace_versions.js"
+import erasure from "./0014_erasure.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -25,5 +27,7 @@ export const migrations = {
   "0009_oauth_callbacks": Effect.asVoid(oauthCallbacks),
   "0010_audit_heads": Effect.asVoid(auditHeads),
   "0011_definition_form": Effect.asVoid(definitionForm),
-  "0012_secret_checks": Effect.asVoid(secretChecks)
+  "0012_secret_checks": Effect.asVoid(secretChecks),
+  "0013_workspace_versions": Effect.asVoid(workspaceVersions),
+  "0014_erasure": Effect.asVoid(erasure)
 }

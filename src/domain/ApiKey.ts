@@ -69,7 +69,10 @@ export const CreateApiKey = Schema.Struct({
   resourceScope: Schema.optional(ResourceScope),
   allowedIps: Schema.optional(Schema.Array(Schema.String).pipe(Schema.maxItems(allowedIps))),
   rateLimitPerMinute: Schema.optional(Schema.NullOr(Schema.Int.pipe(Schema.between(1, 1_000_000)))),
-  expires: Schema.optional(KeyExpiry)
+  expires: Schema.optional(KeyExpiry),
+  spaceId: Schema.optional(Schema.String).annotations({
+    description: "the workspace that the key is for; absent: the calling key's own"
+  })
 }).annotations({ identifier: "CreateApiKey" })
 export type CreateApiKey = typeof CreateApiKey.Type
 

@@ -34,15 +34,28 @@ export interface Customer {
   readonly version: number
 }
 
+const Limit = Schema.optionalWith(Schema.NullOr(Counter), { exact: true })
+
+/** The customer's own ceilings, before those of its plan; `null`: none. */
+const CustomerLimits = Schema.Struct({
+  events_per_day: Limit,
+  active_integrations: Limit,
+  flows_per_tenant: Limit,
+  api_calls_per_minute: Limit,
+  agent_sessions_per_day: Limit,
+  llm_tokens_per_day: Limit,
+  connectors_per_tenant: Limit,
+  storage_mb: Limit,
+  api_keys_per_customer: Limit
+} satisfies { readonly [dimension: string]: typeof Limit })
+
 const fields = {
   externalRef: Schema.optional(Schema.NullOr(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(128)))),
   adminEmail: Schema.optional(
     Schema.NullOr(Schema.String.pipe(Schema.pattern(/^[^\s@]+@[^\s@]+$/), Schema.maxLength(254)))
   ),
   metadata: Schema.optional(JsonObject),
-  limits: Schema.optional(
-    Schema.Record({ key: Schema.String, value: Schema.NullOr(Schema.Int.pipe(Schema.nonNegative())) })
-  ),
+  limits: Schema.optional(CustomerLimits),
   plan: Schema.optional(Schema.NullOr(PlanName)),
   status: Schema.optional(Schema.Literal("active", "pending_admin_activation", "suspended"))
 }
@@ -80,3 +93,57 @@ export const customerView = (
   { deletedAt: _deleted, organisationId: _organisation, ...customer }: Customer,
   connectionCount: number
 ) => ({ ...customer, connectionCount })
+
+/** A new customer as it was asked for. */
+export const newCustomer = (
+  organisationId: OrganisationId,
+  id: CustomerId,
+  input: CreateCustomer,
+  now: string
+): Customer => ({
+  id,
+  organisationId,
+  name: input.name,
+  slug: input.slug ?? customerSlug(input.name, id),
+  externalRef: input.externalRef ?? null,
+  status: input.status ?? "active",
+  plan: input.plan ?? null,
+  adminEmail: input.adminEmail ?? null,
+  metadata: input.metadata ?? {},
+  limits: input.limits ?? {},
+  createdAt: now,
+  updatedAt: now,
+  deletedAt: null,
+  version: 1
+})
+
+/** The customer with the members of a change; what the change does not name stays. */
+export const changedCustomer = (customer: Customer, input: UpdateCustomer, now: string): Customer => ({
+  ...customer,
+  name: input.name ?? customer.name,
+  slug: input.slug ?? customer.slug,
+  externalRef: input.externalRef === undefined ? customer.externalRef : input.externalRef,
+  status: input.status ?? customer.status,
+  plan: input.plan === undefined ? customer.plan : input.plan,
+  adminEmail: input.adminEmail === undefined ? customer.adminEmail : input.adminEmail,
+  metadata: input.metadata ?? customer.metadata,
+  limits: input.limits ?? customer.limits,
+  updatedAt: now,
+  version: customer.version + 1
+})
+
+/** What is kept of a deleted customer for thirty days: its id, and that it was deleted. */
+export const customerTombstone = (customer: Customer, now: string): Customer => ({
+  ...customer,
+  name: "",
+  slug: customer.id.slice(4),
+  externalRef: null,
+  status: "deleted",
+  plan: null,
+  adminEmail: null,
+  metadata: {},
+  limits: {},
+  updatedAt: now,
+  deletedAt: now,
+  version: customer.version + 1
+})

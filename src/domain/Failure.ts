@@ -59,6 +59,15 @@ export class PlanLimitReached extends Data.TaggedError("PlanLimitReached")<{
   readonly used: number
 }> {}
 
+/** The day's units are used up. */
+export class QuotaExceeded extends Data.TaggedError("QuotaExceeded")<{
+  readonly dimension: string
+  readonly limit: number
+  readonly used: number
+  /** Unix seconds. */
+  readonly resetAt: number
+}> {}
+
 /** There is no such thing, or none that this caller may know of. */
 export class NotFound extends Data.TaggedError("NotFound")<{ readonly what: string }> {}
 
@@ -159,6 +168,7 @@ export type Failure =
   | Unauthorized
   | Forbidden
   | PlanLimitReached
+  | QuotaExceeded
   | NotFound
   | Conflict
   | InvalidState

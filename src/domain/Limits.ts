@@ -121,6 +121,8 @@ export const suspectAfter = 2
 
 export const allowedIps = 100
 
+export const workspacesPerOrganisation = 100
+
 /** A document that a connector is imported from, in bytes. */
 export const importBytes = 16 * MiB
 

@@ -98,3 +98,41 @@ export const CreateRole = Schema.Struct({
   permissions: PermissionMatrix
 }).annotations({ identifier: "CreateRole" })
 export type CreateRole = typeof CreateRole.Type
+
+export const newRole = (
+  organisationId: OrganisationId,
+  id: RoleId,
+  input: CreateRole,
+  parent: RoleId,
+  now: string
+): Role => ({
+  id,
+  organisationId,
+  name: input.name,
+  builtin: false,
+  parent,
+  permissions: toMatrix(toSet(input.permissions)),
+  createdAt: now,
+  updatedAt: now,
+  version: 1
+})
+
+export const invitedUser = (
+  organisationId: OrganisationId,
+  id: UserId,
+  input: InviteUser,
+  invitation: Pick<User, "roleId" | "customerIds" | "inviteHash" | "inviteExpiresAt">,
+  now: string
+): User => ({
+  id,
+  organisationId,
+  email: input.email,
+  name: input.name ?? null,
+  teams: input.teams ?? [],
+  status: "invited",
+  ...invitation,
+  lastActiveAt: null,
+  createdAt: now,
+  updatedAt: now,
+  version: 1
+})

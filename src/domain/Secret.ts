@@ -86,3 +86,25 @@ const jsonMistake = (text: string): ValidationFailed | undefined => {
     return invalid("value", "SYNTAX_ERROR", "is not JSON, which a secret of the type json must be")
   }
 }
+
+/** The first version of a secret. */
+export const newSecret = (
+  place: Pick<Secret, "id" | "organisationId" | "spaceId" | "name" | "type" | "customerId" | "environment">,
+  now: string
+): Secret => ({ ...place, current: 1, createdAt: now, updatedAt: now, deletedAt: null, version: 1 })
+
+/** The secret with its next value. */
+export const overwrittenSecret = (before: Secret, type: Secret["type"], now: string): Secret => ({
+  ...before,
+  type,
+  current: before.current + 1,
+  updatedAt: now,
+  version: before.version + 1
+})
+
+export const deletedSecret = (before: Secret, now: string): Secret => ({
+  ...before,
+  deletedAt: now,
+  updatedAt: now,
+  version: before.version + 1
+})

@@ -54,5 +54,8 @@ export const usualForm: RequestForm = { body: "record", idempotency: "reply", te
 
 export class Form extends Context.Tag("svc/Form")<Form, Partial<RequestForm>>() {}
 
+/** The endpoint is open to the keys of a suspended organisation: by it the suspension is seen and ended. */
+export class OpenWhileSuspended extends Context.Tag("svc/OpenWhileSuspended")<OpenWhileSuspended, true>() {}
+
 /** The answer holds a secret: it may be kept by no cache. */
 export class NoStore extends Context.Tag("svc/NoStore")<NoStore, true>() {}

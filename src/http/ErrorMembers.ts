@@ -19,12 +19,13 @@ const quota = Schema.Struct({
   dimension: Schema.String,
   limit: Schema.Number,
   used: Schema.Number,
-  resetAt: Schema.Null
+  resetAt: Schema.NullOr(Schema.String).annotations({ description: "when the window begins anew; null: never" })
 }).annotations({ identifier: "Quota" })
 
 /** By the failure; it has that one code. */
 export const errorMembers = {
   PlanLimitReached: { code: "PLAN_LIMIT_REACHED", members: Schema.Struct({ quota }) },
+  QuotaExceeded: { code: "QUOTA_EXCEEDED", members: Schema.Struct({ quota }) },
   InvalidState: { code: "INVALID_STATE", members: Schema.Struct({ state: Schema.String }) },
   TimedOut: { code: "TIMED_OUT", members: Schema.Struct({ executionId: Schema.String }) },
   ConnectionRequired: { code: "CONNECTION_REQUIRED", members: Schema.Struct({ connector: Schema.String }) },

@@ -126,7 +126,12 @@ const Invalid = failures(
     "CREDENTIAL_TEST_FAILED"
   ]
 )
-const TooMany = failures("TooMany", 429, ["RateLimited", "TooManyRuns", "ProviderLimited"], ["RATE_LIMITED"])
+const TooMany = failures(
+  "TooMany",
+  429,
+  ["RateLimited", "TooManyRuns", "ProviderLimited", "QuotaExceeded"],
+  ["RATE_LIMITED", "QUOTA_EXCEEDED"]
+)
 const NoAnswer = failures("NoAnswer", 502, ["ProviderFailed"], ["PROVIDER_ERROR"])
 const SlowAnswer = failures("SlowAnswer", 504, ["ProviderTimedOut"], ["PROVIDER_TIMEOUT"])
 const NotNow = failures("NotNow", 503, ["Unavailable"], ["UNAVAILABLE"])

@@ -80,6 +80,13 @@ const rows = (now: number): Rows => ({
     message: `${limit} runs of the organisation are under way, as many as its plan allows at once: try again when one has ended, or start a Standard or Long workflow, which waits`,
     retryAfterSeconds: 1
   }),
+  QuotaExceeded: ({ dimension, limit, resetAt, used }) => ({
+    status: 429,
+    code: "QUOTA_EXCEEDED",
+    message: `${used} of ${limit} of ${dimension} are used: the day ends at ${new Date(resetAt * 1000).toISOString()}`,
+    retryAfterSeconds: secondsUntil(resetAt, now),
+    more: { quota: { dimension, limit, used, resetAt: new Date(resetAt * 1000).toISOString() } }
+  }),
   TimedOut: ({ executionId }) => ({
     status: 408,
     code: "TIMED_OUT",

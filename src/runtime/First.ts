@@ -8,6 +8,7 @@ import { type ApiKey, keyPrefix } from "../domain/ApiKey.js"
 import { type Author, contentText, deployment, newWorkflow, publishedWorkflow, snapshot } from "../domain/Authoring.js"
 import type { CustomerId, OrganisationId, SpaceId, WorkflowId } from "../domain/Ids.js"
 import type { Json } from "../domain/Json.js"
+import { newWorkspace } from "../domain/Organisation.js"
 import { builtinRoles } from "../domain/Person.js"
 import { allPermissions, toMatrix } from "../domain/Permission.js"
 import type { PlanName } from "../domain/Plan.js"
@@ -131,16 +132,7 @@ export const makeFirst = Effect.fn("First.make")(function* (name: string, plan: 
           updatedAt: now,
           version: 1
         })
-        yield* tx.workspaces.insert({
-          id: spaceId,
-          organisationId,
-          name: "Main",
-          slug: "main",
-          callbackSecret: null,
-          callbackSecretBefore: null,
-          callbackRotatedAt: null,
-          createdAt: now
-        })
+        yield* tx.workspaces.insert(newWorkspace(organisationId, spaceId, { name: "Main", slug: "main" }, now))
         yield* insertRoles(tx, organisationId, now, identifiers)
         yield* insertEnvironments(tx, organisationId, now, identifiers)
         yield* tx.apiKeys.insert(key)

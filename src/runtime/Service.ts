@@ -54,6 +54,8 @@ import * as Maintenance from "./postgres/Maintenance.js"
 import * as Nonces from "./postgres/Nonces.js"
 import * as ProviderWindows from "./postgres/ProviderWindows.js"
 import * as RateWindows from "./postgres/RateWindows.js"
+import * as AuditLog from "../actors/management/AuditLog.js"
+import * as CallbackSecret from "../actors/management/CallbackSecret.js"
 import * as Changes from "../actors/management/Changes.js"
 import * as ApiKeys from "../actors/management/ApiKeys.js"
 import * as ExecutionControl from "../actors/management/ExecutionControl.js"
@@ -61,6 +63,14 @@ import * as ExecutionHistory from "../actors/management/ExecutionHistory.js"
 import * as Pages from "../actors/management/Pages.js"
 import * as Workflows from "../actors/management/Workflows.js"
 import * as WorkflowVersions from "../actors/management/WorkflowVersions.js"
+import * as Configuration from "../actors/management/Configuration.js"
+import * as Customers from "../actors/management/Customers.js"
+import * as Organisations from "../actors/management/Organisations.js"
+import * as Roles from "../actors/management/Roles.js"
+import * as ManagedSecrets from "../actors/management/Secrets.js"
+import * as StartQuota from "../actors/management/StartQuota.js"
+import * as Users from "../actors/management/Users.js"
+import * as Workspaces from "../actors/management/Workspaces.js"
 import * as Records from "./postgres/records/Records.js"
 import * as Runnables from "./postgres/Runnables.js"
 import * as RunReads from "./postgres/RunReads.js"
@@ -213,14 +223,27 @@ const actors = Layer.unwrapEffect(
 
 const cluster = SingleNode.ownership.pipe(Layer.provideMerge(SingleNode.sharding))
 
+const organisations = Layer.unwrapEffect(
+  Effect.map(Settings, ({ defaultPlan }) => Organisations.layer({ defaultPlan }))
+)
+
 /** What the surfaces ask for: one layer for each noun. */
 const useCases = Layer.mergeAll(
   ApiKeys.layer,
+  AuditLog.layer,
+  CallbackSecret.layer,
+  Configuration.layer,
+  Customers.layer,
   ExecutionControl.layer,
   ExecutionHistory.layer,
+  ManagedSecrets.layer,
+  organisations,
+  Roles.layer,
+  Users.layer,
   Workflows.layer,
-  WorkflowVersions.layer
-)
+  WorkflowVersions.layer,
+  Workspaces.layer
+).pipe(Layer.provideMerge(StartQuota.layer))
 
 /** Everything but the server. */
 export const services = Surfaces.layer.pipe(

@@ -173,6 +173,18 @@ describe("the audit trail", () => {
   })
 })
 
+describe("the bounds of a list in time", () => {
+  it("are refused under the name that was sent", async () => {
+    for (const name of ["from", "to", "created_after", "created_before"]) {
+      const refused = await svc.ask("GET", `/api/v1/audit?${name}=wat`, { key })
+      assert.deepStrictEqual([refused.status, refused.body.code], [400, "INVALID_REQUEST"])
+      assert.match(refused.body.message, new RegExp(`^${name} is not a time`))
+    }
+    const future = await trail("created_after=&from=2999-01-01T00:00:00Z")
+    assert.deepStrictEqual(future, [], "an empty parameter counts as absent")
+  })
+})
+
 describe("the chain", () => {
   it("is sealed within a second, verifies, and anybody can recompute it from what the API tells", async () => {
     const from = performance.now()

@@ -7,6 +7,7 @@ import {
   PlanLimitReached,
   ProviderFailed,
   ProviderTimedOut,
+  QuotaExceeded,
   TimedOut
 } from "../../src/domain/Failure.js"
 import type { errorMembers } from "../../src/http/ErrorMembers.js"
@@ -105,6 +106,7 @@ describe.each(surfaces)("the document %s", (name, routes) => {
 /** A failure of each kind that says more than the others. */
 const telling: { readonly [Tag in keyof typeof errorMembers]: Failure } = {
   PlanLimitReached: new PlanLimitReached({ dimension: "workflows", limit: 1, used: 1 }),
+  QuotaExceeded: new QuotaExceeded({ dimension: "events_per_day", limit: 1, used: 1, resetAt: 86_400 }),
   InvalidState: new InvalidState({ state: "archived", message: "it is archived" }),
   TimedOut: new TimedOut({ executionId: "exe_1" }),
   ConnectionRequired: new ConnectionRequired({ connector: "shopify", message: "connect first" }),

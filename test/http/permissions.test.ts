@@ -39,6 +39,8 @@ const unknown: { readonly [parameter: string]: string } = {
   tid: "cus_00000000000000000000000000",
   cred: "cred_00000000000000000000000000",
   inst: "inst_00000000000000000000000000",
+  oid: "org_00000000000000000000000000",
+  spid: "spc_00000000000000000000000000",
   id: "blob_00000000000000000000000000",
   a: "1",
   b: "1",
@@ -172,10 +174,12 @@ describe("ids of another organisation answer like ids of nothing", () => {
       inst: installation.body.data.id,
       ctr: connector.body.data.id,
       aid: provider.body.data.id,
+      oid: other.organisationId,
+      spid: other.spaceId,
       eid: run.headers["x-svc-execution-id"] ?? ""
     }
     for (const route of routes.filter(
-      (one) => one.method === "GET" && /:(cid|wid|kid|sid|eid|ctr|conn|inst)$/.test(one.path)
+      (one) => one.method === "GET" && /:(cid|wid|kid|sid|eid|ctr|conn|inst|oid|spid)$/.test(one.path)
     )) {
       assert.strictEqual(
         (await svc.ask("GET", at(route, theirs), { key: other.key })).status,

@@ -128,7 +128,7 @@ describe("values of the wrong type", () => {
     ["slug", "Not A Slug", "slug"],
     ["metadata", [], "metadata"],
     ["status", "asleep", "status"],
-    ["limits", { connectors: "many" }, "limits"],
+    ["limits", { flows_per_tenant: "many" }, "limits.flows_per_tenant"],
     ["externalRef", "x".repeat(500), "externalRef"]
   ]
   it.each(wrong)("%s: %j is a 422 at %s", async (member, value, path) => {

@@ -17,6 +17,7 @@ import { Addresses } from "../ports/Addresses.js"
 import { Digests } from "../ports/Digests.js"
 import type { Tx } from "../ports/Records.js"
 import type { Principal } from "./Caller.js"
+import { checkCustomerLimit } from "./CustomerLimits.js"
 
 /** More keys than any plan allows. */
 const keysCounted = 10_000
@@ -66,6 +67,7 @@ export const checkKeyPlan = Effect.fnUntraced(function* (
     return
   }
   for (const id of customerIds) {
+    yield* checkCustomerLimit(tx, id, "api_keys_per_customer")
     const used = keys.filter((key) => key.customerIds.includes(id)).length
     if (apiKeysPerCustomer !== null && used >= apiKeysPerCustomer)
       return yield* new PlanLimitReached({ dimension: "api_keys_per_customer", limit: apiKeysPerCustomer, used })

@@ -9,6 +9,7 @@ import type { Tx } from "../ports/Records.js"
 import { Vault } from "../ports/Vault.js"
 import { checkKeyPlan, expiryAsked, findKeyCustomers, makeApiKeyChecks } from "./ApiKeyChecks.js"
 import type { Principal } from "./Caller.js"
+import { findKeyWorkspace } from "./WorkspaceRecords.js"
 
 /** Characters of a secret's random part. */
 const secretLength = 43
@@ -63,7 +64,8 @@ export const makeApiKeyIssuer = Effect.gen(function* () {
     if (mistake !== undefined) return yield* mistake
     const customers = yield* findKeyCustomers(tx, input.customers)
     const resourceScope = yield* resolveScope(tx, input.resourceScope ?? [])
-    const { organisationId, spaceId } = caller
+    const { organisationId } = caller
+    const spaceId = yield* findKeyWorkspace(tx, caller, input.spaceId)
     const id = identifiers.next("key")
     const secret = makeSecret(input.mode ?? "test")
     const identity = input.hmac?.enabled === true ? yield* makeIdentitySecret({ organisationId, id }) : null

@@ -25,6 +25,7 @@ export interface Outcome<A> {
 /** Unique members by the index that guards them. */
 const duplicateMessage: { readonly [index: string]: string } = {
   customers_slug: "a customer with this slug exists",
+  workspaces_org_slug_key: "a workspace with this slug exists",
   customers_ref: "a customer with this externalRef exists",
   workflows_name: "a workflow with this name exists",
   workflows_slug: "a workflow with this slug exists",

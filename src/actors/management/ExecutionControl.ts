@@ -15,6 +15,7 @@ import { actorOf, missing } from "./Caller.js"
 import { findExecution } from "./ExecutionRecords.js"
 import { makeRerunStart } from "./RerunStart.js"
 import { timestamp } from "./Timestamp.js"
+import { StartQuota } from "./StartQuota.js"
 
 /** How a repetition was asked for. */
 export interface RerunOrder extends RerunRequest {
@@ -57,6 +58,8 @@ export const layer = Layer.effect(
         (known) => reads.get(caller, known),
         (view) => view
       )
+
+    const quota = yield* StartQuota
 
     const findEnded = Effect.fnUntraced(function* (
       { caller }: CallContext,
@@ -130,7 +133,9 @@ export const layer = Layer.effect(
             audit: (made) =>
               auditEntry(context, found.view, at, { path: "executionId", before: found.view.id, after: made })
           })
-          const started = yield* recordedByActor(context, order)
+          const { customerId } = found.view
+          const acting = customerId === null ? null : { id: customerId }
+          const started = yield* recordedByActor(context, quota.counted(context.caller, acting, order))
           const run = yield* runOf(started, claim)
           return { execution: executionSummary(yield* find(context, run)), isRepeated: started._tag === "Repeated" }
         })

@@ -30,9 +30,13 @@ interface Position {
 export const sizeOf = (params: { readonly page_size?: number | undefined }): number =>
   Math.min(params.page_size ?? pageSize.default, pageSize.max)
 
-const timeOf = (name: string, text: string | undefined): string | undefined | InvalidRequest => {
-  if (text === undefined || text === "") return undefined
-  const at = timeWithin(text)
+type TimeParam = "created_after" | "created_before" | "from" | "to"
+
+/** The first of these parameters that was sent, as a time; the failure names the parameter. */
+const timeOf = (params: ListParams, ...names: ReadonlyArray<TimeParam>): string | undefined | InvalidRequest => {
+  const name = names.find((one) => (params[one] ?? "") !== "")
+  if (name === undefined) return undefined
+  const at = timeWithin(params[name] ?? "")
   return at === undefined
     ? new InvalidRequest({ code: "INVALID_REQUEST", message: `${name} is not a time of the form 2026-11-21T07:10:41Z` })
     : new Date(at).toISOString()
@@ -40,8 +44,8 @@ const timeOf = (name: string, text: string | undefined): string | undefined | In
 
 /** Both spellings of the bounds on the time of creation. */
 export const bounds = (params: ListParams): { readonly after?: string; readonly before?: string } | InvalidRequest => {
-  const after = timeOf("created_after", params.created_after ?? params.from)
-  const before = timeOf("created_before", params.created_before ?? params.to)
+  const after = timeOf(params, "created_after", "from")
+  const before = timeOf(params, "created_before", "to")
   if (after instanceof InvalidRequest) return after
   if (before instanceof InvalidRequest) return before
   return { ...(after === undefined ? {} : { after }), ...(before === undefined ? {} : { before }) }

@@ -20,6 +20,7 @@ import { pickChanges } from "./ReadOnly.js"
 import { timestamp } from "./Timestamp.js"
 import { authorOf } from "./WorkflowAuthor.js"
 import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
+import { checkCustomerLimit } from "./CustomerLimits.js"
 import { findWorkflow } from "./WorkflowRecords.js"
 import { versionsShown } from "./WorkflowVersions.js"
 
@@ -128,6 +129,7 @@ export const layer = Layer.effect(
       yield* checkPlan(tx, caller)
       const { customerId: named = null } = input
       const owner = named === null ? null : (yield* findCustomer(tx, caller, named)).id
+      if (owner !== null) yield* checkCustomerLimit(tx, owner, "flows_per_tenant")
       const author = authorOf(caller, yield* timestamp)
       const workflow = withHash(newWorkflow(identifiers.workflow(), author, input, owner, compiled, ""))
       yield* tx.workflows.insert(workflow)

@@ -12,6 +12,8 @@ export interface AuditQuery {
   readonly action?: string
   readonly resourceType?: string
   readonly resourceId?: string
+  /** Only entries of these customers, and those without a customer whose actor is `actorId`, where there is one. */
+  readonly reach?: { readonly customers: ReadonlyArray<string>; readonly actorId: string | null }
   /** RFC 3339. */
   readonly from?: string
   readonly to?: string

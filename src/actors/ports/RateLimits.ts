@@ -1,8 +1,11 @@
-/** How many calls a key and its organisation may make in a calendar minute (UTC): exactly that many. */
+/**
+ * How many calls a key, its organisation and a customer may make in a calendar minute, and how many runs an organisation
+ * and a customer may start in a day (both UTC): exactly that many.
+ */
 import type { Effect } from "effect"
 import { Context } from "effect"
-import type { RateLimited, Unavailable } from "../../domain/Failure.js"
-import type { ApiKeyId, OrganisationId } from "../../domain/Ids.js"
+import type { QuotaExceeded, RateLimited, Unavailable } from "../../domain/Failure.js"
+import type { ApiKeyId, CustomerId, OrganisationId } from "../../domain/Ids.js"
 
 /** The tighter of the two windows. `resetAt`: Unix seconds. */
 export interface Admission {
@@ -19,10 +22,28 @@ export interface Ceilings {
   readonly plan: number | null
 }
 
+/** Starts per day; `null` for no ceiling. */
+export interface StartCeilings {
+  readonly organisationId: OrganisationId
+  readonly organisation: number | null
+  readonly customerId: CustomerId | null
+  readonly customer: number | null
+}
+
 export class RateLimits extends Context.Tag("svc/RateLimits")<
   RateLimits,
   {
     /** Takes one call; `null` where nothing limits the caller. */
     readonly admit: (ceilings: Ceilings) => Effect.Effect<Admission | null, RateLimited | Unavailable>
+    /** Takes one call that is made for the customer, which may have `limit` of them in a minute. */
+    readonly admitFor: (
+      organisationId: OrganisationId,
+      customerId: CustomerId,
+      limit: number
+    ) => Effect.Effect<void, RateLimited | Unavailable>
+    /** Takes one start; `giveBack` undoes it. */
+    readonly takeStart: (
+      ceilings: StartCeilings
+    ) => Effect.Effect<{ readonly giveBack: Effect.Effect<void> }, QuotaExceeded | Unavailable>
   }
 >() {}

@@ -21,7 +21,7 @@ import type { Secret, SecretVersion } from "../../domain/Secret.js"
 import type { Deployment, Workflow, WorkflowVersion } from "../../domain/Workflow.js"
 import type { DomainEvent } from "./ConnectionStore.js"
 
-/** A condition on one member; a list means any of them, `null` means absent. */
+/** A condition on one member; a list means any of them, `null`, also in a list, means absent. */
 export type Where<R> = { readonly [K in keyof R]?: R[K] | ReadonlyArray<R[K]> }
 
 export interface ListQuery<R> {

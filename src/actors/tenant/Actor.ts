@@ -18,15 +18,15 @@ export const layer = (options: { readonly nodes: () => number }) =>
       /** What was left of each bucket's current minute when it was last asked for. */
       const left = new Map<string, { readonly minute: number; readonly calls: number }>()
 
-      const size = (bucket: string, minute: number, limit: number): number => {
+      const size = (bucket: string, minute: number, limit: number, most: number): number => {
         const known = left.get(bucket)
         const remaining = known?.minute === minute ? known.calls : limit
-        return Math.max(1, Math.floor(remaining / (leaseShare * options.nodes())))
+        return Math.max(1, Math.min(most, Math.floor(remaining / (leaseShare * options.nodes()))))
       }
 
       return Tenant.of({
-        LeaseCalls: ({ payload: { bucket, limit, minute } }) =>
-          windows.take(organisation, bucket, minute, size(bucket, minute, limit), limit).pipe(
+        LeaseCalls: ({ payload: { bucket, limit, minute, most } }) =>
+          windows.take(organisation, bucket, minute, size(bucket, minute, limit, most), limit).pipe(
             Effect.tap((lease) => Effect.sync(() => left.set(bucket, { minute, calls: lease.left }))),
             Effect.mapError(() => "unavailable" as const)
           ),

@@ -3,17 +3,17 @@ import { ClusterSchema, Entity } from "@effect/cluster"
 import { Rpc } from "@effect/rpc"
 import { Schema } from "effect"
 
-/** The minute has no calls left, or fewer than asked for. */
+/** The window has no calls left, or fewer than asked for. */
 export const Lease = Schema.Struct({
   got: Schema.Int,
-  /** Calls of the minute that nobody has leased yet. */
+  /** Calls of the window that are not leased yet. */
   left: Schema.Int
 })
 export type Lease = typeof Lease.Type
 
-/** Leases calls of a bucket's minute to a node; tokens that it does not use come back with `GiveBack`. */
+/** Leases at most `most` calls of a bucket's window to a node; tokens that it does not use come back with `GiveBack`. */
 export const LeaseCalls = Rpc.make("LeaseCalls", {
-  payload: { bucket: Schema.String, minute: Schema.Number, limit: Schema.Int },
+  payload: { bucket: Schema.String, minute: Schema.Number, limit: Schema.Int, most: Schema.Int },
   success: Lease,
   error: Schema.Literal("unavailable")
 })

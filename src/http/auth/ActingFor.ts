@@ -2,10 +2,12 @@
 import { Effect, Option } from "effect"
 import { ConnectionReads } from "../../actors/ports/ConnectionReads.js"
 import { CustomerReads, type KnownCustomer } from "../../actors/ports/CustomerReads.js"
+import { RateLimits } from "../../actors/ports/RateLimits.js"
 import { InstallationReads, type KnownInstallation } from "../../actors/ports/InstallationReads.js"
 import { customerRefusal } from "../../domain/Customer.js"
 import { type Failure, Forbidden, InvalidRequest, type InvalidState, NotFound } from "../../domain/Failure.js"
 import type { ConnectionId } from "../../domain/Ids.js"
+import { customerCeiling } from "../../domain/Quota.js"
 import { notRunning } from "../../domain/Installation.js"
 import type { ChosenConnection, StartEntry } from "../../domain/RunJournal.js"
 import { claimedRef, type CustomerReference, parseTenancy, type Tenancy } from "../../domain/Tenancy.js"
@@ -52,6 +54,7 @@ export const make = Effect.gen(function* () {
   const customers = yield* CustomerReads
   const connections = yield* ConnectionReads
   const installations = yield* InstallationReads
+  const limits = yield* RateLimits
 
   /** The customer of the one connection that a request names and its key reaches; none where it names no such one. */
   const ownerOf = Effect.fnUntraced(function* (
@@ -70,7 +73,13 @@ export const make = Effect.gen(function* () {
     return { id: known.customerId }
   })
 
-  /** The customer that a request names, if the caller reaches it and all headers agree. */
+  /** Takes one of the calls that may be made for the customer in this minute. */
+  const admit = (caller: Principal, customer: KnownCustomer): Effect.Effect<void, Failure> => {
+    const limit = customerCeiling(customer, "api_calls_per_minute")
+    return limit === null ? Effect.void : limits.admitFor(caller.organisationId, customer.id, limit)
+  }
+
+  /** The customer that a request names, if the caller reaches it and all headers agree; the call is counted as one for it. */
   const customerNamed = Effect.fnUntraced(function* (
     caller: Principal,
     header: (name: string) => string | undefined,
@@ -89,6 +98,7 @@ export const make = Effect.gen(function* () {
         message: "x-end-org-ref names another customer than the request's id"
       })
     }
+    yield* admit(caller, customer)
     return customer
   })
 

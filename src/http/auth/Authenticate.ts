@@ -29,7 +29,15 @@ export interface Presented extends RequestHead {
 }
 
 const unauthorized = (message: string) => new Unauthorized({ code: "UNAUTHORIZED", message })
-/** How a surface wants to be given the key, in the words of a refusal. */
+/** How a route lets callers in, where that is not the usual way. */
+export interface Admittance {
+  /** How the surface wants to be given the key, in the words of a refusal. */
+  readonly howTo?: string | undefined
+  /** The keys of a suspended organisation are let in. */
+  readonly openWhileSuspended?: boolean
+}
+
+/** How most surfaces do. */
 const eitherScheme = "send Authorization: Bearer <key> or x-svc-api-key: <key>"
 
 /** The key that the request presents; both schemes may be used together if they agree. */
@@ -72,14 +80,15 @@ export const make = Effect.gen(function* () {
     { key, organisation, rotated }: KnownKey,
     request: RequestHead,
     ip: string,
-    now: number
+    now: number,
+    openWhileSuspended: boolean
   ): Failure | undefined => {
     const status = keyStatus(key, now)
     if (status === "revoked") return new Unauthorized({ code: "KEY_REVOKED", message: "this key was revoked" })
     if (status === "expired") return new Unauthorized({ code: "KEY_EXPIRED", message: "this key has expired" })
     if (rotated && (key.beforeUntil === null || Date.parse(key.beforeUntil) <= now))
       return unauthorized("this key was rotated: use its new secret")
-    if (organisation.status !== "active")
+    if (organisation.status !== "active" && !openWhileSuspended)
       return new Forbidden({ code: "FORBIDDEN", message: "the organisation is suspended" })
     if (key.allowedIps.length > 0 && !addresses.within(ip, key.allowedIps)) {
       return new Forbidden({ code: "IP_NOT_ALLOWED", message: `this key may not be used from ${ip}` })
@@ -186,10 +195,11 @@ export const make = Effect.gen(function* () {
     known: KnownKey,
     request: RequestHead,
     requestId: RequestId,
-    now: number
+    now: number,
+    openWhileSuspended = false
   ): Effect.Effect<Recognised, Failure> => {
     const ip = addressOf(request)
-    const refused = refusal(known, request, ip, now)
+    const refused = refusal(known, request, ip, now, openWhileSuspended)
     const caller = principal(known, { requestId, ip, userAgent: request.headers["user-agent"]?.slice(0, 500) ?? null })
     if (refused === undefined) return Effect.succeed({ known, caller, now })
     const of = caseOf(known.key, ip)
@@ -202,7 +212,7 @@ export const make = Effect.gen(function* () {
   const recognise = (
     request: RequestHead,
     requestId: RequestId,
-    howTo: string = eitherScheme
+    { howTo = eitherScheme, openWhileSuspended }: Admittance = {}
   ): Effect.Effect<Recognised, Failure> =>
     Effect.suspend(() => {
       const now = clock.unsafeCurrentTimeMillis()
@@ -211,12 +221,12 @@ export const make = Effect.gen(function* () {
       if (!keyPattern.test(text)) return unknownKey(request, "this is no API key of this service", now)
       const hash = digests.keyHash(text)
       const held = keys.held(hash, now)
-      if (held !== undefined) return admitted(held, request, requestId, now)
+      if (held !== undefined) return admitted(held, request, requestId, now, openWhileSuspended)
       const found = Effect.flatMap(
         keys.find(hash),
         Option.match({
           onNone: () => unknownKey(request, "this API key is unknown", now),
-          onSome: (known) => admitted(known, request, requestId, now)
+          onSome: (known) => admitted(known, request, requestId, now, openWhileSuspended)
         })
       )
       if (refusals.unknown.exceeded(subscriberOf(addressOf(request)), now) === undefined) return found
@@ -230,9 +240,9 @@ export const make = Effect.gen(function* () {
   const authenticate = (
     request: Presented,
     requestId: RequestId,
-    howTo: string = eitherScheme
+    admittance: Admittance = {}
   ): Effect.Effect<Principal, Failure> =>
-    Effect.flatMap(recognise(request, requestId, howTo), ({ caller, known, now }) => {
+    Effect.flatMap(recognise(request, requestId, admittance), ({ caller, known, now }) => {
       keys.used(known.key, now)
       return known.key.hmacSecret === null
         ? Effect.succeed(caller)

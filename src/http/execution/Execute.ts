@@ -26,6 +26,7 @@ import { workflowHeaders } from "../../domain/Tenancy.js"
 import { disabledRefusal } from "../../domain/Workflow.js"
 import { make as makeActingFor } from "../auth/ActingFor.js"
 import { actorOf, missing, outOfScope, type Principal, runReach } from "../../actors/management/Caller.js"
+import { StartQuota } from "../../actors/management/StartQuota.js"
 import type { Exchange } from "../pipeline/Exchange.js"
 import { runClaim } from "../RunClaim.js"
 import type { RawReply, RawRequest } from "../Wire.js"
@@ -44,6 +45,7 @@ export const make = Effect.gen(function* () {
   const digests = yield* Digests
   const identifiers = yield* Identifiers
   const egress = yield* Egress
+  const quota = yield* StartQuota
   const clock = yield* Effect.clock
 
   // --- What is asked ---
@@ -143,7 +145,7 @@ export const make = Effect.gen(function* () {
     yield* checkInput(runnable, body)
     const callback = yield* callbackOf(request, body)
     const now = clock.unsafeCurrentTimeMillis()
-    const started = yield* executions.start({
+    const order = executions.start({
       runnable,
       environment,
       retention: caller.plan.retentionDays,
@@ -164,6 +166,7 @@ export const make = Effect.gen(function* () {
       audit: auditOf(caller, runnable, acting.customer?.id ?? null, new Date(now).toISOString()),
       ...(idempotency === undefined ? {} : { idempotency })
     })
+    const started = yield* quota.counted(caller, acting.customer, order)
     // Its audit entry commits with its first row.
     exchange.audited = true
     return yield* replyOf(caller, runnable, started, idempotency?.hash, now)

@@ -179,18 +179,24 @@ export const make = Effect.gen(function* () {
       const requestId = identifiers.next("req")
       let exchange: Exchange | undefined
       let admission: Admission | null = null
-      const replied = Effect.flatMap(authenticate(request, requestId, rules.howTo), (caller) => {
-        const missing = rules.missing(request)
-        if (missing !== undefined) return Effect.fail(missing)
-        const version = expectedVersion(request)
-        const known = version instanceof InvalidRequest ? undefined : version
-        const opened = new Exchange(route, params, request, caller, known)
-        exchange = opened
-        return Effect.flatMap(admit(caller), (counted) => {
-          admission = counted
-          return version instanceof InvalidRequest ? Effect.fail(version) : handled(opened, withBytes(request), handle)
-        })
-      })
+      const { openWhileSuspended } = route
+      const replied = Effect.flatMap(
+        authenticate(request, requestId, { howTo: rules.howTo, openWhileSuspended }),
+        (caller) => {
+          const missing = rules.missing(request)
+          if (missing !== undefined) return Effect.fail(missing)
+          const version = expectedVersion(request)
+          const known = version instanceof InvalidRequest ? undefined : version
+          const opened = new Exchange(route, params, request, caller, known)
+          exchange = opened
+          return Effect.flatMap(admit(caller), (counted) => {
+            admission = counted
+            return version instanceof InvalidRequest
+              ? Effect.fail(version)
+              : handled(opened, withBytes(request), handle)
+          })
+        }
+      )
       return Effect.matchCauseEffect(replied, {
         onSuccess: (reply) => {
           const now = clock.unsafeCurrentTimeMillis()
@@ -208,10 +214,12 @@ export const make = Effect.gen(function* () {
   /** Whose request it is, by its head: the organisation, or the answer to a caller that is not let in. */
   const identify = (
     rules: SurfaceRules,
-    request: RequestHead
+    request: RequestHead,
+    openWhileSuspended = false
   ): Effect.Effect<{ readonly organisation: string } | RawReply> => {
     const requestId = identifiers.next("req")
-    return recognise({ ...request, headers: rules.headers(request.headers) }, requestId, rules.howTo).pipe(
+    const head = { ...request, headers: rules.headers(request.headers) }
+    return recognise(head, requestId, { howTo: rules.howTo, openWhileSuspended }).pipe(
       Effect.map(({ caller }) => ({ organisation: caller.organisationId })),
       Effect.catchAllCause((cause) => replyTo(cause, rules, requestId, undefined, null))
     )
@@ -230,7 +238,8 @@ const logFields = ({ caller, route }: Exchange) => ({
 type End = Failure | "defect" | "interrupted"
 
 const isDenial = (end: End): boolean => typeof end === "object" && end._tag === "Forbidden"
-const isLimit = (end: End | undefined): boolean => typeof end === "object" && end._tag === "RateLimited"
+const limits: ReadonlySet<string> = new Set(["RateLimited", "TooManyRuns", "QuotaExceeded"])
+const isLimit = (end: End | undefined): boolean => typeof end === "object" && limits.has(end._tag)
 
 const errorText = (end: End): string => {
   if (end === "defect") return "INTERNAL_ERROR"

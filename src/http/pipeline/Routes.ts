@@ -7,6 +7,7 @@ import {
   type AuditPolicy,
   Form,
   NoStore,
+  OpenWhileSuspended,
   Permit,
   type RequestForm,
   Scoped,
@@ -27,6 +28,8 @@ export interface Route {
   readonly form: RequestForm
   /** The answer holds a secret. */
   readonly noStore: boolean
+  /** Keys of a suspended organisation are let in. */
+  readonly openWhileSuspended: boolean
 }
 
 export type Match =
@@ -58,7 +61,8 @@ export const routesOf = <
         sharing: Option.getOrUndefined(Context.getOption(mergedAnnotations, Shared)),
         scoped: Option.getOrUndefined(Context.getOption(mergedAnnotations, Scoped)),
         form: { ...usualForm, ...Option.getOrUndefined(Context.getOption(mergedAnnotations, Form)) },
-        noStore: Option.isSome(Context.getOption(mergedAnnotations, NoStore))
+        noStore: Option.isSome(Context.getOption(mergedAnnotations, NoStore)),
+        openWhileSuspended: Option.isSome(Context.getOption(mergedAnnotations, OpenWhileSuspended))
       })
     }
   })

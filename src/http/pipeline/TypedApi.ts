@@ -56,6 +56,9 @@ export const make = (
         return run === undefined ? unknown() : serve({ rules, route: found.route, params: found.params, request }, run)
       },
       /** Whose request it is, by its head. */
-      identify: (request: RequestHead) => identify(rules, request)
+      identify: (request: RequestHead) => {
+        const found = match(request.method, pathOf(request.target))
+        return identify(rules, request, found._tag === "Found" && found.route.openWhileSuspended)
+      }
     }
   })

@@ -11,12 +11,15 @@ import { AuthProvidersApi, ConnectorsApi } from "./ConnectorsApi.js"
 import { CustomersApi } from "./CustomersApi.js"
 import { ExecutionsApi } from "./ExecutionsApi.js"
 import { InstallationsApi } from "./InstallationsApi.js"
+import { OrganisationsApi, WorkspacesApi } from "./OrganisationsApi.js"
 import { SecretsApi } from "./SecretsApi.js"
 import { RolesApi, UsersApi } from "./UsersApi.js"
 import { WorkflowsApi } from "./WorkflowsApi.js"
 
 export const ResourceApi = HttpApi.make("resource")
   .addError(ManagementFailures)
+  .add(OrganisationsApi.middleware(Authenticated))
+  .add(WorkspacesApi.middleware(Authenticated))
   .add(CustomersApi.middleware(Authenticated))
   .add(WorkflowsApi.middleware(Authenticated))
   .add(ExecutionsApi.middleware(Authenticated))

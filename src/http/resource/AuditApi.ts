@@ -3,7 +3,8 @@ import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { ActorType, Outcome } from "../../domain/Audit.js"
 import { Json } from "../../domain/Json.js"
-import { Audited, Permit, read, Shared } from "../Endpoint.js"
+import { Audited, Permit, read, Scoped, Shared } from "../Endpoint.js"
+import { closedToNarrowedKeys } from "./NarrowedKeys.js"
 import { Data, listParams, Page, Time } from "./Shapes.js"
 
 const Text = Schema.NullOr(Schema.String)
@@ -72,6 +73,7 @@ export const AuditApi = HttpApiGroup.make("audit")
       .annotate(Permit, "settings:manage")
       .annotate(Audited, read("audit"))
       .annotate(Shared, "customers")
+      .annotate(Scoped, closedToNarrowedKeys)
   )
   .add(
     HttpApiEndpoint.get("verify", "/api/v1/audit/verify")
@@ -80,4 +82,5 @@ export const AuditApi = HttpApiGroup.make("audit")
       .annotate(Permit, "settings:manage")
       .annotate(Audited, read("audit"))
       .annotate(Shared, "hidden")
+      .annotate(Scoped, closedToNarrowedKeys)
   )

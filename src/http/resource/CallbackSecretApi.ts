@@ -1,7 +1,8 @@
 /** The secret with which this workspace's callbacks are signed. Both calls answer with it, hence POST. Contract: callbacks. */
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
-import { Audited, audited, NoStore, Permit, Shared } from "../Endpoint.js"
+import { Audited, audited, NoStore, Permit, Scoped, Shared } from "../Endpoint.js"
+import { closedToNarrowedKeys } from "./NarrowedKeys.js"
 import { Data } from "./Shapes.js"
 
 const CallbackSecret = Schema.Struct({ secret: Schema.String }).annotations({ identifier: "CallbackSecret" })
@@ -13,6 +14,7 @@ export const CallbackSecretApi = HttpApiGroup.make("callbackSecret")
       .annotate(Permit, "settings:manage")
       .annotate(Audited, audited("callback_secret.read"))
       .annotate(Shared, "hidden")
+      .annotate(Scoped, closedToNarrowedKeys)
       .annotate(NoStore, true)
   )
   .add(
@@ -21,5 +23,6 @@ export const CallbackSecretApi = HttpApiGroup.make("callbackSecret")
       .annotate(Permit, "settings:manage")
       .annotate(Audited, audited("callback_secret.rotate"))
       .annotate(Shared, "hidden")
+      .annotate(Scoped, closedToNarrowedKeys)
       .annotate(NoStore, true)
   )

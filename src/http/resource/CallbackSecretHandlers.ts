@@ -1,30 +1,16 @@
-/** Tells and replaces the callback secret. */
+/** Answers the endpoints of the callback secret from their use cases. */
 import { Effect, Redacted } from "effect"
-import { CallbackSecrets } from "../../actors/ports/CallbackSecrets.js"
+import { CallbackSecret } from "../../actors/management/CallbackSecret.js"
 import { Current } from "../auth/Authenticated.js"
-import { ResourceApi } from "./Api.js"
-import { Changes } from "../../actors/management/Changes.js"
 import { group } from "../pipeline/Dispatch.js"
+import { ResourceApi } from "./Api.js"
+
+const shape = (secret: Redacted.Redacted) => ({ data: { secret: Redacted.value(secret) } })
 
 export const CallbackSecretLive = group(ResourceApi, "callbackSecret", (handlers) =>
-  Effect.gen(function* () {
-    const { change } = yield* Changes
-    const secrets = yield* CallbackSecrets
-
-    /** Both are recorded with what they answer, before they answer it. */
-    const told = (ask: typeof secrets.current) =>
-      Effect.gen(function* () {
-        const exchange = yield* Current
-        const { organisationId, spaceId } = exchange.caller
-        const data = yield* change(exchange, () =>
-          Effect.map(ask(organisationId, spaceId), (secret) => ({
-            value: { secret: Redacted.value(secret) },
-            resource: { id: spaceId }
-          }))
-        )
-        return { data }
-      })
-
-    return handlers.handle("read", () => told(secrets.current)).handle("rotate", () => told(secrets.rotate))
-  })
+  Effect.map(CallbackSecret, (secret) =>
+    handlers
+      .handle("read", () => Effect.map(Effect.flatMap(Current, secret.reveal), shape))
+      .handle("rotate", () => Effect.map(Effect.flatMap(Current, secret.rotate), shape))
+  )
 )

@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { Level, SetConfiguration } from "../../domain/Configuration.js"
 import { Json } from "../../domain/Json.js"
-import { Audited, audited, Permit, read, Shared } from "../Endpoint.js"
+import { Audited, audited, Permit, read, Scoped, Shared } from "../Endpoint.js"
 import { Data, strict } from "./Shapes.js"
 
 const ResolvedValue = Schema.Struct({
@@ -27,6 +27,7 @@ export const ConfigApi = HttpApiGroup.make("config")
       .annotate(Permit, "settings:read")
       .annotate(Audited, read("config"))
       .annotate(Shared, "perRecord")
+      .annotate(Scoped, { workflow: "record", environment: "record" })
   )
   .add(
     HttpApiEndpoint.put("set", at)
@@ -35,4 +36,5 @@ export const ConfigApi = HttpApiGroup.make("config")
       .annotate(Permit, "settings:update")
       .annotate(Audited, audited("config.update"))
       .annotate(Shared, "perRecord")
+      .annotate(Scoped, { workflow: "record", environment: "record" })
   )

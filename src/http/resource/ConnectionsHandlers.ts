@@ -5,6 +5,7 @@ import type { Tx } from "../../actors/ports/Records.js"
 import { type Connection, connectionView, statuses } from "../../domain/connection/Connection.js"
 import { type Failure, invalid, NotFound } from "../../domain/Failure.js"
 import type { ConnectionId, CustomerId } from "../../domain/Ids.js"
+import { checkCustomerConnector } from "../../actors/management/CustomerLimits.js"
 import { Current } from "../auth/Authenticated.js"
 import { actorOf, outOfScope, type Principal, reaches } from "../../actors/management/Caller.js"
 import type { Exchange } from "../pipeline/Exchange.js"
@@ -171,6 +172,7 @@ export const ConnectionsLive = group(ResourceApi, "connections", (handlers) =>
           const { organisationId } = exchange.caller
           const customerId = yield* customerOf(exchange, payload.customerId)
           exchange.customerId = customerId
+          yield* view(exchange, (tx) => checkCustomerConnector(tx, customerId, payload.connector))
           const data = yield* recordedByActor(
             exchange,
             Effect.gen(function* () {

@@ -5,8 +5,9 @@ import { CreateCustomer, CustomerStatus, UpdateCustomer } from "../../domain/Cus
 import { CustomerId } from "../../domain/Ids.js"
 import { JsonObject } from "../../domain/Json.js"
 import { PlanName } from "../../domain/Plan.js"
-import { Audited, audited, Permit, read, Shared } from "../Endpoint.js"
-import { accepted, created, Data, listParams, Page, strict, Time } from "./Shapes.js"
+import { Audited, audited, Permit, read, Scoped, Shared } from "../Endpoint.js"
+import { closedToNarrowedKeys } from "./NarrowedKeys.js"
+import { accepted, created, Data, listParams, Page, replacing, strict, Time } from "./Shapes.js"
 
 const CustomerView = Schema.Struct({
   id: CustomerId,
@@ -34,6 +35,7 @@ export const CustomersApi = HttpApiGroup.make("customers")
       .annotate(Permit, "users:read")
       .annotate(Audited, read("customer"))
       .annotate(Shared, "customers")
+      .annotate(Scoped, {})
   )
   .add(
     HttpApiEndpoint.post("create", "/api/v1/customers")
@@ -42,6 +44,7 @@ export const CustomersApi = HttpApiGroup.make("customers")
       .annotate(Permit, "users:create")
       .annotate(Audited, audited("customer.create"))
       .annotate(Shared, "change")
+      .annotate(Scoped, {})
   )
   .add(
     HttpApiEndpoint.get("get", "/api/v1/customers/:cid")
@@ -50,15 +53,17 @@ export const CustomersApi = HttpApiGroup.make("customers")
       .annotate(Permit, "users:read")
       .annotate(Audited, read("customer"))
       .annotate(Shared, "customers")
+      .annotate(Scoped, {})
   )
   .add(
     HttpApiEndpoint.put("update", "/api/v1/customers/:cid")
       .setPath(path)
-      .setPayload(strict(UpdateCustomer))
+      .setPayload(replacing(UpdateCustomer, CustomerView))
       .addSuccess(Data(CustomerView))
       .annotate(Permit, "users:update")
       .annotate(Audited, audited("customer.update"))
       .annotate(Shared, "customers")
+      .annotate(Scoped, {})
   )
   .add(
     HttpApiEndpoint.del("delete", "/api/v1/customers/:cid")
@@ -67,4 +72,5 @@ export const CustomersApi = HttpApiGroup.make("customers")
       .annotate(Permit, "users:remove")
       .annotate(Audited, audited("customer.delete"))
       .annotate(Shared, "customers")
+      .annotate(Scoped, closedToNarrowedKeys)
   )

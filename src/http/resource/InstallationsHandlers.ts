@@ -28,6 +28,7 @@ import {
 } from "./InstallationRecords.js"
 import { Pages } from "../../actors/management/Pages.js"
 import { group } from "../pipeline/Dispatch.js"
+import { checkCustomerLimit } from "../../actors/management/CustomerLimits.js"
 import { findCustomer } from "../../actors/management/CustomerRecords.js"
 
 const nowText = Effect.map(DateTime.now, DateTime.formatIso)
@@ -122,7 +123,12 @@ export const InstallationsLive = group(ResourceApi, "installations", (handlers) 
      * Fails when another active installation is more than the plan allows. One that needs a connection counts: it is
      * active again as soon as that is there. Exact: whoever makes one waits for whoever does so now.
      */
-    const withinPlan = Effect.fnUntraced(function* (tx: Tx, { plan }: Principal): Effect.fn.Return<void, Failure> {
+    const withinPlan = Effect.fnUntraced(function* (
+      tx: Tx,
+      { plan }: Principal,
+      customerId: CustomerId
+    ): Effect.fn.Return<void, Failure> {
+      yield* checkCustomerLimit(tx, customerId, "active_integrations")
       const limit = plan.activeIntegrations
       if (limit === null) return
       yield* tx.hold("active_integrations")
@@ -192,7 +198,7 @@ export const InstallationsLive = group(ResourceApi, "installations", (handlers) 
           const data = yield* change(exchange, (tx) =>
             Effect.gen(function* () {
               const installation = yield* made(tx, exchange.caller, payload)
-              if (installation.status === "active") yield* withinPlan(tx, exchange.caller)
+              if (installation.status === "active") yield* withinPlan(tx, exchange.caller, installation.customerId)
               yield* tx.installations.insert(installation)
               const value = yield* shown(tx, installation)
               yield* tell(tx, installation, "created", value.status)
@@ -218,7 +224,8 @@ export const InstallationsLive = group(ResourceApi, "installations", (handlers) 
               const before = yield* held(tx, exchange, path.inst, payload.version)
               if (checked !== undefined && checked !== before.version) return yield* versionMismatch()
               const after = yield* changed(tx, exchange.caller, before, payload)
-              if (before.status !== "active" && after.status === "active") yield* withinPlan(tx, exchange.caller)
+              if (before.status !== "active" && after.status === "active")
+                yield* withinPlan(tx, exchange.caller, after.customerId)
               const seen = yield* shown(tx, before)
               yield* tx.installations.update(after)
               const value = yield* shown(tx, after)

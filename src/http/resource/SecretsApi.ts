@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { Json } from "../../domain/Json.js"
 import { CreateSecret } from "../../domain/Secret.js"
-import { Audited, audited, NoStore, Permit, read, Shared } from "../Endpoint.js"
+import { Audited, audited, NoStore, Permit, read, Scoped, Shared } from "../Endpoint.js"
 import { created, Data, listParams, Page, strict, Time } from "./Shapes.js"
 
 const SecretType = Schema.Literal("text", "json")
@@ -42,6 +42,7 @@ export const SecretsApi = HttpApiGroup.make("secrets")
       .annotate(Permit, ["secrets:read", "secrets:write"])
       .annotate(Audited, read("secret"))
       .annotate(Shared, "perRecord")
+      .annotate(Scoped, { secret: "list", environment: "list" })
   )
   .add(
     HttpApiEndpoint.post("store", at)
@@ -51,6 +52,7 @@ export const SecretsApi = HttpApiGroup.make("secrets")
       .annotate(Permit, "secrets:write")
       .annotate(Audited, audited("secret.create"))
       .annotate(Shared, "perRecord")
+      .annotate(Scoped, { secret: "record", environment: "record" })
   )
   .add(
     HttpApiEndpoint.get("reveal", `${at}/:sid/value`)
@@ -59,6 +61,7 @@ export const SecretsApi = HttpApiGroup.make("secrets")
       .annotate(Permit, "secrets:read")
       .annotate(Audited, audited("secret.read"))
       .annotate(Shared, "perRecord")
+      .annotate(Scoped, { secret: "path", environment: "record" })
       .annotate(NoStore, true)
   )
   .add(
@@ -68,4 +71,5 @@ export const SecretsApi = HttpApiGroup.make("secrets")
       .annotate(Permit, "secrets:delete")
       .annotate(Audited, audited("secret.delete"))
       .annotate(Shared, "perRecord")
+      .annotate(Scoped, { secret: "path", environment: "record" })
   )

@@ -3,7 +3,8 @@ import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { CreateRole, InviteUser } from "../../domain/Person.js"
 import { PermissionMatrix } from "../../domain/Permission.js"
-import { Audited, audited, NoStore, Permit, read, Shared } from "../Endpoint.js"
+import { Audited, audited, NoStore, Permit, read, Scoped, Shared } from "../Endpoint.js"
+import { closedToNarrowedKeys } from "./NarrowedKeys.js"
 import { created, listParams, NullableTime, Page, strict, Time } from "./Shapes.js"
 
 const UserStatus = Schema.Literal("active", "invited", "disabled")
@@ -22,12 +23,18 @@ const UserView = Schema.Struct({
   version: Schema.Number
 }).annotations({ identifier: "User" })
 
+/** What an invitation can do now: the page behind its link comes with the console. */
+export const invitationNotice =
+  "the person is listed with the role; nobody can sign in yet, so the link opens no page and no access follows from it"
+
 /** The link is shown once. */
 const Invitation = Schema.Struct({
   userId: Schema.String,
   status: Schema.Literal("invited"),
   inviteUrl: Schema.String,
-  expiresAt: Time
+  expiresAt: Time,
+  canSignIn: Schema.Literal(false).annotations({ description: "whether people can sign in with the link" }),
+  notice: Schema.String.annotations({ description: "what the invitation can do now" })
 }).annotations({ identifier: "Invitation" })
 
 const RoleView = Schema.Struct({
@@ -49,6 +56,7 @@ export const UsersApi = HttpApiGroup.make("users")
       .annotate(Permit, "users:read")
       .annotate(Audited, read("user"))
       .annotate(Shared, "hidden")
+      .annotate(Scoped, {})
   )
   .add(
     HttpApiEndpoint.post("invite", "/api/v1/users/invite")
@@ -57,6 +65,7 @@ export const UsersApi = HttpApiGroup.make("users")
       .annotate(Permit, "users:invite")
       .annotate(Audited, audited("user.invite"))
       .annotate(Shared, "hidden")
+      .annotate(Scoped, closedToNarrowedKeys)
       .annotate(NoStore, true)
   )
 
@@ -68,6 +77,7 @@ export const RolesApi = HttpApiGroup.make("roles")
       .annotate(Permit, "users:read")
       .annotate(Audited, read("role"))
       .annotate(Shared, "hidden")
+      .annotate(Scoped, {})
   )
   .add(
     HttpApiEndpoint.post("create", "/api/v1/roles")
@@ -76,4 +86,5 @@ export const RolesApi = HttpApiGroup.make("roles")
       .annotate(Permit, "settings:manage")
       .annotate(Audited, audited("role.create"))
       .annotate(Shared, "hidden")
+      .annotate(Scoped, {})
   )

@@ -37,6 +37,15 @@ const refusalKey = ({ action, actor, changes, organisationId, outcome }: AuditEn
 
 const unlisted = "other addresses"
 
+/** The condition that keeps to what a caller reaches. */
+const reached = (reach: AuditQuery["reach"], add: (value: unknown) => string): ReadonlyArray<string> => {
+  if (reach === undefined) return []
+  const theirs = `e.customer_id = ANY(${add(reach.customers)})`
+  return reach.actorId === null
+    ? [theirs]
+    : [`(${theirs} OR (e.customer_id IS NULL AND e.actor_id = ${add(reach.actorId)}))`]
+}
+
 export const layer = (checkpoints: { readonly latest: (organisation: OrganisationId) => Checkpoint | null }) =>
   Layer.scoped(
     AuditTrail,
@@ -107,6 +116,7 @@ export const layer = (checkpoints: { readonly latest: (organisation: Organisatio
           ...is("action", query.action),
           ...is("resource_type", query.resourceType),
           ...is("resource_id", query.resourceId),
+          ...reached(query.reach, add),
           ...(query.from === undefined ? [] : [`e.at >= ${add(query.from)}`]),
           ...(query.to === undefined ? [] : [`e.at < ${add(query.to)}`]),
           ...(query.before === undefined ? [] : [`e.id < ${add(query.before)}`])

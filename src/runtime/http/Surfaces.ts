@@ -23,6 +23,7 @@ import { ConnectorsLive } from "../../http/resource/ConnectorsHandlers.js"
 import { CustomersLive } from "../../http/resource/CustomersHandlers.js"
 import { ExecutionsLive } from "../../http/resource/ExecutionsHandlers.js"
 import { InstallationsLive } from "../../http/resource/InstallationsHandlers.js"
+import { OrganisationsLive, WorkspacesLive } from "../../http/resource/OrganisationsHandlers.js"
 import { SecretsLive } from "../../http/resource/SecretsHandlers.js"
 import { RolesLive, UsersLive } from "../../http/resource/UsersHandlers.js"
 import { WorkflowsLive } from "../../http/resource/WorkflowsHandlers.js"
@@ -43,6 +44,8 @@ interface Surface extends Pick<Handlers, "execute" | "proxy" | "handle" | "ident
 export class Surfaces extends Context.Tag("svc/Surfaces")<Surfaces, Surface>() {}
 
 const groups = Layer.mergeAll(
+  OrganisationsLive,
+  WorkspacesLive,
   CustomersLive,
   WorkflowsLive,
   ExecutionsLive,

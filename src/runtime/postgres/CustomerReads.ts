@@ -22,7 +22,7 @@ export const layer = Layer.effect(
       find: (organisation, reference) => {
         const [column, value] = "id" in reference ? ["id", reference.id] : ["external_ref", reference.ref]
         const load = sql<KnownCustomer>`
-          SELECT id, external_ref AS "externalRef", status FROM customers
+          SELECT id, external_ref AS "externalRef", status, plan, limits FROM customers
           WHERE org = ${organisation} AND deleted_at IS NULL AND ${sql(column)} = ${value}`.pipe(
           Effect.map(([customer]) => customer),
           Effect.mapError(() => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 }))

@@ -6,6 +6,7 @@ import type { SqlError } from "@effect/sql/SqlError"
 import { Duration, Effect, Layer, Schedule } from "effect"
 import { resumeWindow } from "../../domain/Limits.js"
 import { backgroundTask } from "../../actors/BackgroundTask.js"
+import { eraseCustomers } from "./Erasure.js"
 import { WriterSql } from "./Pools.js"
 
 const interval = Duration.hours(1)
@@ -20,9 +21,6 @@ const days = (n: number) => `interval '${n} days'`
 const resume = days(Duration.toDays(resumeWindow))
 /** No journal is older than its partition, which is dropped after ten days: nothing can name the value any more. */
 const unnamed = days(10)
-/** An hour before the contract's limit, so that a pass that comes late is not too late. */
-const erasure = "interval '22 hours'"
-
 /** What is removed: table, its alias, and which rows. */
 const expired: ReadonlyArray<readonly [table: string, condition: string]> = [
   ["claims", "t.expires_at < now()"],
@@ -65,41 +63,6 @@ const removal = (table: string, condition: string) =>
   `WITH old AS (SELECT t.ctid FROM ${table} t WHERE ${condition} LIMIT ${batch})
    DELETE FROM ${table} t USING old WHERE t.ctid = old.ctid`
 
-const gone = `SELECT id FROM customers WHERE deleted_at < now() -`
-
-/** What belonged to customers that are gone; repeated until the tombstone goes, for a last run may still write state. */
-const erasing = [
-  `DELETE FROM key_values WHERE scope = 'CUSTOMER' AND owner IN (${gone} ${erasure})`,
-  `DELETE FROM secret_versions WHERE secret_id IN (SELECT s.id FROM secrets s WHERE s.customer_id IN (${gone} ${erasure}))`,
-  `DELETE FROM settings WHERE level = 'tenant' AND scope_id IN (${gone} ${erasure})`,
-  `DELETE FROM secrets WHERE customer_id IN (${gone} ${erasure})`,
-  `DELETE FROM environments WHERE customer_id IN (${gone} ${erasure})`,
-  // The id stays as a tombstone, so that records that name it can be read.
-  `UPDATE customers SET name = '', slug = id, external_ref = NULL, admin_email = NULL, metadata = '{}', limits = '{}',
-     erased_at = now() WHERE deleted_at < now() - ${erasure} AND erased_at IS NULL`,
-  `DELETE FROM customers c WHERE c.deleted_at < now() - ${days(30)} AND c.erased_at IS NOT NULL
-     AND NOT EXISTS (SELECT 1 FROM workflows w WHERE w.customer_id = c.id)`
-]
-
-/** What the runs of deleted customers left, run by run: nothing of a run stays without the rest of it. */
-const erasedRuns = `WITH gone AS MATERIALIZED (
-    SELECT e.id, e.class FROM executions e JOIN customers c ON c.org = e.org AND c.id = e.customer_id
-    WHERE c.deleted_at < now() - ${erasure} LIMIT ${batch}),
-  s AS (DELETE FROM steps t USING gone g WHERE t.id = g.id AND t.class = g.class),
-  l AS (DELETE FROM logs t USING gone g WHERE t.id = g.id AND t.class = g.class),
-  b AS (DELETE FROM blobs t USING gone g WHERE t.id = g.id AND t.class = g.class),
-  j AS (DELETE FROM journal t USING gone g WHERE t.id = g.id),
-  d AS (DELETE FROM deliveries t USING gone g WHERE t.execution_id = g.id)
-  DELETE FROM executions t USING gone g WHERE t.id = g.id AND t.class = g.class RETURNING 1 AS one`
-
-const eraseRuns = Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
-  const sql = yield* WriterSql
-  for (let i = 0; i < mostBatches; i++) {
-    const rows = yield* Effect.zipLeft(sql.unsafe(erasedRuns), advance)
-    if (rows.length < batch) return
-  }
-})
-
 /** One pass, which runs `advance` between its parts. Answers false when another node is at it. */
 const passWith = Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
   const sql = yield* WriterSql
@@ -109,10 +72,7 @@ const passWith = Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
   yield* Effect.addFinalizer(() => Effect.ignore(session.executeValues("SELECT pg_advisory_unlock($1)", [lockKey])))
   yield* sql`SELECT svc_partitions()`
   for (const [table, condition] of expired) yield* Effect.zipLeft(removed(table, condition, advance), advance)
-  yield* eraseRuns(advance)
-  yield* Effect.forEach(erasing, (statement) => Effect.zipLeft(sql.unsafe(statement), advance), {
-    discard: true
-  }).pipe(sql.withTransaction)
+  yield* eraseCustomers(advance)
   return true
 }, Effect.scoped)
 

@@ -42,7 +42,9 @@ export const workspaces: Table<Workspace> = {
     "callbackSecret",
     "callbackSecretBefore",
     "callbackRotatedAt",
-    "createdAt"
+    "createdAt",
+    "updatedAt",
+    "version"
   ],
   key: ["id"],
   created: "createdAt",

@@ -1,0 +1,82 @@
+/** Use cases of the audit trail, which nobody changes: its entries, and whether their chain is whole. Contract: audit. */
+import { Context, Effect, Layer } from "effect"
+import type { Failure } from "../../domain/Failure.js"
+import { type AuditQuery, AuditTrail, type SealedEntry, type Verification } from "../ports/AuditTrail.js"
+import type { CallContext } from "./CallContext.js"
+import type { Principal } from "./Caller.js"
+import { bounds, type ListParams, type PageOf, Pages, sizeOf } from "./Pages.js"
+
+export interface AuditListParams extends ListParams {
+  readonly customer_id?: string | undefined
+  readonly actor_type?: string | undefined
+  readonly actor_id?: string | undefined
+  readonly action?: string | undefined
+  readonly resource_type?: string | undefined
+  readonly resource_id?: string | undefined
+}
+
+export class AuditLog extends Context.Tag("svc/AuditLog")<
+  AuditLog,
+  {
+    /** The entries that the caller reaches, newest first. */
+    readonly list: (context: CallContext, params: AuditListParams) => Effect.Effect<PageOf<SealedEntry>, Failure>
+    /** Recomputes the chain between two times. */
+    readonly verify: (
+      context: CallContext,
+      params: Pick<ListParams, "from" | "to">
+    ) => Effect.Effect<Verification, Failure>
+  }
+>() {}
+
+/** A key for some customers reads their entries and what it did itself; a request for one customer that customer's. */
+const reachOf = ({ customers, key }: Principal): Pick<AuditQuery, "reach"> =>
+  customers === "all"
+    ? {}
+    : { reach: { customers: [...customers], actorId: key.customersMode === "all" ? null : key.id } }
+
+/** The filters that were sent; an empty one counts as absent. */
+const filtersOf = (params: AuditListParams): Partial<AuditQuery> => {
+  const asked = {
+    customerId: params.customer_id,
+    actorType: params.actor_type,
+    actorId: params.actor_id,
+    action: params.action,
+    resourceType: params.resource_type,
+    resourceId: params.resource_id
+  }
+  return Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined && value !== ""))
+}
+
+export const layer = Layer.effect(
+  AuditLog,
+  Effect.gen(function* () {
+    const trail = yield* AuditTrail
+    const pages = yield* Pages
+
+    return AuditLog.of({
+      list: ({ caller }, params) =>
+        Effect.gen(function* () {
+          const size = sizeOf(params)
+          const range = bounds(params)
+          if (range instanceof Error) return yield* range
+          const position = yield* pages.position(params.cursor)
+          const entries = yield* trail.list(caller.organisationId, {
+            ...filtersOf(params),
+            ...reachOf(caller),
+            ...(range.after === undefined ? {} : { from: range.after }),
+            ...(range.before === undefined ? {} : { to: range.before }),
+            ...(position === undefined ? {} : { before: position.id }),
+            limit: size + 1
+          })
+          return yield* pages.pageOf(entries, size, ({ at, id }) => ({ createdAt: at, id }))
+        }),
+
+      verify: ({ caller }, params) =>
+        Effect.gen(function* () {
+          const range = bounds(params)
+          if (range instanceof Error) return yield* range
+          return yield* trail.verify(caller.organisationId, range.after, range.before)
+        })
+    })
+  })
+)

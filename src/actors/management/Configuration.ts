@@ -1,0 +1,187 @@
+/** Use cases of configuration: a value is written at one level, and read as what applies where the levels meet. Contract: config. */
+import { Context, Effect, Layer, Option } from "effect"
+import { type ResolvedValue, resolved, type SetConfiguration, type StoredValue } from "../../domain/Configuration.js"
+import { type Failure, Forbidden, invalid } from "../../domain/Failure.js"
+import type { CustomerId } from "../../domain/Ids.js"
+import { configuration } from "../../domain/Limits.js"
+import { slugPattern } from "../../domain/Workflow.js"
+import { PlatformConfiguration } from "../ports/PlatformConfiguration.js"
+import type { AlreadyExists, Changed, Tx } from "../ports/Records.js"
+import { type CallContext, checkVersion } from "./CallContext.js"
+import { narrowed, type Principal } from "./Caller.js"
+import { Changes } from "./Changes.js"
+import { findCustomer } from "./CustomerRecords.js"
+import { environmentChangeRefusal, environmentReadRefusal, findEnvironment } from "./EnvironmentRecords.js"
+import { timestamp } from "./Timestamp.js"
+import { findWorkflow } from "./WorkflowRecords.js"
+
+/** Where values are asked for: besides the organisation's those of a customer, an integration and a workflow. */
+export interface ConfigurationQuery {
+  readonly key?: string | undefined
+  readonly customer_id?: string | undefined
+  readonly integration?: string | undefined
+  readonly workflow_id?: string | undefined
+  /** Absent: the organisation's default environment. */
+  readonly environment?: string | undefined
+}
+
+export class Configuration extends Context.Tag("svc/Configuration")<
+  Configuration,
+  {
+    /** The value of each key, or of the one that is asked for, from the most specific level that has one. */
+    readonly resolve: (
+      context: CallContext,
+      query: ConfigurationQuery
+    ) => Effect.Effect<ReadonlyArray<ResolvedValue>, Failure>
+    /** Writes or removes a value at its level. Answers what applies there now; `null`: nothing. */
+    readonly set: (context: CallContext, input: SetConfiguration) => Effect.Effect<ResolvedValue | null, Failure>
+  }
+>() {}
+
+type StoredLevel = StoredValue["level"]
+type Place = Pick<StoredValue, "level" | "scopeId" | "key" | "environment">
+
+/** A place at one of the levels. */
+interface Scope {
+  readonly level: StoredLevel
+  readonly id: string
+  readonly customerId: CustomerId | null
+}
+
+const organisation: Scope = { level: "saas", id: "", customerId: null }
+const levelNeeds = { flow: "a workflow's id", integration: "an integration's slug", tenant: "a customer's id" } as const
+
+/** The place that a level and an id name, if the caller reaches it. */
+const findScope = Effect.fnUntraced(function* (
+  tx: Tx,
+  caller: Principal,
+  level: StoredLevel,
+  named: string,
+  member = "integration"
+): Effect.fn.Return<Scope, Failure> {
+  switch (level) {
+    case "saas":
+      return organisation
+    case "tenant": {
+      const customer = yield* findCustomer(tx, caller, named)
+      return { level, id: customer.id, customerId: customer.id }
+    }
+    case "flow": {
+      const workflow = yield* findWorkflow(tx, caller, named)
+      return { level, id: workflow.id, customerId: workflow.customerId }
+    }
+    case "integration":
+      if (!slugPattern.test(named)) return yield* invalid(member, "INVALID", "is not the slug of an integration")
+      return { level, id: named, customerId: null }
+  }
+})
+
+/** What is stored at these places and applies in the environment; `null`: what applies in all of them. */
+const storedAt = (tx: Tx, scopes: ReadonlyArray<Scope>, environment: string | null, key: string | undefined) =>
+  Effect.map(
+    Effect.forEach(scopes, ({ id, level }) =>
+      tx.configuration.list({
+        where: { level, scopeId: id, environment: ["", environment ?? ""], ...(key === undefined ? {} : { key }) },
+        limit: configuration.valuesPerScope * 2
+      })
+    ),
+    (found) => found.flat()
+  )
+
+/** The level that is written, if it may be, and with this id. */
+const writableLevel = ({ level, scopeId = null }: SetConfiguration): StoredLevel | Failure => {
+  if (level === "platform")
+    return new Forbidden({
+      code: "FORBIDDEN",
+      message: "the platform's values belong to its operator: set the value at another level"
+    })
+  if (level === "saas") return scopeId === null ? level : invalid("scopeId", "INVALID", "is null at the level saas")
+  return scopeId === null ? invalid("scopeId", "INVALID", `is ${levelNeeds[level]} at the level ${level}`) : level
+}
+
+/** Why a narrowed key may not write here. What is set above a workflow applies to all of them. */
+const scopeRefusal = (caller: Principal, level: StoredLevel, environment: string | null): Forbidden | undefined =>
+  (level === "flow" ? undefined : narrowed(caller, "workflow", "what applies to all of them is not changed with it")) ??
+  environmentChangeRefusal(caller, environment)
+
+const write = Effect.fnUntraced(function* (
+  tx: Tx,
+  before: Option.Option<StoredValue>,
+  { value }: SetConfiguration,
+  place: Place
+): Effect.fn.Return<void, Failure | AlreadyExists | Changed> {
+  const updatedAt = yield* timestamp
+  if (value === null) {
+    yield* tx.configuration.remove(place)
+    return
+  }
+  if (Option.isSome(before))
+    return yield* tx.configuration.update({ ...before.value, value, updatedAt, version: before.value.version + 1 })
+  const { level, scopeId } = place
+  if ((yield* tx.configuration.count({ level, scopeId })) >= configuration.valuesPerScope)
+    return yield* invalid("key", "OUT_OF_RANGE", `a level holds at most ${configuration.valuesPerScope} values`)
+  yield* tx.configuration.insert({ ...place, value, updatedAt, version: 1 })
+})
+
+export const layer = Layer.effect(
+  Configuration,
+  Effect.gen(function* () {
+    const { change, read } = yield* Changes
+    const platform = yield* PlatformConfiguration
+
+    const resolve = Effect.fnUntraced(function* (tx: Tx, { caller }: CallContext, query: ConfigurationQuery) {
+      const environment = yield* findEnvironment(tx, query.environment ?? caller.organisation.defaultEnvironment)
+      const refused = environmentReadRefusal(caller, environment)
+      if (refused !== undefined) return yield* refused
+      const asked: ReadonlyArray<readonly [StoredLevel, string | undefined]> = [
+        ["flow", query.workflow_id],
+        ["integration", query.integration],
+        ["tenant", query.customer_id]
+      ]
+      const scopes = [organisation]
+      for (const [level, named] of asked)
+        if (named !== undefined) scopes.push(yield* findScope(tx, caller, level, named))
+      const data = resolved(yield* storedAt(tx, scopes, environment, query.key), platform)
+      return query.key === undefined ? data : data.filter(({ key }) => key === query.key)
+    })
+
+    const set = Effect.fnUntraced(function* (
+      tx: Tx,
+      context: CallContext,
+      level: StoredLevel,
+      input: SetConfiguration
+    ) {
+      const { key } = input
+      const environment = yield* findEnvironment(tx, input.environment)
+      const refused = scopeRefusal(context.caller, level, environment)
+      if (refused !== undefined) return yield* refused
+      const scope = yield* findScope(tx, context.caller, level, input.scopeId ?? "", "scopeId")
+      const place = { level, scopeId: scope.id, key, environment: environment ?? "" }
+      const before = yield* tx.configuration.lock(place)
+      const version = Option.match(before, { onNone: () => 0, onSome: (one) => one.version })
+      yield* checkVersion(context, input.version, version)
+      yield* write(tx, before, input, place)
+      const scopes = level === "saas" ? [organisation] : [organisation, scope]
+      const values = resolved(yield* storedAt(tx, scopes, environment, key), platform)
+      return {
+        value: values.find((one) => one.key === key) ?? null,
+        resource: {
+          id: scope.id === "" ? level : `${level}:${scope.id}`,
+          name: key,
+          customerId: scope.customerId
+        },
+        before: { value: Option.match(before, { onNone: () => null, onSome: (one) => one.value }) },
+        after: { value: input.value }
+      }
+    })
+
+    return Configuration.of({
+      resolve: (context, query) => read(context, (tx) => resolve(tx, context, query)),
+      set: (context, input) => {
+        const level = writableLevel(input)
+        if (typeof level !== "string") return Effect.fail(level)
+        return change(context, (tx) => set(tx, context, level, input))
+      }
+    })
+  })
+)

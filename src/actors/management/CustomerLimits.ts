@@ -1,0 +1,58 @@
+/** Holds a customer to its own ceilings on what is kept for it. The organisation's plan bounds all customers together. */
+import { Effect, Option } from "effect"
+import { livingStatuses } from "../../domain/connection/Connection.js"
+import { type Failure, PlanLimitReached, type Unavailable } from "../../domain/Failure.js"
+import type { CustomerId } from "../../domain/Ids.js"
+import { customerCeiling } from "../../domain/Quota.js"
+import type { Tx } from "../ports/Records.js"
+
+/** How much of each is the customer's now. */
+const counts = {
+  flows_per_tenant: (tx: Tx, customerId: CustomerId) =>
+    tx.workflows.count({ customerId, deletedAt: null, status: ["draft", "published"] }),
+  active_integrations: (tx: Tx, customerId: CustomerId) => tx.installations.count({ customerId, status: "active" }),
+  api_keys_per_customer: (tx: Tx, customerId: CustomerId) =>
+    Effect.map(
+      tx.apiKeys.list({ where: { revokedAt: null, customersMode: "subset" }, limit: 10_000 }),
+      (keys) => keys.filter(({ customerIds }) => customerIds.includes(customerId)).length
+    )
+} as const
+
+const ceilingOf = (
+  tx: Tx,
+  customerId: CustomerId,
+  dimension: Parameters<typeof customerCeiling>[1]
+): Effect.Effect<number | null, Unavailable> =>
+  Effect.map(
+    tx.customers.find({ id: customerId }),
+    Option.match({ onNone: () => null, onSome: (customer) => customerCeiling(customer, dimension) })
+  )
+
+/** Serialises what counts towards a customer's ceiling, so that it is exact. */
+const hold = (tx: Tx, customerId: CustomerId, dimension: string) => tx.hold(`${dimension}|${customerId}`)
+
+/** Fails with `PlanLimitReached` where one more is more than the customer may have. Exact. */
+export const checkCustomerLimit = Effect.fnUntraced(function* (
+  tx: Tx,
+  customerId: CustomerId,
+  dimension: keyof typeof counts
+): Effect.fn.Return<void, Failure> {
+  const limit = yield* ceilingOf(tx, customerId, dimension)
+  if (limit === null) return
+  yield* hold(tx, customerId, dimension)
+  const used = yield* counts[dimension](tx, customerId)
+  if (used >= limit) return yield* new PlanLimitReached({ dimension, limit, used })
+})
+
+/** The same of connectors: a customer uses those that it has a living connection to. */
+export const checkCustomerConnector = Effect.fnUntraced(function* (
+  tx: Tx,
+  customerId: CustomerId,
+  connector: string
+): Effect.fn.Return<void, Failure> {
+  const limit = yield* ceilingOf(tx, customerId, "connectors_per_tenant")
+  if (limit === null) return
+  const used = yield* tx.connections.countBy("connector", { customerId, status: livingStatuses })
+  if (!used.has(connector) && used.size >= limit)
+    return yield* new PlanLimitReached({ dimension: "connectors_per_tenant", limit, used: used.size })
+})

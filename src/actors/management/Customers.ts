@@ -1,0 +1,147 @@
+/** Use cases of customers: list, create, change, and delete down to an id-only tombstone. Contract: customer record. */
+import { Context, Effect, Layer, Option } from "effect"
+import { livingStatuses } from "../../domain/connection/Connection.js"
+import {
+  changedCustomer,
+  type CreateCustomer,
+  type Customer,
+  type CustomerStatus,
+  customerTombstone,
+  customerView,
+  newCustomer,
+  suffixedSlug,
+  UpdateCustomer
+} from "../../domain/Customer.js"
+import type { Failure } from "../../domain/Failure.js"
+import { Identifiers } from "../ports/Identifiers.js"
+import type { Tx } from "../ports/Records.js"
+import { type CallContext, checkVersion } from "./CallContext.js"
+import { Changes } from "./Changes.js"
+import { findCustomer } from "./CustomerRecords.js"
+import { type ListParams, type PageOf, Pages } from "./Pages.js"
+import { pickChanges } from "./ReadOnly.js"
+import { timestamp } from "./Timestamp.js"
+
+export type CustomerView = ReturnType<typeof customerView>
+
+export interface CustomerListParams extends ListParams {
+  readonly status?: CustomerStatus | undefined
+  readonly q?: string | undefined
+}
+
+export class Customers extends Context.Tag("svc/Customers")<
+  Customers,
+  {
+    /** The customers that the caller reaches, newest first. */
+    readonly list: (context: CallContext, params: CustomerListParams) => Effect.Effect<PageOf<CustomerView>, Failure>
+    readonly create: (context: CallContext, input: CreateCustomer) => Effect.Effect<CustomerView, Failure>
+    /** `named`: an id, or `ref:<externalRef>`. */
+    readonly get: (context: CallContext, named: string) => Effect.Effect<CustomerView, Failure>
+    readonly update: (
+      context: CallContext,
+      named: string,
+      input: UpdateCustomer
+    ) => Effect.Effect<CustomerView, Failure>
+    /** Leaves the tombstone; maintenance erases the customer's data within 24 hours. */
+    readonly remove: (context: CallContext, named: string) => Effect.Effect<CustomerView, Failure>
+  }
+>() {}
+
+/** How many connections each customer has that are not disconnected. */
+const countConnections = (tx: Tx, customers: ReadonlyArray<Customer>) =>
+  tx.connections.countBy("customerId", { customerId: customers.map(({ id }) => id), status: livingStatuses })
+
+const viewOf = (tx: Tx, customer: Customer) =>
+  Effect.map(countConnections(tx, [customer]), (counts) => customerView(customer, counts.get(customer.id) ?? 0))
+
+/** A slug that was derived from the name gets a suffix where another customer has it. */
+const withFreeSlug = Effect.fnUntraced(function* (tx: Tx, customer: Customer) {
+  // Serialises creations under the same slug.
+  yield* tx.hold(`customer_slug|${customer.slug}`)
+  const taken = yield* tx.customers.find({ slug: customer.slug, deletedAt: null })
+  return Option.isNone(taken) ? customer : { ...customer, slug: suffixedSlug(customer.slug, customer.id) }
+})
+
+const resourceOf = ({ id, name }: Customer) => ({ id, name, customerId: id })
+
+export const layer = Layer.effect(
+  Customers,
+  Effect.gen(function* () {
+    const { change, read } = yield* Changes
+    const pages = yield* Pages
+    const identifiers = yield* Identifiers
+
+    return Customers.of({
+      list: (context, params) =>
+        read(context, (tx) =>
+          Effect.gen(function* () {
+            const { customers } = context.caller
+            const { q, status } = params
+            const page = yield* pages.list(tx.customers, params, {
+              where: {
+                deletedAt: null,
+                ...(status === undefined ? {} : { status }),
+                ...(customers === "all" ? {} : { id: [...customers] })
+              },
+              ...(q === undefined ? {} : { search: { text: q, in: ["name", "slug", "externalRef"] } })
+            })
+            const counts = yield* countConnections(tx, page.data)
+            return { ...page, data: page.data.map((one) => customerView(one, counts.get(one.id) ?? 0)) }
+          })
+        ),
+
+      create: (context, input) =>
+        Effect.flatMap(timestamp, (now) =>
+          change(context, (tx) =>
+            Effect.gen(function* () {
+              const asked = newCustomer(context.caller.organisationId, identifiers.next("cus"), input, now)
+              const customer = input.slug === undefined ? yield* withFreeSlug(tx, asked) : asked
+              yield* tx.customers.insert(customer)
+              const value = customerView(customer, 0)
+              return { value, resource: resourceOf(customer), after: value }
+            })
+          )
+        ),
+
+      get: (context, named) =>
+        read(context, (tx) =>
+          Effect.flatMap(findCustomer(tx, context.caller, named), (customer) => viewOf(tx, customer))
+        ),
+
+      update: (context, named, input) =>
+        Effect.flatMap(timestamp, (now) =>
+          change(context, (tx) =>
+            Effect.gen(function* () {
+              const before = yield* findCustomer(tx, context.caller, named, true)
+              yield* checkVersion(context, input.version, before.version)
+              const seen = yield* viewOf(tx, before)
+              const changes = yield* pickChanges(UpdateCustomer, input, seen, ["connectionCount"])
+              const after = changedCustomer(before, changes, now)
+              yield* tx.customers.update(after)
+              const value = customerView(after, seen.connectionCount)
+              return { value, resource: resourceOf(after), before: seen, after: value }
+            })
+          )
+        ),
+
+      remove: (context, named) =>
+        Effect.flatMap(timestamp, (now) =>
+          change(context, (tx) =>
+            Effect.gen(function* () {
+              const before = yield* findCustomer(tx, context.caller, named, true)
+              yield* checkVersion(context, undefined, before.version)
+              const after = customerTombstone(before, now)
+              yield* tx.customers.update(after)
+              const value = yield* viewOf(tx, after)
+              return {
+                value,
+                resource: resourceOf(before),
+                before: customerView(before, value.connectionCount),
+                after: null
+              }
+            })
+          )
+        )
+    })
+  })
+)

@@ -1,0 +1,14 @@
+/** Finds roles for use cases. */
+import { Effect, Option } from "effect"
+import { type Failure, invalid } from "../../domain/Failure.js"
+import type { RoleId } from "../../domain/Ids.js"
+import type { Role } from "../../domain/Person.js"
+import type { Tx } from "../ports/Records.js"
+
+/** The role of an id or a name. `path`: the member of the request that names it. */
+export const findRole = (tx: Tx, path: string, named: string): Effect.Effect<Role, Failure> =>
+  Effect.flatMap(
+    // Any text: no other row matches.
+    tx.roles.find(named.startsWith("role_") ? { id: named as RoleId } : { name: named }),
+    Option.match({ onNone: () => invalid(path, "NOT_FOUND", "names no role"), onSome: Effect.succeed })
+  )

@@ -1,0 +1,66 @@
+/** Which secrets a caller reaches: by its customers, and by the secrets and environments that its key is narrowed to. */
+import { Effect, Option } from "effect"
+import { type Failure, invalid, NotFound } from "../../domain/Failure.js"
+import type { CustomerId, SecretId } from "../../domain/Ids.js"
+import type { Secret } from "../../domain/Secret.js"
+import type { Tx } from "../ports/Records.js"
+import { outOfScope, type Principal, reaches, scopedIds } from "./Caller.js"
+
+export const secretNotFound = () => new NotFound({ what: "secret" })
+
+/** Locks the secret of an id, if the caller reaches it. */
+export const lockSecret = (tx: Tx, caller: Principal, id: string): Effect.Effect<Secret, Failure> => {
+  const refused = outOfScope(caller, "secret", id)
+  if (refused !== undefined) return Effect.fail(refused)
+  // Any text: no other row matches.
+  const where = { id: id as SecretId, spaceId: caller.spaceId, deletedAt: null }
+  return Effect.flatMap(
+    tx.secrets.lock(where),
+    Option.match({
+      onNone: secretNotFound,
+      onSome: (secret) =>
+        secret.customerId === null || reaches(caller, secret.customerId) ? Effect.succeed(secret) : secretNotFound()
+    })
+  )
+}
+
+/** The customer that a new value is for; `null`: all customers. */
+export const findSecretOwner = Effect.fnUntraced(function* (
+  tx: Tx,
+  caller: Principal,
+  named: string | null | undefined
+): Effect.fn.Return<CustomerId | null, Failure> {
+  if (named === null || named === undefined) return null
+  const found = yield* tx.customers.find({ id: named as CustomerId, deletedAt: null }) // any text: no other row matches
+  if (Option.isNone(found) || !reaches(caller, found.value.id))
+    return yield* invalid("customerId", "NOT_FOUND", "names no customer")
+  return found.value.id
+})
+
+/** Of what a list asks for, what is allowed; where it asks for nothing, all of that, and what belongs to no one in particular. */
+const within = <A extends string>(
+  asked: A | undefined,
+  allowed: ReadonlyArray<A> | undefined
+): A | ReadonlyArray<A | null> | undefined => {
+  if (allowed === undefined) return asked
+  if (asked === undefined) return [...allowed, null]
+  return allowed.includes(asked) ? asked : []
+}
+
+/** The condition of a list on the secrets that the caller reaches. */
+export const secretsListed = (
+  caller: Principal,
+  asked: { readonly customer_id?: string | undefined; readonly environment?: string | undefined }
+) => {
+  const ids = scopedIds(caller, "secret")
+  const customers = caller.customers === "all" ? undefined : [...caller.customers]
+  const customerId = within(asked.customer_id as CustomerId | undefined, customers) // any text: no other row matches
+  const environment = within(asked.environment?.toLowerCase(), scopedIds(caller, "environment"))
+  return {
+    deletedAt: null,
+    spaceId: caller.spaceId,
+    ...(ids === undefined ? {} : { id: ids as ReadonlyArray<SecretId> }), // any text: no other row matches
+    ...(customerId === undefined ? {} : { customerId }),
+    ...(environment === undefined ? {} : { environment })
+  }
+}

@@ -1,0 +1,197 @@
+/**
+ * Use cases of secrets. Each value is a sealed version of its own; a run that has read one keeps to that version.
+ * Contract: secret record.
+ */
+import { Context, Effect, Layer, Option, Redacted } from "effect"
+import { type Failure, Unavailable, ValidationFailed } from "../../domain/Failure.js"
+import type { Json } from "../../domain/Json.js"
+import {
+  type CreateSecret,
+  deletedSecret,
+  newSecret,
+  overwrittenSecret,
+  type Secret,
+  secretPlace,
+  secretText,
+  secretValue,
+  secretView
+} from "../../domain/Secret.js"
+import { Identifiers } from "../ports/Identifiers.js"
+import type { AlreadyExists, Changed, Tx } from "../ports/Records.js"
+import { Vault } from "../ports/Vault.js"
+import { type CallContext, checkVersion } from "./CallContext.js"
+import { narrowed, outOfScope, type Principal } from "./Caller.js"
+import { Changes } from "./Changes.js"
+import { environmentChangeRefusal, environmentReadRefusal, findEnvironment } from "./EnvironmentRecords.js"
+import { type ListParams, type PageOf, Pages } from "./Pages.js"
+import { findSecretOwner, lockSecret, secretNotFound, secretsListed } from "./SecretRecords.js"
+import { timestamp } from "./Timestamp.js"
+
+export type SecretView = ReturnType<typeof secretView>
+
+export interface SecretListParams extends ListParams {
+  readonly customer_id?: string | undefined
+  readonly environment?: string | undefined
+  readonly q?: string | undefined
+}
+
+export interface RevealedSecret extends Pick<Secret, "id" | "name" | "type"> {
+  readonly value: Json
+}
+
+export class Secrets extends Context.Tag("svc/Secrets")<
+  Secrets,
+  {
+    /** What is known of secrets besides their values. */
+    readonly list: (context: CallContext, params: SecretListParams) => Effect.Effect<PageOf<SecretView>, Failure>
+    /** Makes a secret, or overwrites the one of the same name and scope: its runs keep the version that they read. */
+    readonly store: (
+      context: CallContext,
+      input: CreateSecret
+    ) => Effect.Effect<{ readonly isNew: boolean; readonly secret: SecretView }, Failure>
+    readonly reveal: (context: CallContext, id: string) => Effect.Effect<RevealedSecret, Failure>
+    readonly remove: (context: CallContext, id: string) => Effect.Effect<void, Failure>
+  }
+>() {}
+
+type ChangeFailure = Failure | AlreadyExists | Changed
+
+const vaultUnavailable = () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
+const resourceOf = ({ customerId, id, name }: Secret) => ({ id, name, customerId })
+
+export const layer = Layer.effect(
+  Secrets,
+  Effect.gen(function* () {
+    const { change, read } = yield* Changes
+    const pages = yield* Pages
+    const identifiers = yield* Identifiers
+    const vault = yield* Vault
+
+    // --- Values ---
+
+    const seal = (tx: Tx, { current, id, organisationId }: Secret, text: string) =>
+      vault.seal(secretPlace(organisationId, id, current), Redacted.make(text)).pipe(
+        Effect.mapError(vaultUnavailable),
+        Effect.flatMap((sealed) =>
+          tx.secretVersions.insert({ organisationId, secretId: id, number: current, sealed, retiredAt: null })
+        )
+      )
+
+    /** Marks the value in force as no longer so: it stays until no run can name it. */
+    const retire = (tx: Tx, secret: Secret, now: string): Effect.Effect<void, ChangeFailure> =>
+      Effect.flatMap(
+        tx.secretVersions.find({ secretId: secret.id, number: secret.current }),
+        Option.match({
+          onNone: () => Effect.void,
+          onSome: (version) => tx.secretVersions.update({ ...version, retiredAt: now })
+        })
+      )
+
+    const open = Effect.fnUntraced(function* (tx: Tx, secret: Secret): Effect.fn.Return<Json, Failure> {
+      const version = yield* tx.secretVersions.find({ secretId: secret.id, number: secret.current })
+      if (Option.isNone(version)) return yield* secretNotFound()
+      const place = secretPlace(secret.organisationId, secret.id, secret.current)
+      const text = yield* Effect.mapError(vault.open(place, version.value.sealed), vaultUnavailable)
+      return secretValue(secret.type, Redacted.value(text))
+    })
+
+    // --- Storing ---
+
+    const insert = Effect.fnUntraced(function* (tx: Tx, caller: Principal, secret: Secret, text: string) {
+      const refused = narrowed(caller, "secret", "it makes none")
+      if (refused !== undefined) return yield* refused
+      yield* tx.secrets.insert(secret)
+      yield* seal(tx, secret, text)
+      const view = secretView(secret)
+      return { value: { isNew: true, secret: view }, resource: resourceOf(secret), after: view }
+    })
+
+    const overwrite = Effect.fnUntraced(function* (
+      tx: Tx,
+      context: CallContext,
+      before: Secret,
+      after: Secret,
+      text: string
+    ) {
+      const refused = outOfScope(context.caller, "secret", before.id)
+      if (refused !== undefined) return yield* refused
+      yield* checkVersion(context, undefined, before.version)
+      yield* retire(tx, before, after.updatedAt)
+      yield* seal(tx, after, text)
+      yield* tx.secrets.update(after)
+      return {
+        value: { isNew: false, secret: secretView(after) },
+        resource: resourceOf(after),
+        action: "secret.update",
+        before: { type: before.type, value: before.current },
+        after: { type: after.type, value: after.current }
+      }
+    })
+
+    const store = Effect.fnUntraced(function* (tx: Tx, context: CallContext, input: CreateSecret, text: string) {
+      const { caller } = context
+      const { organisationId, spaceId } = caller
+      const customerId = yield* findSecretOwner(tx, caller, input.customerId)
+      const environment = yield* findEnvironment(tx, input.environment)
+      const refused = environmentChangeRefusal(caller, environment)
+      if (refused !== undefined) return yield* refused
+      const now = yield* timestamp
+      const { name, type = "text" } = input
+      const found = yield* tx.secrets.lock({ spaceId, name, customerId, environment, deletedAt: null })
+      if (Option.isSome(found))
+        return yield* overwrite(tx, context, found.value, overwrittenSecret(found.value, type, now), text)
+      const place = { id: identifiers.next("sec"), organisationId, spaceId, name, type, customerId, environment }
+      return yield* insert(tx, caller, newSecret(place, now), text)
+    })
+
+    return Secrets.of({
+      list: (context, params) =>
+        Effect.map(
+          read(context, (tx) =>
+            pages.list(tx.secrets, params, {
+              where: secretsListed(context.caller, params),
+              ...(params.q === undefined ? {} : { search: { text: params.q, in: ["name"] } })
+            })
+          ),
+          (page) => ({ ...page, data: page.data.map(secretView) })
+        ),
+
+      store: (context, input) => {
+        const text = secretText(input.type ?? "text", input.value)
+        if (text instanceof ValidationFailed) return Effect.fail(text)
+        return change(context, (tx) => store(tx, context, input, text)).pipe(
+          // Another request made the same secret meanwhile: the second attempt overwrites it.
+          Effect.retry({ times: 1, while: (failure) => failure._tag === "Conflict" && failure.code === "CONFLICT" })
+        )
+      },
+
+      reveal: (context, id) =>
+        change(context, (tx) =>
+          Effect.gen(function* () {
+            const secret = yield* lockSecret(tx, context.caller, id)
+            const refused = environmentReadRefusal(context.caller, secret.environment)
+            if (refused !== undefined) return yield* refused
+            const { name, type } = secret
+            return {
+              value: { id: secret.id, name, type, value: yield* open(tx, secret) },
+              resource: resourceOf(secret)
+            }
+          })
+        ),
+
+      remove: (context, id) =>
+        change(context, (tx) =>
+          Effect.gen(function* () {
+            const before = yield* lockSecret(tx, context.caller, id)
+            const refused = environmentChangeRefusal(context.caller, before.environment)
+            if (refused !== undefined) return yield* refused
+            yield* checkVersion(context, undefined, before.version)
+            const now = yield* timestamp
+            yield* retire(tx, before, now)
+            yield* tx.secrets.update(deletedSecret(before, now))
+            return { value: undefined, resource: resourceOf(before), before: secretView(before), after: null }
+          })
+        )
+    })
+  })
+)

@@ -1,0 +1,62 @@
+/**
+ * Counts the starts of runs: one unit of `events_per_day` for each that is accepted, of the organisation and of the
+ * customer that it acts for. Every way to start a run goes through it. Contract: quota.
+ */
+import { Context, Effect, Layer, Option } from "effect"
+import type { Customer } from "../../domain/Customer.js"
+import type { QuotaExceeded, Unavailable } from "../../domain/Failure.js"
+import { customerCeiling } from "../../domain/Quota.js"
+import { CustomerReads } from "../ports/CustomerReads.js"
+import type { Started } from "../ports/Executions.js"
+import { RateLimits, type StartCeilings } from "../ports/RateLimits.js"
+import type { Principal } from "./Caller.js"
+
+export class StartQuota extends Context.Tag("svc/StartQuota")<
+  StartQuota,
+  {
+    /** Starts a run, if its day has a unit left. A start that fails, or repeats an earlier one, gives its unit back. */
+    readonly counted: <E>(
+      caller: Principal,
+      customer: Pick<Customer, "id"> | null,
+      start: Effect.Effect<Started, E>
+    ) => Effect.Effect<Started, E | QuotaExceeded | Unavailable>
+  }
+>() {}
+
+export const layer = Layer.effect(
+  StartQuota,
+  Effect.gen(function* () {
+    const limits = yield* RateLimits
+    const customers = yield* CustomerReads
+
+    const customerDay = Effect.fnUntraced(function* (caller: Principal, { id }: Pick<Customer, "id">) {
+      const found = yield* customers.find(caller.organisationId, { id })
+      return Option.match(found, { onNone: () => null, onSome: (one) => customerCeiling(one, "events_per_day") })
+    })
+
+    const countedWithin = <E>(
+      ceilings: StartCeilings,
+      start: Effect.Effect<Started, E>
+    ): Effect.Effect<Started, E | QuotaExceeded | Unavailable> =>
+      ceilings.organisation === null && ceilings.customer === null
+        ? start
+        : Effect.flatMap(limits.takeStart(ceilings), ({ giveBack }) =>
+            start.pipe(
+              // A caller that goes away ends no run: its unit stays taken.
+              Effect.tapError(() => giveBack),
+              Effect.tap((started) => (started._tag === "Repeated" ? giveBack : Effect.void))
+            )
+          )
+
+    const counted: StartQuota["Type"]["counted"] = (caller, customer, start) => {
+      const ceilings = { organisationId: caller.organisationId, organisation: caller.plan.eventsPerDay }
+      return customer === null
+        ? countedWithin({ ...ceilings, customerId: null, customer: null }, start)
+        : Effect.flatMap(customerDay(caller, customer), (ceiling) =>
+            countedWithin({ ...ceilings, customerId: customer.id, customer: ceiling }, start)
+          )
+    }
+
+    return StartQuota.of({ counted })
+  })
+)

@@ -1,0 +1,41 @@
+/** Finds workspaces for use cases. */
+import { Effect, Option } from "effect"
+import { type Failure, Forbidden, invalid, NotFound } from "../../domain/Failure.js"
+import type { SpaceId } from "../../domain/Ids.js"
+import type { Workspace } from "../../domain/Organisation.js"
+import type { Tx } from "../ports/Records.js"
+import type { Principal } from "./Caller.js"
+
+// Any text: no other row matches.
+const idOf = (text: string) => text as SpaceId
+
+/** The workspace of an id. `lock`: until the transaction ends. */
+export const findWorkspace = (tx: Tx, id: string, lock = false): Effect.Effect<Workspace, Failure> =>
+  Effect.flatMap(
+    lock ? tx.workspaces.lock({ id: idOf(id) }) : tx.workspaces.find({ id: idOf(id) }),
+    Option.match({ onNone: () => new NotFound({ what: "workspace" }), onSome: Effect.succeed })
+  )
+
+const isOrganisationWide = ({ customers, key }: Principal): boolean =>
+  customers === "all" && key.resourceScope.length === 0
+
+/**
+ * The workspace that a new key is for; absent: the caller's own. Another one only for a key that reaches all of its own:
+ * what a narrowed key reaches is in its workspace.
+ */
+export const findKeyWorkspace = Effect.fnUntraced(function* (
+  tx: Tx,
+  caller: Principal,
+  named: string | undefined
+): Effect.fn.Return<SpaceId, Failure> {
+  if (named === undefined || named === caller.spaceId) return caller.spaceId
+  if (!isOrganisationWide(caller))
+    return yield* new Forbidden({
+      code: "FORBIDDEN",
+      path: "spaceId",
+      needs: "WIDER_THAN_CALLER",
+      message: "spaceId must be the calling key's own workspace: that key is narrowed to some customers or resources"
+    })
+  const found = yield* tx.workspaces.find({ id: idOf(named) })
+  return Option.isSome(found) ? found.value.id : yield* invalid("spaceId", "NOT_FOUND", "names no workspace")
+})

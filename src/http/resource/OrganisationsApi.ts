@@ -1,0 +1,120 @@
+/** The organisation and its workspaces. Contract: organisation record. */
+import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { Schema } from "effect"
+import { CreateWorkspace, OrganisationStatus, UpdateOrganisation, UpdateWorkspace } from "../../domain/Organisation.js"
+import { PlanName } from "../../domain/Plan.js"
+import { Audited, audited, OpenWhileSuspended, Permit, read, Scoped, Shared } from "../Endpoint.js"
+import { closedToNarrowedKeys } from "./NarrowedKeys.js"
+import { created, Data, listParams, Page, replacing, strict, Time } from "./Shapes.js"
+
+const OrganisationView = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  slug: Schema.String,
+  parentId: Schema.NullOr(Schema.String),
+  timezone: Schema.String,
+  plan: PlanName,
+  status: OrganisationStatus.annotations({
+    description: "the keys of a suspended organisation only read and change the organisation itself"
+  }),
+  defaultEnvironment: Schema.String,
+  settings: Schema.Struct({
+    codeEditing: Schema.Boolean.annotations({
+      description: "whether keys of an organisation with a parent write code"
+    }),
+    dlqAutoReplay: Schema.Boolean
+  }),
+  createdAt: Time,
+  updatedAt: Time,
+  version: Schema.Number
+}).annotations({ identifier: "Organisation" })
+
+const WorkspaceView = Schema.Struct({
+  id: Schema.String,
+  organisationId: Schema.String,
+  name: Schema.String,
+  slug: Schema.String,
+  createdAt: Time,
+  updatedAt: Time,
+  version: Schema.Number
+}).annotations({ identifier: "Workspace" })
+
+const { q, ...pageParams } = listParams
+
+const organisationPath = Schema.Struct({ oid: Schema.String })
+const organisationsAt = "/api/v1/organizations"
+
+export const OrganisationsApi = HttpApiGroup.make("organisations")
+  .add(
+    HttpApiEndpoint.get("list", organisationsAt)
+      .setUrlParams(Schema.Struct({ ...pageParams, kind: Schema.optional(Schema.Literal("organization")) }))
+      .addSuccess(Page(OrganisationView))
+      .annotate(Permit, "settings:read")
+      .annotate(Audited, read("organisation"))
+      .annotate(Shared, "hidden")
+      .annotate(Scoped, {})
+      .annotate(OpenWhileSuspended, true)
+  )
+  .add(
+    HttpApiEndpoint.get("get", `${organisationsAt}/:oid`)
+      .setPath(organisationPath)
+      .addSuccess(Data(OrganisationView))
+      .annotate(Permit, "settings:read")
+      .annotate(Audited, read("organisation"))
+      .annotate(Shared, "hidden")
+      .annotate(Scoped, {})
+      .annotate(OpenWhileSuspended, true)
+  )
+  .add(
+    HttpApiEndpoint.put("update", `${organisationsAt}/:oid`)
+      .setPath(organisationPath)
+      .setPayload(replacing(UpdateOrganisation, OrganisationView))
+      .addSuccess(Data(OrganisationView))
+      .annotate(Permit, "settings:manage")
+      .annotate(Audited, audited("organisation.update"))
+      .annotate(Shared, "hidden")
+      .annotate(Scoped, closedToNarrowedKeys)
+      .annotate(OpenWhileSuspended, true)
+  )
+
+const workspacePath = Schema.Struct({ spid: Schema.String })
+const workspacesAt = "/api/v1/workspaces"
+
+export const WorkspacesApi = HttpApiGroup.make("workspaces")
+  .add(
+    HttpApiEndpoint.get("list", workspacesAt)
+      .setUrlParams(Schema.Struct({ ...pageParams, q }))
+      .addSuccess(Page(WorkspaceView))
+      .annotate(Permit, "settings:read")
+      .annotate(Audited, read("workspace"))
+      .annotate(Shared, "hidden")
+      .annotate(Scoped, {})
+  )
+  .add(
+    HttpApiEndpoint.post("create", workspacesAt)
+      .setPayload(strict(CreateWorkspace))
+      .addSuccess(created(WorkspaceView))
+      .annotate(Permit, "settings:manage")
+      .annotate(Audited, audited("workspace.create"))
+      .annotate(Shared, "hidden")
+      .annotate(Scoped, closedToNarrowedKeys)
+  )
+  .add(
+    HttpApiEndpoint.get("get", `${workspacesAt}/:spid`)
+      .setPath(workspacePath)
+      .addSuccess(Data(WorkspaceView))
+      .annotate(Permit, "settings:read")
+      .annotate(Audited, read("workspace"))
+      .annotate(Shared, "hidden")
+      .annotate(Scoped, {})
+  )
+  .add(
+    HttpApiEndpoint.put("update", `${workspacesAt}/:spid`)
+      .setPath(workspacePath)
+      .setPayload(replacing(UpdateWorkspace, WorkspaceView))
+      .addSuccess(Data(WorkspaceView))
+      .annotate(Permit, "settings:manage")
+      .annotate(Audited, audited("workspace.update"))
+      .annotate(Shared, "hidden")
+      .annotate(Scoped, closedToNarrowedKeys)
+  )

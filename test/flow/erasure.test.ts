@@ -1,0 +1,190 @@
+/**
+ * All of a deleted customer is erased: its rows are made through the API, and looked for in every table that the
+ * catalogue knows, so that a new table cannot be forgotten.
+ */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { pass } from "../../src/runtime/postgres/Maintenance.js"
+import { ownerSql } from "../support/Database.js"
+import { eventually } from "../support/eventually.js"
+import { publishConnector, startCalls, stopCalls, svc, systems } from "../support/calls.js"
+
+beforeAll(async () => {
+  await startCalls()
+  await publishConnector("acme")
+}, 60_000)
+afterAll(() => stopCalls())
+
+const ask = async (
+  method: string,
+  target: string,
+  body?: object,
+  headers: { readonly [name: string]: string } = {}
+) => {
+  const answer = await svc.ask(method, target, {
+    key: svc.first.key,
+    headers,
+    ...(body === undefined ? {} : { body })
+  })
+  assert.isBelow(answer.status, 300, `${method} ${target} ${answer.text}`)
+  return answer
+}
+const sql = <A extends object>(statement: string) =>
+  svc.run(Effect.scoped(Effect.flatMap(ownerSql, (owner) => owner.unsafe<A>(statement))))
+const maintain = () => svc.run(Effect.scoped(pass))
+
+/** Tables that keep what they have of a customer, and why. */
+const keepers: ReadonlyMap<string, string> = new Map([
+  ["audit_entries", "no entry of the trail is ever removed"],
+  ["customers", "the tombstone of thirty days"]
+])
+
+/** Every table that is no partition of another one. */
+const tables = async (condition = "true") =>
+  (
+    await sql<{ name: string }>(
+      `SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+       WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND ${condition} ORDER BY 1`
+    )
+  ).map(({ name }) => name)
+
+const customerTables = () =>
+  tables(`EXISTS (SELECT FROM information_schema.columns i
+    WHERE i.table_schema = 'public' AND i.table_name = c.relname AND i.column_name LIKE '%customer%')`)
+
+/** How many rows of each table have a text in any column; tables without one are left out. */
+const rowsWith = async (text: string): Promise<ReadonlyMap<string, number>> => {
+  const found = new Map<string, number>()
+  for (const table of await tables()) {
+    const [row] = await sql<{ n: number }>(
+      `SELECT count(*)::int AS n FROM ${table} t WHERE strpos(t::text, '${text}') > 0`
+    )
+    if ((row?.n ?? 0) > 0) found.set(table, row?.n ?? 0)
+  }
+  return found
+}
+
+/** A customer with something in every table that can belong to one. */
+const furnish = async (name: string): Promise<string> => {
+  const { id } = (
+    await ask("POST", "/api/v1/customers", { name: `canary ${name}`, adminEmail: `${name}@canary.example` })
+  ).body.data
+  const acting = { "x-end-org-id": id }
+  await ask("POST", "/api/v1/secrets", { name: "TOKEN", value: `canary ${name}`, customerId: id })
+  await ask("PUT", "/api/v1/config", { level: "tenant", scopeId: id, key: "env.A", value: `canary ${name}` })
+  await ask("POST", "/api/v1/users/invite", { email: `only@${name}.example`, role: "viewer", customerIds: [id] })
+  await ask("POST", "/api/v1/users/invite", {
+    email: `both@${name}.example`,
+    role: "viewer",
+    customerIds: [id, svc.first.customerId]
+  })
+  for (const ids of [[id], [id, svc.first.customerId]])
+    await ask("POST", "/api/v1/api-keys", { name: `of ${name} ${ids.length}`, customers: { mode: "subset", ids } })
+  const connection = await ask("POST", "/api/v1/connections", {
+    connector: "acme",
+    customerId: id,
+    label: `canary ${name}`,
+    config: { base: systems.url },
+    credential: { apiKey: "k" }
+  })
+  const workflow = (body: string, tier: string, customerId: string | null) =>
+    ask("POST", "/api/v1/workflows", {
+      name: `w_${name}_${tier}`,
+      form: "code",
+      tier,
+      customerId,
+      code: `export default async (ctx) => { /* ${customerId === null ? "shared" : `canary ${name}`} */ ${body} }`
+    })
+  const own = (
+    await workflow(
+      "await svc.state.set('a', 1, { scope: 'CUSTOMER' }); await svc.state.set('a', 1, { scope: 'WORKFLOW' });" +
+        "await svc.state.set('a', 1, { scope: 'INVOCATION' }); console.log('canary'); return ctx.input",
+      "instant",
+      id
+    )
+  ).body.data.id
+  await ask("POST", `/api/v1/workflows/${own}/publish`, {})
+  await ask("PUT", "/api/v1/config", { level: "flow", scopeId: own, key: "env.A", value: `canary ${name}` })
+  await ask("POST", "/api/v1/installations", {
+    customerId: id,
+    integration: "acme-sync",
+    workflowIds: [own],
+    connections: { acme: connection.body.data.id },
+    config: { greeting: `canary ${name}` }
+  })
+  await ask("POST", `/api/v1/workflows/${own}/execute`, { input: { note: `canary ${name}` } }, acting)
+  await ask("POST", `/api/v1/workflows/${own}/execute`, { input: {}, draft: true }, acting)
+  const long = (await workflow("await new Promise((done) => setTimeout(done, 3_600_000))", "long", null)).body.data.id
+  await ask("POST", `/api/v1/workflows/${long}/publish`, {})
+  await ask("POST", `/api/v1/workflows/${long}/execute`, { input: { note: `canary ${name}` } }, acting)
+  // Environments of a customer have no endpoint yet.
+  await sql(
+    `INSERT INTO environments (id, org, customer_id, name, slug) VALUES ('env_${name}', '${svc.first.organisationId}', '${id}', 'e', 'e')`
+  )
+  await eventually(
+    () => rowsWith(id),
+    (found) => found.has("executions") && found.has("runs"),
+    20_000
+  )
+  return id
+}
+
+const withoutKeepers = (found: ReadonlyMap<string, number>) =>
+  Object.fromEntries([...found].filter(([table]) => !keepers.has(table)))
+
+describe("a customer that was deleted", () => {
+  it("has nothing left after a day but its tombstone and the audit trail; no other customer loses anything", async () => {
+    const gone = await furnish("gone")
+    const kept = await furnish("kept")
+    const before = await rowsWith(gone)
+    assert.deepStrictEqual(
+      (await customerTables()).filter((table) => !before.has(table)),
+      [],
+      "this test puts a row of the customer into every table that has a column for it"
+    )
+    const keptBefore = await rowsWith(kept)
+    await ask("DELETE", `/api/v1/customers/${gone}`)
+    await maintain()
+    assert.containsAllKeys(await rowsWith(gone), ["installations", "workflows", "secrets"], "not before its time")
+
+    await sql(`UPDATE customers SET deleted_at = now() - interval '23 hours' WHERE id = '${gone}'`)
+    await maintain()
+    // The run that waits for an hour is ended by the sweep of runs, and erased by the next pass.
+    await eventually(
+      () => rowsWith(gone),
+      (found) => !found.has("runs"),
+      20_000
+    )
+    await maintain()
+    assert.deepStrictEqual(withoutKeepers(await rowsWith(gone)), {})
+    assert.deepStrictEqual(withoutKeepers(await rowsWith("canary gone")), {})
+    assert.deepStrictEqual(withoutKeepers(await rowsWith("gone.example")), { users: 1 })
+    const [tombstone] = await sql<object>(
+      `SELECT name, slug, admin_email AS email, plan FROM customers WHERE id = '${gone}'`
+    )
+    assert.deepStrictEqual(tombstone, { name: "", slug: gone, email: null, plan: null })
+
+    const keptAfter = await rowsWith(kept)
+    for (const [table, n] of keptBefore) if (!keepers.has(table)) assert.strictEqual(keptAfter.get(table), n, table)
+  })
+
+  it("leaves people and keys of other customers with these, and none with all of them", async () => {
+    const users = await sql<{ email: string; ids: ReadonlyArray<string> }>(
+      "SELECT email, customer_ids AS ids FROM users WHERE email LIKE '%gone.example'"
+    )
+    assert.deepStrictEqual(users, [{ email: "both@gone.example", ids: [svc.first.customerId] }])
+    const keys = await sql<object>(
+      "SELECT name, customers_mode AS mode, customer_ids AS ids, revoked_at IS NOT NULL AS revoked FROM api_keys WHERE name LIKE 'of gone%' ORDER BY name"
+    )
+    assert.deepStrictEqual(keys, [
+      { name: "of gone 1", mode: "subset", ids: [], revoked: true },
+      { name: "of gone 2", mode: "subset", ids: [svc.first.customerId], revoked: false }
+    ])
+  })
+
+  it("is forgotten after thirty days, also where it had workflows", async () => {
+    await sql("UPDATE customers SET deleted_at = now() - interval '31 days' WHERE deleted_at IS NOT NULL")
+    await maintain()
+    assert.deepStrictEqual(await sql("SELECT id FROM customers WHERE deleted_at IS NOT NULL"), [])
+  })
+})

@@ -1,0 +1,56 @@
+/** Customers over the API: changed against the version that was read, and put back as they were read. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { type Running, start } from "../support/InProcess.js"
+
+let svc: Running
+beforeAll(async () => {
+  svc = await start()
+})
+afterAll(() => svc.stop())
+
+const ask = (method: string, target: string, body?: object, headers: { readonly [name: string]: string } = {}) =>
+  svc.ask(method, target, { key: svc.first.key, headers, ...(body === undefined ? {} : { body }) })
+const at = "/api/v1/customers"
+
+describe("a customer", () => {
+  it("is put back as it was read; its read-only members do not change", async () => {
+    const made = await ask("POST", at, { name: "Acme", externalRef: "acme", limits: { flows_per_tenant: 3 } })
+    const { data } = made.body
+    const path = `${at}/${data.id}`
+    const put = await ask("PUT", path, data, { "if-match": made.headers["etag"] ?? "" })
+    assert.deepStrictEqual([put.status, put.body.data.version], [200, 2], put.text)
+    for (const change of [{ id: "cus_1" }, { createdAt: "2020-01-01T00:00:00.000Z" }, { updatedAt: null }]) {
+      const refused = await ask("PUT", path, change)
+      assert.deepStrictEqual(
+        [refused.status, refused.body.code, refused.body.details[0].path],
+        [422, "IMMUTABLE_FIELD", Object.keys(change)[0]],
+        refused.text
+      )
+    }
+    const unknown = await ask("PUT", path, { nmae: "x" })
+    assert.deepStrictEqual([unknown.status, unknown.body.code], [422, "UNKNOWN_FIELD"])
+    const { updatedAt: _updated, version: _version, ...kept } = (await ask("GET", path)).body.data
+    assert.deepInclude(data, kept)
+  })
+
+  it("is deleted only in the version that the client read, where it says which", async () => {
+    const { data } = (await ask("POST", at, { name: "Gone", plan: "starter" })).body
+    const path = `${at}/${data.id}`
+    const stale = await ask("DELETE", path, undefined, { "if-match": '"7"' })
+    assert.deepStrictEqual([stale.status, stale.body.code], [409, "VERSION_MISMATCH"])
+    const deleted = await ask("DELETE", path, undefined, { "if-match": '"1"' })
+    assert.deepStrictEqual([deleted.status, deleted.body.data.status, deleted.body.data.name], [202, "deleted", ""])
+    assert.strictEqual((await ask("GET", path)).status, 404)
+  })
+})
+
+describe("an invitation", () => {
+  it("says what it can do now", async () => {
+    const invited = await ask("POST", "/api/v1/users/invite", { email: "a@b.example", role: "viewer" })
+    assert.strictEqual(invited.status, 201)
+    assert.deepInclude(invited.body.data, { status: "invited", canSignIn: false })
+    assert.include(invited.body.data.notice, "nobody can sign in yet")
+    assert.strictEqual(invited.headers["location"], `/api/v1/users/${invited.body.data.userId}`)
+    assert.strictEqual(invited.headers["cache-control"], "no-store")
+  })
+})
