@@ -10,7 +10,7 @@ import { type Conflict, type Failure, NotFound, type Unavailable } from "../../d
 import type { OrganisationId } from "../../domain/Ids.js"
 import type { JsonObject } from "../../domain/Json.js"
 import { outOfScope, type Principal } from "../../actors/management/Caller.js"
-import { Origin } from "../Origin.js"
+import { Origin } from "../../actors/ports/Origin.js"
 
 export interface BuiltIn {
   readonly _tag: "BuiltIn"

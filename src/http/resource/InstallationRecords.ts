@@ -8,7 +8,7 @@ import type { ConnectionId, CustomerId, WorkflowId } from "../../domain/Ids.js"
 import { type Installation, type InstallationView, installationView } from "../../domain/Installation.js"
 import type { JsonObject } from "../../domain/Json.js"
 import { outOfScope, type Principal, reaches } from "../../actors/management/Caller.js"
-import { findCustomer } from "./CustomersHandlers.js"
+import { findCustomer } from "../../actors/management/CustomerRecords.js"
 
 const gone = () => new NotFound({ what: "installation" })
 

@@ -28,7 +28,7 @@ import {
 } from "./InstallationRecords.js"
 import { Pages } from "../../actors/management/Pages.js"
 import { group } from "../pipeline/Dispatch.js"
-import { findCustomer } from "./CustomersHandlers.js"
+import { findCustomer } from "../../actors/management/CustomerRecords.js"
 
 const nowText = Effect.map(DateTime.now, DateTime.formatIso)
 

@@ -11,7 +11,7 @@ import { checkRole, type InviteUser, type Role, roleView, type User, userView } 
 import { toMatrix, toSet } from "../../domain/Permission.js"
 import { Current } from "../auth/Authenticated.js"
 import { type Principal, reaches } from "../../actors/management/Caller.js"
-import { Origin } from "../Origin.js"
+import { Origin } from "../../actors/ports/Origin.js"
 import { ResourceApi } from "./Api.js"
 import { Changes } from "../../actors/management/Changes.js"
 import { Pages } from "../../actors/management/Pages.js"

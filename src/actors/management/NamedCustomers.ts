@@ -1,0 +1,31 @@
+/** The customers that bodies and list filters name, for use cases of records that belong to customers. */
+import { Effect } from "effect"
+import { type Failure, invalid } from "../../domain/Failure.js"
+import type { CustomerId } from "../../domain/Ids.js"
+import type { Tx } from "../ports/Records.js"
+import type { Principal } from "./Caller.js"
+import { findCustomer } from "./CustomerRecords.js"
+
+/** The customer that the member `customerId` of a body names. */
+export const customerOfBody = (tx: Tx, caller: Principal, named: string): Effect.Effect<CustomerId, Failure> =>
+  findCustomer(tx, caller, named).pipe(
+    Effect.map(({ id }) => id),
+    Effect.catchTag("NotFound", () => invalid("customerId", "NOT_FOUND", "names no customer"))
+  )
+
+/**
+ * The condition of a list on the customers of its records: those that the caller reaches, or of these the one that the
+ * request asks for. An unknown customer has no records.
+ */
+export const customersListed = (
+  tx: Tx,
+  caller: Principal,
+  asked: string | undefined
+): Effect.Effect<{ readonly customerId?: ReadonlyArray<CustomerId> }, Failure> => {
+  if (asked === undefined)
+    return Effect.succeed(caller.customers === "all" ? {} : { customerId: [...caller.customers] })
+  return findCustomer(tx, caller, asked).pipe(
+    Effect.map(({ id }) => ({ customerId: [id] })),
+    Effect.catchTag("NotFound", () => Effect.succeed({ customerId: [] }))
+  )
+}
