@@ -16,6 +16,7 @@ import * as LiveRuns from "../actors/execution/LiveRuns.js"
 import * as Sweep from "../actors/execution/Sweep.js"
 import * as Deliver from "../actors/pipeline/Deliver.js"
 import { BackgroundTasks, makeRegistry } from "../actors/ports/BackgroundTasks.js"
+import { Origin } from "../actors/ports/Origin.js"
 import { PlatformConfiguration } from "../actors/ports/PlatformConfiguration.js"
 import * as ProviderActor from "../actors/provider/Actor.js"
 import * as TenantActor from "../actors/tenant/Actor.js"
@@ -55,6 +56,8 @@ import * as Nonces from "./postgres/Nonces.js"
 import * as ProviderWindows from "./postgres/ProviderWindows.js"
 import * as RateWindows from "./postgres/RateWindows.js"
 import * as Changes from "../actors/management/Changes.js"
+import * as CustomerConnections from "../actors/management/CustomerConnections.js"
+import * as CustomerCredentials from "../actors/management/CustomerCredentials.js"
 import * as Pages from "../actors/management/Pages.js"
 import * as Records from "./postgres/records/Records.js"
 import * as Runnables from "./postgres/Runnables.js"
@@ -82,7 +85,7 @@ const earlierPath = join(dirname(runnerPath), "engines")
 
 const pure = Layer.unwrapEffect(
   Effect.gen(function* () {
-    const { egressAllow, platformValues, trustedProxies } = yield* Settings
+    const { egressAllow, platformValues, publicUrl, trustedProxies } = yield* Settings
     const { keyPepper } = yield* Secrets
     return Layer.mergeAll(
       Crypto.layerDigests({ pepper: keyPepper }),
@@ -90,6 +93,7 @@ const pure = Layer.unwrapEffect(
       Addresses.layer(trustedProxies),
       Computations.layer({ workerPath: bundleOf("computing.js") }),
       Egress.layer({ allow: egressAllow }),
+      Layer.succeed(Origin, publicUrl),
       Layer.succeed(PlatformConfiguration, platformValues),
       Wakeups.layer
     )
@@ -206,10 +210,14 @@ const actors = Layer.unwrapEffect(
   })
 )
 
+/** Use cases that also need actors. */
+const management = Layer.mergeAll(CustomerConnections.layer, CustomerCredentials.layer)
+
 const cluster = SingleNode.ownership.pipe(Layer.provideMerge(SingleNode.sharding))
 
 /** Everything but the server. */
 export const services = Surfaces.layer.pipe(
+  Layer.provideMerge(management),
   Layer.provideMerge(Deliver.layer()),
   Layer.provideMerge(Layer.merge(RateLimits.layer, CallbackSecrets.layer)),
   Layer.provideMerge(actors),

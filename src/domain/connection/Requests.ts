@@ -57,3 +57,18 @@ export const ReconnectConnection = Schema.Struct({
   config: Schema.optional(JsonObject)
 }).annotations({ identifier: "ReconnectConnection" })
 export type ReconnectConnection = typeof ReconnectConnection.Type
+
+export const StoreCredential = Schema.Struct({
+  connector: text(63),
+  authMethod: text(64),
+  label: Schema.optional(Label),
+  credential: CredentialInput,
+  config: Schema.optional(JsonObject)
+}).annotations({ identifier: "StoreCredential" })
+export type StoreCredential = typeof StoreCredential.Type
+
+export const RotateCredential = Schema.Struct({
+  credential: CredentialInput,
+  skipTest: Schema.optional(Schema.Boolean)
+}).annotations({ identifier: "RotateCredential" })
+export type RotateCredential = typeof RotateCredential.Type

@@ -2,8 +2,7 @@
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { statuses } from "../../domain/connection/Connection.js"
-import { CredentialInput } from "../../domain/connection/Requests.js"
-import { JsonObject } from "../../domain/Json.js"
+import { RotateCredential, StoreCredential } from "../../domain/connection/Requests.js"
 import { Audited, audited, Permit, read, Shared } from "../Endpoint.js"
 
 const nullable = Schema.NullOr(Schema.String)
@@ -25,20 +24,6 @@ const CredentialView = Schema.Struct({
   /** Only with `reveal=true` and the permission to decrypt. */
   credential: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.String }))
 }).annotations({ identifier: "Credential" })
-
-const StoreCredential = Schema.Struct({
-  connector: Schema.String.pipe(Schema.maxLength(63)),
-  authMethod: Schema.String.pipe(Schema.maxLength(64)),
-  label: Schema.optional(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))),
-  credential: CredentialInput,
-  config: Schema.optional(JsonObject)
-}).annotations({ identifier: "StoreCredential" })
-export type StoreCredential = typeof StoreCredential.Type
-
-const RotateCredential = Schema.Struct({
-  credential: CredentialInput,
-  skipTest: Schema.optional(Schema.Boolean)
-}).annotations({ identifier: "RotateCredential" })
 
 const Data = <A, I, R>(schema: Schema.Schema<A, I, R>) => Schema.Struct({ data: schema })
 
