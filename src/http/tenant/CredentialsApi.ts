@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { statuses } from "../../domain/connection/Connection.js"
 import { RotateCredential, StoreCredential } from "../../domain/connection/Requests.js"
-import { Audited, audited, Permit, read, Shared } from "../Endpoint.js"
+import { Audited, audited, Permit, read, Scoped, Shared } from "../Endpoint.js"
 
 const nullable = Schema.NullOr(Schema.String)
 const strict = <A, I, R>(schema: Schema.Schema<A, I, R>): Schema.Schema<A, I, R> =>
@@ -38,6 +38,7 @@ export const CredentialsApi = HttpApiGroup.make("credentials")
       .annotate(Permit, "connections:create")
       .annotate(Audited, audited("credential.create"))
       .annotate(Shared, "customers")
+      .annotate(Scoped, { connection: "record", connector: "record" })
   )
   .add(
     HttpApiEndpoint.get("list", at)
@@ -61,6 +62,7 @@ export const CredentialsApi = HttpApiGroup.make("credentials")
       .annotate(Permit, "connections:read")
       .annotate(Audited, read("credential"))
       .annotate(Shared, "customers")
+      .annotate(Scoped, { connection: "list", connector: "list" })
   )
   .add(
     HttpApiEndpoint.put("rotate", `${at}/:cred`)
@@ -70,4 +72,5 @@ export const CredentialsApi = HttpApiGroup.make("credentials")
       .annotate(Permit, "connections:update")
       .annotate(Audited, audited("credential.rotate"))
       .annotate(Shared, "customers")
+      .annotate(Scoped, { connection: "record", connector: "record" })
   )
