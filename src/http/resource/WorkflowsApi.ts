@@ -6,7 +6,7 @@ import { Json, JsonObject } from "../../domain/Json.js"
 import { WorkflowId } from "../../domain/Ids.js"
 import { CreateWorkflow, UpdateWorkflow } from "../../domain/Workflow.js"
 import { Audited, audited, Permit, read, Shared } from "../Endpoint.js"
-import { created, Data, listParams, NullableTime, Page, strict, Time } from "./Shapes.js"
+import { created, Data, listParams, NullableTime, Page, replacing, strict, Time } from "./Shapes.js"
 import { Counter } from "../../domain/Scalars.js"
 
 /** An action that the code calls. */
@@ -116,7 +116,7 @@ export const WorkflowsApi = HttpApiGroup.make("workflows")
   .add(
     HttpApiEndpoint.put("update", `${at}/:wid`)
       .setPath(path)
-      .setPayload(strict(UpdateWorkflow))
+      .setPayload(replacing(UpdateWorkflow, WorkflowView))
       .addSuccess(Data(WorkflowView))
       .annotate(Permit, "workflows:update")
       .annotate(Audited, audited("workflow.update"))

@@ -18,7 +18,7 @@ import {
 import { changesBetween } from "../../domain/Audit.js"
 import { NotFound, PlanLimitReached, ValidationFailed } from "../../domain/Failure.js"
 import { canonicalJson } from "../../domain/Json.js"
-import type { Workflow, WorkflowVersion } from "../../domain/Workflow.js"
+import { UpdateWorkflow, type Workflow, type WorkflowVersion } from "../../domain/Workflow.js"
 import type { Diagram } from "../../domain/WorkflowAnalysis.js"
 import { Current } from "../auth/Authenticated.js"
 import { missing, type Principal, reaches } from "../../actors/management/Caller.js"
@@ -26,6 +26,7 @@ import type { Exchange } from "../pipeline/Exchange.js"
 import { ResourceApi } from "./Api.js"
 import { checkVersion } from "../../actors/management/CallContext.js"
 import { Changes } from "../../actors/management/Changes.js"
+import { pickChanges } from "../../actors/management/ReadOnly.js"
 import { findCustomer } from "./CustomersHandlers.js"
 import { makeFreeze } from "./Freeze.js"
 import { Pages } from "../../actors/management/Pages.js"
@@ -220,8 +221,9 @@ export const WorkflowsLive = group(ResourceApi, "workflows", (handlers) =>
               Effect.gen(function* () {
                 const before = yield* findWorkflow(tx, exchange.caller, path.wid, true)
                 yield* checkVersion(exchange, payload.version, before.version)
-                const draft = changedWorkflow(before, payload, compiled, before.contentHash, now)
-                const after = changedWorkflow(before, payload, compiled, digests.sha256Hex(contentText(draft)), now)
+                const changes = yield* pickChanges(UpdateWorkflow, payload, yield* wholeOf(tx, before, true))
+                const draft = changedWorkflow(before, changes, compiled, before.contentHash, now)
+                const after = changedWorkflow(before, changes, compiled, digests.sha256Hex(contentText(draft)), now)
                 yield* tx.workflows.update(after)
                 return {
                   value: yield* wholeOf(tx, after),
