@@ -1,12 +1,14 @@
 /** Connections as use cases find and show them. The key's scope binds them by their id and by their connector. */
 import { Effect, Option, Redacted } from "effect"
 import { type Connection, connectionView, livingStatuses } from "../../domain/connection/Connection.js"
-import { type Failure, type Forbidden, NotFound } from "../../domain/Failure.js"
+import { type Failure, type Forbidden, invalid, NotFound, type ValidationFailed } from "../../domain/Failure.js"
+import { UpdateConnection } from "../../domain/connection/Requests.js"
 import type { ConnectionId } from "../../domain/Ids.js"
 import type { By, Secrets } from "../ports/Connections.js"
 import type { Tx, Where } from "../ports/Records.js"
 import type { CallContext } from "./CallContext.js"
 import { actorOf, outOfScope, type Principal, reaches, scopedIds } from "./Caller.js"
+import { pickChanges } from "./ReadOnly.js"
 
 const notFound = () => new NotFound({ what: "connection" })
 
@@ -65,6 +67,24 @@ export const viewOfConnection = (connection: Connection) => ({
   scope: connection.userId === null ? ("customer" as const) : ("user" as const)
 })
 export type ConnectionView = ReturnType<typeof viewOfConnection>
+
+/** What moves while a connection is used and renewed, without a new version of it. */
+const moving = ["expiresAt", "health", "lastRefreshAt", "lastUsedAt", "refreshFailedAt", "scopes", "updatedAt"]
+
+/** What of a body is to be changed: read-only members may stand in it as they were read. */
+export const pickConnectionChanges = Effect.fnUntraced(function* (
+  connection: Connection,
+  input: UpdateConnection
+): Effect.fn.Return<UpdateConnection, ValidationFailed> {
+  const changes = yield* pickChanges(UpdateConnection, input, viewOfConnection(connection), moving)
+  if (changes.isDefault === false && connection.isDefault)
+    return yield* invalid(
+      "isDefault",
+      "INVALID_VALUE",
+      "can only be true: another connection becomes the default in its place"
+    )
+  return changes
+})
 
 /** With the link where a person connects the account, where one has to; `expiresAt` is then the link's. */
 export interface OpenedConnection extends ConnectionView {

@@ -20,6 +20,7 @@ import {
   livingConnections,
   type OpenedConnection,
   orderedBy,
+  pickConnectionChanges,
   plainCredential,
   redactedCredential,
   type RevealedCredential,
@@ -175,16 +176,12 @@ export const layer = Layer.effect(
 
     const update = (context: CallContext, id: string, input: UpdateConnection) =>
       carryOutAndShow(context, id, (target, connection) =>
-        Effect.zipRight(
-          checkVersion(context, input.version, connection.version),
-          connections.edit({
-            ...target,
-            label: input.label ?? null,
-            tags: input.tags ?? null,
-            isDefault: input.isDefault ?? false,
-            version: input.version ?? null
-          })
-        )
+        Effect.gen(function* () {
+          yield* checkVersion(context, input.version, connection.version)
+          const { isDefault = false, label, tags } = yield* pickConnectionChanges(connection, input)
+          const version = input.version ?? null
+          yield* connections.edit({ ...target, label: label ?? null, tags: tags ?? null, isDefault, version })
+        })
       )
 
     const disconnect: Change = (context, id) =>

@@ -4,7 +4,7 @@
  */
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import type { Connection } from "../../domain/connection/Connection.js"
-import type { RotateCredential, StoreCredential } from "../../domain/connection/Requests.js"
+import { RotateCredential, type StoreCredential } from "../../domain/connection/Requests.js"
 import { type Failure, NotFound } from "../../domain/Failure.js"
 import type { ConnectionId, CredentialId, CustomerId } from "../../domain/Ids.js"
 import { customerReference } from "../../domain/Tenancy.js"
@@ -31,6 +31,7 @@ import {
   viewOfCredential
 } from "./CredentialRecords.js"
 import { type ListParams, type PageOf, Pages } from "./Pages.js"
+import { pickChanges } from "./ReadOnly.js"
 
 export interface CredentialListParams extends ListParams {
   readonly connector?: string | undefined
@@ -220,10 +221,12 @@ export const layer = Layer.effect(
       const customerId = yield* findTenant(context, named)
       // Any text: no other row matches.
       const where = { id: id as CredentialId }
-      const { connection } = yield* read(context, (tx) => findCredential(tx, context.caller, customerId, where))
+      const found = yield* read(context, (tx) => findCredential(tx, context.caller, customerId, where))
+      const { connection } = found
+      const changes = yield* pickChanges(RotateCredential, input, viewOfCredential(found.credential, connection))
       return yield* recordedByActor(
         context,
-        Effect.zipRight(replace(context, connection, input), readView(context, customerId, connection.id))
+        Effect.zipRight(replace(context, connection, changes), readView(context, customerId, connection.id))
       )
     })
 

@@ -40,11 +40,9 @@ export type CreateConnection = typeof CreateConnection.Type
 
 export const UpdateConnection = Schema.Struct({
   label: Schema.optional(Label),
-  isDefault: Schema.optional(
-    Schema.Literal(true).annotations({
-      message: () => "can only be true: another connection becomes the default in its place"
-    })
-  ),
+  isDefault: Schema.optional(Schema.Boolean).annotations({
+    description: "true makes it the default. The default one stays it until another one becomes it"
+  }),
   tags: Schema.optional(Tags),
   version: Schema.optional(Counter)
 }).annotations({ identifier: "UpdateConnection" })

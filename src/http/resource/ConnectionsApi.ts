@@ -6,7 +6,7 @@ import { CreateConnection, ReconnectConnection, UpdateConnection } from "../../d
 import { ConnectionId, CustomerId } from "../../domain/Ids.js"
 import { JsonObject } from "../../domain/Json.js"
 import { Audited, audited, NoStore, Permit, read, Scoped, Shared } from "../Endpoint.js"
-import { created, Data, listParams, NullableTime, Page, strict, Time } from "./Shapes.js"
+import { created, Data, listParams, NullableTime, Page, replacing, strict, Time } from "./Shapes.js"
 
 const nullable = Schema.NullOr(Schema.String)
 const Status = Schema.Literal(...statuses)
@@ -119,7 +119,7 @@ export const ConnectionsApi = HttpApiGroup.make("connections")
   .add(
     HttpApiEndpoint.put("update", `${at}/:conn`)
       .setPath(path)
-      .setPayload(strict(UpdateConnection))
+      .setPayload(replacing(UpdateConnection, ConnectionView))
       .addSuccess(Data(ConnectionView))
       .annotate(Permit, "connections:update")
       .annotate(Audited, audited("connection.update"))

@@ -3,11 +3,10 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { statuses } from "../../domain/connection/Connection.js"
 import { RotateCredential, StoreCredential } from "../../domain/connection/Requests.js"
+import { replacing, strict } from "../RequestBody.js"
 import { Audited, audited, Permit, read, Scoped, Shared } from "../Endpoint.js"
 
 const nullable = Schema.NullOr(Schema.String)
-const strict = <A, I, R>(schema: Schema.Schema<A, I, R>): Schema.Schema<A, I, R> =>
-  schema.annotations({ parseOptions: { onExcessProperty: "error", errors: "all" } })
 
 const CredentialView = Schema.Struct({
   id: Schema.String,
@@ -67,7 +66,7 @@ export const CredentialsApi = HttpApiGroup.make("credentials")
   .add(
     HttpApiEndpoint.put("rotate", `${at}/:cred`)
       .setPath(Schema.Struct({ tid: Schema.String, cred: Schema.String }))
-      .setPayload(strict(RotateCredential))
+      .setPayload(replacing(RotateCredential, CredentialView))
       .addSuccess(Data(CredentialView))
       .annotate(Permit, "connections:update")
       .annotate(Audited, audited("credential.rotate"))
