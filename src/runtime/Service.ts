@@ -55,7 +55,12 @@ import * as Maintenance from "./postgres/Maintenance.js"
 import * as Nonces from "./postgres/Nonces.js"
 import * as ProviderWindows from "./postgres/ProviderWindows.js"
 import * as RateWindows from "./postgres/RateWindows.js"
+import * as AuthProviders from "../actors/management/AuthProviders.js"
 import * as Changes from "../actors/management/Changes.js"
+import * as ConnectorAuthoring from "../actors/management/ConnectorAuthoring.js"
+import * as ConnectorCatalogue from "../actors/management/ConnectorCatalogue.js"
+import * as ConnectorImport from "../actors/management/ConnectorImport.js"
+import * as ConnectorRecords from "../actors/management/ConnectorRecords.js"
 import * as CustomerConnections from "../actors/management/CustomerConnections.js"
 import * as CustomerCredentials from "../actors/management/CustomerCredentials.js"
 import * as Pages from "../actors/management/Pages.js"
@@ -211,7 +216,13 @@ const actors = Layer.unwrapEffect(
 )
 
 /** Use cases that also need actors. */
-const management = Layer.mergeAll(CustomerConnections.layer, CustomerCredentials.layer)
+const management = Layer.mergeAll(
+  AuthProviders.layer,
+  ConnectorAuthoring.layer,
+  ConnectorCatalogue.layer,
+  CustomerConnections.layer,
+  CustomerCredentials.layer
+).pipe(Layer.provide(Layer.merge(ConnectorImport.layer, ConnectorRecords.layer)))
 
 const cluster = SingleNode.ownership.pipe(Layer.provideMerge(SingleNode.sharding))
 

@@ -3,6 +3,7 @@ import { Effect, Schema } from "effect"
 import { Conflict, invalid, type ValidationFailed } from "../Failure.js"
 import type { AuthProviderId, ConnectorId, OrganisationId } from "../Ids.js"
 import { canonicalJson, Json, type JsonObject } from "../Json.js"
+import { Counter } from "../Scalars.js"
 import { ConnectorDefinition as Definition, type ConnectorDefinition, definitionForm } from "./Definition.js"
 import { isReadOnly } from "./Discover.js"
 import { compareVersions, nextVersion } from "./Versions.js"
@@ -82,7 +83,8 @@ export const UpsertAuthProvider = Schema.Struct({
   /** Write-only. Absent: the one that is stored stays; null: none. */
   clientSecret: Schema.optional(Schema.NullOr(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(10_000)))),
   scopes: Schema.optional(Schema.Array(Schema.String)),
-  isDefault: Schema.optional(Schema.Boolean)
+  isDefault: Schema.optional(Schema.Boolean),
+  version: Schema.optional(Counter)
 }).annotations({ identifier: "UpsertAuthProvider" })
 export type UpsertAuthProvider = typeof UpsertAuthProvider.Type
 
