@@ -1,8 +1,8 @@
 /** One installation of an integration for a customer: which of its connections and which values its runs use. Contract: installation record. */
-import { Schema } from "effect"
+import { Effect, Schema } from "effect"
 import type { ConnectionStatus } from "./connection/Connection.js"
 import { type BoundAction, slugsOf } from "./connector/Binding.js"
-import { InvalidState } from "./Failure.js"
+import { InvalidState, invalid, type ValidationFailed } from "./Failure.js"
 import type { ConnectionId, CustomerId, InstallationId, OrganisationId, WorkflowId } from "./Ids.js"
 import { JsonObject } from "./Json.js"
 import { configuration } from "./Limits.js"
@@ -62,10 +62,49 @@ export const CreateInstallation = Schema.Struct({
 }).annotations({ identifier: "CreateInstallation" })
 export type CreateInstallation = typeof CreateInstallation.Type
 
-export const UpdateInstallation = Schema.Struct({ ...fields, version: Schema.optional(Counter) }).annotations({
-  identifier: "UpdateInstallation"
-})
+export const UpdateInstallation = Schema.Struct({
+  ...fields,
+  status: Schema.optional(Schema.Literal("active", "paused", "needs_connection")).annotations({
+    description: "needs_connection follows from the connections: it is taken only as it was read"
+  }),
+  version: Schema.optional(Counter)
+}).annotations({ identifier: "UpdateInstallation" })
 export type UpdateInstallation = typeof UpdateInstallation.Type
+
+/** An update without the status that only follows from others. */
+export interface InstallationChanges extends Omit<UpdateInstallation, "status"> {
+  readonly status?: "active" | "paused"
+}
+
+/** The configuration that an update leads to. */
+export const configAfter = (
+  before: Pick<Installation, "config" | "configSchema">,
+  { config = before.config, configSchema = before.configSchema }: Pick<UpdateInstallation, "config" | "configSchema">
+): Pick<Installation, "config" | "configSchema"> => ({ config, configSchema })
+
+/** The installation after an update of its configuration and status; its workflows and connections are given. */
+export const changedInstallation = (
+  given: Installation,
+  input: InstallationChanges,
+  updatedAt: string
+): Installation => ({
+  ...given,
+  ...configAfter(given, input),
+  status: input.status ?? given.status,
+  updatedAt,
+  version: given.version + 1
+})
+
+/** The update without `needs_connection`, which is no status that can be asked for. `shown`: what the client reads. */
+export const installationChanges = (
+  shown: Pick<InstallationView, "status">,
+  { status, ...rest }: UpdateInstallation
+): Effect.Effect<InstallationChanges, ValidationFailed> => {
+  if (status !== "needs_connection") return Effect.succeed(status === undefined ? rest : { ...rest, status })
+  return shown.status === status
+    ? Effect.succeed(rest)
+    : invalid("status", "INVALID_VALUE", "must be active or paused: needs_connection follows from the connections")
+}
 
 /** Whether each connector that the workflows call has its connection, and it is active. */
 const isConnected = (

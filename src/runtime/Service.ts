@@ -63,6 +63,7 @@ import * as ConnectorImport from "../actors/management/ConnectorImport.js"
 import * as ConnectorRecords from "../actors/management/ConnectorRecords.js"
 import * as CustomerConnections from "../actors/management/CustomerConnections.js"
 import * as CustomerCredentials from "../actors/management/CustomerCredentials.js"
+import * as Installations from "../actors/management/Installations.js"
 import * as Pages from "../actors/management/Pages.js"
 import * as Records from "./postgres/records/Records.js"
 import * as Runnables from "./postgres/Runnables.js"
@@ -221,7 +222,8 @@ const management = Layer.mergeAll(
   ConnectorAuthoring.layer,
   ConnectorCatalogue.layer,
   CustomerConnections.layer,
-  CustomerCredentials.layer
+  CustomerCredentials.layer,
+  Installations.layer
 ).pipe(Layer.provide(Layer.merge(ConnectorImport.layer, ConnectorRecords.layer)))
 
 const cluster = SingleNode.ownership.pipe(Layer.provideMerge(SingleNode.sharding))
