@@ -32,6 +32,7 @@ import * as Computations from "./computing/Computations.js"
 import * as Crypto from "./Crypto.js"
 import * as ConnectedEgress from "./egress/ConnectedEgress.js"
 import * as Egress from "./egress/Egress.js"
+import * as OperatorNetworks from "./egress/OperatorNetworks.js"
 import { make as makeFront } from "./http/Front.js"
 import { serve } from "./http/NodeServer.js"
 import * as Surfaces from "./http/Surfaces.js"
@@ -99,6 +100,7 @@ const pure = Layer.unwrapEffect(
       Addresses.layer(trustedProxies),
       Computations.layer({ workerPath: bundleOf("computing.js") }),
       Egress.layer({ allow: egressAllow }),
+      OperatorNetworks.layer(egressAllow),
       Layer.succeed(Origin, publicUrl),
       Layer.succeed(PlatformConfiguration, platformValues),
       Wakeups.layer

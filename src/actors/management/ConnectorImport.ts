@@ -3,6 +3,7 @@ import { Context, Duration, Effect, Either, Layer, ParseResult, Schema } from "e
 import { ImportRequest } from "../../domain/connector/Connector.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { ImportWarning } from "../../domain/connector/import/Document.js"
+import { plainHost, plainMistake, plainUrls } from "../../domain/connector/PlainHttp.js"
 import { type Detail, invalid, type Unavailable, ValidationFailed } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { detailsOf } from "../../domain/Issues.js"
@@ -10,6 +11,7 @@ import type { Json, JsonObject } from "../../domain/Json.js"
 import { importBytes } from "../../domain/Limits.js"
 import { Computations, type Judged, type TooCostly, tooCostlyDetail } from "../ports/Computations.js"
 import { Egress } from "../ports/Egress.js"
+import { OperatorNetworks } from "../ports/OperatorNetworks.js"
 
 /** `warnings`: what an import could not take over; absent where nothing was imported. */
 export interface ReadDefinition {
@@ -66,6 +68,19 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const { compute } = yield* Computations
     const egress = yield* Egress
+    const networks = yield* OperatorNetworks
+    const allowsHttp = !networks.isEmpty
+
+    /** Refuses URLs without TLS, but for those of hosts in the operator's networks. */
+    const checkPlainUrls = (definition: ConnectorDefinition): Effect.Effect<void, ValidationFailed> =>
+      Effect.filter(plainUrls(definition), ({ url }) => {
+        const host = plainHost(url)
+        return host === undefined ? Effect.succeed(true) : Effect.map(networks.covers(host), (covered) => !covered)
+      }).pipe(
+        Effect.flatMap((found) =>
+          found.length === 0 ? Effect.void : refused(found.map(({ path }) => plainMistake(path)))
+        )
+      )
 
     /** The value, or every mistake in the document as one failure. */
     const judged = <A>(
@@ -118,15 +133,28 @@ export const layer = Layer.effect(
         ...locationOf(request.source),
         ...(slug === undefined && request.slug === undefined ? {} : { slug: slug ?? request.slug ?? "" })
       }
-      const imported = compute("importDefinition", organisation, { source, path, format: request.format, options })
+      const imported = compute("importDefinition", organisation, {
+        source,
+        path,
+        format: request.format,
+        options,
+        allowsHttp
+      })
       return yield* judged(imported, path)
     })
 
+    const readDefinition = (organisation: OrganisationId, document: JsonObject) =>
+      Effect.map(
+        judged(compute("readDefinition", organisation, { document, allowsHttp }), ""),
+        (definition): ReadDefinition => ({ definition })
+      )
+
     return ConnectorImport.of({
       readBody: (organisation, body, slug) =>
-        body["import"] === undefined
-          ? Effect.map(judged(compute("readDefinition", organisation, body), ""), (definition) => ({ definition }))
-          : importFrom(organisation, body, slug),
+        Effect.tap(
+          body["import"] === undefined ? readDefinition(organisation, body) : importFrom(organisation, body, slug),
+          ({ definition }) => checkPlainUrls(definition)
+        ),
       readOpenApi: (organisation, document) => {
         const path = "openapi"
         return Effect.flatMap(contentOf(document, path), (source) => {

@@ -1,0 +1,32 @@
+/** The port `OperatorNetworks` over the operator's list and the system's resolver. */
+import { Duration, Effect, Layer } from "effect"
+import { isIP } from "node:net"
+import { OperatorNetworks } from "../../actors/ports/OperatorNetworks.js"
+import { type AllowList, isAllowed } from "./Address.js"
+import { type Resolve, systemResolve } from "./Connect.js"
+
+const patience = Duration.seconds(5)
+
+export const make = (allow: AllowList, resolve: Resolve = systemResolve): OperatorNetworks["Type"] => {
+  const addressesOf = (host: string): Effect.Effect<ReadonlyArray<string>> =>
+    isIP(host) === 0
+      ? Effect.tryPromise(() => resolve(host)).pipe(
+          Effect.timeout(patience),
+          Effect.orElseSucceed(() => [])
+        )
+      : Effect.succeed([host])
+  return {
+    isEmpty: allow.length === 0,
+    covers: (url) => {
+      if (allow.length === 0 || !URL.canParse(url)) return Effect.succeed(false)
+      const { hostname, port, protocol } = new URL(url)
+      const number = port === "" ? (protocol === "https:" ? 443 : 80) : Number(port)
+      return Effect.map(
+        addressesOf(hostname.replace(/^\[|\]$/g, "")),
+        (addresses) => addresses.length > 0 && addresses.every((address) => isAllowed(address, number, allow))
+      )
+    }
+  }
+}
+
+export const layer = (allow: AllowList) => Layer.succeed(OperatorNetworks, make(allow))
