@@ -189,11 +189,7 @@ export const sandbox = Layer.unwrapEffect(
 )
 
 /** Who owns a connection: its credential, its refresh, its provider's limits. */
-const connections = Layer.unwrapEffect(
-  Effect.map(Settings, ({ publicUrl }) =>
-    Layer.mergeAll(ConnectionActor.layer({ origin: publicUrl }), ConnectionSweep.layer).pipe(Layer.provide(Uses.layer))
-  )
-)
+const connections = Layer.mergeAll(ConnectionActor.layer, ConnectionSweep.layer).pipe(Layer.provide(Uses.layer))
 /** One for the owners and for those who ask them. */
 const residents = Residents.layer.pipe(Layer.provide(Uses.layer))
 const connected = Calling.layer.pipe(

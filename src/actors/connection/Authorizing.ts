@@ -23,10 +23,10 @@ import {
 } from "./Granting.js"
 import { busy, isRenewable, type Means, type Open, type Owner, Owners, refuse } from "./Owner.js"
 import { Permits } from "./Permits.js"
-import { make as makeProbe } from "./Probe.js"
-import { canRenew, holdsNewToken, make as makeProving } from "./Proving.js"
+import { Probe } from "./Probe.js"
+import { canRenew, holdsNewToken, Proofs } from "./Proving.js"
 import type { Refusal } from "./Protocol.js"
-import { make as makeRenewal } from "./Renewal.js"
+import { Renewal } from "./Renewal.js"
 
 /** How long what was read of a connector is used again. */
 const meansMillis = 1_000
@@ -52,9 +52,9 @@ const limitsOf = ({ rateLimit }: ConnectorDefinition): Limits =>
 export const make = Effect.gen(function* () {
   const owners = yield* Owners
   const permits = yield* Permits
-  const { renew } = yield* makeRenewal
-  const { endUnrenewable, renewed } = yield* makeProving
-  const { probe, signature } = yield* makeProbe
+  const { renew } = yield* Renewal
+  const { endUnrenewable, renewed } = yield* Proofs
+  const { probe, signature } = yield* Probe
 
   // --- What a call needs ---
 

@@ -1,5 +1,5 @@
 /** From what somebody gave to a credential that the provider takes: read, exchanged where need be, and tested. */
-import { Clock, Effect, Redacted } from "effect"
+import { Clock, Context, Effect, Layer, Redacted } from "effect"
 import type { CredentialFacts } from "../../domain/connection/Connection.js"
 import { type Credential, fingerprintOf } from "../../domain/connection/Credential.js"
 import type { AuthMethod, CredentialField, OAuth2Method } from "../../domain/connector/AuthMethod.js"
@@ -12,9 +12,9 @@ import { Computations, type TooCostly, tooCostlyDetail } from "../ports/Computat
 import { Digests } from "../ports/Digests.js"
 import type { Grant, TokenRequestFailed, Tokens } from "../ports/TokenEndpoint.js"
 import { refuse } from "./Owner.js"
-import { make as makeProbe } from "./Probe.js"
+import { Probe } from "./Probe.js"
 import type { Refusal } from "./Protocol.js"
-import { make as makeRenewal, tokensCredential } from "./Renewal.js"
+import { Renewal, tokensCredential } from "./Renewal.js"
 
 /** A credential that may be stored, with all that is known of it. */
 export interface Candidate {
@@ -34,11 +34,11 @@ const fieldLength = 16_384
 
 const invalid = (path: string, code: string, message: string): Refusal => ({ _tag: "Invalid", path, code, message })
 
-export const make = Effect.gen(function* () {
+const make = Effect.gen(function* () {
   const { compute } = yield* Computations
   const digests = yield* Digests
-  const { ask, clientOf } = yield* makeRenewal
-  const { probe } = yield* makeProbe
+  const { ask, clientOf } = yield* Renewal
+  const { probe } = yield* Probe
 
   /** Checks what the definition's author wrote against what a customer entered: as a refusal where that costs too much. */
   const computed = <A>(
@@ -259,3 +259,11 @@ const fieldMistake = (fields: ReadonlyArray<CredentialField>, given: Secrets): R
   )
   return lacking === undefined ? undefined : invalid(`credential.${lacking.name}`, "REQUIRED", "is required")
 }
+
+/** Makes credentials of what somebody gave. One for a node. */
+export class Candidates extends Context.Tag("svc/connection/Candidates")<
+  Candidates,
+  Effect.Effect.Success<typeof make>
+>() {}
+
+export const layer = Layer.effect(Candidates, make)

@@ -1,5 +1,5 @@
 /** Asks the provider whether it takes a credential, by the connector's own test. */
-import { Clock, Duration, Effect, Either, Redacted } from "effect"
+import { Clock, Context, Duration, Effect, Either, Layer, Redacted } from "effect"
 import type { Credential } from "../../domain/connection/Credential.js"
 import { valuesOf } from "../../domain/connection/Credential.js"
 import { resultOf } from "../../domain/connector/Answer.js"
@@ -30,7 +30,7 @@ const untested: Probed = { _tag: "Passed", accountLabel: null, config: {} }
 const answerBytes = 1024 * 1024
 const labelLength = 200
 
-export const make = Effect.gen(function* () {
+const make = Effect.gen(function* () {
   const egress = yield* Egress
   const mail = yield* MailEgress
   const identifiers = yield* Identifiers
@@ -156,3 +156,8 @@ const whyNot = (
       return `the provider's answer is larger than ${error.limitBytes} bytes`
   }
 }
+
+/** Asks a provider about a credential. One for a node. */
+export class Probe extends Context.Tag("svc/connection/Probe")<Probe, Effect.Effect.Success<typeof make>>() {}
+
+export const layer = Layer.effect(Probe, make)

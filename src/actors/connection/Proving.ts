@@ -3,16 +3,16 @@
  * due, and once more when the provider refuses it. Only the token endpoint or a refused token that was just issued tells
  * that the credential is lost.
  */
-import { Clock, Deferred, Effect, type Scope } from "effect"
+import { Clock, Context, Deferred, Effect, Layer, type Scope } from "effect"
 import { type Connection, notActiveReason, remedyOf } from "../../domain/connection/Connection.js"
 import { lifetimeOf } from "../../domain/connection/Credential.js"
 import { isAlive, isDue, isJustIssued } from "../../domain/connection/Refresh.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
 import { coolUntil } from "./Granting.js"
 import { isRenewable, marginOf, type Open, type Owner, Owners, refuse } from "./Owner.js"
-import { make as makeProbe, type Probed } from "./Probe.js"
+import { Probe, type Probed } from "./Probe.js"
 import type { Refusal } from "./Protocol.js"
-import { make as makeRenewal } from "./Renewal.js"
+import { Renewal } from "./Renewal.js"
 
 export interface Proof {
   readonly open: Open
@@ -42,10 +42,10 @@ const noCredential = ({ status }: Connection): Refusal => ({
 
 const unrenewable = "the access token has ended, and the provider gave nothing to renew it with"
 
-export const make = Effect.gen(function* () {
+const make = Effect.gen(function* () {
   const owners = yield* Owners
-  const { renew } = yield* makeRenewal
-  const { probe } = yield* makeProbe
+  const { renew } = yield* Renewal
+  const { probe } = yield* Probe
 
   const meansOf = Effect.fnUntraced(function* ({ connection }: Open) {
     const definition = yield* owners.definitionOf(
@@ -126,3 +126,8 @@ export const make = Effect.gen(function* () {
 
   return { prove, renewed, endUnrenewable, meansOf }
 })
+
+/** Proves the credential that a connection holds. One for a node. */
+export class Proofs extends Context.Tag("svc/connection/Proofs")<Proofs, Effect.Effect.Success<typeof make>>() {}
+
+export const layer = Layer.effect(Proofs, make)

@@ -2,7 +2,7 @@
  * The refresh of a connection's token: one at a time in the whole cluster, written ahead, asked once, committed, and
  * then everybody who waited goes on. Design: the actor is the lock.
  */
-import { Clock, Deferred, Duration, Effect, FiberId, Option, Redacted, type Scope } from "effect"
+import { Clock, Context, Deferred, Duration, Effect, FiberId, Layer, Option, Redacted, type Scope } from "effect"
 import { type Credential, fingerprintOf } from "../../domain/connection/Credential.js"
 import { isGrantLost, latestSendMillis, recover } from "../../domain/connection/Refresh.js"
 import { configuredUrl } from "../../domain/connector/BaseUrl.js"
@@ -45,7 +45,7 @@ export const tokensCredential = (
   }
 }
 
-export const make = Effect.gen(function* () {
+const make = Effect.gen(function* () {
   const owners = yield* Owners
   const connectors = yield* Connectors
   const store = yield* ConnectionStore
@@ -295,3 +295,8 @@ const unasked = (refusal: Refusal): TokenRequestFailed =>
           ? refusal.reason
           : "the token endpoint could not be asked"
   })
+
+/** The one refresh of each connection, and the clients that ask token endpoints. One for a node. */
+export class Renewal extends Context.Tag("svc/connection/Renewal")<Renewal, Effect.Effect.Success<typeof make>>() {}
+
+export const layer = Layer.effect(Renewal, make)
