@@ -237,6 +237,27 @@ describe("an installation", () => {
   })
 })
 
+describe("what headers name", () => {
+  it("is in the scope of the key: connections by their connectors, installations by their connections", async () => {
+    const [acmes, zetas] = [await connect("acme"), await connect("zeta")]
+    const customer = { "x-end-org-id": svc.first.customerId }
+    const run = (headers: Answer["headers"]) =>
+      ask("POST", `/api/v1/workflows/${svc.first.workflowId}/execute`, key, {}, { ...customer, ...headers })
+    assert.strictEqual((await run({ "x-svc-connections": acmes })).status, 200)
+    assertOutside(await run({ "x-svc-connections": zetas }))
+    const proxied = (id: string) =>
+      ask("GET", "/api/v1/proxy/me", key, undefined, { ...customer, "x-svc-connections": id })
+    assert.strictEqual((await proxied(acmes)).status, 200)
+    assertOutside(await proxied(zetas))
+    const installed = await ask("POST", "/api/v1/installations", svc.first.key, {
+      customerId: svc.first.customerId,
+      integration: "of-zeta",
+      connections: { zeta: zetas }
+    })
+    assertOutside(await run({ "x-installation-id": installed.body.data.id }))
+  })
+})
+
 describe("a connector that was read", () => {
   it("can be put back, as a draft and as it is published, with its OAuth clients", async () => {
     const auth = [

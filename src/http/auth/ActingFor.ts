@@ -120,6 +120,8 @@ export const make = Effect.gen(function* () {
       if (scope !== undefined) return yield* scope
       const known = Option.getOrUndefined(yield* connections.byId(caller.organisationId, id))
       if (known === undefined || known.customerId !== customer?.id) return yield* notTheirs()
+      const outside = outOfScope(caller, "connector", known.connector)
+      if (outside !== undefined) return yield* outside
       if (connector !== null && connector !== known.connector) {
         return yield* new InvalidRequest({
           code: "INVALID_HEADER",
@@ -149,7 +151,7 @@ export const make = Effect.gen(function* () {
     { connections }: KnownInstallation
   ): Effect.Effect<ReadonlyArray<ChosenConnection>, Forbidden> =>
     Effect.forEach(Object.entries(connections), ([connector, id]) => {
-      const scope = outOfScope(caller, "connection", id)
+      const scope = outOfScope(caller, "connection", id) ?? outOfScope(caller, "connector", connector)
       return scope === undefined ? Effect.succeed({ connector, alias: null, id }) : Effect.fail(scope)
     })
 
