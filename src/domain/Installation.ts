@@ -95,8 +95,8 @@ export const changedInstallation = (
   version: given.version + 1
 })
 
-/** The update without `needs_connection`, which is no status that can be asked for. `shown`: what the client reads. */
-export const installationChanges = (
+/** Takes `needs_connection` only where the record is shown so, and leaves it out then: it cannot be asked for. */
+export const checkStatus = (
   shown: Pick<InstallationView, "status">,
   { status, ...rest }: UpdateInstallation
 ): Effect.Effect<InstallationChanges, ValidationFailed> => {

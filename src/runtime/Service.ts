@@ -214,8 +214,8 @@ const actors = Layer.unwrapEffect(
   })
 )
 
-/** Use cases that also need actors. */
-const management = Layer.mergeAll(
+/** What the surfaces ask for: one layer for each noun. */
+const useCases = Layer.mergeAll(
   AuthProviders.layer,
   ConnectorAuthoring.layer,
   ConnectorCatalogue.layer,
@@ -228,7 +228,7 @@ const cluster = SingleNode.ownership.pipe(Layer.provideMerge(SingleNode.sharding
 
 /** Everything but the server. */
 export const services = Surfaces.layer.pipe(
-  Layer.provideMerge(management),
+  Layer.provide(useCases),
   Layer.provideMerge(Deliver.layer()),
   Layer.provideMerge(Layer.merge(RateLimits.layer, CallbackSecrets.layer)),
   Layer.provideMerge(actors),

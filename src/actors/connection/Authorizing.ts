@@ -24,7 +24,7 @@ import {
 import { busy, isRenewable, type Means, type Open, type Owner, Owners, refuse } from "./Owner.js"
 import { Permits } from "./Permits.js"
 import { Probe } from "./Probe.js"
-import { canRenew, holdsNewToken, Proofs } from "./Proving.js"
+import { canRenew, holdsNewToken, Proofs } from "./Proofs.js"
 import type { Refusal } from "./Protocol.js"
 import { Renewal } from "./Renewal.js"
 

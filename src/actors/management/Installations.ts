@@ -7,10 +7,10 @@ import { type Failure, NotFound, PlanLimitReached } from "../../domain/Failure.j
 import {
   type CreateInstallation,
   changedInstallation,
+  checkStatus,
   configAfter,
   type Installation,
   type InstallationChanges,
-  installationChanges,
   type InstallationStatus,
   type InstallationView,
   UpdateInstallation
@@ -208,7 +208,7 @@ export const layer = Layer.effect(
           const before = yield* lockInstalled(tx, context, id, input.version)
           if (checked !== undefined && checked !== before.version) return yield* versionMismatch()
           const shown = yield* viewOfInstallation(tx, before)
-          const changes = yield* installationChanges(shown, yield* pickChanges(UpdateInstallation, input, shown))
+          const changes = yield* checkStatus(shown, yield* pickChanges(UpdateInstallation, input, shown))
           const after = yield* withChanges(tx, context.caller, before, changes)
           if (before.status !== "active" && after.status === "active") yield* checkPlan(tx, context.caller)
           yield* tx.installations.update(after)

@@ -17,15 +17,17 @@ export const make = (allow: AllowList, resolve: Resolve = systemResolve): Operat
       : Effect.succeed([host])
   return {
     isEmpty: allow.length === 0,
-    covers: (url) => {
-      if (allow.length === 0 || !URL.canParse(url)) return Effect.succeed(false)
-      const { hostname, port, protocol } = new URL(url)
-      const number = port === "" ? (protocol === "https:" ? 443 : 80) : Number(port)
-      return Effect.map(
-        addressesOf(hostname.replace(/^\[|\]$/g, "")),
-        (addresses) => addresses.length > 0 && addresses.every((address) => isAllowed(address, number, allow))
+    covers: (url) =>
+      Effect.try(() => new URL(url)).pipe(
+        Effect.flatMap(({ hostname, port, protocol }) => {
+          const number = port === "" ? (protocol === "https:" ? 443 : 80) : Number(port)
+          return Effect.map(
+            addressesOf(hostname.replace(/^\[|\]$/g, "")),
+            (addresses) => addresses.length > 0 && addresses.every((address) => isAllowed(address, number, allow))
+          )
+        }),
+        Effect.orElseSucceed(() => false)
       )
-    }
   }
 }
 
