@@ -26,7 +26,7 @@ export interface Installation {
   readonly config: JsonObject
   /** JSON Schema (2020-12) of `config`. */
   readonly configSchema: JsonObject | null
-  /** What its people want of it. */
+  /** As it was set; the shown status may be `needs_connection`. */
   readonly status: Exclude<InstallationStatus, "needs_connection">
   readonly createdBy: string
   readonly createdAt: string
@@ -113,14 +113,14 @@ const isConnected = (
   statusOf: (id: ConnectionId) => ConnectionStatus | undefined
 ): boolean =>
   bindings.every(({ connector }) => {
-    // Which connector a computed name will be is known to the run alone.
+    // The name is computed: only the run knows the connector.
     if (connector === "*") return true
     const slug = slugsOf(connector).find((one) => Object.hasOwn(connections, one))
     const id = slug === undefined ? undefined : connections[slug]
     return id !== undefined && statusOf(id) === "active"
   })
 
-/** Why its runs may not start, if so. */
+/** Why its runs may not start; `undefined` if they may. */
 export const notRunning = ({ status }: Pick<Installation, "status">): InvalidState | undefined =>
   status === "active"
     ? undefined

@@ -1,6 +1,6 @@
 /**
- * The connection actor: the one owner of a credential in the whole cluster. Messages run beside one another; what must
- * not is in `Owner.writing` and the one refresh under way, so that a slow provider delays only who needs its answer.
+ * The connection actor: the only owner of a credential in the whole cluster. Its messages run concurrently; only writes
+ * (`Owner.writing`) and the refresh are serial, so that a slow provider delays only the calls that need its answer.
  */
 import { Entity, Sharding } from "@effect/cluster"
 import { Context, Duration, Effect, Layer, Scope } from "effect"
@@ -17,7 +17,7 @@ import { Connection } from "./Protocol.js"
 import { Residents } from "./Residents.js"
 import { Uses } from "./Uses.js"
 
-/** Longer than any refresh takes; then it leaves memory until somebody asks again. */
+/** After this time without a message the actor is evicted. Longer than any refresh takes. */
 const idleTime = Duration.minutes(1)
 
 export const layer = Layer.unwrapEffect(
@@ -54,7 +54,7 @@ export const layer = Layer.unwrapEffect(
       })
     )
     const sharding = yield* Sharding.Sharding
-    // What is around the registration is kept by every entity and copied for each message: it is as little as can be.
+    // Every entity keeps the context of its registration and copies it for each message: it holds as little as possible.
     return Layer.scopedDiscard(
       Effect.mapInputContext(
         sharding.registerEntity(Connection, entity, {

@@ -1,4 +1,7 @@
-/** From what somebody gave to a credential that the provider takes: read, exchanged where need be, and tested. */
+/**
+ * Makes a credential of what a user or client sent: checks the fields, exchanges them for a token where the method needs
+ * one, and tests the result at the provider.
+ */
 import { Clock, Context, Effect, Layer, Redacted } from "effect"
 import type { CredentialFacts } from "../../domain/connection/Connection.js"
 import { type Credential, fingerprintOf } from "../../domain/connection/Credential.js"
@@ -16,13 +19,13 @@ import { Probe } from "./Probe.js"
 import type { Refusal } from "./Protocol.js"
 import { Renewal, tokensCredential } from "./Renewal.js"
 
-/** A credential that may be stored, with all that is known of it. */
+/** A credential that passed its checks, with the facts that the connection's record takes over. */
 export interface Candidate {
   readonly value: Credential
   readonly facts: CredentialFacts
 }
 
-/** For which connection a credential is meant. */
+/** The connection that a credential is for. */
 export interface Target {
   readonly organisationId: OrganisationId
   readonly connector: string
@@ -40,7 +43,7 @@ const make = Effect.gen(function* () {
   const { ask, clientOf } = yield* Renewal
   const { probe } = yield* Probe
 
-  /** Checks what the definition's author wrote against what a customer entered: as a refusal where that costs too much. */
+  /** A computation over a definition's patterns and schemas; one that costs too much is a refusal. */
   const computed = <A>(
     computation: Effect.Effect<A, TooCostly | Unavailable>,
     path: string
@@ -58,7 +61,7 @@ const make = Effect.gen(function* () {
     { connectionConfig }: ConnectorDefinition,
     organisation: OrganisationId,
     config: JsonObject,
-    /** `incomplete`: required members may be missing, since somebody will enter them. */
+    /** `incomplete`: required members may be missing; the connect session asks for them. */
     { incomplete = false }: { readonly incomplete?: boolean } = {}
   ): Effect.fn.Return<void, Refusal> {
     if (connectionConfig === undefined) return
@@ -73,7 +76,7 @@ const make = Effect.gen(function* () {
       )
   })
 
-  /** Fails unless the fields are those of the method, complete, and of the form that each asks for. */
+  /** Fails on an unknown or missing field, and on one that does not match its pattern. */
   const checkFields = Effect.fnUntraced(function* (
     organisation: OrganisationId,
     fields: ReadonlyArray<CredentialField>,
@@ -154,7 +157,7 @@ const make = Effect.gen(function* () {
     return yield* fromTokens(definition, method, target, tokens, { fields, provider: client.provider }, config)
   })
 
-  /** Tokens that exist already, brought along. */
+  /** Makes a credential of tokens that the client already has. */
   const brought = (
     definition: ConnectorDefinition,
     method: OAuth2Method,
@@ -179,7 +182,7 @@ const make = Effect.gen(function* () {
         fields: others,
         provider: yield* clientOf(target, method, others).pipe(
           Effect.map((client) => client.provider),
-          // Without a client they are used until they end.
+          // Without a client they cannot be renewed: they are used until they end.
           Effect.catchIf(
             ({ _tag }) => _tag === "Invalid",
             () => Effect.succeed(null)
@@ -219,7 +222,7 @@ const make = Effect.gen(function* () {
     )
   }
 
-  /** What was entered or sent, as a credential that passed its test. */
+  /** The credential of what was entered or sent, after its test. */
   const entered = (
     definition: ConnectorDefinition,
     method: AuthMethod,
@@ -239,7 +242,7 @@ const make = Effect.gen(function* () {
   return { checkConfig, entered, granted }
 })
 
-/** What a customer enters where the organisation has no client of its own. */
+/** The fields of client credentials, where the customer brings its own OAuth client. */
 const ownClient: ReadonlyArray<CredentialField> = ["clientId", "clientSecret"].map((name) => ({
   name,
   secret: name === "clientSecret",
@@ -260,7 +263,7 @@ const fieldMistake = (fields: ReadonlyArray<CredentialField>, given: Secrets): R
   return lacking === undefined ? undefined : invalid(`credential.${lacking.name}`, "REQUIRED", "is required")
 }
 
-/** Makes credentials of what somebody gave. One for a node. */
+/** One for a node. */
 export class Candidates extends Context.Tag("svc/connection/Candidates")<
   Candidates,
   Effect.Effect.Success<typeof make>

@@ -1,4 +1,7 @@
-/** A new connection: active at once where its credential is there and passes its test, else pending with its session. */
+/**
+ * Creates connections: active at once where the credential is given and passes its test, else pending with a connect
+ * session in which a person gives it.
+ */
 import { Clock, Effect } from "effect"
 import { type Connection, evolve } from "../../domain/connection/Connection.js"
 import { lifetimeOf } from "../../domain/connection/Credential.js"
@@ -15,7 +18,7 @@ import type { Refusal } from "./Protocol.js"
 import { Renewal } from "./Renewal.js"
 import { ConnectSessions } from "./Sessions.js"
 
-/** As it comes in a message, whose ids are plain text. */
+/** The order as a message carries it, with ids as plain text. */
 export interface Creation extends Omit<Connect, "organisationId" | "customerId"> {
   readonly organisationId: string
   readonly customerId: string
@@ -32,7 +35,7 @@ export const make = Effect.gen(function* () {
   const available = <A>(effect: Effect.Effect<A, { readonly reason: string }>): Effect.Effect<A, Refusal> =>
     Effect.mapError(effect, ({ reason }) => busy(reason))
 
-  /** Whether nobody needs to be asked: the organisation's own client, or nothing at all, is the credential. */
+  /** Whether the connection works without a person's credential: with the organisation's own client, or without any. */
   const needsNobody = (connection: Connection, method: AuthMethod): Effect.Effect<boolean, Refusal> => {
     if (method.type === "none") return Effect.succeed(true)
     if (method.type !== "oauth2" || method.grant !== "client_credentials") return Effect.succeed(false)
@@ -51,7 +54,7 @@ export const make = Effect.gen(function* () {
     at: string
   ): Connection => ({
     id: self.id,
-    // Ids of the request that were found among the records.
+    // The use case has found both among the records.
     organisationId: asked.organisationId as OrganisationId,
     customerId: asked.customerId as CustomerId,
     connector: definition.slug,
@@ -116,7 +119,7 @@ export const make = Effect.gen(function* () {
       yield* storeActive(made, candidate, method, asked.by, yield* Clock.currentTimeMillis)
       return null
     }
-    // What is there already must fit; the rest is asked for in the session.
+    // Members that are given must fit the schema; the session asks for the others.
     yield* checkConfig(definition, organisation, asked.config, { incomplete: true })
     if (method.type === "oauth2" && needsClient(method)) yield* clientOf(made, method, {})
     const { opened, session } = yield* sessions.fresh({

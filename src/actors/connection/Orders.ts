@@ -1,4 +1,7 @@
-/** What somebody may order of a connection: tested, renewed, switched, changed, shown, ended. */
+/**
+ * Carries out the orders that users and sweeps give about a connection: test, refresh, enable, disable, edit, reveal,
+ * disconnect. Runs on the connection's owner.
+ */
 import { Clock, Effect, Either, Redacted, type Scope } from "effect"
 import { type Connection, remedyOf } from "../../domain/connection/Connection.js"
 import { lifetimeOf, valuesOf } from "../../domain/connection/Credential.js"
@@ -24,7 +27,7 @@ interface Ordered {
   readonly by: By
 }
 
-/** Refusals in a row that end a connection. */
+/** After this many refused tests in a row the connection has failed. */
 const mostRefusals = 2
 
 export const make = Effect.gen(function* () {
@@ -40,7 +43,7 @@ export const make = Effect.gen(function* () {
   const available = <A>(effect: Effect.Effect<A, { readonly reason: string }>): Effect.Effect<A, Refusal> =>
     Effect.mapError(effect, ({ reason }) => busy(reason))
 
-  // --- Its credential ---
+  // --- Credential ---
 
   const storeCredential = Effect.fnUntraced(function* (
     self: Owner,
@@ -107,7 +110,7 @@ export const make = Effect.gen(function* () {
     return Object.fromEntries(Object.entries(valuesOf(plain)).map(([name, value]) => [name, Redacted.make(value)]))
   })
 
-  // --- Asked of the provider ---
+  // --- Orders that ask the provider ---
 
   const test = Effect.fnUntraced(function* (self: Owner, asked: Ordered, scope: Scope.Scope) {
     const { organisationId } = asked
@@ -140,13 +143,13 @@ export const make = Effect.gen(function* () {
       return yield* refuse(busy(connection.health.lastError ?? "the token was not renewed", 30))
   })
 
-  // --- Switched, changed, ended ---
+  // --- Enable, disable, edit, disconnect ---
 
   const enable = Effect.fnUntraced(function* (self: Owner, asked: Ordered, scope: Scope.Scope) {
     const { connection, plain } = yield* owners.current(self, asked.organisationId)
     if (connection.status === "inactive" && plain !== null) {
       const { open, probed } = yield* prove(self, asked.organisationId, scope)
-      // The token endpoint said meanwhile that the grant is gone.
+      // The renewal before the test found that the grant is gone.
       if (open.connection.status === "expired") return yield* refuse(notActive(open.connection))
       if (probed._tag === "NotPassed") return yield* refuse({ _tag: "CredentialRefused", message: probed.message })
     }
@@ -182,7 +185,7 @@ export const make = Effect.gen(function* () {
       }
     )
 
-  /** Best effort: the credential is gone here already, whatever the provider says. */
+  /** Revokes the token at the provider. The credential is deleted here already, so a failure changes nothing. */
   const revoke = Effect.fnUntraced(function* ({ connection, plain }: Open, method: AuthMethod) {
     if (method.type !== "oauth2" || method.revocationUrl === undefined || plain?._tag !== "Tokens") return
     const url = configuredUrl(method.revocationUrl, connection.config)
@@ -201,7 +204,7 @@ export const make = Effect.gen(function* () {
     const before = yield* owners.current(self, asked.organisationId)
     if (before.connection.status === "disconnected") return yield* refuse({ _tag: "NotFound" })
     const found = yield* Effect.option(meansOf(before))
-    // What is held then is what is revoked: a refresh may have ended meanwhile.
+    // A refresh may replace the token before the change commits: the token of that moment is revoked.
     let last = before
     yield* owners.change(
       self,
@@ -227,9 +230,9 @@ export const make = Effect.gen(function* () {
       )
   })
 
-  // --- Time ---
+  // --- Sweeps ---
 
-  /** Renews what is due or was idle for long; ends what has ended and cannot be renewed. */
+  /** Renews a token that is due or was not used for long; expires a connection whose token has ended for good. */
   const look = Effect.fnUntraced(function* (self: Owner, organisation: string, scope: Scope.Scope) {
     const open = yield* owners.current(self, organisation)
     const { connection, intent, plain } = open
@@ -241,7 +244,7 @@ export const make = Effect.gen(function* () {
       if (!isAlive(lifetime, now)) yield* endUnrenewable(self, organisation)
       return
     }
-    // A call may have renewed it since the sweep found it.
+    // A call may have renewed the token since the sweep selected this connection.
     const failing = connection.refreshFailedAt !== null && coolUntil(connection) <= now
     const due = isDue(lifetime, marginOf(method), now) && coolUntil(connection) <= now
     if (intent !== null || failing || due || isIdleLong(lifetime, now)) yield* renewed(self, organisation, scope)
@@ -266,7 +269,7 @@ export const make = Effect.gen(function* () {
       )
   })
 
-  /** Time's orders never fail: what cannot be done now is found again. */
+  /** A sweep's order never fails: the next sweep selects the connection again. */
   const quietly = <A>(self: Owner, effect: Effect.Effect<A, Refusal>) =>
     Effect.as(
       Effect.catchAllCause(effect, (cause) =>

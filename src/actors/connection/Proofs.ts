@@ -1,7 +1,7 @@
 /**
- * Asks the provider whether a connection's credential works, authorised as a call is: the token is renewed when it is
- * due, and once more when the provider refuses it. Only the token endpoint or a refused token that was just issued tells
- * that the credential is lost.
+ * Tests the stored credential of a connection, authorised as a call is: renews the token when it is due, and once more
+ * when the provider rejects it. Only the token endpoint's answer, or the rejection of a token that was just issued, counts
+ * against the credential.
  */
 import { Clock, Context, Deferred, Effect, Layer, type Scope } from "effect"
 import { type Connection, notActiveReason, remedyOf } from "../../domain/connection/Connection.js"
@@ -17,14 +17,14 @@ import { Renewal } from "./Renewal.js"
 export interface Proof {
   readonly open: Open
   readonly probed: Probed
-  /** Whether the refusal says something of the credential: no newer one can be had. */
+  /** Whether the rejection counts against the credential: no newer token can be had. */
   readonly countsAsRefusal: boolean
 }
 
 /** How often a probe is repeated because another request replaced the credential while the provider was asked. */
 const mostReplacements = 3
 
-/** Whether the token endpoint gave this owner the token so recently that its refusal is no matter of age. */
+/** Whether this owner got the token so recently that its rejection cannot be a matter of age. */
 export const holdsNewToken = (self: Owner, { credential, plain }: Open, now: number): boolean =>
   credential !== null && plain !== null && self.issued === credential.number && isJustIssued(lifetimeOf(plain), now)
 
@@ -56,18 +56,18 @@ const make = Effect.gen(function* () {
     return { definition, method: yield* owners.methodOf(definition, connection.authMethod) }
   })
 
-  /** Joins the renewal under way or begins one, and answers what is held after it. */
+  /** Joins the renewal under way or begins one; answers the connection after it. */
   const renewed = (self: Owner, organisation: string, scope: Scope.Scope): Effect.Effect<Open, Refusal> =>
     renew(self, organisation, scope).pipe(
       Effect.flatMap(Deferred.await),
       Effect.zipRight(Effect.suspend(() => owners.current(self, organisation)))
     )
 
-  /** A connection whose token has ended and cannot be renewed ends with it. */
+  /** Expires a connection whose token has ended and cannot be renewed. */
   const endUnrenewable = (self: Owner, organisation: string): Effect.Effect<Open, Refusal> =>
     owners.change(self, organisation, { _tag: "NoteRefreshFailure", lost: true, reason: unrenewable })
 
-  /** The connection with a token that is not due, where one can be had. */
+  /** The connection after a renewal, where its token is due and can be renewed. */
   const prepared = Effect.fnUntraced(function* (
     self: Owner,
     organisation: string,
@@ -85,7 +85,7 @@ const make = Effect.gen(function* () {
     return due && canRenew(open, method, now) ? yield* renewed(self, organisation, scope) : open
   })
 
-  /** Fails where there is no credential; whatever the provider makes of one is the answer. */
+  /** Fails where no credential is stored. A rejection by the provider is an answer. */
   const prove = Effect.fnUntraced(function* (
     self: Owner,
     organisation: string,
@@ -127,7 +127,7 @@ const make = Effect.gen(function* () {
   return { prove, renewed, endUnrenewable, meansOf }
 })
 
-/** Proves the credential that a connection holds. One for a node. */
+/** One for a node. */
 export class Proofs extends Context.Tag("svc/connection/Proofs")<Proofs, Effect.Effect.Success<typeof make>>() {}
 
 export const layer = Layer.effect(Proofs, make)

@@ -1,6 +1,6 @@
 /**
- * Connect sessions: a person enters a credential, or is sent to the provider and comes back once, with the state that
- * was sent along. Contract: connection states.
+ * Connect sessions: a person enters a credential, or signs in at the provider, which sends the browser back with the
+ * session's `state`, once. Contract: connection states.
  */
 import { Clock, Context, Duration, Effect, Either, Encoding, Layer, Option, Redacted } from "effect"
 import {
@@ -28,7 +28,7 @@ import { busy, type Owner, Owners, refuse, system } from "./Owner.js"
 import type { Refusal } from "./Protocol.js"
 import { Renewal } from "./Renewal.js"
 
-/** How long a person has. */
+/** How long a link works. */
 const sessionLifetime = Duration.minutes(15)
 const tokenLength = 43
 
@@ -56,7 +56,7 @@ const make = Effect.gen(function* () {
   const available = <A>(effect: Effect.Effect<A, { readonly reason: string }>): Effect.Effect<A, Refusal> =>
     Effect.mapError(effect, ({ reason }) => busy(reason))
 
-  /** A session that is not stored yet, and the token of its link. */
+  /** Makes a session, which the caller stores, and the token of its link. */
   const fresh = Effect.fnUntraced(function* (about: {
     readonly organisationId: OrganisationId
     readonly connectionId: ConnectionId
@@ -89,7 +89,7 @@ const make = Effect.gen(function* () {
     readonly target: Target
   }
 
-  /** An open session of this connection with everything that it is about. */
+  /** The open session of this connection, with its connector, method and target. */
   const under = Effect.fnUntraced(function* (
     self: Owner,
     organisation: string,
@@ -209,9 +209,9 @@ const make = Effect.gen(function* () {
     return yield* activate(self, found, yield* entered(definition, method, { ...found.target, config }, request.fields))
   })
 
-  // --- And back ---
+  // --- Back from the provider ---
 
-  /** The person or the provider said no: a new connection has failed; one that was there stays as it is. */
+  /** The person or the provider refused: a pending connection has failed; an existing one stays as it is. */
   const declined = Effect.fnUntraced(function* (
     self: Owner,
     { connection, session }: Under,
@@ -228,7 +228,7 @@ const make = Effect.gen(function* () {
     return yield* refuse({ _tag: "CredentialRefused", message })
   })
 
-  /** RFC 9207: an answer of another issuer than the one that was asked is an attack. */
+  /** Whether the answer comes from another issuer than the one that was asked: an attack by RFC 9207. */
   const foreign = (method: OAuth2Method, config: JsonObject, iss: string | undefined): boolean => {
     if (iss === undefined) return false
     if (method.issuer !== undefined) {
@@ -267,7 +267,7 @@ const make = Effect.gen(function* () {
     if (foreign(method, target.config, param("iss")))
       return yield* declined(self, found, "the answer came from another issuer than the one that was asked")
     const { clientId } = yield* clientOf(target, method, {})
-    // What is older than the record of what was asked came to the common callback.
+    // Sessions from before `asked` was recorded used the common callback.
     const asked = session.asked ?? {
       ...askedOf(method, clientId, `${origin}${commonCallbackPath}`),
       pkce: session.verifier !== null
@@ -302,7 +302,7 @@ const make = Effect.gen(function* () {
   return { fresh, submit, complete }
 })
 
-/** The connect sessions of connections. One for a node. */
+/** One for a node. */
 export class ConnectSessions extends Context.Tag("svc/connection/ConnectSessions")<
   ConnectSessions,
   Effect.Effect.Success<typeof make>

@@ -10,13 +10,13 @@ const Tags = Schema.Record({ key: text(64), value: text(200) }).pipe(
   Schema.filter((tags) => Object.keys(tags).length <= 50 || "may hold at most 50")
 )
 
-/** Numbers are taken for what they read as: `expiresIn: 3600`. */
+/** A number, as in `expiresIn: 3600`, is stored as text. */
 export const CredentialInput = Schema.Record({
   key: text(64),
   value: Schema.Union(Schema.String, Schema.Number)
 })
 
-/** Where a browser goes when it is done; its origin is told of the outcome. */
+/** Where the browser goes after the session; its origin gets the outcome as a message. */
 const RedirectUrl = text(2_000).pipe(
   Schema.filter(
     (url) => (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) || "must be an http or https URL"

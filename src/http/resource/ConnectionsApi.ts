@@ -1,4 +1,4 @@
-/** Connections: customers' accounts at connectors. Their credentials are never a part of them. Specification: Surface C. */
+/** Connections: customers' accounts at connectors. Records never hold the credential. Specification: Surface C. */
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { statuses } from "../../domain/connection/Connection.js"
@@ -47,7 +47,7 @@ const members = {
 
 const ConnectionView = Schema.Struct(members).annotations({ identifier: "Connection" })
 
-/** A pending one tells where a person connects, and until when: `expiresAt` is the session's. */
+/** With the link of a pending connection; `expiresAt` is then the link's. */
 const OpenedConnection = Schema.Struct({
   ...members,
   connectUrl: Schema.optional(Schema.String),

@@ -1,4 +1,4 @@
-/** Connectors: described as data, published in versions; and the organisation's clients at providers. Specification: Surface C. */
+/** Connectors, which are data and published in versions, and the organisation's OAuth clients. Specification: Surface C. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema, SchemaAST } from "effect"
 import { ImportRequest, UpsertAuthProvider } from "../../domain/connector/Connector.js"
@@ -103,7 +103,7 @@ const AuthProviderView = Schema.Struct({
   version: Schema.Number
 }).annotations({ identifier: "AuthProvider" })
 
-/** Read by the connector's own validation, which tells every mistake; shown as what it takes. */
+/** Any JSON object: the connector's own validation reports every mistake. The documents show the definition's schema. */
 const ConnectorBody = JsonObject.annotations({
   identifier: "ConnectorBody",
   description: "A connector definition, or the import of one.",
