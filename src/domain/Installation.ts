@@ -1,8 +1,8 @@
 /** One installation of an integration for a customer: which of its connections and which values its runs use. Contract: installation record. */
-import { Schema } from "effect"
+import { Effect, Schema } from "effect"
 import type { ConnectionStatus } from "./connection/Connection.js"
 import { type BoundAction, slugsOf } from "./connector/Binding.js"
-import { InvalidState } from "./Failure.js"
+import { InvalidState, invalid, type ValidationFailed } from "./Failure.js"
 import type { ConnectionId, CustomerId, InstallationId, OrganisationId, WorkflowId } from "./Ids.js"
 import { JsonObject } from "./Json.js"
 import { configuration } from "./Limits.js"
@@ -26,7 +26,7 @@ export interface Installation {
   readonly config: JsonObject
   /** JSON Schema (2020-12) of `config`. */
   readonly configSchema: JsonObject | null
-  /** What its people want of it. */
+  /** As it was set; the shown status may be `needs_connection`. */
   readonly status: Exclude<InstallationStatus, "needs_connection">
   readonly createdBy: string
   readonly createdAt: string
@@ -62,10 +62,49 @@ export const CreateInstallation = Schema.Struct({
 }).annotations({ identifier: "CreateInstallation" })
 export type CreateInstallation = typeof CreateInstallation.Type
 
-export const UpdateInstallation = Schema.Struct({ ...fields, version: Schema.optional(Counter) }).annotations({
-  identifier: "UpdateInstallation"
-})
+export const UpdateInstallation = Schema.Struct({
+  ...fields,
+  status: Schema.optional(Schema.Literal("active", "paused", "needs_connection")).annotations({
+    description: "needs_connection follows from the connections: it is taken only as it was read"
+  }),
+  version: Schema.optional(Counter)
+}).annotations({ identifier: "UpdateInstallation" })
 export type UpdateInstallation = typeof UpdateInstallation.Type
+
+/** An update without the status that only follows from others. */
+export interface InstallationChanges extends Omit<UpdateInstallation, "status"> {
+  readonly status?: "active" | "paused"
+}
+
+/** The configuration that an update leads to. */
+export const configAfter = (
+  before: Pick<Installation, "config" | "configSchema">,
+  { config = before.config, configSchema = before.configSchema }: Pick<UpdateInstallation, "config" | "configSchema">
+): Pick<Installation, "config" | "configSchema"> => ({ config, configSchema })
+
+/** The installation after an update of its configuration and status; its workflows and connections are given. */
+export const changedInstallation = (
+  given: Installation,
+  input: InstallationChanges,
+  updatedAt: string
+): Installation => ({
+  ...given,
+  ...configAfter(given, input),
+  status: input.status ?? given.status,
+  updatedAt,
+  version: given.version + 1
+})
+
+/** Takes `needs_connection` only where the record is shown so, and leaves it out then: it cannot be asked for. */
+export const checkStatus = (
+  shown: Pick<InstallationView, "status">,
+  { status, ...rest }: UpdateInstallation
+): Effect.Effect<InstallationChanges, ValidationFailed> => {
+  if (status !== "needs_connection") return Effect.succeed(status === undefined ? rest : { ...rest, status })
+  return shown.status === status
+    ? Effect.succeed(rest)
+    : invalid("status", "INVALID_VALUE", "must be active or paused: needs_connection follows from the connections")
+}
 
 /** Whether each connector that the workflows call has its connection, and it is active. */
 const isConnected = (
@@ -74,14 +113,14 @@ const isConnected = (
   statusOf: (id: ConnectionId) => ConnectionStatus | undefined
 ): boolean =>
   bindings.every(({ connector }) => {
-    // Which connector a computed name will be is known to the run alone.
+    // The name is computed: only the run knows the connector.
     if (connector === "*") return true
     const slug = slugsOf(connector).find((one) => Object.hasOwn(connections, one))
     const id = slug === undefined ? undefined : connections[slug]
     return id !== undefined && statusOf(id) === "active"
   })
 
-/** Why its runs may not start, if so. */
+/** Why its runs may not start; `undefined` if they may. */
 export const notRunning = ({ status }: Pick<Installation, "status">): InvalidState | undefined =>
   status === "active"
     ? undefined

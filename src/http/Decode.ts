@@ -1,8 +1,7 @@
 /** What the typed API found wrong with a request, as the failure that the surfaces answer. */
-import { ParseResult } from "effect"
 import { operatorText } from "../domain/OperatorText.js"
 import { detailsOf, type Issue, pathText } from "../domain/Issues.js"
-import { type Detail, InvalidRequest, ValidationFailed } from "../domain/Failure.js"
+import { InvalidRequest, ValidationFailed } from "../domain/Failure.js"
 
 const unknownMember = "is not a member of this request"
 
@@ -19,10 +18,6 @@ class AnswerDefect extends Error {
 }
 
 export const answerDefect = (issues: ReadonlyArray<Issue>): Error => new AnswerDefect(issues)
-
-/** What is wrong with a value that is a part of a request. */
-export const mistakesIn = (error: ParseResult.ParseError): ReadonlyArray<Detail> =>
-  detailsOf(ParseResult.ArrayFormatter.formatErrorSync(error), unknownMember)
 
 /** A parameter that stands there twice is a list, which no endpoint takes. */
 const once = (issue: Issue): Issue =>

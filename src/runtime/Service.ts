@@ -16,6 +16,7 @@ import * as LiveRuns from "../actors/execution/LiveRuns.js"
 import * as Sweep from "../actors/execution/Sweep.js"
 import * as Deliver from "../actors/pipeline/Deliver.js"
 import { BackgroundTasks, makeRegistry } from "../actors/ports/BackgroundTasks.js"
+import { Origin } from "../actors/ports/Origin.js"
 import { PlatformConfiguration } from "../actors/ports/PlatformConfiguration.js"
 import * as ProviderActor from "../actors/provider/Actor.js"
 import * as TenantActor from "../actors/tenant/Actor.js"
@@ -31,6 +32,7 @@ import * as Computations from "./computing/Computations.js"
 import * as Crypto from "./Crypto.js"
 import * as ConnectedEgress from "./egress/ConnectedEgress.js"
 import * as Egress from "./egress/Egress.js"
+import * as OperatorNetworks from "./egress/OperatorNetworks.js"
 import { make as makeFront } from "./http/Front.js"
 import { serve } from "./http/NodeServer.js"
 import * as Surfaces from "./http/Surfaces.js"
@@ -56,10 +58,18 @@ import * as ProviderWindows from "./postgres/ProviderWindows.js"
 import * as RateWindows from "./postgres/RateWindows.js"
 import * as AuditLog from "../actors/management/AuditLog.js"
 import * as CallbackSecret from "../actors/management/CallbackSecret.js"
-import * as Changes from "../actors/management/Changes.js"
 import * as ApiKeys from "../actors/management/ApiKeys.js"
 import * as ExecutionControl from "../actors/management/ExecutionControl.js"
 import * as ExecutionHistory from "../actors/management/ExecutionHistory.js"
+import * as AuthProviders from "../actors/management/AuthProviders.js"
+import * as Changes from "../actors/management/Changes.js"
+import * as ConnectorAuthoring from "../actors/management/ConnectorAuthoring.js"
+import * as ConnectorCatalogue from "../actors/management/ConnectorCatalogue.js"
+import * as ConnectorImport from "../actors/management/ConnectorImport.js"
+import * as ConnectorRecords from "../actors/management/ConnectorRecords.js"
+import * as CustomerConnections from "../actors/management/CustomerConnections.js"
+import * as CustomerCredentials from "../actors/management/CustomerCredentials.js"
+import * as Installations from "../actors/management/Installations.js"
 import * as Pages from "../actors/management/Pages.js"
 import * as Workflows from "../actors/management/Workflows.js"
 import * as WorkflowVersions from "../actors/management/WorkflowVersions.js"
@@ -97,7 +107,7 @@ const earlierPath = join(dirname(runnerPath), "engines")
 
 const pure = Layer.unwrapEffect(
   Effect.gen(function* () {
-    const { egressAllow, platformValues, trustedProxies } = yield* Settings
+    const { egressAllow, platformValues, publicUrl, trustedProxies } = yield* Settings
     const { keyPepper } = yield* Secrets
     return Layer.mergeAll(
       Crypto.layerDigests({ pepper: keyPepper }),
@@ -105,6 +115,8 @@ const pure = Layer.unwrapEffect(
       Addresses.layer(trustedProxies),
       Computations.layer({ workerPath: bundleOf("computing.js") }),
       Egress.layer({ allow: egressAllow }),
+      OperatorNetworks.layer(egressAllow),
+      Layer.succeed(Origin, publicUrl),
       Layer.succeed(PlatformConfiguration, platformValues),
       Wakeups.layer
     )
@@ -192,11 +204,7 @@ export const sandbox = Layer.unwrapEffect(
 )
 
 /** Who owns a connection: its credential, its refresh, its provider's limits. */
-const connections = Layer.unwrapEffect(
-  Effect.map(Settings, ({ publicUrl }) =>
-    Layer.mergeAll(ConnectionActor.layer({ origin: publicUrl }), ConnectionSweep.layer).pipe(Layer.provide(Uses.layer))
-  )
-)
+const connections = Layer.mergeAll(ConnectionActor.layer, ConnectionSweep.layer).pipe(Layer.provide(Uses.layer))
 /** One for the owners and for those who ask them. */
 const residents = Residents.layer.pipe(Layer.provide(Uses.layer))
 const connected = Calling.layer.pipe(
@@ -231,11 +239,17 @@ const organisations = Layer.unwrapEffect(
 const useCases = Layer.mergeAll(
   ApiKeys.layer,
   AuditLog.layer,
+  AuthProviders.layer,
   CallbackSecret.layer,
   Configuration.layer,
+  ConnectorAuthoring.layer,
+  ConnectorCatalogue.layer,
+  CustomerConnections.layer,
+  CustomerCredentials.layer,
   Customers.layer,
   ExecutionControl.layer,
   ExecutionHistory.layer,
+  Installations.layer,
   ManagedSecrets.layer,
   organisations,
   Roles.layer,
@@ -243,7 +257,7 @@ const useCases = Layer.mergeAll(
   Workflows.layer,
   WorkflowVersions.layer,
   Workspaces.layer
-).pipe(Layer.provideMerge(StartQuota.layer))
+).pipe(Layer.provide(Layer.merge(ConnectorImport.layer, ConnectorRecords.layer)), Layer.provideMerge(StartQuota.layer))
 
 /** Everything but the server. */
 export const services = Surfaces.layer.pipe(

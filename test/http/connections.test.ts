@@ -352,7 +352,7 @@ describe("orders", () => {
     await ask("DELETE", `${at}/${id}`)
     const { body, text } = await ask("GET", `/api/v1/audit?resource_id=${id}`)
     const actions = body.data.map((entry: { readonly action: string }) => entry.action)
-    assert.includeMembers(actions, ["connection.create", "credential.reveal", "connection.delete"])
+    assert.includeMembers(actions, ["connection.create", "connection.decrypt", "connection.delete"])
     assert.notInclude(text, "canary")
   })
 })

@@ -21,6 +21,7 @@ import { Egress, EgressUnreachable } from "../../src/actors/ports/Egress.js"
 import { Faults, type FaultPoint } from "../../src/actors/ports/Faults.js"
 import { Identifiers } from "../../src/actors/ports/Identifiers.js"
 import { Ownership } from "../../src/actors/ports/Ownership.js"
+import { Origin } from "../../src/actors/ports/Origin.js"
 import { MailEgress } from "../../src/actors/ports/MailEgress.js"
 import {
   TokenEndpoint,
@@ -258,6 +259,7 @@ export const makeWorld = (options: WorldOptions) =>
       Layer.succeed(Egress, egress),
       Layer.succeed(MailEgress, MailEgress.of({ send: () => Effect.dieMessage("there is no mail here") })),
       Layer.succeed(Digests, digests),
+      Layer.succeed(Origin, "https://svc.example"),
       Layer.succeed(Identifiers, identifiers),
       computationsInProcess,
       Layer.succeed(
@@ -288,7 +290,7 @@ export const makeWorld = (options: WorldOptions) =>
       )
     )
 
-    const layer = actorLayer({ origin: "https://svc.example" }).pipe(
+    const layer = actorLayer.pipe(
       Layer.provide(uses),
       Layer.provide(Layer.succeedContext(residents)),
       Layer.provide(Layer.succeed(Permits, options.permits ?? Permits.of({ of: () => none }))),

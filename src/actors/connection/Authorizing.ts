@@ -1,6 +1,7 @@
 /**
- * Calls through a connection: a credential sealed for one request, a permit of the provider's rate limit, and what
- * comes back with the answer. A caller waits only when there is no token that would do. Design: the actor is the lock.
+ * Authorises calls through a connection: seals the credential for one request, takes a permit of the provider's rate
+ * limit, and settles both with the answer. A caller waits only when no usable token is stored. Design: the actor is the
+ * lock.
  */
 import { Clock, Deferred, Effect, Either, type Scope } from "effect"
 import { type Connection, notActiveReason } from "../../domain/connection/Connection.js"
@@ -23,13 +24,13 @@ import {
 } from "./Granting.js"
 import { busy, isRenewable, type Means, type Open, type Owner, Owners, refuse } from "./Owner.js"
 import { Permits } from "./Permits.js"
-import { make as makeProbe } from "./Probe.js"
-import { canRenew, holdsNewToken, make as makeProving } from "./Proving.js"
+import { Probe } from "./Probe.js"
+import { canRenew, holdsNewToken, Proofs } from "./Proofs.js"
 import type { Refusal } from "./Protocol.js"
-import { make as makeRenewal } from "./Renewal.js"
+import { Renewal } from "./Renewal.js"
 import { parseUrl } from "../../domain/Url.js"
 
-/** How long what was read of a connector is used again. */
+/** How long a connector's definition is cached. */
 const meansMillis = 1_000
 /** Refusals of a fresh credential that end the connection. */
 const mostRefusals = 2
@@ -53,13 +54,13 @@ const limitsOf = ({ rateLimit }: ConnectorDefinition): Limits =>
 export const make = Effect.gen(function* () {
   const owners = yield* Owners
   const permits = yield* Permits
-  const { renew } = yield* makeRenewal
-  const { endUnrenewable, renewed } = yield* makeProving
-  const { probe, signature } = yield* makeProbe
+  const { renew } = yield* Renewal
+  const { endUnrenewable, renewed } = yield* Proofs
+  const { probe, signature } = yield* Probe
 
   // --- What a call needs ---
 
-  /** Connections that are alike have the same, and hold it together. */
+  /** Shared by connections with the same connector, version, method and config. */
   const recent = new Map<string, Means>()
 
   const readMeans = Effect.fnUntraced(function* (
@@ -94,7 +95,7 @@ export const make = Effect.gen(function* () {
 
   // --- The token ---
 
-  /** The credential to call with, or when to ask again. */
+  /** The credential to call with, or the time to ask again, in Unix milliseconds. */
   const usable = Effect.fnUntraced(function* (
     self: Owner,
     organisation: string,
@@ -142,7 +143,7 @@ export const make = Effect.gen(function* () {
 
   // --- Settle ---
 
-  /** A fresh credential that is refused twice is no credential any more, unless the connector's own test says otherwise. */
+  /** Fails the connection when a new credential is rejected twice, unless the connector's test passes. */
   const refused = Effect.fnUntraced(function* (
     self: Owner,
     organisation: string,
@@ -155,7 +156,7 @@ export const make = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const { definition, method } = yield* meansOf(self, open, now)
     if (isRenewable(method, plain) && !holdsNewToken(self, open, now)) {
-      // Perhaps only the token was revoked: a new one will tell.
+      // Perhaps only this token was revoked: a new one shows whether the grant is alive.
       if (canRenew(open, method, now)) yield* renew(self, organisation, scope)
       return
     }
@@ -194,7 +195,7 @@ export const make = Effect.gen(function* () {
       yield* refused(self, organisation, status, scope).pipe(Effect.catchAll(() => Effect.void))
   })
 
-  /** Whether a newer credential is held than the one of a refused call, after one renewal where it can be renewed. */
+  /** Whether a newer credential than that of the rejected call is stored, after one renewal where one is possible. */
   const renewRefused = Effect.fnUntraced(function* (
     self: Owner,
     { organisationId, permit }: { readonly organisationId: string; readonly permit: string },

@@ -1,5 +1,5 @@
-/** Asks the provider whether it takes a credential, by the connector's own test. */
-import { Clock, Duration, Effect, Either, Redacted } from "effect"
+/** Tests a credential by the call that the connector defines as its test, and signs requests. */
+import { Clock, Context, Duration, Effect, Either, Layer, Redacted } from "effect"
 import type { Credential } from "../../domain/connection/Credential.js"
 import { valuesOf } from "../../domain/connection/Credential.js"
 import { resultOf } from "../../domain/connector/Answer.js"
@@ -18,11 +18,11 @@ import { MailEgress } from "../ports/MailEgress.js"
 import { SigningArithmetic } from "../ports/SigningArithmetic.js"
 
 export type Probed =
-  /** Also where the connector has no test. `config`: what the answer told of it. */
+  /** Also where the connector defines no test. `config`: members that the test takes from the answer. */
   | { readonly _tag: "Passed"; readonly accountLabel: string | null; readonly config: JsonObject }
   /**
-   * `refused`: the provider does not take the credential; else it could not be asked. `final`: the definition says that
-   * no other token would be taken either.
+   * `refused`: the provider rejected the credential; else the provider could not be asked. `final`: by the definition,
+   * the provider rejects every other token as well.
    */
   | { readonly _tag: "NotPassed"; readonly refused: boolean; readonly final: boolean; readonly message: string }
 
@@ -30,7 +30,7 @@ const untested: Probed = { _tag: "Passed", accountLabel: null, config: {} }
 const answerBytes = 1024 * 1024
 const labelLength = 200
 
-export const make = Effect.gen(function* () {
+const make = Effect.gen(function* () {
   const egress = yield* Egress
   const mail = yield* MailEgress
   const identifiers = yield* Identifiers
@@ -82,7 +82,7 @@ export const make = Effect.gen(function* () {
     return again ? yield* go(challenge) : answer
   })
 
-  /** Never fails: what happened is the answer. */
+  /** Never fails: an unreachable provider is an answer as well. */
   const probe = (
     definition: ConnectorDefinition,
     method: AuthMethod,
@@ -94,7 +94,7 @@ export const make = Effect.gen(function* () {
     if (test === undefined || action === undefined) return Effect.succeed(untested)
     const values = valuesOf(credential)
     const scrub = makeScrubber(Object.values(values)).text
-    // A label may be the user's name, but nothing that is secret, whatever the provider calls it.
+    // A provider may answer with the secret itself: it must not become the label.
     const shown = makeScrubber(secretsOf(method, values).map((secret) => Redacted.value(secret))).json
     return Effect.gen(function* () {
       const request = yield* requestOf(definition, action, {
@@ -156,3 +156,8 @@ const whyNot = (
       return `the provider's answer is larger than ${error.limitBytes} bytes`
   }
 }
+
+/** One for a node. */
+export class Probe extends Context.Tag("svc/connection/Probe")<Probe, Effect.Effect.Success<typeof make>>() {}
+
+export const layer = Layer.effect(Probe, make)

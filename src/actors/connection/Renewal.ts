@@ -1,8 +1,8 @@
 /**
- * The refresh of a connection's token: one at a time in the whole cluster, written ahead, asked once, committed, and
- * then everybody who waited goes on. Design: the actor is the lock.
+ * Refreshes a connection's token: at most one request at a time in the whole cluster. The owner commits the intent, asks
+ * the token endpoint once, commits the answer, and then lets the waiting calls go on. Design: the actor is the lock.
  */
-import { Clock, Deferred, Duration, Effect, FiberId, Option, Redacted, type Scope } from "effect"
+import { Clock, Context, Deferred, Duration, Effect, FiberId, Layer, Option, Redacted, type Scope } from "effect"
 import { type Credential, fingerprintOf } from "../../domain/connection/Credential.js"
 import { isGrantLost, latestSendMillis, recover } from "../../domain/connection/Refresh.js"
 import { configuredUrl } from "../../domain/connector/BaseUrl.js"
@@ -18,15 +18,15 @@ import type { Refusal } from "./Protocol.js"
 
 type TokenCredential = Extract<Credential, { readonly _tag: "Tokens" }>
 
-/** Whose client asks the token endpoint; `provider`: the auth provider that it is of. */
+/** The OAuth client that asks the token endpoint. `provider`: its auth provider's id; `null` for a customer's own client. */
 export interface Client extends TokenClient {
   readonly provider: string | null
 }
 
-/** How long a new owner sleeps between looks at what its predecessor may still commit. */
+/** How often a new owner polls for the answer that the owner before it may still commit. */
 const lookInterval = Duration.millis(500)
 
-/** The credential that an answer makes; what it does not bring stays. */
+/** The credential after an answer of the token endpoint; members that the answer leaves out stay. */
 export const tokensCredential = (
   tokens: Tokens,
   method: OAuth2Method,
@@ -45,7 +45,7 @@ export const tokensCredential = (
   }
 }
 
-export const make = Effect.gen(function* () {
+const make = Effect.gen(function* () {
   const owners = yield* Owners
   const connectors = yield* Connectors
   const store = yield* ConnectionStore
@@ -57,7 +57,7 @@ export const make = Effect.gen(function* () {
 
   /**
    * The organisation's client, or with client credentials the customer's own. `given`: the auth provider of the tokens
-   * that are there; the default one may be another since.
+   * that are stored; the default one may have changed since.
    */
   const clientOf = Effect.fnUntraced(function* (
     { authProvider, connector, organisationId }: Pick<Connection, "authProvider" | "connector" | "organisationId">,
@@ -124,13 +124,13 @@ export const make = Effect.gen(function* () {
     tokenHash: hashOf(credential)
   })
 
-  /** The refresh that is to be made now, if any is: another owner's request is waited for, and counted. */
+  /** The refresh to make now, or `undefined`. Waits for the request of another owner, which counts as an attempt. */
   const begun = Effect.fnUntraced(function* (self: Owner, organisation: string) {
     const before = self.open?.credential?.number
     for (;;) {
       const open = yield* owners.current(self, organisation)
       const { connection, intent, plain } = open
-      // Its predecessor lived, and was only slow.
+      // The owner before was slow, not dead, and has committed its answer.
       if (before !== undefined && open.credential?.number !== before) return undefined
       if ((connection.status !== "active" && connection.status !== "inactive") || plain?._tag !== "Tokens")
         return undefined
@@ -153,7 +153,7 @@ export const make = Effect.gen(function* () {
           yield* owners.change(self, organisation, { _tag: "NoteRefreshFailure", lost: true, reason: recovery.reason })
           return undefined
         case "Wait":
-          // Its writer may still commit: what it got is better than what a second request would bring.
+          // The owner before may still commit its answer: a second request could revoke that token.
           yield* Effect.sleep(lookInterval)
           self.open = undefined
       }
@@ -244,7 +244,7 @@ export const make = Effect.gen(function* () {
           Effect.flatMap((client) => ask(held.connection, method, client, renewing(method, credential))),
           Effect.map((tokens) => ({ tokens })),
           Effect.catchTag("TokenRequestFailed", (failure) => Effect.succeed({ failure })),
-          // What keeps the request from being made is a failure like any other: it cools down.
+          // A request that cannot be made is a failure like any other and is followed by the back-off.
           Effect.catchAll((refusal) => Effect.succeed({ failure: unasked(refusal) }))
         )
         yield* faults.at("tokenReceived")
@@ -253,14 +253,14 @@ export const make = Effect.gen(function* () {
     )
   })
 
-  /** Joins the refresh under way, or begins it. It goes on when whoever began it goes away. */
+  /** Joins the refresh under way, or begins one. It goes on when the caller that began it is interrupted. */
   const renew = (self: Owner, organisation: string, scope: Scope.Scope): Effect.Effect<Deferred.Deferred<void>> =>
     Effect.suspend(() => {
       if (self.refreshing !== undefined) return Effect.succeed(self.refreshing)
       const done = Deferred.unsafeMake<void>(FiberId.none)
       self.refreshing = done
       return once(self, organisation).pipe(
-        // Whoever asked is told; a change that overtakes a refresh is no trouble.
+        // Callers read the connection afterwards: a change that overtook the refresh is not an error.
         Effect.catchAll((refusal) =>
           Effect.annotateLogs(Effect.logInfo("connection.refresh_postponed"), {
             connectionId: self.id,
@@ -295,3 +295,8 @@ const unasked = (refusal: Refusal): TokenRequestFailed =>
           ? refusal.reason
           : "the token endpoint could not be asked"
   })
+
+/** One for a node. */
+export class Renewal extends Context.Tag("svc/connection/Renewal")<Renewal, Effect.Effect.Success<typeof make>>() {}
+
+export const layer = Layer.effect(Renewal, make)

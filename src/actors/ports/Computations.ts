@@ -35,8 +35,11 @@ export interface ComputationTable {
     readonly input: ReadonlyArray<{ readonly pattern: string; readonly text: string }>
     readonly output: ReadonlyArray<boolean>
   }
-  /** A connector definition from a JSON document that somebody wrote. */
-  readonly readDefinition: { readonly input: JsonObject; readonly output: Judged<ConnectorDefinition> }
+  /** A connector definition from a JSON document that somebody wrote. `allowsHttp`: the caller judges URLs without TLS. */
+  readonly readDefinition: {
+    readonly input: { readonly document: JsonObject; readonly allowsHttp: boolean }
+    readonly output: Judged<ConnectorDefinition>
+  }
   /**
    * A connector definition from a document: an OpenAPI document, or a definition file. `source` is the document parsed
    * already, or its text in JSON or YAML; `path` is where the request has it. The options override what it says.
@@ -47,6 +50,7 @@ export interface ComputationTable {
       readonly path: string
       readonly format: "openapi" | "svc"
       readonly options: OpenApiOptions
+      readonly allowsHttp?: boolean
     }
     readonly output: Judged<{
       readonly definition: ConnectorDefinition

@@ -24,8 +24,19 @@ import type { DomainEvent } from "./ConnectionStore.js"
 /** A condition on one member; a list means any of them, `null`, also in a list, means absent. */
 export type Where<R> = { readonly [K in keyof R]?: R[K] | ReadonlyArray<R[K]> }
 
+/**
+ * A condition on a member that holds several values: all of them are among `among`. `items` of a list; `keys` or
+ * `values` of an object.
+ */
+export interface Only<R> {
+  readonly member: keyof R & string
+  readonly part: "items" | "keys" | "values"
+  readonly among: ReadonlyArray<string>
+}
+
 export interface ListQuery<R> {
   readonly where?: Where<R>
+  readonly only?: ReadonlyArray<Only<R>>
   /** Text to find in any of these members, in any case. */
   readonly search?: { readonly text: string; readonly in: ReadonlyArray<keyof R & string> }
   /** Bounds on the time of creation, RFC 3339. */

@@ -11,13 +11,13 @@ const Tags = Schema.Record({ key: text(64), value: text(200) }).pipe(
   Schema.filter((tags) => Object.keys(tags).length <= 50 || "may hold at most 50")
 )
 
-/** Numbers are taken for what they read as: `expiresIn: 3600`. */
+/** A number, as in `expiresIn: 3600`, is stored as text. */
 export const CredentialInput = Schema.Record({
   key: text(64),
   value: Schema.Union(Schema.String, Schema.Number)
 })
 
-/** Where a browser goes when it is done; its origin is told of the outcome. */
+/** Where the browser goes after the session; its origin gets the outcome as a message. */
 const RedirectUrl = text(2_000).pipe(
   Schema.filter((url) => /^https?:$/.test(parseUrl(url)?.protocol ?? "") || "must be an http or https URL")
 )
@@ -39,11 +39,9 @@ export type CreateConnection = typeof CreateConnection.Type
 
 export const UpdateConnection = Schema.Struct({
   label: Schema.optional(Label),
-  isDefault: Schema.optional(
-    Schema.Literal(true).annotations({
-      message: () => "can only be true: another connection becomes the default in its place"
-    })
-  ),
+  isDefault: Schema.optional(Schema.Boolean).annotations({
+    description: "true makes it the default. The default one stays it until another one becomes it"
+  }),
   tags: Schema.optional(Tags),
   version: Schema.optional(Counter)
 }).annotations({ identifier: "UpdateConnection" })
@@ -56,3 +54,18 @@ export const ReconnectConnection = Schema.Struct({
   config: Schema.optional(JsonObject)
 }).annotations({ identifier: "ReconnectConnection" })
 export type ReconnectConnection = typeof ReconnectConnection.Type
+
+export const StoreCredential = Schema.Struct({
+  connector: text(63),
+  authMethod: text(64),
+  label: Schema.optional(Label),
+  credential: CredentialInput,
+  config: Schema.optional(JsonObject)
+}).annotations({ identifier: "StoreCredential" })
+export type StoreCredential = typeof StoreCredential.Type
+
+export const RotateCredential = Schema.Struct({
+  credential: CredentialInput,
+  skipTest: Schema.optional(Schema.Boolean)
+}).annotations({ identifier: "RotateCredential" })
+export type RotateCredential = typeof RotateCredential.Type

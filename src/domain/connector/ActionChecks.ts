@@ -94,7 +94,7 @@ const urlPathMistakes = (text: string, path: string, roots: Roots): Mistakes => 
   return [
     ...templateMistakes(path, text, roots),
     ...unless(
-      plain === "" || plain.startsWith("/") || plain.startsWith("?"),
+      !text.startsWith("http://") && (plain === "" || plain.startsWith("/") || plain.startsWith("?")),
       path,
       "INVALID_PATH",
       "must begin with / or with https:// and a host in plain text"

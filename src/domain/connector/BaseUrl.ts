@@ -32,7 +32,8 @@ export const actionBase = (
 }
 
 /** The origin that a path names itself, in plain text: `https://uploads.example.com/files/{{args.id}}`. */
-export const ownOrigin = (path: string): string | undefined => /^https:\/\/[a-z0-9.-]+(?::\d+)?(?=\/|$)/.exec(path)?.[0]
+export const ownOrigin = (path: string): string | undefined =>
+  /^https?:\/\/[a-z0-9.-]+(?::\d+)?(?=\/|$)/.exec(path)?.[0]
 
 /** Every origin that requests of a connection go to: its credential is given to these and no others. */
 export const originsOf = (

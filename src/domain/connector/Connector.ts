@@ -3,6 +3,7 @@ import { Effect, Schema } from "effect"
 import { Conflict, invalid, type ValidationFailed } from "../Failure.js"
 import type { AuthProviderId, ConnectorId, OrganisationId } from "../Ids.js"
 import { canonicalJson, Json, type JsonObject } from "../Json.js"
+import { Counter } from "../Scalars.js"
 import { ConnectorDefinition as Definition, type ConnectorDefinition, definitionForm } from "./Definition.js"
 import { isReadOnly } from "./Discover.js"
 import { compareVersions, nextVersion } from "./Versions.js"
@@ -17,7 +18,7 @@ export interface ConnectorRecord {
   readonly kind: string
   /** What a list shows of the definition. */
   readonly summary: JsonObject
-  /** The number of the version that is worked on: the draft, or the published one when there is none. */
+  /** The number of the draft's version, or of the published one when there is no draft. */
   readonly current: number
   readonly semver: string
   readonly latestVersion: string | null
@@ -41,12 +42,12 @@ export interface ConnectorVersion {
   readonly actions: { readonly [name: string]: number }
   readonly contentHash: string
   readonly notes: string | null
-  /** Null: the draft. */
+  /** `null` while it is the draft. */
   readonly publishedAt: string | null
   readonly publishedBy: string | null
 }
 
-/** The organisation's client at a provider: for its own connectors and for built-in ones. */
+/** The organisation's OAuth client at a provider, for one of its own connectors or a built-in one. */
 export interface AuthProvider {
   readonly id: AuthProviderId
   readonly organisationId: OrganisationId
@@ -57,7 +58,7 @@ export interface AuthProvider {
   readonly clientId: string
   readonly clientSecret: Uint8Array | null
   readonly scopes: ReadonlyArray<string>
-  /** The one used where none is named. */
+  /** Used by connections that name no auth provider. */
   readonly isDefault: boolean
   readonly createdAt: string
   readonly updatedAt: string
@@ -82,7 +83,8 @@ export const UpsertAuthProvider = Schema.Struct({
   /** Write-only. Absent: the one that is stored stays; null: none. */
   clientSecret: Schema.optional(Schema.NullOr(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(10_000)))),
   scopes: Schema.optional(Schema.Array(Schema.String)),
-  isDefault: Schema.optional(Schema.Boolean)
+  isDefault: Schema.optional(Schema.Boolean),
+  version: Schema.optional(Counter)
 }).annotations({ identifier: "UpsertAuthProvider" })
 export type UpsertAuthProvider = typeof UpsertAuthProvider.Type
 
@@ -102,14 +104,14 @@ export const authProviderView = (provider: AuthProvider, redirectUri: string) =>
   version: provider.version
 })
 
-/** A client that stands in a definition itself. */
+/** An OAuth client that is written in a definition. */
 export interface InlineClient {
   readonly methodId: string
   readonly clientId: string
   readonly clientSecret: string | undefined
 }
 
-/** The clients of a definition, and the definition without their secrets: nothing else may be stored or shown. */
+/** Takes the clients out of a definition. Only the definition without their secrets may be stored or shown. */
 export const withoutSecrets = (
   definition: ConnectorDefinition
 ): { readonly definition: ConnectorDefinition; readonly clients: ReadonlyArray<InlineClient> } => {
@@ -124,8 +126,7 @@ export const withoutSecrets = (
 }
 
 /**
- * A definition as it was stored. In the present form it is one as it is; one in an earlier form gets the defaults of what
- * has come since.
+ * The definition of a stored version. One that an earlier release stored gets the defaults of the members added since.
  */
 export const storedDefinition = ({
   definition,
@@ -136,7 +137,7 @@ export const storedDefinition = ({
       Effect.succeed(definition as unknown as ConnectorDefinition)
     : Effect.orDie(Schema.decodeUnknown(Definition)(definition))
 
-/** A list shows the names of what there is, not how it works. */
+/** What lists show: the names of actions, methods, events and entities, not their definitions. */
 export const summaryOf = (definition: ConnectorDefinition): JsonObject => ({
   protocol: definition.protocol,
   domain: definition.domain ?? null,
@@ -153,7 +154,7 @@ export const summaryOf = (definition: ConnectorDefinition): JsonObject => ({
   entities: definition.entities.map(({ cdm, name, unified }) => ({ name, cdm: cdm ?? null, unified: unified ?? null }))
 })
 
-/** The text whose hash tells one content from another: the version itself says nothing new. */
+/** The text that the content hash is taken of: without version numbers. */
 export const definitionText = (definition: ConnectorDefinition): string =>
   canonicalJson({
     ...definition,
@@ -161,7 +162,7 @@ export const definitionText = (definition: ConnectorDefinition): string =>
     actions: definition.actions.map((action) => ({ ...action, version: 0 }))
   })
 
-/** A draft must go beyond what is published, and keep the slug that others name the connector by. */
+/** Why a draft cannot be saved: it changes the slug, or its version is not above the published one. */
 export const draftProblem = (
   record: Pick<ConnectorRecord, "slug" | "latestVersion">,
   published: ConnectorDefinition | undefined,

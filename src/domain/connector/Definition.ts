@@ -156,7 +156,10 @@ export const ConnectorDefinition = Schema.Struct({
   ),
   domain: maybe(text, "The provider's site."),
   iconUrl: maybe(text),
-  baseUrl: needed(text, "A template over `connection.config.*`. Begins with https://, or is the connection's config."),
+  baseUrl: needed(
+    text,
+    "A template over `connection.config.*`. Begins with https://, or is the connection's config; http:// only to a server of the operator's networks (SVC_EGRESS_ALLOW)."
+  ),
   connectionConfig: maybe(
     ConnectionConfig,
     "A JSON Schema of `connection.config`: the customer's own part of URLs and the like."

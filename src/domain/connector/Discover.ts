@@ -14,7 +14,7 @@ export interface Coverage {
   readonly missing: ReadonlyArray<string>
 }
 
-export interface Offer {
+export interface ConnectorOffer {
   readonly connector: string
   readonly version: string
   readonly entities: ReadonlyArray<{
@@ -44,7 +44,7 @@ export interface Offer {
 }
 
 /** All of it. */
-export const offerOf = (definition: ConnectorDefinition): Offer => ({
+export const offerOf = (definition: ConnectorDefinition): ConnectorOffer => ({
   connector: definition.slug,
   version: definition.version,
   entities: definition.entities.map((entity) => ({

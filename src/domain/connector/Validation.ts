@@ -12,6 +12,7 @@ import { duplicates, each, type Mistakes, pathMistakes, reference, under, unless
 import { ConnectorDefinition } from "./Definition.js"
 import { entityMistakes } from "./EntityChecks.js"
 import { eventMistakes } from "./EventChecks.js"
+import { withTls } from "./PlainHttp.js"
 import { fromRaw } from "./RawAuth.js"
 import { repaired } from "./Repair.js"
 import { namesIn } from "./Schemas.js"
@@ -19,16 +20,22 @@ import { namesIn } from "./Schemas.js"
 /** Slugs that are paths of the API. */
 const reserved = new Set(["discover"])
 
-/** The definition that a document is. `schemaMistakes` judges the JSON Schemas in it. Left: all that is wrong, never empty. */
+/**
+ * The definition that a document is. `schemaMistakes` judges the JSON Schemas in it. `allowsHttp`: its URLs may begin with
+ * http://, and the caller judges their hosts. Left: all that is wrong, never empty.
+ */
 export const validate = (
   document: Json,
-  schemaMistakes: SchemaMistakes
+  schemaMistakes: SchemaMistakes,
+  { allowsHttp = false }: { readonly allowsHttp?: boolean } = {}
 ): Either.Either<ConnectorDefinition, ReadonlyArray<Detail>> => {
   const known = fromRaw(withoutEditors(document))
+  const mistakesOf = (definition: ConnectorDefinition) =>
+    mistakesIn(allowsHttp ? withTls(definition) : definition, schemaMistakes)
   return Either.match(read(known), {
-    onLeft: (error) => Either.left(formMistakes(known, error, schemaMistakes)),
+    onLeft: (error) => Either.left(formMistakes(known, error, mistakesOf)),
     onRight: (definition) => {
-      const mistakes = mistakesIn(definition, schemaMistakes)
+      const mistakes = mistakesOf(definition)
       return mistakes.length === 0 ? Either.right(definition) : Either.left(mistakes)
     }
   })
@@ -107,7 +114,11 @@ const read = Schema.decodeUnknownEither(ConnectorDefinition, { errors: "all", on
 const readKnown = Schema.decodeUnknownEither(ConnectorDefinition, { errors: "first", onExcessProperty: "ignore" })
 
 /** What is wrong with the form, and with what else can be told of the document nevertheless. */
-const formMistakes = (document: Json, error: ParseResult.ParseError, schemaMistakes: SchemaMistakes): Mistakes => {
+const formMistakes = (
+  document: Json,
+  error: ParseResult.ParseError,
+  mistakesOf: (definition: ConnectorDefinition) => Mistakes
+): Mistakes => {
   const issues = present(ParseResult.ArrayFormatter.formatErrorSync(error))
   const form = detailsOf(issues, "is not known here")
   const broken = issues.filter(({ _tag }) => _tag !== "Unexpected").map(({ path }) => path)
@@ -115,5 +126,5 @@ const formMistakes = (document: Json, error: ParseResult.ParseError, schemaMista
   const definition = further === undefined ? undefined : Either.getOrUndefined(readKnown(further.document))
   return further === undefined || definition === undefined
     ? form
-    : [...form, ...mistakesIn(definition, schemaMistakes).filter(further.tells)]
+    : [...form, ...mistakesOf(definition).filter(further.tells)]
 }

@@ -128,14 +128,14 @@ export const make = Effect.gen(function* () {
       if (scope !== undefined) return yield* scope
       const known = Option.getOrUndefined(yield* connections.byId(caller.organisationId, id))
       if (known === undefined || known.customerId !== customer?.id) return yield* notTheirs()
+      const outside = outOfScope(caller, "connector", known.connector)
+      if (outside !== undefined) return yield* outside
       if (connector !== null && connector !== known.connector) {
         return yield* new InvalidRequest({
           code: "INVALID_HEADER",
           message: `x-svc-connections: ${id} is a connection to ${known.connector}, not to ${connector}`
         })
       }
-      const outside = outOfScope(caller, "connector", known.connector)
-      if (outside !== undefined) return yield* outside
       found.push({ connector: known.connector, alias, id })
     }
     return found

@@ -1,12 +1,12 @@
-/** Connections: customers' accounts at connectors. Their credentials are never a part of them. Specification: Surface C. */
+/** Connections: customers' accounts at connectors. Records never hold the credential. Specification: Surface C. */
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { statuses } from "../../domain/connection/Connection.js"
 import { CreateConnection, ReconnectConnection, UpdateConnection } from "../../domain/connection/Requests.js"
 import { ConnectionId, CustomerId } from "../../domain/Ids.js"
 import { JsonObject } from "../../domain/Json.js"
-import { Audited, audited, NoStore, Permit, read, Shared } from "../Endpoint.js"
-import { created, Data, listParams, NullableTime, Page, strict, Time } from "./Shapes.js"
+import { Audited, audited, NoStore, Permit, read, Scoped, Shared } from "../Endpoint.js"
+import { created, Data, listParams, NullableTime, Page, replacing, strict, Time } from "./Shapes.js"
 
 const nullable = Schema.NullOr(Schema.String)
 const Status = Schema.Literal(...statuses)
@@ -47,7 +47,7 @@ const members = {
 
 const ConnectionView = Schema.Struct(members).annotations({ identifier: "Connection" })
 
-/** A pending one tells where a person connects, and until when: `expiresAt` is the session's. */
+/** With the link of a pending connection; `expiresAt` is then the link's. */
 const OpenedConnection = Schema.Struct({
   ...members,
   connectUrl: Schema.optional(Schema.String),
@@ -69,6 +69,8 @@ const Revealed = Schema.Struct({
 
 const at = "/api/v1/connections"
 const path = Schema.Struct({ conn: Schema.String })
+/** A connection is in the scope of a key by its own id and by its connector. */
+const ofOne = { connection: "record", connector: "record" } as const
 const one = <const Name extends string>(name: Name) => HttpApiEndpoint.post(name, `${at}/:conn/${name}`).setPath(path)
 const switched = <const Name extends string>(name: Name) =>
   one(name)
@@ -76,6 +78,7 @@ const switched = <const Name extends string>(name: Name) =>
     .annotate(Permit, "connections:update")
     .annotate(Audited, audited(`connection.${name}`))
     .annotate(Shared, "customers")
+    .annotate(Scoped, ofOne)
 
 export const ConnectionsApi = HttpApiGroup.make("connections")
   .add(
@@ -93,6 +96,7 @@ export const ConnectionsApi = HttpApiGroup.make("connections")
       .annotate(Permit, "connections:read")
       .annotate(Audited, read("connection"))
       .annotate(Shared, "customers")
+      .annotate(Scoped, { connection: "list", connector: "list" })
   )
   .add(
     HttpApiEndpoint.post("create", at)
@@ -101,6 +105,7 @@ export const ConnectionsApi = HttpApiGroup.make("connections")
       .annotate(Permit, "connections:create")
       .annotate(Audited, audited("connection.create"))
       .annotate(Shared, "customers")
+      .annotate(Scoped, { connection: "create", connector: "record" })
   )
   .add(
     HttpApiEndpoint.get("get", `${at}/:conn`)
@@ -109,15 +114,17 @@ export const ConnectionsApi = HttpApiGroup.make("connections")
       .annotate(Permit, "connections:read")
       .annotate(Audited, read("connection"))
       .annotate(Shared, "customers")
+      .annotate(Scoped, ofOne)
   )
   .add(
     HttpApiEndpoint.put("update", `${at}/:conn`)
       .setPath(path)
-      .setPayload(strict(UpdateConnection))
+      .setPayload(replacing(UpdateConnection, ConnectionView))
       .addSuccess(Data(ConnectionView))
       .annotate(Permit, "connections:update")
       .annotate(Audited, audited("connection.update"))
       .annotate(Shared, "customers")
+      .annotate(Scoped, ofOne)
   )
   .add(
     HttpApiEndpoint.del("delete", `${at}/:conn`)
@@ -126,6 +133,7 @@ export const ConnectionsApi = HttpApiGroup.make("connections")
       .annotate(Permit, "connections:delete")
       .annotate(Audited, audited("connection.delete"))
       .annotate(Shared, "customers")
+      .annotate(Scoped, ofOne)
   )
   .add(
     one("test")
@@ -133,6 +141,7 @@ export const ConnectionsApi = HttpApiGroup.make("connections")
       .annotate(Permit, "connections:update")
       .annotate(Audited, audited("connection.test"))
       .annotate(Shared, "customers")
+      .annotate(Scoped, ofOne)
   )
   .add(
     one("reconnect")
@@ -141,6 +150,7 @@ export const ConnectionsApi = HttpApiGroup.make("connections")
       .annotate(Permit, "connections:update")
       .annotate(Audited, audited("connection.reconnect"))
       .annotate(Shared, "customers")
+      .annotate(Scoped, ofOne)
   )
   .add(switched("refresh"))
   .add(switched("enable"))
@@ -149,7 +159,8 @@ export const ConnectionsApi = HttpApiGroup.make("connections")
     one("reveal")
       .addSuccess(Data(Revealed))
       .annotate(Permit, "connections:decrypt")
-      .annotate(Audited, audited("credential.reveal"))
+      .annotate(Audited, audited("connection.decrypt"))
       .annotate(NoStore, true)
       .annotate(Shared, "customers")
+      .annotate(Scoped, ofOne)
   )

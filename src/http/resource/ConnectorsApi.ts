@@ -1,12 +1,12 @@
-/** Connectors: described as data, published in versions; and the organisation's clients at providers. Specification: Surface C. */
+/** Connectors, which are data and published in versions, and the organisation's OAuth clients. Specification: Surface C. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema, SchemaAST } from "effect"
 import { ImportRequest, UpsertAuthProvider } from "../../domain/connector/Connector.js"
 import { ConnectorKind } from "../../domain/connector/Definition.js"
 import { ConnectorFile } from "../../domain/connector/FileSchema.js"
 import { Json, JsonObject } from "../../domain/Json.js"
-import { Audited, audited, Permit, read, Shared } from "../Endpoint.js"
-import { Data, listParams, NullableTime, Page, strict, Time } from "./Shapes.js"
+import { Audited, audited, Permit, read, Scoped, Shared } from "../Endpoint.js"
+import { Data, listParams, NullableTime, Page, replacing, strict, Time } from "./Shapes.js"
 
 const nullable = Schema.NullOr(Schema.String)
 
@@ -103,7 +103,7 @@ const AuthProviderView = Schema.Struct({
   version: Schema.Number
 }).annotations({ identifier: "AuthProvider" })
 
-/** Read by the connector's own validation, which tells every mistake; shown as what it takes. */
+/** Any JSON object: the connector's own validation reports every mistake. The documents show the definition's schema. */
 const ConnectorBody = JsonObject.annotations({
   identifier: "ConnectorBody",
   description: "A connector definition, or the import of one.",
@@ -151,6 +151,7 @@ export const ConnectorsApi = HttpApiGroup.make("connectors")
       .annotate(Permit, "connectors:read")
       .annotate(Audited, read("connector"))
       .annotate(Shared, "read")
+      .annotate(Scoped, { connector: "list" })
   )
   .add(
     HttpApiEndpoint.post("create", at)
@@ -159,6 +160,7 @@ export const ConnectorsApi = HttpApiGroup.make("connectors")
       .annotate(Permit, "connectors:create")
       .annotate(Audited, audited("connector.create"))
       .annotate(Shared, "change")
+      .annotate(Scoped, { connector: "create" })
   )
   .add(
     HttpApiEndpoint.post("discover", `${at}/discover`)
@@ -167,6 +169,7 @@ export const ConnectorsApi = HttpApiGroup.make("connectors")
       .annotate(Permit, "connectors:read")
       .annotate(Audited, audited("connector.discover"))
       .annotate(Shared, "read")
+      .annotate(Scoped, { connector: "record", connection: "record" })
   )
   .add(
     HttpApiEndpoint.get("get", `${at}/:ctr`)
@@ -176,6 +179,7 @@ export const ConnectorsApi = HttpApiGroup.make("connectors")
       .annotate(Permit, "connectors:read")
       .annotate(Audited, read("connector"))
       .annotate(Shared, "read")
+      .annotate(Scoped, { connector: "record" })
   )
   .add(
     HttpApiEndpoint.put("update", `${at}/:ctr`)
@@ -185,6 +189,7 @@ export const ConnectorsApi = HttpApiGroup.make("connectors")
       .annotate(Permit, "connectors:update")
       .annotate(Audited, audited("connector.update"))
       .annotate(Shared, "change")
+      .annotate(Scoped, { connector: "record" })
   )
   .add(
     HttpApiEndpoint.del("delete", `${at}/:ctr`)
@@ -193,6 +198,7 @@ export const ConnectorsApi = HttpApiGroup.make("connectors")
       .annotate(Permit, "connectors:delete")
       .annotate(Audited, audited("connector.delete"))
       .annotate(Shared, "change")
+      .annotate(Scoped, { connector: "record" })
   )
   .add(
     HttpApiEndpoint.post("publish", `${at}/:ctr/publish`)
@@ -202,6 +208,7 @@ export const ConnectorsApi = HttpApiGroup.make("connectors")
       .annotate(Permit, "connectors:write")
       .annotate(Audited, audited("connector.publish"))
       .annotate(Shared, "change")
+      .annotate(Scoped, { connector: "record" })
   )
   .add(
     HttpApiEndpoint.get("export", `${at}/:ctr/export`)
@@ -211,6 +218,7 @@ export const ConnectorsApi = HttpApiGroup.make("connectors")
       .annotate(Permit, "connectors:read")
       .annotate(Audited, read("connector"))
       .annotate(Shared, "read")
+      .annotate(Scoped, { connector: "record" })
   )
 
 export const AuthProvidersApi = HttpApiGroup.make("authProviders")
@@ -221,15 +229,17 @@ export const AuthProvidersApi = HttpApiGroup.make("authProviders")
       .annotate(Permit, "connectors:read")
       .annotate(Audited, read("auth_provider"))
       .annotate(Shared, "read")
+      .annotate(Scoped, { connector: "record" })
   )
   .add(
     HttpApiEndpoint.put("upsert", `${at}/:ctr/auth-providers`)
       .setPath(path)
-      .setPayload(strict(UpsertAuthProvider))
+      .setPayload(replacing(UpsertAuthProvider, AuthProviderView))
       .addSuccess(Data(AuthProviderView))
       .annotate(Permit, "connectors:write")
       .annotate(Audited, audited("auth_provider.upsert"))
       .annotate(Shared, "change")
+      .annotate(Scoped, { connector: "record" })
   )
   .add(
     HttpApiEndpoint.del("delete", `${at}/:ctr/auth-providers/:aid`)
@@ -238,4 +248,5 @@ export const AuthProvidersApi = HttpApiGroup.make("authProviders")
       .annotate(Permit, "connectors:write")
       .annotate(Audited, audited("auth_provider.delete"))
       .annotate(Shared, "change")
+      .annotate(Scoped, { connector: "record" })
   )

@@ -3,8 +3,8 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { CreateInstallation, installationStatuses, UpdateInstallation } from "../../domain/Installation.js"
 import { JsonObject } from "../../domain/Json.js"
-import { Audited, audited, Permit, read, Shared } from "../Endpoint.js"
-import { created, Data, listParams, Page, strict, Time } from "./Shapes.js"
+import { Audited, audited, Permit, read, Scoped, Shared } from "../Endpoint.js"
+import { created, Data, listParams, Page, replacing, strict, Time } from "./Shapes.js"
 
 const Status = Schema.Literal(...installationStatuses)
 
@@ -24,6 +24,8 @@ const InstallationView = Schema.Struct({
 }).annotations({ identifier: "Installation" })
 
 const path = Schema.Struct({ inst: Schema.String })
+/** An installation is in the scope of a key by all of its workflows, its connections and their connectors. */
+const ofOne = { workflow: "record", connection: "record", connector: "record" } as const
 const text = Schema.optional(Schema.String)
 const at = "/api/v1/installations"
 
@@ -44,6 +46,7 @@ export const InstallationsApi = HttpApiGroup.make("installations")
       .annotate(Permit, "widgets:read")
       .annotate(Audited, read("installation"))
       .annotate(Shared, "customers")
+      .annotate(Scoped, { workflow: "list", connection: "list", connector: "list" })
   )
   .add(
     HttpApiEndpoint.post("create", at)
@@ -52,6 +55,7 @@ export const InstallationsApi = HttpApiGroup.make("installations")
       .annotate(Permit, "widgets:create")
       .annotate(Audited, audited("installation.create"))
       .annotate(Shared, "customers")
+      .annotate(Scoped, ofOne)
   )
   .add(
     HttpApiEndpoint.get("get", `${at}/:inst`)
@@ -60,15 +64,17 @@ export const InstallationsApi = HttpApiGroup.make("installations")
       .annotate(Permit, "widgets:read")
       .annotate(Audited, read("installation"))
       .annotate(Shared, "customers")
+      .annotate(Scoped, ofOne)
   )
   .add(
     HttpApiEndpoint.put("update", `${at}/:inst`)
       .setPath(path)
-      .setPayload(strict(UpdateInstallation))
+      .setPayload(replacing(UpdateInstallation, InstallationView))
       .addSuccess(Data(InstallationView))
       .annotate(Permit, "widgets:update")
       .annotate(Audited, audited("installation.update"))
       .annotate(Shared, "customers")
+      .annotate(Scoped, ofOne)
   )
   .add(
     HttpApiEndpoint.del("uninstall", `${at}/:inst`)
@@ -77,4 +83,5 @@ export const InstallationsApi = HttpApiGroup.make("installations")
       .annotate(Permit, "widgets:delete")
       .annotate(Audited, audited("installation.delete"))
       .annotate(Shared, "customers")
+      .annotate(Scoped, ofOne)
   )

@@ -2,13 +2,11 @@
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { statuses } from "../../domain/connection/Connection.js"
-import { CredentialInput } from "../../domain/connection/Requests.js"
-import { JsonObject } from "../../domain/Json.js"
-import { Audited, audited, Permit, read, Shared } from "../Endpoint.js"
+import { RotateCredential, StoreCredential } from "../../domain/connection/Requests.js"
+import { replacing, strict } from "../RequestBody.js"
+import { Audited, audited, Permit, read, Scoped, Shared } from "../Endpoint.js"
 
 const nullable = Schema.NullOr(Schema.String)
-const strict = <A, I, R>(schema: Schema.Schema<A, I, R>): Schema.Schema<A, I, R> =>
-  schema.annotations({ parseOptions: { onExcessProperty: "error", errors: "all" } })
 
 const CredentialView = Schema.Struct({
   id: Schema.String,
@@ -26,20 +24,6 @@ const CredentialView = Schema.Struct({
   credential: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.String }))
 }).annotations({ identifier: "Credential" })
 
-const StoreCredential = Schema.Struct({
-  connector: Schema.String.pipe(Schema.maxLength(63)),
-  authMethod: Schema.String.pipe(Schema.maxLength(64)),
-  label: Schema.optional(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))),
-  credential: CredentialInput,
-  config: Schema.optional(JsonObject)
-}).annotations({ identifier: "StoreCredential" })
-export type StoreCredential = typeof StoreCredential.Type
-
-const RotateCredential = Schema.Struct({
-  credential: CredentialInput,
-  skipTest: Schema.optional(Schema.Boolean)
-}).annotations({ identifier: "RotateCredential" })
-
 const Data = <A, I, R>(schema: Schema.Schema<A, I, R>) => Schema.Struct({ data: schema })
 
 const at = "/api/v1/tenants/:tid/credentials"
@@ -53,6 +37,7 @@ export const CredentialsApi = HttpApiGroup.make("credentials")
       .annotate(Permit, "connections:create")
       .annotate(Audited, audited("credential.create"))
       .annotate(Shared, "customers")
+      .annotate(Scoped, { connection: "record", connector: "record" })
   )
   .add(
     HttpApiEndpoint.get("list", at)
@@ -76,13 +61,15 @@ export const CredentialsApi = HttpApiGroup.make("credentials")
       .annotate(Permit, "connections:read")
       .annotate(Audited, read("credential"))
       .annotate(Shared, "customers")
+      .annotate(Scoped, { connection: "list", connector: "list" })
   )
   .add(
     HttpApiEndpoint.put("rotate", `${at}/:cred`)
       .setPath(Schema.Struct({ tid: Schema.String, cred: Schema.String }))
-      .setPayload(strict(RotateCredential))
+      .setPayload(replacing(RotateCredential, CredentialView))
       .addSuccess(Data(CredentialView))
       .annotate(Permit, "connections:update")
       .annotate(Audited, audited("credential.rotate"))
       .annotate(Shared, "customers")
+      .annotate(Scoped, { connection: "record", connector: "record" })
   )

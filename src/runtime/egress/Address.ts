@@ -34,14 +34,21 @@ export const parseAllowList = (text: string): Either.Either<AllowList, string> =
  */
 export const whyBlocked = (address: string, port: number, allow: AllowList): string | undefined => {
   if (isIP(address) === 0) return "is not an IP address"
-  const asWritten = ipaddr.parse(address)
-  const inner = unmapped(asWritten)
-  if (allow.some((entry) => allows(entry, asWritten, port) || allows(entry, inner, port))) return undefined
+  if (isAllowed(address, port, allow)) return undefined
+  const inner = unmapped(ipaddr.parse(address))
   const range = inner.range()
   if (range !== "unicast") return `is in the ${range} range`
   // ipaddr.js counts as unicast whatever it does not know; IANA has assigned global unicast in 2000::/3 only.
   if (inner.kind() === "ipv6" && !inner.match(globalUnicast, 3)) return "is outside the global unicast range"
   return undefined
+}
+
+/** Whether the list has the address, or the IPv4 address that it leads to. */
+export const isAllowed = (address: string, port: number, allow: AllowList): boolean => {
+  if (allow.length === 0) return false
+  const asWritten = ipaddr.parse(address)
+  const inner = unmapped(asWritten)
+  return allow.some((entry) => allows(entry, asWritten, port) || allows(entry, inner, port))
 }
 
 const globalUnicast = ipaddr.IPv6.parse("2000::")

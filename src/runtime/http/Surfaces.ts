@@ -27,12 +27,10 @@ import { OrganisationsLive, WorkspacesLive } from "../../http/resource/Organisat
 import { SecretsLive } from "../../http/resource/SecretsHandlers.js"
 import { RolesLive, UsersLive } from "../../http/resource/UsersHandlers.js"
 import { WorkflowsLive } from "../../http/resource/WorkflowsHandlers.js"
-import { Origin } from "../../actors/ports/Origin.js"
 import { TenantApi } from "../../http/tenant/Api.js"
 import { CredentialsLive } from "../../http/tenant/CredentialsHandlers.js"
 import { isTenantPath, tenantRules } from "../../http/tenant/Rules.js"
 import { type ArrivingRequest, pathOf, type RawReply, type RawRequest, type RequestHead } from "../../http/Wire.js"
-import { Settings } from "../Layers.js"
 import type { Handlers } from "./NodeServer.js"
 import type { Identified } from "./Receiving.js"
 
@@ -62,12 +60,7 @@ const groups = Layer.mergeAll(
   AuditLive
 )
 
-const origin = Layer.effect(
-  Origin,
-  Effect.map(Settings, ({ publicUrl }) => publicUrl)
-)
-
-const endpoints = Layer.mergeAll(groups, CredentialsLive).pipe(Layer.provideMerge(runners), Layer.provide(origin))
+const endpoints = Layer.mergeAll(groups, CredentialsLive).pipe(Layer.provideMerge(runners))
 
 /** The one route of an API that has this name. */
 const routeNamed = (routes: ReadonlyArray<Route>, name: string): Route => {
@@ -142,4 +135,4 @@ export const layer = Layer.effect(
       addressOf: pipeline.addressOf
     })
   })
-).pipe(Layer.provide(endpoints), Layer.provide(origin), Layer.provide(Refusals.layer))
+).pipe(Layer.provide(endpoints), Layer.provide(Refusals.layer))

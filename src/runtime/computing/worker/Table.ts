@@ -59,7 +59,7 @@ const judged = <Value, Mistake>(result: Either.Either<Value, ReadonlyArray<Mista
 
 type Read = Either.Either<ConnectorDefinition, ReadonlyArray<Detail>>
 
-const definitionOf = (document: Json): Read => validate(document, schemaMistakes)
+const definitionOf = (document: Json, allowsHttp: boolean): Read => validate(document, schemaMistakes, { allowsHttp })
 
 const sourceOf = (source: Json, path: string): Either.Either<Json, ReadonlyArray<Detail>> => {
   const parsed = typeof source === "string" ? parseText(source) : Either.right(source)
@@ -74,7 +74,7 @@ const sourceOf = (source: Json, path: string): Either.Either<Json, ReadonlyArray
   )
 }
 
-const importDefinition: Compute<"importDefinition"> = ({ format, options, path, source }) =>
+const importDefinition: Compute<"importDefinition"> = ({ allowsHttp = false, format, options, path, source }) =>
   judged(
     Either.gen(function* () {
       const document = yield* sourceOf(source, path)
@@ -82,10 +82,11 @@ const importDefinition: Compute<"importDefinition"> = ({ format, options, path, 
         const { definition, warnings } = yield* Either.mapLeft(fromOpenApi(document, options), (message) => [
           { path, code: "INVALID_VALUE", message }
         ])
-        return { definition: yield* definitionOf(definition), warnings }
+        return { definition: yield* definitionOf(definition, allowsHttp), warnings }
       }
       const { location: _location, ...members } = options
-      const definition = yield* definitionOf(isObject(document) ? { ...document, ...members } : document)
+      const written = isObject(document) ? { ...document, ...members } : document
+      const definition = yield* definitionOf(written, allowsHttp)
       return { definition, warnings: [] }
     })
   )
@@ -94,7 +95,7 @@ export const computations: { readonly [Name in ComputationName]: Compute<Name> }
   checkSchemas,
   checkValue: ({ schema, value }) => validatorOf(schema)(value),
   matchPatterns,
-  readDefinition: (document) => judged(definitionOf(document)),
+  readDefinition: ({ allowsHttp, document }) => judged(definitionOf(document, allowsHttp)),
   importDefinition,
   analyseWorkflow: (source) => judged(analyse(source)),
   drawDiagram: svgOf,

@@ -5,6 +5,7 @@ import {
   AlreadyExists,
   Changed,
   type ListQuery,
+  type Only,
   Records,
   type RememberedReply,
   type Repository,
@@ -62,6 +63,18 @@ export const layer = Layer.effect(
         return [value.includes(null) ? `(${any} OR ${name} IS NULL)` : any]
       })
 
+    const onlyAmong = <R>(
+      table: Table<R>,
+      { among, member, part }: Only<R>,
+      add: (value: unknown) => string
+    ): string => {
+      const name = `"${column(table, member)}"`
+      const values = `${add(among)}::text[]`
+      if (part === "items") return `${name} <@ ${values}`
+      const item = part === "keys" ? "key" : "value"
+      return `NOT EXISTS (SELECT 1 FROM jsonb_each_text(${name}) AS held WHERE held.${item} <> ALL (${values}))`
+    }
+
     const filters = <R>(
       table: Table<R>,
       query: ListQuery<R>,
@@ -72,6 +85,7 @@ export const layer = Layer.effect(
       const pattern = found === undefined ? "" : add(`%${found.text.replace(/[\\%_]/g, "\\$&")}%`)
       return [
         ...condition(table, query.where ?? {}, add),
+        ...(query.only ?? []).map((only) => onlyAmong(table, only, add)),
         ...(found === undefined
           ? []
           : [`(${found.in.map((member) => `"${column(table, member)}" ILIKE ${pattern}`).join(" OR ")})`]),

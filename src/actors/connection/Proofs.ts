@@ -1,30 +1,30 @@
 /**
- * Asks the provider whether a connection's credential works, authorised as a call is: the token is renewed when it is
- * due, and once more when the provider refuses it. Only the token endpoint or a refused token that was just issued tells
- * that the credential is lost.
+ * Tests the stored credential of a connection, authorised as a call is: renews the token when it is due, and once more
+ * when the provider rejects it. Only the token endpoint's answer, or the rejection of a token that was just issued, counts
+ * against the credential.
  */
-import { Clock, Deferred, Effect, type Scope } from "effect"
+import { Clock, Context, Deferred, Effect, Layer, type Scope } from "effect"
 import { type Connection, notActiveReason, remedyOf } from "../../domain/connection/Connection.js"
 import { lifetimeOf } from "../../domain/connection/Credential.js"
 import { isAlive, isDue, isJustIssued } from "../../domain/connection/Refresh.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
 import { coolUntil } from "./Granting.js"
 import { isRenewable, marginOf, type Open, type Owner, Owners, refuse } from "./Owner.js"
-import { make as makeProbe, type Probed } from "./Probe.js"
+import { Probe, type Probed } from "./Probe.js"
 import type { Refusal } from "./Protocol.js"
-import { make as makeRenewal } from "./Renewal.js"
+import { Renewal } from "./Renewal.js"
 
 export interface Proof {
   readonly open: Open
   readonly probed: Probed
-  /** Whether the refusal says something of the credential: no newer one can be had. */
+  /** Whether the rejection counts against the credential: no newer token can be had. */
   readonly countsAsRefusal: boolean
 }
 
 /** How often a probe is repeated because another request replaced the credential while the provider was asked. */
 const mostReplacements = 3
 
-/** Whether the token endpoint gave this owner the token so recently that its refusal is no matter of age. */
+/** Whether this owner got the token so recently that its rejection cannot be a matter of age. */
 export const holdsNewToken = (self: Owner, { credential, plain }: Open, now: number): boolean =>
   credential !== null && plain !== null && self.issued === credential.number && isJustIssued(lifetimeOf(plain), now)
 
@@ -42,10 +42,10 @@ const noCredential = ({ status }: Connection): Refusal => ({
 
 const unrenewable = "the access token has ended, and the provider gave nothing to renew it with"
 
-export const make = Effect.gen(function* () {
+const make = Effect.gen(function* () {
   const owners = yield* Owners
-  const { renew } = yield* makeRenewal
-  const { probe } = yield* makeProbe
+  const { renew } = yield* Renewal
+  const { probe } = yield* Probe
 
   const meansOf = Effect.fnUntraced(function* ({ connection }: Open) {
     const definition = yield* owners.definitionOf(
@@ -56,18 +56,18 @@ export const make = Effect.gen(function* () {
     return { definition, method: yield* owners.methodOf(definition, connection.authMethod) }
   })
 
-  /** Joins the renewal under way or begins one, and answers what is held after it. */
+  /** Joins the renewal under way or begins one; answers the connection after it. */
   const renewed = (self: Owner, organisation: string, scope: Scope.Scope): Effect.Effect<Open, Refusal> =>
     renew(self, organisation, scope).pipe(
       Effect.flatMap(Deferred.await),
       Effect.zipRight(Effect.suspend(() => owners.current(self, organisation)))
     )
 
-  /** A connection whose token has ended and cannot be renewed ends with it. */
+  /** Expires a connection whose token has ended and cannot be renewed. */
   const endUnrenewable = (self: Owner, organisation: string): Effect.Effect<Open, Refusal> =>
     owners.change(self, organisation, { _tag: "NoteRefreshFailure", lost: true, reason: unrenewable })
 
-  /** The connection with a token that is not due, where one can be had. */
+  /** The connection after a renewal, where its token is due and can be renewed. */
   const prepared = Effect.fnUntraced(function* (
     self: Owner,
     organisation: string,
@@ -85,7 +85,7 @@ export const make = Effect.gen(function* () {
     return due && canRenew(open, method, now) ? yield* renewed(self, organisation, scope) : open
   })
 
-  /** Fails where there is no credential; whatever the provider makes of one is the answer. */
+  /** Fails where no credential is stored. A rejection by the provider is an answer. */
   const prove = Effect.fnUntraced(function* (
     self: Owner,
     organisation: string,
@@ -126,3 +126,8 @@ export const make = Effect.gen(function* () {
 
   return { prove, renewed, endUnrenewable, meansOf }
 })
+
+/** One for a node. */
+export class Proofs extends Context.Tag("svc/connection/Proofs")<Proofs, Effect.Effect.Success<typeof make>>() {}
+
+export const layer = Layer.effect(Proofs, make)

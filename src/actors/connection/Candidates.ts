@@ -1,5 +1,8 @@
-/** From what somebody gave to a credential that the provider takes: read, exchanged where need be, and tested. */
-import { Clock, Effect, Redacted } from "effect"
+/**
+ * Makes a credential of what a user or client sent: checks the fields, exchanges them for a token where the method needs
+ * one, and tests the result at the provider.
+ */
+import { Clock, Context, Effect, Layer, Redacted } from "effect"
 import type { CredentialFacts } from "../../domain/connection/Connection.js"
 import { type Credential, fingerprintOf } from "../../domain/connection/Credential.js"
 import type { AuthMethod, CredentialField, OAuth2Method } from "../../domain/connector/AuthMethod.js"
@@ -12,17 +15,17 @@ import { Computations, type TooCostly, tooCostlyDetail } from "../ports/Computat
 import { Digests } from "../ports/Digests.js"
 import type { Grant, TokenRequestFailed, Tokens } from "../ports/TokenEndpoint.js"
 import { refuse } from "./Owner.js"
-import { make as makeProbe } from "./Probe.js"
+import { Probe } from "./Probe.js"
 import type { Refusal } from "./Protocol.js"
-import { make as makeRenewal, tokensCredential } from "./Renewal.js"
+import { Renewal, tokensCredential } from "./Renewal.js"
 
-/** A credential that may be stored, with all that is known of it. */
+/** A credential that passed its checks, with the facts that the connection's record takes over. */
 export interface Candidate {
   readonly value: Credential
   readonly facts: CredentialFacts
 }
 
-/** For which connection a credential is meant. */
+/** The connection that a credential is for. */
 export interface Target {
   readonly organisationId: OrganisationId
   readonly connector: string
@@ -34,13 +37,13 @@ const fieldLength = 16_384
 
 const invalid = (path: string, code: string, message: string): Refusal => ({ _tag: "Invalid", path, code, message })
 
-export const make = Effect.gen(function* () {
+const make = Effect.gen(function* () {
   const { compute } = yield* Computations
   const digests = yield* Digests
-  const { ask, clientOf } = yield* makeRenewal
-  const { probe } = yield* makeProbe
+  const { ask, clientOf } = yield* Renewal
+  const { probe } = yield* Probe
 
-  /** Checks what the definition's author wrote against what a customer entered: as a refusal where that costs too much. */
+  /** A computation over a definition's patterns and schemas; one that costs too much is a refusal. */
   const computed = <A>(
     computation: Effect.Effect<A, TooCostly | Unavailable>,
     path: string
@@ -58,7 +61,7 @@ export const make = Effect.gen(function* () {
     { connectionConfig }: ConnectorDefinition,
     organisation: OrganisationId,
     config: JsonObject,
-    /** `incomplete`: required members may be missing, since somebody will enter them. */
+    /** `incomplete`: required members may be missing; the connect session asks for them. */
     { incomplete = false }: { readonly incomplete?: boolean } = {}
   ): Effect.fn.Return<void, Refusal> {
     if (connectionConfig === undefined) return
@@ -73,7 +76,7 @@ export const make = Effect.gen(function* () {
       )
   })
 
-  /** Fails unless the fields are those of the method, complete, and of the form that each asks for. */
+  /** Fails on an unknown or missing field, and on one that does not match its pattern. */
   const checkFields = Effect.fnUntraced(function* (
     organisation: OrganisationId,
     fields: ReadonlyArray<CredentialField>,
@@ -154,7 +157,7 @@ export const make = Effect.gen(function* () {
     return yield* fromTokens(definition, method, target, tokens, { fields, provider: client.provider }, config)
   })
 
-  /** Tokens that exist already, brought along. */
+  /** Makes a credential of tokens that the client already has. */
   const brought = (
     definition: ConnectorDefinition,
     method: OAuth2Method,
@@ -179,7 +182,7 @@ export const make = Effect.gen(function* () {
         fields: others,
         provider: yield* clientOf(target, method, others).pipe(
           Effect.map((client) => client.provider),
-          // Without a client they are used until they end.
+          // Without a client they cannot be renewed: they are used until they end.
           Effect.catchIf(
             ({ _tag }) => _tag === "Invalid",
             () => Effect.succeed(null)
@@ -219,7 +222,7 @@ export const make = Effect.gen(function* () {
     )
   }
 
-  /** What was entered or sent, as a credential that passed its test. */
+  /** The credential of what was entered or sent, after its test. */
   const entered = (
     definition: ConnectorDefinition,
     method: AuthMethod,
@@ -239,7 +242,7 @@ export const make = Effect.gen(function* () {
   return { checkConfig, entered, granted }
 })
 
-/** What a customer enters where the organisation has no client of its own. */
+/** The fields of client credentials, where the customer brings its own OAuth client. */
 const ownClient: ReadonlyArray<CredentialField> = ["clientId", "clientSecret"].map((name) => ({
   name,
   secret: name === "clientSecret",
@@ -259,3 +262,11 @@ const fieldMistake = (fields: ReadonlyArray<CredentialField>, given: Secrets): R
   )
   return lacking === undefined ? undefined : invalid(`credential.${lacking.name}`, "REQUIRED", "is required")
 }
+
+/** One for a node. */
+export class Candidates extends Context.Tag("svc/connection/Candidates")<
+  Candidates,
+  Effect.Effect.Success<typeof make>
+>() {}
+
+export const layer = Layer.effect(Candidates, make)

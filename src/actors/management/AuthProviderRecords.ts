@@ -1,0 +1,89 @@
+/** An organisation's OAuth clients at providers, as they are stored: their secrets are sealed. */
+import { Effect, Option, Redacted } from "effect"
+import { type AuthProvider, clientSecretPlace, type UpsertAuthProvider } from "../../domain/connector/Connector.js"
+import { type Failure, Unavailable } from "../../domain/Failure.js"
+import { Identifiers } from "../ports/Identifiers.js"
+import type { AlreadyExists, Changed, Tx } from "../ports/Records.js"
+import { Vault } from "../ports/Vault.js"
+import type { Principal } from "./Caller.js"
+import { timestamp } from "./Timestamp.js"
+
+const vaultClosed = () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
+
+/** Connectors have few clients: all of them are one page. */
+export const mostAuthProviders = 200
+
+/** A change of a client. `before`: null where it is a new one. */
+export interface AuthProviderChange {
+  readonly before: AuthProvider | null
+  readonly after: AuthProvider
+}
+
+type Written<A> = Effect.Effect<A, Failure | AlreadyExists | Changed>
+
+export const make = Effect.gen(function* () {
+  const identifiers = yield* Identifiers
+  const vault = yield* Vault
+
+  const withSecret = (provider: AuthProvider, secret: string | null): Effect.Effect<AuthProvider, Unavailable> =>
+    secret === null
+      ? Effect.succeed({ ...provider, clientSecret: null })
+      : vault
+          .seal(clientSecretPlace(provider.organisationId, provider.id), Redacted.make(secret))
+          .pipe(
+            Effect.mapBoth({ onFailure: vaultClosed, onSuccess: (clientSecret) => ({ ...provider, clientSecret }) })
+          )
+
+  const clearDefaults = (tx: Tx, providers: ReadonlyArray<AuthProvider>, updatedAt: string): Written<void> =>
+    Effect.forEach(
+      providers.filter(({ isDefault }) => isDefault),
+      (provider) =>
+        tx.authProviders.update({ ...provider, isDefault: false, updatedAt, version: provider.version + 1 }),
+      { discard: true }
+    )
+
+  /** Makes or changes the client `found` of that name; the first one of a method is its default. */
+  const write = (
+    tx: Tx,
+    { organisationId }: Pick<Principal, "organisationId">,
+    connector: string,
+    input: UpsertAuthProvider,
+    found: AuthProvider | null
+  ): Written<AuthProviderChange> =>
+    Effect.gen(function* () {
+      const { clientId, clientSecret, methodId, name } = input
+      const now = yield* timestamp
+      const ofMethod = yield* tx.authProviders.list({ where: { connector, methodId }, limit: mostAuthProviders })
+      const others = ofMethod.filter((provider) => provider.name !== name)
+      const isDefault = input.isDefault ?? found?.isDefault ?? !others.some((provider) => provider.isDefault)
+      if (isDefault) yield* clearDefaults(tx, others, now)
+      const provider: AuthProvider = {
+        id: found?.id ?? identifiers.next("aup"),
+        organisationId,
+        connector,
+        name,
+        methodId,
+        clientId,
+        // Another client has another secret.
+        clientSecret: found !== null && found.clientId === clientId ? found.clientSecret : null,
+        scopes: input.scopes ?? found?.scopes ?? [],
+        isDefault,
+        createdAt: found?.createdAt ?? now,
+        updatedAt: now,
+        version: (found?.version ?? 0) + 1
+      }
+      const after = clientSecret === undefined ? provider : yield* withSecret(provider, clientSecret)
+      yield* found === null ? tx.authProviders.insert(after) : tx.authProviders.update(after)
+      return { before: found, after }
+    })
+
+  /** The client of that name, which nobody else changes until the transaction ends. */
+  const lock = (
+    tx: Tx,
+    connector: string,
+    { methodId, name }: Pick<UpsertAuthProvider, "methodId" | "name">
+  ): Effect.Effect<AuthProvider | null, Unavailable> =>
+    Effect.map(tx.authProviders.lock({ connector, methodId, name }), Option.getOrNull)
+
+  return { lock, write }
+})

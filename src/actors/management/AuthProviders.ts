@@ -1,0 +1,112 @@
+/**
+ * Use cases of an organisation's OAuth clients at providers: for its own connectors, and to bring its own client to a
+ * built-in one. The key's scope binds a client by its connector. Contract: auth provider record.
+ */
+import { Context, Effect, Layer, Option } from "effect"
+import { type AuthProvider, authProviderView, UpsertAuthProvider } from "../../domain/connector/Connector.js"
+import { type Failure, invalid, NotFound } from "../../domain/Failure.js"
+import type { Tx } from "../ports/Records.js"
+import { make as makeAuthProviderRecords, mostAuthProviders } from "./AuthProviderRecords.js"
+import { type CallContext, checkVersion } from "./CallContext.js"
+import type { Principal } from "./Caller.js"
+import { Changes } from "./Changes.js"
+import { ConnectorRecords, definitionOf } from "./ConnectorRecords.js"
+import type { PageOf } from "./Pages.js"
+import { pickChanges } from "./ReadOnly.js"
+
+export type AuthProviderView = ReturnType<typeof authProviderView>
+
+/** `connector`: an id or a slug. */
+export class AuthProviders extends Context.Tag("svc/AuthProviders")<
+  AuthProviders,
+  {
+    readonly list: (context: CallContext, connector: string) => Effect.Effect<PageOf<AuthProviderView>, Failure>
+    /** Makes the client of that method and name, or changes it. */
+    readonly upsert: (
+      context: CallContext,
+      connector: string,
+      input: UpsertAuthProvider
+    ) => Effect.Effect<AuthProviderView, Failure>
+    readonly remove: (context: CallContext, connector: string, id: string) => Effect.Effect<void, Failure>
+  }
+>() {}
+
+/** The secret itself is not in the trail; that there is a new one is. */
+const trailOf = (provider: AuthProvider | null) =>
+  provider === null
+    ? null
+    : {
+        name: provider.name,
+        methodId: provider.methodId,
+        clientId: provider.clientId,
+        clientSecret: provider.clientSecret === null ? null : `version ${provider.version}`,
+        scopes: provider.scopes,
+        isDefault: provider.isDefault
+      }
+
+export const layer = Layer.effect(
+  AuthProviders,
+  Effect.gen(function* () {
+    const { change, read } = yield* Changes
+    const providers = yield* makeAuthProviderRecords
+    const connectors = yield* ConnectorRecords
+
+    /** The connector's slug, and its methods that a client can be for. */
+    const findMethods = Effect.fnUntraced(function* (tx: Tx, caller: Principal, connector: string) {
+      const found = yield* connectors.find(tx, caller, connector)
+      const { auth, slug } = yield* definitionOf(tx, found, undefined)
+      return { slug, methods: auth.filter(({ type }) => type === "oauth2").map(({ id }) => id) }
+    })
+
+    const viewOf = ({ organisationId }: Principal, provider: AuthProvider): AuthProviderView =>
+      authProviderView(provider, connectors.redirectUri(organisationId, provider.connector))
+
+    const list = (context: CallContext, connector: string) =>
+      read(context, (tx) =>
+        Effect.gen(function* () {
+          const { slug } = yield* findMethods(tx, context.caller, connector)
+          const rows = yield* tx.authProviders.list({ where: { connector: slug }, limit: mostAuthProviders })
+          const data = rows.map((row) => viewOf(context.caller, row))
+          return { data, page: { size: mostAuthProviders, nextCursor: null, hasMore: false } }
+        })
+      )
+
+    const upsert = (context: CallContext, connector: string, input: UpsertAuthProvider) =>
+      change(context, (tx) =>
+        Effect.gen(function* () {
+          const { caller } = context
+          const { methods, slug } = yield* findMethods(tx, caller, connector)
+          if (!methods.includes(input.methodId))
+            return yield* invalid("methodId", "NOT_FOUND", "names no OAuth2 method of the connector")
+          const found = yield* providers.lock(tx, slug, input)
+          yield* checkVersion(context, input.version, found?.version ?? 0)
+          const changes = yield* pickChanges(UpsertAuthProvider, input, found === null ? {} : viewOf(caller, found))
+          const { after, before } = yield* providers.write(tx, caller, slug, changes, found)
+          return {
+            value: viewOf(caller, after),
+            resource: { id: after.id, name: after.name },
+            before: trailOf(before),
+            after: trailOf(after)
+          }
+        })
+      )
+
+    const remove = (context: CallContext, connector: string, id: string) =>
+      change(context, (tx) =>
+        Effect.gen(function* () {
+          const { slug } = yield* findMethods(tx, context.caller, connector)
+          // Any text: no other row matches.
+          const where = { id: id as AuthProvider["id"], connector: slug }
+          const found = yield* tx.authProviders.lock(where)
+          if (Option.isNone(found)) return yield* new NotFound({ what: "auth provider" })
+          const before = found.value
+          yield* checkVersion(context, undefined, before.version)
+          yield* tx.authProviders.remove(where)
+          const resource = { id: before.id, name: before.name }
+          return { value: undefined, resource, before: trailOf(before), after: null }
+        })
+      )
+
+    return AuthProviders.of({ list, upsert, remove })
+  })
+)

@@ -1,0 +1,108 @@
+/** Connections as use cases find and show them. The key's scope binds them by their id and by their connector. */
+import { Effect, Option, Redacted } from "effect"
+import { type Connection, connectionView, livingStatuses } from "../../domain/connection/Connection.js"
+import { type Failure, type Forbidden, invalid, NotFound, type ValidationFailed } from "../../domain/Failure.js"
+import { UpdateConnection } from "../../domain/connection/Requests.js"
+import type { ConnectionId } from "../../domain/Ids.js"
+import type { By, Secrets } from "../ports/Connections.js"
+import type { Tx, Where } from "../ports/Records.js"
+import type { CallContext } from "./CallContext.js"
+import { actorOf, outOfScope, type Principal, reaches, scopedIds } from "./Caller.js"
+import { pickChanges } from "./ReadOnly.js"
+
+const notFound = () => new NotFound({ what: "connection" })
+
+export const connectionScopeRefusal = (
+  caller: Principal,
+  { connector, id }: Pick<Connection, "connector" | "id">
+): Forbidden | undefined => outOfScope(caller, "connection", id) ?? outOfScope(caller, "connector", connector)
+
+/** The connection of that id, disconnected or not, if the caller reaches its customer and the key's scope has it. */
+export const findConnection = (tx: Tx, caller: Principal, id: string): Effect.Effect<Connection, Failure> =>
+  Effect.flatMap(
+    // Any text: no other row matches.
+    tx.connections.find({ id: id as ConnectionId }),
+    Option.match({
+      onNone: notFound,
+      onSome: (connection): Effect.Effect<Connection, Failure> => {
+        if (!reaches(caller, connection.customerId)) return notFound()
+        return connectionScopeRefusal(caller, connection) ?? Effect.succeed(connection)
+      }
+    })
+  )
+
+/** Like `findConnection`; fails with `NotFound` where the connection is disconnected. Notes its customer for the audit. */
+export const findLivingConnection = (tx: Tx, context: CallContext, id: string): Effect.Effect<Connection, Failure> =>
+  findConnection(tx, context.caller, id).pipe(
+    Effect.filterOrFail(({ status }) => status !== "disconnected", notFound),
+    Effect.tap(({ customerId }) =>
+      Effect.sync(() => {
+        context.customerId = customerId
+      })
+    )
+  )
+
+/** The condition of a list on the connections in the key's scope, and on the connector that the request asks for. */
+export const connectionsListed = (
+  caller: Principal,
+  connector: string | undefined
+): Pick<Where<Connection>, "id" | "connector"> => {
+  const ids = scopedIds(caller, "connection")
+  const connectors = scopedIds(caller, "connector")
+  return {
+    // Any text: no other row matches.
+    ...(ids === undefined ? {} : { id: ids.map((id) => id as ConnectionId) }),
+    ...(connectors === undefined
+      ? connector === undefined
+        ? {}
+        : { connector }
+      : { connector: connectors.filter((one) => connector === undefined || one === connector) })
+  }
+}
+
+export const livingConnections: Pick<Where<Connection>, "status"> = { status: livingStatuses }
+
+export const viewOfConnection = (connection: Connection) => ({
+  ...connectionView(connection),
+  scope: connection.userId === null ? ("customer" as const) : ("user" as const)
+})
+export type ConnectionView = ReturnType<typeof viewOfConnection>
+
+/** What moves while a connection is used and renewed, without a new version of it. */
+const moving = ["expiresAt", "health", "lastRefreshAt", "lastUsedAt", "refreshFailedAt", "scopes", "updatedAt"]
+
+/** What of a body is to be changed: read-only members may stand in it as they were read. */
+export const pickConnectionChanges = Effect.fnUntraced(function* (
+  connection: Connection,
+  input: UpdateConnection
+): Effect.fn.Return<UpdateConnection, ValidationFailed> {
+  const changes = yield* pickChanges(UpdateConnection, input, viewOfConnection(connection), moving)
+  if (changes.isDefault === false && connection.isDefault)
+    return yield* invalid(
+      "isDefault",
+      "INVALID_VALUE",
+      "can only be true: another connection becomes the default in its place"
+    )
+  return changes
+})
+
+/** With the link where a person connects the account, where one has to; `expiresAt` is then the link's. */
+export interface OpenedConnection extends ConnectionView {
+  readonly connectUrl?: string
+  readonly connectSessionId?: string
+}
+
+export interface RevealedCredential {
+  readonly id: ConnectionId
+  readonly authMethod: string
+  readonly credential: { readonly [name: string]: string }
+}
+
+/** On whose order an actor acts, for its audit entry. */
+export const orderedBy = ({ caller }: CallContext): By => ({ actor: actorOf(caller), requestId: caller.requestId })
+
+export const redactedCredential = (input: { readonly [name: string]: string | number }): Secrets =>
+  Object.fromEntries(Object.entries(input).map(([name, value]) => [name, Redacted.make(String(value))]))
+
+export const plainCredential = (secrets: Secrets): { readonly [name: string]: string } =>
+  Object.fromEntries(Object.entries(secrets).map(([name, value]) => [name, String(Redacted.value(value))]))

@@ -1,0 +1,109 @@
+/**
+ * Use cases that change an organisation's own connectors: saved as a draft, published as a version that never changes.
+ * Contract: connector record; versioning policy.
+ */
+import { Context, Effect, Layer } from "effect"
+import type { ConnectorRecord } from "../../domain/connector/Connector.js"
+import { definitionIn } from "../../domain/connector/PutBack.js"
+import { type Failure, PlanLimitReached } from "../../domain/Failure.js"
+import type { JsonObject } from "../../domain/Json.js"
+import type { Tx } from "../ports/Records.js"
+import { type CallContext, checkVersion } from "./CallContext.js"
+import type { Principal } from "./Caller.js"
+import { Changes } from "./Changes.js"
+import { make as makeConnectorDrafts, ownConnector, type SavedConnector, trailOf } from "./ConnectorDrafts.js"
+import { ConnectorImport } from "./ConnectorImport.js"
+import { ConnectorRecords, definitionOf, jsonOf } from "./ConnectorRecords.js"
+import { timestamp } from "./Timestamp.js"
+
+/** `body`: a definition, or the import of one. `named`: an id or a slug. */
+export class ConnectorAuthoring extends Context.Tag("svc/ConnectorAuthoring")<
+  ConnectorAuthoring,
+  {
+    readonly create: (context: CallContext, body: JsonObject) => Effect.Effect<SavedConnector, Failure>
+    /** Changes the draft; makes one where all is published. Takes the record back as it was read, too. */
+    readonly update: (context: CallContext, named: string, body: JsonObject) => Effect.Effect<SavedConnector, Failure>
+    /** Publishes the draft; without one, answers what is published. */
+    readonly publish: (
+      context: CallContext,
+      named: string,
+      notes: string | undefined
+    ) => Effect.Effect<SavedConnector, Failure>
+    readonly remove: (context: CallContext, named: string) => Effect.Effect<void, Failure>
+  }
+>() {}
+
+/** Fails when another connector is more than the plan allows. Exact: creations wait for one another. */
+const checkPlan = Effect.fnUntraced(function* (tx: Tx, { plan }: Principal): Effect.fn.Return<void, Failure> {
+  const limit = plan.connectorsPerTenant
+  if (limit === null) return
+  yield* tx.hold("connectors_per_tenant")
+  const used = yield* tx.connectors.count({ deletedAt: null })
+  if (used >= limit) return yield* new PlanLimitReached({ dimension: "connectors_per_tenant", limit, used })
+})
+
+export const layer = Layer.effect(
+  ConnectorAuthoring,
+  Effect.gen(function* () {
+    const { change, read } = yield* Changes
+    const drafts = yield* makeConnectorDrafts
+    const imports = yield* ConnectorImport
+    const records = yield* ConnectorRecords
+
+    /** The connector to be changed, at the version that the caller read. */
+    const lockExpected = (tx: Tx, context: CallContext, named: string): Effect.Effect<ConnectorRecord, Failure> =>
+      Effect.tap(records.lockOwn(tx, context.caller, named), ({ version }) => checkVersion(context, undefined, version))
+
+    const create = Effect.fnUntraced(function* (
+      context: CallContext,
+      body: JsonObject
+    ): Effect.fn.Return<SavedConnector, Failure> {
+      const { caller } = context
+      const { definition, ...told } = yield* imports.readBody(caller.organisationId, body)
+      const saved = yield* change(context, (tx) =>
+        Effect.zipRight(checkPlan(tx, caller), drafts.insert(tx, caller, definition))
+      )
+      return { ...saved, ...told }
+    })
+
+    const update = Effect.fnUntraced(function* (
+      context: CallContext,
+      named: string,
+      body: JsonObject
+    ): Effect.fn.Return<SavedConnector, Failure> {
+      const { caller } = context
+      // Whether it exists comes first: only those who may change it are told what is wrong with the body.
+      const { view } = yield* read(context, (tx) =>
+        Effect.flatMap(records.lockOwn(tx, caller, named), (record) =>
+          Effect.map(definitionOf(tx, ownConnector(record), undefined), (definition) =>
+            drafts.savedOf(record, definition)
+          )
+        )
+      )
+      const sent = yield* definitionIn(body, jsonOf(view))
+      const { definition, ...told } = yield* imports.readBody(caller.organisationId, sent, view.slug)
+      const saved = yield* change(context, (tx) =>
+        Effect.flatMap(lockExpected(tx, context, named), (before) => drafts.save(tx, caller, before, definition))
+      )
+      return { ...saved, ...told }
+    })
+
+    const publish = (context: CallContext, named: string, notes: string | undefined) =>
+      change(context, (tx) =>
+        Effect.flatMap(lockExpected(tx, context, named), (before) => drafts.publish(tx, context.caller, before, notes))
+      )
+
+    const remove = (context: CallContext, named: string) =>
+      change(context, (tx) =>
+        Effect.gen(function* () {
+          const before = yield* lockExpected(tx, context, named)
+          const now = yield* timestamp
+          yield* tx.connectors.update({ ...before, deletedAt: now, updatedAt: now, version: before.version + 1 })
+          yield* tx.authProviders.remove({ connector: before.slug })
+          return { value: undefined, resource: before, before: trailOf(before), after: null }
+        })
+      )
+
+    return ConnectorAuthoring.of({ create, update, publish, remove })
+  })
+)

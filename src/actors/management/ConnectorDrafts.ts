@@ -1,0 +1,225 @@
+/**
+ * Writes the drafts and the published versions of connectors, within a transaction of a use case. A published version
+ * never changes.
+ */
+import { Duration, Effect, Option } from "effect"
+import {
+  type ConnectorRecord,
+  type ConnectorVersion,
+  definitionText,
+  draftProblem,
+  type InlineClient,
+  inlineProvider,
+  storedDefinition,
+  summaryOf,
+  withoutSecrets
+} from "../../domain/connector/Connector.js"
+import { type ConnectorDefinition, definitionForm } from "../../domain/connector/Definition.js"
+import type { ImportWarning } from "../../domain/connector/import/Document.js"
+import { withActionVersions } from "../../domain/connector/Versions.js"
+import type { Failure } from "../../domain/Failure.js"
+import { Digests } from "../ports/Digests.js"
+import { Identifiers } from "../ports/Identifiers.js"
+import type { AlreadyExists, Changed, Tx } from "../ports/Records.js"
+import { make as makeAuthProviderRecords } from "./AuthProviderRecords.js"
+import type { Principal } from "./Caller.js"
+import type { Outcome } from "./Changes.js"
+import { ConnectorRecords, type ConnectorView, definitionOf, jsonOf, type OwnConnector } from "./ConnectorRecords.js"
+import { timestamp } from "./Timestamp.js"
+
+export interface SavedConnector {
+  readonly view: ConnectorView
+  /** Counts the changes of the record, whose `version` is the definition's. */
+  readonly revision: number
+  /** Of an import only: what it did not take over. */
+  readonly warnings?: ReadonlyArray<ImportWarning>
+}
+
+type Written<A> = Effect.Effect<A, Failure | AlreadyExists | Changed>
+type SavedOutcome = Outcome<SavedConnector>
+
+/** A definition may be megabytes: other requests get a turn between two passes over one. */
+const yieldToOthers = Effect.sleep(Duration.zero)
+
+export const trailOf = ({ latestVersion, name, semver }: ConnectorRecord) => ({ name, draft: semver, latestVersion })
+
+export const ownConnector = (record: ConnectorRecord): OwnConnector => ({ _tag: "Own", record })
+
+/** The members of the record that its definition gives. */
+const membersOf = (definition: ConnectorDefinition) => ({
+  name: definition.name,
+  description: definition.description,
+  kind: definition.kind,
+  semver: definition.version,
+  summary: summaryOf(definition)
+})
+
+/** The newest published definition, where there is one. */
+const findPublished = Effect.fnUntraced(function* (tx: Tx, { id, latestVersion }: ConnectorRecord) {
+  if (latestVersion === null) return undefined
+  const row = yield* tx.connectorVersions.find({ connectorId: id, semver: latestVersion })
+  return Option.isNone(row) ? undefined : yield* storedDefinition(row.value)
+})
+
+export const make = Effect.gen(function* () {
+  const { sha256Hex } = yield* Digests
+  const identifiers = yield* Identifiers
+  const providers = yield* makeAuthProviderRecords
+  const records = yield* ConnectorRecords
+
+  const versionOf = (record: ConnectorRecord, definition: ConnectorDefinition): ConnectorVersion => ({
+    organisationId: record.organisationId,
+    connectorId: record.id,
+    number: record.current,
+    semver: definition.version,
+    definition: jsonOf(definition),
+    form: definitionForm,
+    actions: Object.fromEntries(definition.actions.map(({ name, version }) => [name, version])),
+    contentHash: sha256Hex(definitionText(definition)),
+    notes: null,
+    publishedAt: null,
+    publishedBy: null
+  })
+
+  const draftOf = (record: ConnectorRecord, definition: ConnectorDefinition): Effect.Effect<ConnectorVersion> =>
+    Effect.zipLeft(
+      Effect.map(yieldToOthers, () => versionOf(record, definition)),
+      yieldToOthers
+    )
+
+  const savedOf = (record: ConnectorRecord, definition: ConnectorDefinition): SavedConnector => ({
+    view: records.view(record.organisationId, ownConnector(record), definition),
+    revision: record.version
+  })
+
+  const outcomeOf = (
+    before: ConnectorRecord,
+    record: ConnectorRecord,
+    definition: ConnectorDefinition
+  ): SavedOutcome => ({
+    value: savedOf(record, definition),
+    resource: record,
+    before: trailOf(before),
+    after: trailOf(record)
+  })
+
+  /** Clients that stand in a definition are stored as the default ones of their methods. */
+  const storeClients = (tx: Tx, caller: Principal, slug: string, clients: ReadonlyArray<InlineClient>): Written<void> =>
+    Effect.forEach(
+      clients,
+      ({ clientId, clientSecret, methodId }) => {
+        const secret = clientSecret === undefined ? {} : { clientSecret }
+        const input = { name: inlineProvider, methodId, clientId, ...secret }
+        return Effect.flatMap(providers.lock(tx, slug, input), (found) =>
+          providers.write(tx, caller, slug, input, found)
+        )
+      },
+      { discard: true }
+    )
+
+  /** A new connector with its first draft. */
+  const insert = Effect.fnUntraced(function* (
+    tx: Tx,
+    caller: Principal,
+    sent: ConnectorDefinition
+  ): Effect.fn.Return<SavedOutcome, Failure | AlreadyExists | Changed> {
+    const { clients, definition } = withoutSecrets(sent)
+    const now = yield* timestamp
+    const record: ConnectorRecord = {
+      id: identifiers.next("ctr"),
+      organisationId: caller.organisationId,
+      slug: definition.slug,
+      ...membersOf(definition),
+      current: 1,
+      latestVersion: null,
+      createdBy: caller.key.id,
+      createdAt: now,
+      updatedAt: now,
+      deletedAt: null,
+      version: 1
+    }
+    yield* tx.connectors.insert(record)
+    yield* tx.connectorVersions.insert(yield* draftOf(record, definition))
+    yield* storeClients(tx, caller, record.slug, clients)
+    return { value: savedOf(record, definition), resource: record, after: trailOf(record) }
+  })
+
+  /** Whether the definition is the published one that is worked on: to save it changes nothing. */
+  const isPublished = (current: ConnectorVersion, definition: ConnectorDefinition): boolean =>
+    current.publishedAt !== null &&
+    current.semver === definition.version &&
+    current.contentHash === sha256Hex(definitionText(definition))
+
+  /** Changes the draft, or makes one where all is published. What is published already stays as it is. */
+  const save = Effect.fnUntraced(function* (
+    tx: Tx,
+    caller: Principal,
+    before: ConnectorRecord,
+    sent: ConnectorDefinition
+  ): Effect.fn.Return<SavedOutcome, Failure | AlreadyExists | Changed> {
+    const { clients, definition } = withoutSecrets(sent)
+    const number = { connectorId: before.id, number: before.current }
+    const current = Option.getOrUndefined(yield* tx.connectorVersions.find(number))
+    const published = yield* findPublished(tx, before)
+    yield* storeClients(tx, caller, before.slug, clients)
+    if (current !== undefined && published !== undefined && isPublished(current, definition))
+      return outcomeOf(before, before, published)
+    const problem = draftProblem(before, published, definition)
+    if (problem !== undefined) return yield* problem
+    const isDraft = current?.publishedAt === null
+    const record: ConnectorRecord = {
+      ...before,
+      ...membersOf(definition),
+      current: isDraft ? before.current : before.current + 1,
+      updatedAt: yield* timestamp,
+      version: before.version + 1
+    }
+    const row = yield* draftOf(record, definition)
+    yield* isDraft ? tx.connectorVersions.update(row) : tx.connectorVersions.insert(row)
+    yield* tx.connectors.update(record)
+    return outcomeOf(before, record, definition)
+  })
+
+  const publishDraft = Effect.fnUntraced(function* (
+    tx: Tx,
+    { key }: Principal,
+    before: ConnectorRecord,
+    draft: ConnectorVersion,
+    notes: string | undefined
+  ): Effect.fn.Return<SavedOutcome, Failure | AlreadyExists | Changed> {
+    const now = yield* timestamp
+    yield* yieldToOthers
+    const definition = withActionVersions(yield* findPublished(tx, before), yield* storedDefinition(draft))
+    const record: ConnectorRecord = {
+      ...before,
+      ...membersOf(definition),
+      latestVersion: definition.version,
+      updatedAt: now,
+      version: before.version + 1
+    }
+    const version = yield* draftOf(record, definition)
+    yield* tx.connectorVersions.update({
+      ...version,
+      notes: notes ?? null,
+      publishedAt: now,
+      publishedBy: key.id
+    })
+    yield* tx.connectors.update(record)
+    return outcomeOf(before, record, definition)
+  })
+
+  /** Publishes the draft; without one, answers what is published. */
+  const publish = Effect.fnUntraced(function* (
+    tx: Tx,
+    caller: Principal,
+    before: ConnectorRecord,
+    notes: string | undefined
+  ): Effect.fn.Return<SavedOutcome, Failure | AlreadyExists | Changed> {
+    const draft = yield* tx.connectorVersions.find({ connectorId: before.id, publishedAt: null })
+    return Option.isNone(draft)
+      ? outcomeOf(before, before, yield* definitionOf(tx, ownConnector(before), undefined))
+      : yield* publishDraft(tx, caller, before, draft.value, notes)
+  })
+
+  return { savedOf, insert, save, publish }
+})

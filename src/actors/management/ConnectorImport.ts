@@ -1,0 +1,167 @@
+/** From what a client sends to a valid definition: the document itself, its text, or the URL where it is. */
+import { Context, Duration, Effect, Either, Layer, ParseResult, Schema } from "effect"
+import { ImportRequest } from "../../domain/connector/Connector.js"
+import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
+import type { ImportWarning } from "../../domain/connector/import/Document.js"
+import { plainHost, plainMistake, plainUrls } from "../../domain/connector/PlainHttp.js"
+import { type Detail, invalid, type Unavailable, ValidationFailed } from "../../domain/Failure.js"
+import type { OrganisationId } from "../../domain/Ids.js"
+import { detailsOf } from "../../domain/Issues.js"
+import type { Json, JsonObject } from "../../domain/Json.js"
+import { importBytes } from "../../domain/Limits.js"
+import { Computations, type Judged, type TooCostly, tooCostlyDetail } from "../ports/Computations.js"
+import { Egress } from "../ports/Egress.js"
+import { OperatorNetworks } from "../ports/OperatorNetworks.js"
+
+/** `warnings`: what an import could not take over; absent where nothing was imported. */
+export interface ReadDefinition {
+  readonly definition: ConnectorDefinition
+  readonly warnings?: ReadonlyArray<ImportWarning>
+}
+
+export class ConnectorImport extends Context.Tag("svc/ConnectorImport")<
+  ConnectorImport,
+  {
+    /** The definition that the body of a create or an update is, or imports. `slug`: what an import must be called. */
+    readonly readBody: (
+      organisation: OrganisationId,
+      body: JsonObject,
+      slug?: string
+    ) => Effect.Effect<ReadDefinition, ValidationFailed | Unavailable>
+    /** The definition that an OpenAPI document, or the one at a URL, would make; nothing is stored. */
+    readonly readOpenApi: (
+      organisation: OrganisationId,
+      document: Json
+    ) => Effect.Effect<ReadDefinition, ValidationFailed | Unavailable>
+  }
+>() {}
+
+const timeout = Duration.seconds(30)
+/** More of them help no one. */
+const mostDetails = 200
+
+/** Every mistake of a definition as one failure. */
+const refused = (details: ReadonlyArray<Detail>): ValidationFailed => {
+  const [first] = details
+  const all = (code: Detail["code"]) => details.every((detail) => detail.code === code)
+  return new ValidationFailed({
+    code: all("RESERVED_NAME") ? "RESERVED_NAME" : all("UNKNOWN_FIELD") ? "UNKNOWN_FIELD" : "VALIDATION_FAILED",
+    message: first === undefined ? "the definition is not valid" : `${first.path} ${first.message}`.trim(),
+    details: details.slice(0, mostDetails)
+  })
+}
+
+const readImport = Schema.decodeUnknownEither(Schema.Struct({ import: ImportRequest }), {
+  onExcessProperty: "error",
+  errors: "all"
+})
+
+const importMistakes = (error: ParseResult.ParseError): ReadonlyArray<Detail> =>
+  detailsOf(ParseResult.ArrayFormatter.formatErrorSync(error), "is not a member of this request")
+
+const isUrl = (source: string) => /^https?:\/\/\S+$/i.test(source.trim())
+
+const locationOf = (source: Json) => (typeof source === "string" && isUrl(source) ? { location: source.trim() } : {})
+
+export const layer = Layer.effect(
+  ConnectorImport,
+  Effect.gen(function* () {
+    const { compute } = yield* Computations
+    const egress = yield* Egress
+    const networks = yield* OperatorNetworks
+    const allowsHttp = !networks.isEmpty
+
+    /** Refuses URLs without TLS, but for those of hosts in the operator's networks. */
+    const checkPlainUrls = (definition: ConnectorDefinition): Effect.Effect<void, ValidationFailed> =>
+      Effect.filter(plainUrls(definition), ({ url }) => {
+        const host = plainHost(url)
+        return host === undefined ? Effect.succeed(true) : Effect.map(networks.covers(host), (covered) => !covered)
+      }).pipe(
+        Effect.flatMap((found) =>
+          found.length === 0 ? Effect.void : refused(found.map(({ path }) => plainMistake(path)))
+        )
+      )
+
+    /** The value, or every mistake in the document as one failure. */
+    const judged = <A>(
+      computation: Effect.Effect<Judged<A>, TooCostly | Unavailable>,
+      path: string
+    ): Effect.Effect<A, ValidationFailed | Unavailable> =>
+      computation.pipe(
+        Effect.catchTag("TooCostly", (error) => refused([tooCostlyDetail(path, error)])),
+        Effect.flatMap((result) => (result.ok ? Effect.succeed(result.value) : refused(result.mistakes)))
+      )
+
+    const fetchText = (url: string, path: string): Effect.Effect<string, ValidationFailed> =>
+      egress
+        .send({
+          method: "GET",
+          url,
+          headers: [["accept", "application/json, application/yaml, text/yaml, */*"]],
+          body: null,
+          timeout,
+          maxBytes: importBytes,
+          redirects: 3
+        })
+        .pipe(
+          Effect.catchTags({
+            EgressBlocked: ({ reason }) => invalid(path, "URL_NOT_ALLOWED", `cannot be read: ${reason}`),
+            EgressUnreachable: ({ reason }) => invalid(path, "UNREACHABLE", `cannot be read: ${reason}`),
+            EgressTimedOut: () => invalid(path, "UNREACHABLE", "cannot be read: it took too long"),
+            EgressTooLarge: () => invalid(path, "TOO_LARGE", `has more than ${importBytes} bytes`)
+          }),
+          Effect.flatMap(({ body, status }) =>
+            status === 200
+              ? Effect.succeed(new TextDecoder().decode(body))
+              : invalid(path, "UNREACHABLE", `cannot be read: it answered ${status}`)
+          )
+        )
+
+    /** What a source holds: the document, its text, or the text behind its URL. */
+    const contentOf = (source: Json, path: string): Effect.Effect<Json, ValidationFailed> =>
+      typeof source === "string" && isUrl(source) ? fetchText(source.trim(), path) : Effect.succeed(source)
+
+    const importFrom = Effect.fnUntraced(function* (organisation: OrganisationId, body: JsonObject, slug?: string) {
+      const path = "import.source"
+      const { import: request } = yield* Either.mapLeft(readImport({ import: body["import"] }), (error) =>
+        refused(importMistakes(error))
+      )
+      const source = yield* contentOf(request.source, path)
+      const options = {
+        ...(request.name === undefined ? {} : { name: request.name }),
+        ...(request.kind === undefined ? {} : { kind: request.kind }),
+        ...locationOf(request.source),
+        ...(slug === undefined && request.slug === undefined ? {} : { slug: slug ?? request.slug ?? "" })
+      }
+      const imported = compute("importDefinition", organisation, {
+        source,
+        path,
+        format: request.format,
+        options,
+        allowsHttp
+      })
+      return yield* judged(imported, path)
+    })
+
+    const readDefinition = (organisation: OrganisationId, document: JsonObject) =>
+      Effect.map(
+        judged(compute("readDefinition", organisation, { document, allowsHttp }), ""),
+        (definition): ReadDefinition => ({ definition })
+      )
+
+    return ConnectorImport.of({
+      readBody: (organisation, body, slug) =>
+        Effect.tap(
+          body["import"] === undefined ? readDefinition(organisation, body) : importFrom(organisation, body, slug),
+          ({ definition }) => checkPlainUrls(definition)
+        ),
+      readOpenApi: (organisation, document) => {
+        const path = "openapi"
+        return Effect.flatMap(contentOf(document, path), (source) => {
+          const options = locationOf(document)
+          return judged(compute("importDefinition", organisation, { source, path, format: "openapi", options }), path)
+        })
+      }
+    })
+  })
+)

@@ -1,0 +1,113 @@
+/** Pages over the organisation's own connectors, newest first, and then the built-in ones. */
+import { Effect } from "effect"
+import type { ConnectorRecord } from "../../domain/connector/Connector.js"
+import { type Failure, InvalidRequest } from "../../domain/Failure.js"
+import type { Tx } from "../ports/Records.js"
+import type { CallContext } from "./CallContext.js"
+import { outOfScope, type Principal, scopedIds } from "./Caller.js"
+import { Changes } from "./Changes.js"
+import {
+  type BuiltInConnector,
+  builtInSince,
+  ConnectorRecords,
+  type ConnectorSummaryView,
+  definitionOf,
+  type FoundConnector,
+  jsonOf,
+  summaryView
+} from "./ConnectorRecords.js"
+import { bounds, type ListParams, type PageOf, Pages, sizeOf } from "./Pages.js"
+
+export interface ConnectorListParams extends ListParams {
+  readonly kind?: ConnectorRecord["kind"] | undefined
+  /** `actions`: with whole actions. */
+  readonly include?: string | undefined
+  readonly q?: string | undefined
+}
+
+/** Whole actions may be megabytes: pages with them are short. */
+const wholeSize = 20
+
+export const make = Effect.gen(function* () {
+  const { read } = yield* Changes
+  const pages = yield* Pages
+  const records = yield* ConnectorRecords
+  const builtIns = [...records.builtIns].sort((a, b) => (a.id < b.id ? 1 : -1))
+
+  /** Built-in connectors that the filters and the scope let through, without those that an own one replaces. */
+  const listBuiltIns = Effect.fnUntraced(function* (
+    tx: Tx,
+    caller: Principal,
+    params: ConnectorListParams,
+    after: { readonly createdAt: string; readonly id: string } | undefined
+  ): Effect.fn.Return<ReadonlyArray<BuiltInConnector>, Failure> {
+    const range = bounds(params)
+    if (range instanceof InvalidRequest) return yield* range
+    if (range.after !== undefined && range.after >= builtInSince) return []
+    if (range.before !== undefined && range.before <= builtInSince) return []
+    const text = params.q?.toLowerCase() ?? ""
+    const replaced = yield* tx.connectors.list({
+      where: { slug: builtIns.map(({ definition }) => definition.slug), deletedAt: null },
+      limit: builtIns.length
+    })
+    const isListed = ({ definition: { description, kind, name, slug }, id }: BuiltInConnector) =>
+      (params.kind === undefined || kind === params.kind) &&
+      [name, slug, description].some((one) => one.toLowerCase().includes(text)) &&
+      outOfScope(caller, "connector", slug) === undefined &&
+      !replaced.some((own) => own.slug === slug) &&
+      (after === undefined || after.createdAt > builtInSince || id < after.id)
+    return builtIns.filter(isListed)
+  })
+
+  const listOwn = (tx: Tx, caller: Principal, params: ConnectorListParams) => {
+    const slugs = scopedIds(caller, "connector")
+    return pages.list(tx.connectors, params, {
+      where: {
+        deletedAt: null,
+        ...(slugs === undefined ? {} : { slug: slugs }),
+        ...(params.kind === undefined ? {} : { kind: params.kind })
+      },
+      ...(params.q === undefined ? {} : { search: { text: params.q, in: ["name", "slug", "description"] } })
+    })
+  }
+
+  const withActions = (tx: Tx, found: FoundConnector): Effect.Effect<ConnectorSummaryView, Failure> =>
+    Effect.map(definitionOf(tx, found, undefined), ({ actions }) => ({
+      ...summaryView(found),
+      actions: actions.map(jsonOf)
+    }))
+
+  const list = (
+    context: CallContext,
+    asked: ConnectorListParams
+  ): Effect.Effect<PageOf<ConnectorSummaryView>, Failure> => {
+    const { caller } = context
+    const whole = asked.include?.split(",").includes("actions") ?? false
+    const params = whole ? { ...asked, page_size: Math.min(sizeOf(asked), wholeSize) } : asked
+    return read(context, (tx) =>
+      Effect.gen(function* () {
+        const after = yield* pages.position(params.cursor)
+        const inBuiltIns = after !== undefined && after.createdAt <= builtInSince
+        const own = inBuiltIns ? { data: [], page: { hasMore: false } } : yield* listOwn(tx, caller, params)
+        const size = sizeOf(params)
+        const rows: ReadonlyArray<FoundConnector> = [
+          ...own.data.map((record) => ({ _tag: "Own" as const, record })),
+          ...(own.page.hasMore ? [] : yield* listBuiltIns(tx, caller, params, after))
+        ]
+        // One row more than the page holds only tells that there are more.
+        const more = own.page.hasMore ? [...rows, ...rows.slice(-1)] : rows
+        const page = yield* pages.pageOf(more.slice(0, size + 1), size, (row) =>
+          row._tag === "Own"
+            ? { createdAt: row.record.createdAt, id: row.record.id }
+            : { createdAt: builtInSince, id: row.id }
+        )
+        const data = yield* Effect.forEach(page.data, (row) =>
+          whole ? withActions(tx, row) : Effect.succeed(summaryView(row))
+        )
+        return { ...page, data }
+      })
+    )
+  }
+
+  return { list }
+})

@@ -1,0 +1,247 @@
+/**
+ * Use cases of customers' connections: read from their records, changed by their actors, which also write the audit
+ * entries. Contract: connection record and states; surface C bodies.
+ */
+import { Context, Effect, Layer, Redacted } from "effect"
+import type { Connection, ConnectionStatus } from "../../domain/connection/Connection.js"
+import type { CreateConnection, ReconnectConnection, UpdateConnection } from "../../domain/connection/Requests.js"
+import type { Failure } from "../../domain/Failure.js"
+import type { ConnectionId } from "../../domain/Ids.js"
+import { Connections, type OpenedSession, type Order, type Tested } from "../ports/Connections.js"
+import { Origin } from "../ports/Origin.js"
+import { type CallContext, checkVersion, recordedByActor } from "./CallContext.js"
+import { outOfScope } from "./Caller.js"
+import { Changes } from "./Changes.js"
+import {
+  connectionsListed,
+  type ConnectionView,
+  findConnection,
+  findLivingConnection,
+  livingConnections,
+  type OpenedConnection,
+  orderedBy,
+  pickConnectionChanges,
+  plainCredential,
+  redactedCredential,
+  type RevealedCredential,
+  viewOfConnection
+} from "./ConnectionRecords.js"
+import { customerOfBody, customersListed } from "./NamedCustomers.js"
+import { type ListParams, type PageOf, Pages } from "./Pages.js"
+import { checkCustomerConnector } from "./CustomerLimits.js"
+
+export interface ConnectionListParams extends ListParams {
+  readonly status?: ConnectionStatus | undefined
+  readonly customer_id?: string | undefined
+  readonly user_id?: string | undefined
+  readonly connector?: string | undefined
+  readonly q?: string | undefined
+}
+
+type Change = (context: CallContext, id: string) => Effect.Effect<ConnectionView, Failure>
+
+/** Each fails with `NotFound` where there is no such connection, the caller does not reach it, or it is disconnected. */
+export class CustomerConnections extends Context.Tag("svc/CustomerConnections")<
+  CustomerConnections,
+  {
+    /** Newest first; disconnected ones only where the status asks for them. */
+    readonly list: (
+      context: CallContext,
+      params: ConnectionListParams
+    ) => Effect.Effect<PageOf<ConnectionView>, Failure>
+    readonly create: (context: CallContext, input: CreateConnection) => Effect.Effect<OpenedConnection, Failure>
+    readonly get: Change
+    readonly update: (
+      context: CallContext,
+      id: string,
+      input: UpdateConnection
+    ) => Effect.Effect<ConnectionView, Failure>
+    /** Answers the disconnected record. */
+    readonly disconnect: Change
+    /** A credential that does not work is an answer, not a failure. */
+    readonly test: (
+      context: CallContext,
+      id: string
+    ) => Effect.Effect<Tested & { readonly connection: ConnectionView }, Failure>
+    /** Stores the credential of the body; without one, opens a session in which a person gives it. */
+    readonly reconnect: (
+      context: CallContext,
+      id: string,
+      input: ReconnectConnection
+    ) => Effect.Effect<OpenedConnection, Failure>
+    readonly refresh: Change
+    readonly enable: Change
+    readonly disable: Change
+    /** The credential in the clear. Its audit entry is committed before it is answered. */
+    readonly reveal: (context: CallContext, id: string) => Effect.Effect<RevealedCredential, Failure>
+  }
+>() {}
+
+export const layer = Layer.effect(
+  CustomerConnections,
+  Effect.gen(function* () {
+    const { change, read } = yield* Changes
+    const pages = yield* Pages
+    const connections = yield* Connections
+    const origin = yield* Origin
+
+    const linkOf = (session: OpenedSession | null) =>
+      session === null
+        ? {}
+        : {
+            connectUrl: `${origin}/connect/${Redacted.value(session.token)}`,
+            connectSessionId: session.id,
+            expiresAt: session.expiresAt
+          }
+
+    /** The record as it is now, disconnected or not. */
+    const readView = (context: CallContext, id: ConnectionId): Effect.Effect<ConnectionView, Failure> =>
+      read(context, (tx) => Effect.map(findConnection(tx, context.caller, id), viewOfConnection))
+
+    /** Gives an order about a connection that lives to its actor, which records it. */
+    const carryOut = <A>(
+      context: CallContext,
+      id: string,
+      order: (target: Order, connection: Connection) => Effect.Effect<A, Failure>
+    ): Effect.Effect<A, Failure> =>
+      Effect.flatMap(
+        read(context, (tx) => findLivingConnection(tx, context, id)),
+        (connection) => {
+          const { organisationId } = context.caller
+          const target = { organisationId, connectionId: connection.id, by: orderedBy(context) }
+          return recordedByActor(context, order(target, connection))
+        }
+      )
+
+    /** Like `carryOut`, and answers the record as it is then. */
+    const carryOutAndShow = (
+      context: CallContext,
+      id: string,
+      order: (target: Order, connection: Connection) => Effect.Effect<void, Failure>
+    ): Effect.Effect<ConnectionView, Failure> =>
+      carryOut(context, id, (target, connection) =>
+        Effect.zipRight(order(target, connection), readView(context, connection.id))
+      )
+
+    const list = (context: CallContext, params: ConnectionListParams) =>
+      read(context, (tx) =>
+        Effect.gen(function* () {
+          const page = yield* pages.list(tx.connections, params, {
+            where: {
+              ...(params.status === undefined ? livingConnections : { status: params.status }),
+              ...(yield* customersListed(tx, context.caller, params.customer_id)),
+              ...connectionsListed(context.caller, params.connector),
+              ...(params.user_id === undefined ? {} : { userId: params.user_id })
+            },
+            ...(params.q === undefined
+              ? {}
+              : { search: { text: params.q, in: ["label", "connector", "accountLabel"] } })
+          })
+          return { ...page, data: page.data.map(viewOfConnection) }
+        })
+      )
+
+    const create = Effect.fnUntraced(function* (
+      context: CallContext,
+      input: CreateConnection
+    ): Effect.fn.Return<OpenedConnection, Failure> {
+      const outside = outOfScope(context.caller, "connector", input.connector)
+      if (outside !== undefined) return yield* outside
+      const customerId = yield* read(context, (tx) => customerOfBody(tx, context.caller, input.customerId))
+      context.customerId = customerId
+      yield* read(context, (tx) => checkCustomerConnector(tx, customerId, input.connector))
+      const opened = connections.connect({
+        organisationId: context.caller.organisationId,
+        customerId,
+        connector: input.connector,
+        userId: input.userId ?? null,
+        authMethod: input.authMethod ?? null,
+        authProvider: input.authProvider ?? null,
+        label: input.label ?? null,
+        config: input.config ?? {},
+        tags: input.tags ?? {},
+        metadata: input.metadata ?? {},
+        credential: input.credential === undefined ? null : redactedCredential(input.credential),
+        redirectUrl: input.redirectUrl ?? null,
+        by: orderedBy(context)
+      })
+      return yield* recordedByActor(
+        context,
+        Effect.flatMap(opened, ({ id, session }) =>
+          Effect.map(readView(context, id), (view) => ({ ...view, ...linkOf(session) }))
+        )
+      )
+    })
+
+    const get: Change = (context, id) =>
+      read(context, (tx) => Effect.map(findLivingConnection(tx, context, id), viewOfConnection))
+
+    const update = (context: CallContext, id: string, input: UpdateConnection) =>
+      carryOutAndShow(context, id, (target, connection) =>
+        Effect.gen(function* () {
+          yield* checkVersion(context, input.version, connection.version)
+          const { isDefault = false, label, tags } = yield* pickConnectionChanges(connection, input)
+          const version = input.version ?? null
+          yield* connections.edit({ ...target, label: label ?? null, tags: tags ?? null, isDefault, version })
+        })
+      )
+
+    const disconnect: Change = (context, id) =>
+      carryOutAndShow(context, id, (target) => connections.disconnect({ ...target, version: null }))
+
+    const test = (context: CallContext, id: string) =>
+      carryOut(context, id, (target) =>
+        Effect.flatMap(connections.test(target), (tested) =>
+          Effect.map(readView(context, target.connectionId), (connection) => ({ ...tested, connection }))
+        )
+      )
+
+    const reconnect = (context: CallContext, id: string, input: ReconnectConnection) => {
+      const { authMethod = null, config = null, credential, redirectUrl = null } = input
+      return carryOut(context, id, (target): Effect.Effect<OpenedConnection, Failure> => {
+        const done =
+          credential === undefined
+            ? Effect.map(connections.reconnect({ ...target, redirectUrl, authMethod, config }), linkOf)
+            : Effect.as(
+                connections.storeCredential({
+                  ...target,
+                  authMethod,
+                  credential: redactedCredential(credential),
+                  config,
+                  skipTest: false
+                }),
+                {}
+              )
+        return Effect.flatMap(done, (link) =>
+          Effect.map(readView(context, target.connectionId), (view) => ({ ...view, ...link }))
+        )
+      })
+    }
+
+    const reveal = Effect.fnUntraced(function* (
+      context: CallContext,
+      named: string
+    ): Effect.fn.Return<RevealedCredential, Failure> {
+      const connection = yield* read(context, (tx) => findLivingConnection(tx, context, named))
+      const { authMethod, customerId, id, label } = connection
+      const { organisationId } = context.caller
+      const secrets = yield* connections.reveal({ organisationId, connectionId: id, by: orderedBy(context) })
+      yield* change(context, () => Effect.succeed({ value: null, resource: { id, name: label, customerId } }))
+      return { id, authMethod, credential: plainCredential(secrets) }
+    })
+
+    return CustomerConnections.of({
+      list,
+      create,
+      get,
+      update,
+      disconnect,
+      test,
+      reconnect,
+      refresh: (context, id) => carryOutAndShow(context, id, connections.refresh),
+      enable: (context, id) => carryOutAndShow(context, id, connections.enable),
+      disable: (context, id) => carryOutAndShow(context, id, connections.disable),
+      reveal
+    })
+  })
+)

@@ -1,0 +1,235 @@
+/**
+ * Use cases of a customer's stored credentials. Each belongs to one connection: storing one makes that connection or
+ * renews it, and the key's scope binds a credential as it binds its connection. Contract: surface B bodies.
+ */
+import { Clock, Context, Effect, Layer, Option } from "effect"
+import type { Connection } from "../../domain/connection/Connection.js"
+import { RotateCredential, type StoreCredential } from "../../domain/connection/Requests.js"
+import { type Failure, NotFound } from "../../domain/Failure.js"
+import type { ConnectionId, CredentialId, CustomerId } from "../../domain/Ids.js"
+import { customerReference } from "../../domain/Tenancy.js"
+import { AuditTrail } from "../ports/AuditTrail.js"
+import { Connections } from "../ports/Connections.js"
+import { CustomerReads } from "../ports/CustomerReads.js"
+import { Identifiers } from "../ports/Identifiers.js"
+import { type CallContext, recordedByActor } from "./CallContext.js"
+import { actorOf, missing, narrowed, outOfScope, reaches } from "./Caller.js"
+import { Changes } from "./Changes.js"
+import {
+  connectionScopeRefusal,
+  connectionsListed,
+  livingConnections,
+  orderedBy,
+  plainCredential,
+  redactedCredential
+} from "./ConnectionRecords.js"
+import {
+  type CredentialView,
+  findCredential,
+  findReplaced,
+  mostConnections,
+  viewOfCredential
+} from "./CredentialRecords.js"
+import { type ListParams, type PageOf, Pages } from "./Pages.js"
+import { pickChanges } from "./ReadOnly.js"
+
+export interface CredentialListParams extends ListParams {
+  readonly connector?: string | undefined
+}
+
+/** `named`: the customer's id or `ref:<externalRef>`; one that the caller does not reach is answered as not found. */
+export class CustomerCredentials extends Context.Tag("svc/CustomerCredentials")<
+  CustomerCredentials,
+  {
+    /** `reveal`: with the plain values, which takes the permission to decrypt; each is audited before it is answered. */
+    readonly list: (
+      context: CallContext,
+      named: string,
+      params: CredentialListParams,
+      reveal: boolean
+    ) => Effect.Effect<PageOf<CredentialView>, Failure>
+    /** Renews the connection of the same connector, method and label; makes it where there is none. */
+    readonly store: (
+      context: CallContext,
+      named: string,
+      input: StoreCredential
+    ) => Effect.Effect<CredentialView, Failure>
+    /** The stored values stay until the provider has accepted the new ones. */
+    readonly rotate: (
+      context: CallContext,
+      named: string,
+      id: string,
+      input: RotateCredential
+    ) => Effect.Effect<CredentialView, Failure>
+  }
+>() {}
+
+const revealsAtOnce = 8
+
+export const layer = Layer.effect(
+  CustomerCredentials,
+  Effect.gen(function* () {
+    const connections = yield* Connections
+    const customers = yield* CustomerReads
+    const identifiers = yield* Identifiers
+    const trail = yield* AuditTrail
+    const { read } = yield* Changes
+    const pages = yield* Pages
+
+    const findTenant = Effect.fnUntraced(function* (
+      context: CallContext,
+      named: string
+    ): Effect.fn.Return<CustomerId, Failure> {
+      const found = yield* customers.find(context.caller.organisationId, customerReference(named))
+      if (Option.isNone(found) || !reaches(context.caller, found.value.id))
+        return yield* new NotFound({ what: "tenant" })
+      context.customerId = found.value.id
+      return found.value.id
+    })
+
+    const readView = (
+      context: CallContext,
+      customerId: CustomerId,
+      connectionId: ConnectionId
+    ): Effect.Effect<CredentialView, Failure> =>
+      read(context, (tx) =>
+        Effect.map(findCredential(tx, context.caller, customerId, { connectionId }), ({ connection, credential }) =>
+          viewOfCredential(credential, connection)
+        )
+      )
+
+    const page = (context: CallContext, customerId: CustomerId, params: CredentialListParams) =>
+      read(context, (tx) =>
+        Effect.gen(function* () {
+          const reached = yield* tx.connections.list({
+            where: { customerId, ...livingConnections, ...connectionsListed(context.caller, params.connector) },
+            limit: mostConnections
+          })
+          const byId = new Map(reached.map((connection) => [connection.id, connection]))
+          const found = yield* pages.list(tx.credentials, params, { where: { connectionId: [...byId.keys()] } })
+          return {
+            ...found,
+            data: found.data.flatMap((credential) => {
+              const connection = byId.get(credential.connectionId)
+              return connection === undefined ? [] : [viewOfCredential(credential, connection)]
+            })
+          }
+        })
+      )
+
+    const reveal = Effect.fnUntraced(function* (context: CallContext, view: CredentialView) {
+      const { organisationId, requestId } = context.caller
+      const secrets = yield* connections.reveal({
+        organisationId,
+        connectionId: view.connectionId,
+        by: orderedBy(context)
+      })
+      trail.note({
+        id: identifiers.next("aud"),
+        organisationId,
+        at: new Date(yield* Clock.currentTimeMillis).toISOString(),
+        actor: actorOf(context.caller),
+        action: "connection.decrypt",
+        resource: { type: "connection", id: view.connectionId, name: view.label },
+        customerId: context.customerId,
+        outcome: "success",
+        requestId,
+        changes: [],
+        count: 1
+      })
+      return { ...view, credential: plainCredential(secrets) }
+    })
+
+    const connect = (context: CallContext, customerId: CustomerId, input: StoreCredential) => {
+      const { authMethod, config = {}, connector, credential, label = null } = input
+      return connections.connect({
+        organisationId: context.caller.organisationId,
+        customerId,
+        connector,
+        authMethod,
+        label,
+        credential: redactedCredential(credential),
+        config,
+        userId: null,
+        authProvider: null,
+        tags: {},
+        metadata: {},
+        redirectUrl: null,
+        by: orderedBy(context)
+      })
+    }
+
+    const replace = (
+      context: CallContext,
+      { id }: Connection,
+      { config, credential, skipTest = false }: RotateCredential & Pick<StoreCredential, "config">
+    ) =>
+      connections.storeCredential({
+        organisationId: context.caller.organisationId,
+        connectionId: id,
+        credential: redactedCredential(credential),
+        config: config ?? null,
+        authMethod: null,
+        skipTest,
+        by: orderedBy(context)
+      })
+
+    const list = Effect.fnUntraced(function* (
+      context: CallContext,
+      named: string,
+      params: CredentialListParams,
+      reveals: boolean
+    ): Effect.fn.Return<PageOf<CredentialView>, Failure> {
+      const refused = reveals ? missing(context.caller, "connections:decrypt") : undefined
+      if (refused !== undefined) return yield* refused
+      const customerId = yield* findTenant(context, named)
+      const found = yield* page(context, customerId, params)
+      if (!reveals) return found
+      const data = yield* Effect.forEach(found.data, (view) => reveal(context, view), { concurrency: revealsAtOnce })
+      return { ...found, data }
+    })
+
+    const store = Effect.fnUntraced(function* (
+      context: CallContext,
+      named: string,
+      input: StoreCredential
+    ): Effect.fn.Return<CredentialView, Failure> {
+      const customerId = yield* findTenant(context, named)
+      const { caller } = context
+      const target = yield* read(context, (tx) => findReplaced(tx, customerId, input))
+      const outside =
+        target === undefined
+          ? (outOfScope(caller, "connector", input.connector) ?? narrowed(caller, "connection", "it makes none"))
+          : connectionScopeRefusal(caller, target)
+      if (outside !== undefined) return yield* outside
+      const stored =
+        target === undefined
+          ? Effect.map(connect(context, customerId, input), ({ id }) => id)
+          : Effect.as(replace(context, target, input), target.id)
+      return yield* recordedByActor(
+        context,
+        Effect.flatMap(stored, (id) => readView(context, customerId, id))
+      )
+    })
+
+    const rotate = Effect.fnUntraced(function* (
+      context: CallContext,
+      named: string,
+      id: string,
+      input: RotateCredential
+    ): Effect.fn.Return<CredentialView, Failure> {
+      const customerId = yield* findTenant(context, named)
+      // Any text: no other row matches.
+      const where = { id: id as CredentialId }
+      const found = yield* read(context, (tx) => findCredential(tx, context.caller, customerId, where))
+      const { connection } = found
+      const changes = yield* pickChanges(RotateCredential, input, viewOfCredential(found.credential, connection))
+      return yield* recordedByActor(
+        context,
+        Effect.zipRight(replace(context, connection, changes), readView(context, customerId, connection.id))
+      )
+    })
+
+    return CustomerCredentials.of({ list, store, rotate })
+  })
+)

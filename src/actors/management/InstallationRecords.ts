@@ -1,0 +1,218 @@
+/**
+ * Installations as use cases find, check and show them. One is in a key's scope when all of its workflows, its
+ * connections and their connectors are.
+ */
+import { Effect, Option } from "effect"
+import { bindingsOf } from "../../domain/connector/Binding.js"
+import {
+  type Failure,
+  type Forbidden,
+  invalid,
+  InvalidState,
+  NotFound,
+  type Unavailable,
+  ValidationFailed
+} from "../../domain/Failure.js"
+import type { ConnectionId, CustomerId, WorkflowId } from "../../domain/Ids.js"
+import { type Installation, type InstallationView, installationView } from "../../domain/Installation.js"
+import type { JsonObject } from "../../domain/Json.js"
+import type { ScopeType } from "../../domain/ResourceScope.js"
+import { type Computations, tooCostlyDetail } from "../ports/Computations.js"
+import type { Only, Tx } from "../ports/Records.js"
+import { type CallContext, checkVersion } from "./CallContext.js"
+import { outOfScope, type Principal, reaches, scopedIds } from "./Caller.js"
+
+const notFound = () => new NotFound({ what: "installation" })
+
+// --- Scope ---
+
+type Parts = Pick<Installation, "connections" | "workflowIds">
+
+const scopeRefusal = (caller: Principal, { connections, workflowIds }: Parts): Forbidden | undefined => {
+  const parts: ReadonlyArray<readonly [ScopeType, ReadonlyArray<string>]> = [
+    ["workflow", workflowIds],
+    ["connection", Object.values(connections)],
+    ["connector", Object.keys(connections)]
+  ]
+  for (const [type, ids] of parts) {
+    const refused = ids.map((id) => outOfScope(caller, type, id)).find((one) => one !== undefined)
+    if (refused !== undefined) return refused
+  }
+  return undefined
+}
+
+/** The condition of a list on the installations in the key's scope. */
+export const installationsListed = (caller: Principal): ReadonlyArray<Only<Installation>> => {
+  const conditions: ReadonlyArray<readonly [ScopeType, Pick<Only<Installation>, "member" | "part">]> = [
+    ["workflow", { member: "workflowIds", part: "items" }],
+    ["connection", { member: "connections", part: "values" }],
+    ["connector", { member: "connections", part: "keys" }]
+  ]
+  return conditions.flatMap(([type, condition]) => {
+    const among = scopedIds(caller, type)
+    return among === undefined ? [] : [{ ...condition, among }]
+  })
+}
+
+// --- Found and shown ---
+
+/** `lock`: nobody else changes it until the transaction ends. */
+export const findInstallation = (
+  tx: Tx,
+  caller: Principal,
+  id: string,
+  lock = false
+): Effect.Effect<Installation, Failure> => {
+  const where = { id: id as Installation["id"] } // any text: no other row matches
+  return Effect.flatMap(
+    lock ? tx.installations.lock(where) : tx.installations.find(where),
+    Option.match({
+      onNone: notFound,
+      onSome: (found): Effect.Effect<Installation, Failure> =>
+        reaches(caller, found.customerId) ? (scopeRefusal(caller, found) ?? Effect.succeed(found)) : notFound()
+    })
+  )
+}
+
+/** The installation to be changed: installed, and at the version that the caller read. */
+export const lockInstalled = Effect.fnUntraced(function* (
+  tx: Tx,
+  context: CallContext,
+  id: string,
+  version: number | undefined
+): Effect.fn.Return<Installation, Failure> {
+  const found = yield* findInstallation(tx, context.caller, id, true)
+  if (found.status === "uninstalled")
+    return yield* new InvalidState({ state: "uninstalled", message: "the installation is uninstalled" })
+  yield* checkVersion(context, version, found.version)
+  return found
+})
+
+/** What the workflows call: as published, or as drafted where nothing is published. */
+const bindingsOfAll = Effect.fnUntraced(function* (tx: Tx, ids: ReadonlyArray<WorkflowId>) {
+  const workflows = yield* tx.workflows.list({ where: { id: ids, deletedAt: null }, limit: Math.max(1, ids.length) })
+  const published = workflows.flatMap(({ id, publishedVersion }) =>
+    publishedVersion === null ? [] : [{ id, publishedVersion }]
+  )
+  const numbers = [...new Set(published.map(({ publishedVersion }) => publishedVersion))]
+  const versions =
+    published.length === 0
+      ? []
+      : yield* tx.workflowVersions.list({
+          where: { workflowId: published.map(({ id }) => id), number: numbers },
+          limit: published.length * numbers.length
+        })
+  return new Map(
+    workflows.map(({ bindings, id, publishedVersion }) => {
+      const version = versions.find((one) => one.workflowId === id && one.number === publishedVersion)
+      return [id, bindingsOf(version?.bindings ?? bindings)] as const
+    })
+  )
+})
+
+/** With the status that follows from what their workflows call and how their connections are now. */
+export const viewsOf = Effect.fnUntraced(function* (
+  tx: Tx,
+  found: ReadonlyArray<Installation>
+): Effect.fn.Return<ReadonlyArray<InstallationView>, Unavailable> {
+  if (found.length === 0) return []
+  const bindings = yield* bindingsOfAll(tx, [...new Set(found.flatMap(({ workflowIds }) => workflowIds))])
+  const ids = [...new Set(found.flatMap(({ connections }) => Object.values(connections)))]
+  const connections = yield* tx.connections.list({ where: { id: ids }, limit: Math.max(1, ids.length) })
+  const statuses = new Map(connections.map(({ id, status }) => [id, status]))
+  return found.map((one) =>
+    installationView(
+      one,
+      one.workflowIds.flatMap((id) => bindings.get(id) ?? []),
+      (id) => statuses.get(id)
+    )
+  )
+})
+
+export const viewOfInstallation = (tx: Tx, installation: Installation): Effect.Effect<InstallationView, Failure> =>
+  Effect.flatMap(viewsOf(tx, [installation]), ([view]) =>
+    view === undefined ? Effect.fail(notFound()) : Effect.succeed(view)
+  )
+
+// --- Checked ---
+
+const noParts: Parts = { connections: {}, workflowIds: [] }
+
+/** Fails unless they are of the caller's workspace and this customer may run them. Those of `before` stay. */
+export const checkWorkflows = Effect.fnUntraced(function* (
+  tx: Tx,
+  caller: Principal,
+  customerId: CustomerId,
+  named: ReadonlyArray<string>,
+  before: Parts = noParts
+): Effect.fn.Return<ReadonlyArray<WorkflowId>, Failure> {
+  const ids = [...new Set(named)].map((id) => id as WorkflowId) // any text: no other row matches
+  const added = ids.filter((id) => !before.workflowIds.includes(id))
+  const found = yield* tx.workflows.list({
+    where: { id: added, spaceId: caller.spaceId, deletedAt: null },
+    limit: Math.max(1, added.length)
+  })
+  for (const id of added) {
+    const workflow = found.find((one) => one.id === id)
+    if (workflow === undefined || (workflow.customerId !== null && workflow.customerId !== customerId))
+      return yield* invalid(`workflowIds[${named.indexOf(id)}]`, "NOT_FOUND", "names no workflow of this customer")
+    const outside = outOfScope(caller, "workflow", id)
+    if (outside !== undefined) return yield* outside
+  }
+  return ids
+})
+
+/** Fails unless each is this customer's, and to the connector that it is named for. Those of `before` stay. */
+export const checkConnections = Effect.fnUntraced(function* (
+  tx: Tx,
+  caller: Principal,
+  customerId: CustomerId,
+  named: { readonly [slug: string]: string },
+  before: Parts = noParts
+): Effect.fn.Return<Installation["connections"], Failure> {
+  const all = Object.entries(named).map(([slug, id]) => [slug, id as ConnectionId] as const) // any text: no other row matches
+  const added = all.filter(([slug, id]) => before.connections[slug] !== id)
+  const found = yield* tx.connections.list({
+    where: { id: added.map(([, id]) => id), customerId },
+    limit: Math.max(1, added.length)
+  })
+  for (const [slug, id] of added) {
+    const connection = found.find((one) => one.id === id)
+    if (connection === undefined || connection.status === "disconnected")
+      return yield* invalid(`connections.${slug}`, "NOT_FOUND", "names no connection of this customer")
+    const { connector } = connection
+    const outside = scopeRefusal(caller, { connections: { [connector]: id }, workflowIds: [] })
+    if (outside !== undefined) return yield* outside
+    if (connector !== slug)
+      return yield* invalid(`connections.${slug}`, "INVALID", `names a connection to ${connector}, not to ${slug}`)
+  }
+  return Object.fromEntries(all)
+})
+
+/** Fails unless the schema is one, and the values satisfy it. Not to be asked inside a transaction: it may take a second. */
+export const checkConfig = Effect.fnUntraced(function* (
+  compute: Computations["Type"]["compute"],
+  { organisationId }: Principal,
+  schema: JsonObject | null,
+  config: JsonObject
+): Effect.fn.Return<void, ValidationFailed | Unavailable> {
+  if (schema === null) return
+  const under = (path: string) => (path === "" ? "config" : `config.${path}`)
+  const mistakes = yield* compute("checkSchemas", organisationId, { configSchema: schema }).pipe(
+    Effect.catchTag("TooCostly", (error) => Effect.succeed([tooCostlyDetail("configSchema", error)]))
+  )
+  const violations =
+    mistakes.length > 0
+      ? []
+      : yield* compute("checkValue", organisationId, { schema, value: config }).pipe(
+          Effect.catchTag("TooCostly", (error) => Effect.succeed([tooCostlyDetail("", error)]))
+        )
+  const details = [...mistakes, ...violations.map((detail) => ({ ...detail, path: under(detail.path) }))]
+  const [first] = details
+  if (first !== undefined)
+    return yield* new ValidationFailed({
+      code: "VALIDATION_FAILED",
+      message: `${mistakes.length > 0 ? "configSchema" : "config"} is not valid: ${first.message}`,
+      details
+    })
+})

@@ -1,0 +1,252 @@
+/**
+ * Use cases of installations: made for a customer, changed, and uninstalled; the record stays for the runs that belong
+ * to it. Contract: installation record.
+ */
+import { Context, Effect, Layer } from "effect"
+import { type Failure, NotFound, PlanLimitReached } from "../../domain/Failure.js"
+import {
+  type CreateInstallation,
+  changedInstallation,
+  checkStatus,
+  configAfter,
+  type Installation,
+  type InstallationChanges,
+  type InstallationStatus,
+  type InstallationView,
+  UpdateInstallation
+} from "../../domain/Installation.js"
+import { Computations } from "../ports/Computations.js"
+import { Identifiers } from "../ports/Identifiers.js"
+import type { Tx } from "../ports/Records.js"
+import { type CallContext, checkVersion, versionMismatch } from "./CallContext.js"
+import type { Principal } from "./Caller.js"
+import { Changes } from "./Changes.js"
+import {
+  checkConfig,
+  checkConnections,
+  checkWorkflows,
+  findInstallation,
+  installationsListed,
+  lockInstalled,
+  viewOfInstallation,
+  viewsOf
+} from "./InstallationRecords.js"
+import { customerOfBody, customersListed } from "./NamedCustomers.js"
+import { type ListParams, type PageOf, Pages } from "./Pages.js"
+import { pickChanges } from "./ReadOnly.js"
+import { timestamp } from "./Timestamp.js"
+import { checkCustomerLimit } from "./CustomerLimits.js"
+
+export interface InstallationListParams extends ListParams {
+  readonly customer_id?: string | undefined
+  readonly integration?: string | undefined
+  readonly status?: InstallationStatus | undefined
+  readonly q?: string | undefined
+}
+
+export class Installations extends Context.Tag("svc/Installations")<
+  Installations,
+  {
+    /** Newest first; uninstalled ones only where the status asks for them. */
+    readonly list: (
+      context: CallContext,
+      params: InstallationListParams
+    ) => Effect.Effect<PageOf<InstallationView>, Failure>
+    readonly create: (context: CallContext, input: CreateInstallation) => Effect.Effect<InstallationView, Failure>
+    readonly get: (context: CallContext, id: string) => Effect.Effect<InstallationView, Failure>
+    readonly update: (
+      context: CallContext,
+      id: string,
+      input: UpdateInstallation
+    ) => Effect.Effect<InstallationView, Failure>
+    readonly uninstall: (context: CallContext, id: string) => Effect.Effect<void, Failure>
+  }
+>() {}
+
+const resourceOf = ({ customerId, id, integration }: Installation) => ({ id, name: integration, customerId })
+
+/** What is stored of the status that a list asks for. */
+const storedStatus = (asked: InstallationStatus | undefined): ReadonlyArray<Installation["status"]> =>
+  asked === undefined ? ["active", "paused"] : [asked === "needs_connection" ? "active" : asked]
+
+/**
+ * Fails when another active installation is more than the plan allows. One that needs a connection counts: it is active
+ * again as soon as that is there. Exact: whoever makes one waits for whoever does so now.
+ */
+const checkPlan = Effect.fnUntraced(function* (
+  tx: Tx,
+  { plan }: Principal,
+  customerId: CustomerId
+): Effect.fn.Return<void, Failure> {
+  yield* checkCustomerLimit(tx, customerId, "active_integrations")
+  const limit = plan.activeIntegrations
+  if (limit === null) return
+  yield* tx.hold("active_integrations")
+  const used = yield* tx.installations.count({ status: "active" })
+  if (used >= limit) return yield* new PlanLimitReached({ dimension: "active_integrations", limit, used })
+})
+
+export const layer = Layer.effect(
+  Installations,
+  Effect.gen(function* () {
+    const { change, read } = yield* Changes
+    const pages = yield* Pages
+    const identifiers = yield* Identifiers
+    const { compute } = yield* Computations
+
+    /** Adds the outbound event to the transaction. `status`: as it is shown. */
+    const announce = (
+      tx: Tx,
+      { customerId, id, integration, organisationId, updatedAt }: Installation,
+      event: "created" | "updated" | "removed",
+      status: InstallationStatus
+    ) =>
+      tx.tell({
+        id: identifiers.next("evt"),
+        organisationId,
+        type: `installation.${event}`,
+        subject: id,
+        customerId,
+        payload: { installationId: id, integration, customerId, status },
+        at: updatedAt
+      })
+
+    const list = (context: CallContext, params: InstallationListParams) =>
+      read(context, (tx) =>
+        Effect.gen(function* () {
+          const { customer_id, integration, q, status } = params
+          const page = yield* pages.list(tx.installations, params, {
+            where: {
+              ...(yield* customersListed(tx, context.caller, customer_id)),
+              ...(integration === undefined ? {} : { integration }),
+              status: storedStatus(status)
+            },
+            only: installationsListed(context.caller),
+            ...(q === undefined ? {} : { search: { text: q, in: ["integration"] } })
+          })
+          const data = yield* viewsOf(tx, page.data)
+          return { ...page, data: status === undefined ? data : data.filter((view) => view.status === status) }
+        })
+      )
+
+    const newInstallation = Effect.fnUntraced(function* (
+      tx: Tx,
+      caller: Principal,
+      input: CreateInstallation
+    ): Effect.fn.Return<Installation, Failure> {
+      const customerId = yield* customerOfBody(tx, caller, input.customerId)
+      const now = yield* timestamp
+      return {
+        id: identifiers.next("inst"),
+        organisationId: caller.organisationId,
+        customerId,
+        integration: input.integration,
+        workflowIds: yield* checkWorkflows(tx, caller, customerId, input.workflowIds ?? []),
+        connections: yield* checkConnections(tx, caller, customerId, input.connections ?? {}),
+        config: input.config ?? {},
+        configSchema: input.configSchema ?? null,
+        status: input.status ?? "active",
+        createdBy: caller.key.id,
+        createdAt: now,
+        updatedAt: now,
+        uninstalledAt: null,
+        version: 1
+      }
+    })
+
+    const create = Effect.fnUntraced(function* (
+      context: CallContext,
+      input: CreateInstallation
+    ): Effect.fn.Return<InstallationView, Failure> {
+      yield* checkConfig(compute, context.caller, input.configSchema ?? null, input.config ?? {})
+      return yield* change(context, (tx) =>
+        Effect.gen(function* () {
+          const installation = yield* newInstallation(tx, context.caller, input)
+          if (installation.status === "active") yield* checkPlan(tx, context.caller, installation.customerId)
+          yield* tx.installations.insert(installation)
+          const value = yield* viewOfInstallation(tx, installation)
+          yield* announce(tx, installation, "created", value.status)
+          return { value, resource: resourceOf(installation), after: value }
+        })
+      )
+    })
+
+    const get = (context: CallContext, id: string) =>
+      read(context, (tx) =>
+        Effect.flatMap(findInstallation(tx, context.caller, id), (found) => viewOfInstallation(tx, found))
+      )
+
+    const withChanges = Effect.fnUntraced(function* (
+      tx: Tx,
+      caller: Principal,
+      before: Installation,
+      input: InstallationChanges
+    ): Effect.fn.Return<Installation, Failure> {
+      const { customerId } = before
+      const workflowIds = yield* checkWorkflows(tx, caller, customerId, input.workflowIds ?? before.workflowIds, before)
+      const connections = yield* checkConnections(
+        tx,
+        caller,
+        customerId,
+        input.connections ?? before.connections,
+        before
+      )
+      return changedInstallation({ ...before, workflowIds, connections }, input, yield* timestamp)
+    })
+
+    /** Checks the configuration that an update leads to. Answers the version that it was checked against, if it was. */
+    const checkConfigAfter = Effect.fnUntraced(function* (context: CallContext, id: string, input: UpdateInstallation) {
+      if (input.config === undefined && input.configSchema === undefined) return undefined
+      const before = yield* read(context, (tx) => findInstallation(tx, context.caller, id))
+      const { config, configSchema } = configAfter(before, input)
+      yield* checkConfig(compute, context.caller, configSchema, config)
+      return before.version
+    })
+
+    const update = Effect.fnUntraced(function* (
+      context: CallContext,
+      id: string,
+      input: UpdateInstallation
+    ): Effect.fn.Return<InstallationView, Failure> {
+      const checked = yield* checkConfigAfter(context, id, input)
+      return yield* change(context, (tx) =>
+        Effect.gen(function* () {
+          const before = yield* lockInstalled(tx, context, id, input.version)
+          if (checked !== undefined && checked !== before.version) return yield* versionMismatch()
+          const shown = yield* viewOfInstallation(tx, before)
+          const changes = yield* checkStatus(shown, yield* pickChanges(UpdateInstallation, input, shown))
+          const after = yield* withChanges(tx, context.caller, before, changes)
+          if (before.status !== "active" && after.status === "active")
+            yield* checkPlan(tx, context.caller, after.customerId)
+          yield* tx.installations.update(after)
+          const value = yield* viewOfInstallation(tx, after)
+          yield* announce(tx, after, "updated", value.status)
+          return { value, resource: resourceOf(after), before: shown, after: value }
+        })
+      )
+    })
+
+    const uninstall = (context: CallContext, id: string) =>
+      change(context, (tx) =>
+        Effect.gen(function* () {
+          const before = yield* findInstallation(tx, context.caller, id, true)
+          if (before.status === "uninstalled") return yield* new NotFound({ what: "installation" })
+          yield* checkVersion(context, undefined, before.version)
+          const now = yield* timestamp
+          const after: Installation = {
+            ...before,
+            status: "uninstalled",
+            updatedAt: now,
+            uninstalledAt: now,
+            version: before.version + 1
+          }
+          const shown = yield* viewOfInstallation(tx, before)
+          yield* tx.installations.update(after)
+          yield* announce(tx, after, "removed", "uninstalled")
+          return { value: undefined, resource: resourceOf(after), before: shown, after: null }
+        })
+      )
+
+    return Installations.of({ list, create, get, update, uninstall })
+  })
+)

@@ -1,0 +1,100 @@
+/** The answer to an import names what the definition does not have of the document: where it stands, and what follows. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { type Running, start } from "../support/InProcess.js"
+
+let svc: Running
+beforeAll(async () => {
+  svc = await start()
+})
+afterAll(() => svc.stop())
+
+interface Warning {
+  readonly path: string
+  readonly message: string
+}
+
+const ask = (method: string, path: string, body: unknown) =>
+  svc.ask(method, `/api/v1/connectors${path}`, { key: svc.first.key, body })
+
+const answers = { responses: { "200": { description: "fine" } } }
+const schema = { $ref: "common.yaml#/Item" }
+const document = {
+  openapi: "3.0.3",
+  info: { title: "Files", version: "1.0.0" },
+  servers: [
+    {
+      url: "{protocol}://{hostname}/api/v3",
+      variables: { protocol: { default: "http" }, hostname: { default: "HOSTNAME" } }
+    }
+  ],
+  paths: {
+    "/list": { get: { operationId: "list", ...answers } },
+    "/files": {
+      post: { operationId: "upload", servers: [{ url: "https://upload.files.example/v2" }], ...answers }
+    },
+    "/shards": {
+      get: {
+        operationId: "shard",
+        servers: [{ url: "https://{shard}.files.example", variables: { shard: {} } }],
+        ...answers
+      }
+    },
+    "/items": {
+      get: {
+        operationId: "items",
+        responses: { "200": { description: "fine", content: { "application/json": { schema } } } }
+      }
+    }
+  },
+  components: {
+    securitySchemes: {
+      page: { type: "oauth2", flows: { implicit: { authorizationUrl: "https://files.example/login", scopes: {} } } },
+      script: { type: "oauth2", flows: { password: { tokenUrl: "https://files.example/token", scopes: {} } } }
+    }
+  }
+}
+
+const assertWarned = (warnings: ReadonlyArray<Warning>) => {
+  const messageAt = (path: string): string =>
+    warnings.find((warning) => warning.path === path)?.message ?? assert.fail(`no warning at ${path}`)
+  // The operation goes to the connector's base URL, since no value tells its own host.
+  assert.match(messageAt("paths./shards.get.servers"), /shard.*base URL/)
+  assert.match(messageAt("components.securitySchemes.page"), /implicit.*token/)
+  assert.match(messageAt("components.securitySchemes.script"), /password.*token/)
+  assert.match(messageAt("common.yaml#/Item"), /not read/)
+  for (const { message, path } of warnings) assert.isAbove(message.length, 20, path)
+}
+
+describe("an import", () => {
+  it("takes over per-operation base URLs and hosts that each connection is asked for", async () => {
+    const made = await ask("POST", "", { import: { format: "openapi", source: document, slug: "files" } })
+    assert.strictEqual(made.status, 201, made.text)
+    const actions: ReadonlyArray<{ readonly name: string; readonly request: { readonly path: string } }> =
+      made.body.data.actions
+    assert.strictEqual(
+      actions.find(({ name }) => name === "upload")?.request.path,
+      "https://upload.files.example/v2/files"
+    )
+    assert.deepStrictEqual(made.body.data.connectionConfig.required, ["hostname"])
+    assertWarned(made.body.warnings)
+  })
+
+  it("warns again when it replaces a draft, and when it is only tried", async () => {
+    const again = await ask("PUT", "/files", { import: { format: "openapi", source: document } })
+    assert.strictEqual(again.status, 200, again.text)
+    assertWarned(again.body.warnings)
+    const tried = await ask("POST", "/discover", { openapi: document })
+    assert.strictEqual(tried.status, 200, tried.text)
+    assertWarned(tried.body.warnings)
+  })
+
+  it("of a document that is taken over whole has no warnings, and a definition has none to give", async () => {
+    const { paths } = document
+    const source = { ...document, components: {}, paths: { "/list": paths["/list"], "/files": paths["/files"] } }
+    const made = await ask("POST", "", { import: { format: "openapi", source, slug: "whole" } })
+    assert.strictEqual(made.status, 201, made.text)
+    const exported = await svc.ask("GET", "/api/v1/connectors/whole/export", { key: svc.first.key })
+    const saved = await ask("PUT", "/whole", exported.body)
+    assert.deepStrictEqual([saved.status, saved.body.warnings], [200, undefined], saved.text)
+  })
+})
