@@ -15,6 +15,7 @@ import {
   type InstallationView,
   UpdateInstallation
 } from "../../domain/Installation.js"
+import type { CustomerId } from "../../domain/Ids.js"
 import { Computations } from "../ports/Computations.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import type { Tx } from "../ports/Records.js"
