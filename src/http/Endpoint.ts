@@ -42,10 +42,12 @@ export interface RequestForm {
   /** `record`: the pipeline reads a JSON body and refuses what cannot be stored. `handler`: the handler reads it. */
   readonly body: "record" | "handler"
   /**
-   * `reply`: a repetition under an Idempotency-Key gets the first reply. `run`: the handler claims the key together with
-   * the run's first row. `none`: the key is passed on.
+   * What becomes of an Idempotency-Key. `reply`: a repetition gets the first reply, which commits with the change. `lease`:
+   * the same of an endpoint that may wait for a system outside, and therefore keeps no transaction open: a request that the
+   * service's death cuts off may be repeated once its lease is over. `run`: the handler claims the key together with the
+   * run's first row. `none`: the key is passed on.
    */
-  readonly idempotency: "reply" | "run" | "none"
+  readonly idempotency: "reply" | "lease" | "run" | "none"
   /** `reach`: headers that name a customer narrow the request to it. `act`: the handler acts for that customer. */
   readonly tenancy: "reach" | "act"
 }

@@ -98,6 +98,9 @@ export interface Tx {
   /** Remembers the answer to a request with an Idempotency-Key; `sealed` opens only with the vault. */
   readonly remember: (reply: RememberedReply) => Effect.Effect<void, AlreadyExists | Unavailable>
   readonly remembered: (key: string) => Effect.Effect<Option.Option<RememberedReply>, Unavailable>
+  /** Puts the reply in the place of the one that is remembered under its key. */
+  readonly replaceRemembered: (reply: RememberedReply) => Effect.Effect<void, Unavailable>
+  readonly forgetRemembered: (key: string) => Effect.Effect<void, Unavailable>
   /** Waits until no other transaction of the organisation holds the key, and holds it until this one ends. */
   readonly hold: (key: string) => Effect.Effect<void, Unavailable>
   /** Waits for no one: `false` when another transaction holds the key right now. */
@@ -107,6 +110,7 @@ export interface Tx {
 export interface RememberedReply {
   readonly key: string
   readonly hash: string
+  /** Empty while the request is under way. */
   readonly sealed: Uint8Array
   /** RFC 3339. */
   readonly expiresAt: string

@@ -1,14 +1,16 @@
 /**
  * Requests that happen once for each Idempotency-Key: the request's whole work and the memory of its reply are one
- * transaction, so that a repetition gets the first reply, and none repeats the work. Starts and re-runs of workflows
- * have a claim of their own, which commits with the run's first row. Contract: conventions, idempotency.
+ * transaction, so that a repetition gets the first reply, and none repeats the work. What may wait for a system outside
+ * leases its key instead, so that nobody's slow provider keeps a connection of the database. Starts and re-runs of
+ * workflows have a claim of their own, which commits with the run's first row. Contract: conventions, idempotency.
  */
-import { DateTime, Effect, Option, Redacted, Schema } from "effect"
+import { DateTime, Duration, Effect, Option, Redacted, Schema } from "effect"
 import type { Principal } from "../../actors/management/Caller.js"
 import { Digests } from "../../actors/ports/Digests.js"
-import { Records, type Tx } from "../../actors/ports/Records.js"
+import { Records, type RememberedReply, type Tx } from "../../actors/ports/Records.js"
 import { Vault } from "../../actors/ports/Vault.js"
 import { type Failure, IdempotencyInProgress, InvalidRequest, Unavailable } from "../../domain/Failure.js"
+import type { OrganisationId } from "../../domain/Ids.js"
 import { idempotencyKeyLength, idempotencyLifetime } from "../../domain/Limits.js"
 import { keyReused } from "../../domain/RunClaim.js"
 import { makeShares } from "./Shares.js"
@@ -17,8 +19,18 @@ import { type RawReply, type RawRequest, targetMark } from "../Wire.js"
 /** What a key makes a request of once: a DELETE is one anyway. */
 const methods: ReadonlySet<string> = new Set(["POST", "PUT"])
 
-/** Each of them keeps a connection of the database until its work is done, which may be to ask a provider. */
+/** Each of them keeps a connection of the database until its work is done. */
 const concurrent = { perOrganisation: 2, perNode: 4 }
+
+/** Longer than any request to a system outside takes. */
+const lease = Duration.minutes(2)
+
+/** What a request claims: its row of remembered replies, and what is known of its body. */
+interface Claim {
+  readonly organisation: OrganisationId
+  readonly row: string
+  readonly mark: string
+}
 
 /** A reply as it is remembered, sealed since it may hold a secret. */
 const Remembered = Schema.parseJson(
@@ -29,7 +41,7 @@ const Remembered = Schema.parseJson(
   })
 )
 
-const placeOf = (organisation: string, key: string) => ({
+const placeOf = (organisation: OrganisationId, key: string) => ({
   organisation,
   table: "idempotent_replies",
   column: "sealed",
@@ -59,66 +71,123 @@ export const make = Effect.gen(function* () {
   /** By what the body of a repetition is known: under the pepper, since a body may hold secrets that could be guessed. */
   const bodyMark = (request: RawRequest): string => digests.keyHash(digests.sha256Hex(request.body))
 
-  const firstReply = Effect.fnUntraced(function* (
-    tx: Tx,
-    organisation: string,
-    row: string,
-    mark: string
-  ): Effect.fn.Return<Option.Option<RawReply>, Failure> {
-    if (!(yield* tx.tryHold(row))) return yield* new IdempotencyInProgress()
-    const found = yield* tx.remembered(row)
-    if (Option.isNone(found)) return Option.none()
-    if (found.value.hash !== mark) return yield* keyReused()
-    const text = yield* vault.open(placeOf(organisation, row), found.value.sealed).pipe(Effect.mapError(vaultClosed))
+  const opened = Effect.fnUntraced(function* (
+    { organisation, row }: Claim,
+    sealed: Uint8Array
+  ): Effect.fn.Return<RawReply, Failure> {
+    const text = yield* vault.open(placeOf(organisation, row), sealed).pipe(Effect.mapError(vaultClosed))
     const reply = yield* Effect.orDie(Schema.decode(Remembered)(Redacted.value(text)))
-    return Option.some({ ...reply, headers: { ...reply.headers, "idempotent-replayed": "true" } })
+    return { ...reply, headers: { ...reply.headers, "idempotent-replayed": "true" } }
   })
 
-  const remember = Effect.fnUntraced(function* (
+  /** The first request's reply; fails where that is under way, or was another request. */
+  const firstReply = Effect.fnUntraced(function* (
     tx: Tx,
-    organisation: string,
-    row: string,
-    mark: string,
+    claim: Claim
+  ): Effect.fn.Return<Option.Option<RawReply>, Failure> {
+    if (!(yield* tx.tryHold(claim.row))) return yield* new IdempotencyInProgress()
+    const found = yield* tx.remembered(claim.row)
+    if (Option.isNone(found)) return Option.none()
+    if (found.value.hash !== claim.mark) return yield* keyReused()
+    if (found.value.sealed.length === 0) return yield* new IdempotencyInProgress()
+    return Option.some(yield* opened(claim, found.value.sealed))
+  })
+
+  const after = (time: Duration.Duration): Effect.Effect<string> =>
+    Effect.map(DateTime.now, (now) => DateTime.formatIso(DateTime.addDuration(now, time)))
+
+  /** The reply as it is stored; `undefined` of one that streams: it is asked for again. */
+  const stored = Effect.fnUntraced(function* (
+    { mark, organisation, row }: Claim,
     { body, headers, status }: RawReply
-  ): Effect.fn.Return<void, Failure> {
+  ): Effect.fn.Return<RememberedReply | undefined, Failure> {
     const text =
       typeof body === "string" ? body : body instanceof Uint8Array ? new TextDecoder().decode(body) : undefined
-    // What streams is asked for again.
-    if (text === undefined) return
+    if (text === undefined) return undefined
     const sealed = yield* vault
       .seal(placeOf(organisation, row), Redacted.make(JSON.stringify({ status, headers, body: text })))
       .pipe(Effect.mapError(vaultClosed))
-    const now = yield* DateTime.now
-    const expiresAt = DateTime.formatIso(DateTime.addDuration(now, idempotencyLifetime))
-    yield* tx
-      .remember({ key: row, hash: mark, sealed, expiresAt })
-      .pipe(Effect.catchTag("AlreadyExists", () => new IdempotencyInProgress()))
+    return { key: row, hash: mark, sealed, expiresAt: yield* after(idempotencyLifetime) }
   })
+
+  const insert = (tx: Tx, reply: RememberedReply): Effect.Effect<void, Failure> =>
+    Effect.catchTag(tx.remember(reply), "AlreadyExists", () => new IdempotencyInProgress())
+
+  /** The work and its reply commit together. */
+  const inOneTransaction = <E>(
+    claim: Claim,
+    handle: Effect.Effect<RawReply, E>
+  ): Effect.Effect<RawReply, E | Failure> =>
+    shares.withShare(
+      claim.organisation,
+      records.transact(claim.organisation, (tx) =>
+        Effect.flatMap(
+          firstReply(tx, claim),
+          Option.match({
+            onSome: Effect.succeed,
+            onNone: () =>
+              Effect.tap(handle, (reply) =>
+                Effect.flatMap(stored(claim, reply), (one) => (one === undefined ? Effect.void : insert(tx, one)))
+              )
+          })
+        )
+      )
+    )
+
+  /** The key is claimed, the work is done, the reply is stored: nothing is held meanwhile. */
+  const underLease = <E>(claim: Claim, handle: Effect.Effect<RawReply, E>): Effect.Effect<RawReply, E | Failure> => {
+    const { mark, organisation, row } = claim
+    const transact = <A>(body: (tx: Tx) => Effect.Effect<A, Failure>) => records.transact(organisation, body)
+    const claimed = transact((tx) =>
+      Effect.tap(
+        firstReply(tx, claim),
+        Option.match({
+          onSome: () => Effect.void,
+          onNone: () =>
+            Effect.flatMap(after(lease), (expiresAt) =>
+              insert(tx, { key: row, hash: mark, sealed: new Uint8Array(0), expiresAt })
+            )
+        })
+      )
+    )
+    const settle = (reply: RawReply) =>
+      Effect.flatMap(stored(claim, reply), (one) =>
+        transact((tx) => (one === undefined ? tx.forgetRemembered(row) : tx.replaceRemembered(one)))
+      )
+    // The work is done: who asked hears of it, and a repetition waits for the end of the lease.
+    const settled = (reply: RawReply) =>
+      Effect.catchAllCause(settle(reply), (cause) => Effect.logWarning("idempotency.reply_not_stored", cause))
+    // The next request need not wait for the end of the lease.
+    const release = Effect.ignore(transact((tx) => tx.forgetRemembered(row)))
+    return Effect.flatMap(
+      claimed,
+      Option.match({
+        onSome: (reply): Effect.Effect<RawReply, E | Failure> => Effect.succeed(reply),
+        onNone: () =>
+          handle.pipe(
+            Effect.onError(() => release),
+            Effect.tap(settled)
+          )
+      })
+    )
+  }
 
   /** Handles the request, or answers as the first request with its Idempotency-Key was answered. Failures are not kept. */
   const once = <E>(
     caller: Principal,
     request: RawRequest,
+    how: "reply" | "lease",
     handle: Effect.Effect<RawReply, E>
   ): Effect.Effect<RawReply, E | Failure> => {
     const key = methods.has(request.method) ? idempotencyKey(request) : undefined
     if (key === undefined) return handle
     if (key instanceof InvalidRequest) return Effect.fail(key)
-    const { organisationId } = caller
-    const row = `${caller.key.id}|${request.method} ${targetMark(request.target, digests.sha256Hex)}|${key}`
-    const mark = bodyMark(request)
-    return shares.withShare(
-      organisationId,
-      records.transact(organisationId, (tx) =>
-        Effect.flatMap(
-          firstReply(tx, organisationId, row, mark),
-          Option.match({
-            onSome: Effect.succeed,
-            onNone: () => Effect.tap(handle, (reply) => remember(tx, organisationId, row, mark, reply))
-          })
-        )
-      )
-    )
+    const claim = {
+      organisation: caller.organisationId,
+      row: `${caller.key.id}|${request.method} ${targetMark(request.target, digests.sha256Hex)}|${key}`,
+      mark: bodyMark(request)
+    }
+    return how === "reply" ? inOneTransaction(claim, handle) : underLease(claim, handle)
   }
 
   return { once }

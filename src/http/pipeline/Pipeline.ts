@@ -138,7 +138,10 @@ export const make = Effect.gen(function* () {
     const first = route.form.tenancy === "reach" ? narrowed(exchange) : undefined
     const work = Effect.suspend(() => handle(exchange))
     const all = first === undefined ? work : Effect.zipRight(first, work)
-    return bytes === undefined || route.form.idempotency !== "reply" ? all : once(caller, bytes, all)
+    const { idempotency } = route.form
+    return bytes === undefined || idempotency === "run" || idempotency === "none"
+      ? all
+      : once(caller, bytes, idempotency, all)
   }
 
   const admit = (caller: Principal): Effect.Effect<Admission | null, Failure> =>

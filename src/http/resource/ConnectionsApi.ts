@@ -5,7 +5,7 @@ import { statuses } from "../../domain/connection/Connection.js"
 import { CreateConnection, ReconnectConnection, UpdateConnection } from "../../domain/connection/Requests.js"
 import { ConnectionId, CustomerId } from "../../domain/Ids.js"
 import { JsonObject } from "../../domain/Json.js"
-import { Audited, audited, NoStore, Permit, read, Scoped, Shared } from "../Endpoint.js"
+import { Audited, audited, Form, NoStore, Permit, read, Scoped, Shared } from "../Endpoint.js"
 import { created, Data, listParams, NullableTime, Page, replacing, strict, Time } from "./Shapes.js"
 
 const nullable = Schema.NullOr(Schema.String)
@@ -75,6 +75,7 @@ const one = <const Name extends string>(name: Name) => HttpApiEndpoint.post(name
 const switched = <const Name extends string>(name: Name) =>
   one(name)
     .addSuccess(Data(ConnectionView))
+    .annotate(Form, { idempotency: "lease" })
     .annotate(Permit, "connections:update")
     .annotate(Audited, audited(`connection.${name}`))
     .annotate(Shared, "customers")
@@ -102,6 +103,7 @@ export const ConnectionsApi = HttpApiGroup.make("connections")
     HttpApiEndpoint.post("create", at)
       .setPayload(strict(CreateConnection))
       .addSuccess(created(OpenedConnection))
+      .annotate(Form, { idempotency: "lease" })
       .annotate(Permit, "connections:create")
       .annotate(Audited, audited("connection.create"))
       .annotate(Shared, "customers")
@@ -138,6 +140,7 @@ export const ConnectionsApi = HttpApiGroup.make("connections")
   .add(
     one("test")
       .addSuccess(Data(TestOutcome))
+      .annotate(Form, { idempotency: "lease" })
       .annotate(Permit, "connections:update")
       .annotate(Audited, audited("connection.test"))
       .annotate(Shared, "customers")
@@ -147,6 +150,7 @@ export const ConnectionsApi = HttpApiGroup.make("connections")
     one("reconnect")
       .setPayload(strict(ReconnectConnection))
       .addSuccess(Data(OpenedConnection))
+      .annotate(Form, { idempotency: "lease" })
       .annotate(Permit, "connections:update")
       .annotate(Audited, audited("connection.reconnect"))
       .annotate(Shared, "customers")

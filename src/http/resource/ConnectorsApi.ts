@@ -5,7 +5,7 @@ import { ImportRequest, UpsertAuthProvider } from "../../domain/connector/Connec
 import { ConnectorKind } from "../../domain/connector/Definition.js"
 import { ConnectorFile } from "../../domain/connector/FileSchema.js"
 import { Json, JsonObject } from "../../domain/Json.js"
-import { Audited, audited, Permit, read, Scoped, Shared } from "../Endpoint.js"
+import { Audited, audited, Form, Permit, read, Scoped, Shared } from "../Endpoint.js"
 import { Data, listParams, NullableTime, Page, replacing, strict, Time } from "./Shapes.js"
 
 const nullable = Schema.NullOr(Schema.String)
@@ -157,6 +157,7 @@ export const ConnectorsApi = HttpApiGroup.make("connectors")
     HttpApiEndpoint.post("create", at)
       .setPayload(ConnectorBody)
       .addSuccess(Imported(ConnectorView).annotations(HttpApiSchema.annotations({ status: 201 })))
+      .annotate(Form, { idempotency: "lease" })
       .annotate(Permit, "connectors:create")
       .annotate(Audited, audited("connector.create"))
       .annotate(Shared, "change")
@@ -166,6 +167,7 @@ export const ConnectorsApi = HttpApiGroup.make("connectors")
     HttpApiEndpoint.post("discover", `${at}/discover`)
       .setPayload(strict(DiscoverBody))
       .addSuccess(Imported(Offer))
+      .annotate(Form, { idempotency: "lease" })
       .annotate(Permit, "connectors:read")
       .annotate(Audited, audited("connector.discover"))
       .annotate(Shared, "read")
@@ -186,6 +188,7 @@ export const ConnectorsApi = HttpApiGroup.make("connectors")
       .setPath(path)
       .setPayload(ConnectorBody)
       .addSuccess(Imported(ConnectorView))
+      .annotate(Form, { idempotency: "lease" })
       .annotate(Permit, "connectors:update")
       .annotate(Audited, audited("connector.update"))
       .annotate(Shared, "change")

@@ -5,7 +5,7 @@ import { RetryPolicy, Tier } from "../../domain/Execution.js"
 import { Json, JsonObject } from "../../domain/Json.js"
 import { WorkflowId } from "../../domain/Ids.js"
 import { CreateWorkflow, UpdateWorkflow } from "../../domain/Workflow.js"
-import { Audited, audited, Permit, read, Scoped, Shared } from "../Endpoint.js"
+import { Audited, audited, Form, Permit, read, Scoped, Shared } from "../Endpoint.js"
 import { created, Data, listParams, NullableTime, Page, replacing, strict, Time } from "./Shapes.js"
 import { Counter } from "../../domain/Scalars.js"
 
@@ -101,6 +101,7 @@ export const WorkflowsApi = HttpApiGroup.make("workflows")
     HttpApiEndpoint.post("create", at)
       .setPayload(strict(CreateWorkflow))
       .addSuccess(created(WorkflowView))
+      .annotate(Form, { idempotency: "lease" })
       .annotate(Permit, "workflows:create")
       .annotate(Audited, audited("workflow.create"))
       .annotate(Shared, "perRecord")
@@ -121,6 +122,7 @@ export const WorkflowsApi = HttpApiGroup.make("workflows")
       .setPath(path)
       .setPayload(replacing(UpdateWorkflow, WorkflowView))
       .addSuccess(Data(WorkflowView))
+      .annotate(Form, { idempotency: "lease" })
       .annotate(Permit, "workflows:update")
       .annotate(Audited, audited("workflow.update"))
       .annotate(Shared, "perRecord")

@@ -4,7 +4,7 @@ import { Schema } from "effect"
 import { statuses } from "../../domain/connection/Connection.js"
 import { RotateCredential, StoreCredential } from "../../domain/connection/Requests.js"
 import { replacing, strict } from "../RequestBody.js"
-import { Audited, audited, Permit, read, Scoped, Shared } from "../Endpoint.js"
+import { Audited, audited, Form, Permit, read, Scoped, Shared } from "../Endpoint.js"
 
 const nullable = Schema.NullOr(Schema.String)
 
@@ -34,6 +34,7 @@ export const CredentialsApi = HttpApiGroup.make("credentials")
       .setPath(Schema.Struct({ tid: Schema.String }))
       .setPayload(strict(StoreCredential))
       .addSuccess(Data(CredentialView).annotations(HttpApiSchema.annotations({ status: 201 })))
+      .annotate(Form, { idempotency: "lease" })
       .annotate(Permit, "connections:create")
       .annotate(Audited, audited("credential.create"))
       .annotate(Shared, "customers")
@@ -68,6 +69,7 @@ export const CredentialsApi = HttpApiGroup.make("credentials")
       .setPath(Schema.Struct({ tid: Schema.String, cred: Schema.String }))
       .setPayload(replacing(RotateCredential, CredentialView))
       .addSuccess(Data(CredentialView))
+      .annotate(Form, { idempotency: "lease" })
       .annotate(Permit, "connections:update")
       .annotate(Audited, audited("credential.rotate"))
       .annotate(Shared, "customers")

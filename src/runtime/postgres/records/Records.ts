@@ -229,6 +229,15 @@ export const layer = Layer.effect(
         Effect.catchAll(readError)
       )
 
+    const replaceRemembered = ({ expiresAt, key, sealed }: RememberedReply) =>
+      sql`UPDATE idempotent_replies SET sealed = ${sealed}, expires_at = ${expiresAt} WHERE key = ${key}`.pipe(
+        Effect.asVoid,
+        Effect.catchAll(readError)
+      )
+
+    const forgetRemembered = (key: string) =>
+      sql`DELETE FROM idempotent_replies WHERE key = ${key}`.pipe(Effect.asVoid, Effect.catchAll(readError))
+
     const tryHold = (key: string) =>
       sql<{
         held: boolean
@@ -274,6 +283,8 @@ export const layer = Layer.effect(
       tell,
       remember,
       remembered,
+      replaceRemembered,
+      forgetRemembered,
       hold,
       tryHold
     }
