@@ -249,7 +249,7 @@ describe.sequential("README.md", () => {
       ran.add(block)
       for (const line of linesOf(block)) {
         const [command = ""] = line.split("#")
-        const script = /^npm (?:run )?([\w:]+)\s*$/.exec(command)?.[1]
+        const script = /^npm (?:run )?([\w:]+)(?: -- [\w ~-]+)?\s*$/.exec(command)?.[1]
         if (script === undefined) fs.accessSync(path.join(root, command.trim()), fs.constants.X_OK)
         else assert.property(scripts, script, line)
       }

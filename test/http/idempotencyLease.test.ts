@@ -33,7 +33,7 @@ describe("a request with an Idempotency-Key that waits for a provider", () => {
     svc.ask("POST", "/api/v1/connectors/discover", {
       key,
       headers: { "idempotency-key": idempotencyKey },
-      body: { source: url }
+      body: { openapi: url }
     })
   const answerAll = (status: number) => {
     for (const response of held.splice(0)) response.writeHead(status).end(document)
