@@ -17,6 +17,9 @@ import {
 import { threeCalls } from "./W2.js"
 
 const rounds = Number(process.env["SVC_BENCH_ROUNDS"] ?? 5)
+/** `SVC_BENCH_LEVELS=64` leaves the others out. */
+const asked = process.env["SVC_BENCH_LEVELS"]?.split(",") ?? []
+const compared = levels.filter((level) => asked.length === 0 || asked.includes(String(level)))
 
 interface Build {
   readonly name: string
@@ -77,7 +80,7 @@ const compare = async (title: string, source: string): Promise<void> => {
   const own = await startBuild("this", "dist/svc.js", source)
   for (const { target } of [other, own]) await warmUp(target)
   const table = new Table("c", "", "this", ref, "this / other, of the rounds")
-  for (const level of levels) await compareAt(table, own, other, level)
+  for (const level of compared) await compareAt(table, own, other, level)
   await own.service.stop()
   // An earlier build has proofs of its own, or none.
   other.service.child.kill("SIGTERM")

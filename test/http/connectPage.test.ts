@@ -1,5 +1,6 @@
 /** The connect page asks what the method needs, in a customer's words, and completes a sign-in in one browser only. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { violations } from "../support/accessibility.js"
 import { cookieJar } from "../support/cookieJar.js"
 import { type Running, start } from "../support/InProcess.js"
 import { acme, type OAuthProvider, oauthProvider } from "../support/oauthProvider.js"
@@ -103,6 +104,15 @@ describe("the form", () => {
     }
     assert.deepStrictEqual(await labels("bearer"), ["config.baseUrl", "credential.token"])
     assert.deepStrictEqual(await labels("header_key"), ["config.baseUrl", "config.keyName", "credential.apiKey"])
+  })
+
+  it("and its refusals violate no rule of axe", { timeout: 30_000 }, async () => {
+    const browser = newBrowser()
+    const { path } = await open({ connector: "http", authMethod: "bearer" })
+    const form = await browser(path)
+    const refused = await browser(path, { "config.baseUrl": "ftp://x", "credential.token": "t" })
+    const gone = await browser("/connect/cst_unknown")
+    for (const { text } of [form, refused, gone]) assert.deepStrictEqual(await violations(text), [])
   })
 
   it("says in a customer's words what is wrong, and puts the focus there", async () => {
