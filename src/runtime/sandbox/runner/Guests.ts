@@ -5,11 +5,13 @@ import type { Snapshot } from "./Snapshot.js"
 
 /** Snapshots kept (about 0.7 MB each), and instances kept for the next run of their program. */
 const snapshotsKept = 128
-const instancesKept = 48
+const instancesKept = 64
 /** A guest that claimed more than this is thrown away: its memory would stay as large as it was. */
 const rewoundBytes = 4 * 1024 * 1024
 /** Free instances that are kept while there is nothing to do. */
 const instancesKeptIdle = 8
+/** What an instance holds beside what its guest claimed. */
+const instanceBytes = 1024 * 1024
 /** Memory of instances thrown away that may wait for the collector while there is work. */
 const garbageBytes = 64 * 1024 * 1024
 /** Memory that waiting guests may hold together before the one that waits longest is dropped. */
@@ -83,8 +85,9 @@ export const makeGuests = (engine: Engine, mostLive: number): Guests => {
     }
   }
 
+  /** Counts what the instance has touched, not what is reserved for it: a collection stops the runner for milliseconds. */
   const discard = (instance: Instance | undefined): void => {
-    garbage += instance?.memory.buffer.byteLength ?? 0
+    if (instance !== undefined) garbage += instanceBytes + engine.usedBytes(instance)
   }
 
   const collect = (isIdle: boolean): void => {
