@@ -219,14 +219,17 @@ const workOff = async (): Promise<void> => {
     }
   }
   working = false
+  workedAt = wallMillis()
   idle ??= setTimeout(whenIdle, idleMillis).unref()
 }
 
 let idle: NodeJS.Timeout | undefined
+/** When the last work ended. A runner under load has nothing to do for moments, too. */
+let workedAt = 0
 const whenIdle = (): void => {
-  idle = undefined
-  if (working || queue.length > 0) idle = setTimeout(whenIdle, idleMillis).unref()
-  else guests.collect(true)
+  const busyFor = working ? idleMillis : idleMillis - (wallMillis() - workedAt)
+  idle = busyFor > 0 ? setTimeout(whenIdle, busyFor).unref() : undefined
+  if (idle === undefined) guests.collect(true)
 }
 
 const enqueue = (session: number, events: ReadonlyArray<Buffer>, open: Work["open"]): void => {
