@@ -50,6 +50,14 @@ export const idempotencyKey = ({ headers }: Pick<RawRequest, "headers">): string
       })
 }
 
+interface Answered {
+  readonly reply: RawReply
+  /** The reply is that of an earlier request. */
+  readonly isRepeated: boolean
+}
+
+const answeredFirst = (reply: RawReply): Answered => ({ reply, isRepeated: false })
+
 export const make = Effect.gen(function* () {
   const records = yield* Records
   const digests = yield* Digests
@@ -100,9 +108,9 @@ export const make = Effect.gen(function* () {
     caller: Principal,
     request: RawRequest,
     handle: Effect.Effect<RawReply, E>
-  ): Effect.Effect<RawReply, E | Failure> => {
+  ): Effect.Effect<Answered, E | Failure> => {
     const key = methods.has(request.method) ? idempotencyKey(request) : undefined
-    if (key === undefined) return handle
+    if (key === undefined) return Effect.map(handle, answeredFirst)
     if (key instanceof InvalidRequest) return Effect.fail(key)
     const { organisationId } = caller
     const row = `${caller.key.id}|${request.method} ${targetMark(request.target, digests.sha256Hex)}|${key}`
@@ -113,8 +121,12 @@ export const make = Effect.gen(function* () {
         Effect.flatMap(
           firstReply(tx, organisationId, row, mark),
           Option.match({
-            onSome: Effect.succeed,
-            onNone: () => Effect.tap(handle, (reply) => remember(tx, organisationId, row, mark, reply))
+            onSome: (reply) => Effect.succeed({ reply, isRepeated: true }),
+            onNone: () =>
+              Effect.map(
+                Effect.tap(handle, (reply) => remember(tx, organisationId, row, mark, reply)),
+                answeredFirst
+              )
           })
         )
       )

@@ -138,7 +138,12 @@ export const make = Effect.gen(function* () {
     const first = route.form.tenancy === "reach" ? narrowed(exchange) : undefined
     const work = Effect.suspend(() => handle(exchange))
     const all = first === undefined ? work : Effect.zipRight(first, work)
-    return bytes === undefined || route.form.idempotency !== "reply" ? all : once(caller, bytes, all)
+    if (bytes === undefined || route.form.idempotency !== "reply") return all
+    return Effect.map(once(caller, bytes, all), ({ isRepeated, reply }) => {
+      // The first request has the audit entry of what was done.
+      if (isRepeated) exchange.audited = true
+      return reply
+    })
   }
 
   const admit = (caller: Principal): Effect.Effect<Admission | null, Failure> =>
