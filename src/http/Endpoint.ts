@@ -30,10 +30,10 @@ export class Shared extends Context.Tag("svc/Shared")<Shared, Sharing>() {}
 /**
  * How the scope of a key applies to an endpoint, by type of resource. `path`: its path names one, by id. `record`: the
  * record that it is about is one, or belongs to one. `list`: it lists those in scope. `create`: it makes one, which a key
- * that is narrowed to others may not. `closed`: it is about all of them at once. A type that is not named has nothing to
- * do with the endpoint.
+ * that is narrowed to others may not. `closed`: it is about all of them at once. `reach`: it names none itself; the run
+ * that it starts finds those in scope only. A type that is not named has nothing to do with the endpoint.
  */
-export type ScopeRule = "path" | "record" | "list" | "create" | "closed"
+export type ScopeRule = "path" | "record" | "list" | "create" | "closed" | "reach"
 
 export class Scoped extends Context.Tag("svc/Scoped")<Scoped, { readonly [T in ScopeType]?: ScopeRule }>() {}
 

@@ -222,3 +222,35 @@ describe("a key of another workspace", () => {
       assert.strictEqual((await ask(key, method, target, body)).status, 404, target)
   })
 })
+
+describe("an installation that a request names", () => {
+  it("is used only where all of its workflows are in the scope of the key, also by a re-run", async () => {
+    const { customerId } = svc.first
+    const installed = async (workflowIds: ReadonlyArray<string>) => {
+      const made = await askFirst("POST", "/installations", {
+        customerId,
+        integration: `of-${workflowIds.length}`,
+        workflowIds
+      })
+      assert.strictEqual(made.status, 201, made.text)
+      return String(made.body.data.id)
+    }
+    const run = (key: string, installation: string) =>
+      svc.ask("POST", `/api/v1/workflows/${inside}/execute`, {
+        key,
+        body: {},
+        headers: { "x-end-org-id": customerId, "x-installation-id": installation }
+      })
+    assert.strictEqual((await run(workflowKey, await installed([inside]))).status, 200)
+    const both = await installed([inside, outside])
+    assertOutOfScope(await run(workflowKey, both), "execute")
+    const ran = await run(svc.first.key, both)
+    assert.strictEqual(ran.status, 200, ran.text)
+    const id = String(ran.headers["x-svc-execution-id"])
+    await eventually(
+      () => askFirst("GET", `/executions/${id}`),
+      ({ body }) => body.data?.status === "completed"
+    )
+    assertOutOfScope(await ask(workflowKey, "POST", `/executions/${id}/rerun`, {}), "rerun")
+  })
+})

@@ -257,7 +257,11 @@ describe("warnings", () => {
     assert.match(warnings(body("await svc.conector.crm.list()")).join(), /^UNKNOWN_CALL/)
     assert.match(warnings(body("await svc.connector.crm()")).join(), /UNKNOWN_CALL/)
     assert.deepStrictEqual(
-      warnings(body(`await svc.envConfig.get("A"); await svc.diff.compare({}); await svc.unified.crm.contact.list()`)),
+      warnings(
+        body(
+          `await svc.envConfig.get("A"); await svc.diff.compare({}); await svc.sync.upsert({}); await svc.unified.crm.contact.list()`
+        )
+      ),
       []
     )
   })

@@ -3,13 +3,20 @@ import { createHash, randomBytes } from "node:crypto"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 
+interface Call {
+  readonly target: string
+  readonly authorization: string
+  readonly key: string
+  readonly idempotencyKey: string
+}
+
 export interface OAuthProvider {
   readonly url: string
   /** Bodies of the requests to the token endpoint. */
   readonly tokenRequests: ReadonlyArray<{ readonly [name: string]: string }>
   readonly revoked: ReadonlyArray<string>
   /** Headers and targets of the requests to the API. */
-  readonly calls: ReadonlyArray<{ readonly target: string; readonly authorization: string; readonly key: string }>
+  readonly calls: ReadonlyArray<Call>
   /** What may change while it runs. */
   readonly behaviour: {
     latencyMillis: number
@@ -35,7 +42,7 @@ const secret = () => `canary_${randomBytes(12).toString("hex")}`
 export const oauthProvider = async (): Promise<OAuthProvider> => {
   const tokenRequests: Array<{ readonly [name: string]: string }> = []
   const revoked: Array<string> = []
-  const calls: Array<{ readonly target: string; readonly authorization: string; readonly key: string }> = []
+  const calls: Array<Call> = []
   const codes = new Map<string, string>()
   /** Until when each is taken, in Unix milliseconds. */
   const access = new Map<string, number>()
@@ -107,7 +114,7 @@ export const oauthProvider = async (): Promise<OAuthProvider> => {
       } else {
         const authorization = request.headers.authorization ?? ""
         const key = String(request.headers["x-api-key"] ?? "")
-        calls.push({ target, authorization, key })
+        calls.push({ target, authorization, key, idempotencyKey: String(request.headers["idempotency-key"] ?? "") })
         const known =
           (access.get(authorization.replace("Bearer ", "")) ?? 0) > Date.now() || key.startsWith("canary_key")
         const status = behaviour.apiStatus === 200 && !known ? 401 : behaviour.apiStatus

@@ -278,6 +278,25 @@ export const make = Effect.gen(function* () {
     }
   }
 
+  // --- svc.unified, svc.diff, svc.sync ---
+
+  /** What a workflow does instead of a call that needs the unified models. */
+  const insteadOf: Record<string, string> = {
+    unified: "call an action of the connector",
+    diff: "read both sides by actions of their connectors and compare them in the workflow",
+    sync: "write by an action of the target's connector"
+  }
+
+  const needsUnifiedModels = (name: string, instead: string): HostCall =>
+    refused(
+      failure(
+        "NotAvailable",
+        `svc.${name}: this release has no unified models yet; ${instead}: svc.connector.<slug>.<action>(args)`,
+        "code",
+        { code: "NOT_AVAILABLE" }
+      )
+    )
+
   // --- What there is ---
 
   const calls: Record<string, (request: HostRequest, now: number) => HostCall> = {
@@ -312,7 +331,10 @@ export const make = Effect.gen(function* () {
     Effect.map(Clock.currentTimeMillis, (now) => {
       const own = Object.hasOwn(calls, request.name) ? calls[request.name] : undefined
       if (own !== undefined) return own(request, now)
-      return request.name.startsWith("connector.") ? connector.plan(request) : notThere(request.name)
+      if (request.name.startsWith("connector.")) return connector.plan(request)
+      const service = request.name.split(".")[0] ?? ""
+      const instead = Object.hasOwn(insteadOf, service) ? insteadOf[service] : undefined
+      return instead === undefined ? notThere(request.name) : needsUnifiedModels(request.name, instead)
     })
 
   /** The value that a journal's reference stands for. */

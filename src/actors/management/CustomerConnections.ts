@@ -98,8 +98,8 @@ export const layer = Layer.effect(
     const readView = (context: CallContext, id: ConnectionId): Effect.Effect<ConnectionView, Failure> =>
       read(context, (tx) => Effect.map(findConnection(tx, context.caller, id), viewOfConnection))
 
-    /** Gives an order about a connection that lives to its actor, which records it. */
-    const carryOut = <A>(
+    /** Gives an order about a connection that lives to its actor. */
+    const giveOrder = <A>(
       context: CallContext,
       id: string,
       order: (target: Order, connection: Connection) => Effect.Effect<A, Failure>
@@ -108,10 +108,13 @@ export const layer = Layer.effect(
         read(context, (tx) => findLivingConnection(tx, context, id)),
         (connection) => {
           const { organisationId } = context.caller
-          const target = { organisationId, connectionId: connection.id, by: orderedBy(context) }
-          return recordedByActor(context, order(target, connection))
+          return order({ organisationId, connectionId: connection.id, by: orderedBy(context) }, connection)
         }
       )
+
+    /** Gives an order that the actor records. */
+    const carryOut: typeof giveOrder = (context, id, order) =>
+      giveOrder(context, id, (target, connection) => recordedByActor(context, order(target, connection)))
 
     /** Like `carryOut`, and answers the record as it is then. */
     const carryOutAndShow = (
@@ -176,6 +179,12 @@ export const layer = Layer.effect(
     const get: Change = (context, id) =>
       read(context, (tx) => Effect.map(findLivingConnection(tx, context, id), viewOfConnection))
 
+    /** The actor records the new token as the service's own: who asked for it is recorded with the request. */
+    const refresh: Change = (context, id) =>
+      giveOrder(context, id, (target, { id: known }) =>
+        Effect.zipRight(connections.refresh(target), readView(context, known))
+      )
+
     const update = (context: CallContext, id: string, input: UpdateConnection) =>
       carryOutAndShow(context, id, (target, connection) =>
         Effect.gen(function* () {
@@ -238,7 +247,7 @@ export const layer = Layer.effect(
       disconnect,
       test,
       reconnect,
-      refresh: (context, id) => carryOutAndShow(context, id, connections.refresh),
+      refresh,
       enable: (context, id) => carryOutAndShow(context, id, connections.enable),
       disable: (context, id) => carryOutAndShow(context, id, connections.disable),
       reveal

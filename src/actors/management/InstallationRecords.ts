@@ -28,7 +28,8 @@ const notFound = () => new NotFound({ what: "installation" })
 
 type Parts = Pick<Installation, "connections" | "workflowIds">
 
-const scopeRefusal = (caller: Principal, { connections, workflowIds }: Parts): Forbidden | undefined => {
+/** Why an installation, or these parts of one, are outside the key's scope. */
+export const installationRefusal = (caller: Principal, { connections, workflowIds }: Parts): Forbidden | undefined => {
   const parts: ReadonlyArray<readonly [ScopeType, ReadonlyArray<string>]> = [
     ["workflow", workflowIds],
     ["connection", Object.values(connections)],
@@ -69,7 +70,7 @@ export const findInstallation = (
     Option.match({
       onNone: notFound,
       onSome: (found): Effect.Effect<Installation, Failure> =>
-        reaches(caller, found.customerId) ? (scopeRefusal(caller, found) ?? Effect.succeed(found)) : notFound()
+        reaches(caller, found.customerId) ? (installationRefusal(caller, found) ?? Effect.succeed(found)) : notFound()
     })
   )
 }
@@ -181,7 +182,7 @@ export const checkConnections = Effect.fnUntraced(function* (
     if (connection === undefined || connection.status === "disconnected")
       return yield* invalid(`connections.${slug}`, "NOT_FOUND", "names no connection of this customer")
     const { connector } = connection
-    const outside = scopeRefusal(caller, { connections: { [connector]: id }, workflowIds: [] })
+    const outside = installationRefusal(caller, { connections: { [connector]: id }, workflowIds: [] })
     if (outside !== undefined) return yield* outside
     if (connector !== slug)
       return yield* invalid(`connections.${slug}`, "INVALID", `names a connection to ${connector}, not to ${slug}`)

@@ -34,6 +34,7 @@ import { Journal, type RunRecord } from "../ports/Journal.js"
 import { type Runnable, Runnables } from "../ports/Runnables.js"
 import type { CallContext } from "./CallContext.js"
 import { outOfScope, type Principal, runReach } from "./Caller.js"
+import { installationRefusal } from "./InstallationRecords.js"
 import { Changes } from "./Changes.js"
 import { findWorkflow } from "./WorkflowRecords.js"
 
@@ -108,13 +109,13 @@ export const makeRerunStart = Effect.gen(function* () {
 
   /** The installation that the run belongs to, as it is now. */
   const findInstallation = Effect.fnUntraced(function* (
-    { organisationId }: Principal,
+    caller: Principal,
     { installationId }: RunRecord
   ): Effect.fn.Return<KnownInstallation | null, Failure> {
     if (installationId === null) return null
-    const found = yield* installations.find(organisationId, installationId)
+    const found = yield* installations.find(caller.organisationId, installationId)
     if (Option.isNone(found)) return yield* new NotFound({ what: "installation" })
-    const refused = notRunning(found.value)
+    const refused = installationRefusal(caller, found.value) ?? notRunning(found.value)
     return refused === undefined ? found.value : yield* refused
   })
 

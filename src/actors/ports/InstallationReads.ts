@@ -5,7 +5,10 @@ import type { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import type { Installation } from "../../domain/Installation.js"
 
-export type KnownInstallation = Pick<Installation, "id" | "customerId" | "connections" | "config" | "status">
+export type KnownInstallation = Pick<
+  Installation,
+  "id" | "customerId" | "workflowIds" | "connections" | "config" | "status"
+>
 
 export class InstallationReads extends Context.Tag("svc/InstallationReads")<
   InstallationReads,

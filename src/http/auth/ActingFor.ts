@@ -13,6 +13,7 @@ import type { ChosenConnection, StartEntry } from "../../domain/RunJournal.js"
 import { claimedRef, type CustomerReference, parseTenancy, type Tenancy } from "../../domain/Tenancy.js"
 import type { RequestHead } from "../Wire.js"
 import { outOfScope, type Principal, reaches } from "../../actors/management/Caller.js"
+import { installationRefusal } from "../../actors/management/InstallationRecords.js"
 
 export interface ActingFor {
   readonly customer: KnownCustomer | null
@@ -149,19 +150,13 @@ export const make = Effect.gen(function* () {
   ): Effect.fn.Return<KnownInstallation, Failure> {
     const found = Option.getOrUndefined(yield* installations.find(caller.organisationId, id))
     if (found === undefined || found.customerId !== customer?.id) return yield* new NotFound({ what: "installation" })
-    const refused = notRunning(found)
+    const refused = installationRefusal(caller, found) ?? notRunning(found)
     return refused === undefined ? found : yield* refused
   })
 
-  /** An installation's own connections are the only ones of its runs. */
-  const supplied = (
-    caller: Principal,
-    { connections }: KnownInstallation
-  ): Effect.Effect<ReadonlyArray<ChosenConnection>, Forbidden> =>
-    Effect.forEach(Object.entries(connections), ([connector, id]) => {
-      const scope = outOfScope(caller, "connection", id) ?? outOfScope(caller, "connector", connector)
-      return scope === undefined ? Effect.succeed({ connector, alias: null, id }) : Effect.fail(scope)
-    })
+  /** The only connections of an installation's runs: its own. */
+  const connectionsOf = ({ connections }: KnownInstallation): ReadonlyArray<ChosenConnection> =>
+    Object.entries(connections).map(([connector, id]) => ({ connector, alias: null, id }))
 
   const checked = Effect.fnUntraced(function* (
     caller: Principal,
@@ -173,10 +168,10 @@ export const make = Effect.gen(function* () {
     const named = tenancy.installationId
     const installation = named === null ? null : yield* installationOf(caller, customer, named)
     const config = tenancy.installationConfig ?? installation?.config ?? null
-    const own = () => (installation === null ? Effect.succeed(null) : supplied(caller, installation))
+    const own = installation === null ? null : connectionsOf(installation)
     return {
       customer,
-      connections: tenancy.connections === null ? yield* own() : yield* chosen(caller, customer, tenancy.connections),
+      connections: tenancy.connections === null ? own : yield* chosen(caller, customer, tenancy.connections),
       installation: config === null ? null : { id: installation?.id ?? null, config },
       userId: tenancy.userId
     }

@@ -62,7 +62,7 @@ const endpoint = <const Name extends string, const Path extends `/${string}`>(na
       environment: "record",
       connection: "record",
       connector: "record",
-      secret: "record"
+      secret: "reach"
     })
     .annotate(Form, { body: "handler", idempotency: "run", tenancy: "act" })
     .annotate(Audited, audited("workflow.execute"))

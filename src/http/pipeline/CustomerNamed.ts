@@ -5,21 +5,38 @@
 import { Effect } from "effect"
 import type { KnownCustomer } from "../../actors/ports/CustomerReads.js"
 import { type Failure, InvalidRequest } from "../../domain/Failure.js"
-import { isObject } from "../../domain/Json.js"
+import { isObject, type Json, type JsonObject } from "../../domain/Json.js"
 import { customerReference, parseCustomer } from "../../domain/Tenancy.js"
 import { make as makeActingFor } from "../auth/ActingFor.js"
 import type { Exchange } from "./Exchange.js"
 
 const inPath = ["cid", "tid"]
 
+const texts = (value: Json | undefined): ReadonlyArray<string> =>
+  (Array.isArray(value) ? value : [value]).filter((one) => typeof one === "string")
+
+/** A record's customer, those that a key or a person is for, and the one that a configuration value is set for. */
+const namedInBody = ({
+  customerId,
+  customerIds,
+  customers,
+  level,
+  scopeId
+}: JsonObject): ReadonlyArray<readonly [string, string]> =>
+  [
+    ["customerId", customerId] as const,
+    ["customerIds", customerIds] as const,
+    ["customers.ids", customers !== undefined && isObject(customers) ? customers["ids"] : undefined] as const,
+    ["scopeId", level === "tenant" ? scopeId : undefined] as const
+  ].flatMap(([name, value]) => texts(value).map((text) => [name, text] as const))
+
 /** Where the request names a customer besides its headers, and how. */
 const namedElsewhere = ({ body, params, request }: Exchange): ReadonlyArray<readonly [string, string]> => {
   const query = new URLSearchParams(request.target.slice(request.target.indexOf("?") + 1)).get("customer_id")
-  const member = body !== undefined && isObject(body) ? body["customerId"] : undefined
   return [
     ...inPath.flatMap((name) => (params[name] === undefined ? [] : [["the path", params[name]] as const])),
     ...(query === null || query === "" ? [] : [["customer_id", query] as const]),
-    ...(typeof member === "string" ? [["customerId", member] as const] : [])
+    ...(body === undefined || !isObject(body) ? [] : namedInBody(body))
   ]
 }
 

@@ -62,6 +62,15 @@ export const idempotencyKey = ({ headers }: Pick<RawRequest, "headers">): string
       })
 }
 
+interface Answered {
+  readonly reply: RawReply
+  /** The reply is that of an earlier request. */
+  readonly isRepeated: boolean
+}
+
+const answeredFirst = (reply: RawReply): Answered => ({ reply, isRepeated: false })
+const answeredAgain = (reply: RawReply): Answered => ({ reply, isRepeated: true })
+
 export const make = Effect.gen(function* () {
   const records = yield* Records
   const digests = yield* Digests
@@ -117,17 +126,20 @@ export const make = Effect.gen(function* () {
   const inOneTransaction = <E>(
     claim: Claim,
     handle: Effect.Effect<RawReply, E>
-  ): Effect.Effect<RawReply, E | Failure> =>
+  ): Effect.Effect<Answered, E | Failure> =>
     shares.withShare(
       claim.organisation,
       records.transact(claim.organisation, (tx) =>
         Effect.flatMap(
           firstReply(tx, claim),
           Option.match({
-            onSome: Effect.succeed,
+            onSome: (reply) => Effect.succeed(answeredAgain(reply)),
             onNone: () =>
-              Effect.tap(handle, (reply) =>
-                Effect.flatMap(stored(claim, reply), (one) => (one === undefined ? Effect.void : insert(tx, one)))
+              handle.pipe(
+                Effect.tap((reply) =>
+                  Effect.flatMap(stored(claim, reply), (one) => (one === undefined ? Effect.void : insert(tx, one)))
+                ),
+                Effect.map(answeredFirst)
               )
           })
         )
@@ -135,7 +147,7 @@ export const make = Effect.gen(function* () {
     )
 
   /** The key is claimed, the work is done, the reply is stored: nothing is held meanwhile. */
-  const underLease = <E>(claim: Claim, handle: Effect.Effect<RawReply, E>): Effect.Effect<RawReply, E | Failure> => {
+  const underLease = <E>(claim: Claim, handle: Effect.Effect<RawReply, E>): Effect.Effect<Answered, E | Failure> => {
     const { mark, organisation, row } = claim
     const transact = <A>(body: (tx: Tx) => Effect.Effect<A, Failure>) => records.transact(organisation, body)
     const claimed = transact((tx) =>
@@ -162,11 +174,12 @@ export const make = Effect.gen(function* () {
     return Effect.flatMap(
       claimed,
       Option.match({
-        onSome: (reply): Effect.Effect<RawReply, E | Failure> => Effect.succeed(reply),
+        onSome: (reply): Effect.Effect<Answered, E | Failure> => Effect.succeed(answeredAgain(reply)),
         onNone: () =>
           handle.pipe(
             Effect.onError(() => release),
-            Effect.tap(settled)
+            Effect.tap(settled),
+            Effect.map(answeredFirst)
           )
       })
     )
@@ -178,9 +191,9 @@ export const make = Effect.gen(function* () {
     request: RawRequest,
     how: "reply" | "lease",
     handle: Effect.Effect<RawReply, E>
-  ): Effect.Effect<RawReply, E | Failure> => {
+  ): Effect.Effect<Answered, E | Failure> => {
     const key = methods.has(request.method) ? idempotencyKey(request) : undefined
-    if (key === undefined) return handle
+    if (key === undefined) return Effect.map(handle, answeredFirst)
     if (key instanceof InvalidRequest) return Effect.fail(key)
     const claim = {
       organisation: caller.organisationId,

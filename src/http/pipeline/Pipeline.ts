@@ -139,9 +139,12 @@ export const make = Effect.gen(function* () {
     const work = Effect.suspend(() => handle(exchange))
     const all = first === undefined ? work : Effect.zipRight(first, work)
     const { idempotency } = route.form
-    return bytes === undefined || idempotency === "run" || idempotency === "none"
-      ? all
-      : once(caller, bytes, idempotency, all)
+    if (bytes === undefined || idempotency === "run" || idempotency === "none") return all
+    return Effect.map(once(caller, bytes, idempotency, all), ({ isRepeated, reply }) => {
+      // The first request has the audit entry of what was done.
+      if (isRepeated) exchange.audited = true
+      return reply
+    })
   }
 
   const admit = (caller: Principal): Effect.Effect<Admission | null, Failure> =>

@@ -114,7 +114,7 @@ export const ExecutionsApi = HttpApiGroup.make("executions")
         environment: "record",
         connection: "record",
         connector: "record",
-        secret: "record"
+        secret: "reach"
       })
       .annotate(Form, { idempotency: "run" })
   )

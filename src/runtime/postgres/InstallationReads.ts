@@ -23,8 +23,8 @@ export const layer = Layer.effect(
         Effect.map(
           cache.get(
             `${organisation}|${id}`,
-            sql<KnownInstallation>`SELECT id, customer_id AS "customerId", connections, config, status
-            FROM installations WHERE org = ${organisation} AND id = ${id}`.pipe(
+            sql<KnownInstallation>`SELECT id, customer_id AS "customerId", workflow_ids AS "workflowIds",
+            connections, config, status FROM installations WHERE org = ${organisation} AND id = ${id}`.pipe(
               Effect.map(([row]) => row),
               Effect.mapError(() => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 }))
             )

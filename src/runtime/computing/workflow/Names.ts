@@ -161,7 +161,8 @@ export const services: ReadonlySet<string> = new Set([
   "state",
   "secrets",
   "envConfig",
-  "diff"
+  "diff",
+  "sync"
 ])
 
 /** The path of a call that leaves the guest, as written from `svc` on; `undefined` for any other. */

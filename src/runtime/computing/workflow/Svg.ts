@@ -185,7 +185,7 @@ const families: Readonly<
   Record<string, { readonly kinds: ReadonlyArray<string>; readonly light: string; readonly dark: string }>
 > = {
   call: { kinds: ["connector", "unified", "fetch"], light: "#2563eb", dark: "#60a5fa" },
-  data: { kinds: ["db", "state", "secrets", "envConfig", "diff"], light: "#0f766e", dark: "#2dd4bf" },
+  data: { kinds: ["db", "state", "secrets", "envConfig", "diff", "sync"], light: "#0f766e", dark: "#2dd4bf" },
   flow: { kinds: ["branch", "loop", "parallel", "join", "call", "wait"], light: "#7c3aed", dark: "#a78bfa" },
   failure: { kinds: ["try", "catch", "finally", "throw"], light: "#c2410c", dark: "#fb923c" },
   end: { kinds: ["start", "end", "return"], light: "#15803d", dark: "#4ade80" }

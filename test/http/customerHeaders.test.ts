@@ -1,0 +1,173 @@
+/**
+ * A customer named in headers, on every endpoint: another one named in the path, query or body is refused, what is
+ * another's is not found, and lists show what is that customer's. Generated from the table of endpoints.
+ */
+import { HttpApi } from "@effect/platform"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Option, SchemaAST } from "effect"
+import type { Route } from "../../src/http/pipeline/Routes.js"
+import { ResourceApi } from "../../src/http/resource/Api.js"
+import { TenantApi } from "../../src/http/tenant/Api.js"
+import { nameOf, type Prepared, prepared, refusalOf, routes, sent } from "../support/endpoints.js"
+import { type Side, startWorld, type World } from "../support/endpointWorld.js"
+import { listingOf } from "../support/listings.js"
+
+let world: World
+let own: Side
+let other: Side
+let key: string
+beforeAll(async () => {
+  world = await startWorld()
+  own = world.sides.inside
+  other = world.sides.outside
+  key = await world.keyOf([])
+})
+afterAll(() => world.stop())
+
+// --- Where endpoints name customers ---
+
+const membersOf = (schema: Option.Option<{ readonly ast: SchemaAST.AST }>): ReadonlyArray<string> =>
+  Option.match(schema, {
+    onNone: () => [],
+    onSome: ({ ast }) => SchemaAST.getPropertySignatures(SchemaAST.typeAST(ast)).map(({ name }) => String(name))
+  })
+
+/** The members of an endpoint's query and body, by its method and path. */
+const members = new Map<string, { readonly query: ReadonlyArray<string>; readonly body: ReadonlyArray<string> }>()
+const readMembers: Parameters<typeof HttpApi.reflect>[1]["onEndpoint"] = ({ endpoint }) => {
+  members.set(nameOf(endpoint), {
+    query: membersOf(endpoint.urlParamsSchema),
+    body: membersOf(endpoint.payloadSchema)
+  })
+}
+HttpApi.reflect(ResourceApi, { onGroup: () => undefined, onEndpoint: readMembers })
+HttpApi.reflect(TenantApi, { onGroup: () => undefined, onEndpoint: readMembers })
+
+/** What a body holds to name the customer, by the member in which it does. */
+const inBody: { readonly [member: string]: (customer: string) => object } = {
+  customerId: (customerId) => ({ customerId }),
+  customerIds: (customerId) => ({ customerIds: [customerId] }),
+  customers: (customerId) => ({ customers: { mode: "subset", ids: [customerId] } }),
+  scopeId: (scopeId) => ({ level: "tenant", scopeId })
+}
+
+type Ways = ReadonlyArray<readonly [way: string, request: (asked: Prepared, customer: string) => Prepared]>
+
+const waysOf = (route: Route): Ways => {
+  const { body = [], query = [] } = members.get(nameOf(route)) ?? {}
+  return [
+    ...(/:(?:cid|tid)\b/.test(route.path) ? [["its path", (asked: Prepared) => asked] as const] : []),
+    ...(query.includes("customer_id")
+      ? [
+          [
+            "customer_id",
+            (asked: Prepared, customer: string) => ({
+              ...asked,
+              target: `${asked.target.split("?")[0]}?customer_id=${customer}`
+            })
+          ] as const
+        ]
+      : []),
+    ...Object.entries(inBody)
+      .filter(([member]) => body.includes(member))
+      .map(
+        ([member, make]) =>
+          [
+            member,
+            (asked: Prepared, customer: string) => ({ ...asked, body: { ...Object(asked.body), ...make(customer) } })
+          ] as const
+      )
+  ]
+}
+
+const naming = routes
+  .filter(({ form }) => form.tenancy === "reach")
+  .flatMap((route) => waysOf(route).map(([way, make]) => [nameOf(route), way, route, make] as const))
+
+/** Parts of paths that name a record of a customer. */
+const ofCustomer = /:(?:wid|eid|conn|sid|inst)\b/
+const owned = routes
+  .filter(({ form, path }) => form.tenancy === "reach" && ofCustomer.test(path))
+  .map((route) => [nameOf(route), route] as const)
+
+const lists = routes
+  .filter(
+    ({ form, method, path, sharing }) =>
+      method === "GET" &&
+      form.tenancy === "reach" &&
+      (sharing === "customers" || sharing === "perRecord") &&
+      !path.includes(":") &&
+      members.get(nameOf({ method, path }))?.query.includes("page_size") === true &&
+      path !== "/api/v1/audit"
+  )
+  .map((route) => [nameOf(route), route] as const)
+
+// --- Headers ---
+
+const headerForms: ReadonlyArray<(customer: string) => { readonly [name: string]: string }> = [
+  (customer) => ({ "x-end-org-id": customer }),
+  (customer) => ({ "x-svc-space-tenantid": customer }),
+  (customer) => ({ "x-org-id": customer })
+]
+
+const ask = (route: Route, request: Prepared, customer: string, form = headerForms[0]) =>
+  sent(world, route, { ...request, headers: { ...request.headers, ...form?.(customer) } }, key)
+
+describe("a request whose headers name a customer", () => {
+  it("there are endpoints of each way to look at", () => {
+    const ways = new Set(naming.map(([, way]) => way))
+    assert.sameMembers([...ways], ["its path", "customer_id", ...Object.keys(inBody)])
+    assert.isAbove(naming.length, 15)
+    assert.isAbove(owned.length, 25)
+    assert.sameMembers(
+      lists.map(([name]) => name),
+      ["customers", "workflows", "executions", "secrets", "connections", "installations"].map(
+        (noun) => `GET /api/v1/${noun}`
+      )
+    )
+  })
+
+  it.each(naming)("%s names no other one by %s", async (_, way, route, make) => {
+    const request = make(prepared(route, { world, side: own, scope: [] }), own.customer)
+    for (const form of headerForms) {
+      const refused = await ask(route, request, other.customer, form)
+      assert.deepStrictEqual(refusalOf(refused), [400, "INVALID_HEADER"], `${way}: ${refused.text}`)
+    }
+  })
+
+  it.each(owned)("%s finds nothing that is another's", async (_, route) => {
+    const missing = await ask(route, prepared(route, { world, side: own, scope: [] }), other.customer)
+    const body = prepared(route, { world, side: own, scope: [] }).body
+    const namesOwner = typeof body === "object" && body !== null && "customerId" in body
+    assert.deepStrictEqual(
+      refusalOf(missing),
+      namesOwner ? [400, "INVALID_HEADER"] : [404, "NOT_FOUND"],
+      missing.text.slice(0, 300)
+    )
+  })
+
+  it.each(lists)("%s shows what is that customer's", async (_, route) => {
+    const { item, itemsOf } = listingOf(route)
+    const request = prepared(route, { world, side: own, scope: [] })
+    const target = `${request.target}?page_size=200`
+    for (const form of headerForms)
+      for (const [named, unnamed] of [
+        [own, other],
+        [other, own]
+      ] as const) {
+        const shown = itemsOf(await ask(route, { ...request, target }, named.customer, form))
+        assert.include(shown, item(named))
+        assert.notInclude(shown, item(unnamed))
+        const one = await ask(route, { ...request, target: `${request.target}?page_size=1` }, named.customer, form)
+        assert.strictEqual(one.body.page.hasMore, shown.length > 1)
+      }
+  })
+
+  it("lists a tenant's credentials only under that tenant", async () => {
+    const route = routes.find((one) => nameOf(one) === "GET /api/v1/tenants/:tid/credentials")
+    assert.isDefined(route)
+    if (route === undefined) return
+    const answer = await ask(route, prepared(route, { world, side: own, scope: [] }), own.customer)
+    assert.include(listingOf(route).itemsOf(answer), own.credential)
+  })
+})

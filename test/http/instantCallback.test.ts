@@ -1,0 +1,66 @@
+/** A start of an Instant workflow that asks to be called back: it is answered at once, and called back as well. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { eventually } from "../support/eventually.js"
+import { type Running, start } from "../support/InProcess.js"
+import { receiver, type Receiver } from "../support/receiver.js"
+
+let svc: Running
+let outside: Receiver
+beforeAll(async () => {
+  outside = await receiver()
+  svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
+})
+afterAll(async () => {
+  await svc.stop()
+  await outside.close()
+})
+
+const execute = (body: object, headers: { readonly [name: string]: string } = {}) =>
+  svc.ask("POST", `/api/v1/workflows/${svc.first.workflowId}/execute`, { key: svc.first.key, body, headers })
+
+const calledAt = async (path: string) => {
+  const [one] = await eventually(
+    async () => outside.at(path),
+    (found) => found.length > 0
+  )
+  return JSON.parse(one?.body ?? "")
+}
+
+describe("a callback that an Instant run is started with", () => {
+  it("is called with what the run was answered", async () => {
+    const ran = await execute({ input: {}, metadata: { order: 7 }, callback: { url: `${outside.url}/body` } })
+    assert.strictEqual(ran.status, 200, ran.text)
+    const { data, type } = await calledAt("/body")
+    assert.strictEqual(type, "execution.completed")
+    assert.deepInclude(data, {
+      executionId: ran.headers["x-svc-execution-id"],
+      tier: "instant",
+      status: "completed",
+      output: ran.body,
+      metadata: { order: 7 }
+    })
+  })
+
+  it("is called where a header names it", async () => {
+    const ran = await execute({}, { "x-svc-callback-url": `${outside.url}/header` })
+    assert.strictEqual((await calledAt("/header")).data.executionId, ran.headers["x-svc-execution-id"])
+  })
+
+  it("is called for the events that it names only", async () => {
+    await execute({ callback: { url: `${outside.url}/failed`, events: ["execution.failed"] } })
+    await execute({ callback: { url: `${outside.url}/completed`, events: ["execution.completed"] } })
+    await calledAt("/completed")
+    assert.lengthOf(outside.at("/failed"), 0)
+  })
+
+  it("is refused where it cannot be called", async () => {
+    for (const url of ["ftp://example.com/x", "https://10.0.0.1/x", "nowhere"]) {
+      const refused = await execute({ callback: { url } })
+      assert.deepStrictEqual(
+        [refused.status, refused.body.code, refused.body.details?.[0]?.path],
+        [422, "VALIDATION_FAILED", "callback.url"],
+        `${url}: ${refused.text}`
+      )
+    }
+  })
+})

@@ -1,0 +1,196 @@
+/**
+ * The scope of a key, by type of resource and endpoint: what is in scope, what is out of it. Generated from the table of
+ * endpoints, each of which says how the scopes apply to it.
+ */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import type { ScopeRule } from "../../src/http/Endpoint.js"
+import type { Route } from "../../src/http/pipeline/Routes.js"
+import type { ScopeType } from "../../src/domain/ResourceScope.js"
+import { type Asked, endpointOf, endpoints, nameOf, prepared, refusalOf, routes, sent } from "../support/endpoints.js"
+import { type Scope, type Side, startWorld, type World } from "../support/endpointWorld.js"
+import { eventually } from "../support/eventually.js"
+import type { Answer } from "../support/InProcess.js"
+import { listingOf } from "../support/listings.js"
+
+let world: World
+let inside: Side
+let outside: Side
+beforeAll(async () => {
+  world = await startWorld()
+  inside = world.sides.inside
+  outside = world.sides.outside
+})
+afterAll(() => world.stop())
+
+// --- Scopes ---
+
+const ofSide: { readonly [T in ScopeType]: (side: Side) => string } = {
+  connector: ({ connector }) => connector,
+  connection: ({ connection }) => connection,
+  workflow: ({ workflow }) => workflow,
+  secret: ({ secret }) => secret,
+  environment: ({ environment }) => environment,
+  widget: () => "wdg_00000000000000000000000000"
+}
+const types: ReadonlyArray<ScopeType> = ["connector", "connection", "workflow", "widget", "secret", "environment"]
+
+/** A publication takes effect in several environments. */
+const environmentsOf = (route: Route, side: Side) =>
+  nameOf(route) === "POST /api/v1/workflows/:wid/publish" && side === inside ? ["live", "test"] : [side.environment]
+
+const scopeOf = (type: ScopeType, side: Side): Scope => [{ type, ids: [ofSide[type](side)] }]
+
+const reachingScope = (route: Route, type: ScopeType, side: Side): Scope =>
+  type === "environment" ? [{ type, ids: environmentsOf(route, side) }] : scopeOf(type, side)
+
+// --- Requests ---
+
+const ask = async (route: Route, { scope, side, type }: Omit<Asked, "world">): Promise<Answer> =>
+  sent(world, route, prepared(route, { world, side, scope, type }), await world.keyOf(scope))
+
+/** The side with records that the request may use up. */
+const withOwn = async (route: Route, side: Side, scope: Scope, type?: ScopeType): Promise<Side> => {
+  const uses = endpointOf(route).uses
+  return uses === undefined ? side : { ...side, ...(await uses({ world, side, scope, type })) }
+}
+
+const assertAnswered = (route: Route, { status, text }: Answer) =>
+  assert.isTrue(status < 400 || endpointOf(route).alsoAnswers?.includes(status), `${status} ${text.slice(0, 400)}`)
+
+const assertRefused = (answer: Answer) =>
+  assert.deepStrictEqual(refusalOf(answer), [403, "RESOURCE_OUT_OF_SCOPE"], answer.text.slice(0, 400))
+
+// --- Lists ---
+
+/** All that a key is shown, gone through one by one where there are pages. */
+const listed = async (route: Route, side: Side, scope: Scope): Promise<ReadonlyArray<string>> => {
+  const { itemsOf } = listingOf(route)
+  const key = await world.keyOf(scope)
+  const base = prepared(route, { world, side, scope })
+  const found: Array<string> = []
+  for (let cursor = ""; ;) {
+    const answer = await sent(world, route, { ...base, target: `${base.target}?page_size=1&cursor=${cursor}` }, key)
+    assert.strictEqual(answer.status, 200, answer.text)
+    found.push(...itemsOf(answer))
+    const page = answer.body.page
+    if (page === undefined || !page.hasMore) return found
+    assert.lengthOf(itemsOf(answer), 1)
+    cursor = page.nextCursor
+  }
+}
+
+const showsOwnOnly = async (route: Route, type: ScopeType) => {
+  const { item } = listingOf(route)
+  assert.include(await listed(route, inside, []), item(inside))
+  for (const [own, other] of [
+    [inside, outside],
+    [outside, inside]
+  ] as const)
+    for (const side of [own, other]) {
+      const all = await listed(route, side, [])
+      const shown = await listed(route, side, scopeOf(type, own))
+      assert.strictEqual(shown.includes(item(own)), all.includes(item(own)), `${item(own)} in ${shown}`)
+      assert.notInclude(shown, item(other))
+    }
+}
+
+// --- Rules ---
+
+const bindsRecord = async (route: Route, type: ScopeType) => {
+  const narrow = scopeOf(type, inside)
+  const foreign = await withOwn(route, outside, narrow, type)
+  assertRefused(await ask(route, { side: foreign, scope: narrow, type }))
+  const own = await withOwn(route, inside, reachingScope(route, type, inside), type)
+  assertAnswered(route, await ask(route, { side: own, scope: reachingScope(route, type, own), type }))
+}
+
+const isClosed = async (route: Route, type: ScopeType) => {
+  const scope = scopeOf(type, inside)
+  assertRefused(await ask(route, { side: inside, scope, type }))
+  const side = await withOwn(route, inside, [])
+  assertAnswered(route, await ask(route, { side, scope: [] }))
+}
+
+/** What the run of an endpoint makes of a secret of the side. */
+const readBy = async (route: Route, side: Side): Promise<string> => {
+  const scope = scopeOf("secret", inside)
+  const { headers, target } = prepared(route, { world, side, scope })
+  const { "x-end-org-id": customer } = headers
+  const body = {
+    input: { secret: side.secretName },
+    ...(customer === undefined ? {} : { environment: side.environment })
+  }
+  const started = await sent(world, route, { target, body, headers }, await world.keyOf(scope))
+  assert.isBelow(started.status, 300, started.text)
+  const { body: ended } = await eventually(
+    () =>
+      world.svc.ask("GET", `/api/v1/executions/${started.headers["x-svc-execution-id"] ?? started.body.data.id}`, {
+        key: world.svc.first.key
+      }),
+    ({ body: found }) => ["completed", "failed"].includes(found.data?.status)
+  )
+  return ended.data.status === "completed" ? "completed" : ended.data.error.name
+}
+
+const bindsRun = async (route: Route) => {
+  assert.strictEqual(await readBy(route, inside), "completed")
+  assert.strictEqual(await readBy(route, outside), "SecretNotFound")
+}
+
+const rules: { readonly [R in ScopeRule]: (route: Route, type: ScopeType) => Promise<void> } = {
+  path: bindsRecord,
+  record: bindsRecord,
+  list: showsOwnOnly,
+  create: isClosed,
+  closed: isClosed,
+  reach: bindsRun
+}
+
+// --- What scopes have nothing to do with ---
+
+/** Without what differs between two requests at all times. */
+const volatile: ReadonlySet<string> = new Set(["lastUsedAt", "requestId", "nextCursor"])
+const steady = ({ body, status }: Answer) => ({
+  status,
+  body: JSON.parse(JSON.stringify(body, (name, value: unknown) => (volatile.has(name) ? undefined : value)))
+})
+
+const hasNothingToDo = async (route: Route, type: ScopeType) => {
+  const answers: Array<Answer> = []
+  const scopes = [scopeOf(type, inside), []]
+  for (const scope of scopes) await world.keyOf(scope)
+  for (const scope of scopes) {
+    const side = await withOwn(route, outside, scope)
+    const answer = await ask(route, { side, scope })
+    assertAnswered(route, answer)
+    answers.push(answer)
+  }
+  const [narrowed, whole] = answers
+  assert.isTrue(narrowed !== undefined && whole !== undefined)
+  if (narrowed === undefined || whole === undefined) return
+  if (route.method === "GET") assert.deepStrictEqual(steady(narrowed), steady(whole))
+  else assert.strictEqual(narrowed.status, whole.status)
+}
+
+describe.each(routes.map((route) => [nameOf(route), route] as const))("%s", (_, route) => {
+  it("says how the scopes of keys apply to it, and the test how it is asked", () => {
+    assert.isDefined(route.scoped)
+    assert.isDefined(endpointOf(route))
+  })
+
+  it.each(types.map((type) => [type, route.scoped?.[type] ?? "nothing"] as const))(
+    "is bound by a key of one %s: %s",
+    async (type, rule) => {
+      if (rule === "nothing") await hasNothingToDo(route, type)
+      else await rules[rule](route, type)
+    }
+  )
+})
+
+it("every endpoint that the test can ask for exists", () => {
+  const known = new Set(routes.map(nameOf))
+  assert.deepStrictEqual(
+    Object.keys(endpoints).filter((name) => !known.has(name)),
+    []
+  )
+})

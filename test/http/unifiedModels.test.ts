@@ -1,0 +1,46 @@
+/** Services of a workflow that need the unified models, which this release has not: each says so, and what to use. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { type Running, start } from "../support/InProcess.js"
+
+let svc: Running
+beforeAll(async () => {
+  svc = await start()
+})
+afterAll(() => svc.stop())
+
+const ask = (method: string, target: string, body: unknown) =>
+  svc.ask(method, `/api/v1/workflows${target}`, { key: svc.first.key, body })
+
+describe("a call that needs the unified models", () => {
+  it.each([
+    ["svc.unified.crm.contact.list", "{ pageSize: 10 }"],
+    ["svc.unified.projectManagement.task.create", "{ title: 'x' }"],
+    ["svc.diff.compare", "{ source: [], target: [], key: 'id' }"],
+    ["svc.sync.upsert", "{ entityType: 'contact', source: {}, target: {} }"]
+  ])("%s fails with a typed error that names what to use instead", async (call, args) => {
+    const code = `export default async () => {
+      try { await ${call}(${args}) } catch (error) {
+        return { name: error.name, code: error.code, message: error.message, isError: error instanceof Error }
+      }
+    }`
+    const made = await ask("POST", "", { name: call.replaceAll(".", "_"), form: "code", code })
+    assert.strictEqual(made.status, 201, made.text)
+    assert.deepStrictEqual(made.body.data.warnings, [])
+    await ask("POST", `/${made.body.data.id}/publish`, {})
+    const ran = await ask("POST", `/${made.body.data.id}/execute`, {})
+    assert.strictEqual(ran.status, 200, ran.text)
+    const { message, ...rest } = ran.body
+    assert.deepStrictEqual(rest, { name: "NotAvailable", code: "NOT_AVAILABLE", isError: true })
+    assert.isTrue(message.startsWith(`${call}: this release has no unified models yet; `), message)
+    assert.isTrue(message.endsWith("svc.connector.<slug>.<action>(args)"), message)
+  })
+
+  it("ends a run that does not catch it as failed, and is not tried again", async () => {
+    const code = "export default async () => { await svc.unified.crm.contact.list() }"
+    const made = await ask("POST", "", { name: "uncaught", form: "code", code })
+    await ask("POST", `/${made.body.data.id}/publish`, {})
+    const ran = await ask("POST", `/${made.body.data.id}/execute`, {})
+    assert.deepStrictEqual([ran.status, ran.headers["x-svc-execution-status"]], [200, "failed"], ran.text)
+    assert.deepInclude(ran.body.error, { name: "NotAvailable", category: "code", retryable: false })
+  })
+})

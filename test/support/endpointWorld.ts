@@ -1,0 +1,189 @@
+/** A service with two sides that share nothing: each has one of everything that a request can name. */
+import { assert } from "@effect/vitest"
+import type { ScopeType } from "../../src/domain/ResourceScope.js"
+import { eventually } from "./eventually.js"
+import { type Answer, type Running, start } from "./InProcess.js"
+import { acme, type OAuthProvider, oauthProvider } from "./oauthProvider.js"
+
+/** Records of one customer, of which no other side's record is a part. */
+export interface Side {
+  readonly customer: string
+  readonly connector: string
+  readonly client: string
+  readonly connection: string
+  readonly credential: string
+  readonly credentialLabel: string
+  readonly workflow: string
+  readonly secret: string
+  readonly secretName: string
+  readonly environment: "live" | "test"
+  /** A run of the workflow in the environment, with the connection. */
+  readonly execution: string
+  readonly blob: string
+  readonly installation: string
+  readonly apiKey: string
+}
+
+export type Scope = ReadonlyArray<{ readonly type: ScopeType; readonly ids: ReadonlyArray<string> }>
+
+/** Reads a secret, answers much, waits for minutes, or answers at once. */
+const code = `export default async (ctx) => {
+  if (ctx.input.secret !== undefined) return await svc.secrets.get(ctx.input.secret)
+  if (ctx.input.wait === true) await new Promise((resolve) => setTimeout(resolve, 600_000))
+  return ctx.input.large === true ? "x".repeat(400_000) : 1
+}`
+
+export const startWorld = async () => {
+  const provider: OAuthProvider = await oauthProvider()
+  const svc: Running = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
+  let names = 0
+  const unique = () => `n${(names += 1)}`
+
+  const ask = (method: string, target: string, body?: unknown, headers: Answer["headers"] = {}) =>
+    svc.ask(method, `/api/v1${target}`, { key: svc.first.key, headers, ...(body === undefined ? {} : { body }) })
+
+  const done = async (method: string, target: string, body?: unknown, headers: Answer["headers"] = {}) => {
+    const answer = await ask(method, target, body, headers)
+    assert.isBelow(answer.status, 300, `${method} ${target}: ${answer.text}`)
+    return answer
+  }
+  const made = async (target: string, body: unknown): Promise<string> => (await done("POST", target, body)).body.data.id
+
+  /** What each kind of record is made with; a test that uses one up makes another. */
+  const make = {
+    customer: () => made("/customers", { name: unique() }),
+    connector: () => made("/connectors", acme({ slug: unique() })),
+    client: async (connector: string): Promise<string> => {
+      const body = { name: unique(), methodId: "oauth", clientId: "client" }
+      return (await done("PUT", `/connectors/${connector}/auth-providers`, body)).body.data.id
+    },
+    connection: (
+      { connector, customer }: Pick<Side, "connector" | "customer">,
+      label = unique(),
+      authMethod: "key" | "machine" = "key"
+    ) =>
+      made("/connections", {
+        connector,
+        customerId: customer,
+        label,
+        config: { base: provider.url },
+        authMethod,
+        ...(authMethod === "key" ? { credential: { apiKey: "canary_key_1" } } : {})
+      }),
+    workflow: async (customer: string, tier: "instant" | "standard" = "instant") => {
+      const id = await made("/workflows", { name: unique(), form: "code", tier, code, customerId: customer })
+      await done("POST", `/workflows/${id}/publish`, {})
+      return id
+    },
+    secret: ({ customer, environment }: Pick<Side, "customer" | "environment">, name: string) =>
+      made("/secrets", { name, value: `value of ${name}`, customerId: customer, environment }),
+    installation: ({ connection, connector, customer, workflow }: Omit<Side, "installation">) =>
+      made("/installations", {
+        customerId: customer,
+        integration: unique(),
+        workflowIds: [workflow],
+        connections: { [connector]: connection }
+      }),
+    /** It ends before the keys do that change it. */
+    apiKey: (resourceScope: Scope) =>
+      made("/api-keys", {
+        name: unique(),
+        mode: "live",
+        preset: "full_access",
+        hmac: { enabled: true },
+        expires: "30d",
+        resourceScope
+      })
+  }
+
+  const started = async (
+    side: Pick<Side, "connection" | "customer" | "environment" | "workflow">,
+    input: object
+  ): Promise<string> => {
+    const headers = { "x-end-org-id": side.customer, "x-svc-connections": side.connection }
+    const body = { environment: side.environment, input }
+    const ran = await done("POST", `/workflows/${side.workflow}/execute`, body, headers)
+    return String(ran.headers["x-svc-execution-id"])
+  }
+
+  const reached = (execution: string, status: string) =>
+    eventually(
+      () => ask("GET", `/executions/${execution}`),
+      ({ body }) => body.data?.status === status
+    )
+
+  /** A run of another workflow of the side, of the tier that can be resumed: one that waits, or one that has ended. */
+  const standardRun = async (side: Side, waits: boolean): Promise<Pick<Side, "execution" | "workflow">> => {
+    const workflow = await make.workflow(side.customer, "standard")
+    const execution = await started({ ...side, workflow }, { wait: waits })
+    await reached(execution, waits ? "running" : "completed")
+    return { workflow, execution }
+  }
+
+  const secretName = () => `SECRET_${unique().toUpperCase()}`
+
+  const ranWith = async (side: Pick<Side, "connection" | "customer" | "environment" | "workflow">) => {
+    const execution = await started(side, { large: true })
+    const { body } = await reached(execution, "completed")
+    return { execution, blob: String(body.data.output.$blob) }
+  }
+
+  const sideIn = async (environment: Side["environment"]): Promise<Side> => {
+    const customer = await make.customer()
+    const connector = unique()
+    await made("/connectors", acme({ slug: connector }))
+    await done("POST", `/connectors/${connector}/publish`, {})
+    const workflow = await make.workflow(customer)
+    const credentialLabel = unique()
+    const connection = await make.connection({ connector, customer }, credentialLabel)
+    const credentials = await svc.ask("GET", `/api/v1/tenants/${customer}/credentials`, {
+      headers: { "x-svc-api-key": svc.first.key, "x-svc-space-id": svc.first.spaceId }
+    })
+    const name = secretName()
+    const side = {
+      customer,
+      connector,
+      client: await make.client(connector),
+      connection,
+      credential: String(credentials.body.data[0].id),
+      credentialLabel,
+      workflow,
+      secret: await make.secret({ customer, environment }, name),
+      secretName: name,
+      environment,
+      ...(await ranWith({ connection, customer, environment, workflow })),
+      apiKey: await make.apiKey([])
+    }
+    return { ...side, installation: await make.installation(side) }
+  }
+
+  const keys = new Map<string, Promise<string>>()
+  /** A key of this scope that may do everything else. */
+  const keyOf = (scope: Scope): Promise<string> => {
+    const name = JSON.stringify(scope)
+    const known = keys.get(name)
+    if (known !== undefined) return known
+    const body = { name: unique(), mode: "live", preset: "full_access", resourceScope: scope }
+    const issued = done("POST", "/api-keys", body).then((answer) => String(answer.body.data.key))
+    keys.set(name, issued)
+    return issued
+  }
+
+  return {
+    svc,
+    provider,
+    unique,
+    secretName,
+    make,
+    standardRun,
+    keyOf,
+    /** The first side is in `live`, where a publication is deployed; the second one in `test`. */
+    sides: { inside: await sideIn("live"), outside: await sideIn("test") },
+    stop: async () => {
+      await svc.stop()
+      await provider.close()
+    }
+  }
+}
+
+export type World = Awaited<ReturnType<typeof startWorld>>

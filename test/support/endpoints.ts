@@ -1,0 +1,314 @@
+/** How each endpoint is asked for a side of the world: what its request holds beside its path, by method and path. */
+import { ExecutionApi, RunApi } from "../../src/http/execution/Api.js"
+import { type Route, routesOf } from "../../src/http/pipeline/Routes.js"
+import { ResourceApi } from "../../src/http/resource/Api.js"
+import { TenantApi } from "../../src/http/tenant/Api.js"
+import type { ScopeType } from "../../src/domain/ResourceScope.js"
+import type { Scope, Side, World } from "./endpointWorld.js"
+import type { Answer } from "./InProcess.js"
+import { acme } from "./oauthProvider.js"
+
+export const routes: ReadonlyArray<Route> = [
+  ...routesOf(ExecutionApi),
+  ...routesOf(RunApi),
+  ...routesOf(ResourceApi),
+  ...routesOf(TenantApi)
+]
+
+export const nameOf = ({ method, path }: Pick<Route, "method" | "path">): string => `${method} ${path}`
+
+/** Whom a request is about, and by which key it is sent. */
+export interface Asked {
+  readonly world: World
+  readonly side: Side
+  /** The scope of the key. */
+  readonly scope: Scope
+  /** The type by which the key is narrowed, where that is what is tested. */
+  readonly type?: ScopeType | undefined
+}
+
+export interface Endpoint {
+  readonly body?: (asked: Asked) => unknown
+  readonly query?: (asked: Asked) => string
+  readonly headers?: (asked: Asked) => Answer["headers"]
+  /** Records of the side that the request uses up, made for it. */
+  readonly uses?: (asked: Asked) => Promise<Partial<Side>>
+  /** Statuses beside those below 400 that answer who reaches the record. */
+  readonly alsoAnswers?: ReadonlyArray<number>
+}
+
+const plain: Endpoint = {}
+const empty: Endpoint = { body: () => ({}) }
+
+const newConnection: Endpoint["uses"] = async ({ side, world }) => ({ connection: await world.make.connection(side) })
+/** An API key cannot be renewed. */
+const newMachine: Endpoint["uses"] = async ({ side, world }) => ({
+  connection: await world.make.connection(side, world.unique(), "machine")
+})
+const newDisabled: Endpoint["uses"] = async ({ side, world }) => {
+  const connection = await world.make.connection(side)
+  await world.svc.ask("POST", `/api/v1/connections/${connection}/disable`, { key: world.svc.first.key })
+  return { connection }
+}
+const newWorkflow: Endpoint["uses"] = async ({ side, world }) => ({
+  workflow: await world.make.workflow(side.customer)
+})
+const newClient: Endpoint["uses"] = async ({ side, world }) => ({ client: await world.make.client(side.connector) })
+const newInstallation: Endpoint["uses"] = async ({ side, world }) => ({
+  installation: await world.make.installation(side)
+})
+/** A key changes no key that is wider than itself. */
+const newKey: Endpoint["uses"] = async ({ scope, world }) => ({ apiKey: await world.make.apiKey(scope) })
+const newConnector: Endpoint["uses"] = async ({ world }) => {
+  const connector = world.unique()
+  await world.svc.ask("POST", "/api/v1/connectors", { key: world.svc.first.key, body: acme({ slug: connector }) })
+  return { connector }
+}
+
+const run: Endpoint = {
+  body: ({ side }) => ({ environment: side.environment }),
+  headers: ({ side }) => ({ "x-end-org-id": side.customer, "x-svc-connections": side.connection })
+}
+const passed: Endpoint = { headers: ({ side }) => ({ "x-svc-connections": side.connection }), alsoAnswers: [404] }
+const credential = { apiKey: "canary_key_2" }
+
+export const endpoints: { readonly [name: string]: Endpoint } = {
+  "POST /api/v1/workflows/:workflowId/execute": run,
+  "POST /api/v1/workflows/:workflowId/run": run,
+  "GET /api/v1/proxy/:path": passed,
+  "POST /api/v1/proxy/:path": { ...passed, ...empty },
+  "PUT /api/v1/proxy/:path": { ...passed, ...empty },
+  "PATCH /api/v1/proxy/:path": { ...passed, ...empty },
+  "DELETE /api/v1/proxy/:path": passed,
+
+  "GET /api/v1/organizations": plain,
+  "GET /api/v1/organizations/:oid": plain,
+  "PUT /api/v1/organizations/:oid": { body: () => ({ timezone: "Europe/Berlin" }) },
+  "GET /api/v1/workspaces": plain,
+  "POST /api/v1/workspaces": { body: ({ world }) => ({ name: world.unique() }) },
+  "GET /api/v1/workspaces/:spid": plain,
+  "PUT /api/v1/workspaces/:spid": { body: ({ world }) => ({ name: world.unique() }) },
+
+  "GET /api/v1/customers": plain,
+  "POST /api/v1/customers": { body: ({ world }) => ({ name: world.unique() }) },
+  "GET /api/v1/customers/:cid": plain,
+  "PUT /api/v1/customers/:cid": { body: ({ world }) => ({ name: world.unique() }) },
+  "DELETE /api/v1/customers/:cid": { uses: async ({ world }) => ({ customer: await world.make.customer() }) },
+
+  "GET /api/v1/workflows": plain,
+  "POST /api/v1/workflows": {
+    body: ({ side, world }) => ({
+      name: world.unique(),
+      form: "code",
+      code: "export default async () => 1",
+      customerId: side.customer
+    })
+  },
+  "GET /api/v1/workflows/:wid": plain,
+  // A key of environments changes drafts, and nothing that holds in all environments at once.
+  "PUT /api/v1/workflows/:wid": {
+    body: ({ scope, side, type }) =>
+      type === "environment" && !scope.some(({ ids }) => ids.includes(side.environment))
+        ? { timeoutMs: 1_000 }
+        : { description: "changed" }
+  },
+  "DELETE /api/v1/workflows/:wid": { uses: newWorkflow },
+  "POST /api/v1/workflows/:wid/publish": empty,
+  "POST /api/v1/workflows/:wid/archive": { uses: newWorkflow },
+  "GET /api/v1/workflows/:wid/versions": plain,
+  "GET /api/v1/workflows/:wid/versions/:a/diff/:b": plain,
+  "GET /api/v1/workflows/:wid/diagram.svg": plain,
+
+  "GET /api/v1/executions": plain,
+  "GET /api/v1/executions/:eid": plain,
+  "POST /api/v1/executions/:eid/cancel": { uses: ({ side, world }) => world.standardRun(side, true) },
+  "POST /api/v1/executions/:eid/rerun": { ...empty, uses: ({ side, world }) => world.standardRun(side, false) },
+  "GET /api/v1/executions/:eid/fixtures": plain,
+  "GET /api/v1/executions/:eid/logs": plain,
+  "GET /api/v1/executions/:eid/blobs/:id": plain,
+
+  "GET /api/v1/api-keys": plain,
+  "POST /api/v1/api-keys": {
+    body: ({ scope, world }) => ({ name: world.unique(), mode: "live", preset: "viewer", resourceScope: scope })
+  },
+  "GET /api/v1/api-keys/:kid": plain,
+  "PUT /api/v1/api-keys/:kid": { body: ({ world }) => ({ name: world.unique() }), uses: newKey },
+  "DELETE /api/v1/api-keys/:kid": { uses: newKey },
+  "POST /api/v1/api-keys/:kid/rotate": { ...empty, uses: newKey },
+  "POST /api/v1/api-keys/:kid/identity-secret": { uses: newKey },
+
+  "GET /api/v1/users": plain,
+  "POST /api/v1/users/invite": { body: ({ world }) => ({ email: `${world.unique()}@example.com`, role: "viewer" }) },
+  "GET /api/v1/roles": plain,
+  "POST /api/v1/roles": {
+    body: ({ world }) => ({ name: world.unique(), parent: "viewer", permissions: { workflows: ["read"] } })
+  },
+
+  "GET /api/v1/secrets": plain,
+  "POST /api/v1/secrets": {
+    body: ({ side }) => ({
+      name: side.secretName,
+      value: "another",
+      customerId: side.customer,
+      environment: side.environment
+    })
+  },
+  "GET /api/v1/secrets/:sid/value": plain,
+  "DELETE /api/v1/secrets/:sid": {
+    uses: async ({ side, world }) => ({ secret: await world.make.secret(side, world.secretName()) })
+  },
+
+  "POST /api/v1/callback-secret": plain,
+  "POST /api/v1/callback-secret/rotate": plain,
+
+  "GET /api/v1/config": {
+    query: ({ side }) => `workflow_id=${side.workflow}&environment=${side.environment}&customer_id=${side.customer}`
+  },
+  "PUT /api/v1/config": {
+    body: ({ side }) => ({
+      level: "flow",
+      scopeId: side.workflow,
+      environment: side.environment,
+      key: "limit",
+      value: 1
+    })
+  },
+
+  "GET /api/v1/connectors": plain,
+  "POST /api/v1/connectors": { body: ({ world }) => acme({ slug: world.unique() }) },
+  "POST /api/v1/connectors/discover": {
+    body: ({ side, type }) =>
+      type === "connection" ? { connectionId: side.connection } : { connector: side.connector }
+  },
+  "GET /api/v1/connectors/:ctr": plain,
+  "PUT /api/v1/connectors/:ctr": { body: ({ side }) => acme({ slug: side.connector, version: "1.0.1" }) },
+  "DELETE /api/v1/connectors/:ctr": { uses: newConnector },
+  "POST /api/v1/connectors/:ctr/publish": { ...empty, uses: newConnector },
+  "GET /api/v1/connectors/:ctr/export": plain,
+  "GET /api/v1/connectors/:ctr/auth-providers": plain,
+  "PUT /api/v1/connectors/:ctr/auth-providers": {
+    body: ({ world }) => ({ name: world.unique(), methodId: "oauth", clientId: "client" })
+  },
+  "DELETE /api/v1/connectors/:ctr/auth-providers/:aid": { uses: newClient },
+
+  "GET /api/v1/connections": plain,
+  "POST /api/v1/connections": {
+    body: ({ side, world }) => ({
+      connector: side.connector,
+      customerId: side.customer,
+      label: world.unique(),
+      config: { base: world.provider.url },
+      authMethod: "key",
+      credential
+    })
+  },
+  "GET /api/v1/connections/:conn": plain,
+  "PUT /api/v1/connections/:conn": { body: ({ world }) => ({ label: world.unique() }), uses: newConnection },
+  "DELETE /api/v1/connections/:conn": { uses: newConnection },
+  "POST /api/v1/connections/:conn/test": plain,
+  "POST /api/v1/connections/:conn/reconnect": { ...empty, uses: newConnection },
+  "POST /api/v1/connections/:conn/refresh": { uses: newMachine },
+  "POST /api/v1/connections/:conn/enable": { uses: newDisabled },
+  "POST /api/v1/connections/:conn/disable": { uses: newConnection },
+  "POST /api/v1/connections/:conn/reveal": plain,
+
+  "GET /api/v1/installations": plain,
+  "POST /api/v1/installations": {
+    body: ({ side, world }) => ({
+      customerId: side.customer,
+      integration: world.unique(),
+      workflowIds: [side.workflow],
+      connections: { [side.connector]: side.connection }
+    })
+  },
+  "GET /api/v1/installations/:inst": plain,
+  "PUT /api/v1/installations/:inst": { body: () => ({ config: { changed: true } }) },
+  "DELETE /api/v1/installations/:inst": { uses: newInstallation },
+
+  "GET /api/v1/audit": plain,
+  "GET /api/v1/audit/verify": plain,
+
+  "POST /api/v1/tenants/:tid/credentials": {
+    body: ({ side, world }) => ({
+      connector: side.connector,
+      authMethod: "key",
+      label: side.credentialLabel,
+      config: { base: world.provider.url },
+      credential
+    })
+  },
+  "GET /api/v1/tenants/:tid/credentials": plain,
+  "PUT /api/v1/tenants/:tid/credentials/:cred": { body: () => ({ credential }) }
+}
+
+/** What the varying parts of paths are, by their names. */
+const partsOf = ({ side, world }: Asked): { readonly [name: string]: string } => ({
+  cid: side.customer,
+  tid: side.customer,
+  wid: side.workflow,
+  workflowId: side.workflow,
+  eid: side.execution,
+  id: side.blob,
+  kid: side.apiKey,
+  sid: side.secret,
+  ctr: side.connector,
+  aid: side.client,
+  conn: side.connection,
+  inst: side.installation,
+  cred: side.credential,
+  oid: world.svc.first.organisationId,
+  spid: world.svc.first.spaceId,
+  a: "1",
+  b: "1",
+  path: "me"
+})
+
+export const endpointOf = (route: Route): Endpoint => {
+  const found = endpoints[nameOf(route)]
+  if (found === undefined) throw new Error(`test/support/endpoints.ts does not say how ${nameOf(route)} is asked`)
+  return found
+}
+
+export interface Prepared {
+  readonly target: string
+  readonly body: unknown
+  readonly headers: Answer["headers"]
+}
+
+/** The request of an endpoint about the side. */
+export const prepared = (route: Route, asked: Asked): Prepared => {
+  const { body, headers, query } = endpointOf(route)
+  const parts = partsOf(asked)
+  const path = route.path.replace(/:(\w+)/g, (_, name: string) => {
+    const part = parts[name]
+    if (part === undefined) throw new Error(`no side has a ${name}, which ${nameOf(route)} names`)
+    return part
+  })
+  const asks = query?.(asked)
+  return {
+    target: asks === undefined ? path : `${path}?${asks}`,
+    body: body?.(asked),
+    headers: headers?.(asked) ?? {}
+  }
+}
+
+/** Sends the request with the key, as its surface takes it. */
+export const sent = (
+  { svc }: World,
+  { method }: Pick<Route, "method">,
+  { body, headers, target }: Prepared,
+  key: string
+): Promise<Answer> => {
+  const isTenants = target.startsWith("/api/v1/tenants/")
+  return svc.ask(method, target, {
+    ...(isTenants ? {} : { key }),
+    headers: isTenants ? { "x-svc-api-key": key, "x-svc-space-id": svc.first.spaceId, ...headers } : headers,
+    ...(body === undefined ? {} : { body })
+  })
+}
+
+/** The status of a refusal and its code, which on surface B is the first detail's. */
+export const refusalOf = ({ body, status }: Answer): readonly [number, string | undefined] => {
+  const finer = body?.details?.[0]?.code
+  return [status, body?.isCustomAuthError === undefined ? body?.code : (finer ?? body.code)]
+}

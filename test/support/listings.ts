@@ -1,0 +1,36 @@
+/** What each list shows of a side of the world, by method and path. */
+import type { Route } from "../../src/http/pipeline/Routes.js"
+import { nameOf } from "./endpoints.js"
+import type { Side } from "./endpointWorld.js"
+import type { Answer } from "./InProcess.js"
+
+export interface Listing {
+  readonly item: (side: Side) => string
+  readonly itemsOf: (answer: Answer) => ReadonlyArray<string>
+}
+
+const ids = ({ body }: Answer): ReadonlyArray<string> => body.data.map(({ id }: { readonly id: string }) => id)
+
+const listings: { readonly [name: string]: Listing } = {
+  "GET /api/v1/connectors": {
+    item: ({ connector }) => connector,
+    itemsOf: ({ body }) => body.data.map(({ slug }: { readonly slug: string }) => slug)
+  },
+  "GET /api/v1/connections": { item: ({ connection }) => connection, itemsOf: ids },
+  "GET /api/v1/customers": { item: ({ customer }) => customer, itemsOf: ids },
+  "GET /api/v1/executions": { item: ({ execution }) => execution, itemsOf: ids },
+  "GET /api/v1/installations": { item: ({ installation }) => installation, itemsOf: ids },
+  "GET /api/v1/secrets": { item: ({ secret }) => secret, itemsOf: ids },
+  "GET /api/v1/workflows": { item: ({ workflow }) => workflow, itemsOf: ids },
+  "GET /api/v1/workflows/:wid": {
+    item: ({ environment }) => environment,
+    itemsOf: ({ body }) => body.data.deployments.map(({ environment }: { readonly environment: string }) => environment)
+  },
+  "GET /api/v1/tenants/:tid/credentials": { item: ({ credential }) => credential, itemsOf: ids }
+}
+
+export const listingOf = (route: Route): Listing => {
+  const found = listings[nameOf(route)]
+  if (found === undefined) throw new Error(`test/support/listings.ts does not say what ${nameOf(route)} lists`)
+  return found
+}
