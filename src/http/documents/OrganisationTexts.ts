@@ -145,7 +145,7 @@ export const organisationTexts: Pick<All, Extract<keyof All, `${Prefix}.${string
     summary: "Create a role",
     description: "Creates a role that narrows another one: it grants nothing that its parent does not grant.",
     answers: { 201: "The role is created." },
-    example: { name: "Support", parent: "viewer", permissions: { executions: ["read"] } }
+    example: { name: "Support", parent: "viewer", permissions: { workflows: ["read"] } }
   },
   "secrets.list": {
     summary: "List secrets",
