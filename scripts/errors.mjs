@@ -51,13 +51,14 @@ const surface = () => {
   return {
     answers: new Map([...members(rows)].map(([tag, property]) => [tag, answer(property)])),
     defect: answer(declared("defectRow")),
+    method: answer(declared("methodRow")),
     retryable
   }
 }
 
 /** `docs/errors.md` */
 export const errorTable = () => {
-  const { answers, defect, retryable } = surface()
+  const { answers, defect, method, retryable } = surface()
   const row = ({ status, retryAfter, more }, codes, meaning) => {
     const retry = retryable.has(status) || retryAfter ? (retryAfter ? "yes, after `Retry-After`" : "yes") : "no"
     const inCode = (names) => names.map((name) => `\`${name}\``).join(" ")
@@ -68,6 +69,7 @@ export const errorTable = () => {
     if (answer === undefined) throw new Error(`Surface.ts has no row for ${tag}`)
     return row(answer, answer.code === undefined ? codes : [answer.code], meaning)
   })
+  const otherMethod = "The path exists and does not take this method; the header `allow` names those that it takes."
   const bug = "A bug of the service; report the request id."
   return [
     "# Errors",
@@ -79,7 +81,9 @@ export const errorTable = () => {
     "",
     "| Status | Codes | Retry | More members | Meaning |",
     "|---|---|---|---|---|",
-    ...[...rows, row(defect, [defect.code], bug)].sort((a, b) => a.status - b.status).map(({ line }) => line),
+    ...[...rows, row(method, [method.code], otherMethod), row(defect, [defect.code], bug)]
+      .sort((a, b) => a.status - b.status)
+      .map(({ line }) => line),
     ""
   ].join("\n")
 }

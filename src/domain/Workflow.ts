@@ -115,6 +115,11 @@ const settings = {
   tags: Schema.optional(Schema.Array(Schema.String.pipe(Schema.maxLength(64))).pipe(Schema.maxItems(50)))
 }
 
+/** Its pattern is told here, and checked with a message of its own where a workflow is saved. */
+const Name = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(64)).annotations({
+  jsonSchema: { maxLength: 64, pattern: `${flowNamePattern.source}|${slugPattern.source}` }
+})
+
 const draft = {
   code: Schema.optional(Schema.String.pipe(Schema.maxLength(guest.sourceBytes))),
   inputContract: Schema.optional(Schema.NullOr(JsonObject)),
@@ -122,7 +127,7 @@ const draft = {
 }
 
 export const CreateWorkflow = Schema.Struct({
-  name: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(64)),
+  name: Name,
   slug: Schema.optional(Schema.String.pipe(Schema.pattern(slugPattern))),
   form: Schema.Literal("code"),
   customerId: Schema.optional(Schema.NullOr(Schema.String)),
@@ -133,7 +138,7 @@ export const CreateWorkflow = Schema.Struct({
 export type CreateWorkflow = typeof CreateWorkflow.Type
 
 export const UpdateWorkflow = Schema.Struct({
-  name: Schema.optional(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(64))),
+  name: Schema.optional(Name),
   ...draft,
   ...settings,
   version: Schema.optional(Counter)

@@ -4,17 +4,27 @@
  */
 import { HttpApi, OpenApi } from "@effect/platform"
 import { fileSchema } from "../domain/connector/FileSchema.js"
-import { isObject, type Json } from "../domain/Json.js"
+import { isObject, type Json, type JsonObject } from "../domain/Json.js"
+import { completed, type Texts } from "./documents/Operations.js"
+import { resourceTexts } from "./documents/ResourceTexts.js"
+import { executionTexts, runTexts } from "./documents/RunTexts.js"
+import { tenantTexts } from "./documents/TenantTexts.js"
 import { ExecutionApi, RunApi } from "./execution/Api.js"
+import { type Route, routesOf } from "./pipeline/Routes.js"
 import { ResourceApi } from "./resource/Api.js"
 import { TenantApi } from "./tenant/Api.js"
 import { isTenantPath } from "./tenant/Rules.js"
 
 const version = "1"
 
-const securitySchemes = {
+const members = (value: Json | undefined): JsonObject => (value !== undefined && isObject(value) ? value : {})
+
+const keySchemes = {
   bearer: { type: "http", scheme: "bearer", description: "Authorization: Bearer svk_live_…" },
-  apiKey: { type: "apiKey", in: "header", name: "x-svc-api-key", description: "the same key in a header of its own" },
+  apiKey: { type: "apiKey", in: "header", name: "x-svc-api-key", description: "the same key in a header of its own" }
+}
+
+const spaceScheme = {
   space: {
     type: "apiKey",
     in: "header",
@@ -22,6 +32,10 @@ const securitySchemes = {
     description: "the key's workspace; surface B needs it"
   }
 }
+
+/** Only surface B is told a workspace. */
+const schemesOf = (paths: ReadonlyArray<string>) =>
+  paths.some(isTenantPath) ? { ...keySchemes, ...spaceScheme } : keySchemes
 
 const security = [{ bearer: [] }, { apiKey: [] }]
 
@@ -46,49 +60,63 @@ const published = (value: Json, member = ""): Json => {
     const [only, ...others] = value["anyOf"].filter((one) => !(isObject(one) && one["$ref"] === libraryRef))
     return others.length === 0 && only !== undefined ? only : { anyOf: [only ?? {}, ...others] }
   }
-  const dropped = (name: string) =>
-    member === "schemas" ? libraryOnly.has(name) : name === "security" && "responses" in value
   return Object.fromEntries(
     Object.entries(value)
-      .filter(([name]) => !dropped(name))
-      .map(([name, child]) => [name, name === "400" ? refusal(published(child)) : published(child, name)])
+      .filter(([name]) => member !== "schemas" || !libraryOnly.has(name))
+      .map(([name, child]) => [name, published(child, name)])
   )
 }
 
-const refusal = (response: Json): Json => (isObject(response) ? { ...response, description: "BadRequest" } : response)
+/** The paths are those of the server that the document comes from. */
+const servers = [{ url: "/", description: "The server of this document." }]
+const license = { name: "Apache-2.0", identifier: "Apache-2.0" }
 
-const secured = (spec: Record<string, unknown>) => {
-  // A document is plain JSON.
-  const made = published(JSON.parse(JSON.stringify(spec)))
-  const { components, paths = {}, ...rest } = isObject(made) ? made : {}
-  return {
-    ...rest,
-    paths: Object.fromEntries(Object.entries(paths ?? {}).map(([path, item]) => [path, ofItsSurface(path, item)])),
-    security,
-    components: { ...(isObject(components) ? components : {}), securitySchemes }
+/** The library's document, completed and with the schemes of its surface. */
+const transformed =
+  (description: string, routes: ReadonlyArray<Route>, texts: Texts) => (spec: Record<string, unknown>) => {
+    // A document is plain JSON.
+    const made = published(JSON.parse(JSON.stringify(spec)))
+    const { components, info, paths = {}, ...rest } = completed(isObject(made) ? made : {}, routes, texts)
+    return {
+      ...rest,
+      info: { ...members(info), description, license },
+      servers,
+      paths: Object.fromEntries(Object.entries(members(paths)).map(([path, item]) => [path, ofItsSurface(path, item)])),
+      security,
+      components: { ...members(components), securitySchemes: schemesOf(Object.keys(members(paths))) }
+    }
   }
-}
 
 const surfaceA = HttpApi.make("svc-a")
   .addHttpApi(ExecutionApi)
   .annotate(OpenApi.Title, "svc, surface A: run-time")
   .annotate(OpenApi.Version, version)
-  .annotate(OpenApi.Transform, secured)
+  .annotate(
+    OpenApi.Transform,
+    transformed("Starts workflows and calls providers.", routesOf(ExecutionApi), executionTexts)
+  )
 
 const surfaceB = HttpApi.make("svc-b")
   .addHttpApi(TenantApi)
   .annotate(OpenApi.Title, "svc, surface B: tenants")
   .annotate(OpenApi.Version, version)
-  .annotate(OpenApi.Transform, secured)
+  .annotate(
+    OpenApi.Transform,
+    transformed("The tenants of an organisation, as low-code tools speak to them.", routesOf(TenantApi), tenantTexts)
+  )
 
 const surfaceC = HttpApi.make("svc-c")
   .addHttpApi(ResourceApi)
   .addHttpApi(RunApi)
   .annotate(OpenApi.Title, "svc, surface C: management")
   .annotate(OpenApi.Version, version)
-  .annotate(OpenApi.Transform, secured)
-
-const members = (value: Json | undefined) => (isObject(value) ? value : {})
+  .annotate(
+    OpenApi.Transform,
+    transformed("Everything that svc manages.", [...routesOf(ResourceApi), ...routesOf(RunApi)], {
+      ...resourceTexts,
+      ...runTexts
+    })
+  )
 
 /**
  * The documents of the surfaces as one. The library's own union of APIs would tell the errors of each surface of the
@@ -102,12 +130,21 @@ const union = (spec: Record<string, unknown>) => {
   })
   const together = (member: (document: { readonly [name: string]: Json }) => Json | undefined) =>
     Object.assign({}, ...documents.map((document) => members(member(document))))
+  const components = (kind: string) => together((document) => members(document["components"])[kind])
   return {
     ...spec,
+    info: { ...members(documents[0]?.["info"]), title: "svc", description: "Everything that svc offers over HTTP." },
+    servers,
     security,
     tags: documents.flatMap(({ tags }) => tags ?? []),
     paths: together(({ paths }) => paths),
-    components: { schemas: together(({ components }) => members(components)["schemas"]), securitySchemes }
+    components: {
+      schemas: components("schemas"),
+      parameters: components("parameters"),
+      headers: components("headers"),
+      responses: components("responses"),
+      securitySchemes: { ...keySchemes, ...spaceScheme }
+    }
   }
 }
 

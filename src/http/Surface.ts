@@ -158,6 +158,13 @@ export const defectRow: Row = {
   message: "an unexpected error; report it with its request id"
 }
 
+/** The path exists, the method does not: the answer has the header `allow` with those that do. */
+export const methodRow = (allowed: ReadonlyArray<string>): Row => ({
+  status: 405,
+  code: "METHOD_NOT_ALLOWED",
+  message: `this path takes ${allowed.join(", ")}`
+})
+
 const failureTags: ReadonlySet<string> = new Set(Object.keys(rows(0)))
 
 /** Whether a value is one of the failures that this table answers. */

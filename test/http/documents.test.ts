@@ -53,6 +53,11 @@ const references = (value: unknown): ReadonlyArray<string> =>
         name === "$ref" && typeof child === "string" ? [child] : references(child)
       )
 
+/** An answer itself, where the operation refers to one that many have. */
+// oxlint-disable-next-line typescript/no-explicit-any
+const answerIn = (document: any, answer: any): any =>
+  answer.$ref === undefined ? answer : document.components.responses[answer.$ref.split("/").at(-1)]
+
 describe.each(surfaces)("the document %s", (name, routes) => {
   it("has exactly the endpoints of its surface", () => {
     const told = Object.entries(documents[name].paths).flatMap(([path, item]) =>
@@ -65,7 +70,8 @@ describe.each(surfaces)("the document %s", (name, routes) => {
     const document = documents[name]
     assert.strictEqual(document.openapi, "3.1.0")
     for (const reference of references(document)) {
-      assert.property(document.components.schemas, reference.replace("#/components/schemas/", ""))
+      const [, , kind = "", name = ""] = reference.split("/")
+      assert.property(document.components[kind], name)
     }
     assert.deepStrictEqual(document.security, [{ bearer: [] }, { apiKey: [] }])
     assert.deepInclude(document.components.securitySchemes.apiKey, { in: "header", name: "x-svc-api-key" })
@@ -85,8 +91,9 @@ describe.each(surfaces)("the document %s", (name, routes) => {
       for (const { responses } of Object.values(item)) {
         const refused = Object.entries<any>(responses).filter(([status]) => Number(status) >= 400) // oxlint-disable-line typescript/no-explicit-any
         assert.isAbove(refused.length, 8, path)
-        for (const [status, { content }] of refused) {
-          const { $ref } = content["application/json"].schema
+        for (const [status, refusal] of refused) {
+          const { content } = answerIn(document, refusal)
+          const { anyOf, $ref = anyOf?.[0].$ref } = content["application/json"].schema
           const { properties, required } = document.components.schemas[$ref.replace("#/components/schemas/", "")]
           assert.deepStrictEqual(properties.statusCode.enum, [Number(status)])
           const members = ["code", "statusCode", "message", "requestId", "retryable", "details"]
@@ -95,6 +102,49 @@ describe.each(surfaces)("the document %s", (name, routes) => {
           assert.deepStrictEqual(required, [...members, ...own, ...always])
         }
       }
+    }
+  })
+
+  it("says of everything what it is", () => {
+    const document = documents[name]
+    const sentence = /^[A-Z`].*[.]$/s
+    for (const { description } of document.tags) assert.match(description, sentence)
+    for (const item of Object.values<object>(document.paths)) {
+      for (const operation of Object.values(item)) {
+        const { description, operationId, parameters, requestBody, responses, summary } = operation
+        assert.match(summary, /^[A-Z].*[^.]$/, operationId)
+        assert.match(description, sentence, operationId)
+        for (const parameter of parameters) {
+          const { $ref, ...told } = parameter
+          const named = $ref === undefined ? told : document.components.parameters[$ref.split("/").at(-1)]
+          assert.match(named.description, sentence, `${operationId} ${named.name}`)
+        }
+        for (const answer of Object.values(responses))
+          assert.match(answerIn(document, answer).description, sentence, operationId)
+        for (const one of Object.values<{ schema: object }>(requestBody?.content ?? {}))
+          if (Object.keys(one.schema).length > 0) assert.property(one, "example", operationId)
+      }
+    }
+  })
+
+  it("has the headers that its operations read and answer with", () => {
+    const { paths } = documents[name]
+    const read = (path: string, method: string) =>
+      paths[path]?.[method].parameters.map(({ $ref = "" }: { $ref?: string }) => $ref.split("/").at(-1))
+    const answered = (path: string, method: string, status: string) =>
+      Object.keys(answerIn(documents[name], paths[path]?.[method].responses[status]).headers)
+    const execute = "/api/v1/workflows/{workflowId}/execute"
+    if (execute in paths) {
+      const headers = ["IdempotencyKey", "UserId", "InstallationId", "EndOrgId", "Environment"]
+      assert.includeMembers(read(execute, "post"), headers)
+      assert.includeMembers(answered(execute, "post", "200"), ["x-request-id", "x-svc-execution-id"])
+      assert.includeMembers(answered(execute, "post", "429"), ["retry-after", "x-ratelimit-remaining"])
+    }
+    const customer = "/api/v1/customers/{cid}"
+    if (customer in paths) {
+      assert.includeMembers(read(customer, "put"), ["IfMatch", "IdempotencyKey"])
+      assert.include(answered(customer, "get", "200"), "etag")
+      assert.include(answered("/api/v1/customers", "post", "201"), "location")
     }
   })
 

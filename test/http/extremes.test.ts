@@ -80,9 +80,7 @@ const values: ReadonlyArray<Json> = [...texts, ...numbers, ...others, nested(63)
 
 const resolved = (schema: Json | undefined): JsonObject => {
   const found = members(schema)
-  const ref = found["$ref"]
-  if (typeof ref !== "string") return found
-  return members(members(members(document["components"])["schemas"])[ref.split("/").at(-1) ?? ""])
+  return found["$ref"] === undefined ? found : component("schemas", found["$ref"])
 }
 
 /** A value that the schema takes, or nearly so. */
@@ -130,13 +128,32 @@ interface Operation {
   readonly body: Json | undefined
 }
 
+const component = (kind: string, reference: Json | undefined): JsonObject =>
+  typeof reference === "string"
+    ? members(members(members(document["components"])[kind])[reference.split("/").at(-1) ?? ""])
+    : {}
+
+/** Headers that operations share are read in one place: one operation of each tag sends them. */
+const sentWith = new Set<string>()
+const parametersOf = (operation: JsonObject): ReadonlyArray<JsonObject> =>
+  listOf(operation["parameters"])
+    .map(members)
+    .flatMap((parameter) => {
+      const { $ref } = parameter
+      if ($ref === undefined) return [parameter]
+      const place = `${String($ref)} ${String(listOf(operation["tags"])[0])}`
+      if (sentWith.has(place)) return []
+      sentWith.add(place)
+      return [component("parameters", $ref)]
+    })
+
 const operations: ReadonlyArray<Operation> = Object.entries(members(document["paths"])).flatMap(([path, item]) =>
   Object.entries(members(item)).map(([method, operation]) => {
     const content = members(members(members(operation)["requestBody"])["content"])
     return {
       method: method.toUpperCase(),
       path,
-      parameters: listOf(members(operation)["parameters"]).map(members),
+      parameters: parametersOf(members(operation)),
       body: members(content["application/json"])["schema"]
     }
   })

@@ -2,7 +2,7 @@
  * Starting a run, as the documents tell of it. The route itself is thinner than the typed API; a test holds both to the
  * same paths and statuses. Specification: Surface A.
  */
-import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "@effect/platform"
+import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { Json, JsonObject } from "../../domain/Json.js"
 import { Fixture, MockMode } from "../../domain/connector/Mocking.js"
@@ -66,22 +66,8 @@ const endpoint = <const Name extends string, const Path extends `/${string}`>(na
     })
     .annotate(Form, { body: "handler", idempotency: "run", tenancy: "act" })
     .annotate(Audited, audited("workflow.execute"))
-    .annotate(OpenApi.Summary, "Starts a run: an Instant one answers with its result, others with 202")
 
 // --- The proxy ---
-
-const ProxyHeaders = Schema.Struct({
-  "x-svc-connections": Schema.optional(Schema.String).annotations({
-    description: "the one connection to use; the customer is the connection's"
-  }),
-  "x-svc-connector": Schema.optional(Schema.String).annotations({
-    description: "or the connector, whose default connection of the customer is used"
-  }),
-  "x-end-org-id": Schema.optional(Schema.String),
-  "x-svc-timeout-ms": Schema.optional(Schema.String).annotations({
-    description: "1 to 60000; anything else is refused"
-  })
-})
 
 const Answered = Schema.String.annotations({
   identifier: "ProviderAnswer",
@@ -94,14 +80,12 @@ const described = <const Name extends string, const Method extends "GET" | "POST
 ) =>
   HttpApiEndpoint.make(method)(name, "/api/v1/proxy/:path")
     .setPath(Schema.Struct({ path: Schema.String }))
-    .setHeaders(ProxyHeaders)
     .addSuccess(Answered)
     .addError(ProxyFailures)
     .annotate(Permit, "unified_api:execute")
     .annotate(Shared, "customers")
     .annotate(Scoped, { connection: "record", connector: "record" })
     .annotate(Form, { body: "handler", idempotency: "none", tenancy: "act" })
-    .annotate(OpenApi.Summary, "Calls the provider's own API through a connection; needs connections:read too")
 
 const ProxyGroup = HttpApiGroup.make("proxy")
   .add(described("get", "GET").annotate(Audited, read("proxy")))

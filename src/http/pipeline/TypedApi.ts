@@ -3,6 +3,7 @@ import { Clock, Effect } from "effect"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { NotFound } from "../../domain/Failure.js"
 import { rateHeaders } from "../Rates.js"
+import { methodRow } from "../Surface.js"
 import { pathOf, type RawReply, type RawRequest, type RequestHead } from "../Wire.js"
 import { Runners, runnerName } from "./Dispatch.js"
 import type { make as makePipeline, SurfaceRules } from "./Pipeline.js"
@@ -40,10 +41,7 @@ export const make = (
     const otherMethod = (methods: ReadonlyArray<string>) =>
       refusal((requestId) => {
         const allow = methods.join(", ")
-        const reply = rules.error(
-          { status: 405, code: "METHOD_NOT_ALLOWED", message: `this path takes ${allow}` },
-          requestId
-        )
+        const reply = rules.error(methodRow(methods), requestId)
         return { ...reply, headers: { ...reply.headers, allow } }
       })
 

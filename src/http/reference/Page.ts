@@ -4,8 +4,10 @@
  */
 import { isObject, type Json, type JsonObject } from "../../domain/Json.js"
 import { html, type Markup } from "../Markup.js"
+import { resolved } from "./References.js"
 import { schemaMarkup } from "./Schema.js"
 import { style } from "./Style.js"
+import { words } from "./Words.js"
 
 const methods = ["get", "post", "put", "patch", "delete"] as const
 
@@ -38,8 +40,8 @@ const titleOf = (tag: string): string => {
 
 const described = (told: JsonObject): Markup => {
   const [summary, description] = [text(told["summary"]), text(told["description"])]
-  return html`${summary === "" ? html`` : html`<p>${summary}</p>`}
-  ${description === "" || description === summary ? html`` : html`<p>${description}</p>`}`
+  return html`${summary === "" ? html`` : html`<p><strong>${summary}</strong></p>`}
+  ${description === "" || description === summary ? html`` : html`<p>${words(description)}</p>`}`
 }
 
 const parameterRow = (parameter: Json): Markup => {
@@ -49,7 +51,7 @@ const parameterRow = (parameter: Json): Markup => {
     <td>${text(place)}${required === true ? ", required" : ""}</td>
     <td>
       ${schemaMarkup(schema ?? {})}
-      ${text(description) === text(members(schema)["description"]) ? "" : text(description)}
+      ${text(description) === text(members(schema)["description"]) ? "" : words(text(description))}
     </td>
   </tr>`
 }
@@ -99,7 +101,9 @@ const answersOf = (told: JsonObject): Markup =>
     <dl>
       ${Object.entries(members(told["responses"])).map(([status, response]) => {
         const contents = contentsOf(response)
-        return html`<dt><code>${status}</code> ${text(members(response)["description"])}</dt>
+        const headers = Object.keys(members(members(response)["headers"]))
+        return html`<dt><code>${status}</code> ${words(text(members(response)["description"]))}</dt>
+          ${headers.length === 0 ? html`` : html`<dd>Headers: ${headers.join(", ")}</dd>`}
           ${contents.length === 0 ? html`` : html`<dd>${contents}</dd>`}`
       })}
     </dl>`
@@ -122,7 +126,7 @@ export interface ReferenceOptions {
 /** The whole page. */
 export const referencePage = ({ document, documents }: ReferenceOptions): string => {
   const { components, paths } = members(document)
-  const operations = operationsOf(members(paths))
+  const operations = operationsOf(members(resolved(paths ?? {}, members(components))))
   const tags = [...new Set(operations.map(({ tag }) => tag))]
   const of = (tag: string) => operations.filter((operation) => operation.tag === tag)
   const schemas = Object.entries(members(members(components)["schemas"]))

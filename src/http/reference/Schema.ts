@@ -25,13 +25,19 @@ const typeWords = ({ const: only, enum: values, type }: JsonObject): string => {
   if (only !== undefined) return JSON.stringify(only)
   if (Array.isArray(values)) return values.map((value) => JSON.stringify(value)).join(" | ")
   const types = (Array.isArray(type) ? type : [type]).filter((one) => typeof one === "string")
-  return types.length === 6 ? "any JSON value" : types.join(" or ")
+  return types.join(" or ")
 }
+
+const combining = ["anyOf", "oneOf", "allOf", "properties", "items"]
+
+/** Whether a schema allows any value: none of its members says what is allowed. */
+const isOpen = (schema: JsonObject): boolean =>
+  ["type", "enum", "const", ...combining].every((member) => schema[member] === undefined)
 
 /** Type, bounds and description on one line. */
 const line = (schema: JsonObject): Markup => {
   const words = [
-    typeWords(schema),
+    isOpen(schema) ? "any JSON value" : typeWords(schema),
     ...bounds.flatMap(([member, say]) => {
       const value = schema[member]
       return value === undefined ? [] : [say(typeof value === "string" ? value : JSON.stringify(value))]

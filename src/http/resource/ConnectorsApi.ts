@@ -104,7 +104,7 @@ const AuthProviderView = Schema.Struct({
 }).annotations({ identifier: "AuthProvider" })
 
 /** Any JSON object: the connector's own validation reports every mistake. The documents show the definition's schema. */
-const ConnectorBody = JsonObject.annotations({
+const ConnectorBody = Schema.declare(Schema.is(JsonObject), {
   identifier: "ConnectorBody",
   description: "A connector definition, or the import of one.",
   [SchemaAST.SurrogateAnnotationId]: Schema.Union(ConnectorFile, Schema.Struct({ import: ImportRequest })).ast

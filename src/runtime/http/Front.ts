@@ -2,7 +2,7 @@
 import { Effect, Option } from "effect"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import type { Failure } from "../../domain/Failure.js"
-import { errorReply, failureReply } from "../../http/Surface.js"
+import { errorReply, failureReply, methodRow } from "../../http/Surface.js"
 import { pathOf, type RawReply, type RawRequest, type RequestHead } from "../../http/Wire.js"
 import { make as makeHealth } from "../Health.js"
 import { Settings } from "../Layers.js"
@@ -46,7 +46,7 @@ export const make = Effect.gen(function* () {
   const paged = (request: RawRequest, page: Effect.Effect<RawReply>): Effect.Effect<RawReply> => {
     const requestId = identifiers.next("req")
     if (request.method !== "GET" && request.method !== "HEAD") {
-      const refused = errorReply({ status: 405, code: "METHOD_NOT_ALLOWED", message: "this path takes GET" }, requestId)
+      const refused = errorReply(methodRow(["GET", "HEAD"]), requestId)
       return Effect.succeed({ ...refused, headers: { ...refused.headers, allow: "GET, HEAD" } })
     }
     return identified(page, requestId)

@@ -1,0 +1,132 @@
+/** The answers of operations: their words and headers; the errors of a surface are told once and referred to. */
+import { isObject, type Json, type JsonObject } from "../../domain/Json.js"
+import type { Route } from "../pipeline/Routes.js"
+import { headerReferences, providerHeaders, refusalHeaders, successHeaders } from "./Headers.js"
+import type { OperationText } from "./OperationText.js"
+
+const refusals: { readonly [status: string]: string } = {
+  400: "The request is malformed: its JSON, a header, a parameter or a cursor.",
+  401: "The caller is not known: its key or its signature is missing, wrong, revoked or expired.",
+  403: "The caller may not do this, from this address, for this customer, or within its plan.",
+  404: "There is no such record, or the key does not reach it.",
+  408: "The run took longer than its caller can wait.",
+  409: "The request contradicts the state of a record, or a request before it.",
+  413: "The body is too large.",
+  415: "The body is not JSON.",
+  422: "The request is well-formed and its content is not valid. `details` names each place and what to send.",
+  429: "There were too many requests. `retry-after` says when to try again.",
+  500: "A bug of the service. Report the request id.",
+  502: "The provider failed.",
+  503: "The service cannot answer now. `retry-after` says when to try again.",
+  504: "The provider took too long."
+}
+
+const prefix = "#/components/schemas/"
+const members = (value: Json | undefined): JsonObject => (value !== undefined && isObject(value) ? value : {})
+
+/** The schema of the JSON that an answer has. */
+const schemaOf = (answer: Json | undefined): JsonObject =>
+  members(members(members(members(answer)["content"])["application/json"])["schema"])
+
+const nameOf = (schema: JsonObject): string | undefined => {
+  const { $ref } = schema
+  return typeof $ref === "string" && $ref.startsWith(prefix) ? $ref.slice(prefix.length) : undefined
+}
+
+export interface Schemas {
+  readonly [name: string]: Json
+}
+
+// --- Errors ---
+
+/** The schema of a bug's answer is that of an unavailable service with another code: neither has more members. */
+export const withBug = (schemas: Schemas): Schemas => {
+  const bugs = Object.entries(schemas)
+    .filter(([name]) => name.endsWith("NotNow"))
+    .map(([name, schema]) => {
+      const properties = members(members(schema)["properties"])
+      const code = { ...members(properties["code"]), description: "INTERNAL_ERROR" }
+      const statusCode = { ...members(properties["statusCode"]), enum: [500] }
+      return [
+        name.replace("NotNow", "Unexpected"),
+        { ...members(schema), properties: { ...properties, code, statusCode } }
+      ]
+    })
+  return { ...schemas, ...Object.fromEntries(bugs) }
+}
+
+const statusOf = (schema: Json): string | undefined => {
+  const { enum: allowed } = members(members(members(schema)["properties"])["statusCode"])
+  return Array.isArray(allowed) && allowed.length === 1 ? String(allowed[0]) : undefined
+}
+
+/** An answer for each schema of an error, under the schema's name. */
+export const refusalAnswers = (schemas: Schemas): JsonObject =>
+  Object.fromEntries(
+    Object.entries(schemas).flatMap(([name, schema]) => {
+      const status = statusOf(schema)
+      return status === undefined
+        ? []
+        : [
+            [
+              name,
+              {
+                description: refusals[status] ?? "",
+                headers: headerReferences(refusalHeaders(status)),
+                content: { "application/json": { schema: { $ref: `${prefix}${name}` } } }
+              }
+            ]
+          ]
+    })
+  )
+
+/** A provider answers with the same statuses as the service, and with any body. */
+const refusalOrProvider = (status: string, name: string): Json => ({
+  description: `${refusals[status] ?? ""} Or the provider's own answer: then it has the header x-svc-connection-id.`,
+  headers: headerReferences([...refusalHeaders(status), "x-svc-connection-id"]),
+  content: {
+    "application/json": {
+      schema: { anyOf: [{ $ref: `${prefix}${name}` }, { description: "The provider's own answer." }] }
+    },
+    "*/*": { schema: {} }
+  }
+})
+
+const bugAnswers = (answers: JsonObject): JsonObject => {
+  const unavailable = nameOf(schemaOf(answers["503"]))
+  const schema = { $ref: `${prefix}${unavailable?.replace("NotNow", "Unexpected") ?? ""}` }
+  return { "500": { content: { "application/json": { schema } } } }
+}
+
+// --- All answers of an operation ---
+
+/** Whether the answer is one record with an id and a version. */
+const hasVersion = (answer: Json, schemas: Schemas): boolean => {
+  const data = members(members(schemaOf(answer)["properties"])["data"])
+  const properties = members(members(schemas[nameOf(data) ?? ""])["properties"])
+  return properties["id"] !== undefined && properties["version"] !== undefined
+}
+
+const providersAnswer: Json = {
+  description: "The provider's answer as it is: any status, headers and body.",
+  headers: headerReferences(providerHeaders),
+  content: { "*/*": { schema: {} } }
+}
+
+export const isProxy = ({ form }: Route): boolean => form.idempotency === "none"
+
+export const answersOf = (told: Json | undefined, route: Route, text: OperationText, schemas: Schemas): JsonObject => {
+  const answers = { ...members(told), ...bugAnswers(members(told)) }
+  const described = Object.entries(answers).flatMap(([status, answer]): ReadonlyArray<readonly [string, Json]> => {
+    const name = nameOf(schemaOf(answer))
+    if (Number(status) < 400) {
+      if (isProxy(route)) return []
+      const description = text.answers[Number(status)] ?? ""
+      const headers = headerReferences(successHeaders(route, status, hasVersion(answer, schemas)))
+      return [[status, { ...members(answer), description, headers }]]
+    }
+    if (name === undefined) return [[status, answer]]
+    return [[status, isProxy(route) ? refusalOrProvider(status, name) : { $ref: `#/components/responses/${name}` }]]
+  })
+  return { ...Object.fromEntries(described), ...(isProxy(route) ? { default: providersAnswer } : {}) }
+}

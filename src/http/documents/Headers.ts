@@ -1,0 +1,182 @@
+/** Headers of requests and answers as the documents tell of them, and which operations have which. */
+import type { Json, JsonObject } from "../../domain/Json.js"
+import { idempotencyKeyLength } from "../../domain/Limits.js"
+import type { Route } from "../pipeline/Routes.js"
+
+// --- Requests ---
+
+const text = (name: string, description: string, schema: JsonObject = {}): JsonObject => ({
+  name,
+  in: "header",
+  required: false,
+  description,
+  schema: { type: "string", ...schema }
+})
+
+/** By the name under which operations refer to them. */
+export const requestHeaders = {
+  IdempotencyKey: text(
+    "Idempotency-Key",
+    "The request's work is done once for each key; a repetition within 24 hours gets the first answer.",
+    { maxLength: idempotencyKeyLength }
+  ),
+  PassedIdempotencyKey: text("Idempotency-Key", "Passed on to the provider; with it a POST or PATCH may be retried."),
+  IfMatch: text(
+    "If-Match",
+    'The ETag of the record that was read, as in "3". If the record has changed since, the answer is 409 VERSION_MISMATCH.'
+  ),
+  TestMode: text("x-svc-test-mode", "`true`; a Test key must send it. With a Live key it is ignored."),
+  IdentityHmac: text(
+    "x-identity-hmac",
+    "`t=<unix seconds>,v1=<hex>`: the signature of the request, for keys that verify their callers."
+  ),
+  EndOrgId: text("x-end-org-id", "The customer, by id or as `ref:` with the external reference."),
+  EndOrgRef: text("x-end-org-ref", "The customer, by external reference. It must agree with the other headers."),
+  TenantId: text("x-svc-space-tenantid", "The customer, as `x-end-org-id` names it."),
+  OrgId: text("x-org-id", "The customer, where no other header names one."),
+  UserId: text(
+    "x-user-id",
+    "The person for whom the request is made; recorded, and used to choose a person's connection."
+  ),
+  InstallationId: text(
+    "x-installation-id",
+    "An installation of the customer. It supplies connections and configuration that no other header does."
+  ),
+  Connections: text(
+    "x-svc-connections",
+    "The only connections that may be used: `conn_id`, `slug=conn_id` or `slug:alias=conn_id`, at most 50, with commas."
+  ),
+  InstallationConfig: text(
+    "x-svc-installation-config",
+    "The installation's configuration: base64url of a JSON object of at most 8 KiB, or the object itself."
+  ),
+  Environment: text("x-svc-env", "The slug of the environment. Without it: the organisation's default environment."),
+  CallbackUrl: text("x-svc-callback-url", "Where the end of the run is told, as `callback.url` of the body says it."),
+  Connector: text(
+    "x-svc-connector",
+    "The connector whose default connection of the customer is used, where x-svc-connections names none."
+  ),
+  Timeout: text("x-svc-timeout-ms", "How long the provider may take, from 1 to 60000 milliseconds.", {
+    pattern: "^\\d{1,6}$"
+  })
+} as const satisfies { readonly [name: string]: JsonObject }
+
+type RequestHeader = keyof typeof requestHeaders
+
+const customer: ReadonlyArray<RequestHeader> = ["EndOrgId", "EndOrgRef", "TenantId", "OrgId"]
+const acting: ReadonlyArray<RequestHeader> = [
+  ...customer,
+  "UserId",
+  "InstallationId",
+  "Connections",
+  "InstallationConfig"
+]
+
+/** Operations besides those that replace a record which compare the version that the caller read. */
+const comparing: ReadonlySet<string> = new Set([
+  "customers.delete",
+  "workflows.delete",
+  "secrets.store",
+  "secrets.delete",
+  "connectors.delete",
+  "connectors.publish",
+  "authProviders.delete",
+  "installations.uninstall"
+])
+
+/** The credential has no version of its own. */
+const replacesWithoutVersion: ReadonlySet<string> = new Set(["credentials.rotate"])
+
+const idempotency = ({ form, method }: Route): ReadonlyArray<RequestHeader> => {
+  if (form.idempotency === "none") return ["PassedIdempotencyKey"]
+  return method === "POST" || (method === "PUT" && form.idempotency === "reply") ? ["IdempotencyKey"] : []
+}
+
+const versions = (route: Route): ReadonlyArray<RequestHeader> => {
+  const id = `${route.group}.${route.name}`
+  const compared = route.form.tenancy === "reach" && route.method === "PUT" && !replacesWithoutVersion.has(id)
+  return compared || comparing.has(id) ? ["IfMatch"] : []
+}
+
+const tenancy = ({ form }: Route): ReadonlyArray<RequestHeader> => {
+  if (form.tenancy === "reach") return customer
+  return form.idempotency === "run" ? [...acting, "Environment", "CallbackUrl"] : [...acting, "Connector", "Timeout"]
+}
+
+/** Which headers an operation reads, by what its route declares. */
+export const requestHeadersOf = (route: Route): ReadonlyArray<RequestHeader> => [
+  ...idempotency(route),
+  ...versions(route),
+  ...tenancy(route),
+  "TestMode",
+  "IdentityHmac"
+]
+
+// --- Answers ---
+
+const header = (description: string, type = "string"): JsonObject => ({ description, schema: { type } })
+
+/** By the names of the headers. */
+export const answerHeaders = {
+  "x-request-id": header("The id of this request, for questions about it."),
+  "x-ratelimit-limit": header(
+    "How many calls the tighter of the key's and the organisation's limits allows a minute.",
+    "integer"
+  ),
+  "x-ratelimit-remaining": header("How many of them are left in this minute.", "integer"),
+  "x-ratelimit-reset": header("When the next minute begins, in Unix seconds.", "integer"),
+  "retry-after": header("After how many seconds the request may succeed.", "integer"),
+  "idempotent-replayed": header("`true` if this is the answer of an earlier request with the same Idempotency-Key."),
+  "cache-control": header("`no-store`, since the answer holds a secret."),
+  etag: header("The version of the record, to be sent back as If-Match."),
+  location: header("Where the record is."),
+  "x-svc-execution-id": header("The id of the run."),
+  "x-svc-execution-status": header("The status of the run, such as `completed` or `failed`."),
+  "x-svc-workflow-version": header("The version that runs, or `draft`."),
+  "x-svc-connection-id": header("The connection over which the provider answered. Only a provider's own answer has it.")
+} as const satisfies { readonly [name: string]: JsonObject }
+
+export type AnswerHeader = keyof typeof answerHeaders
+
+/** Headers of every answer. */
+const always: ReadonlyArray<AnswerHeader> = [
+  "x-request-id",
+  "x-ratelimit-limit",
+  "x-ratelimit-remaining",
+  "x-ratelimit-reset"
+]
+
+const runMarkers: ReadonlyArray<AnswerHeader> = [
+  "x-svc-execution-id",
+  "x-svc-execution-status",
+  "x-svc-workflow-version"
+]
+
+const ofRefusal: { readonly [status: string]: ReadonlyArray<AnswerHeader> } = {
+  408: runMarkers,
+  409: ["retry-after"],
+  429: ["retry-after"],
+  503: ["retry-after"]
+}
+
+export const refusalHeaders = (status: string): ReadonlyArray<AnswerHeader> => [...always, ...(ofRefusal[status] ?? [])]
+
+/** `hasVersion`: whether the answer is a record with a version. */
+export const successHeaders = (route: Route, status: string, hasVersion: boolean): ReadonlyArray<AnswerHeader> => {
+  const isRun = route.form.idempotency === "run"
+  const isStart = isRun && route.form.tenancy === "act"
+  return [
+    ...always,
+    ...(idempotency(route).includes("IdempotencyKey") ? (["idempotent-replayed"] as const) : []),
+    ...(isStart ? runMarkers : []),
+    ...(status === "201" || (isRun && status === "202") ? (["location"] as const) : []),
+    ...(hasVersion ? (["etag"] as const) : []),
+    ...(route.noStore ? (["cache-control"] as const) : [])
+  ]
+}
+
+export const providerHeaders: ReadonlyArray<AnswerHeader> = [...always, "x-svc-connection-id"]
+
+/** References to the headers, as the `headers` of an answer. */
+export const headerReferences = (names: ReadonlyArray<AnswerHeader>): { readonly [name: string]: Json } =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))

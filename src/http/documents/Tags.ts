@@ -1,0 +1,39 @@
+/** What each group of operations is about. */
+import type { HttpApi, HttpApiGroup } from "@effect/platform"
+import type { ExecutionApi, RunApi } from "../execution/Api.js"
+import type { ResourceApi } from "../resource/Api.js"
+import type { TenantApi } from "../tenant/Api.js"
+
+type GroupName<Api> =
+  Api extends HttpApi.HttpApi<infer _Id, infer Groups, infer _Error, infer _Context>
+    ? HttpApiGroup.HttpApiGroup.Name<Groups>
+    : never
+
+type Tag =
+  | GroupName<typeof ExecutionApi>
+  | GroupName<typeof RunApi>
+  | GroupName<typeof ResourceApi>
+  | GroupName<typeof TenantApi>
+
+export const tags: { readonly [Name in Tag]: string } = {
+  execution: "Starting runs of workflows.",
+  run: "Starting runs of workflows, from surface C.",
+  proxy: "A provider's own API, called through a customer's connection.",
+  credentials: "A tenant's stored credentials; each belongs to one connection.",
+  organisations: "The owner of everything else: its settings, plan and status.",
+  workspaces: "Parts of an organisation. Keys, workflows and state belong to one.",
+  customers: "The organisation's own customers, for whom runs act.",
+  workflows: "Code with a name: a draft, and versions that publishing freezes.",
+  executions: "Runs of workflows: what they were given, did and returned.",
+  apiKeys: "Credentials for programs: what they may do, for whom, from where and until when.",
+  users: "People of the organisation.",
+  roles: "Sets of permissions for people.",
+  secrets: "Values that workflows read by name and no record shows.",
+  callbackSecret: "The secret by which callbacks are signed.",
+  config: "Values in five levels, from the platform to a customer.",
+  connectors: "Systems described as data: how to sign in, what can be called.",
+  authProviders: "OAuth clients of the organisation, for connectors that need one.",
+  connections: "Customers' accounts at connectors. Records never hold the credential.",
+  installations: "Integrations that are installed for customers.",
+  audit: "The record of who did what, as a chain of hashes."
+}

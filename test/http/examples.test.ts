@@ -1,0 +1,131 @@
+/** Every example of the OpenAPI documents is taken by the service as it stands there, but for the ids in it. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { documentText } from "../../src/http/Documents.js"
+import { isObject, type Json, type JsonObject } from "../../src/domain/Json.js"
+import { type Running, start } from "../support/InProcess.js"
+import { type Provider, provider } from "../support/provider.js"
+
+const members = (value: Json | undefined): JsonObject => (value !== undefined && isObject(value) ? value : {})
+
+interface Example {
+  readonly id: string
+  readonly method: string
+  readonly path: string
+  readonly body: Json
+  readonly statuses: ReadonlyArray<string>
+}
+
+const document: JsonObject = JSON.parse(documentText("all"))
+
+const examples: ReadonlyMap<string, Example> = new Map(
+  Object.entries(members(document["paths"])).flatMap(([path, item]) =>
+    Object.entries(members(item)).flatMap(([method, told]): ReadonlyArray<readonly [string, Example]> => {
+      const { operationId, requestBody, responses } = members(told)
+      const { example } = members(members(members(requestBody)["content"])["application/json"])
+      const id = String(operationId)
+      const statuses = Object.keys(members(responses))
+      return example === undefined ? [] : [[id, { id, method: method.toUpperCase(), path, body: example, statuses }]]
+    })
+  )
+)
+
+let svc: Running
+let system: Provider
+/** Ids by the parameter of a path that names them. */
+const ids: { [parameter: string]: string } = {}
+
+beforeAll(async () => {
+  system = await provider()
+  svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
+  Object.assign(ids, {
+    oid: svc.first.organisationId,
+    tid: svc.first.customerId,
+    workflowId: svc.first.workflowId,
+    ctr: "acme-crm",
+    path: "contacts"
+  })
+})
+afterAll(async () => {
+  await svc.stop()
+  await system.close()
+})
+
+/** The records of this service in place of those that an example names. */
+const withIds = (value: Json): Json => {
+  if (typeof value === "string")
+    return value
+      .replace(/^cus_01k0{22}a$/, svc.first.customerId)
+      .replace(/^wf_0{12}$/, svc.first.workflowId)
+      .replace("https://api.acme.example/v3", system.url)
+  if (Array.isArray(value)) return value.map(withIds)
+  return isObject(value)
+    ? Object.fromEntries(Object.entries(value).map(([name, child]) => [name, withIds(child)]))
+    : value
+}
+
+const send = async (id: string, headers: { readonly [name: string]: string } = {}) => {
+  const example = examples.get(id)
+  if (example === undefined) throw new Error(`the documents have no example of ${id}`)
+  const target = example.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? `{${name}}`)
+  assert.notInclude(target, "{", `${id} lacks an id`)
+  const key: object = example.path.startsWith("/api/v1/tenants/")
+    ? { headers: { ...headers, "x-svc-api-key": svc.first.key, "x-svc-space-id": svc.first.spaceId } }
+    : { key: svc.first.key, headers }
+  const answer = await svc.ask(example.method, target, { body: withIds(example.body), ...key })
+  assert.isBelow(answer.status, 300, `${id}: ${answer.text}`)
+  if (!example.statuses.includes("default")) assert.include(example.statuses, String(answer.status), id)
+  return answer
+}
+
+/** In an order in which each finds what it is about: the operation, and which id its answer gives. */
+const order: ReadonlyArray<readonly [id: string] | readonly [id: string, gives: string]> = [
+  ["organisations.update"],
+  ["workspaces.create", "spid"],
+  ["workspaces.update"],
+  ["customers.create", "cid"],
+  ["customers.update"],
+  ["apiKeys.create", "kid"],
+  ["apiKeys.update"],
+  ["apiKeys.rotate"],
+  ["users.invite"],
+  ["roles.create"],
+  ["secrets.store"],
+  ["config.set"],
+  ["workflows.create", "wid"],
+  ["workflows.update"],
+  ["workflows.publish"],
+  ["execution.execute"],
+  ["run.run", "eid"],
+  ["executions.rerun"],
+  ["connectors.create"],
+  ["connectors.discover"],
+  ["connectors.publish"],
+  ["connectors.update"],
+  ["authProviders.upsert"],
+  ["credentials.store", "cred"],
+  ["credentials.rotate"],
+  ["connections.create", "conn"],
+  ["connections.update"],
+  ["connections.reconnect"],
+  ["installations.create", "inst"],
+  ["installations.update"],
+  ["proxy.post"],
+  ["proxy.put"],
+  ["proxy.patch"]
+]
+
+describe("every example of the documents", () => {
+  it("is sent below", () => {
+    assert.sameMembers(
+      order.map(([id]) => id),
+      [...examples.keys()]
+    )
+  })
+
+  it.each(order.map(([id, gives]) => ({ id, gives })))("$id is taken", async ({ gives, id }) => {
+    const headers = id.startsWith("proxy.") ? { "x-svc-connections": ids["connected"] ?? "" } : undefined
+    const { body, headers: answered } = await send(id, headers)
+    if (id === "credentials.store") ids["connected"] = body.data.connectionId
+    if (gives !== undefined) ids[gives] = answered["x-svc-execution-id"] ?? body.data.id
+  })
+})
