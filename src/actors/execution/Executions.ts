@@ -3,7 +3,9 @@ import { Clock, Duration, Effect, Layer, Option } from "effect"
 import { tiers } from "../../domain/Execution.js"
 import { InvalidState, NotFound, TooManyRuns, Unavailable } from "../../domain/Failure.js"
 import type { ExecutionId } from "../../domain/Ids.js"
+import type { Json } from "../../domain/Json.js"
 import { guest, idempotencyLifetime, queueTimeout } from "../../domain/Limits.js"
+import { redactMembers } from "../../domain/Redaction.js"
 import type { StartEntry } from "../../domain/RunJournal.js"
 import { Executions, type Started, type StartRequest } from "../ports/Executions.js"
 import { Faults } from "../ports/Faults.js"
@@ -57,7 +59,7 @@ export const layer = (options: { readonly slots: number }) =>
       const ceiling = ({ runnable }: StartRequest): number =>
         Math.min(Duration.toMillis(tiers[runnable.tier].ceiling), runnable.timeoutMillis ?? Infinity)
 
-      const record = (request: StartRequest, id: ExecutionId): RunRecord => ({
+      const record = (request: StartRequest, id: ExecutionId, shownInput: Json): RunRecord => ({
         workflowName: request.runnable.name,
         workflowVersion: request.runnable.version,
         environment: request.environment,
@@ -79,11 +81,13 @@ export const layer = (options: { readonly slots: number }) =>
         contentHash: request.runnable.contentHash,
         callbackUrl: request.callback?.url ?? request.runnable.callbackUrl,
         callbackEvents: request.callback?.events ?? null,
-        traceparent: request.traceparent
+        traceparent: request.traceparent,
+        ...(shownInput === request.input ? {} : { inputRedacted: true })
       })
 
       const openRun = (request: StartRequest, id: ExecutionId, now: number): OpenRun => {
         const instant = request.runnable.tier === "instant"
+        const input = redactMembers(request.input)
         return {
           id,
           organisationId: request.runnable.organisationId,
@@ -106,8 +110,8 @@ export const layer = (options: { readonly slots: number }) =>
           waiting: null,
           createdAt: now,
           startedAt: instant ? now : null,
-          record: record(request, id),
-          input: request.input
+          record: record(request, id, input),
+          input
         }
       }
 
