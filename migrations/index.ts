@@ -14,6 +14,7 @@ import definitionForm from "./0011_definition_form.js"
 import secretChecks from "./0012_secret_checks.js"
 import workspaceVersions from "./0013_workspace_versions.js"
 import erasure from "./0014_erasure.js"
+import queueLeases from "./0015_queue_leases.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -29,5 +30,6 @@ export const migrations = {
   "0011_definition_form": Effect.asVoid(definitionForm),
   "0012_secret_checks": Effect.asVoid(secretChecks),
   "0013_workspace_versions": Effect.asVoid(workspaceVersions),
-  "0014_erasure": Effect.asVoid(erasure)
+  "0014_erasure": Effect.asVoid(erasure),
+  "0015_queue_leases": Effect.asVoid(queueLeases)
 }

@@ -25,6 +25,8 @@ const checks = [
   ["format", "oxfmt", "--check", ...code],
   ["imports", "depcruise", "src", "--config", ".dependency-cruiser.cjs"],
   ["unused", "knip", "--no-progress"],
+  // An export that only tests use carries the tag @internal.
+  ["production", "knip", "--production", "--no-progress"],
   ["generated", process.execPath, "scripts/generate.mjs", "--check"],
   [
     "documents",

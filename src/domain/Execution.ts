@@ -113,50 +113,136 @@ export const backoff = (retry: Retry, next: number, random: number): Duration.Du
 
 // --- State machine ---
 
-/** The state that decides what may happen to a run next. `deadline` and times are Unix milliseconds. */
+export type WaitingUntil = Waiting & { readonly until: number }
+
+/** What decides which transitions a run may make. Times are Unix milliseconds. */
 export interface RunState {
   readonly status: ExecutionStatus
-  readonly attempt: number
-  readonly maxAttempts: number
   readonly tier: Tier
+  readonly attempt: number
+  readonly waiting: Waiting | null
+  /** When a suspended run goes on; for a run that computes, when it was taken up. */
+  readonly wakeAt: number | null
+  readonly startedAt: number | null
+  readonly deadlineAt: number
+  readonly record: { readonly maxAttempts: number; readonly ceilingMillis: number }
 }
 
 export type RunCommand =
-  | { readonly _tag: "Start" }
+  /** A node takes the run out of the queue. */
+  | { readonly _tag: "Start"; readonly at: number }
+  /** The run waits from `at` on, until `waiting.until`. */
+  | { readonly _tag: "Suspend"; readonly at: number; readonly waiting: WaitingUntil }
+  /** A node goes on with the run: its wait is over, or its node was lost. */
+  | { readonly _tag: "Resume"; readonly at: number }
   | { readonly _tag: "Succeed" }
   | { readonly _tag: "Fail"; readonly error: RunError }
   | { readonly _tag: "Cancel" }
-  | { readonly _tag: "PassDeadline"; readonly reason: "queue_timeout" | "ceiling" }
+  | { readonly _tag: "PassDeadline" }
 
-export type RunEvent =
-  | { readonly _tag: "Started" }
-  | { readonly _tag: "Completed" }
-  | { readonly _tag: "Failed"; readonly error: RunError }
-  | { readonly _tag: "RetryScheduled"; readonly error: RunError; readonly attempt: number }
-  | { readonly _tag: "Cancelled" }
-  | { readonly _tag: "TimedOut"; readonly reason: "queue_timeout" | "ceiling" }
+/** A transition after which the run goes on. */
+export type RunMove =
+  | { readonly _tag: "Started"; readonly startedAt: number; readonly deadlineAt: number }
+  | {
+      readonly _tag: "Suspended"
+      readonly waiting: WaitingUntil
+      readonly wakeAt: number
+      readonly deadlineAt: number
+    }
+  | { readonly _tag: "Resumed"; readonly at: number }
+  /** The run fails once more before it ends: it is suspended until the back-off of attempt `attempt` is over. */
+  | { readonly _tag: "RetryScheduled"; readonly attempt: number }
 
-/** The command does not fit the state: a terminal run never moves again. */
-export interface Refused {
+/** A transition after which nothing changes the run. */
+export type RunEnd =
+  | { readonly _tag: "Completed"; readonly status: "completed"; readonly statusReason: null }
+  | { readonly _tag: "Failed"; readonly status: "failed"; readonly statusReason: null }
+  | { readonly _tag: "Cancelled"; readonly status: "cancelled"; readonly statusReason: null }
+  | { readonly _tag: "TimedOut"; readonly status: "timed_out"; readonly statusReason: "queue_timeout" | null }
+
+export type RunEvent = RunMove | RunEnd
+
+/** The command does not fit the state of the run, which stays as it is. */
+export interface RunRefused {
   readonly _tag: "Refused"
   readonly status: ExecutionStatus
+  readonly reason: "ended" | "not_started" | "already_started"
 }
 
-/** What a command does to a run, or why it does nothing. */
-export const decide = (state: RunState, command: RunCommand): RunEvent | Refused => {
-  if (isTerminal(state.status)) return { _tag: "Refused", status: state.status }
+const completed: RunEnd = { _tag: "Completed", status: "completed", statusReason: null }
+const failed: RunEnd = { _tag: "Failed", status: "failed", statusReason: null }
+const cancelled: RunEnd = { _tag: "Cancelled", status: "cancelled", statusReason: null }
+const queueTimedOut: RunEnd = { _tag: "TimedOut", status: "timed_out", statusReason: "queue_timeout" }
+const timedOut: RunEnd = { _tag: "TimedOut", status: "timed_out", statusReason: null }
+
+const refuse = (status: ExecutionStatus, reason: RunRefused["reason"]): RunRefused => ({
+  _tag: "Refused",
+  status,
+  reason
+})
+
+/** An Instant run's time counts from its acceptance, that of the other tiers from its start. */
+const started = ({ deadlineAt, record, tier }: RunState, at: number): RunMove => ({
+  _tag: "Started",
+  startedAt: at,
+  deadlineAt: tier === "instant" ? deadlineAt : at + record.ceilingMillis
+})
+
+/** A wait that does not count towards the tier's ceiling moves the deadline by its length. */
+const suspended = (
+  { deadlineAt, tier }: RunState,
+  { at, waiting }: Extract<RunCommand, { _tag: "Suspend" }>
+): RunMove => ({
+  _tag: "Suspended",
+  waiting,
+  wakeAt: waiting.until,
+  deadlineAt: countsTowardsCeiling(tier, waiting.kind) ? deadlineAt : deadlineAt + Math.max(0, waiting.until - at)
+})
+
+/** What a command does to a run, or why it does nothing. Every transition of a run is decided here. */
+export const decide = (state: RunState, command: RunCommand): RunEvent | RunRefused => {
+  if (isTerminal(state.status)) return refuse(state.status, "ended")
+  const isPending = state.status === "pending"
   switch (command._tag) {
-    case "Start":
-      return state.status === "pending" ? { _tag: "Started" } : { _tag: "Refused", status: state.status }
     case "Cancel":
-      return { _tag: "Cancelled" }
+      return cancelled
     case "PassDeadline":
-      return { _tag: "TimedOut", reason: command.reason }
+      return isPending ? queueTimedOut : timedOut
+    case "Start":
+      return isPending ? started(state, command.at) : refuse(state.status, "already_started")
+    case "Resume":
+      return isPending ? refuse(state.status, "not_started") : { _tag: "Resumed", at: command.at }
+    case "Suspend":
+      return isPending ? refuse(state.status, "not_started") : suspended(state, command)
     case "Succeed":
-      return state.status === "running" ? { _tag: "Completed" } : { _tag: "Refused", status: state.status }
+      return isPending ? refuse(state.status, "not_started") : completed
     case "Fail":
-      return command.error.category === "transient" && state.attempt < state.maxAttempts
-        ? { _tag: "RetryScheduled", error: command.error, attempt: state.attempt + 1 }
-        : { _tag: "Failed", error: command.error }
+      if (isPending) return refuse(state.status, "not_started")
+      return command.error.category === "transient" && state.attempt < state.record.maxAttempts
+        ? { _tag: "RetryScheduled", attempt: state.attempt + 1 }
+        : failed
+  }
+}
+
+/** Whether a decision ends the run. */
+export const isEnd = (event: RunEvent | RunRefused): event is RunEnd => "statusReason" in event
+
+/** The run after a transition. */
+export const evolve = <State extends RunState>(state: State, event: RunMove): State => {
+  switch (event._tag) {
+    case "Started":
+      return {
+        ...state,
+        status: "running",
+        startedAt: event.startedAt,
+        deadlineAt: event.deadlineAt,
+        wakeAt: event.startedAt
+      }
+    case "Suspended":
+      return { ...state, waiting: event.waiting, wakeAt: event.wakeAt, deadlineAt: event.deadlineAt }
+    case "Resumed":
+      return { ...state, waiting: null, wakeAt: event.at }
+    case "RetryScheduled":
+      return { ...state, attempt: event.attempt }
   }
 }

@@ -143,7 +143,10 @@ const secretMembers: ReadonlySet<string> = new Set([
   "webhooksecret",
   "credential",
   "credentials",
-  "bearer"
+  "bearer",
+  "cardnumber",
+  "cvc",
+  "cvv"
 ])
 /** Endings that mean one in a longer name, e.g. `stripeApiKey`, `x-shop-access-token`. */
 const secretEndings = [
@@ -169,12 +172,24 @@ export const redactHeaders = <Value>(
 ): Record<string, Value | typeof redacted> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, isSecretHeader(name) ? redacted : value]))
 
-/** A JSON value in which every member that is secret by its name is replaced, at any depth. */
-export const redactMembers = (value: Json): Json => {
+/** Replaces every member that is secret by its name, at any depth; the same value where there is none. */
+export const redactMembers = (value: Json): Json => (hasSecretMember(value) ? withoutSecretMembers(value) : value)
+
+const hasSecretMember = (value: Json): boolean => {
+  if (typeof value !== "object" || value === null) return false
+  if (isList(value)) return value.some(hasSecretMember)
+  for (const name in value) if (isSecretMember(name) || hasSecretMember(value[name] ?? null)) return true
+  return false
+}
+
+const withoutSecretMembers = (value: Json): Json => {
   if (typeof value !== "object" || value === null) return value
-  if (isList(value)) return value.map(redactMembers)
+  if (isList(value)) return value.map(withoutSecretMembers)
   return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [name, isSecretMember(name) ? redacted : redactMembers(member)])
+    Object.entries(value).map(([name, member]) => [
+      name,
+      isSecretMember(name) ? redacted : withoutSecretMembers(member)
+    ])
   )
 }
 

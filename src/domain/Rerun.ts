@@ -33,13 +33,22 @@ export const rerunRefusal = ({ input, mode, version }: RerunRequest): Validation
 /** A repetition keeps its class, but not above the one below the API's own starts. */
 export const rerunPriority = (priority: number): 2 | 3 | 4 => (priority === 3 || priority === 4 ? priority : 2)
 
+const inputNotKept = new ValidationFailed({
+  code: "VALIDATION_FAILED",
+  message: "the input of this run held secrets, which are no longer kept: send it as input",
+  details: [{ path: "input", code: "REQUIRED", message: "is required: the recorded input lacks its secrets" }]
+})
+
 /** The input of the repetition: the one sent, else the exact one of the journal, else the recorded one if it is whole. */
 export const rerunInput = (
   { input: shown }: Pick<ExecutionDetail, "input">,
+  { inputRedacted }: { readonly inputRedacted?: boolean },
   request: RerunRequest,
   start: StartEntry | undefined
 ): Json | ValidationFailed => {
-  const input: Json = request.input ?? start?.input ?? shown
+  const kept: Json | undefined = request.input ?? start?.input
+  if (kept === undefined && inputRedacted === true) return inputNotKept
+  const input: Json = kept ?? shown
   return isObject(input) && "$blob" in input
     ? notResumable("the input of this run was too large to keep: send it with the request")
     : input

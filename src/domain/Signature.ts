@@ -105,7 +105,10 @@ export const identityMessage = (request: IdentityRequest, timestamp: number, non
   return lines.some((line) => /[\r\n]/.test(line)) ? Option.none() : Option.some(lines.join("\n"))
 }
 
-/** The header that a caller sends; one `v1` per secret. None where the request cannot be signed. */
+/**
+ * The header that a caller sends; one `v1` per secret. None where the request cannot be signed.
+ * @internal The caller's side, which tests take.
+ */
 export const signIdentity = (
   digests: Pick<SignatureDigests, "hmacHex">,
   secrets: ReadonlyArray<string>,
@@ -174,6 +177,7 @@ export const signWebhook = (
 /**
  * Whether one of the secrets signed this delivery, now. Signatures of other versions (`v1a`) are skipped.
  * An id with a full stop is refused: it would make the signed text ambiguous.
+ * @internal The receiver's side, which tests take.
  */
 export const verifyWebhook = (
   digests: Pick<SignatureDigests, "hmacBase64" | "equal">,

@@ -297,5 +297,8 @@ export const serverAfter = Effect.fn("Service.serverAfter")(function* <A, E, R>(
   return { running, prepared }
 })
 
-/** The server where nothing is to be prepared. */
+/**
+ * The server where nothing is to be prepared.
+ * @internal Tests run the service in their own process with it.
+ */
 export const server = Effect.map(serverAfter(Effect.void), ({ running }) => running)

@@ -1,8 +1,9 @@
 import { assert, describe, layer as withLayer } from "@effect/vitest"
 import { Effect, Either, Fiber, Option, Redacted } from "effect"
 import { Client } from "pg"
-import { Journal } from "../../src/actors/ports/Journal.js"
+import { Journal, type OpenRun } from "../../src/actors/ports/Journal.js"
 import { type Claimed, Runs } from "../../src/actors/ports/Runs.js"
+import { decide, evolve } from "../../src/domain/Execution.js"
 import type { OrganisationId } from "../../src/domain/Ids.js"
 import { connect, WriterSql } from "../../src/runtime/postgres/Pools.js"
 import { TestDatabase } from "../support/Database.js"
@@ -238,6 +239,49 @@ describe("The journal", () => {
         const again = (yield* runs.claim([shard], 200, none)).started
         assert.strictEqual(ids.length + again.length, queued.length)
         assert.isTrue([...first, ...again].every((run) => run.status === "running" && run.epoch === 2))
+      })
+    )
+
+    it.effect("the statements that start and resume runs make the transitions of the state machine", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const runs = yield* Runs
+        const lifeOf = ({ attempt, deadlineAt, startedAt, status, waiting, wakeAt }: OpenRun) => ({
+          attempt,
+          deadlineAt,
+          startedAt,
+          status,
+          waiting,
+          wakeAt
+        })
+        for (const tier of ["instant", "standard", "long"] as const) {
+          const shard = { instant: 901, standard: 902, long: 903 }[tier]
+          const pending = openRun({ tier, shard, status: "pending", wakeAt: null, startedAt: null })
+          yield* journal.append(opening(pending, { enqueue: { notBefore: Date.now() - 1_000 } }))
+          const [claimed] = (yield* runs.claim([shard], 1, none)).started
+          const run = claimed ?? assert.fail("nothing was claimed")
+          const start = decide(pending, { _tag: "Start", at: run.startedAt ?? assert.fail("not started") })
+          assert(start._tag === "Started")
+          assert.deepStrictEqual(lifeOf(run), lifeOf(evolve(pending, start)))
+
+          const until = Date.now() + 60_000
+          const waiting = { kind: "wait", step: "timer.set#1", until } as const
+          const suspend = decide(run, { _tag: "Suspend", at: Date.now(), waiting })
+          assert(suspend._tag === "Suspended")
+          const { deadlineAt, wakeAt } = suspend
+          yield* journal.append(change(run, { patch: { deadlineAt, wakeAt, waiting } }))
+          const suspended = Option.getOrThrow(yield* runs.get(organisation, run.id))
+          assert.deepStrictEqual(lifeOf(suspended), lifeOf(evolve(run, suspend)))
+
+          const taken = Option.getOrThrow(yield* runs.takeOver(run.id))
+          const resume = decide(suspended, { _tag: "Resume", at: taken.wakeAt ?? assert.fail("not taken up") })
+          assert(resume._tag === "Resumed")
+          assert.deepStrictEqual(lifeOf(taken), lifeOf(evolve(suspended, resume)))
+        }
+        const never = openRun({ status: "pending", wakeAt: null, startedAt: null })
+        yield* journal.append(opening(never))
+        assert.strictEqual(decide(never, { _tag: "Resume", at: 0 })._tag, "Refused")
+        assert.isTrue(Option.isNone(yield* runs.takeOver(never.id)))
       })
     )
 

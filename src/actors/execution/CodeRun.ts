@@ -4,13 +4,25 @@
  * result may be fed at once, but what follows from it waits for its commit.
  */
 import { Clock, Duration, Effect, Random } from "effect"
-import { backoff, countsTowardsCeiling, decide, type RunError, tiers, type Waiting } from "../../domain/Execution.js"
+import {
+  backoff,
+  decide,
+  evolve,
+  isEnd,
+  type RunCommand,
+  type RunError,
+  type RunEvent,
+  type RunRefused,
+  tiers,
+  type WaitingUntil
+} from "../../domain/Execution.js"
+import type { Json } from "../../domain/Json.js"
 import { guest } from "../../domain/Limits.js"
 import { type DoneEntry, history, transientCalls } from "../../domain/RunJournal.js"
 import { Digests } from "../ports/Digests.js"
 import { Faults } from "../ports/Faults.js"
 import { Identifiers } from "../ports/Identifiers.js"
-import { type AppendFailure, type ChangeRefused, Journal } from "../ports/Journal.js"
+import { type AppendFailure, type ChangeRefused, Fenced, Journal, type OpenRun } from "../ports/Journal.js"
 import {
   type GuestEvent,
   type GuestOutput,
@@ -20,7 +32,7 @@ import {
   type SessionLost,
   type Turn
 } from "../ports/Sandbox.js"
-import { callbacks, type End, finished } from "./Ending.js"
+import { callbacks, finished } from "./Ending.js"
 import { isPoison, type Losses, noLosses, pauseAfter, withLoss } from "./Losses.js"
 import { type Completion, type Held, Inbox, makeCalls, shortTimerMillis } from "./Calls.js"
 import { makeFeeding } from "./Feeding.js"
@@ -36,6 +48,9 @@ import { makeWriting } from "./Writing.js"
 /** Outputs of the guest that are taken in at a time, and slow calls that are shown at a time. */
 const outputsAtOnce = 100
 const shownAtOnce = 200
+
+const succeed: RunCommand = { _tag: "Succeed" }
+const passDeadline: RunCommand = { _tag: "PassDeadline" }
 
 const limits = { memoryBytes: guest.memoryBytes, cpuPerStepMillis: Duration.toMillis(guest.cpuPerStep) }
 
@@ -196,18 +211,19 @@ export const make = Effect.gen(function* () {
     return next - now > shortTimerMillis ? next : undefined
   }
 
-  /** The deadline after a wait that does not count towards the tier's ceiling. */
-  const extended = (p: Progress, kind: Waiting["kind"], now: number, until: number): number =>
-    countsTowardsCeiling(p.run.tier, kind) ? p.run.deadlineAt : p.run.deadlineAt + Math.max(0, until - now)
+  /** Commits that the run waits from `at` on, with everything that is not written yet. `run`: the run as it is by then. */
+  const suspend = (p: Progress, run: OpenRun, at: number, waiting: WaitingUntil) => {
+    const event = decide(run, { _tag: "Suspend", at, waiting })
+    if (event._tag !== "Suspended") return Effect.fail(new Fenced({ id: run.id }))
+    const { deadlineAt, wakeAt } = event
+    const attempt = run.attempt === p.run.attempt ? {} : { attempt: run.attempt }
+    return Effect.as(flush(p, { wakeAt, deadlineAt, waiting, ...attempt }), evolve(run, event))
+  }
 
   const hibernate = Effect.fnUntraced(function* (p: Progress, now: number, until: number) {
     const call = [...p.calls.values()].find(({ id }) => p.timers.get(id)?.due === until)
     const kind = (call === undefined ? undefined : p.timers.get(call.id)?.held?.why) ?? "wait"
-    yield* flush(p, {
-      wakeAt: until,
-      deadlineAt: extended(p, kind, now, until),
-      waiting: { kind, step: call === undefined ? null : stepName(call), until }
-    })
+    yield* suspend(p, p.run, now, { kind, step: call === undefined ? null : stepName(call), until })
     return { _tag: "Hibernated" } as const satisfies Outcome
   })
 
@@ -284,51 +300,53 @@ export const make = Effect.gen(function* () {
     const end = p.end
     if (end === undefined || !end.ok) return failed(end?.error ?? stuck)
     return Effect.flatMap(outputError(p.spec.runnable, end.value), (wrong) =>
-      wrong === undefined
-        ? close(p, { status: "completed", statusReason: null, output: end.value, error: null })
-        : failed(wrong)
+      wrong === undefined ? close(p, decide(p.run, succeed), end.value, null) : failed(wrong)
     )
   }
 
-  const close = (p: Progress, end: Omit<End, "at">): Effect.Effect<Outcome, AppendFailure> =>
+  /** Commits the end of the run; a run that may not end so is not this node's any more. */
+  const close = (
+    p: Progress,
+    event: RunEvent | RunRefused,
+    output: Json,
+    error: RunError | null
+  ): Effect.Effect<Outcome, AppendFailure> =>
     Effect.suspend(() => {
-      const at = clock.unsafeCurrentTimeMillis()
-      const shownEnd = { ...end, output: p.show(end.output), at }
-      const done = finished({ ...p.run, startedAt: p.run.startedAt ?? p.run.createdAt }, shownEnd, p, guest.memoryBytes)
+      if (!isEnd(event)) return Effect.succeed<Outcome>({ _tag: "Fenced" })
+      const { status, statusReason } = event
+      const end = { status, statusReason, output: p.show(output), error, at: clock.unsafeCurrentTimeMillis() }
+      const done = finished(p.run, end, p, guest.memoryBytes)
       const deliveries = callbacks(done, () => identifiers.next("dlv"))
       return endWith(p, { end: done, ...(deliveries.length > 0 ? { deliveries } : {}) }).pipe(
         Effect.zipRight(faults.at("terminal")),
-        Effect.as({ _tag: "Ended", end: { ...done, output: end.output } } as const)
+        Effect.as<Outcome>({ _tag: "Ended", end: { ...done, output } })
       )
     })
 
   /** A failure ends the run, or schedules its next attempt where the policy and the category allow it. */
   const fail = (p: Progress, error: RunError): Effect.Effect<Outcome, AppendFailure> => {
-    const event = decide(
-      { status: "running", attempt: p.run.attempt, maxAttempts: p.run.record.maxAttempts, tier: p.run.tier },
-      { _tag: "Fail", error }
-    )
-    return event._tag === "RetryScheduled"
-      ? retry(p, event.attempt)
-      : close(p, { status: "failed", statusReason: null, output: null, error: p.scrubbed(error) })
+    const event = decide(p.run, { _tag: "Fail", error })
+    return event._tag === "RetryScheduled" ? retry(p, evolve(p.run, event)) : close(p, event, null, p.scrubbed(error))
   }
 
-  const retry = Effect.fnUntraced(function* (p: Progress, attempt: number): Effect.fn.Return<Outcome, AppendFailure> {
+  /** Suspends the run until the back-off of its next attempt is over; an Instant run waits in its place. */
+  const retry = Effect.fnUntraced(function* (p: Progress, failed: OpenRun): Effect.fn.Return<Outcome, AppendFailure> {
+    const { attempt } = failed
     const now = yield* Clock.currentTimeMillis
     const until = now + Duration.toMillis(backoff(p.spec.runnable.retry, attempt, yield* Random.next))
     yield* flush(p)
     const rows = yield* journal.read(p.run.organisationId, p.run.id)
     const past = history(p.spec.start, rows.slice(1))
     p.record({ kind: "attempt", attempt, at: now, afresh: transientCalls(past.replay) })
-    const deadlineAt = extended(p, "retry", now, until)
-    yield* flush(p, { attempt, wakeAt: until, deadlineAt, waiting: { kind: "retry", step: null, until } })
+    const suspended = yield* suspend(p, failed, now, { kind: "retry", step: null, until })
     if (p.run.tier !== "instant") return { _tag: "Hibernated" }
     yield* Effect.sleep(Duration.millis(until - now))
+    const resumed = decide(suspended, { _tag: "Resume", at: until })
+    if (resumed._tag !== "Resumed") return { _tag: "Fenced" }
     const next = yield* journal.read(p.run.organisationId, p.run.id)
-    const run = { ...p.run, attempt, deadlineAt }
     return yield* drive({
       ...p.spec,
-      run,
+      run: evolve(suspended, resumed),
       opened: true,
       history: history(p.spec.start, next.slice(1)),
       nextSeq: next.length
@@ -336,8 +354,10 @@ export const make = Effect.gen(function* () {
   })
 
   /** Postgres refused what the run wanted to record: it fails with that reason, and records nothing else. */
-  const unrecordable = (p: Progress, error: ChangeRefused): Effect.Effect<Outcome, AppendFailure> =>
-    close(p, { status: "failed", statusReason: null, output: null, error: notRecordable(error.reason) })
+  const unrecordable = (p: Progress, { reason }: ChangeRefused): Effect.Effect<Outcome, AppendFailure> => {
+    const error = notRecordable(reason)
+    return close(p, decide(p.run, { _tag: "Fail", error }), null, error)
+  }
 
   /** Runs until the end, until it has nothing to do for a while, or until it may not go on here. */
   const drive = (spec: RunSpec, watch?: (progress: Progress) => void): Effect.Effect<Outcome> =>
@@ -356,7 +376,7 @@ export const make = Effect.gen(function* () {
 
   /** Ends a run whose time is up; the fiber that drove it has stopped. */
   const timeOut = (p: Progress): Effect.Effect<Outcome> =>
-    close(p, { status: "timed_out", statusReason: null, output: null, error: timedOut }).pipe(
+    close(p, decide(p.run, passDeadline), null, timedOut).pipe(
       Effect.catchAll((error) => Effect.succeed(stopped(error)))
     )
 

@@ -31,14 +31,24 @@ const metrics = (run: OpenRun, progress: Progress | null, memoryLimit: number): 
   queuedMs: run.startedAt === null ? null : Math.max(0, run.startedAt - run.createdAt)
 })
 
-/** What a re-run will be given: nothing else is kept of a run that commits once. */
+/** The headers that a re-run gets once the journal of the run is gone; a run that commits once may never have one. */
 const headersOf = ({ scrub, spec }: Progress): { readonly [name: string]: string } => {
   const shown = Object.entries(redactHeaders(spec.start.headers))
   return Object.fromEntries(shown.map(([name, value]) => [name, scrub.text(value)]))
 }
 
+/** The run as its final record holds it: its input without the secrets that the run used. */
+const recordedRun = (run: OpenRun, progress: Progress | null): OpenRun => {
+  if (progress === null) return run
+  const input = progress.scrub.json(run.input)
+  const isScrubbed = input !== run.input
+  if (progress.opened && !isScrubbed) return run
+  const headers = progress.opened ? {} : { headers: headersOf(progress) }
+  return { ...run, input, record: { ...run.record, ...headers, ...(isScrubbed ? { inputRedacted: true } : {}) } }
+}
+
 export const finished = (run: OpenRun, end: End, progress: Progress | null, memoryLimit: number): FinishedRun => ({
-  run: progress === null || progress.opened ? run : { ...run, record: { ...run.record, headers: headersOf(progress) } },
+  run: recordedRun(run, progress),
   status: end.status,
   statusReason: end.statusReason,
   finishedAt: end.at,

@@ -1,9 +1,11 @@
 /** Accepts runs, inline or into the start queue, and ends them from outside. */
 import { Clock, Duration, Effect, Layer, Option } from "effect"
-import { tiers } from "../../domain/Execution.js"
+import { decide, evolve, isEnd, type RunEnd, tiers } from "../../domain/Execution.js"
 import { InvalidState, NotFound, TooManyRuns, Unavailable } from "../../domain/Failure.js"
 import type { ExecutionId } from "../../domain/Ids.js"
+import type { Json } from "../../domain/Json.js"
 import { guest, idempotencyLifetime, queueTimeout } from "../../domain/Limits.js"
+import { redactMembers } from "../../domain/Redaction.js"
 import type { StartEntry } from "../../domain/RunJournal.js"
 import { Executions, type Started, type StartRequest } from "../ports/Executions.js"
 import { Faults } from "../ports/Faults.js"
@@ -57,7 +59,7 @@ export const layer = (options: { readonly slots: number }) =>
       const ceiling = ({ runnable }: StartRequest): number =>
         Math.min(Duration.toMillis(tiers[runnable.tier].ceiling), runnable.timeoutMillis ?? Infinity)
 
-      const record = (request: StartRequest, id: ExecutionId): RunRecord => ({
+      const record = (request: StartRequest, id: ExecutionId, shownInput: Json): RunRecord => ({
         workflowName: request.runnable.name,
         workflowVersion: request.runnable.version,
         environment: request.environment,
@@ -79,11 +81,14 @@ export const layer = (options: { readonly slots: number }) =>
         contentHash: request.runnable.contentHash,
         callbackUrl: request.callback?.url ?? request.runnable.callbackUrl,
         callbackEvents: request.callback?.events ?? null,
-        traceparent: request.traceparent
+        traceparent: request.traceparent,
+        ...(shownInput === request.input ? {} : { inputRedacted: true })
       })
 
-      const openRun = (request: StartRequest, id: ExecutionId, now: number): OpenRun => {
+      /** The run as it is accepted: not started. */
+      const pendingRun = (request: StartRequest, id: ExecutionId, now: number): OpenRun => {
         const instant = request.runnable.tier === "instant"
+        const input = redactMembers(request.input)
         return {
           id,
           organisationId: request.runnable.organisationId,
@@ -92,22 +97,22 @@ export const layer = (options: { readonly slots: number }) =>
           epoch: 1,
           engine: sandbox.engine,
           retention: request.retention,
-          status: instant ? "running" : "pending",
+          status: "pending",
           tier: request.runnable.tier,
           priority: request.priority,
           workflowId: request.runnable.workflowId,
           customerId: request.customer?.id ?? null,
           triggerType: request.trigger.type,
           attempt: 1,
-          activations: instant ? 1 : 0,
+          activations: 0,
           progress: 0,
-          wakeAt: instant ? now : null,
+          wakeAt: null,
           deadlineAt: now + (instant ? ceiling(request) : Duration.toMillis(queueTimeout)),
           waiting: null,
           createdAt: now,
-          startedAt: instant ? now : null,
-          record: record(request, id),
-          input: request.input
+          startedAt: null,
+          record: record(request, id, input),
+          input
         }
       }
 
@@ -205,25 +210,25 @@ export const layer = (options: { readonly slots: number }) =>
       const accept: Executions["Type"]["start"] = (request) =>
         Effect.suspend((): ReturnType<Executions["Type"]["start"]> => {
           const now = clock.unsafeCurrentTimeMillis()
-          const run = openRun(request, ownId(), now)
+          const run = pendingRun(request, ownId(), now)
           const entry = startEntry(request, now)
-          if (request.runnable.tier !== "instant" || request.parent !== undefined)
-            return queued(request, { ...run, status: "pending", wakeAt: null, startedAt: null }, entry)
+          if (request.runnable.tier !== "instant" || request.parent !== undefined) return queued(request, run, entry)
           const { concurrentRuns } = request
           if (concurrentRuns !== null && (live.byOrganisation().get(run.organisationId) ?? 0) >= concurrentRuns)
             return Effect.fail(new TooManyRuns({ limit: concurrentRuns }))
           if (live.size() >= options.slots * 4) return Effect.fail(unavailable("this node runs as much as it can"))
-          return inline(request, run, entry)
+          const started = decide(run, { _tag: "Start", at: now })
+          return started._tag === "Started" ? inline(request, evolve(run, started), entry) : queued(request, run, entry)
         })
 
       // --- Ending from outside ---
 
-      const endOf = (run: OpenRun, now: number): FinishedRun =>
+      const endOf = (run: OpenRun, { status, statusReason }: RunEnd, now: number): FinishedRun =>
         finished(
           run,
           {
-            status: "cancelled",
-            statusReason: null,
+            status,
+            statusReason,
             output: null,
             at: now,
             error: runError({ name: "Cancelled", category: "cancelled", message: "the run was cancelled" })
@@ -236,7 +241,10 @@ export const layer = (options: { readonly slots: number }) =>
         const found = yield* runs.get(organisation, id).pipe(Effect.mapError((error) => unavailable(error.reason)))
         if (Option.isNone(found)) return yield* new NotFound({ what: "execution" })
         const run = found.value
-        const end = endOf(run, yield* Clock.currentTimeMillis)
+        const event = decide(run, { _tag: "Cancel" })
+        if (!isEnd(event))
+          return yield* new InvalidState({ state: run.status, message: "the run cannot be cancelled any more" })
+        const end = endOf(run, event, yield* Clock.currentTimeMillis)
         const deliveries = callbacks(end, () => identifiers.next("dlv"))
         yield* journal
           .append({

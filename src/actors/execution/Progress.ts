@@ -300,11 +300,9 @@ export class Progress {
   take(more: Pick<RunChange, "end" | "patch" | "deliveries">): RunChange {
     const { run, spec } = this
     const opens = !this.opened && more.end === undefined
-    const journal = opens
-      ? [{ seq: 0, entry: spec.start }, ...this.entries]
-      : more.end === undefined || this.opened
-        ? this.entries
-        : []
+    // A run that ends in its first change needs no journal, unless its record lacks a part of its input.
+    const isJournaled = this.opened || opens || more.end?.run.input !== spec.start.input
+    const journal = !isJournaled ? [] : this.opened ? this.entries : [{ seq: 0, entry: spec.start }, ...this.entries]
     const change: RunChange = {
       id: run.id,
       organisationId: run.organisationId,

@@ -3,7 +3,7 @@
  * queued ones while it has free slots, and for those whose time is up.
  */
 import { Clock, Duration, Effect, Layer, Option } from "effect"
-import { type RunError, tiers } from "../../domain/Execution.js"
+import { decide, isEnd, type RunError, type RunEvent, type RunRefused, tiers } from "../../domain/Execution.js"
 import { guest, poisonAfter, suspectAfter } from "../../domain/Limits.js"
 import type { ExecutionId } from "../../domain/Ids.js"
 import { history, type StartEntry } from "../../domain/RunJournal.js"
@@ -16,7 +16,7 @@ import { type DueRun, Runs } from "../ports/Runs.js"
 import { Sandbox } from "../ports/Sandbox.js"
 import { Wakeups } from "../ports/Wakeups.js"
 import { type BackgroundTask, backgroundTask } from "../BackgroundTask.js"
-import { callbacks, type End, finished } from "./Ending.js"
+import { callbacks, finished } from "./Ending.js"
 import { LiveRuns } from "./LiveRuns.js"
 import { runError } from "./RunSpec.js"
 
@@ -54,9 +54,12 @@ export const make = (options: SweepOptions) =>
 
     const free = () => Math.max(0, options.slots - live.size())
 
-    const end = Effect.fnUntraced(function* (run: OpenRun, how: Omit<End, "at">) {
+    /** Commits an end that was decided on for a run that this node does not drive. */
+    const end = Effect.fnUntraced(function* (run: OpenRun, event: RunEvent | RunRefused, error: RunError) {
+      if (!isEnd(event)) return
+      const { status, statusReason } = event
       const at = yield* Clock.currentTimeMillis
-      const done = finished(run, { ...how, at }, null, guest.memoryBytes)
+      const done = finished(run, { status, statusReason, output: null, error, at }, null, guest.memoryBytes)
       const deliveries = callbacks(done, () => identifiers.next("dlv"))
       yield* journal.append({
         id: run.id,
@@ -70,8 +73,7 @@ export const make = (options: SweepOptions) =>
       yield* live.stop(run.id, Option.some(done))
     })
 
-    const failWith = (run: OpenRun, error: RunError) =>
-      end(run, { status: "failed", statusReason: null, output: null, error })
+    const failWith = (run: OpenRun, error: RunError) => end(run, decide(run, { _tag: "Fail", error }), error)
 
     /** The code that the run began with: a draft may have been changed since. */
     const codeOf = (run: OpenRun, start: StartEntry): Effect.Effect<Option.Option<Runnable>, unknown> => {
@@ -251,24 +253,21 @@ export const make = (options: SweepOptions) =>
     })
 
     const endOverdue = Effect.gen(function* () {
-      for (const { id, organisationId, status } of yield* runs.overdue(overdueBatch)) {
+      for (const { id, organisationId } of yield* runs.overdue(overdueBatch)) {
         // The node that drives a run ends it itself, with what it knows of it.
         if (live.has(id)) continue
-        const run = yield* runs.get(organisationId, id)
-        if (Option.isNone(run)) continue
-        yield* end(run.value, {
-          status: "timed_out",
-          statusReason: status === "pending" ? "queue_timeout" : null,
-          output: null,
-          error: runError({
-            name: "TimedOut",
-            category: "timeout",
-            message:
-              status === "pending"
-                ? "the run could not start in time"
-                : `the run took longer than its tier's ${Duration.toSeconds(tiers[run.value.tier].ceiling)} s`
-          })
-        }).pipe(Effect.catchTag("Fenced", () => Effect.void))
+        const found = yield* runs.get(organisationId, id)
+        if (Option.isNone(found)) continue
+        const run = found.value
+        const error = runError({
+          name: "TimedOut",
+          category: "timeout",
+          message:
+            run.status === "pending"
+              ? "the run could not start in time"
+              : `the run took longer than its tier's ${Duration.toSeconds(tiers[run.tier].ceiling)} s`
+        })
+        yield* end(run, decide(run, { _tag: "PassDeadline" }), error).pipe(Effect.catchTag("Fenced", () => Effect.void))
       }
     })
 

@@ -5,7 +5,7 @@
 import type { BlobId } from "../../domain/Ids.js"
 import { isObject, type Json } from "../../domain/Json.js"
 import { traceValueBytes } from "../../domain/Limits.js"
-import { isSecretHeader, redacted, redactHeaders, type Scrubber } from "../../domain/Redaction.js"
+import { isSecretHeader, isSecretMember, redacted, redactHeaders, type Scrubber } from "../../domain/Redaction.js"
 import type { CallFailure, CallResult } from "../../domain/RunJournal.js"
 import type { Blob, StepRow } from "../ports/Journal.js"
 
@@ -63,7 +63,7 @@ const storableMember = (member: Member): Member => {
   return name === member[0] && value === member[1] ? member : [name, value]
 }
 
-/** Header pairs and header objects lose what carries a credential, wherever they stand. */
+/** Members, header pairs and header objects lose what is secret by its name, wherever they stand. */
 const withoutCredentials = (value: Json): Json => {
   if (typeof value !== "object") return value
   if (Array.isArray(value) && value.length === 2) {
@@ -75,6 +75,7 @@ const withoutCredentials = (value: Json): Json => {
 
 const memberWithoutCredentials = (member: Member): Member => {
   const [name, value] = member
+  if (isSecretMember(name)) return [name, redacted]
   const next = name === "headers" && isObject(value) ? redactHeaders(value) : withoutCredentials(value)
   return next === value ? member : [name, next]
 }

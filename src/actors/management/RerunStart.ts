@@ -155,7 +155,7 @@ export const makeRerunStart = Effect.gen(function* () {
     const start = isStart(first) ? first : undefined
     const isResumed = request.mode === "resume"
     if (isResumed && start === undefined) return yield* notResumable(journalGone)
-    const input = rerunInput(view, request, start)
+    const input = rerunInput(view, record, request, start)
     if (input instanceof ValidationFailed) return yield* input
     const begun = begunWith(record, installation, start)
     const refused = connectionRefusal(caller, begun.connections)

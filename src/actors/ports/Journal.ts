@@ -54,6 +54,8 @@ export interface RunRecord {
    * so that none is a secret.
    */
   readonly headers?: { readonly [name: string]: string }
+  /** The recorded input lacks secrets that the run was given: only its journal has the exact input. */
+  readonly inputRedacted?: boolean
 }
 
 /** How long a finished run is kept, in days: the first partition key of its record. */

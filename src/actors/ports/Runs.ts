@@ -76,12 +76,10 @@ export class Runs extends Context.Tag("svc/Runs")<
       underWay: ReadonlyMap<OrganisationId, number>
     ) => Effect.Effect<Claimed, JournalUnavailable>
     /** Runs whose deadline has passed. */
-    readonly overdue: (limit: number) => Effect.Effect<
-      ReadonlyArray<{
-        readonly id: ExecutionId
-        readonly organisationId: OrganisationId
-        readonly status: "pending" | "running"
-      }>,
+    readonly overdue: (
+      limit: number
+    ) => Effect.Effect<
+      ReadonlyArray<{ readonly id: ExecutionId; readonly organisationId: OrganisationId }>,
       JournalUnavailable
     >
     /** Milliseconds by which Postgres' clock is ahead of this process's. */

@@ -68,8 +68,6 @@ export interface Turn {
   readonly outputs: ReadonlyArray<ReadonlyArray<GuestOutput>>
   readonly cpuMillis: number
   readonly memoryBytes: number
-  /** Nothing is pending and the workflow has not ended: it waits for what can never come. */
-  readonly stuck: boolean
 }
 
 /** One live guest. Feed it from one fiber at a time. */

@@ -3,7 +3,10 @@ import type { Json, JsonObject } from "../Json.js"
 import type { ConnectorDefinition } from "./Definition.js"
 import { isList, isObject } from "./Place.js"
 
-/** A schema that stands alone: with every shared one that it needs, and no other, in its `$defs`. */
+/**
+ * A schema that stands alone: with every shared one that it needs, and no other, in its `$defs`.
+ * @internal The lock of the built-in actions and tests use it.
+ */
 export const standing = (definition: Pick<ConnectorDefinition, "schemas">, schema: JsonObject): JsonObject => {
   const needed = new Map<string, Json>()
   const waiting: Array<Json> = [schema]

@@ -26,6 +26,10 @@ export const builtInConnectors: ReadonlyArray<BuiltIn> = [
   openai
 ]
 
+/**
+ * The latest definition of every built-in connector.
+ * @internal Tests and benches walk them.
+ */
 export const catalogue = (): ReadonlyArray<ConnectorDefinition> =>
   builtInConnectors.map(({ definition }) => definition())
 

@@ -76,6 +76,10 @@ const passWith = Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
   return true
 }, Effect.scoped)
 
+/**
+ * One pass that reports no progress.
+ * @internal Tests run maintenance with it.
+ */
 export const pass = passWith(Effect.void)
 
 const removed = Effect.fnUntraced(function* (

@@ -67,7 +67,8 @@ const caps = Object.entries(plans)
 /**
  * One statement: the heads of the four classes in their fair order, merged by weighted virtual time, taken out of the
  * queue and marked as running. Whoever gets a row back owns that run. `$3` is how far each class has come; `$4` and `$5`
- * are the runs under way, by organisation. An organisation that has as many as its plan allows is passed over.
+ * are the runs under way, by organisation. An organisation that has as many as its plan allows is passed over. What changes
+ * of a run is what `evolve` makes of `Started`.
  */
 const claimSql = `
   WITH cap (plan, most) AS (VALUES ${caps}), under_way AS (
@@ -130,6 +131,7 @@ export const layer = Layer.effect(
       return one(yield* sql<Row>`SELECT * FROM runs WHERE id = ${id} AND org = ${organisation}`)
     }, Effect.mapError(unavailable))
 
+    /** What changes of the run besides its owner is what `evolve` makes of `Resumed`. */
     const takeOver = Effect.fn("Runs.takeOver")(function* (id: ExecutionId) {
       return one(
         yield* sql<Row>`UPDATE runs SET epoch = epoch + 1, activations = activations + 1, wake_at = now(), waiting = NULL
@@ -202,8 +204,8 @@ export const layer = Layer.effect(
     }, Effect.mapError(unavailable))
 
     const overdue = Effect.fn("Runs.overdue")(function* (limit: number) {
-      return yield* sql<{ id: ExecutionId; organisationId: OrganisationId; status: "pending" | "running" }>`
-      SELECT id, org AS "organisationId", status FROM runs WHERE deadline_at <= now() ORDER BY deadline_at LIMIT ${limit}`
+      return yield* sql<{ id: ExecutionId; organisationId: OrganisationId }>`
+      SELECT id, org AS "organisationId" FROM runs WHERE deadline_at <= now() ORDER BY deadline_at LIMIT ${limit}`
     }, Effect.mapError(unavailable))
 
     const clockOffset = Effect.gen(function* () {

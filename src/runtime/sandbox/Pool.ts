@@ -244,10 +244,10 @@ class Guest implements Session, Holder {
   /** What an answer means to whoever asked. The runner has forgotten the guest after all answers but a turn. */
   settle(answer: Answer): Effect.Effect<OwnTurn, SandboxFailure> {
     if (answer.tag === "Turn") {
-      const { cpuMillis, memoryBytes, outputs, stuck } = answer
+      const { cpuMillis, memoryBytes, outputs } = answer
       if (answer.ended) this.end()
       else if (!this.#over) this.memory.rest(this, memoryBytes)
-      return Effect.succeed({ session: this, outputs, cpuMillis, memoryBytes, stuck })
+      return Effect.succeed({ session: this, outputs, cpuMillis, memoryBytes })
     }
     this.end()
     switch (answer.tag) {

@@ -182,7 +182,6 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
               tag: "Turn",
               outputs,
               ended: (flags & turnFlag.ended) !== 0,
-              stuck: (flags & turnFlag.stuck) !== 0,
               cpuMillis: payload.readDoubleBE(5),
               memoryBytes: payload.readDoubleBE(13)
             }),

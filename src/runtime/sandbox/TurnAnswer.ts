@@ -7,7 +7,6 @@ export type Answer =
       readonly tag: "Turn"
       readonly outputs: ReadonlyArray<ReadonlyArray<GuestOutput>>
       readonly ended: boolean
-      readonly stuck: boolean
       readonly cpuMillis: number
       readonly memoryBytes: number
     }

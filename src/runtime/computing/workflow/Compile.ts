@@ -21,7 +21,10 @@ export interface Compiled {
 
 const opening = `"use strict";(function(){`
 
-/** By how many columns the first line of the script stands to the right of the source's. */
+/**
+ * By how many columns the first line of the script stands to the right of the source's.
+ * @internal Tests compare positions with it.
+ */
 export const firstLineShift = opening.length
 
 /** Every reason why the source cannot become a workflow, or the workflow. */

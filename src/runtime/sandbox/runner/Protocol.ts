@@ -38,7 +38,8 @@ export const Tell = {
   begin: 4
 } as const
 
-export const turnFlag = { ended: 1, stuck: 2 } as const
+/** Runners of earlier builds also set the bit 2, which nothing reads. */
+export const turnFlag = { ended: 1 } as const
 /** Bytes of a turn before its outputs. */
 export const turnHeader = 21
 

@@ -43,7 +43,6 @@ interface Work {
   next: number
   live: Live | undefined
   cpuMillis: number
-  stuck: boolean
   ended: boolean
   readonly outputs: Array<Buffer>
   closed: boolean
@@ -80,7 +79,7 @@ const answer = (work: Work, live: Live): void => {
   size += Math.max(0, work.outputs.length - 1)
   const bytes = frame(Tell.turn, turnHeader + size)
   bytes.writeUInt32BE(work.session, 5)
-  bytes[9] = (work.ended ? turnFlag.ended : 0) | (work.stuck ? turnFlag.stuck : 0)
+  bytes[9] = work.ended ? turnFlag.ended : 0
   bytes.writeDoubleBE(work.cpuMillis, 10)
   bytes.writeDoubleBE(engine.usedBytes(live.instance), 18)
   let at = bytes.write("[", 5 + turnHeader) + 5 + turnHeader
@@ -147,7 +146,6 @@ const deliver = (work: Work, live: Live, event: Buffer): boolean => {
     return false
   }
   work.outputs.push(outputs)
-  work.stuck = state === states.stuck
   work.ended = state !== states.running && state !== states.stuck
   return true
 }
@@ -242,7 +240,6 @@ const enqueue = (session: number, events: ReadonlyArray<Buffer>, open: Work["ope
     next: 0,
     live: undefined,
     cpuMillis: 0,
-    stuck: false,
     ended: false,
     outputs: [],
     closed: false,
