@@ -149,22 +149,21 @@ const secretMembers: ReadonlySet<string> = new Set([
   "cvv"
 ])
 /** Endings that mean one in a longer name, e.g. `stripeApiKey`, `x-shop-access-token`. */
-const secretEndings = [
-  "password",
-  "secret",
-  "apikey",
-  "accesskey",
-  "accesstoken",
-  "refreshtoken",
-  "authtoken",
-  "privatekey"
-]
+const secretEnding = /(?:password|secret|apikey|accesskey|accesstoken|refreshtoken|authtoken|privatekey)$/
 
 /** Whether a member of an object holds a secret by its name: `password`, `client_secret`, `x-shop-access-token` … */
 export const isSecretMember = (name: string): boolean => {
-  const plain = name.toLowerCase().replace(/[-_]/g, "")
-  return secretMembers.has(plain) || secretEndings.some((ending) => plain.endsWith(ending))
+  const known = judgedMembers.get(name)
+  if (known !== undefined) return known
+  const lower = name.toLowerCase()
+  const plain = lower.includes("-") || lower.includes("_") ? lower.replace(/[-_]/g, "") : lower
+  const secret = secretMembers.has(plain) || secretEnding.test(plain)
+  if (judgedMembers.size < mostJudged && name.length <= longestJudged) judgedMembers.set(name, secret)
+  return secret
 }
+/** The same few names come with every input and every step. */
+const judgedMembers = new Map<string, boolean>()
+const longestJudged = 64
 
 /** Headers as they may be shown. */
 export const redactHeaders = <Value>(

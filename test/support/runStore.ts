@@ -1,0 +1,138 @@
+/** The journal and the table of runs in memory, fenced by epochs and moved by the state machine as Postgres does it. */
+import { Clock, Effect, Option } from "effect"
+import { Fenced, type FinishedRun, Journal, type OpenRun, type RunChange } from "../../src/actors/ports/Journal.js"
+import { Runs } from "../../src/actors/ports/Runs.js"
+import { decide, evolve } from "../../src/domain/Execution.js"
+import type { ExecutionId, OrganisationId } from "../../src/domain/Ids.js"
+import type { JournalEntry } from "../../src/domain/RunJournal.js"
+
+const unasked = () => Effect.dieMessage("no test asks for it")
+
+/** `caps`: how many runs of an organisation may be under way at once; any number for those that are not in it. */
+export const makeRunStore = (caps: ReadonlyMap<OrganisationId, number> = new Map()) => {
+  const runs = new Map<ExecutionId, OpenRun>()
+  const ended = new Map<ExecutionId, FinishedRun>()
+  const journals = new Map<ExecutionId, Array<JournalEntry>>()
+  const queue: Array<{ readonly id: ExecutionId; readonly notBefore: number }> = []
+  const changes: Array<RunChange> = []
+
+  const put = (run: OpenRun) => {
+    runs.set(run.id, run)
+    return run
+  }
+
+  const write = (change: RunChange): Effect.Effect<void, Fenced> => {
+    const { end, enqueue, epoch, id, journal: rows = [], open, patch } = change
+    const owned = runs.get(id)
+    if (epoch !== null && owned?.epoch !== epoch) return Effect.fail(new Fenced({ id }))
+    changes.push(change)
+    if (open !== undefined) put(open)
+    const run = runs.get(id)
+    if (run !== undefined && patch !== undefined)
+      put({ ...run, ...patch, activations: patch.wakeAt === undefined ? run.activations : 0 })
+    const entries = journals.get(id) ?? []
+    for (const { entry, seq } of rows) entries[seq] ??= entry
+    journals.set(id, entries)
+    if (enqueue !== undefined) queue.push({ id, notBefore: enqueue.notBefore })
+    if (end !== undefined) {
+      ended.set(id, end)
+      runs.delete(id)
+      const queued = queue.findIndex((one) => one.id === id)
+      if (queued >= 0) queue.splice(queued, 1)
+    }
+    return Effect.void
+  }
+
+  const journal = Journal.of({
+    append: (change) => Effect.suspend(() => write(change)),
+    read: (_, id) => Effect.sync(() => [...(journals.get(id) ?? [])])
+  })
+
+  const isDue = (run: OpenRun, now: number, active: ReadonlyArray<ExecutionId>) =>
+    run.status === "running" && run.wakeAt !== null && run.wakeAt <= now && !active.includes(run.id)
+  const isOverdue = ({ deadlineAt }: OpenRun, now: number) => deadlineAt <= now
+
+  /** The next of the queue that may start; the queue is not changed. */
+  const nextQueued = (now: number, underWay: ReadonlyMap<OrganisationId, number>) =>
+    queue.find(({ id, notBefore }) => {
+      const run = runs.get(id)
+      if (run === undefined || notBefore > now) return false
+      return (underWay.get(run.organisationId) ?? 0) < (caps.get(run.organisationId) ?? Infinity)
+    })
+
+  const table = Runs.of({
+    get: (_, id) => Effect.sync(() => Option.fromNullable(runs.get(id))),
+    takeOver: (id) =>
+      Effect.map(Clock.currentTimeMillis, (at) => {
+        const run = runs.get(id)
+        const event = run === undefined ? undefined : decide(run, { _tag: "Resume", at })
+        if (run === undefined || event?._tag !== "Resumed") return Option.none()
+        const { activations, epoch } = run
+        return Option.some(put({ ...evolve(run, event), epoch: epoch + 1, activations: activations + 1 }))
+      }),
+    progressed: ({ epoch, id }, progress) =>
+      Effect.sync(() => {
+        const run = runs.get(id)
+        if (run?.epoch === epoch) put({ ...run, activations: 1, progress })
+      }),
+    survived: (found) =>
+      Effect.sync(() => {
+        for (const { epoch, id } of found) {
+          const run = runs.get(id)
+          if (run?.epoch === epoch) put({ ...run, activations: 0 })
+        }
+      }),
+    adopt: (run, engine) => Effect.sync(() => put({ ...run, engine })),
+    ripe: (_, active) =>
+      Effect.map(Clock.currentTimeMillis, (now) => ({
+        due: [...runs.values()].some((run) => isDue(run, now, active)),
+        queued: queue.length > 0,
+        overdue: [...runs.values()].some((run) => isOverdue(run, now)),
+        deliveries: false
+      })),
+    due: (_, active, limit) =>
+      Effect.map(Clock.currentTimeMillis, (now) =>
+        [...runs.values()]
+          .filter((run) => isDue(run, now, active))
+          .sort((a, b) => (a.wakeAt ?? 0) - (b.wakeAt ?? 0))
+          .slice(0, limit)
+      ),
+    claim: (_, slots, live) =>
+      Effect.map(Clock.currentTimeMillis, (at) => {
+        const underWay = new Map(live)
+        const started: Array<OpenRun> = []
+        for (let next = nextQueued(at, underWay); next !== undefined && started.length < slots;) {
+          const { id } = next
+          queue.splice(queue.indexOf(next), 1)
+          const run = runs.get(id)
+          const event = run === undefined ? undefined : decide(run, { _tag: "Start", at })
+          if (run !== undefined && event?._tag === "Started") {
+            started.push(put({ ...evolve(run, event), epoch: run.epoch + 1, activations: 1 }))
+            underWay.set(run.organisationId, (underWay.get(run.organisationId) ?? 0) + 1)
+          }
+          next = nextQueued(at, underWay)
+        }
+        return { started, hasPassedOver: started.length > 0 && started.length < slots && queue.length > 0 }
+      }),
+    overdue: (limit) =>
+      Effect.map(Clock.currentTimeMillis, (now) =>
+        [...runs.values()].filter((run) => isOverdue(run, now)).slice(0, limit)
+      ),
+    clockOffset: unasked()
+  })
+
+  return {
+    journal,
+    table,
+    /** Every change that was committed, in order. */
+    changes,
+    runs,
+    ended,
+    entries: (id: ExecutionId): ReadonlyArray<JournalEntry> => journals.get(id) ?? [],
+    /** Puts a run there as it stands, with its journal. */
+    add: (run: OpenRun, entries: ReadonlyArray<JournalEntry>) => {
+      put(run)
+      journals.set(run.id, [...entries])
+    }
+  }
+}

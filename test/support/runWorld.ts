@@ -1,0 +1,152 @@
+/** The actors of runs on ports in memory: a journal, a table of runs, a sandbox, and an outside that a test scripts. */
+import { Sharding } from "@effect/cluster"
+import { Duration, Effect, Layer, Redacted, TestClock } from "effect"
+import { assert } from "vitest"
+import * as ExecutionsLive from "../../src/actors/execution/Executions.js"
+import * as LiveRuns from "../../src/actors/execution/LiveRuns.js"
+import * as Sweep from "../../src/actors/execution/Sweep.js"
+import { Computations } from "../../src/actors/ports/Computations.js"
+import { ConnectedCalls } from "../../src/actors/ports/ConnectedCalls.js"
+import { ConnectionReads } from "../../src/actors/ports/ConnectionReads.js"
+import { Connectors } from "../../src/actors/ports/Connectors.js"
+import { Digests } from "../../src/actors/ports/Digests.js"
+import { Egress, type EgressRequest } from "../../src/actors/ports/Egress.js"
+import type { StartRequest } from "../../src/actors/ports/Executions.js"
+import { Identifiers } from "../../src/actors/ports/Identifiers.js"
+import { Journal } from "../../src/actors/ports/Journal.js"
+import { KeyValues } from "../../src/actors/ports/KeyValues.js"
+import { Ownership } from "../../src/actors/ports/Ownership.js"
+import { type Runnable, Runnables } from "../../src/actors/ports/Runnables.js"
+import { RunReads } from "../../src/actors/ports/RunReads.js"
+import { Runs } from "../../src/actors/ports/Runs.js"
+import { Sandbox } from "../../src/actors/ports/Sandbox.js"
+import { WorkspaceDb } from "../../src/actors/ports/WorkspaceDb.js"
+import { defaultRetryPolicy } from "../../src/domain/Execution.js"
+import type { OrganisationId } from "../../src/domain/Ids.js"
+import type { StartEntry } from "../../src/domain/RunJournal.js"
+import { makeDigests, makeIdentifiers } from "../../src/runtime/Crypto.js"
+import * as Wakeups from "../../src/runtime/Wakeups.js"
+import { organisation, space, workflow } from "./journal.js"
+import { makeRunStore } from "./runStore.js"
+import { type Guest, makeScriptedSandbox } from "./scriptedSandbox.js"
+
+export const runnable = (more: Partial<Runnable> = {}): Runnable => ({
+  organisationId: organisation,
+  spaceId: space,
+  workflowId: workflow,
+  customerId: null,
+  name: "test",
+  enabled: true,
+  tier: "standard",
+  timeoutMillis: null,
+  retry: defaultRetryPolicy,
+  callbackUrl: null,
+  version: 1,
+  script: "main",
+  contentHash: "h",
+  inputContract: null,
+  outputContract: null,
+  bindings: [],
+  ...more
+})
+
+export const startEntry = (at: number): StartEntry => ({
+  kind: "start",
+  at,
+  input: {},
+  headers: {},
+  customer: null,
+  installation: null,
+  connections: null,
+  script: null
+})
+
+export const request = (of: Runnable): StartRequest => ({
+  runnable: of,
+  environment: "live",
+  retention: 30,
+  concurrentRuns: null,
+  priority: 1,
+  input: {},
+  headers: {},
+  customer: null,
+  installation: null,
+  connections: null,
+  userId: null,
+  trigger: { type: "api", keyId: null, keyName: null },
+  metadata: {},
+  callback: null,
+  traceparent: null
+})
+
+export interface RunWorldOptions {
+  readonly guests: { readonly [script: string]: Guest }
+  /** Runs that the node drives at a time. */
+  readonly slots?: number
+  readonly caps?: ReadonlyMap<OrganisationId, number>
+}
+
+/** A node. A request to a URL that contains `hang` is never answered; any other is answered with its URL. */
+export const makeRunWorld = ({ caps, guests, slots = 10 }: RunWorldOptions) => {
+  const store = makeRunStore(caps)
+  const guestHost = makeScriptedSandbox(guests)
+  const sent: Array<string> = []
+  const aborted: Array<string> = []
+  /** Scripts of the workflows that are read again, by organisation; `main` for the others. */
+  const scripts = new Map<OrganisationId, string>()
+  /** What happens when a request is sent, before it is answered. */
+  const onSend = { run: (_url: string): void => undefined }
+
+  const send = ({ url }: EgressRequest) =>
+    Effect.suspend(() => {
+      sent.push(url)
+      onSend.run(url)
+      if (url.includes("hang")) return Effect.onInterrupt(Effect.never, () => Effect.sync(() => void aborted.push(url)))
+      return Effect.succeed({ status: 200, headers: [], body: Buffer.from(url), url })
+    })
+
+  const ports = Layer.mergeAll(
+    Layer.succeed(Journal, store.journal),
+    Layer.succeed(Runs, store.table),
+    Layer.succeed(Sandbox, guestHost.sandbox),
+    Layer.succeed(Digests, makeDigests({ pepper: Redacted.make("a pepper of at least 32 characters") })),
+    Layer.succeed(Identifiers, makeIdentifiers()),
+    Layer.succeed(Ownership, { shardOf: () => 1, holds: () => true, held: () => [1] }),
+    Layer.mock(Egress, { send }),
+    Layer.mock(Runnables, {
+      version: (organisationId) =>
+        Effect.succeed(runnable({ organisationId, script: scripts.get(organisationId) ?? "main" }))
+    }),
+    Layer.mock(Sharding.Sharding, {
+      makeClient: () => Effect.succeed(() => elsewhere()),
+      getShardId: () => elsewhere(),
+      hasShardId: () => true
+    }),
+    Layer.mock(Computations, {}),
+    Layer.mock(ConnectedCalls, {}),
+    Layer.mock(ConnectionReads, {}),
+    Layer.mock(Connectors, {}),
+    Layer.mock(KeyValues, {}),
+    Layer.mock(RunReads, {}),
+    Layer.mock(WorkspaceDb, {}),
+    Wakeups.layer
+  )
+  const live = LiveRuns.layer.pipe(Layer.provideMerge(ports))
+  const layer = Layer.merge(ExecutionsLive.layer({ slots }), Sweep.layer({ slots })).pipe(Layer.provideMerge(live))
+
+  return { ...store, guestHost, sent, aborted, onSend, scripts, layer }
+}
+
+const elsewhere = () => {
+  throw new Error("this node holds every shard: it has no messages to send")
+}
+
+/** Lets time pass until the condition holds; fails after 1000 steps. */
+export const passUntil = (condition: () => boolean, step: Duration.DurationInput = "100 millis") =>
+  Effect.gen(function* () {
+    for (let n = 0; n < 1_000; n++) {
+      if (condition()) return
+      yield* TestClock.adjust(step)
+    }
+    return assert.fail(`not within a thousand steps of ${Duration.toMillis(step)} ms`)
+  })

@@ -1,0 +1,91 @@
+/** A sandbox in memory: a guest is a generator of host calls, and is lost when the test says so. */
+import { Effect } from "effect"
+import {
+  type GuestEvent,
+  type GuestOutput,
+  type Program,
+  Sandbox,
+  type Session,
+  SessionLost,
+  type Turn
+} from "../../src/actors/ports/Sandbox.js"
+import type { Json } from "../../src/domain/Json.js"
+
+export interface HostRequested {
+  readonly name: string
+  readonly args: ReadonlyArray<Json>
+}
+
+/** Yields the calls that it makes, one at a time, and is given their results; what it returns is its output. */
+export type Guest = (ctx: Json) => Generator<HostRequested, Json, Json>
+
+export const call = (name: string, ...args: ReadonlyArray<Json>): HostRequested => ({ name, args })
+
+/** `guests`: by the script of their workflow. */
+export const makeScriptedSandbox = (guests: { readonly [script: string]: Guest }) => {
+  const started: Array<Program> = []
+  const losses: Array<SessionLost["reason"]> = []
+  let open = 0
+
+  const begin = (script: string) => {
+    const guest = guests[script]
+    if (guest === undefined) throw new Error(`no guest has the script ${script}`)
+    let calls = 0
+    let running: ReturnType<Guest> | undefined
+    const outputs = (next: IteratorResult<HostRequested, Json>): ReadonlyArray<GuestOutput> =>
+      next.done === true ? [{ t: "ret", v: next.value }] : [{ t: "call", id: calls++, ...next.value }]
+    const take = (event: GuestEvent): ReadonlyArray<GuestOutput> => {
+      try {
+        if (event.t === "start") {
+          running = guest(event.ctx)
+          return outputs(running.next(null))
+        }
+        if (running === undefined) throw new Error("fed before its start")
+        if (event.ok) return outputs(running.next(event.v))
+        const { data, message, name } = event.e
+        return outputs(running.throw(Object.assign(new Error(message), { name, data })))
+      } catch (cause) {
+        const { message, name } = cause instanceof Error ? cause : new Error(String(cause))
+        const data = cause instanceof Error && "data" in cause ? { data: cause.data as Json } : {}
+        return [{ t: "throw", e: { name, message, ...data } }]
+      }
+    }
+    return take
+  }
+
+  const sandbox = Sandbox.of({
+    engine: "memory",
+    engines: ["memory"],
+    jail: Effect.succeed({ level: "none", detail: "in memory" }),
+    start: (program, _, first, replay = []) =>
+      Effect.suspend(() => {
+        started.push(program)
+        const take = begin(program.script)
+        const turn = (events: ReadonlyArray<GuestEvent>): Effect.Effect<Turn, SessionLost> => {
+          const reason = losses.shift()
+          if (reason !== undefined) return Effect.fail(new SessionLost({ reason }))
+          return Effect.sync(() => ({ session, outputs: events.map(take), cpuMillis: 1, memoryBytes: 1 }))
+        }
+        let closed = false
+        const session: Session = {
+          feed: (events) => Effect.suspend(() => turn(events)),
+          close: Effect.sync(() => {
+            if (!closed) open--
+            closed = true
+          })
+        }
+        open++
+        return Effect.tapError(turn([first, ...replay]), () => session.close)
+      })
+  })
+
+  return {
+    sandbox,
+    /** Every program that was started, in order. */
+    started,
+    /** Why the next turns lose their guests, in order. */
+    losses,
+    /** Guests that were started and not given back. */
+    openGuests: () => open
+  }
+}
