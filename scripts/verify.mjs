@@ -35,7 +35,8 @@ const checks = [
     "--config",
     "redocly.yaml",
     ...["a", "b", "c"].map((one) => `docs/openapi/${one}.json`)
-  ]
+  ],
+  ["compatibility", process.execPath, "scripts/compatibility.mjs"]
 ]
 
 const run = (command, args) =>
@@ -69,7 +70,7 @@ let failed = 0
 for (const [name, command, ...args] of checks.filter(([name]) => asked.length === 0 || asked.includes(name))) {
   const started = performance.now()
   const { passed, output } = await run(command, args)
-  console.log(`${passed ? "ok  " : "FAIL"} ${name.padEnd(10)} ${((performance.now() - started) / 1000).toFixed(1)} s`)
+  console.log(`${passed ? "ok  " : "FAIL"} ${name.padEnd(13)} ${((performance.now() - started) / 1000).toFixed(1)} s`)
   if (!passed) {
     failed += 1
     console.log(output.trimEnd().replaceAll(/^/gm, "     "))

@@ -13,6 +13,7 @@ import { Databases, Secrets, Settings, WorkspaceServer } from "../../src/runtime
 import { make as makeFront } from "../../src/runtime/http/Front.js"
 import { server, services } from "../../src/runtime/Service.js"
 import * as Database from "./Database.js"
+import { documented } from "./documented.js"
 
 export interface Answer {
   readonly status: number
@@ -90,6 +91,7 @@ export const start = async (env: Readonly<Record<string, string>> = {}) => {
     runtime.runPromise(Effect.withTracerEnabled(effect, false))
   const scope = await Effect.runPromise(Scope.make())
   const pair = await run(makeFront)
+  const violationOf = documented()
 
   const organisation = (name: string, plan: PlanName = "unlimited") =>
     run(
@@ -127,6 +129,8 @@ export const start = async (env: Readonly<Record<string, string>> = {}) => {
     const text = await textOf(reply.body)
     if (reply.status === 201 && reply.headers["location"] === undefined)
       throw new Error(`${method} ${target} made something and does not say where it is`)
+    const violation = violationOf(method, target, { status: reply.status, headers: reply.headers, text })
+    if (violation !== undefined) throw new Error(`the documents do not tell of this answer: ${violation}`)
     return { status: reply.status, headers: reply.headers, text, body: jsonOf(text) }
   }
 

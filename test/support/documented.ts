@@ -1,0 +1,109 @@
+/**
+ * Whether an answer is one that the OpenAPI documents tell of: its status, its content type and its JSON. The documents
+ * are those of docs/openapi, which the check `generated` holds to what is served; reading them is fast.
+ */
+import { dereference, type Schema, validate } from "@cfworker/json-schema"
+import { readFileSync } from "node:fs"
+import { isObject, type Json, type JsonObject } from "../../src/domain/Json.js"
+
+const members = (value: Json | undefined): JsonObject => (value !== undefined && isObject(value) ? value : {})
+
+interface Operation {
+  readonly method: string
+  readonly path: string
+  readonly pattern: RegExp
+  readonly responses: JsonObject
+  readonly document: Document
+}
+
+interface Document {
+  readonly components: JsonObject
+  /** The document's schemas by their absolute references. */
+  readonly lookup: Record<string, Schema | boolean>
+}
+
+interface Answered {
+  readonly status: number
+  readonly headers: { readonly [name: string]: string }
+  readonly text: string
+}
+
+/** `path` of the proxy is all that follows; any other parameter is one segment. */
+const patternOf = (path: string): RegExp =>
+  new RegExp(
+    `^${path
+      .replaceAll(/[.]/g, "\\$&")
+      .replace("{path}", ".*")
+      .replaceAll(/\{\w+\}/g, "[^/]+")}/*$`
+  )
+
+const operationsOf = (name: string): ReadonlyArray<Operation> => {
+  const parsed: unknown = JSON.parse(readFileSync(`docs/openapi/${name}.json`, "utf8"))
+  if (!isSchema(parsed) || !isObject(parsed)) return []
+  const text: JsonObject = parsed
+  const document = { components: members(text["components"]), lookup: dereference(parsed) }
+  return Object.entries(members(text["paths"])).flatMap(([path, item]) =>
+    Object.entries(members(item)).map(([method, told]) => ({
+      method: method.toUpperCase(),
+      path,
+      pattern: patternOf(path),
+      responses: members(members(told)["responses"]),
+      document
+    }))
+  )
+}
+
+const parameters = ({ path }: Operation): number => path.split("{").length
+
+const isSchema = (value: unknown): value is Schema => isObject(value)
+
+const jsonOf = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const bodyViolation = (operation: Operation, answer: JsonObject, { headers, text }: Answered): string | undefined => {
+  const content = members(answer["content"])
+  if (Object.keys(content).length === 0) return text === "" ? undefined : "has a body, and is told to have none"
+  const type = (headers["content-type"] ?? "").split(";")[0]?.trim() ?? ""
+  const told = content[type] ?? content["*/*"]
+  if (told === undefined) return `is ${type}, and told to be ${Object.keys(content).join(" or ")}`
+  if (!/[/+]json$/.test(type)) return undefined
+  const body = jsonOf(text)
+  if (body === undefined) return text === "" && content["*/*"] !== undefined ? undefined : "is not JSON"
+  // The very object of the document: the library has marked it.
+  const schema: unknown = members(told)["schema"]
+  if (!isSchema(schema)) return "has no schema"
+  const { errors, valid } = validate(body, schema, "2020-12", operation.document.lookup, false)
+  return valid ? undefined : errors.map(({ error, instanceLocation }) => `${instanceLocation}: ${error}`).join("; ")
+}
+
+const violationOf = (operation: Operation, answered: Answered): string | undefined => {
+  const told = operation.responses[String(answered.status)] ?? operation.responses["default"]
+  if (told === undefined) return `is not told of: there are ${Object.keys(operation.responses).join(", ")}`
+  const { $ref } = members(told)
+  const shared = members(operation.document.components["responses"])
+  return bodyViolation(
+    operation,
+    members(typeof $ref === "string" ? shared[$ref.split("/").at(-1) ?? ""] : told),
+    answered
+  )
+}
+
+/** Judges the answers of one service. What no document tells of is not judged: pages, and paths that do not exist. */
+export const documented = () => {
+  let operations: ReadonlyArray<Operation> | undefined
+  /** How the answer breaks its document; `undefined` where it does not. */
+  return (method: string, target: string, answered: Answered): string | undefined => {
+    const path = target.split("?")[0] ?? ""
+    if (!path.startsWith("/api/v1/")) return undefined
+    // Paths without parameters come first, as the service finds them.
+    operations ??= ["a", "b", "c"].flatMap(operationsOf).sort((one, other) => parameters(one) - parameters(other))
+    const found = operations.find((operation) => operation.method === method && operation.pattern.test(path))
+    const violation = found === undefined ? undefined : violationOf(found, answered)
+    return violation === undefined ? undefined : `${method} ${target}: ${answered.status} ${violation}`
+  }
+}
