@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import {
   decide,
+  ErrorCategory,
   evolve,
   type ExecutionStatus,
   isEnd,
@@ -136,17 +137,7 @@ describe("decide", () => {
   })
 
   it("retries transient failures only, and no more often than the policy allows", () => {
-    const categories: ReadonlyArray<RunError["category"]> = [
-      "transient",
-      "provider",
-      "auth",
-      "contract",
-      "code",
-      "timeout",
-      "memory",
-      "quota",
-      "cancelled"
-    ]
+    const categories = ErrorCategory.literals
     const retried = (attempt: number) =>
       categories.filter(
         (category) =>

@@ -1,4 +1,4 @@
-/** Use cases of the audit trail, which nobody changes: its entries, and whether their chain is whole. Contract: audit. */
+/** Use cases of the audit trail, which is read-only: its entries, and whether their chain is whole. Contract: audit. */
 import { Context, Effect, Layer } from "effect"
 import type { Failure } from "../../domain/Failure.js"
 import { type AuditQuery, AuditTrail, type SealedEntry, type Verification } from "../ports/AuditTrail.js"

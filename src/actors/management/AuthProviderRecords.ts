@@ -77,7 +77,7 @@ export const make = Effect.gen(function* () {
       return { before: found, after }
     })
 
-  /** The client of that name, which nobody else changes until the transaction ends. */
+  /** The client of that name, locked until the transaction ends. */
   const lock = (
     tx: Tx,
     connector: string,

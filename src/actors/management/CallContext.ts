@@ -1,4 +1,4 @@
-/** What a use case is told of the request that asks for it: who asks, how it is audited, which version it means. */
+/** The request that a use case serves: its caller, its audit policy, and the version that it expects. */
 import { Effect } from "effect"
 import type { AuditEntry } from "../../domain/Audit.js"
 import { Conflict } from "../../domain/Failure.js"

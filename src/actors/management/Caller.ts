@@ -62,7 +62,7 @@ export const missing = (caller: Principal, permission: Permission): Forbidden | 
     ? undefined
     : new Forbidden({ code: "FORBIDDEN", needs: permission, message: `this key lacks the permission ${permission}` })
 
-/** Whether the key is for some customers' data only, and nobody wrote down for it what else it may do. */
+/** Whether the key is for some customers' data only, and has a preset: a custom key's permissions count as they stand. */
 const isForCustomersOnly = ({ key }: Principal): boolean => key.customersMode !== "all" && key.preset !== "custom"
 
 const notShared = () =>

@@ -37,7 +37,7 @@ export class ConnectorImport extends Context.Tag("svc/ConnectorImport")<
 >() {}
 
 const timeout = Duration.seconds(30)
-/** More of them help no one. */
+/** The most mistakes that one answer names. */
 const mostDetails = 200
 
 /** Every mistake of a definition as one failure. */

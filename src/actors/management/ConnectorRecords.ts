@@ -30,7 +30,7 @@ export class ConnectorRecords extends Context.Tag("svc/ConnectorRecords")<
     readonly builtIns: ReadonlyArray<BuiltInConnector>
     /** By id or slug: the organisation's own one goes before a built-in one of the same slug. */
     readonly find: (tx: Tx, caller: Principal, named: string) => Effect.Effect<FoundConnector, Failure>
-    /** To be changed: nobody else changes it until the transaction ends. Fails with `Conflict` for a built-in one. */
+    /** The connector, locked until the transaction ends. Fails with `Conflict` for a built-in one. */
     readonly lockOwn: (tx: Tx, caller: Principal, named: string) => Effect.Effect<ConnectorRecord, Failure>
     /** Where a provider sends people back to who connect an organisation's account by this connector. */
     readonly redirectUri: (organisation: OrganisationId, slug: string) => string

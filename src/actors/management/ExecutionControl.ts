@@ -12,7 +12,7 @@ import { Executions, type Started } from "../ports/Executions.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { type CallContext, recordedByActor } from "./CallContext.js"
 import { actorOf, missing } from "./Caller.js"
-import { findExecution } from "./ExecutionRecords.js"
+import { findDetailWith, findExecution } from "./ExecutionRecords.js"
 import { makeRerunStart } from "./RerunStart.js"
 import { timestamp } from "./Timestamp.js"
 import { StartQuota } from "./StartQuota.js"
@@ -51,13 +51,7 @@ export const layer = Layer.effect(
     const identifiers = yield* Identifiers
     const rerunStart = yield* makeRerunStart
 
-    const find = ({ caller }: CallContext, id: string): Effect.Effect<ExecutionDetail, Failure> =>
-      findExecution(
-        caller,
-        id,
-        (known) => reads.get(caller, known),
-        (view) => view
-      )
+    const find = findDetailWith(reads)
 
     const quota = yield* StartQuota
 

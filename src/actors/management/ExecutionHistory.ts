@@ -10,7 +10,7 @@ import { isCounter } from "../../domain/Scalars.js"
 import { type ExecutionQuery, ExecutionReads } from "../ports/ExecutionReads.js"
 import type { CallContext } from "./CallContext.js"
 import { outOfScope, type Principal, scopedIds } from "./Caller.js"
-import { findExecution, isExecutionId } from "./ExecutionRecords.js"
+import { findDetailWith, isExecutionId } from "./ExecutionRecords.js"
 import { bounds, type ListParams, type PageOf, Pages, sizeOf } from "./Pages.js"
 
 export interface ExecutionListParams extends ListParams {
@@ -74,13 +74,7 @@ export const layer = Layer.effect(
     const reads = yield* ExecutionReads
     const pages = yield* Pages
 
-    const find = ({ caller }: CallContext, id: string): Effect.Effect<ExecutionDetail, Failure> =>
-      findExecution(
-        caller,
-        id,
-        (known) => reads.get(caller, known),
-        (view) => view
-      )
+    const find = findDetailWith(reads)
 
     return ExecutionHistory.of({
       list: ({ caller }, params) =>

@@ -3,9 +3,11 @@
  * as one that does not exist; one outside the key's scope is refused.
  */
 import { Effect, type Option } from "effect"
-import type { ExecutionView } from "../../domain/ExecutionView.js"
+import type { ExecutionDetail, ExecutionView } from "../../domain/ExecutionView.js"
 import { type Failure, type Forbidden, NotFound, type Unavailable } from "../../domain/Failure.js"
 import type { ExecutionId } from "../../domain/Ids.js"
+import type { ExecutionReads } from "../ports/ExecutionReads.js"
+import type { CallContext } from "./CallContext.js"
 import { outOfScope, type Principal, reaches } from "./Caller.js"
 
 export const isExecutionId = (text: string): text is ExecutionId => /^exec_[0-9a-hjkmnp-tv-z]{26}$/.test(text)
@@ -32,3 +34,14 @@ export const findExecution = Effect.fnUntraced(function* <A>(
   const refused = scopeRefusal(caller, viewOf(found.value))
   return refused === undefined ? found.value : yield* refused
 })
+
+/** Finds executions as they are shown one by one. */
+export const findDetailWith =
+  (reads: ExecutionReads["Type"]) =>
+  ({ caller }: Pick<CallContext, "caller">, id: string): Effect.Effect<ExecutionDetail, Failure> =>
+    findExecution(
+      caller,
+      id,
+      (known) => reads.get(caller, known),
+      (view) => view
+    )

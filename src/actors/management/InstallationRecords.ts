@@ -57,7 +57,7 @@ export const installationsListed = (caller: Principal): ReadonlyArray<Only<Insta
 
 // --- Found and shown ---
 
-/** `lock`: nobody else changes it until the transaction ends. */
+/** `lock`: locks the row until the transaction ends. */
 export const findInstallation = (
   tx: Tx,
   caller: Principal,

@@ -72,7 +72,7 @@ const storedStatus = (asked: InstallationStatus | undefined): ReadonlyArray<Inst
 
 /**
  * Fails when another active installation is more than the plan allows. One that needs a connection counts: it is active
- * again as soon as that is there. Exact: whoever makes one waits for whoever does so now.
+ * again as soon as that is there. Exact: concurrent creations of one organisation wait for each other.
  */
 const checkPlan = Effect.fnUntraced(function* (
   tx: Tx,

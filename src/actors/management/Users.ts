@@ -1,4 +1,4 @@
-/** Use cases of people: list, and invite by a token of which only the hash is stored. Contract: users. */
+/** Use cases of people: list, and invite by a token. Only the token's hash is stored. Contract: users. */
 import { Context, DateTime, Effect, Layer, Option, Redacted } from "effect"
 import { grantable } from "../../domain/ApiKey.js"
 import { type Failure, invalid } from "../../domain/Failure.js"

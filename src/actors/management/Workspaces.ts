@@ -37,7 +37,7 @@ export class Workspaces extends Context.Tag("svc/Workspaces")<
 
 const resourceOf = ({ id, name }: Workspace) => ({ id, name })
 
-/** Exact: whoever makes one waits for whoever does so now. */
+/** Exact: concurrent creations of one organisation wait for each other. */
 const checkRoom = Effect.fnUntraced(function* (tx: Tx): Effect.fn.Return<void, Failure> {
   yield* tx.hold("workspaces")
   const limit = workspacesPerOrganisation

@@ -47,7 +47,7 @@ const queryOf = (target: string): { readonly [name: string]: string | ReadonlyAr
   return query
 }
 
-/** An id of broken percent signs is nobody's. */
+/** An id with invalid percent-encoding is unknown. */
 const decodedPath = (params: Exchange["params"]): { readonly [name: string]: string } | NotFound => {
   try {
     return Object.fromEntries(Object.entries(params).map(([name, text]) => [name, decodeURIComponent(text)]))

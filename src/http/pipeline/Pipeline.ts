@@ -87,7 +87,7 @@ export const make = Effect.gen(function* () {
 
   // --- Audit ---
 
-  /** Changes carry their own entry; what is left are reads, refusals, and what nobody else recorded. */
+  /** Audits reads, refusals, and successes that have no audit entry yet: changes write theirs in their transaction. */
   const note = (exchange: Exchange | undefined, failure: End | undefined): Effect.Effect<void> => {
     if (exchange === undefined) return Effect.void
     const { audited, caller, changes, customerId, params, route, subject } = exchange

@@ -1,4 +1,4 @@
-/** Permits of which no holder takes all: work of one organisation waits for its own before it waits for others'. */
+/** Permits with a limit for each organisation besides the limit of all: none can take every permit. */
 import { Effect } from "effect"
 
 interface Holder {
