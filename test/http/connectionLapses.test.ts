@@ -118,9 +118,10 @@ describe("a connection", () => {
 
   it("whose grant is gone says so, with the remedy, and is not asked for again", async () => {
     const id = await connect(1)
-    await wait(1_050)
+    // From now on, since a renewal in the background may come before the first request.
     provider.behaviour.refuses = { status: 400, body: { error: "invalid_grant" } }
     const before = provider.tokenRequests.length
+    await wait(1_050)
     const answers = [await proxied(id), await proxied(id)]
     provider.behaviour.refuses = undefined
     for (const { body, status } of answers) {
