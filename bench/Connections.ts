@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { Connections as ConnectionsPort } from "../src/actors/ports/Connections.js"
-import { makeExample, makeFirst } from "../src/runtime/First.js"
+import { makeExample, makeFirstOrganisation } from "../src/runtime/program/FirstOrganisation.js"
 import { inProcess } from "./support/InProcess.js"
 import { dataDirectory } from "./support/Service.js"
 import { connectionId, keyConnector, storeConnections } from "./support/StoredConnections.js"
@@ -26,7 +26,7 @@ export const connections = async (): Promise<void> => {
   const { runtime } = await inProcess(dataDirectory())
   const connector = keyConnector()
   const first = await runtime.runPromise(
-    Effect.flatMap(makeFirst("Bench", "unlimited"), (made) =>
+    Effect.flatMap(makeFirstOrganisation("Bench", "unlimited"), (made) =>
       Effect.map(makeExample(made), (more) => ({ ...made, ...more }))
     )
   )

@@ -7,8 +7,8 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { Client } from "pg"
-import { embedded } from "../src/runtime/postgres/Embedded.js"
-import { open } from "../src/runtime/workspace/Workspaces.js"
+import { embedded } from "../src/runtime/embedded/EmbeddedServer.js"
+import { openWorkspaceDatabases } from "../src/runtime/workspace/WorkspaceDatabases.js"
 
 const count = Number(process.argv[2] ?? 1000)
 const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), "svc-bench-workspaces-"))
@@ -44,7 +44,7 @@ const server = await Effect.runPromise(Scope.extend(embedded({ dataDir }), scope
 const url = new URL(Redacted.value(server.admin))
 url.pathname = "/svc_ws"
 const began = performance.now()
-const workspaces = await open({ admin: Redacted.make(url.href), pepper: Redacted.make("bench") })
+const workspaces = await openWorkspaceDatabases({ admin: Redacted.make(url.href), pepper: Redacted.make("bench") })
 const opened = performance.now() - began
 const before = diskMiB()
 const times: Array<number> = []

@@ -7,7 +7,7 @@ import { errorTable } from "./errors.mjs"
 
 const from = (file) => tsImport(`../${file}`, import.meta.url)
 
-const { environmentTable, environmentExample } = await from("src/runtime/EnvironmentPages.ts")
+const { environmentTable, environmentExample } = await from("src/runtime/configuration/EnvironmentPages.ts")
 const { documentText } = await from("src/http/Documents.ts")
 const { builtInConnectors } = await from("src/domain/connectors/index.ts")
 const { actionLockFile, actionLockText, locked, unlocked } = await from("test/support/actionLock.ts")

@@ -1,8 +1,8 @@
 /** The service's layers in the bench's own process, for what is measured below HTTP. */
 import { Effect, Layer, Logger, LogLevel, ManagedRuntime } from "effect"
-import { read } from "../../src/runtime/Config.js"
-import { layer as databases } from "../../src/runtime/Layers.js"
-import { services } from "../../src/runtime/Service.js"
+import { read } from "../../src/runtime/configuration/Config.js"
+import { layer as databases } from "../../src/runtime/program/Layers.js"
+import { services } from "../../src/runtime/program/Service.js"
 
 /** On an embedded Postgres in that directory. */
 export const inProcess = async (dataDir: string) => {

@@ -5,8 +5,8 @@ import { canonicalJson, type Json } from "./Json.js"
 
 export const ActorType = Schema.Literal("user", "service_account", "agent", "system")
 export type ActorType = typeof ActorType.Type
-export const Outcome = Schema.Literal("success", "failure", "denied")
-export type Outcome = typeof Outcome.Type
+export const AuditOutcome = Schema.Literal("success", "failure", "denied")
+export type AuditOutcome = typeof AuditOutcome.Type
 
 /** Who acted. API keys are service accounts and act under their own name. */
 export interface AuditActor {
@@ -34,7 +34,7 @@ export interface AuditEntry {
   readonly action: string
   readonly resource: { readonly type: string; readonly id: string | null; readonly name: string | null }
   readonly customerId: CustomerId | null
-  readonly outcome: Outcome
+  readonly outcome: AuditOutcome
   readonly requestId: string | null
   readonly changes: ReadonlyArray<AuditChange>
   /** How many times it happened: reads are counted by the minute. */

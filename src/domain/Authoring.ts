@@ -16,7 +16,7 @@ import {
 } from "./Workflow.js"
 
 /** What reading the source told. */
-export interface Compiled {
+export interface CompiledSource {
   readonly script: string
   readonly bindings: Json
   readonly diagram: Json
@@ -71,7 +71,7 @@ export const newWorkflow = (
   author: Author,
   input: CreateWorkflow,
   customerId: CustomerId | null,
-  compiled: Compiled,
+  compiled: CompiledSource,
   contentHash: string
 ): Workflow => ({
   id,
@@ -109,7 +109,7 @@ export const newWorkflow = (
 export const changedWorkflow = (
   workflow: Workflow,
   input: UpdateWorkflow,
-  compiled: Compiled | null,
+  compiled: CompiledSource | null,
   contentHash: string,
   now: string
 ): Workflow => ({

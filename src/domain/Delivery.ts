@@ -19,7 +19,7 @@ export interface Delivery {
 }
 
 /** What came of one attempt. */
-export type Answer =
+export type AttemptResult =
   | { readonly _tag: "Answered"; readonly status: number; readonly retryAfter: string | undefined }
   /** Nobody answered in time, or not properly. */
   | { readonly _tag: "Unanswered"; readonly reason: string }
@@ -65,7 +65,7 @@ export const endpointOf = (url: string): string => {
 }
 
 /** `now`: Unix milliseconds. `pauses`: another schedule than the contract's. */
-export const decide = (attempt: number, answer: Answer, now: number, pauses = schedule): Verdict => {
+export const decide = (attempt: number, answer: AttemptResult, now: number, pauses = schedule): Verdict => {
   switch (answer._tag) {
     case "Refused":
       return { _tag: "Exhausted", status: null, reason: answer.reason }
@@ -97,7 +97,10 @@ const failed = (
 
 const saysWhen: ReadonlySet<number> = new Set([429, 503])
 
-const putOff = ({ retryAfter, status }: Answer & { readonly _tag: "Answered" }, now: number): Duration.Duration =>
+const putOff = (
+  { retryAfter, status }: AttemptResult & { readonly _tag: "Answered" },
+  now: number
+): Duration.Duration =>
   retryAfter !== undefined && saysWhen.has(status)
     ? Duration.min(parseRetryAfter(retryAfter, now), longestRetryAfter)
     : Duration.zero

@@ -1,7 +1,7 @@
 /** One refresh for any number of callers; at most two when an owner dies; never a loop, and the state says why. */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Duration, Effect, Exit, Fiber, Redacted, TestClock } from "effect"
-import { asking } from "../../src/actors/connection/Asking.js"
+import { makeActorClient } from "../../src/actors/connection/ActorClient.js"
 import { by, failing, fresh, makeWorld, manifest, organisation } from "../support/connectionWorld.js"
 
 const hour = Duration.hours(1)
@@ -58,7 +58,7 @@ describe("at the instant of expiry", () => {
       yield* Effect.fork(world.authorize(id))
       yield* settle
       const actor = yield* world.client(id)
-      yield* asking(actor).disconnect({ organisationId: organisation, by, version: null })
+      yield* makeActorClient(actor).disconnect({ organisationId: organisation, by, version: null })
       assert.strictEqual(world.row(id).connection.status, "disconnected")
       assert.isNull(world.row(id).credential)
     })
@@ -72,7 +72,7 @@ describe("at the instant of expiry", () => {
       yield* TestClock.adjust(hour)
       const caller = yield* Effect.fork(Effect.exit(world.authorize(id)))
       yield* settle
-      yield* asking(yield* world.client(id)).disconnect({ organisationId: organisation, by, version: null })
+      yield* makeActorClient(yield* world.client(id)).disconnect({ organisationId: organisation, by, version: null })
       yield* Deferred.succeed(gate, undefined)
       assert.isTrue(Exit.isFailure(yield* Fiber.join(caller)))
       assert.isNull(world.row(id).credential)

@@ -1,10 +1,10 @@
 /** The short way past the mailbox: the same owner, the same permits, the same refresh; never an answer that it would not give. */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Option, Redacted, Scope, TestClock } from "effect"
-import { asking } from "../../src/actors/connection/Asking.js"
-import { owner } from "../../src/actors/connection/Owner.js"
-import { layer as residentsLayer, Residents } from "../../src/actors/connection/Residents.js"
-import { Uses } from "../../src/actors/connection/Uses.js"
+import { makeActorClient } from "../../src/actors/connection/ActorClient.js"
+import { newOwner } from "../../src/actors/connection/ConnectionOwner.js"
+import { layer as residentsLayer, LocalOwners } from "../../src/actors/connection/LocalOwners.js"
+import { LastUse } from "../../src/actors/connection/LastUse.js"
 import { Ownership } from "../../src/actors/ports/Ownership.js"
 import { unlimited } from "../../src/domain/connection/RateLimiter.js"
 import { define } from "../../src/domain/connector/Definition.js"
@@ -35,12 +35,12 @@ describe("a call of a connection whose actor is here", () => {
     Effect.gen(function* () {
       const world = yield* makeWorld({ answer: () => Effect.never })
       const changes = [
-        (id: ConnectionId) => Effect.map(world.client(id), (actor) => asking(actor).disable(ordered)),
+        (id: ConnectionId) => Effect.map(world.client(id), (actor) => makeActorClient(actor).disable(ordered)),
         (id: ConnectionId) =>
-          Effect.map(world.client(id), (actor) => asking(actor).disconnect({ ...ordered, version: null })),
+          Effect.map(world.client(id), (actor) => makeActorClient(actor).disconnect({ ...ordered, version: null })),
         (id: ConnectionId) =>
           Effect.map(world.client(id), (actor) =>
-            asking(actor).storeCredential({
+            makeActorClient(actor).storeCredential({
               ...ordered,
               credential: { accessToken: Redacted.make("another") },
               config: null,
@@ -154,16 +154,16 @@ const here = Effect.gen(function* () {
   const held = new Set([7])
   const context = yield* Layer.build(
     residentsLayer.pipe(
-      Layer.provide(Layer.succeed(Uses, Uses.of({ note: () => Effect.void }))),
+      Layer.provide(Layer.succeed(LastUse, LastUse.of({ note: () => Effect.void }))),
       Layer.provide(
         Layer.succeed(Ownership, { shardOf: () => 7, holds: (shard) => held.has(shard), held: () => [...held] })
       )
     )
   )
-  const residents = Context.get(context, Residents)
+  const residents = Context.get(context, LocalOwners)
   const definition = define(manifest())
   const method = Option.getOrThrow(Option.fromNullable(definition.auth[0]))
-  const self = owner(id, 7)
+  const self = newOwner(id, 7)
   const { connection, intent, revision } = world.row(id)
   self.open = {
     connection,

@@ -4,8 +4,8 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Duration, Effect, Either, Fiber, Layer, Option, Redacted, TestClock } from "effect"
-import { asking } from "../../src/actors/connection/Asking.js"
-import { layer as callsLayer } from "../../src/actors/connection/Calling.js"
+import { makeActorClient } from "../../src/actors/connection/ActorClient.js"
+import { layer as callsLayer } from "../../src/actors/connection/ConnectedCalls.js"
 import { type ConnectedCall, ConnectedCalls } from "../../src/actors/ports/ConnectedCalls.js"
 import { ConnectedEgress } from "../../src/actors/ports/ConnectedEgress.js"
 import { ConnectionNotActive, Connections } from "../../src/actors/ports/Connections.js"
@@ -63,7 +63,7 @@ const makeScene = (seconds: number, latency: Duration.DurationInput) =>
     provider.endsAt.set("access-0", (yield* world.now) + seconds * 1_000)
     const id = yield* world.connected(seconds)
     const actor = yield* world.client(id)
-    const orders = asking(actor)
+    const orders = makeActorClient(actor)
     const asked = { organisationId: organisation, by }
 
     const connections = Connections.of({
@@ -271,7 +271,7 @@ describe("a refused token", () => {
       const id = yield* world.connected()
       yield* TestClock.adjust("10 minutes")
       isClosed = true
-      const orders = asking(yield* world.client(id))
+      const orders = makeActorClient(yield* world.client(id))
       for (let i = 0; i < 3; i++) assert.isFalse((yield* orders.test({ organisationId: organisation, by })).ok)
       assert.lengthOf(world.asked, 0)
       assert.strictEqual(world.row(id).connection.status, "active")

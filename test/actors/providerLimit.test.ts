@@ -2,14 +2,14 @@
 import { Entity, Sharding, ShardingConfig } from "@effect/cluster"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Scope, TestClock } from "effect"
-import { layer as permitsLayer, Permits } from "../../src/actors/connection/Permits.js"
+import { layer as permitsLayer, Permits } from "../../src/actors/connection/SharedPermits.js"
 import { Identifiers } from "../../src/actors/ports/Identifiers.js"
 import { ProviderWindows, type StoredWindow } from "../../src/actors/ports/ProviderWindows.js"
 import { layer as limitLayer } from "../../src/actors/provider/Actor.js"
 import { ProviderLimit } from "../../src/actors/provider/Protocol.js"
 import type { Limits } from "../../src/domain/connection/RateLimiter.js"
 import { untouched } from "../../src/domain/connection/SharedLimiter.js"
-import { makeIdentifiers } from "../../src/runtime/Crypto.js"
+import { makeIdentifiers } from "../../src/runtime/node/Crypto.js"
 import { makeWorld, manifest, organisation } from "../support/connectionWorld.js"
 
 const limits: Limits = { requests: 6, perMillis: 10_000, concurrency: null }

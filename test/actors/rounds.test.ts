@@ -1,13 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, TestClock } from "effect"
-import { rounds } from "../../src/actors/Rounds.js"
+import { pollWhileBusy } from "../../src/actors/PollWhileBusy.js"
 
 describe("rounds", () => {
   it.scoped("look one interval after there is something, again while something is left, and no more", () =>
     Effect.gen(function* () {
       let looks = 0
       let left = 2
-      const lookAfter = yield* rounds(
+      const lookAfter = yield* pollWhileBusy(
         "100 millis",
         Effect.sync(() => (looks++, --left > 0))
       )
@@ -30,7 +30,7 @@ describe("rounds", () => {
     Effect.gen(function* () {
       let looks = 0
       const first = yield* Deferred.make<void>()
-      const lookAfter = yield* rounds(
+      const lookAfter = yield* pollWhileBusy(
         "100 millis",
         Effect.suspend(() => (looks++ === 0 ? Effect.as(Deferred.await(first), false) : Effect.succeed(false)))
       )

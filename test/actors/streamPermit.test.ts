@@ -1,13 +1,13 @@
 /** The permit of a call whose answer is taken while it comes lasts as long as that takes, and that has an end. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Duration, Effect, Layer, TestClock } from "effect"
-import { layer } from "../../src/actors/connection/Calling.js"
+import { layer } from "../../src/actors/connection/ConnectedCalls.js"
 import { ConnectedCalls } from "../../src/actors/ports/ConnectedCalls.js"
 import { ConnectedEgress } from "../../src/actors/ports/ConnectedEgress.js"
 import { Connections } from "../../src/actors/ports/Connections.js"
 import { idle, type LimiterState, type Limits, give, take } from "../../src/domain/connection/RateLimiter.js"
 import { define } from "../../src/domain/connector/Definition.js"
-import { makeIdentifiers } from "../../src/runtime/Crypto.js"
+import { makeIdentifiers } from "../../src/runtime/node/Crypto.js"
 import { manifest, origin } from "../support/connectionWorld.js"
 
 const single: Limits = { requests: null, perMillis: 1_000, concurrency: 1 }

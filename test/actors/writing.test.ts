@@ -2,11 +2,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Either, Fiber } from "effect"
 import { Progress } from "../../src/actors/execution/Progress.js"
-import { makeWriting } from "../../src/actors/execution/Writing.js"
+import { makeRunWriter } from "../../src/actors/execution/RunWriter.js"
 import { type AppendFailure, ClaimTaken, Journal, type RunChange } from "../../src/actors/ports/Journal.js"
 import type { Runnable } from "../../src/actors/ports/Runnables.js"
 import { defaultRetryPolicy } from "../../src/domain/Execution.js"
-import { makeIdentifiers } from "../../src/runtime/Crypto.js"
+import { makeIdentifiers } from "../../src/runtime/node/Crypto.js"
 import { openRun, organisation, space, workflow } from "../support/journal.js"
 
 const runnable: Runnable = {
@@ -72,7 +72,7 @@ const settled = Effect.yieldNow().pipe(Effect.repeatN(20))
 /** As after a run of the program that made one call to the outside. */
 const learned = Effect.gen(function* () {
   const slow = slowJournal()
-  const writing = makeWriting(slow.journal, faults)
+  const writing = makeRunWriter(slow.journal, faults)
   const before = progress()
   before.outside = 1
   const ending = yield* Effect.fork(writing.end(before, {}))
@@ -88,7 +88,7 @@ describe("what a run writes", () => {
   it.effect("stays until it is needed, where nothing is known of the program", () =>
     Effect.gen(function* () {
       const { appended, journal } = slowJournal()
-      yield* makeWriting(journal, faults).ahead(progress())
+      yield* makeRunWriter(journal, faults).ahead(progress())
       yield* settled
       assert.lengthOf(appended, 0)
     })

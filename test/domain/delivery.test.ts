@@ -1,16 +1,23 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Duration } from "effect"
-import { type Answer, decide, endpointOf, parseRetryAfter, schedule, type Verdict } from "../../src/domain/Delivery.js"
+import {
+  type AttemptResult,
+  decide,
+  endpointOf,
+  parseRetryAfter,
+  schedule,
+  type Verdict
+} from "../../src/domain/Delivery.js"
 
 const now = Date.parse("2026-11-21T07:00:00Z")
-const answered = (status: number, retryAfter?: string): Answer => ({ _tag: "Answered", status, retryAfter })
+const answered = (status: number, retryAfter?: string): AttemptResult => ({ _tag: "Answered", status, retryAfter })
 
 /** In a few words, so that each row below is one line. */
 const told = (verdict: Verdict): string =>
   verdict._tag === "Retry" ? `retry after ${Duration.toSeconds(verdict.after)} s` : verdict._tag.toLowerCase()
 
 describe("what an answer means", () => {
-  const rows: ReadonlyArray<readonly [name: string, attempt: number, answer: Answer, expected: string]> = [
+  const rows: ReadonlyArray<readonly [name: string, attempt: number, answer: AttemptResult, expected: string]> = [
     ["200 is success", 1, answered(200), "delivered"],
     ["204 is success", 8, answered(204), "delivered"],
     ["a redirect is a failure", 1, answered(301), "retry after 5 s"],

@@ -4,7 +4,7 @@ import { Effect, Exit, Redacted, Schema, Scope } from "effect"
 import * as fs from "node:fs"
 import { Client } from "pg"
 import { vi } from "vitest"
-import { embedded } from "../../src/runtime/postgres/Embedded.js"
+import { embedded } from "../../src/runtime/embedded/EmbeddedServer.js"
 import { dataDirectory, service } from "../support/Service.js"
 
 /** Processes and disks: a busy machine takes its time. */

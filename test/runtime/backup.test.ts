@@ -4,7 +4,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { Client } from "pg"
 import { vi } from "vitest"
-import { running } from "../../src/runtime/postgres/Embedded.js"
+import { running } from "../../src/runtime/embedded/EmbeddedServer.js"
 import { dataDirectory, service } from "../support/Service.js"
 
 /** Processes and disks: a busy machine takes its time. */

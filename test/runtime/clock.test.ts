@@ -5,8 +5,8 @@ import { Identifiers } from "../../src/actors/ports/Identifiers.js"
 import { JournalUnavailable } from "../../src/actors/ports/Journal.js"
 import { Runs } from "../../src/actors/ports/Runs.js"
 import { timeOfId } from "../../src/domain/Ids.js"
-import { layer as clockLayer } from "../../src/runtime/Clock.js"
-import { layerIdentifiers } from "../../src/runtime/Crypto.js"
+import { layer as clockLayer } from "../../src/runtime/postgres/DatabaseClock.js"
+import { layerIdentifiers } from "../../src/runtime/node/Crypto.js"
 import { announce } from "../support/Heard.js"
 
 /** Something that keeps the runtime of its making, as a server does. */

@@ -4,9 +4,9 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { announce } from "../support/Heard.js"
-import { read, table } from "../../src/runtime/Config.js"
-import { environmentExample, environmentTable } from "../../src/runtime/EnvironmentPages.js"
-import { resolve } from "../../src/runtime/InstallationSecrets.js"
+import { read, table } from "../../src/runtime/configuration/Config.js"
+import { environmentExample, environmentTable } from "../../src/runtime/configuration/EnvironmentPages.js"
+import { resolve } from "../../src/runtime/vault/InstallationSecrets.js"
 
 const key = `k1:${Buffer.alloc(32, 7).toString("base64")}`
 const external = {
@@ -155,5 +155,5 @@ it("no other file of src reads the environment", () => {
     .filter(
       (file) => file.endsWith(".ts") && /process\.env|process\[/.test(fs.readFileSync(path.join("src", file), "utf8"))
     )
-  assert.deepStrictEqual(readers, ["runtime/Config.ts"])
+  assert.deepStrictEqual(readers, ["runtime/configuration/Config.ts"])
 })

@@ -3,7 +3,7 @@ import { Deferred, Effect, Schedule } from "effect"
 import { migrations } from "../../migrations/index.js"
 import { migrate } from "../../src/runtime/postgres/Migrations.js"
 import { AppSql, connect, WriterSql } from "../../src/runtime/postgres/Pools.js"
-import { single } from "../../src/runtime/postgres/Single.js"
+import { holdDatabase } from "../../src/runtime/postgres/DatabaseLock.js"
 import { urlsOfLogin } from "../../src/runtime/postgres/Roles.js"
 import { layer, ownerSql, TestDatabase } from "../support/Database.js"
 import { announce } from "../support/Heard.js"
@@ -79,10 +79,10 @@ it.layer(layer)("a migrated database", (it) => {
     Effect.gen(function* () {
       const sql = yield* WriterSql
       const refusal = yield* Effect.scoped(
-        single(sql, Effect.void).pipe(Effect.zipRight(Effect.flip(Effect.scoped(single(sql, Effect.void)))))
+        holdDatabase(sql, Effect.void).pipe(Effect.zipRight(Effect.flip(Effect.scoped(holdDatabase(sql, Effect.void)))))
       )
       assert.match(String(refusal), /Another svc already runs on this database \(svc writer from 127\.0\.0\.1\)/)
-      yield* Effect.scoped(single(sql, Effect.void))
+      yield* Effect.scoped(holdDatabase(sql, Effect.void))
     })
   )
 })
@@ -95,7 +95,7 @@ it.scopedLive("a service whose session the server has cut holds the database aga
     const server = yield* connect(admin, { maxConnections: 1, applicationName: "test" })
     const first = yield* connect(urls.owner, { maxConnections: 2, applicationName: "first" })
     const lost = yield* Deferred.make<void>()
-    yield* single(first, Deferred.succeed(lost, undefined))
+    yield* holdDatabase(first, Deferred.succeed(lost, undefined))
     const holder = server<{ readonly pid: number; readonly name: string }>`
         SELECT pid, application_name AS name FROM pg_stat_activity JOIN pg_locks USING (pid)
         WHERE locktype = 'advisory' AND granted AND datname = current_database()`
@@ -113,7 +113,7 @@ it.scopedLive("a service whose session the server has cut holds the database aga
     assert.notStrictEqual(after[0]?.pid, before?.pid)
     const second = yield* connect(urls.owner, { maxConnections: 2, applicationName: "second" })
     yield* cut
-    yield* single(second, Effect.void)
+    yield* holdDatabase(second, Effect.void)
     yield* Deferred.await(lost)
     assert.strictEqual((yield* holder)[0]?.name, "second")
   }).pipe(Effect.timeout("20 seconds"), Effect.provide(layer))

@@ -5,7 +5,7 @@ import * as path from "node:path"
 import { dataDirectory } from "../support/Service.js"
 
 const script = `import { Effect, Option, Redacted } from "effect"
-import { resolve } from "./src/runtime/InstallationSecrets.ts"
+import { resolve } from "./src/runtime/vault/InstallationSecrets.ts"
 const [dataDir, at] = process.argv.slice(2)
 while (Date.now() < Number(at));
 const { keyPepper, masterKeys } = await Effect.runPromise(

@@ -4,7 +4,7 @@ import { Cause, Effect, Layer, Logger, Option, Redacted } from "effect"
 import { Client } from "pg"
 import { inject } from "vitest"
 import { Unavailable } from "../../src/domain/Failure.js"
-import { Refusal } from "../../src/runtime/Refusal.js"
+import { OperatorError } from "../../src/runtime/program/OperatorError.js"
 import { safely } from "../../src/runtime/telemetry/Logging.js"
 import { exporter } from "../../src/runtime/telemetry/Tracing.js"
 import { collector } from "../support/collector.js"
@@ -132,7 +132,7 @@ describe("a log line", () => {
     Effect.gen(function* () {
       const lines = yield* logged(
         Effect.all([
-          everyWay(new Refusal({ message: "Free the port." })),
+          everyWay(new OperatorError({ message: "Free the port." })),
           everyWay(new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 }))
         ])
       )

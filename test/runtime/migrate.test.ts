@@ -3,7 +3,7 @@ import { Effect, Exit, Redacted, Scope } from "effect"
 import * as fs from "node:fs"
 import { Client } from "pg"
 import { vi } from "vitest"
-import { embedded } from "../../src/runtime/postgres/Embedded.js"
+import { embedded } from "../../src/runtime/embedded/EmbeddedServer.js"
 import { announce } from "../support/Heard.js"
 import { dataDirectory, service } from "../support/Service.js"
 

@@ -3,8 +3,8 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Exit, Redacted, Scope } from "effect"
 import { Client } from "pg"
 import { DbRefused } from "../../src/actors/ports/WorkspaceDb.js"
-import { namesOf } from "../../src/runtime/workspace/Names.js"
-import { open } from "../../src/runtime/workspace/Workspaces.js"
+import { databaseNamesOf } from "../../src/runtime/workspace/DatabaseNames.js"
+import { openWorkspaceDatabases } from "../../src/runtime/workspace/WorkspaceDatabases.js"
 import { beside, freshDatabase, droppedWorkspaces, type Database } from "../support/Database.js"
 import { newCaller, startWorkspaces, testPepper, type RunningWorkspaces } from "../support/workspaces.js"
 
@@ -20,7 +20,7 @@ describe("The database of a workspace", () => {
     await Effect.runPromise(droppedWorkspaces(`${database.name}_ws`))
     await Effect.runPromise(Scope.close(scope, Exit.void))
   })
-  const opened = () => open({ admin, pepper: testPepper })
+  const opened = () => openWorkspaceDatabases({ admin, pepper: testPepper })
   const use = async (workspaces: Awaited<ReturnType<typeof opened>>, spaceId: string, sql: string) => {
     const client = new Client(await workspaces.reach(spaceId))
     await client.connect()
@@ -59,7 +59,7 @@ describe("The database of a workspace", () => {
   it("stays unused where its login may enter another one, and the refusal says which", async () => {
     const client = new Client({ connectionString: Redacted.value(database.admin) })
     await client.connect()
-    const canary = namesOf(`${database.name}_ws`, testPepper).of("canary")
+    const canary = databaseNamesOf(`${database.name}_ws`, testPepper).of("canary")
     await client.query(`GRANT CONNECT ON DATABASE ${database.name} TO ${canary}`)
     const refusal = await opened().then(
       () => "opened",

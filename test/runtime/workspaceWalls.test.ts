@@ -8,7 +8,7 @@ import { Client } from "pg"
 import { inject } from "vitest"
 import { type DbCaller, DbRefused } from "../../src/actors/ports/WorkspaceDb.js"
 import { attempts } from "../../src/runtime/workspace/Canary.js"
-import { namesOf, schemaOf } from "../../src/runtime/workspace/Names.js"
+import { databaseNamesOf, schemaOf } from "../../src/runtime/workspace/DatabaseNames.js"
 import { beside } from "../support/Database.js"
 import { newCaller, type RunningWorkspaces, startWorkspaces, testPepper } from "../support/workspaces.js"
 
@@ -29,7 +29,7 @@ describe("The login of a workspace", () => {
   const loginTo = (own: string, database: string) => {
     const url = new URL(beside(Redacted.make(inject("postgres").admin), database))
     url.username = own
-    url.password = namesOf(world.base, testPepper).password(own)
+    url.password = databaseNamesOf(world.base, testPepper).password(own)
     return new Client({ connectionString: url.href })
   }
 

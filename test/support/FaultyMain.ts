@@ -1,7 +1,7 @@
 /** The service with a kill built in: `SVC_TEST_KILL=point:n` ends it, without a word, when it passes a point the nth time. */
 import { Effect, Exit } from "effect"
 import { Faults, type FaultPoint } from "../../src/actors/ports/Faults.js"
-import { start } from "../../src/runtime/Start.js"
+import { start } from "../../src/runtime/program/Start.js"
 
 const [point, count] = (process.env["SVC_TEST_KILL"] ?? ":0").split(":")
 let left = Number(count)

@@ -4,14 +4,14 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import type { PlanName } from "../../src/domain/Plan.js"
-import type { FirstOrganisation } from "../../src/runtime/First.js"
-import { makeExample, makeFirst } from "../../src/runtime/First.js"
+import type { FirstOrganisation } from "../../src/runtime/program/FirstOrganisation.js"
+import { makeExample, makeFirstOrganisation } from "../../src/runtime/program/FirstOrganisation.js"
 import type { RawReply, RawRequest } from "../../src/http/Wire.js"
-import { read } from "../../src/runtime/Config.js"
-import { freshTexts, resolve } from "../../src/runtime/InstallationSecrets.js"
-import { Databases, Secrets, Settings, WorkspaceServer } from "../../src/runtime/Layers.js"
+import { read } from "../../src/runtime/configuration/Config.js"
+import { freshTexts, resolve } from "../../src/runtime/vault/InstallationSecrets.js"
+import { Databases, ProvidedSecrets, Settings, WorkspaceServer } from "../../src/runtime/program/Layers.js"
 import { make as makeFront } from "../../src/runtime/http/Front.js"
-import { server, services } from "../../src/runtime/Service.js"
+import { server, services } from "../../src/runtime/program/Service.js"
 import * as Database from "./Database.js"
 import { documented } from "./documented.js"
 
@@ -55,7 +55,10 @@ const settings = (env: Readonly<Record<string, string>>) =>
         SVC_RUNNERS: "1",
         ...env
       })
-      return Layer.merge(Layer.succeed(Settings, config), Layer.effect(Secrets, resolve(config, { create: true })))
+      return Layer.merge(
+        Layer.succeed(Settings, config),
+        Layer.effect(ProvidedSecrets, resolve(config, { create: true }))
+      )
     })
   )
 
@@ -95,7 +98,7 @@ export const start = async (env: Readonly<Record<string, string>> = {}) => {
 
   const organisation = (name: string, plan: PlanName = "unlimited") =>
     run(
-      Effect.flatMap(makeFirst(name, plan), (first) =>
+      Effect.flatMap(makeFirstOrganisation(name, plan), (first) =>
         Effect.map(makeExample(first), (example) => ({ ...first, ...example, key: keyOf(first) }))
       )
     )

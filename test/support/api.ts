@@ -1,7 +1,7 @@
 /** The API of a running service, as its client calls it. */
 import * as fs from "node:fs"
 import * as path from "node:path"
-import type { DevFile } from "../../src/runtime/Welcome.js"
+import type { DevFile } from "../../src/runtime/program/FirstStart.js"
 
 export interface Answer {
   readonly status: number

@@ -2,17 +2,17 @@
 import { Entity, ShardingConfig } from "@effect/cluster"
 import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
 import { layer as actorLayer } from "../../src/actors/connection/Actor.js"
-import { asking } from "../../src/actors/connection/Asking.js"
-import { Permits, type SharedPermits } from "../../src/actors/connection/Permits.js"
+import { makeActorClient } from "../../src/actors/connection/ActorClient.js"
+import { Permits, type SharedPermits } from "../../src/actors/connection/SharedPermits.js"
 import { Connection as ConnectionEntity } from "../../src/actors/connection/Protocol.js"
-import { layer as residentsLayer, Residents } from "../../src/actors/connection/Residents.js"
-import { Uses } from "../../src/actors/connection/Uses.js"
+import { layer as residentsLayer, LocalOwners } from "../../src/actors/connection/LocalOwners.js"
+import { LastUse } from "../../src/actors/connection/LastUse.js"
 import type { By } from "../../src/actors/ports/Connections.js"
 import {
   type AuthorizingSession,
   ConnectionStore,
   type DomainEvent,
-  type Held,
+  type OwnedConnection,
   Stale
 } from "../../src/actors/ports/ConnectionStore.js"
 import { Connectors } from "../../src/actors/ports/Connectors.js"
@@ -34,7 +34,7 @@ import type { AuditEntry } from "../../src/domain/Audit.js"
 import type { RefreshIntent } from "../../src/domain/connection/Refresh.js"
 import { type ConnectorManifest, define } from "../../src/domain/connector/Definition.js"
 import type { ConnectionId, ConnectSessionId } from "../../src/domain/Ids.js"
-import { makeDigests, makeIdentifiers } from "../../src/runtime/Crypto.js"
+import { makeDigests, makeIdentifiers } from "../../src/runtime/node/Crypto.js"
 import * as SigningArithmetic from "../../src/runtime/oauth/SigningArithmetic.js"
 import { computationsInProcess } from "./computations.js"
 
@@ -123,11 +123,11 @@ const none: SharedPermits = {
   settle: () => Effect.void
 }
 
-const uses = Layer.succeed(Uses, Uses.of({ note: () => Effect.void }))
+const uses = Layer.succeed(LastUse, LastUse.of({ note: () => Effect.void }))
 
 export const makeWorld = (options: WorldOptions) =>
   Effect.gen(function* () {
-    const rows = new Map<ConnectionId, Held & { readonly look: number | null }>()
+    const rows = new Map<ConnectionId, OwnedConnection & { readonly look: number | null }>()
     const notAsked = { verifier: null, stateHash: null, asked: null, commonCallback: false }
     const sessions = new Map<ConnectSessionId, AuthorizingSession & { readonly stateHash: string | null }>()
     const events: Array<DomainEvent> = []
@@ -310,7 +310,7 @@ export const makeWorld = (options: WorldOptions) =>
       refreshToken: string | null = "refresh-0"
     ) {
       const id = identifiers.next("conn")
-      yield* asking(yield* client(id)).create({
+      yield* makeActorClient(yield* client(id)).create({
         organisationId: organisation,
         by,
         connector: "acme",
@@ -347,14 +347,14 @@ export const makeWorld = (options: WorldOptions) =>
 
     /** The short way; `undefined` where the actor has to be asked. */
     const atOnce = (id: ConnectionId) =>
-      Context.get(residents, Residents).authorize(id, {
+      Context.get(residents, LocalOwners).authorize(id, {
         organisationId: organisation,
         origin,
         executionId: null,
         timeoutMillis: 60_000
       })
     const settledAtOnce = (id: ConnectionId, permit: string, status: number | null) =>
-      Context.get(residents, Residents).settle(id, { permit, status, reading: null })
+      Context.get(residents, LocalOwners).settle(id, { permit, status, reading: null })
 
     return {
       client,

@@ -4,9 +4,9 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import type { TestProject } from "vitest/node"
-import { clusterDirectory, embedded } from "../../src/runtime/postgres/Embedded.js"
+import { clusterDirectory, embedded } from "../../src/runtime/embedded/EmbeddedServer.js"
 import { migrate } from "../../src/runtime/postgres/Migrations.js"
-import { find, isAlive, stop } from "../../src/runtime/postgres/Postmaster.js"
+import { find, isAlive, stop } from "../../src/runtime/embedded/Postmaster.js"
 import { forEachRole } from "../../src/runtime/postgres/Roles.js"
 
 export interface SharedPostgres {

@@ -2,7 +2,7 @@
 import { Effect, Redacted, Scope } from "effect"
 import * as fs from "node:fs"
 import { Client } from "pg"
-import { embedded } from "../../src/runtime/postgres/Embedded.js"
+import { embedded } from "../../src/runtime/embedded/EmbeddedServer.js"
 import { dataDirectory } from "./Service.js"
 
 export const operatorsPostgres = () => {

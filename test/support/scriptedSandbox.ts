@@ -5,7 +5,7 @@ import {
   type GuestOutput,
   type Program,
   Sandbox,
-  type Session,
+  type GuestSession,
   SessionLost,
   type Turn
 } from "../../src/actors/ports/Sandbox.js"
@@ -67,7 +67,7 @@ export const makeScriptedSandbox = (guests: { readonly [script: string]: Guest }
           return Effect.sync(() => ({ session, outputs: events.map(take), cpuMillis: 1, memoryBytes: 1 }))
         }
         let closed = false
-        const session: Session = {
+        const session: GuestSession = {
           feed: (events) => Effect.suspend(() => turn(events)),
           close: Effect.sync(() => {
             if (!closed) open--

@@ -11,7 +11,7 @@ import {
 } from "../../src/actors/ports/WorkspaceDb.js"
 import type { Json } from "../../src/domain/Json.js"
 import { ExecutionId, OrganisationId, SpaceId } from "../../src/domain/Ids.js"
-import { namesOf } from "../../src/runtime/workspace/Names.js"
+import { databaseNamesOf } from "../../src/runtime/workspace/DatabaseNames.js"
 import { layer as workspaceDb } from "../../src/runtime/workspace/WorkspaceDb.js"
 import { safely } from "../../src/runtime/telemetry/Logging.js"
 import * as Database from "./Database.js"
@@ -72,7 +72,7 @@ export const startWorkspaces = async (options: { readonly bytes?: number } = {})
     base,
     logged,
     asAdmin,
-    databaseOf: (caller: DbCaller) => namesOf(base, pepper).of(caller.spaceId),
+    databaseOf: (caller: DbCaller) => databaseNamesOf(base, pepper).of(caller.spaceId),
     outcome,
     query: (
       caller: DbCaller,

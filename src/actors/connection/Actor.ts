@@ -5,17 +5,17 @@
 import { Entity, Sharding } from "@effect/cluster"
 import { Context, Duration, Effect, Layer, Scope } from "effect"
 import type { ConnectionId } from "../../domain/Ids.js"
-import { make as makeAuthorizing } from "./Authorizing.js"
-import { make as makeOrders } from "./Orders.js"
-import { layer as candidates } from "./Candidates.js"
-import { layer as probe } from "./Probe.js"
-import { layer as proofs } from "./Proofs.js"
-import { layer as renewal } from "./Renewal.js"
-import { layer as sessions } from "./Sessions.js"
-import { layer as owners, owner, type Owner } from "./Owner.js"
+import { make as makeAuthorizing } from "./CallAuthorizer.js"
+import { make as makeOrders } from "./Commands.js"
+import { layer as candidates } from "./CredentialBuilder.js"
+import { layer as probe } from "./CredentialTest.js"
+import { layer as proofs } from "./StoredCredentialTest.js"
+import { layer as renewal } from "./TokenRefresh.js"
+import { layer as sessions } from "./ConnectSessions.js"
+import { layer as owners, newOwner, type ConnectionOwner } from "./ConnectionOwner.js"
 import { Connection } from "./Protocol.js"
-import { Residents } from "./Residents.js"
-import { Uses } from "./Uses.js"
+import { LocalOwners } from "./LocalOwners.js"
+import { LastUse } from "./LastUse.js"
 
 /** After this time without a message the actor is evicted. Longer than any refresh takes. */
 const idleTime = Duration.minutes(1)
@@ -24,10 +24,10 @@ export const layer = Layer.unwrapEffect(
   Effect.gen(function* () {
     const calls = yield* makeAuthorizing
     const orders = yield* makeOrders
-    const uses = yield* Uses
-    const residents = yield* Residents
+    const uses = yield* LastUse
+    const residents = yield* LocalOwners
 
-    const handlers = (self: Owner, scope: Scope.Scope) =>
+    const handlers = (self: ConnectionOwner, scope: Scope.Scope) =>
       Connection.of({
         Authorize: ({ payload }) => Effect.zipLeft(calls.authorize(self, payload, scope), uses.note(self.id)),
         Settle: ({ payload }) =>
@@ -49,7 +49,7 @@ export const layer = Layer.unwrapEffect(
     const entity = Effect.flatMap(Entity.CurrentAddress, ({ entityId, shardId }) =>
       Effect.flatMap(Effect.scope, (scope) => {
         // Entities of this kind are addressed by connection ids only.
-        const self = owner(entityId as string as ConnectionId, shardId.id)
+        const self = newOwner(entityId as string as ConnectionId, shardId.id)
         return Effect.as(residents.move(self, scope), handlers(self, scope))
       })
     )

@@ -2,11 +2,16 @@
 import { Context, Duration, Effect, Either, Layer, Redacted } from "effect"
 import { Conflict, InvalidState, invalid, NotFound, Unavailable, ValidationFailed } from "../../domain/Failure.js"
 import type { ConnectionId, ConnectSessionId } from "../../domain/Ids.js"
-import { ConnectionNotActive, Connections, type OpenedSession, type OrderFailure } from "../ports/Connections.js"
+import {
+  ConnectionNotActive,
+  Connections,
+  type OpenedSession,
+  type ConnectionRequestFailure
+} from "../ports/Connections.js"
 import { Identifiers } from "../ports/Identifiers.js"
-import { asking } from "./Asking.js"
-import { Connection, type Refusal, type Session } from "./Protocol.js"
-import { Residents } from "./Residents.js"
+import { makeActorClient } from "./ActorClient.js"
+import { Connection, type CommandRefusal, type ConnectSessionLink } from "./Protocol.js"
+import { LocalOwners } from "./LocalOwners.js"
 
 /** A refresh may wait for a dead owner's request, and then take as long itself. */
 const patience = Duration.seconds(75)
@@ -17,13 +22,13 @@ const gone = () => new NotFound({ what: "connection" })
 const unreachable = () =>
   new Unavailable({ reason: "the connection's owner does not answer now", retryAfterSeconds: 1 })
 
-const isRefusal = (value: unknown): value is Refusal =>
+const isRefusal = (value: unknown): value is CommandRefusal =>
   typeof value === "object" &&
   value !== null &&
   "_tag" in value &&
   typeof value._tag === "string" &&
   tags.has(value._tag)
-const tags: ReadonlySet<string> = new Set<Refusal["_tag"]>([
+const tags: ReadonlySet<string> = new Set<CommandRefusal["_tag"]>([
   "NotFound",
   "NotActive",
   "WrongState",
@@ -34,7 +39,7 @@ const tags: ReadonlySet<string> = new Set<Refusal["_tag"]>([
 ])
 
 /** A refusal of an order as the failure that surfaces answer. */
-const failureOf = (refusal: Refusal): OrderFailure => {
+const failureOf = (refusal: CommandRefusal): ConnectionRequestFailure => {
   switch (refusal._tag) {
     case "NotFound":
       return gone()
@@ -63,7 +68,7 @@ const failureOf = (refusal: Refusal): OrderFailure => {
 /** Calls know fewer failures than orders. */
 const callFailure =
   (connectionId: ConnectionId) =>
-  (refusal: Refusal): ConnectionNotActive | NotFound | Unavailable => {
+  (refusal: CommandRefusal): ConnectionNotActive | NotFound | Unavailable => {
     switch (refusal._tag) {
       case "NotFound":
         return gone()
@@ -86,13 +91,13 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const actor = yield* Connection.client
     const identifiers = yield* Identifiers
-    const residents = yield* Residents
+    const residents = yield* LocalOwners
 
     /** An actor on a node that dies is silent, or answers with a defect. */
     const asked = <A, E, F>(
       effect: Effect.Effect<A, E>,
       limit: Duration.Duration,
-      translate: (refusal: Refusal) => F
+      translate: (refusal: CommandRefusal) => F
     ): Effect.Effect<A, F | Unavailable> =>
       effect.pipe(
         // A message takes nothing of its sender along: least of all the transaction that it is in. An actor that it
@@ -107,9 +112,9 @@ export const layer = Layer.effect(
 
     const order = <A, E>(effect: Effect.Effect<A, E>) => asked(effect, patience, failureOf)
 
-    const ordered = (id: ConnectionId) => asking(actor(id))
+    const ordered = (id: ConnectionId) => makeActorClient(actor(id))
 
-    const session = ({ expiresAt, id, token }: Session): OpenedSession => ({
+    const session = ({ expiresAt, id, token }: ConnectSessionLink): OpenedSession => ({
       // The actor made it.
       id: id as ConnectSessionId,
       token,

@@ -17,7 +17,7 @@ const Secrets = Schema.Record({ key: text, value: Schema.Redacted(text) })
 const Texts = Schema.Record({ key: text, value: text })
 
 /** Why an order came to nothing, as data. */
-export const Refusal = Schema.Union(
+export const CommandRefusal = Schema.Union(
   /** Also when it is another organisation's. */
   Schema.TaggedStruct("NotFound", {}),
   Schema.TaggedStruct("NotActive", { status: Schema.Literal(...statuses), reason: text }),
@@ -28,7 +28,7 @@ export const Refusal = Schema.Union(
   Schema.TaggedStruct("VersionMismatch", {}),
   Schema.TaggedStruct("Busy", { reason: text, retryAfterSeconds: Schema.Number })
 )
-export type Refusal = typeof Refusal.Type
+export type CommandRefusal = typeof CommandRefusal.Type
 
 const asked = { organisationId: text } as const
 const ordered = { ...asked, by: plain<By>() } as const
@@ -40,8 +40,8 @@ const Reading = Schema.Struct({
   retryAfterAt: Schema.NullOr(Schema.Number)
 })
 
-const Session = Schema.Struct({ id: text, token: Schema.Redacted(text), expiresAt: text })
-export type Session = typeof Session.Type
+const ConnectSessionLink = Schema.Struct({ id: text, token: Schema.Redacted(text), expiresAt: text })
+export type ConnectSessionLink = typeof ConnectSessionLink.Type
 
 const Outcome = Schema.Union(Schema.TaggedStruct("Connected", {}), Schema.TaggedStruct("Redirect", { url: text }))
 
@@ -53,7 +53,7 @@ export const Authorize = Rpc.make("Authorize", {
     Schema.TaggedStruct("Granted", { grant: Schema.Uint8ArrayFromSelf, permit: text }),
     Schema.TaggedStruct("WaitUntil", { at: Schema.Number, why: Schema.Literal("rate_limit", "connection") })
   ),
-  error: Refusal
+  error: CommandRefusal
 })
 
 export const Settle = Rpc.make("Settle", {
@@ -69,7 +69,7 @@ export const Settle = Rpc.make("Settle", {
 // --- Orders ---
 
 /** What may be asked of a connection beside calls. One message for all of them: each kind of message costs every idle entity. */
-export const Order = Schema.Union(
+export const ConnectionCommand = Schema.Union(
   Schema.TaggedStruct("Create", {
     ...ordered,
     connector: text,
@@ -132,13 +132,13 @@ export const Order = Schema.Union(
   /** Nobody completed it. Idempotent. */
   Schema.TaggedStruct("Abandon", asked)
 )
-export type Order = typeof Order.Type
+export type ConnectionCommand = typeof ConnectionCommand.Type
 
 /** What an order came to; which one answers which order, `Asking` says. */
-export const Answer = Schema.Union(
+export const CommandResult = Schema.Union(
   Schema.TaggedStruct("Done", {}),
   /** `session`: null where nobody is needed to connect. */
-  Schema.TaggedStruct("Opened", { session: Schema.NullOr(Session) }),
+  Schema.TaggedStruct("Opened", { session: Schema.NullOr(ConnectSessionLink) }),
   Schema.TaggedStruct("Tested", { ok: Schema.Boolean, message: nullable, accountLabel: nullable }),
   Schema.TaggedStruct("Revealed", { secrets: Secrets }),
   Schema.TaggedStruct("Advanced", { outcome: Outcome }),
@@ -146,9 +146,13 @@ export const Answer = Schema.Union(
   Schema.TaggedStruct("Renewed", { newer: Schema.Boolean }),
   Schema.TaggedStruct("Signed", { headers: Schema.Array(Schema.Tuple(text, text)) })
 )
-export type Answer = typeof Answer.Type
+export type CommandResult = typeof CommandResult.Type
 
-export const CarryOut = Rpc.make("CarryOut", { payload: { order: Order }, success: Answer, error: Refusal })
+export const CarryOut = Rpc.make("CarryOut", {
+  payload: { order: ConnectionCommand },
+  success: CommandResult,
+  error: CommandRefusal
+})
 
 export const Connection = Entity.make("Connection", [Authorize, Settle, CarryOut]).annotate(
   ClusterSchema.ClientTracingEnabled,

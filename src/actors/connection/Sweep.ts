@@ -7,8 +7,8 @@ import type { Unavailable } from "../../domain/Failure.js"
 import { ConnectionSweeps, type Due } from "../ports/ConnectionSweeps.js"
 import { Ownership } from "../ports/Ownership.js"
 import { backgroundTask, type BackgroundTask } from "../BackgroundTask.js"
-import { asking } from "./Asking.js"
-import { system } from "./Owner.js"
+import { makeActorClient } from "./ActorClient.js"
+import { system } from "./ConnectionOwner.js"
 import { Connection } from "./Protocol.js"
 
 const interval = Duration.seconds(5)
@@ -23,7 +23,7 @@ export const make = Effect.gen(function* () {
   const sweeps = yield* ConnectionSweeps
   const ownership = yield* Ownership
   const actor = yield* Connection.client
-  const client = (id: string) => asking(actor(id))
+  const client = (id: string) => makeActorClient(actor(id))
 
   const each = (
     advance: Effect.Effect<void>,

@@ -28,22 +28,22 @@ import {
   type GuestOutput,
   Sandbox,
   type SandboxFailure,
-  type Session,
+  type GuestSession,
   type SessionLost,
   type Turn
 } from "../ports/Sandbox.js"
-import { callbacks, finished } from "./Ending.js"
-import { isPoison, type Losses, noLosses, pauseAfter, withLoss } from "./Losses.js"
-import { type Completion, type Held, Inbox, makeCalls, shortTimerMillis } from "./Calls.js"
-import { makeFeeding } from "./Feeding.js"
+import { callbackDeliveries, finishedRun } from "./RunEnd.js"
+import { isPoison, type GuestLosses, noLosses, pauseAfter, withLoss } from "./GuestLosses.js"
+import { type Completion, type PostponedCall, Inbox, makeCallScheduler, shortTimerMillis } from "./CallScheduler.js"
+import { makeGuestEvents } from "./GuestEvents.js"
 import { make as makeHostCalls } from "./HostCalls.js"
 import { make as makeOutputCheck } from "./OutputCheck.js"
 import { type PendingCall, Progress } from "./Progress.js"
 import { nonDeterminism, notRecordable, poisoned, sandboxError, stuck, timedOut, totalCpu } from "./RunErrors.js"
-import { failed, type Outcome, type RunSpec, type Stop, stopped } from "./RunSpec.js"
-import { Slices } from "./Slices.js"
+import { failed, type DriveOutcome, type RunSpec, type Stop, stopped } from "./RunSpec.js"
+import { TimeSlices } from "./TimeSlices.js"
 import { stepName } from "./Trace.js"
-import { makeWriting } from "./Writing.js"
+import { makeRunWriter } from "./RunWriter.js"
 
 /** Outputs of the guest that are taken in at a time, and slow calls that are shown at a time. */
 const outputsAtOnce = 100
@@ -53,6 +53,12 @@ const succeed: RunCommand = { _tag: "Succeed" }
 const passDeadline: RunCommand = { _tag: "PassDeadline" }
 
 const limits = { memoryBytes: guest.memoryBytes, cpuPerStepMillis: Duration.toMillis(guest.cpuPerStep) }
+
+/** Ends the run with the failure of its guest; a lost session stays one, since the run goes on in another. */
+const guestFailure = <A>(effect: Effect.Effect<A, SandboxFailure>): Effect.Effect<A, Stop | SessionLost> =>
+  Effect.mapError(effect, (error) =>
+    error._tag === "SessionLost" ? error : { _tag: "Failed", error: sandboxError(error) }
+  )
 
 export const make = Effect.gen(function* () {
   const sandbox = yield* Sandbox
@@ -68,16 +74,11 @@ export const make = Effect.gen(function* () {
     hash: (text: string) => digests.sha256Hex(text).slice(0, 22)
   }
 
-  const { ahead, end: endWith, flush } = makeWriting(journal, faults)
-  const { eventOf, fedError, startEvent } = makeFeeding(host, digests)
-  const { completions, launch } = makeCalls(host, faults, clock, digests.sha256Hex, flush)
+  const { ahead, end: endWith, flush } = makeRunWriter(journal, faults)
+  const { eventOf, fedError, startEvent } = makeGuestEvents(host, digests)
+  const { completions, launch } = makeCallScheduler(host, faults, clock, digests.sha256Hex, flush)
 
   // --- The guest ---
-
-  const guestFailure = <A>(effect: Effect.Effect<A, SandboxFailure>): Effect.Effect<A, Stop | SessionLost> =>
-    Effect.catchAll(effect, (error): Effect.Effect<never, Stop | SessionLost> =>
-      error._tag === "SessionLost" ? Effect.fail(error) : failed(sandboxError(error))
-    )
 
   /** Starts a guest and brings it to where `replay` leaves it; the guest must ask for what the journal says it asked. */
   const begin = Effect.fnUntraced(function* (
@@ -97,7 +98,7 @@ export const make = Effect.gen(function* () {
     yield* ahead(p)
     const turn = yield* guestFailure(sandbox.start(program, limits, startEvent(p.spec), events))
     p.spent(turn, replay.length > 0)
-    const slices = new Slices(clock)
+    const slices = new TimeSlices(clock)
     for (let i = 0; i < turn.outputs.length; i++) {
       const before = replay[i - 1]
       if (before !== undefined && !known) yield* matched(p, before)
@@ -115,7 +116,7 @@ export const make = Effect.gen(function* () {
     outputs: ReadonlyArray<GuestOutput>,
     at: number,
     recorded: boolean,
-    slices: Slices,
+    slices: TimeSlices,
     from = 0
   ): Effect.Effect<void> =>
     Effect.suspend(() => {
@@ -146,7 +147,7 @@ export const make = Effect.gen(function* () {
   /** Takes completions in and feeds them one by one, in the order in which they are recorded. */
   const deliver = Effect.fnUntraced(function* (p: Progress, turn: Turn, completions: ReadonlyArray<Completion>) {
     const events: Array<GuestEvent> = []
-    const slices = new Slices(clock)
+    const slices = new TimeSlices(clock)
     for (const completion of completions) {
       if (slices.isOver) yield* slices.yield
       p.underWay.delete(completion.call.id)
@@ -194,7 +195,7 @@ export const make = Effect.gen(function* () {
   })
 
   /** Keeps a call for later: that it waits, until when and after how many attempts outlives this process. */
-  const hold = (p: Progress, { call, until }: Held): void => {
+  const hold = (p: Progress, { call, until }: PostponedCall): void => {
     const held = { why: until.why, attempts: until.attempts }
     const entry = { kind: "timer", call: call.id, hash: call.hash, due: until.at, since: call.startedAt, held } as const
     p.timers.set(call.id, entry)
@@ -224,14 +225,14 @@ export const make = Effect.gen(function* () {
     const call = [...p.calls.values()].find(({ id }) => p.timers.get(id)?.due === until)
     const kind = (call === undefined ? undefined : p.timers.get(call.id)?.held?.why) ?? "wait"
     yield* suspend(p, p.run, now, { kind, step: call === undefined ? null : stepName(call), until })
-    return { _tag: "Hibernated" } as const satisfies Outcome
+    return { _tag: "Hibernated" } as const satisfies DriveOutcome
   })
 
   const going = Effect.fnUntraced(function* (
     p: Progress,
     first: Turn,
     inbox: Inbox
-  ): Effect.fn.Return<Outcome, Stop | SessionLost> {
+  ): Effect.fn.Return<DriveOutcome, Stop | SessionLost> {
     let turn = first
     for (;;) {
       if (overCpu(p)) {
@@ -254,7 +255,7 @@ export const make = Effect.gen(function* () {
   })
 
   /** A guest that was lost is started again and replayed; its calls in flight go on meanwhile. */
-  const again = (p: Progress, lost: Losses, inbox: Inbox): Effect.Effect<Outcome, Stop> =>
+  const again = (p: Progress, lost: GuestLosses, inbox: Inbox): Effect.Effect<DriveOutcome, Stop> =>
     isPoison(lost)
       ? failed(poisoned(lost.deaths))
       : Effect.gen(function* () {
@@ -278,9 +279,9 @@ export const make = Effect.gen(function* () {
           return yield* driven(next, lost, inbox)
         })
 
-  const driven = (p: Progress, lost: Losses, inbox: Inbox): Effect.Effect<Outcome, Stop> => {
+  const driven = (p: Progress, lost: GuestLosses, inbox: Inbox): Effect.Effect<DriveOutcome, Stop> => {
     const past = p.spec.history
-    let session: Session | undefined
+    let session: GuestSession | undefined
     return begin(p, past?.replay ?? [], past?.inherited ?? 0, false).pipe(
       Effect.flatMap((turn) => {
         session = turn.session
@@ -296,7 +297,7 @@ export const make = Effect.gen(function* () {
 
   // --- The end ---
 
-  const conclude = (p: Progress): Effect.Effect<Outcome, Stop> => {
+  const conclude = (p: Progress): Effect.Effect<DriveOutcome, Stop> => {
     const end = p.end
     if (end === undefined || !end.ok) return failed(end?.error ?? stuck)
     return Effect.flatMap(outputError(p.spec.runnable, end.value), (wrong) =>
@@ -310,27 +311,30 @@ export const make = Effect.gen(function* () {
     event: RunEvent | RunRefused,
     output: Json,
     error: RunError | null
-  ): Effect.Effect<Outcome, AppendFailure> =>
+  ): Effect.Effect<DriveOutcome, AppendFailure> =>
     Effect.suspend(() => {
-      if (!isEnd(event)) return Effect.succeed<Outcome>({ _tag: "Fenced" })
+      if (!isEnd(event)) return Effect.succeed<DriveOutcome>({ _tag: "Fenced" })
       const { status, statusReason } = event
       const end = { status, statusReason, output: p.show(output), error, at: clock.unsafeCurrentTimeMillis() }
-      const done = finished(p.run, end, p, guest.memoryBytes)
-      const deliveries = callbacks(done, () => identifiers.next("dlv"))
+      const done = finishedRun(p.run, end, p, guest.memoryBytes)
+      const deliveries = callbackDeliveries(done, () => identifiers.next("dlv"))
       return endWith(p, { end: done, ...(deliveries.length > 0 ? { deliveries } : {}) }).pipe(
         Effect.zipRight(faults.at("terminal")),
-        Effect.as<Outcome>({ _tag: "Ended", end: { ...done, output } })
+        Effect.as<DriveOutcome>({ _tag: "Ended", end: { ...done, output } })
       )
     })
 
   /** A failure ends the run, or schedules its next attempt where the policy and the category allow it. */
-  const fail = (p: Progress, error: RunError): Effect.Effect<Outcome, AppendFailure> => {
+  const fail = (p: Progress, error: RunError): Effect.Effect<DriveOutcome, AppendFailure> => {
     const event = decide(p.run, { _tag: "Fail", error })
     return event._tag === "RetryScheduled" ? retry(p, evolve(p.run, event)) : close(p, event, null, p.scrubbed(error))
   }
 
   /** Suspends the run until the back-off of its next attempt is over; an Instant run waits in its place. */
-  const retry = Effect.fnUntraced(function* (p: Progress, failed: OpenRun): Effect.fn.Return<Outcome, AppendFailure> {
+  const retry = Effect.fnUntraced(function* (
+    p: Progress,
+    failed: OpenRun
+  ): Effect.fn.Return<DriveOutcome, AppendFailure> {
     const { attempt } = failed
     const now = yield* Clock.currentTimeMillis
     const until = now + Duration.toMillis(backoff(p.spec.runnable.retry, attempt, yield* Random.next))
@@ -354,13 +358,13 @@ export const make = Effect.gen(function* () {
   })
 
   /** Postgres refused what the run wanted to record: it fails with that reason, and records nothing else. */
-  const unrecordable = (p: Progress, { reason }: ChangeRefused): Effect.Effect<Outcome, AppendFailure> => {
+  const unrecordable = (p: Progress, { reason }: ChangeRefused): Effect.Effect<DriveOutcome, AppendFailure> => {
     const error = notRecordable(reason)
     return close(p, decide(p.run, { _tag: "Fail", error }), null, error)
   }
 
   /** Runs until the end, until it has nothing to do for a while, or until it may not go on here. */
-  const drive = (spec: RunSpec, watch?: (progress: Progress) => void): Effect.Effect<Outcome> =>
+  const drive = (spec: RunSpec, watch?: (progress: Progress) => void): Effect.Effect<DriveOutcome> =>
     Effect.suspend(() => {
       const p = new Progress(spec, ports)
       watch?.(p)
@@ -375,7 +379,7 @@ export const make = Effect.gen(function* () {
     })
 
   /** Ends a run whose time is up; the fiber that drove it has stopped. */
-  const timeOut = (p: Progress): Effect.Effect<Outcome> =>
+  const timeOut = (p: Progress): Effect.Effect<DriveOutcome> =>
     close(p, decide(p.run, passDeadline), null, timedOut).pipe(
       Effect.catchAll((error) => Effect.succeed(stopped(error)))
     )

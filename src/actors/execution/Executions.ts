@@ -22,10 +22,10 @@ import { Ownership } from "../ports/Ownership.js"
 import { Runnables } from "../ports/Runnables.js"
 import { Runs } from "../ports/Runs.js"
 import { Sandbox } from "../ports/Sandbox.js"
-import { callbacks, finished } from "./Ending.js"
+import { callbackDeliveries, finishedRun } from "./RunEnd.js"
 import { LiveRuns } from "./LiveRuns.js"
 import { Execution } from "./Protocol.js"
-import { type Outcome, runError, type RunSpec } from "./RunSpec.js"
+import { type DriveOutcome, runError, type RunSpec } from "./RunSpec.js"
 
 /** Ids tried until one belongs to a shard that this node holds. */
 const idTries = 64
@@ -152,13 +152,13 @@ export const layer = (options: { readonly slots: number }) =>
           ...(request.audit === undefined ? {} : { audit: request.audit(run.id) })
         }
         // Whoever asked may go away meanwhile: the run goes on.
-        const settled = Effect.async<Outcome>((resume) =>
+        const settled = Effect.async<DriveOutcome>((resume) =>
           live.launch(spec, (outcome) => resume(Effect.succeed(outcome)))
         )
         return Effect.flatMap(settled, (outcome) => answered(run, outcome))
       }
 
-      const answered = (run: OpenRun, outcome: Outcome): Effect.Effect<Started, Unavailable> => {
+      const answered = (run: OpenRun, outcome: DriveOutcome): Effect.Effect<Started, Unavailable> => {
         switch (outcome._tag) {
           case "Ended":
             return Effect.succeed({ _tag: "Ended", end: outcome.end })
@@ -224,7 +224,7 @@ export const layer = (options: { readonly slots: number }) =>
       // --- Ending from outside ---
 
       const endOf = (run: OpenRun, { status, statusReason }: RunEnd, now: number): FinishedRun =>
-        finished(
+        finishedRun(
           run,
           {
             status,
@@ -245,7 +245,7 @@ export const layer = (options: { readonly slots: number }) =>
         if (!isEnd(event))
           return yield* new InvalidState({ state: run.status, message: "the run cannot be cancelled any more" })
         const end = endOf(run, event, yield* Clock.currentTimeMillis)
-        const deliveries = callbacks(end, () => identifiers.next("dlv"))
+        const deliveries = callbackDeliveries(end, () => identifiers.next("dlv"))
         yield* journal
           .append({
             id,

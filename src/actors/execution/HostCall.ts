@@ -39,15 +39,15 @@ export interface Postponement {
 }
 
 /** A result and, for a secret, what the journal keeps instead of it. */
-export interface Answer {
+export interface HostCallResult {
   readonly value: Json
   readonly secret?: SecretReference & { readonly text: string }
 }
 
 export type HostCall =
-  | { readonly _tag: "Read"; readonly run: Effect.Effect<Answer, CallFailure> }
+  | { readonly _tag: "Read"; readonly run: Effect.Effect<HostCallResult, CallFailure> }
   | { readonly _tag: "Write"; readonly store: Store; readonly write: StateWrite }
-  | { readonly _tag: "Outside"; readonly run: Effect.Effect<Answer, CallFailure | Postponement> }
+  | { readonly _tag: "Outside"; readonly run: Effect.Effect<HostCallResult, CallFailure | Postponement> }
   | { readonly _tag: "Refused"; readonly failure: CallFailure }
 
 export const failure = (

@@ -11,14 +11,14 @@ import { KeyValues, type StateWrite, type Store } from "../ports/KeyValues.js"
 import { type Reader, RunReads, type SecretReference, type SecretValue } from "../ports/RunReads.js"
 import { makeConnectorCalls } from "./ConnectorCalls.js"
 import { makeDbCalls } from "./DbCalls.js"
-import { type Answer, failure, type HostCall, type HostRequest, refused } from "./HostCall.js"
+import { type HostCallResult, failure, type HostCall, type HostRequest, refused } from "./HostCall.js"
 import type { RunSpec } from "./RunSpec.js"
 
 const unavailable = (error: { readonly reason: string }) =>
   failure("Unavailable", `the service cannot read its database: ${error.reason}`, "transient")
 
 /** The value of a secret as the guest gets it; a JSON secret comes parsed. */
-export const secretAnswer = (found: SecretValue): Answer => {
+export const secretAnswer = (found: SecretValue): HostCallResult => {
   const text = Redacted.value(found.value)
   return {
     value: found.type === "json" ? parsed(text) : text,
@@ -227,7 +227,7 @@ export const make = Effect.gen(function* () {
     return text === undefined ? { bodyBase64: Encoding.encodeBase64(bytes) } : { body: text }
   }
 
-  const answerOf = (response: EgressResponse): Answer => ({
+  const answerOf = (response: EgressResponse): HostCallResult => ({
     value: {
       status: response.status,
       url: response.url,
@@ -338,7 +338,10 @@ export const make = Effect.gen(function* () {
     })
 
   /** The value that a journal's reference stands for. */
-  const secretAt = (spec: RunSpec, reference: SecretReference): Effect.Effect<Option.Option<Answer>, CallFailure> =>
+  const secretAt = (
+    spec: RunSpec,
+    reference: SecretReference
+  ): Effect.Effect<Option.Option<HostCallResult>, CallFailure> =>
     reads
       .secretAt(spec.run.organisationId, reference)
       .pipe(Effect.map(Option.map(secretAnswer)), Effect.mapError(unavailable))

@@ -22,10 +22,10 @@ import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import type { FinishedRun } from "../ports/Journal.js"
 import { Runs } from "../ports/Runs.js"
 import { backgroundTask } from "../BackgroundTask.js"
-import { rounds } from "../Rounds.js"
+import { pollWhileBusy } from "../PollWhileBusy.js"
 import { type CodeRun, make as makeCodeRun } from "./CodeRun.js"
 import type { Progress } from "./Progress.js"
-import type { Outcome, RunSpec } from "./RunSpec.js"
+import type { DriveOutcome, RunSpec } from "./RunSpec.js"
 
 /** How often deadlines are looked at, and slow calls shown in the trace. */
 const lookInterval = Duration.millis(100)
@@ -43,8 +43,8 @@ interface Live {
   cleared: boolean
   deadlineAt: number
   progress: Progress | undefined
-  fiber: Fiber.RuntimeFiber<Outcome> | undefined
-  readonly settle: (outcome: Outcome) => void
+  fiber: Fiber.RuntimeFiber<DriveOutcome> | undefined
+  readonly settle: (outcome: DriveOutcome) => void
   /** `undefined`: a place for a run of which only the id is known. */
   readonly organisationId: OrganisationId | undefined
 }
@@ -56,7 +56,7 @@ export class LiveRuns extends Context.Tag("svc/LiveRuns")<
     readonly reserve: (id: ExecutionId, organisation: OrganisationId | undefined) => boolean
     readonly release: (id: ExecutionId) => void
     /** Drives a run, in its place if one is reserved; `settled` is called once, when it ends, sleeps or may not go on here. */
-    readonly launch: (spec: RunSpec, settled: (outcome: Outcome) => void) => void
+    readonly launch: (spec: RunSpec, settled: (outcome: DriveOutcome) => void) => void
     readonly has: (id: ExecutionId) => boolean
     /** Whether a run has written something since it was launched here, or is gone. */
     readonly hasAdvanced: (id: ExecutionId) => boolean
@@ -107,7 +107,7 @@ export const layer = Layer.scoped(
       if (left === 0) counts.delete(organisation)
       else counts.set(organisation, left)
     }
-    const remove = (id: ExecutionId, live: Live, outcome: Outcome) => {
+    const remove = (id: ExecutionId, live: Live, outcome: DriveOutcome) => {
       if (table.get(id) !== live) return
       table.delete(id)
       count(live.organisationId, -1)
@@ -128,7 +128,7 @@ export const layer = Layer.scoped(
       }
     })
     const task = yield* backgroundTask("runs.deadlines", look)
-    const lookAfter = yield* rounds(
+    const lookAfter = yield* pollWhileBusy(
       lookInterval,
       task.run.pipe(
         Effect.zipRight(Effect.suspend(() => task.waiting(table.size > 0))),
@@ -161,7 +161,7 @@ export const layer = Layer.scoped(
       if (live !== undefined && live.fiber === undefined) remove(id, live, { _tag: "Fenced" })
     }
 
-    const launch = (spec: RunSpec, settle: (outcome: Outcome) => void) => {
+    const launch = (spec: RunSpec, settle: (outcome: DriveOutcome) => void) => {
       const { id } = spec.run
       const live: Live = {
         launchedAt: clock.unsafeCurrentTimeMillis(),

@@ -14,7 +14,7 @@ import type { GuestOutput, Turn } from "../ports/Sandbox.js"
 import type { CallNotes } from "./HostCall.js"
 import { tooManyCalls, tooMuchAsked } from "./RunErrors.js"
 import type { RunSpec } from "./RunSpec.js"
-import { Alarms } from "./Alarms.js"
+import { CallTimers } from "./CallTimers.js"
 import { isTimer } from "./HostCall.js"
 import { type Offload, shown, stepName, stepRow, storable, type TracedCall } from "./Trace.js"
 
@@ -59,7 +59,7 @@ export class Progress {
   /** Timers that were asked for and not set yet; they need no place. */
   sleeps: Array<PendingCall> = []
   /** Calls that wait for a time. */
-  readonly alarms = new Alarms<PendingCall>()
+  readonly alarms = new CallTimers<PendingCall>()
   /** Calls that hold a place, by their number. */
   readonly underWay = new Map<number, PendingCall>()
   /** Calls of the guest that was lost before this one: they go on, and need not be made again. */

@@ -24,7 +24,7 @@ export interface RunSpec {
   readonly audit?: AuditEntry
 }
 
-export type Outcome =
+export type DriveOutcome =
   | { readonly _tag: "Ended"; readonly end: FinishedRun }
   /** It waits without computing; a sweep brings it back when it is due. */
   | { readonly _tag: "Hibernated" }
@@ -41,7 +41,7 @@ export type Stop = { readonly _tag: "Failed"; readonly error: RunError } | Appen
 export const failed = (error: RunError): Effect.Effect<never, Stop> => Effect.fail({ _tag: "Failed", error })
 
 /** What a write that was refused means for the run on this node. */
-export const stopped = (error: AppendFailure): Outcome => {
+export const stopped = (error: AppendFailure): DriveOutcome => {
   switch (error._tag) {
     case "Fenced":
       return { _tag: "Fenced" }

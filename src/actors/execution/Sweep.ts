@@ -16,7 +16,7 @@ import { type DueRun, Runs } from "../ports/Runs.js"
 import { Sandbox } from "../ports/Sandbox.js"
 import { Wakeups } from "../ports/Wakeups.js"
 import { type BackgroundTask, backgroundTask } from "../BackgroundTask.js"
-import { callbacks, finished } from "./Ending.js"
+import { callbackDeliveries, finishedRun } from "./RunEnd.js"
 import { LiveRuns } from "./LiveRuns.js"
 import { runError } from "./RunSpec.js"
 
@@ -59,8 +59,8 @@ export const make = (options: SweepOptions) =>
       if (!isEnd(event)) return
       const { status, statusReason } = event
       const at = yield* Clock.currentTimeMillis
-      const done = finished(run, { status, statusReason, output: null, error, at }, null, guest.memoryBytes)
-      const deliveries = callbacks(done, () => identifiers.next("dlv"))
+      const done = finishedRun(run, { status, statusReason, output: null, error, at }, null, guest.memoryBytes)
+      const deliveries = callbackDeliveries(done, () => identifiers.next("dlv"))
       yield* journal.append({
         id: run.id,
         organisationId: run.organisationId,

@@ -13,7 +13,7 @@ import { makeApiKeyIssuer } from "./ApiKeyIssuer.js"
 import { type CallContext, checkVersion } from "./CallContext.js"
 import type { Principal } from "./Caller.js"
 import { Changes } from "./Changes.js"
-import { type ListParams, type PageOf, Pages } from "./Pages.js"
+import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
 
 export type ApiKeyView = ReturnType<typeof keyView>
@@ -25,7 +25,7 @@ export interface IssuedApiKey extends ApiKeyView {
   readonly hmacSecret: string | null
 }
 
-export interface ApiKeyListParams extends ListParams {
+export interface ApiKeyListParams extends PageRequest {
   readonly mode?: KeyMode | "all" | undefined
   readonly q?: string | undefined
 }

@@ -1,12 +1,12 @@
 /** Use cases of the audit trail, which is read-only: its entries, and whether their chain is whole. Contract: audit. */
 import { Context, Effect, Layer } from "effect"
 import type { Failure } from "../../domain/Failure.js"
-import { type AuditQuery, AuditTrail, type SealedEntry, type Verification } from "../ports/AuditTrail.js"
+import { type AuditQuery, AuditTrail, type SealedEntry, type AuditVerification } from "../ports/AuditTrail.js"
 import type { CallContext } from "./CallContext.js"
 import type { Principal } from "./Caller.js"
-import { bounds, type ListParams, type PageOf, Pages, sizeOf } from "./Pages.js"
+import { bounds, type PageRequest, type PageOf, Pages, sizeOf } from "./Pages.js"
 
-export interface AuditListParams extends ListParams {
+export interface AuditListParams extends PageRequest {
   readonly customer_id?: string | undefined
   readonly actor_type?: string | undefined
   readonly actor_id?: string | undefined
@@ -23,8 +23,8 @@ export class AuditLog extends Context.Tag("svc/AuditLog")<
     /** Recomputes the chain between two times. */
     readonly verify: (
       context: CallContext,
-      params: Pick<ListParams, "from" | "to">
-    ) => Effect.Effect<Verification, Failure>
+      params: Pick<PageRequest, "from" | "to">
+    ) => Effect.Effect<AuditVerification, Failure>
   }
 >() {}
 

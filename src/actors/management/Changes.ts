@@ -13,7 +13,7 @@ import { type CallContext, versionMismatch } from "./CallContext.js"
 import { actorOf, recordRefusal } from "./Caller.js"
 
 /** What a change came to: the answer, and what the audit trail says of it. */
-export interface Outcome<A> {
+export interface ChangeOutcome<A> {
   readonly value: A
   readonly resource: { readonly id: string; readonly name?: string | null; readonly customerId?: CustomerId | null }
   readonly before?: object | null
@@ -44,7 +44,7 @@ export class Changes extends Context.Tag("svc/Changes")<
     /** Makes a change and records it; fails with `Conflict` where a unique member is taken or the record has moved on. */
     readonly change: <A>(
       context: CallContext,
-      body: (tx: Tx) => Effect.Effect<Outcome<A>, Failure | AlreadyExists | Changed>
+      body: (tx: Tx) => Effect.Effect<ChangeOutcome<A>, Failure | AlreadyExists | Changed>
     ) => Effect.Effect<A, Failure>
     /** Reads in a transaction. */
     readonly read: <A, E>(
@@ -64,7 +64,7 @@ export const layer = Layer.effect(
     const records = yield* Records
     const identifiers = yield* Identifiers
 
-    const auditEntry = <A>(context: CallContext, outcome: Outcome<A>, at: string) => ({
+    const auditEntry = <A>(context: CallContext, outcome: ChangeOutcome<A>, at: string) => ({
       id: identifiers.next("aud"),
       organisationId: context.caller.organisationId,
       at,
@@ -85,7 +85,7 @@ export const layer = Layer.effect(
     const changeWithin = Effect.fnUntraced(function* <A>(
       context: CallContext,
       tx: Tx,
-      body: (tx: Tx) => Effect.Effect<Outcome<A>, Failure | AlreadyExists | Changed>
+      body: (tx: Tx) => Effect.Effect<ChangeOutcome<A>, Failure | AlreadyExists | Changed>
     ): Effect.fn.Return<A, Failure | AlreadyExists | Changed> {
       const outcome = yield* body(tx)
       const refused = recordRefusal(context.caller, context.sharing, outcome.resource.customerId ?? null)

@@ -4,7 +4,7 @@ import { type Connection, connectionView, livingStatuses } from "../../domain/co
 import { type Failure, type Forbidden, invalid, NotFound, type ValidationFailed } from "../../domain/Failure.js"
 import { UpdateConnection } from "../../domain/connection/Requests.js"
 import type { ConnectionId } from "../../domain/Ids.js"
-import type { By, Secrets } from "../ports/Connections.js"
+import type { By, CredentialSecrets } from "../ports/Connections.js"
 import type { Tx, Where } from "../ports/Records.js"
 import type { CallContext } from "./CallContext.js"
 import { actorOf, outOfScope, type Principal, reaches, scopedIds } from "./Caller.js"
@@ -101,8 +101,8 @@ export interface RevealedCredential {
 /** On whose order an actor acts, for its audit entry. */
 export const orderedBy = ({ caller }: CallContext): By => ({ actor: actorOf(caller), requestId: caller.requestId })
 
-export const redactedCredential = (input: { readonly [name: string]: string | number }): Secrets =>
+export const redactedCredential = (input: { readonly [name: string]: string | number }): CredentialSecrets =>
   Object.fromEntries(Object.entries(input).map(([name, value]) => [name, Redacted.make(String(value))]))
 
-export const plainCredential = (secrets: Secrets): { readonly [name: string]: string } =>
+export const plainCredential = (secrets: CredentialSecrets): { readonly [name: string]: string } =>
   Object.fromEntries(Object.entries(secrets).map(([name, value]) => [name, String(Redacted.value(value))]))

@@ -23,7 +23,7 @@ import { Identifiers } from "../ports/Identifiers.js"
 import type { AlreadyExists, Changed, Tx } from "../ports/Records.js"
 import { make as makeAuthProviderRecords } from "./AuthProviderRecords.js"
 import type { Principal } from "./Caller.js"
-import type { Outcome } from "./Changes.js"
+import type { ChangeOutcome } from "./Changes.js"
 import { ConnectorRecords, type ConnectorView, definitionOf, jsonOf, type OwnConnector } from "./ConnectorRecords.js"
 import { timestamp } from "./Timestamp.js"
 
@@ -36,7 +36,7 @@ export interface SavedConnector {
 }
 
 type Written<A> = Effect.Effect<A, Failure | AlreadyExists | Changed>
-type SavedOutcome = Outcome<SavedConnector>
+type SavedOutcome = ChangeOutcome<SavedConnector>
 
 /** A definition may be megabytes: other requests get a turn between two passes over one. */
 const yieldToOthers = Effect.sleep(Duration.zero)

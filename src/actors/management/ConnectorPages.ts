@@ -16,9 +16,9 @@ import {
   jsonOf,
   summaryView
 } from "./ConnectorRecords.js"
-import { bounds, type ListParams, type PageOf, Pages, sizeOf } from "./Pages.js"
+import { bounds, type PageRequest, type PageOf, Pages, sizeOf } from "./Pages.js"
 
-export interface ConnectorListParams extends ListParams {
+export interface ConnectorListParams extends PageRequest {
   readonly kind?: ConnectorRecord["kind"] | undefined
   /** `actions`: with whole actions. */
   readonly include?: string | undefined

@@ -7,7 +7,7 @@ import type { Connection, ConnectionStatus } from "../../domain/connection/Conne
 import type { CreateConnection, ReconnectConnection, UpdateConnection } from "../../domain/connection/Requests.js"
 import type { Failure } from "../../domain/Failure.js"
 import type { ConnectionId } from "../../domain/Ids.js"
-import { Connections, type OpenedSession, type Order, type Tested } from "../ports/Connections.js"
+import { Connections, type OpenedSession, type ConnectionRequest, type Tested } from "../ports/Connections.js"
 import { Origin } from "../ports/Origin.js"
 import { type CallContext, checkVersion, recordedByActor } from "./CallContext.js"
 import { outOfScope } from "./Caller.js"
@@ -27,10 +27,10 @@ import {
   viewOfConnection
 } from "./ConnectionRecords.js"
 import { customerOfBody, customersListed } from "./NamedCustomers.js"
-import { type ListParams, type PageOf, Pages } from "./Pages.js"
+import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { checkCustomerConnector } from "./CustomerLimits.js"
 
-export interface ConnectionListParams extends ListParams {
+export interface ConnectionListParams extends PageRequest {
   readonly status?: ConnectionStatus | undefined
   readonly customer_id?: string | undefined
   readonly user_id?: string | undefined
@@ -102,7 +102,7 @@ export const layer = Layer.effect(
     const giveOrder = <A>(
       context: CallContext,
       id: string,
-      order: (target: Order, connection: Connection) => Effect.Effect<A, Failure>
+      order: (target: ConnectionRequest, connection: Connection) => Effect.Effect<A, Failure>
     ): Effect.Effect<A, Failure> =>
       Effect.flatMap(
         read(context, (tx) => findLivingConnection(tx, context, id)),
@@ -120,7 +120,7 @@ export const layer = Layer.effect(
     const carryOutAndShow = (
       context: CallContext,
       id: string,
-      order: (target: Order, connection: Connection) => Effect.Effect<void, Failure>
+      order: (target: ConnectionRequest, connection: Connection) => Effect.Effect<void, Failure>
     ): Effect.Effect<ConnectionView, Failure> =>
       carryOut(context, id, (target, connection) =>
         Effect.zipRight(order(target, connection), readView(context, connection.id))

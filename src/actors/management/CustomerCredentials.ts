@@ -30,10 +30,10 @@ import {
   mostConnections,
   viewOfCredential
 } from "./CredentialRecords.js"
-import { type ListParams, type PageOf, Pages } from "./Pages.js"
+import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
 
-export interface CredentialListParams extends ListParams {
+export interface CredentialListParams extends PageRequest {
   readonly connector?: string | undefined
 }
 

@@ -18,13 +18,13 @@ import type { Tx } from "../ports/Records.js"
 import { type CallContext, checkVersion } from "./CallContext.js"
 import { Changes } from "./Changes.js"
 import { findCustomer } from "./CustomerRecords.js"
-import { type ListParams, type PageOf, Pages } from "./Pages.js"
+import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
 import { timestamp } from "./Timestamp.js"
 
 export type CustomerView = ReturnType<typeof customerView>
 
-export interface CustomerListParams extends ListParams {
+export interface CustomerListParams extends PageRequest {
   readonly status?: CustomerStatus | undefined
   readonly q?: string | undefined
 }

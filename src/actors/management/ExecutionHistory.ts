@@ -11,9 +11,9 @@ import { type ExecutionQuery, ExecutionReads } from "../ports/ExecutionReads.js"
 import type { CallContext } from "./CallContext.js"
 import { outOfScope, type Principal, scopedIds } from "./Caller.js"
 import { findDetailWith, isExecutionId } from "./ExecutionRecords.js"
-import { bounds, type ListParams, type PageOf, Pages, sizeOf } from "./Pages.js"
+import { bounds, type PageRequest, type PageOf, Pages, sizeOf } from "./Pages.js"
 
-export interface ExecutionListParams extends ListParams {
+export interface ExecutionListParams extends PageRequest {
   readonly workflow_id?: string | undefined
   readonly customer_id?: string | undefined
   readonly status?: ExecutionStatus | undefined

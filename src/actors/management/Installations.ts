@@ -33,12 +33,12 @@ import {
   viewsOf
 } from "./InstallationRecords.js"
 import { customerOfBody, customersListed } from "./NamedCustomers.js"
-import { type ListParams, type PageOf, Pages } from "./Pages.js"
+import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
 import { timestamp } from "./Timestamp.js"
 import { checkCustomerLimit } from "./CustomerLimits.js"
 
-export interface InstallationListParams extends ListParams {
+export interface InstallationListParams extends PageRequest {
   readonly customer_id?: string | undefined
   readonly integration?: string | undefined
   readonly status?: InstallationStatus | undefined

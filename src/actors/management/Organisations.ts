@@ -14,7 +14,7 @@ import { type CallContext, checkVersion } from "./CallContext.js"
 import type { Principal } from "./Caller.js"
 import { Changes } from "./Changes.js"
 import { findEnvironment } from "./EnvironmentRecords.js"
-import { type ListParams, type PageOf, Pages } from "./Pages.js"
+import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
 import { timestamp } from "./Timestamp.js"
 
@@ -24,7 +24,7 @@ export class Organisations extends Context.Tag("svc/Organisations")<
   Organisations,
   {
     /** The organisations that the caller belongs to: its own. */
-    readonly list: (context: CallContext, params: ListParams) => Effect.Effect<PageOf<OrganisationView>, Failure>
+    readonly list: (context: CallContext, params: PageRequest) => Effect.Effect<PageOf<OrganisationView>, Failure>
     readonly get: (context: CallContext, id: string) => Effect.Effect<OrganisationView, Failure>
     /** Takes effect at once. Fails with `Conflict` where the new plan allows less than is in use. */
     readonly update: (

@@ -7,7 +7,7 @@ import { Digests } from "../ports/Digests.js"
 import type { ListQuery, Repository } from "../ports/Records.js"
 
 /** What a request may say of the page that it wants. */
-export interface ListParams {
+export interface PageRequest {
   readonly page_size?: number | undefined
   readonly cursor?: string | undefined
   readonly created_after?: string | undefined
@@ -33,7 +33,7 @@ export const sizeOf = (params: { readonly page_size?: number | undefined }): num
 type TimeParam = "created_after" | "created_before" | "from" | "to"
 
 /** The first of these parameters that was sent, as a time; the failure names the parameter. */
-const timeOf = (params: ListParams, ...names: ReadonlyArray<TimeParam>): string | undefined | InvalidRequest => {
+const timeOf = (params: PageRequest, ...names: ReadonlyArray<TimeParam>): string | undefined | InvalidRequest => {
   const name = names.find((one) => (params[one] ?? "") !== "")
   if (name === undefined) return undefined
   const at = timeWithin(params[name] ?? "")
@@ -43,7 +43,7 @@ const timeOf = (params: ListParams, ...names: ReadonlyArray<TimeParam>): string 
 }
 
 /** Both spellings of the bounds on the time of creation. */
-export const bounds = (params: ListParams): { readonly after?: string; readonly before?: string } | InvalidRequest => {
+export const bounds = (params: PageRequest): { readonly after?: string; readonly before?: string } | InvalidRequest => {
   const after = timeOf(params, "created_after", "from")
   const before = timeOf(params, "created_before", "to")
   if (after instanceof InvalidRequest) return after
@@ -98,7 +98,7 @@ const make = Effect.map(Digests, (digests) => {
   /** A page of a repository. */
   const list = <R extends { readonly id: string; readonly createdAt: string }>(
     repository: Repository<R>,
-    params: ListParams,
+    params: PageRequest,
     query: Omit<ListQuery<R>, "limit" | "after">
   ): Effect.Effect<PageOf<R>, InvalidRequest | Unavailable> =>
     Effect.gen(function* () {

@@ -5,7 +5,7 @@ import { checkRole, type CreateRole, newRole, roleView } from "../../domain/Pers
 import { Identifiers } from "../ports/Identifiers.js"
 import type { CallContext } from "./CallContext.js"
 import { Changes } from "./Changes.js"
-import { type ListParams, type PageOf, Pages } from "./Pages.js"
+import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { findRole } from "./RoleRecords.js"
 import { timestamp } from "./Timestamp.js"
 
@@ -16,7 +16,7 @@ export class Roles extends Context.Tag("svc/Roles")<
   {
     readonly list: (
       context: CallContext,
-      params: ListParams & { readonly q?: string | undefined }
+      params: PageRequest & { readonly q?: string | undefined }
     ) => Effect.Effect<PageOf<RoleView>, Failure>
     /** Fails where the new role holds more than its parent. */
     readonly create: (context: CallContext, input: CreateRole) => Effect.Effect<RoleView, Failure>

@@ -23,13 +23,13 @@ import { type CallContext, checkVersion } from "./CallContext.js"
 import { narrowed, outOfScope, type Principal } from "./Caller.js"
 import { Changes } from "./Changes.js"
 import { environmentChangeRefusal, environmentReadRefusal, findEnvironment } from "./EnvironmentRecords.js"
-import { type ListParams, type PageOf, Pages } from "./Pages.js"
+import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { findSecretOwner, lockSecret, secretNotFound, secretsListed } from "./SecretRecords.js"
 import { timestamp } from "./Timestamp.js"
 
 export type SecretView = ReturnType<typeof secretView>
 
-export interface SecretListParams extends ListParams {
+export interface SecretListParams extends PageRequest {
   readonly customer_id?: string | undefined
   readonly environment?: string | undefined
   readonly q?: string | undefined

@@ -12,7 +12,7 @@ import type { Tx } from "../ports/Records.js"
 import type { CallContext } from "./CallContext.js"
 import { type Principal, reaches } from "./Caller.js"
 import { Changes } from "./Changes.js"
-import { type ListParams, type PageOf, Pages } from "./Pages.js"
+import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { findRole } from "./RoleRecords.js"
 
 export type UserView = ReturnType<typeof userView>
@@ -25,7 +25,7 @@ export interface Invitation {
   readonly expiresAt: string
 }
 
-export interface UserListParams extends ListParams {
+export interface UserListParams extends PageRequest {
   readonly status?: User["status"] | undefined
   readonly q?: string | undefined
 }

@@ -1,6 +1,6 @@
 /** Compiles a workflow's source and checks its contracts in a computing worker; what is wrong with them fails with its place. */
 import { Effect } from "effect"
-import { type Compiled, nameProblem } from "../../domain/Authoring.js"
+import { type CompiledSource, nameProblem } from "../../domain/Authoring.js"
 import { type Failure, invalid, type Unavailable, ValidationFailed } from "../../domain/Failure.js"
 import { type Json, type JsonObject, unstorable } from "../../domain/Json.js"
 import type { UpdateWorkflow } from "../../domain/Workflow.js"
@@ -19,7 +19,7 @@ export const makeWorkflowCompiler = Effect.gen(function* () {
   const compile = Effect.fnUntraced(function* (
     { organisationId }: Principal,
     code: string
-  ): Effect.fn.Return<Compiled, ValidationFailed | Unavailable> {
+  ): Effect.fn.Return<CompiledSource, ValidationFailed | Unavailable> {
     const analysed = yield* compute("analyseWorkflow", organisationId, code).pipe(
       Effect.catchTag("TooCostly", (error) => {
         const { code: issue, message } = tooCostlyDetail("code", error)

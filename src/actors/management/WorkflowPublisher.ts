@@ -12,7 +12,7 @@ import { latestEnvironment, type Workflow, type WorkflowVersion } from "../../do
 import type { AlreadyExists, Changed, Tx } from "../ports/Records.js"
 import type { CallContext } from "./CallContext.js"
 import { missing, outOfScope, type Principal } from "./Caller.js"
-import type { Outcome } from "./Changes.js"
+import type { ChangeOutcome } from "./Changes.js"
 import { makeFreezeBindings } from "./FrozenBindings.js"
 import { timestamp } from "./Timestamp.js"
 import { authorOf } from "./WorkflowAuthor.js"
@@ -90,7 +90,7 @@ export const makePublish = Effect.gen(function* () {
     { caller }: CallContext,
     id: string,
     request: PublishRequest
-  ): Effect.fn.Return<Outcome<Publication>, Failure | AlreadyExists | Changed> {
+  ): Effect.fn.Return<ChangeOutcome<Publication>, Failure | AlreadyExists | Changed> {
     const author = authorOf(caller, yield* timestamp)
     const workflow = yield* findWorkflow(tx, caller, id, true)
     const automatic = yield* tx.environments.list({ where: { autoDeploy: true, customerId: null }, limit: rowsRead })

@@ -1,6 +1,12 @@
 /** Use cases of workflows: their draft is saved, drawn, archived. Contract: workflow record; surface C bodies. */
 import { Context, Effect, Layer } from "effect"
-import { archivedWorkflow, changedWorkflow, type Compiled, contentText, newWorkflow } from "../../domain/Authoring.js"
+import {
+  archivedWorkflow,
+  changedWorkflow,
+  type CompiledSource,
+  contentText,
+  newWorkflow
+} from "../../domain/Authoring.js"
 import { type Failure, type Forbidden, PlanLimitReached } from "../../domain/Failure.js"
 import type { CustomerId } from "../../domain/Ids.js"
 import { canonicalJson } from "../../domain/Json.js"
@@ -15,7 +21,7 @@ import { narrowed, type Principal, scopedIds } from "./Caller.js"
 import { Changes } from "./Changes.js"
 import { findCustomer } from "./CustomerRecords.js"
 import { customersListed } from "./NamedCustomers.js"
-import { type ListParams, type PageOf, Pages } from "./Pages.js"
+import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
 import { timestamp } from "./Timestamp.js"
 import { authorOf } from "./WorkflowAuthor.js"
@@ -24,14 +30,14 @@ import { checkCustomerLimit } from "./CustomerLimits.js"
 import { findWorkflow } from "./WorkflowRecords.js"
 import { versionsShown } from "./WorkflowVersions.js"
 
-export interface WorkflowListParams extends ListParams {
+export interface WorkflowListParams extends PageRequest {
   readonly status?: WorkflowStatus | undefined
   readonly customer_id?: string | undefined
   readonly q?: string | undefined
 }
 
 /** A drawing of the draft, with the hash of what it shows. */
-export interface Drawing {
+export interface DraftDiagram {
   readonly contentHash: string
   readonly svg: string
 }
@@ -53,7 +59,7 @@ export class Workflows extends Context.Tag("svc/Workflows")<
     readonly remove: (context: CallContext, id: string) => Effect.Effect<void, Failure>
     /** An archived workflow does not run until it is published again. */
     readonly archive: (context: CallContext, id: string) => Effect.Effect<WorkflowView, Failure>
-    readonly draw: (context: CallContext, id: string) => Effect.Effect<Drawing, Failure>
+    readonly draw: (context: CallContext, id: string) => Effect.Effect<DraftDiagram, Failure>
   }
 >() {}
 
@@ -124,7 +130,7 @@ export const layer = Layer.effect(
       tx: Tx,
       caller: Principal,
       input: CreateWorkflow,
-      compiled: Compiled
+      compiled: CompiledSource
     ) {
       yield* checkPlan(tx, caller)
       const { customerId: named = null } = input

@@ -14,7 +14,7 @@ import { Identifiers } from "../ports/Identifiers.js"
 import type { Tx } from "../ports/Records.js"
 import { type CallContext, checkVersion } from "./CallContext.js"
 import { Changes } from "./Changes.js"
-import { type ListParams, type PageOf, Pages } from "./Pages.js"
+import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
 import { timestamp } from "./Timestamp.js"
 import { findWorkspace } from "./WorkspaceRecords.js"
@@ -27,7 +27,7 @@ export class Workspaces extends Context.Tag("svc/Workspaces")<
     /** All workspaces of the organisation, newest first. */
     readonly list: (
       context: CallContext,
-      params: ListParams & { readonly q?: string | undefined }
+      params: PageRequest & { readonly q?: string | undefined }
     ) => Effect.Effect<PageOf<WorkspaceView>, Failure>
     readonly create: (context: CallContext, input: CreateWorkspace) => Effect.Effect<WorkspaceView, Failure>
     readonly get: (context: CallContext, id: string) => Effect.Effect<WorkspaceView, Failure>

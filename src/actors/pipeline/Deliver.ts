@@ -4,7 +4,7 @@
  */
 import { Cause, Clock, Duration, Effect, FiberSet, Layer, Option, Redacted } from "effect"
 import {
-  type Answer,
+  type AttemptResult,
   answerTimeout,
   decide,
   type Delivery,
@@ -78,7 +78,9 @@ export const make = (options: DeliverOptions = {}) =>
           })
           .pipe(Effect.match({ onFailure: unanswered, onSuccess: answered }))
       ).pipe(
-        Effect.catchTag("NotFound", () => Effect.succeed<Answer>({ _tag: "Refused", reason: "the workspace is gone" }))
+        Effect.catchTag("NotFound", () =>
+          Effect.succeed<AttemptResult>({ _tag: "Refused", reason: "the workspace is gone" })
+        )
       )
 
     const attempt = Effect.fn("Deliver.attempt")(function* (delivery: Delivery) {
@@ -151,13 +153,13 @@ export const layer = (options: DeliverOptions = {}) =>
 
 // --- Answers ---
 
-const answered = ({ headers, status }: EgressResponse): Answer => ({
+const answered = ({ headers, status }: EgressResponse): AttemptResult => ({
   _tag: "Answered",
   status,
   retryAfter: headers.find(([name]) => name.toLowerCase() === "retry-after")?.[1]
 })
 
-const unanswered = (failure: EgressFailure): Answer => {
+const unanswered = (failure: EgressFailure): AttemptResult => {
   switch (failure._tag) {
     case "EgressBlocked":
       return { _tag: "Refused", reason: `the URL ${failure.reason}` }

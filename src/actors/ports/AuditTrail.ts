@@ -38,7 +38,7 @@ export interface Checkpoint {
   readonly signature: string
 }
 
-export interface Verification {
+export interface AuditVerification {
   /** The chain is whole, and no entry has waited for its seal longer than ten seconds. */
   readonly ok: boolean
   readonly checked: number
@@ -73,7 +73,7 @@ export class AuditTrail extends Context.Tag("svc/AuditTrail")<
       organisation: OrganisationId,
       from: string | undefined,
       to: string | undefined
-    ) => Effect.Effect<Verification, Unavailable>
+    ) => Effect.Effect<AuditVerification, Unavailable>
     readonly backlog: Effect.Effect<Backlog, Unavailable>
   }
 >() {}

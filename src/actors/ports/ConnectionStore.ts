@@ -30,7 +30,7 @@ export interface CredentialRow extends SealedCredential {
   readonly rotated: boolean
 }
 
-export interface Held {
+export interface OwnedConnection {
   readonly connection: Connection
   readonly revision: number
   readonly credential: SealedCredential | null
@@ -109,7 +109,7 @@ export interface ConnectionChange extends Told {
 export class ConnectionStore extends Context.Tag("svc/ConnectionStore")<
   ConnectionStore,
   {
-    readonly load: (id: ConnectionId) => Effect.Effect<Option.Option<Held>, Unavailable>
+    readonly load: (id: ConnectionId) => Effect.Effect<Option.Option<OwnedConnection>, Unavailable>
     /** Answers the connection as it was written; a connection of that id that is there already stays. */
     readonly insert: (made: NewConnection) => Effect.Effect<Connection, Unavailable>
     /** Also ends the refresh intent: whatever it was about is settled. Answers the new revision. */

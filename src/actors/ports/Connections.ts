@@ -3,7 +3,7 @@ import type { Effect, Redacted } from "effect"
 import { Context, Data } from "effect"
 import type { AuditActor } from "../../domain/Audit.js"
 import type { ConnectionStatus } from "../../domain/connection/Connection.js"
-import type { Reading } from "../../domain/connection/RateLimiter.js"
+import type { ProviderQuota } from "../../domain/connection/RateLimiter.js"
 import type { Conflict, InvalidState, NotFound, Unavailable, ValidationFailed } from "../../domain/Failure.js"
 import type { ConnectionId, ConnectSessionId, CustomerId, ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import type { JsonObject } from "../../domain/Json.js"
@@ -40,7 +40,7 @@ export interface Settlement extends Addressed {
   readonly status: number | null
   /** The definition says of the refusal that no other credential would do better. */
   readonly final?: boolean
-  readonly reading: Reading | null
+  readonly reading: ProviderQuota | null
 }
 
 /** On whose order: what the audit trail says. */
@@ -49,7 +49,7 @@ export interface By {
   readonly requestId: string | null
 }
 
-export type Secrets = { readonly [name: string]: Redacted.Redacted }
+export type CredentialSecrets = { readonly [name: string]: Redacted.Redacted }
 
 export interface Connect {
   readonly organisationId: OrganisationId
@@ -64,7 +64,7 @@ export interface Connect {
   readonly tags: { readonly [name: string]: string }
   readonly metadata: JsonObject
   /** Absent: a person gives it in a connect session. */
-  readonly credential: Secrets | null
+  readonly credential: CredentialSecrets | null
   readonly redirectUrl: string | null
   readonly by: By
 }
@@ -78,11 +78,11 @@ export interface OpenedSession {
 }
 
 /** Somebody's order about one connection. */
-export interface Order extends Addressed {
+export interface ConnectionRequest extends Addressed {
   readonly by: By
 }
 
-export type OrderFailure = NotFound | InvalidState | ValidationFailed | Conflict | Unavailable
+export type ConnectionRequestFailure = NotFound | InvalidState | ValidationFailed | Conflict | Unavailable
 
 export interface Tested {
   readonly ok: boolean
@@ -125,57 +125,59 @@ export class Connections extends Context.Tag("svc/Connections")<
     /** A new connection: active where its credential is given and passes its test, else pending with its session. */
     readonly connect: (
       request: Connect
-    ) => Effect.Effect<{ readonly id: ConnectionId; readonly session: OpenedSession | null }, OrderFailure>
+    ) => Effect.Effect<{ readonly id: ConnectionId; readonly session: OpenedSession | null }, ConnectionRequestFailure>
     /**
      * Replaces the credential; the one before stays until the new one has passed its test. `authMethod`: what it is of;
      * `null`: the method that the connection has.
      */
     readonly storeCredential: (
-      order: Order & {
+      order: ConnectionRequest & {
         readonly authMethod: string | null
-        readonly credential: Secrets
+        readonly credential: CredentialSecrets
         readonly config: JsonObject | null
         readonly skipTest: boolean
       }
-    ) => Effect.Effect<void, OrderFailure>
+    ) => Effect.Effect<void, ConnectionRequestFailure>
     readonly reconnect: (
-      order: Order & {
+      order: ConnectionRequest & {
         readonly redirectUrl: string | null
         readonly authMethod: string | null
         readonly config: JsonObject | null
       }
-    ) => Effect.Effect<OpenedSession, OrderFailure>
-    readonly test: (order: Order) => Effect.Effect<Tested, OrderFailure>
-    readonly refresh: (order: Order) => Effect.Effect<void, OrderFailure>
-    readonly enable: (order: Order) => Effect.Effect<void, OrderFailure>
-    readonly disable: (order: Order) => Effect.Effect<void, OrderFailure>
+    ) => Effect.Effect<OpenedSession, ConnectionRequestFailure>
+    readonly test: (order: ConnectionRequest) => Effect.Effect<Tested, ConnectionRequestFailure>
+    readonly refresh: (order: ConnectionRequest) => Effect.Effect<void, ConnectionRequestFailure>
+    readonly enable: (order: ConnectionRequest) => Effect.Effect<void, ConnectionRequestFailure>
+    readonly disable: (order: ConnectionRequest) => Effect.Effect<void, ConnectionRequestFailure>
     readonly edit: (
-      order: Order & {
+      order: ConnectionRequest & {
         readonly label: string | null
         readonly tags: { readonly [name: string]: string } | null
         readonly isDefault: boolean
         /** Fails with `Conflict` when the connection is at another. */
         readonly version: number | null
       }
-    ) => Effect.Effect<void, OrderFailure>
+    ) => Effect.Effect<void, ConnectionRequestFailure>
     /** The credential in the clear: for those who may. */
-    readonly reveal: (order: Order) => Effect.Effect<Secrets, OrderFailure>
-    readonly disconnect: (order: Order & { readonly version: number | null }) => Effect.Effect<void, OrderFailure>
+    readonly reveal: (order: ConnectionRequest) => Effect.Effect<CredentialSecrets, ConnectionRequestFailure>
+    readonly disconnect: (
+      order: ConnectionRequest & { readonly version: number | null }
+    ) => Effect.Effect<void, ConnectionRequestFailure>
 
     /** What a person entered in a connect session: completes it, or sends the person on to the provider. */
     readonly submit: (
       request: Addressed & {
         readonly sessionId: ConnectSessionId
-        readonly fields: Secrets
+        readonly fields: CredentialSecrets
         readonly config: JsonObject
       }
-    ) => Effect.Effect<SessionOutcome, OrderFailure>
+    ) => Effect.Effect<SessionOutcome, ConnectionRequestFailure>
     /** The person is back from the provider. `params`: the callback's query. */
     readonly complete: (
       request: Addressed & {
         readonly sessionId: ConnectSessionId
         readonly params: { readonly [name: string]: string }
       }
-    ) => Effect.Effect<SessionOutcome, OrderFailure>
+    ) => Effect.Effect<SessionOutcome, ConnectionRequestFailure>
   }
 >() {}

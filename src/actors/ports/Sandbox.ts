@@ -64,14 +64,14 @@ export type GuestOutput =
 
 /** What feeding events led to: the outputs of each event, in order, and what it cost. */
 export interface Turn {
-  readonly session: Session
+  readonly session: GuestSession
   readonly outputs: ReadonlyArray<ReadonlyArray<GuestOutput>>
   readonly cpuMillis: number
   readonly memoryBytes: number
 }
 
 /** One live guest. Feed it from one fiber at a time. */
-export interface Session {
+export interface GuestSession {
   /** Delivers the events one after the other; stops early once the workflow has ended. */
   readonly feed: (events: ReadonlyArray<GuestEvent>) => Effect.Effect<Turn, SandboxFailure>
   /** Gives the guest back. May be called at any time and more than once. */

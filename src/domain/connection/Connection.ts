@@ -14,7 +14,7 @@ export type ConnectionStatus = (typeof statuses)[number]
 export const livingStatuses = statuses.filter((status) => status !== "disconnected")
 
 /** Times are RFC 3339. `lastError`: what the provider said last, or why the connection is in its state. */
-export interface Health {
+export interface ConnectionHealth {
   readonly state: "ok" | "degraded"
   readonly lastCheckedAt: string | null
   readonly lastError: string | null
@@ -33,7 +33,7 @@ export interface Connection {
   readonly authMethod: string
   readonly authProvider: string | null
   readonly status: ConnectionStatus
-  readonly health: Health
+  readonly health: ConnectionHealth
   readonly config: JsonObject
   readonly scopes: ReadonlyArray<string>
   readonly isDefault: boolean
@@ -204,14 +204,14 @@ const afterFailure = (connection: Connection, { lost, reason }: RefreshFailure, 
     : { _tag: "RefreshFailed", reason }
 }
 
-const healthy = (at: string): Health => ({
+const healthy = (at: string): ConnectionHealth => ({
   state: "ok",
   lastCheckedAt: at,
   lastError: null,
   consecutiveFailures: 0
 })
 
-const unhealthy = ({ health }: Connection, at: string, reason: string): Health => ({
+const unhealthy = ({ health }: Connection, at: string, reason: string): ConnectionHealth => ({
   state: "degraded",
   lastCheckedAt: at,
   lastError: reason,

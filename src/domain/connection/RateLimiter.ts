@@ -13,7 +13,7 @@ export interface Limits {
 export const unlimited: Limits = { requests: null, perMillis: 1_000, concurrency: null }
 
 /** What an answer told of the provider's own count; `null` where it told nothing. */
-export interface Reading {
+export interface ProviderQuota {
   readonly limit: number | null
   readonly remaining: number | null
   readonly resetAt: number | null
@@ -69,7 +69,12 @@ export const take = (limits: Limits, before: LimiterState, permit: string, now: 
 }
 
 /** The call is over, with what its answer told. */
-export const give = (before: LimiterState, permit: string, reading: Reading | null, now: number): LimiterState => {
+export const give = (
+  before: LimiterState,
+  permit: string,
+  reading: ProviderQuota | null,
+  now: number
+): LimiterState => {
   const leases = before.leases.has(permit)
     ? new Map([...before.leases].filter(([held]) => held !== permit))
     : before.leases
@@ -78,7 +83,7 @@ export const give = (before: LimiterState, permit: string, reading: Reading | nu
 }
 
 /** Until when the provider wants no call, after what an answer told. */
-export const blockedBy = (until: number, reading: Reading | null, now: number): number => {
+export const blockedBy = (until: number, reading: ProviderQuota | null, now: number): number => {
   if (reading === null) return until
   const exhausted = reading.remaining !== null && reading.remaining <= 0 ? (reading.resetAt ?? 0) : 0
   return Math.min(Math.max(until, reading.retryAfterAt ?? 0, exhausted), now + longestBlockMillis)

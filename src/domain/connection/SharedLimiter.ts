@@ -4,7 +4,7 @@
  * only cost calls, never exceed the limit. Pure and storable; times are Unix milliseconds. Contract: connector
  * definition, rateLimit.
  */
-import type { Limits, Reading } from "./RateLimiter.js"
+import type { Limits, ProviderQuota } from "./RateLimiter.js"
 import { blockedBy } from "./RateLimiter.js"
 
 /** Calls that a node may make until `at`; where calls in flight are limited it holds its place until `ends`. */
@@ -82,7 +82,7 @@ export const keep = (state: SharedState, ids: ReadonlyArray<string>, ends: numbe
 })
 
 /** What an answer of the provider told. */
-export const observe = (state: SharedState, reading: Reading, now: number): SharedState => ({
+export const observe = (state: SharedState, reading: ProviderQuota, now: number): SharedState => ({
   ...state,
   blockedUntil: blockedBy(state.blockedUntil, reading, now)
 })

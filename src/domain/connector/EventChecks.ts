@@ -13,7 +13,7 @@ import {
   unless
 } from "./Checks.js"
 import type { ConnectorDefinition } from "./Definition.js"
-import type { EventDefinition, Verification, WebhookDefinition } from "./Webhook.js"
+import type { EventDefinition, WebhookVerification, WebhookDefinition } from "./Webhook.js"
 
 export const eventMistakes = (definition: ConnectorDefinition, schemaMistakes: SchemaMistakes): Mistakes => {
   const { events, webhooks } = definition
@@ -132,7 +132,7 @@ const oneWebhook = (
 const eventsOf = ({ events, webhooks }: ConnectorDefinition, { id }: WebhookDefinition): number =>
   events.filter((event) => event.delivery === "webhook" && (event.webhook === id || webhooks.length === 1)).length
 
-const verificationMistakes = (verify: Verification, path: string): Mistakes => {
+const verificationMistakes = (verify: WebhookVerification, path: string): Mistakes => {
   const sources = [verify.secretName, verify.clientSecret, verify.subscriptionSecret].filter(
     (source) => source !== undefined && source !== false
   )

@@ -30,7 +30,7 @@ export const EventDefinition = Schema.Struct({
 export type EventDefinition = typeof EventDefinition.Type
 
 /** How a received webhook is proved to be the provider's. Contract: inbound webhooks. */
-export const Verification = Schema.Struct({
+export const WebhookVerification = Schema.Struct({
   preset: maybe(
     Schema.Literal("standard-webhooks", "stripe", "slack", "github", "shopify", "svc"),
     "Whatever stands beside it overrides the preset."
@@ -49,7 +49,7 @@ export const Verification = Schema.Struct({
   maxAgeSeconds: filled(Schema.Int.pipe(Schema.between(1, 300)), () => 300),
   idHeader: maybe(text)
 }).annotations({ identifier: "Verification" })
-export type Verification = typeof Verification.Type
+export type WebhookVerification = typeof WebhookVerification.Type
 
 export const WebhookDefinition = Schema.Struct({
   id: text,
@@ -88,7 +88,7 @@ export const WebhookDefinition = Schema.Struct({
       beforeSeconds: filled(Schema.Int.pipe(Schema.positive()), () => 86_400)
     })
   ),
-  verify: part(Verification, () => Verification.make({})),
+  verify: part(WebhookVerification, () => WebhookVerification.make({})),
   challenge: maybe(Schema.Struct({ when: Condition, respond: text }), "How the provider's first question is answered.")
 }).annotations({ identifier: "WebhookDefinition" })
 export type WebhookDefinition = typeof WebhookDefinition.Type

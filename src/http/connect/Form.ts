@@ -1,6 +1,6 @@
 /** The form of a connect session: what of config and credential a person must still enter, and what was entered. */
 import { Redacted } from "effect"
-import type { Secrets } from "../../actors/ports/Connections.js"
+import type { CredentialSecrets } from "../../actors/ports/Connections.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import { isObject, type Json, type JsonObject } from "../../domain/Json.js"
@@ -193,7 +193,7 @@ export const shownAgain = (fields: ReadonlyArray<Field>, body: Uint8Array): Valu
 export const entered = (
   fields: ReadonlyArray<Field>,
   body: Uint8Array
-): { readonly config: JsonObject; readonly fields: Secrets } => {
+): { readonly config: JsonObject; readonly fields: CredentialSecrets } => {
   const form = posted(body)
   const config: { [name: string]: Json } = {}
   const secrets: { [name: string]: Redacted.Redacted } = {}

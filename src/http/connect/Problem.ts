@@ -1,12 +1,12 @@
 /** Problems of a form, in the words of somebody who connects an account. */
-import type { OrderFailure, Secrets } from "../../actors/ports/Connections.js"
+import type { ConnectionRequestFailure, CredentialSecrets } from "../../actors/ports/Connections.js"
 import type { JsonObject } from "../../domain/Json.js"
 import type { Field, Problem } from "./Form.js"
 
 const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
 
 /** What a person reads of a failure. */
-export const saying = (failure: OrderFailure): string => {
+export const saying = (failure: ConnectionRequestFailure): string => {
   switch (failure._tag) {
     case "NotFound":
       return "This connection does not exist any more."
@@ -20,7 +20,7 @@ export const saying = (failure: OrderFailure): string => {
 /** The first field that must be filled in and is not. */
 export const lackingIn = (
   fields: ReadonlyArray<Field>,
-  given: { readonly config: JsonObject; readonly fields: Secrets }
+  given: { readonly config: JsonObject; readonly fields: CredentialSecrets }
 ): Problem | undefined => {
   const isGiven = ({ name }: Field) => {
     const [part, ...rest] = name.split(".")
@@ -48,7 +48,11 @@ const expectation = ({ description, form, max, min, options, type }: Field): str
 }
 
 /** A failure as a problem of the field that it is about; a refused credential is about its first secret. */
-export const problemIn = (connector: string, fields: ReadonlyArray<Field>, failure: OrderFailure): Problem => {
+export const problemIn = (
+  connector: string,
+  fields: ReadonlyArray<Field>,
+  failure: ConnectionRequestFailure
+): Problem => {
   const detail = failure._tag === "ValidationFailed" ? failure.details[0] : undefined
   if (detail === undefined) return { field: null, text: saying(failure) }
   if (detail.code === "CREDENTIAL_TEST_FAILED") {

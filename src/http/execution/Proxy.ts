@@ -30,7 +30,7 @@ import { type ActingFor, make as makeActingFor } from "../auth/ActingFor.js"
 import { missing, outOfScope, type Principal } from "../../actors/management/Caller.js"
 import type { Exchange } from "../pipeline/Exchange.js"
 import type { RawReply, RequestHead } from "../Wire.js"
-import type { Arriving } from "./Replay.js"
+import type { Arriving } from "./BufferedBody.js"
 
 export const proxyPrefix = "/api/v1/proxy/"
 

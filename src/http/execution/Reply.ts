@@ -5,7 +5,7 @@ import { TimedOut } from "../../domain/Failure.js"
 import { failureReply } from "../Surface.js"
 import { jsonReply, type RawReply } from "../Wire.js"
 
-export interface Ended {
+export interface EndedRun {
   readonly id: string
   readonly status: ExecutionStatus
   readonly version: number | null
@@ -24,7 +24,7 @@ const markers = (
 })
 
 /** A workflow that runs and throws is a failed execution, not an HTTP error. */
-const failedBody = (run: Ended): Json => {
+const failedBody = (run: EndedRun): Json => {
   const {
     category = null,
     message = null,
@@ -41,7 +41,7 @@ const failedBody = (run: Ended): Json => {
 }
 
 export const endedReply = (
-  run: Ended,
+  run: EndedRun,
   requestId: string,
   now: number,
   more: { readonly [name: string]: string } = {}

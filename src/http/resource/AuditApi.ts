@@ -1,7 +1,7 @@
 /** The audit trail, read only: no endpoint changes or removes an entry. Contract: audit entry and its hash chain. */
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
-import { ActorType, Outcome } from "../../domain/Audit.js"
+import { ActorType, AuditOutcome } from "../../domain/Audit.js"
 import { Json } from "../../domain/Json.js"
 import { Audited, Permit, read, Scoped, Shared } from "../Endpoint.js"
 import { closedToNarrowedKeys } from "./NarrowedKeys.js"
@@ -25,7 +25,7 @@ const AuditEntryView = Schema.Struct({
   action: Schema.String,
   resource: Schema.Struct({ type: Schema.String, id: Text, name: Text }),
   customerId: Text,
-  outcome: Outcome,
+  outcome: AuditOutcome,
   requestId: Text,
   changes: Schema.Array(Schema.Struct({ path: Schema.String, before: Json, after: Json })),
   count: Schema.Number,

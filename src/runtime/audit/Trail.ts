@@ -3,13 +3,13 @@ import { Clock, Effect, Layer } from "effect"
 import { AuditTrail, type AuditQuery, type Checkpoint, type SealedEntry } from "../../actors/ports/AuditTrail.js"
 import { Digests } from "../../actors/ports/Digests.js"
 import { backgroundTask } from "../../actors/BackgroundTask.js"
-import { rounds } from "../../actors/Rounds.js"
+import { pollWhileBusy } from "../../actors/PollWhileBusy.js"
 import { type AuditEntry, sealText } from "../../domain/Audit.js"
 import { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { refusals } from "../../domain/Limits.js"
 import { AppSql, WriterSql } from "../postgres/Pools.js"
-import { auditRow } from "./Row.js"
+import { auditRow } from "../postgres/AuditRow.js"
 
 const noteInterval = "100 millis"
 const mostWaiting = 50_000
@@ -92,7 +92,7 @@ export const layer = (checkpoints: { readonly latest: (organisation: Organisatio
         Effect.zipRight(Effect.suspend(() => task.waiting(waiting.length > 0))),
         Effect.map(() => waiting.length > 0 || reads.size > 0)
       )
-      const lookAfter = yield* rounds(noteInterval, pass)
+      const lookAfter = yield* pollWhileBusy(noteInterval, pass)
       yield* Effect.addFinalizer(() => Effect.zipRight(closeMinute(true), task.run))
 
       const scoped = <A>(

@@ -9,9 +9,9 @@ import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
 import { createGzip } from "node:zlib"
 import { Client } from "pg"
-import { files } from "../InstallationSecrets.js"
-import { clusterDirectory, reach } from "../postgres/Embedded.js"
-import { reasonOf, Refusal } from "../Refusal.js"
+import { files } from "../vault/InstallationSecrets.js"
+import { clusterDirectory, reach } from "../embedded/EmbeddedServer.js"
+import { reasonOf, OperatorError } from "../program/OperatorError.js"
 import { end, entry, fileEntry } from "./Tar.js"
 
 /** What an archive begins with. */
@@ -46,7 +46,7 @@ export const backup = Effect.fn("Backup.write")(function* (dataDir: string, file
       })
       fs.renameSync(draft, file)
     },
-    catch: (cause) => new Refusal({ message: `The backup failed: ${reasonOf(cause)}.` })
+    catch: (cause) => new OperatorError({ message: `The backup failed: ${reasonOf(cause)}.` })
   })
   return fs.statSync(file).size
 }, Effect.scoped)

@@ -4,10 +4,10 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { pipeline } from "node:stream/promises"
 import { createGunzip } from "node:zlib"
-import { files } from "../InstallationSecrets.js"
-import { clusterDirectory, running } from "../postgres/Embedded.js"
+import { files } from "../vault/InstallationSecrets.js"
+import { clusterDirectory, running } from "../embedded/EmbeddedServer.js"
 import { type RunAs, runAs } from "../postgres/RunAs.js"
-import { makeDirectory, reasonOf, Refusal } from "../Refusal.js"
+import { makeDirectory, reasonOf, OperatorError } from "../program/OperatorError.js"
 import { format, manifestName } from "./Backup.js"
 import { extract } from "./Tar.js"
 
@@ -21,7 +21,7 @@ export const restore = Effect.fn("Backup.restore")(function* (dataDir: string, f
   const home = path.resolve(dataDir)
   const present = [...Object.values(files), clusterPath].filter((name) => fs.existsSync(path.join(home, name)))
   if (Option.isSome(yield* running(dataDir))) {
-    return yield* new Refusal({
+    return yield* new OperatorError({
       message: `svc or its Postgres runs on ${home}. Stop it first; if it was killed, start and stop it once.`
     })
   }
@@ -33,19 +33,19 @@ export const restore = Effect.fn("Backup.restore")(function* (dataDir: string, f
         Effect.try({
           try: () => fs.mkdtempSync(path.join(home, "restore.")),
           catch: (cause) =>
-            new Refusal({ message: `${home} cannot be written: ${reasonOf(cause)}. Let svc write to it.` })
+            new OperatorError({ message: `${home} cannot be written: ${reasonOf(cause)}. Let svc write to it.` })
         }),
         (draft) => Effect.sync(() => fs.rmSync(draft, { recursive: true, force: true }))
       )
       yield* Effect.tryPromise({
         try: () => unpack(file, draft, runAs(path.join(home, clusterPath, "data"))),
         catch: (cause) =>
-          new Refusal({ message: `${file} could not be restored: ${reasonOf(cause)}. Nothing has changed.` })
+          new OperatorError({ message: `${file} could not be restored: ${reasonOf(cause)}. Nothing has changed.` })
       })
       return yield* Effect.try({
         try: () => exchange(home, draft, present, now),
         catch: (cause) =>
-          new Refusal({
+          new OperatorError({
             message: `The backup could not be put in place: ${reasonOf(cause)}. What was there is in ${home}.`
           })
       })
@@ -62,7 +62,7 @@ const directory = (home: string) =>
         makeDirectory(home)
         return existed
       },
-      catch: (cause) => (cause instanceof Refusal ? cause : new Refusal({ message: reasonOf(cause) }))
+      catch: (cause) => (cause instanceof OperatorError ? cause : new OperatorError({ message: reasonOf(cause) }))
     }),
     (existed) =>
       Effect.sync(() => {

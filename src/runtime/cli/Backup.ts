@@ -4,8 +4,8 @@ import { Console, Effect, Option } from "effect"
 import * as path from "node:path"
 import { backup as write } from "../backup/Backup.js"
 import { restore as read } from "../backup/Restore.js"
-import { read as readConfig } from "../Config.js"
-import { Refusal } from "../Refusal.js"
+import { read as readConfig } from "../configuration/Config.js"
+import { OperatorError } from "../program/OperatorError.js"
 
 const file = Args.text({ name: "file" }).pipe(Args.withDescription("The archive, a .tar.gz"))
 
@@ -14,7 +14,7 @@ const ownDataDir = Effect.gen(function* () {
   const { database, dataDir } = yield* readConfig()
   return database._tag === "Embedded"
     ? dataDir
-    : yield* new Refusal({
+    : yield* new OperatorError({
         message:
           "SVC_DATABASE_URL is set: back up that Postgres with its own tools, and SVC_MASTER_KEYS and SVC_KEY_PEPPER with it."
       })

@@ -1,10 +1,10 @@
 /** `svc bootstrap`: the first organisation, by which all others and their keys are made. */
 import { Command, Options } from "@effect/cli"
 import { Console, Effect, Redacted } from "effect"
-import { read } from "../Config.js"
-import { type Databases, layerBeside, type Secrets, type Settings } from "../Layers.js"
+import { read } from "../configuration/Config.js"
+import { type Databases, layerBeside, type ProvidedSecrets, type Settings } from "../program/Layers.js"
 import type { AppSql, WriterSql } from "../postgres/Pools.js"
-import type { Refusal } from "../Refusal.js"
+import type { OperatorError } from "../program/OperatorError.js"
 import { refusalOf } from "../postgres/Unreachable.js"
 
 interface FirstKey {
@@ -16,7 +16,7 @@ interface FirstKey {
 /** Makes the organisation of that name with its first workspace and key. Fails when there is one already. */
 export type MakeFirst = (
   name: string
-) => Effect.Effect<FirstKey, Refusal, AppSql | WriterSql | Databases | Secrets | Settings>
+) => Effect.Effect<FirstKey, OperatorError, AppSql | WriterSql | Databases | ProvidedSecrets | Settings>
 
 export const bootstrap = (makeFirst: MakeFirst) =>
   Command.make("bootstrap", { organisation }, ({ organisation }) =>

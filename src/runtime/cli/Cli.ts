@@ -2,11 +2,11 @@
 import { Command, ValidationError } from "@effect/cli"
 import { NodeContext } from "@effect/platform-node"
 import { Effect } from "effect"
-import { makeFirst } from "../First.js"
-import { Settings } from "../Layers.js"
-import { nearest } from "../Nearest.js"
-import { Refusal } from "../Refusal.js"
-import { records } from "../Service.js"
+import { makeFirstOrganisation } from "../program/FirstOrganisation.js"
+import { Settings } from "../program/Layers.js"
+import { closestName } from "../configuration/ClosestName.js"
+import { OperatorError } from "../program/OperatorError.js"
+import { records } from "../program/Service.js"
 import { backup, restore } from "./Backup.js"
 import { bootstrap } from "./Bootstrap.js"
 import { keys } from "./Keys.js"
@@ -14,7 +14,7 @@ import { migrate } from "./Migrate.js"
 import { start } from "./Start.js"
 
 const first = (name: string) =>
-  Effect.flatMap(Settings, ({ defaultPlan }) => makeFirst(name, defaultPlan)).pipe(Effect.provide(records))
+  Effect.flatMap(Settings, ({ defaultPlan }) => makeFirstOrganisation(name, defaultPlan)).pipe(Effect.provide(records))
 
 const svc = Command.make("svc").pipe(
   Command.withDescription("An open integration platform. Without a variable set, `svc start` needs nothing else."),
@@ -47,8 +47,8 @@ const unknownOption = ([command = "", ...words]: ReadonlyArray<string>): string 
 
 const unknownOptionRefusal = (command: string, option: string) => {
   const own = (options[command] ?? []).map((name) => name.replace("=", ""))
-  const meant = nearest(option, [...own, "--help"])
-  return new Refusal({
+  const meant = closestName(option, [...own, "--help"])
+  return new OperatorError({
     message:
       `svc ${command} has no option ${option}.${meant === undefined ? "" : ` Did you mean ${meant}?`} ` +
       `Run svc ${command} --help for what there is.`
@@ -56,7 +56,7 @@ const unknownOptionRefusal = (command: string, option: string) => {
 }
 
 /** Runs the command that the arguments name. Fails when they name none, or when the command refuses. */
-export const cli = (argv: ReadonlyArray<string>): Effect.Effect<void, Refusal> => {
+export const cli = (argv: ReadonlyArray<string>): Effect.Effect<void, OperatorError> => {
   const [, , command = "", ...words] = argv
   const unknown = command.startsWith("-") ? undefined : unknownOption([command, ...words])
   if (unknown !== undefined) return unknownOptionRefusal(command, unknown)
@@ -64,7 +64,7 @@ export const cli = (argv: ReadonlyArray<string>): Effect.Effect<void, Refusal> =
     Effect.provide(NodeContext.layer),
     Effect.catchIf(
       ValidationError.isValidationError,
-      () => new Refusal({ message: "Run svc --help for what there is." })
+      () => new OperatorError({ message: "Run svc --help for what there is." })
     )
   )
 }

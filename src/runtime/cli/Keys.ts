@@ -1,9 +1,9 @@
 /** `svc keys`: the secrets of an installation. */
 import { Command } from "@effect/cli"
 import { Clock, Console, Effect } from "effect"
-import { read } from "../Config.js"
-import { freshTexts } from "../InstallationSecrets.js"
-import { layerUnproven, Secrets } from "../Layers.js"
+import { read } from "../configuration/Config.js"
+import { freshTexts } from "../vault/InstallationSecrets.js"
+import { layerUnproven, ProvidedSecrets } from "../program/Layers.js"
 import { acceptSecrets, withSecretsLocked } from "../vault/SecretChecks.js"
 import { rotate } from "./KeysRotate.js"
 import { refusalOf } from "../postgres/Unreachable.js"
@@ -20,7 +20,7 @@ const fresh = Command.make("new", {}, () =>
 const accept = Command.make("accept", {}, () =>
   Effect.gen(function* () {
     const config = yield* read()
-    const lost = yield* withSecretsLocked(Effect.flatMap(Secrets, acceptSecrets)).pipe(
+    const lost = yield* withSecretsLocked(Effect.flatMap(ProvidedSecrets, acceptSecrets)).pipe(
       Effect.provide(layerUnproven(config))
     )
     yield* Console.log("The master keys and the pepper as they are configured now are those of this installation.")

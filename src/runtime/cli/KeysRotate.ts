@@ -1,10 +1,10 @@
 /** `svc keys rotate`: another master key wraps what seals all stored secrets, while the service runs. */
 import { Command } from "@effect/cli"
 import { Clock, Console, Effect, Option, Redacted } from "effect"
-import { read } from "../Config.js"
-import { renewMasterKeys, resolve } from "../InstallationSecrets.js"
-import { layerBeside, Settings } from "../Layers.js"
-import { Refusal } from "../Refusal.js"
+import { read } from "../configuration/Config.js"
+import { renewMasterKeys, resolve } from "../vault/InstallationSecrets.js"
+import { layerBeside, Settings } from "../program/Layers.js"
+import { OperatorError } from "../program/OperatorError.js"
 import { layerPostgres } from "../vault/DataKeys.js"
 import { freshMasterKey } from "../vault/Keyring.js"
 import { proveSecrets, withSecretsLocked } from "../vault/SecretChecks.js"
@@ -56,7 +56,7 @@ export const rotate = Command.make("rotate", {}, () =>
   }).pipe(
     Effect.catchTags({
       SqlError: refusalOf,
-      VaultRefused: ({ reason }) => new Refusal({ message: `The keys cannot be rotated: ${reason}.` })
+      VaultRefused: ({ reason }) => new OperatorError({ message: `The keys cannot be rotated: ${reason}.` })
     })
   )
 ).pipe(

@@ -16,7 +16,7 @@ import type { OrganisationId } from "../../domain/Ids.js"
 import { computing } from "../../domain/Limits.js"
 import { type Jail, type JailMode, jails } from "../sandbox/Jail.js"
 import { TurnQueue } from "./TurnQueue.js"
-import { type Ended, startWorker, type WorkerProcess } from "./WorkerProcess.js"
+import { type JobEnd, startWorker, type WorkerProcess } from "./WorkerProcess.js"
 
 export interface ComputationsOptions {
   /** The bundle of `worker/Worker.ts`. */
@@ -35,7 +35,7 @@ const startsTried = 3
 interface Waiting {
   readonly name: ComputationName
   readonly input: unknown
-  readonly onEnded: (ended: Ended | Refused) => void
+  readonly onEnded: (ended: JobEnd | Refused) => void
 }
 
 /** The job was never begun. */
@@ -87,7 +87,7 @@ const busy = (reason: string) => new Unavailable({ reason, retryAfterSeconds: 1 
 
 const outcomeOf = <Name extends ComputationName>(
   name: Name,
-  ended: Ended | Refused
+  ended: JobEnd | Refused
 ): Effect.Effect<ComputationTable[Name]["output"], TooCostly | Unavailable> => {
   const tooCostly = (exceeded: TooCostly["exceeded"]) =>
     new TooCostly({ computation: name, exceeded, allowedMillis: computing.millis[name] })

@@ -19,12 +19,12 @@ const startMillis = 10_000
 const processName = "svc-computing"
 
 /** A worker that dies with a job in hand dies of that job: most likely the system took its memory back. */
-export type Ended = JobAnswer | { readonly tag: "TooMuchTime" }
+export type JobEnd = JobAnswer | { readonly tag: "TooMuchTime" }
 
 export interface WorkerProcess {
   readonly pid: number | undefined
   /** Does one job; the next one may be given when it has ended. */
-  readonly run: (job: Job, allowedMillis: number, onEnded: (ended: Ended) => void) => void
+  readonly run: (job: Job, allowedMillis: number, onEnded: (ended: JobEnd) => void) => void
   readonly kill: () => void
 }
 
@@ -46,7 +46,7 @@ export const startWorker = (options: WorkerOptions): WorkerProcess => {
   })
   // Node types further pipes as readable or writable; a "pipe" is a socket, hence both.
   const socket = child.stdio[3] as Duplex
-  let inHand: ((ended: Ended) => void) | undefined
+  let inHand: ((ended: JobEnd) => void) | undefined
   let check: NodeJS.Timeout | undefined
   let isGone = false
   let isLate = false
@@ -54,7 +54,7 @@ export const startWorker = (options: WorkerOptions): WorkerProcess => {
   /** What it wrote to its error stream before it was ready. Afterwards that may quote a tenant, and the end is logged. */
   let complaint = ""
 
-  const settle = (ended: Ended): void => {
+  const settle = (ended: JobEnd): void => {
     const onEnded = inHand
     inHand = undefined
     clearTimeout(check)

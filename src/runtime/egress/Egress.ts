@@ -17,7 +17,7 @@ import { MailEgress } from "../../actors/ports/MailEgress.js"
 import { headerBytes } from "../../domain/Limits.js"
 import type { AllowList } from "./Address.js"
 import { BlockedAddress, type ConnectOptions, guardedConnector, type Resolve, systemResolve } from "./Connect.js"
-import { type Answer, BodyTooLarge, exchange } from "./Exchange.js"
+import { type ExchangeResponse, BodyTooLarge, exchange } from "./Exchange.js"
 import { makeMailEgress } from "./MailEgress.js"
 import { type Opened, opening } from "./Opening.js"
 import { reasonOf } from "./Reason.js"
@@ -71,7 +71,7 @@ const makeAgent = (options: EgressOptions): Agent =>
 export const makeEgress = (dispatcher: Dispatcher, allow: AllowList): typeof Egress.Service =>
   Egress.of({
     send: (request) =>
-      travelled<Answer>(request, allow, (hop, follows, done) =>
+      travelled<ExchangeResponse>(request, allow, (hop, follows, done) =>
         exchange(dispatcher, hop, { maxBytes: request.maxBytes, discards: follows }, done)
       ).pipe(Effect.map(({ answer, url }): EgressResponse => ({ ...answer, url }))),
     open: (request) =>
@@ -98,7 +98,7 @@ interface Arrived<A> {
 
 type Leaving = EgressRequest & Pick<OpenRequest, "upload">
 
-const travelled = <A extends Answer | Opened>(
+const travelled = <A extends ExchangeResponse | Opened>(
   request: Leaving,
   allow: AllowList,
   sending: Sending<A>
@@ -156,7 +156,7 @@ class Stopwatch {
 }
 
 /** A request with all its redirects, up to the one answer or failure. */
-class Journey<A extends Answer | Opened> {
+class Journey<A extends ExchangeResponse | Opened> {
   private readonly millis: number
   private readonly redirects: number
   private readonly clock: Stopwatch
@@ -237,7 +237,7 @@ class Journey<A extends Answer | Opened> {
   }
 }
 
-const headerOf = (answer: Pick<Answer, "headers">, wanted: string) =>
+const headerOf = (answer: Pick<ExchangeResponse, "headers">, wanted: string) =>
   answer.headers.find(([name]) => name === wanted)?.[1]
 
 /** Every way out, by HTTP and by SMTP, under the same rules. */

@@ -4,7 +4,7 @@ import type { Dispatcher } from "undici"
 import { type Encoding, encodingsOf, inflate, type Inflater } from "./Inflate.js"
 import { type Hop, isUpload } from "./RequestForm.js"
 
-export interface Answer {
+export interface ExchangeResponse {
   readonly status: number
   /** Names in lower case, in the order in which they came. */
   readonly headers: ReadonlyArray<readonly [name: string, value: string]>
@@ -26,7 +26,7 @@ export const exchange = (
   dispatcher: Dispatcher,
   hop: Hop,
   options: ExchangeOptions,
-  done: (result: Answer | Error) => void
+  done: (result: ExchangeResponse | Error) => void
 ): ((reason: Error) => void) => {
   const receiver = new Receiver(hop.method, options, done)
   dispatcher.dispatch(dispatched(hop), receiver)
@@ -67,11 +67,11 @@ class Receiver implements Dispatcher.DispatchHandler {
   constructor(
     private readonly method: string,
     private readonly options: ExchangeOptions,
-    private readonly done: (result: Answer | Error) => void
+    private readonly done: (result: ExchangeResponse | Error) => void
   ) {}
 
   /** The end, whichever comes first; whatever still moves is torn down. */
-  finish(result: Answer | Error): void {
+  finish(result: ExchangeResponse | Error): void {
     if (this.finished) return
     this.finished = true
     this.inflater?.destroy()

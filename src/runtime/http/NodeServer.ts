@@ -10,8 +10,8 @@ import { type Failure, InvalidRequest, PayloadTooLarge } from "../../domain/Fail
 import { bodyBytes, headerBytes, headerDeadline } from "../../domain/Limits.js"
 import { proxyPrefix } from "../../http/execution/Proxy.js"
 import type { ArrivingRequest, RawReply, RawRequest, RequestHead } from "../../http/Wire.js"
-import { portRefusal } from "../Port.js"
-import type { Refusal } from "../Refusal.js"
+import { portRefusal } from "../program/Port.js"
+import type { OperatorError } from "../program/OperatorError.js"
 import { refuse, type Rest, write } from "./Answer.js"
 import { Arrival, gone } from "./Arrival.js"
 import { defaultBudget } from "./BodyBudget.js"
@@ -94,7 +94,7 @@ const mistakeIn = (request: IncomingMessage): string | undefined => {
 }
 
 const listen = (server: Server, { host, port }: ServerOptions) =>
-  Effect.async<number, Refusal>((resume) => {
+  Effect.async<number, OperatorError>((resume) => {
     server.once("error", (error) => resume(portRefusal(error, host, port)))
     server.listen({ host, port, backlog: 1024 }, () => {
       const address = server.address()
@@ -103,7 +103,10 @@ const listen = (server: Server, { host, port }: ServerOptions) =>
   })
 
 /** Listens until the scope closes. */
-export const serve = (handlers: Handlers, options: ServerOptions): Effect.Effect<RunningServer, Refusal, Scope.Scope> =>
+export const serve = (
+  handlers: Handlers,
+  options: ServerOptions
+): Effect.Effect<RunningServer, OperatorError, Scope.Scope> =>
   Effect.gen(function* () {
     const runFork = Runtime.runFork(yield* Effect.runtime<never>())
     let open = 0

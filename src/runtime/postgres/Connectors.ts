@@ -8,7 +8,7 @@ import { atVersion, callable } from "../../domain/connector/Versions.js"
 import { builtInFor, builtInOf } from "../../domain/connectors/index.js"
 import { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
-import { make as makeFresh, ofNoOrganisation, organisationFirst } from "./Fresh.js"
+import { make as makeFresh, ofNoOrganisation, organisationFirst } from "./ReadCache.js"
 import { WriterSql } from "./Pools.js"
 
 /** What is published may be this old. */

@@ -2,7 +2,7 @@
 import { Effect, Layer, Option } from "effect"
 import { CustomerReads, type KnownCustomer } from "../../actors/ports/CustomerReads.js"
 import { Unavailable } from "../../domain/Failure.js"
-import { make as makeFresh, organisationFirst } from "./Fresh.js"
+import { make as makeFresh, organisationFirst } from "./ReadCache.js"
 import { WriterSql } from "./Pools.js"
 
 const freshMillis = 800

@@ -2,7 +2,7 @@
 import { Migrator, SqlClient } from "@effect/sql"
 import { Cause, Effect, Option, type Redacted } from "effect"
 import { migrations } from "../../../migrations/index.js"
-import { reasonOf, Refusal } from "../Refusal.js"
+import { reasonOf, OperatorError } from "../program/OperatorError.js"
 import { connect } from "./Pools.js"
 import { variableOf } from "./Roles.js"
 import { Unreachable } from "./Unreachable.js"
@@ -63,7 +63,7 @@ const locked = Effect.gen(function* () {
 })
 
 const refused = (cause: unknown) =>
-  new Refusal({
+  new OperatorError({
     message:
       cause instanceof Unreachable
         ? cause.message

@@ -4,7 +4,7 @@
  */
 import { Effect, Redacted } from "effect"
 import { Client, escapeLiteral } from "pg"
-import { reasonOf, Refusal } from "../Refusal.js"
+import { reasonOf, OperatorError } from "../program/OperatorError.js"
 import { explainUnreachable, Unreachable } from "./Unreachable.js"
 
 /** Where each role logs in. */
@@ -119,7 +119,7 @@ export const ensureRoles = Effect.fn("Roles.ensure")(function* (
       return made
     },
     catch: (cause) =>
-      new Refusal({
+      new OperatorError({
         message:
           cause instanceof Unreachable
             ? cause.message

@@ -6,7 +6,7 @@ import { NotFound, Unavailable, WorkflowUnavailable } from "../../domain/Failure
 import type { OrganisationId, WorkflowId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
 import { archivedRefusal, latestEnvironment } from "../../domain/Workflow.js"
-import { make as makeFresh } from "./Fresh.js"
+import { make as makeFresh } from "./ReadCache.js"
 import { WriterSql } from "./Pools.js"
 
 const freshMillis = 900

@@ -1,8 +1,8 @@
 /** The turns that one runner was asked for and has not answered, in the order in which it will come to them. */
-import type { Answer } from "./TurnAnswer.js"
+import type { TurnAnswer } from "./TurnAnswer.js"
 
 export interface AskedTurn {
-  readonly onAnswer: (answer: Answer) => void
+  readonly onAnswer: (answer: TurnAnswer) => void
   readonly limitMillis: number
   readonly tenant: string
   readonly askedAt: number

@@ -7,7 +7,7 @@ import type {
   JailReport,
   Program,
   SandboxFailure,
-  Session,
+  GuestSession,
   Turn
 } from "../../actors/ports/Sandbox.js"
 import {
@@ -27,7 +27,7 @@ import { jails } from "./Jail.js"
 import { readRunner } from "./RunnerFiles.js"
 import { engineIdentity } from "./runner/Identity.js"
 import type { RunnerOptions, RunnerProcess } from "./RunnerProcess.js"
-import type { Answer } from "./TurnAnswer.js"
+import type { TurnAnswer } from "./TurnAnswer.js"
 
 export interface SandboxOptions {
   /** The bundle of `runner/Runner.ts`. */
@@ -162,7 +162,7 @@ const chunk = (
   return [texts, texts.length === events.length ? [] : events.slice(texts.length)]
 }
 
-const settled = (guest: Guest, answer: Answer): Effect.Effect<OwnTurn, SandboxFailure> =>
+const settled = (guest: Guest, answer: TurnAnswer): Effect.Effect<OwnTurn, SandboxFailure> =>
   Effect.suspend(() => guest.settle(answer))
 
 /** Feeds what did not go into one frame. */
@@ -179,7 +179,7 @@ const goOn = (turn: OwnTurn, events: ReadonlyArray<GuestEvent>): Effect.Effect<O
       })
 
 /** A session, and whether it is still there. A class, since thousands come and go in a second. */
-class Guest implements Session, Holder {
+class Guest implements GuestSession, Holder {
   #over = false
   readonly close: Effect.Effect<void>
 
@@ -242,7 +242,7 @@ class Guest implements Session, Holder {
   }
 
   /** What an answer means to whoever asked. The runner has forgotten the guest after all answers but a turn. */
-  settle(answer: Answer): Effect.Effect<OwnTurn, SandboxFailure> {
+  settle(answer: TurnAnswer): Effect.Effect<OwnTurn, SandboxFailure> {
     if (answer.tag === "Turn") {
       const { cpuMillis, memoryBytes, outputs } = answer
       if (answer.ended) this.end()

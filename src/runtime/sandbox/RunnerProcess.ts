@@ -8,7 +8,7 @@ import type { Duplex } from "node:stream"
 import type { GuestLimits } from "../../actors/ports/Sandbox.js"
 import { processorMillis } from "../computing/ProcessorTime.js"
 import { type AskedTurn, AskedTurns } from "./AskedTurns.js"
-import type { Answer } from "./TurnAnswer.js"
+import type { TurnAnswer } from "./TurnAnswer.js"
 import type { Jail } from "./Jail.js"
 import { KnownPrograms } from "./KnownPrograms.js"
 import { readOutputs } from "./Outputs.js"
@@ -18,7 +18,7 @@ import {
   frame,
   frameReader,
   idFrame,
-  type Refusal,
+  type TurnFailure,
   Tell,
   turnFlag,
   turnHeader
@@ -48,14 +48,14 @@ export interface RunnerProcess {
     program: { readonly key: string; readonly script: string; readonly tenant: string },
     limits: GuestLimits,
     events: ReadonlyArray<string>,
-    onAnswer: (answer: Answer) => void
+    onAnswer: (answer: TurnAnswer) => void
   ) => void
   readonly feed: (
     session: number,
     tenant: string,
     limits: GuestLimits,
     events: ReadonlyArray<string>,
-    onAnswer: (answer: Answer) => void
+    onAnswer: (answer: TurnAnswer) => void
   ) => void
   readonly close: (session: number) => void
   /** The tenant who keeps others waiting here: its turn is long, or most of a long queue is its own. */
@@ -125,7 +125,7 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
     }
 
   /** Each is told by itself: what one of them throws is kept from the others. */
-  const tell = (onAnswer: AskedTurn["onAnswer"], answer: Answer): void => {
+  const tell = (onAnswer: AskedTurn["onAnswer"], answer: TurnAnswer): void => {
     try {
       options.onListener?.("answer")
       onAnswer(answer)
@@ -150,7 +150,7 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
 
   // --- Answers ---
 
-  const ask = (session: number, tenant: string, limits: GuestLimits, onAnswer: (answer: Answer) => void): void => {
+  const ask = (session: number, tenant: string, limits: GuestLimits, onAnswer: (answer: TurnAnswer) => void): void => {
     const askedAt = performance.now()
     if (asked.size === 0 && paused.size === 0) since = askedAt
     asked.add(session, { onAnswer, limitMillis: limits.cpuPerStepMillis, tenant, askedAt })
@@ -159,7 +159,7 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
   }
 
   /** Notes that the runner has answered, and returns whom to tell. */
-  const answered = (session: number): ((answer: Answer) => void) => {
+  const answered = (session: number): ((answer: TurnAnswer) => void) => {
     const waiting = asked.take(session) ?? paused.get(session)
     paused.delete(session)
     current = undefined
@@ -192,7 +192,7 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
         )
       }
       case Tell.failed: {
-        const refusal = JSON.parse(payload.toString("utf8", 4)) as Refusal
+        const refusal = JSON.parse(payload.toString("utf8", 4)) as TurnFailure
         return answered(session)(refusal)
       }
       case Tell.yielded: {

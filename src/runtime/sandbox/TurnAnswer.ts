@@ -1,8 +1,8 @@
 /** What a runner answers to a turn that it was asked for. */
 import type { GuestOutput } from "../../actors/ports/Sandbox.js"
-import type { Refusal } from "./runner/Protocol.js"
+import type { TurnFailure } from "./runner/Protocol.js"
 
-export type Answer =
+export type TurnAnswer =
   | {
       readonly tag: "Turn"
       readonly outputs: ReadonlyArray<ReadonlyArray<GuestOutput>>
@@ -10,6 +10,6 @@ export type Answer =
       readonly cpuMillis: number
       readonly memoryBytes: number
     }
-  | Refusal
+  | TurnFailure
   /** `inHand`: the runner was working on this guest, or about to. */
   | { readonly tag: "RunnerDied"; readonly inHand: boolean }

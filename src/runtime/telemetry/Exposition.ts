@@ -4,7 +4,7 @@ import { type MetricLabel, type MetricPair, MetricState } from "effect"
 type Labels = ReadonlyArray<MetricLabel.MetricLabel>
 
 /** A value that is read when it is asked for. */
-export interface Reading {
+export interface Gauge {
   readonly name: string
   readonly help: string
   readonly type: "gauge" | "counter"
@@ -68,7 +68,7 @@ const sampleOf = (name: string, labels: Labels, state: MetricState.MetricState.U
 /** The text of all series, each family under one heading. */
 export const exposition = (
   pairs: ReadonlyArray<MetricPair.MetricPair.Untyped>,
-  readings: ReadonlyArray<Reading>
+  readings: ReadonlyArray<Gauge>
 ): string => {
   const families = new Map<string, { readonly heading: string; readonly lines: Array<string> }>()
   const add = (name: string, help: string, type: string, lines: ReadonlyArray<string>) => {

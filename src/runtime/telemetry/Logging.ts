@@ -1,6 +1,6 @@
 /** The loggers of the service. None of them writes what an error says unless the service wrote it for the operator. */
 import { HashMap, Layer, Logger } from "effect"
-import type { ServiceConfig } from "../Config.js"
+import type { ServiceConfig } from "../configuration/Config.js"
 import { describe, safeCause } from "./SafeError.js"
 
 /** The same logger, for which errors in the cause, the message and the annotations are replaced by safe ones. */

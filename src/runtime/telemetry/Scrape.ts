@@ -5,13 +5,13 @@ import { LiveRuns } from "../../actors/execution/LiveRuns.js"
 import { AuditTrail } from "../../actors/ports/AuditTrail.js"
 import { BackgroundTasks, isFailing, type TaskStatus } from "../../actors/ports/BackgroundTasks.js"
 import type { RawReply } from "../../http/Wire.js"
-import { contentType, exposition, type Reading } from "./Exposition.js"
+import { contentType, exposition, type Gauge } from "./Exposition.js"
 import { JournalDepth } from "./JournalMetrics.js"
 
-const gauge = (name: string, help: string, value: number): Reading => ({ name, help, type: "gauge", value })
-const counter = (name: string, help: string, value: number): Reading => ({ name, help, type: "counter", value })
+const gauge = (name: string, help: string, value: number): Gauge => ({ name, help, type: "gauge", value })
+const counter = (name: string, help: string, value: number): Gauge => ({ name, help, type: "counter", value })
 
-const processReadings = (): ReadonlyArray<Reading> => {
+const processReadings = (): ReadonlyArray<Gauge> => {
   const { system, user } = process.cpuUsage()
   const { active, idle } = performance.eventLoopUtilization()
   const memory = memoryUsage()
@@ -30,7 +30,7 @@ const processReadings = (): ReadonlyArray<Reading> => {
   ]
 }
 
-const taskReadings = (status: TaskStatus, now: number): ReadonlyArray<Reading> => {
+const taskReadings = (status: TaskStatus, now: number): ReadonlyArray<Gauge> => {
   const labels = { task: status.name }
   return [
     { ...counter("svc_task_failures_total", "Passes of a background task that failed.", status.failures), labels },
@@ -56,7 +56,7 @@ export const make = Effect.gen(function* () {
   const tasks = yield* BackgroundTasks
 
   /** Nothing while the database does not answer. */
-  const auditReadings = Effect.map(Effect.option(trail.backlog), (backlog): ReadonlyArray<Reading> =>
+  const auditReadings = Effect.map(Effect.option(trail.backlog), (backlog): ReadonlyArray<Gauge> =>
     Option.match(backlog, {
       onNone: () => [],
       onSome: ({ oldestSeconds, unsealed }) => [

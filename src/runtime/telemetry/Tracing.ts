@@ -10,7 +10,7 @@ import * as OtlpSerialization from "@effect/opentelemetry/OtlpSerialization"
 import * as OtlpTracer from "@effect/opentelemetry/OtlpTracer"
 import { Effect, Exit, Layer, Logger, Option, Redacted, Tracer } from "effect"
 import { pathOf, type RawReply, type RequestHead } from "../../http/Wire.js"
-import type { ServiceConfig } from "../Config.js"
+import type { ServiceConfig } from "../configuration/Config.js"
 import { safely } from "./Logging.js"
 import { safeCause } from "./SafeError.js"
 

@@ -5,9 +5,9 @@
 import type { SqlError } from "@effect/sql"
 import { Effect, Redacted } from "effect"
 import { createHmac } from "node:crypto"
-import type { InstallationSecrets } from "../InstallationSecrets.js"
+import type { InstallationSecrets } from "./InstallationSecrets.js"
 import { WriterSql } from "../postgres/Pools.js"
-import { Refusal } from "../Refusal.js"
+import { OperatorError } from "../program/OperatorError.js"
 import type { DataKey } from "./DataKeys.js"
 import { unwrapDataKey } from "./Vault.js"
 
@@ -26,7 +26,7 @@ export const withSecretsLocked = <A, E, R>(body: Effect.Effect<A, E, R>) =>
 export const proveSecrets = Effect.fn("SecretChecks.prove")(function* (secrets: InstallationSecrets) {
   const stored = yield* storedChecks
   const problems = [...wrongPepper(secrets, stored), ...wrongKeys(secrets, stored, yield* wrappers)]
-  if (problems.length > 0) return yield* new Refusal({ message: problems.join("\n") })
+  if (problems.length > 0) return yield* new OperatorError({ message: problems.join("\n") })
   const missing = [...checksOf(secrets)].filter(([secret]) => (stored.get(secret) ?? null) === null)
   yield* Effect.forEach(missing, ([secret]) => openAll(secrets, secret), { discard: true })
   yield* store(new Map(missing))
@@ -140,7 +140,7 @@ const openAll = (secrets: InstallationSecrets, secret: string) =>
     Effect.catchTag(
       "VaultRefused",
       () =>
-        new Refusal({
+        new OperatorError({
           message:
             `${secrets.from.masterKeys} holds another ${secret} than the one that wraps data keys of this ` +
             `installation: put the right key behind that id, ${ifLost}.`

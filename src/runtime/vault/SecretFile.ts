@@ -6,7 +6,7 @@
 import { randomBytes } from "node:crypto"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { Refusal } from "../Refusal.js"
+import { OperatorError } from "../program/OperatorError.js"
 
 /** The text of the file without white space around it, or `undefined` where there is none. Throws a `Refusal`. */
 export const readSecretFile = (file: string): string | undefined => {
@@ -15,14 +15,15 @@ export const readSecretFile = (file: string): string | undefined => {
   try {
     const stat = fs.fstatSync(handle)
     const uid = process.getuid?.()
-    if (!stat.isFile()) throw new Refusal({ message: `${file} is not a regular file: put the file itself there.` })
+    if (!stat.isFile())
+      throw new OperatorError({ message: `${file} is not a regular file: put the file itself there.` })
     if (uid !== undefined && stat.uid !== uid && (uid !== 0 || stat.uid !== fs.statSync(path.dirname(file)).uid)) {
-      throw new Refusal({
+      throw new OperatorError({
         message: `${file} belongs to user ${stat.uid}, and svc runs as user ${uid}: run svc as user ${stat.uid}, or chown the file to ${uid}.`
       })
     }
     if (uid !== undefined && (stat.mode & 0o077) !== 0) {
-      throw new Refusal({
+      throw new OperatorError({
         message: `${file} can be read by others: run chmod 600 ${file}, and rotate the key if they had access.`
       })
     }
@@ -71,9 +72,11 @@ const openExisting = (file: string): number | undefined => {
       case "ENOENT":
         return undefined
       case "ELOOP":
-        throw new Refusal({ message: `${file} is a symbolic link: put the file itself there.` })
+        throw new OperatorError({ message: `${file} is a symbolic link: put the file itself there.` })
       case "EACCES":
-        throw new Refusal({ message: `${file} cannot be read by the user of this process: run svc as its owner.` })
+        throw new OperatorError({
+          message: `${file} cannot be read by the user of this process: run svc as its owner.`
+        })
       default:
         throw error
     }

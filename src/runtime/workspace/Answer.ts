@@ -2,7 +2,7 @@
 import type { DbResult } from "../../actors/ports/WorkspaceDb.js"
 import type { Json } from "../../domain/Json.js"
 import { workspaceDb } from "../../domain/Limits.js"
-import type { RawResult } from "./Session.js"
+import type { RawResult } from "./DatabaseSession.js"
 import { type Budget, Unreadable, valueOf } from "./Values.js"
 
 /** Rejects with `Unreadable`. */

@@ -2,9 +2,9 @@
 import { DatabaseError } from "pg"
 import { DbRefused } from "../../actors/ports/WorkspaceDb.js"
 import { workspaceDb } from "../../domain/Limits.js"
-import { reasonOf } from "../Refusal.js"
+import { reasonOf } from "../program/OperatorError.js"
 import { tooLarge } from "./Answer.js"
-import { TooLarge } from "./Session.js"
+import { TooLarge } from "./DatabaseSession.js"
 import { Unreadable } from "./Values.js"
 
 export const refused = (message: string, code: string, more: Partial<DbRefused> = {}): DbRefused =>

@@ -10,13 +10,13 @@ import {
 } from "../../actors/ports/WorkspaceDb.js"
 import { workspaceDb } from "../../domain/Limits.js"
 import { refused } from "./Refusals.js"
-import type { Session } from "./Session.js"
+import type { DatabaseSession } from "./DatabaseSession.js"
 import type { Release, TurnKind } from "./Turns.js"
-import type { Workspaces } from "./Workspaces.js"
+import type { WorkspaceDatabases } from "./WorkspaceDatabases.js"
 
 /** A connection while a call or a transaction uses it. */
-export interface Held {
-  readonly session: Session
+export interface LeasedSession {
+  readonly session: DatabaseSession
   readonly spaceId: string
   readonly release: Release
 }
@@ -29,7 +29,7 @@ export interface Transactions {
   readonly use: <A>(
     caller: DbCaller,
     transaction: DbTransaction,
-    body: (held: Held) => Effect.Effect<A, DbRefused>
+    body: (held: LeasedSession) => Effect.Effect<A, DbRefused>
   ) => Effect.Effect<A, DbRefused>
   /** Undoes all of them. */
   readonly stop: Effect.Effect<void>
@@ -40,14 +40,14 @@ export interface TransactionsOptions {
     caller: DbCaller,
     kind: TurnKind,
     restore: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
-  ) => Effect.Effect<Held, DbRefused>
-  readonly giveBack: (held: Held) => Effect.Effect<void>
-  readonly run: <A>(session: Session, body: () => Promise<A>) => Effect.Effect<A, DbRefused>
-  readonly attempt: <A>(body: (workspaces: Workspaces) => Promise<A>) => Effect.Effect<A, DbRefused>
+  ) => Effect.Effect<LeasedSession, DbRefused>
+  readonly giveBack: (held: LeasedSession) => Effect.Effect<void>
+  readonly run: <A>(session: DatabaseSession, body: () => Promise<A>) => Effect.Effect<A, DbRefused>
+  readonly attempt: <A>(body: (workspaces: WorkspaceDatabases) => Promise<A>) => Effect.Effect<A, DbRefused>
 }
 
 interface OpenTransaction {
-  readonly held: Held
+  readonly held: LeasedSession
   readonly executionId: string
   readonly gate: Effect.Semaphore
   readonly deadline: NodeJS.Timeout

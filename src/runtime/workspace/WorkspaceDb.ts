@@ -9,15 +9,15 @@ import { type Json, unstorable, unstorableMessage } from "../../domain/Json.js"
 import { workspaceDb } from "../../domain/Limits.js"
 import { allowedCommands, type SqlCommand, sqlCommand } from "../../domain/SqlCommand.js"
 import { answerOf } from "./Answer.js"
-import { makeConnections } from "./Connections.js"
+import { makeSessionPool } from "./SessionPool.js"
 import { full, refusalOf, refused, tooMuchMemory, unusable } from "./Refusals.js"
 import { makeMemoryWatch } from "./Memory.js"
-import { makeServer, type Server } from "./Server.js"
-import type { Session } from "./Session.js"
+import { makeWorkspaceDatabaseServer, type WorkspaceDatabaseServer } from "./WorkspaceDatabaseServer.js"
+import type { DatabaseSession } from "./DatabaseSession.js"
 import { makeSizes } from "./Sizes.js"
-import { type Held, makeTransactions } from "./Transactions.js"
+import { type LeasedSession, makeTransactions } from "./Transactions.js"
 import { makeTurns, type TurnKind } from "./Turns.js"
-import type { Workspaces } from "./Workspaces.js"
+import type { WorkspaceDatabases } from "./WorkspaceDatabases.js"
 
 export interface WorkspaceDbOptions {
   /** An administrator's login to the server; its path names the database from which those of workspaces are kept. */
@@ -39,7 +39,7 @@ export const layer = (options: WorkspaceDbOptions): Layer.Layer<WorkspaceDb> =>
     WorkspaceDb,
     Effect.gen(function* () {
       if (Option.isNone(options.admin)) return off("set SVC_WS_DATABASE_URL to an administrator's login")
-      const server = makeServer({ admin: options.admin.value, pepper: options.pepper })
+      const server = makeWorkspaceDatabaseServer({ admin: options.admin.value, pepper: options.pepper })
       yield* Effect.addFinalizer(() => Effect.promise(server.close))
       const runtime = yield* Effect.runtime()
       const { db, dropEmpty, stop } = make(
@@ -70,7 +70,7 @@ const off = (reason: string) =>
 const logDefect = (cause: unknown): Effect.Effect<void> =>
   Effect.logError("workspace_db.answer_failed", Cause.die(cause))
 
-const make = (server: Server, limit: number, onDefect: (cause: unknown) => void) => {
+const make = (server: WorkspaceDatabaseServer, limit: number, onDefect: (cause: unknown) => void) => {
   const started = performance.now()
   const lastUse = new Map<string, number>()
   const turns = makeTurns({
@@ -87,7 +87,7 @@ const make = (server: Server, limit: number, onDefect: (cause: unknown) => void)
     () => performance.now()
   )
   const memory = makeMemoryWatch()
-  const connections = makeConnections({
+  const connections = makeSessionPool({
     most: workspaceDb.openPerNode,
     idleMillis: keepMillis,
     reach: async (spaceId) => (await server.get()).reach(spaceId),
@@ -100,7 +100,7 @@ const make = (server: Server, limit: number, onDefect: (cause: unknown) => void)
     onDefect
   })
 
-  const attempt = <A>(body: (workspaces: Workspaces) => Promise<A>): Effect.Effect<A, DbRefused> =>
+  const attempt = <A>(body: (workspaces: WorkspaceDatabases) => Promise<A>): Effect.Effect<A, DbRefused> =>
     Effect.tryPromise({
       try: async () => body(await server.get()),
       catch: (error) => refusalOf(error, server.failure())
@@ -108,7 +108,7 @@ const make = (server: Server, limit: number, onDefect: (cause: unknown) => void)
 
   // --- Connections ---
 
-  const giveBack = ({ release, session, spaceId }: Held): Effect.Effect<void> =>
+  const giveBack = ({ release, session, spaceId }: LeasedSession): Effect.Effect<void> =>
     Effect.promise(() => connections.giveBack(spaceId, session)).pipe(Effect.ensuring(Effect.sync(release)))
 
   /** First the turn, then the connection: who waits holds nothing. Interruptible only while it waits. */
@@ -116,7 +116,7 @@ const make = (server: Server, limit: number, onDefect: (cause: unknown) => void)
     { organisationId, spaceId }: DbCaller,
     kind: TurnKind,
     restore: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
-  ): Effect.Effect<Held, DbRefused> =>
+  ): Effect.Effect<LeasedSession, DbRefused> =>
     restore(turns.acquire(organisationId, kind)).pipe(
       Effect.mapError((reason) =>
         refused(`too many statements and transactions of the organisation at once (${reason}): try again`, "53300", {
@@ -134,7 +134,7 @@ const make = (server: Server, limit: number, onDefect: (cause: unknown) => void)
   // --- Statements ---
 
   /** When the run stops waiting, the connection goes, and with it the statement. */
-  const interruptibly = <A>(session: Session, body: () => Promise<A>): Effect.Effect<A, DbRefused> =>
+  const interruptibly = <A>(session: DatabaseSession, body: () => Promise<A>): Effect.Effect<A, DbRefused> =>
     Effect.async((resume) => {
       body().then(
         (value) => resume(Effect.succeed(value)),
@@ -144,7 +144,7 @@ const make = (server: Server, limit: number, onDefect: (cause: unknown) => void)
     })
 
   const perform = async (
-    { session, spaceId }: Held,
+    { session, spaceId }: LeasedSession,
     command: SqlCommand,
     sql: string,
     params: ReadonlyArray<Json>,

@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject } from "../../Json.js"
 import { type Document, listAt, objectAt, textAt } from "./Document.js"
 import { parseUrl } from "../../Url.js"
 
-export interface Server {
+export interface ImportedServer {
   readonly baseUrl: string
   /** JSON Schema of the connection's config; absent where there is nothing to fill in. */
   readonly connectionConfig?: JsonObject
@@ -12,7 +12,7 @@ export interface Server {
 }
 
 /** `location`: where the document was read, if it was. */
-export const serverOf = (document: Document, location: string | undefined): Server => {
+export const serverOf = (document: Document, location: string | undefined): ImportedServer => {
   const [url, variables] =
     document.generation === 3 ? bestOf(listAt(document.root, "servers")) : [two(document.root), {}]
   const whole = wholeVariable(url)
@@ -55,7 +55,7 @@ const configSchema = (properties: { readonly [name: string]: JsonObject }): Conf
 }
 
 /** Servers of paths and operations: their actions name the whole URL. */
-export const ownServers = (document: Document, server: Server, location: string | undefined) => {
+export const ownServers = (document: Document, server: ImportedServer, location: string | undefined) => {
   const added: { [name: string]: JsonObject } = {}
 
   /** The base of one operation; `undefined`: the connector's. */

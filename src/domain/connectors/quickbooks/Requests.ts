@@ -23,7 +23,7 @@ export const address = record({
   Country: text
 })
 
-export interface Resource {
+export interface QuickbooksResource {
   /** As in `QueryResponse` and in the query. */
   readonly name: string
   readonly plural: string
@@ -41,7 +41,7 @@ export const listOf = ({
   name,
   plural,
   schema
-}: Pick<Resource, "mock" | "name" | "plural" | "schema">): ActionManifest => ({
+}: Pick<QuickbooksResource, "mock" | "name" | "plural" | "schema">): ActionManifest => ({
   name: `list${plural}`,
   title: `List ${plural.toLowerCase()}`,
   request: {
@@ -73,7 +73,7 @@ export const listOf = ({
   mocks: [{ name: "one", output: { QueryResponse: { [name]: [mock], startPosition: 1, maxResults: 1 } } }]
 })
 
-export const getOf = ({ mock, name, path, schema }: Resource): ActionManifest => ({
+export const getOf = ({ mock, name, path, schema }: QuickbooksResource): ActionManifest => ({
   name: `get${name}`,
   title: `Get one of the ${name.toLowerCase()}s`,
   request: { method: "GET", path: `${path}/{{args.Id}}`, query: version },
@@ -83,9 +83,12 @@ export const getOf = ({ mock, name, path, schema }: Resource): ActionManifest =>
   mocks: [{ name: "one", output: mock }]
 })
 
-export const writes = (resource: Resource): ReadonlyArray<ActionManifest> => [createOf(resource), updateOf(resource)]
+export const writes = (resource: QuickbooksResource): ReadonlyArray<ActionManifest> => [
+  createOf(resource),
+  updateOf(resource)
+]
 
-const createOf = ({ mock, name, path, required, schema, writable }: Resource): ActionManifest => ({
+const createOf = ({ mock, name, path, required, schema, writable }: QuickbooksResource): ActionManifest => ({
   name: `create${name}`,
   title: `Create a ${name.toLowerCase()}`,
   request: { method: "POST", path, query: version, body: fromArgs(...Object.keys(writable)) },
@@ -96,7 +99,7 @@ const createOf = ({ mock, name, path, required, schema, writable }: Resource): A
   mocks: [{ name: "one", output: mock }]
 })
 
-const updateOf = ({ mock, name, path, required, schema, sparse, writable }: Resource): ActionManifest => ({
+const updateOf = ({ mock, name, path, required, schema, sparse, writable }: QuickbooksResource): ActionManifest => ({
   name: `update${name}`,
   title: `Change a ${name.toLowerCase()}`,
   description: sparse
@@ -117,7 +120,7 @@ const updateOf = ({ mock, name, path, required, schema, sparse, writable }: Reso
   mocks: [{ name: "one", output: mock }]
 })
 
-export const deleteOf = ({ name, path }: Resource): ActionManifest => ({
+export const deleteOf = ({ name, path }: QuickbooksResource): ActionManifest => ({
   name: `delete${name}`,
   title: `Delete a ${name.toLowerCase()}`,
   request: {

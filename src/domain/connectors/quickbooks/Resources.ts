@@ -1,10 +1,10 @@
 /** The resources of a company's books. */
 import { decimal, flag, list, number, oneOf, record, text } from "../Shapes.js"
-import { address, reference, type Resource } from "./Requests.js"
+import { address, reference, type QuickbooksResource } from "./Requests.js"
 
 const times = { CreateTime: "2026-11-01T09:00:00-08:00", LastUpdatedTime: "2026-11-02T09:00:00-08:00" }
 
-export const customer: Resource = {
+export const customer: QuickbooksResource = {
   name: "Customer",
   plural: "Customers",
   path: "/customer",
@@ -29,7 +29,7 @@ export const customer: Resource = {
   mock: { Id: "58", SyncToken: "0", DisplayName: "Ada Byron", Active: true, Balance: 0, MetaData: times }
 }
 
-export const item: Resource = {
+export const item: QuickbooksResource = {
   name: "Item",
   plural: "Items",
   path: "/item",
@@ -61,7 +61,7 @@ export const invoiceLine = {
   DetailType: "SalesItemLineDetail",
   SalesItemLineDetail: { ItemRef: { value: "11", name: "Pump" }, Qty: 2, UnitPrice: 15 }
 }
-export const invoice: Resource = {
+export const invoice: QuickbooksResource = {
   name: "Invoice",
   plural: "Invoices",
   path: "/invoice",
@@ -99,7 +99,7 @@ export const invoice: Resource = {
   }
 }
 
-export const payment: Resource = {
+export const payment: QuickbooksResource = {
   name: "Payment",
   plural: "Payments",
   path: "/payment",
@@ -119,7 +119,7 @@ export const payment: Resource = {
   mock: { Id: "163", SyncToken: "0", TotalAmt: 30, UnappliedAmt: 0, CustomerRef: { value: "58" } }
 }
 
-export const bill: Resource = {
+export const bill: QuickbooksResource = {
   name: "Bill",
   plural: "Bills",
   path: "/bill",
@@ -137,7 +137,7 @@ export const bill: Resource = {
   mock: { Id: "151", SyncToken: "0", TotalAmt: 103.55, Balance: 103.55, VendorRef: { value: "56" } }
 }
 
-export const vendor: Resource = {
+export const vendor: QuickbooksResource = {
   name: "Vendor",
   plural: "Vendors",
   path: "/vendor",

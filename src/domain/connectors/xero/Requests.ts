@@ -9,7 +9,7 @@ export const response: NonNullable<ActionManifest["response"]> = {
 }
 export const idempotency = { header: "Idempotency-Key", maxLength: 128 }
 
-export interface Resource {
+export interface XeroResource {
   /** `Contact`; its list is the member and the path `Contacts`. */
   readonly name: string
   readonly plural: string
@@ -26,9 +26,9 @@ export interface Resource {
   readonly filters?: JsonObject
 }
 
-const answer = ({ plural, schema }: Resource): JsonObject => record({ [plural]: list(schema) }, plural)
+const answer = ({ plural, schema }: XeroResource): JsonObject => record({ [plural]: list(schema) }, plural)
 
-export const listOf = (one: Resource): ActionManifest => ({
+export const listOf = (one: XeroResource): ActionManifest => ({
   name: `list${one.plural}`,
   title: `List ${one.plural.toLowerCase()}`,
   request: {
@@ -73,7 +73,7 @@ export const listOf = (one: Resource): ActionManifest => ({
   ]
 })
 
-export const getOf = (one: Resource): ActionManifest => ({
+export const getOf = (one: XeroResource): ActionManifest => ({
   name: `get${one.name}`,
   title: `Get one of the ${one.plural.toLowerCase()}`,
   request: { method: "GET", path: `/${one.plural}/{{args.${one.key}}}`, headers },
@@ -83,9 +83,9 @@ export const getOf = (one: Resource): ActionManifest => ({
   mocks: [{ name: "one", output: one.mock }]
 })
 
-const bodyOf = (one: Resource): JsonObject => ({ ...fromArgs(...Object.keys(one.writable)), ...one.defaults })
+const bodyOf = (one: XeroResource): JsonObject => ({ ...fromArgs(...Object.keys(one.writable)), ...one.defaults })
 
-export const createOf = (one: Resource): ActionManifest => ({
+export const createOf = (one: XeroResource): ActionManifest => ({
   name: `create${one.name}`,
   title: `Create one of the ${one.plural.toLowerCase()}`,
   request: { method: "PUT", path: `/${one.plural}`, headers, body: { [one.plural]: [bodyOf(one)] } },
@@ -96,7 +96,7 @@ export const createOf = (one: Resource): ActionManifest => ({
   mocks: [{ name: "one", output: one.mock }]
 })
 
-export const updateOf = (one: Resource): ActionManifest => ({
+export const updateOf = (one: XeroResource): ActionManifest => ({
   name: `update${one.name}`,
   title: `Change one of the ${one.plural.toLowerCase()}`,
   request: {

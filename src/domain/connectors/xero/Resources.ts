@@ -1,6 +1,6 @@
 /** What an organisation's books hold. */
 import { decimal, flag, list, number, oneOf, record, text, texts } from "../Shapes.js"
-import type { Resource } from "./Requests.js"
+import type { XeroResource } from "./Requests.js"
 
 const address = record({
   AddressType: oneOf("POBOX", "STREET"),
@@ -12,7 +12,7 @@ const address = record({
   Country: text
 })
 
-export const contact: Resource = {
+export const contact: XeroResource = {
   name: "Contact",
   plural: "Contacts",
   key: "ContactID",
@@ -59,7 +59,7 @@ const line = record({
   DiscountRate: decimal
 })
 
-export const invoice: Resource = {
+export const invoice: XeroResource = {
   name: "Invoice",
   plural: "Invoices",
   key: "InvoiceID",
@@ -124,7 +124,7 @@ export const invoice: Resource = {
   }
 }
 
-export const payment: Resource = {
+export const payment: XeroResource = {
   name: "Payment",
   plural: "Payments",
   key: "PaymentID",
@@ -147,7 +147,7 @@ export const payment: Resource = {
   paged: true
 }
 
-export const item: Resource = {
+export const item: XeroResource = {
   name: "Item",
   plural: "Items",
   key: "ItemID",
@@ -176,7 +176,7 @@ export const item: Resource = {
   paged: false
 }
 
-export const creditNote: Resource = {
+export const creditNote: XeroResource = {
   name: "CreditNote",
   plural: "CreditNotes",
   key: "CreditNoteID",
@@ -192,7 +192,7 @@ export const creditNote: Resource = {
   paged: true
 }
 
-export const account: Resource = {
+export const account: XeroResource = {
   name: "Account",
   plural: "Accounts",
   key: "AccountID",

@@ -4,13 +4,13 @@ import type { Analysis, SourceIssue } from "../../../domain/WorkflowAnalysis.js"
 import { findings } from "./Bindings.js"
 import { compile, nestedTooDeeply } from "./Compile.js"
 import { diagramOf } from "./Graph.js"
-import { namesOf } from "./Names.js"
+import { scopeNamesOf } from "./ScopeNames.js"
 
 /** Everything about a source in one pass of reading, or why it cannot become a workflow. */
 export const analyse = (source: string): Either.Either<Analysis, ReadonlyArray<SourceIssue>> => {
   try {
     return Either.map(compile(source), (compiled) => {
-      const names = namesOf(compiled.tree, compiled.main)
+      const names = scopeNamesOf(compiled.tree, compiled.main)
       return { script: compiled.script, ...findings(compiled, names), diagram: diagramOf(compiled, names) }
     })
   } catch (error) {

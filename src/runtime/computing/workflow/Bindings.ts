@@ -1,8 +1,8 @@
 /** Which connector actions the code calls, and what about its calls deserves a warning. */
 import type { AnyNode, CallExpression } from "acorn"
 import type { Binding, SourceIssue } from "../../../domain/WorkflowAnalysis.js"
-import type { Compiled } from "./Compile.js"
-import { hostPath, type Names, type Path, services } from "./Names.js"
+import type { CompiledWorkflow } from "./Compile.js"
+import { hostPath, type ScopeNames, type ServicePath, services } from "./ScopeNames.js"
 import { isFunction } from "./Syntax.js"
 
 export interface Findings {
@@ -14,7 +14,7 @@ export interface Findings {
 /** Nobody reads more. */
 const mostWarnings = 200
 
-export const findings = (compiled: Compiled, names: Names): Findings => {
+export const findings = (compiled: CompiledWorkflow, names: ScopeNames): Findings => {
   const { tree } = compiled
   const bindings = new Map<string, Binding>()
   const warnings = new Map<string, SourceIssue>()
@@ -27,7 +27,7 @@ export const findings = (compiled: Compiled, names: Names): Findings => {
     bindings.set(`${connector} ${action}`, { connector, action })
   }
 
-  const useOf = (node: AnyNode, path: Path, passedOn: boolean) => {
+  const useOf = (node: AnyNode, path: ServicePath, passedOn: boolean) => {
     const [root, connector, action] = path
     if (root === undefined && passedOn) {
       bound()
@@ -79,7 +79,7 @@ export const findings = (compiled: Compiled, names: Names): Findings => {
 type Warn = (node: AnyNode, code: string, message: string) => void
 
 /** Whether a value leaves the reach of what is understood: given to somebody else's function, stored, returned. */
-const isPassedOn = (node: AnyNode, parent: AnyNode | undefined, names: Names): boolean => {
+const isPassedOn = (node: AnyNode, parent: AnyNode | undefined, names: ScopeNames): boolean => {
   switch (parent?.type) {
     case "CallExpression":
       return (
@@ -102,7 +102,7 @@ const isPassedOn = (node: AnyNode, parent: AnyNode | undefined, names: Names): b
   }
 }
 
-const callWarnings = (node: CallExpression, names: Names, warn: Warn) => {
+const callWarnings = (node: CallExpression, names: ScopeNames, warn: Warn) => {
   for (const path of names.pathsOf(node.callee)) {
     if (path[0] === "connector" && path.length < 3)
       warn(node, "UNKNOWN_CALL", "expected svc.connector.<slug>.<action>(args)")
@@ -121,7 +121,7 @@ const callWarnings = (node: CallExpression, names: Names, warn: Warn) => {
 const chained: ReadonlySet<string> = new Set(["then", "catch", "finally"])
 
 /** The host call at the root of a promise chain such as `svc.x.y.z().then(…)`. */
-const calledIn = (node: AnyNode, names: Names): CallExpression | undefined => {
+const calledIn = (node: AnyNode, names: ScopeNames): CallExpression | undefined => {
   if (node.type === "ChainExpression") return calledIn(node.expression, names)
   if (node.type !== "CallExpression") return undefined
   if (hostPath(names, node.callee) !== undefined) return node
@@ -131,7 +131,7 @@ const calledIn = (node: AnyNode, names: Names): CallExpression | undefined => {
   return follows ? calledIn(callee.object, names) : undefined
 }
 
-const lostCall = (node: AnyNode, parent: AnyNode, names: Names, warn: Warn) => {
+const lostCall = (node: AnyNode, parent: AnyNode, names: ScopeNames, warn: Warn) => {
   const lost =
     parent.type === "ExpressionStatement" ||
     (parent.type === "UnaryExpression" && parent.operator !== "delete") ||

@@ -12,7 +12,7 @@ import { guest } from "../../../domain/Limits.js"
 import { ModuleParser } from "./Parser.js"
 import { constantText, type FunctionNode, isFunction, type Tree, treeOf } from "./Syntax.js"
 
-export interface Compiled {
+export interface CompiledWorkflow {
   readonly tree: Tree
   /** The function that runs. */
   readonly main: FunctionNode
@@ -28,7 +28,7 @@ const opening = `"use strict";(function(){`
 export const firstLineShift = opening.length
 
 /** Every reason why the source cannot become a workflow, or the workflow. */
-export const compile = (source: string): Either.Either<Compiled, ReadonlyArray<SourceIssue>> => {
+export const compile = (source: string): Either.Either<CompiledWorkflow, ReadonlyArray<SourceIssue>> => {
   if (Buffer.byteLength(source) > guest.sourceBytes) {
     const message = `the source is larger than ${guest.sourceBytes / 1024} KiB: move data into the input, a secret or svc.db`
     return Either.left([{ code: "SOURCE_TOO_LARGE", message, line: 1, column: 1 }])

@@ -2,10 +2,10 @@
 import type * as acorn from "acorn"
 import type { AnyNode } from "acorn"
 import type { Diagram } from "../../../domain/WorkflowAnalysis.js"
-import type { Compiled } from "./Compile.js"
-import { type Ends, makeDrawing } from "./Drawing.js"
+import type { CompiledWorkflow } from "./Compile.js"
+import { type Ends, makeDrawing } from "./DiagramBuilder.js"
 import { closeLoop, drawExpression, type Sketch } from "./GraphExpressions.js"
-import type { Names } from "./Names.js"
+import type { ScopeNames } from "./ScopeNames.js"
 import { stepsOf } from "./Steps.js"
 import { excerpt } from "./Syntax.js"
 
@@ -19,7 +19,7 @@ interface Target {
   readonly continues?: Array<{ readonly id: string; readonly label?: string }>
 }
 
-export const diagramOf = (compiled: Compiled, names: Names): Diagram => {
+export const diagramOf = (compiled: CompiledWorkflow, names: ScopeNames): Diagram => {
   const { tree, main } = compiled
   const { source } = tree
   const drawing = makeDrawing(tree)

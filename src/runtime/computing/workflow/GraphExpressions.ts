@@ -1,12 +1,12 @@
 /** How an expression appears in the diagram: its calls in the order in which they run. */
 import type { AnyNode, CallExpression } from "acorn"
-import type { Drawing, Ends } from "./Drawing.js"
+import type { DiagramBuilder, Ends } from "./DiagramBuilder.js"
 import type { Steps } from "./Steps.js"
 import { children, excerpt, type FunctionNode, isFunction } from "./Syntax.js"
 
 export interface Sketch {
   readonly source: string
-  readonly drawing: Drawing
+  readonly drawing: DiagramBuilder
   readonly steps: Steps
   /** Local functions that were drawn already: each is drawn once, where it is first called. */
   readonly drawn: Set<FunctionNode>
@@ -125,7 +125,7 @@ const drawWithCallbacks = (sketch: Sketch, node: AnyNode, from: Ends): Ends =>
   )
 
 /** Leads the end of a loop's body back to its head; on goes the way out. */
-export const closeLoop = (drawing: Drawing, head: string, ends: Ends): Ends => {
+export const closeLoop = (drawing: DiagramBuilder, head: string, ends: Ends): Ends => {
   for (const end of ends) drawing.edge({ from: end.id, to: head, label: end.label ?? "next", back: true })
   return [{ id: head, label: "done" }]
 }

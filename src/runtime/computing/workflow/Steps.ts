@@ -1,6 +1,6 @@
 /** Which parts of the code a diagram shows: what leaves the guest, waits, or leads to something that does. */
 import type { AnyNode, CallExpression } from "acorn"
-import { hostPath, type Names } from "./Names.js"
+import { hostPath, type ScopeNames } from "./ScopeNames.js"
 import { constantText, type FunctionNode, isFunction, type Tree } from "./Syntax.js"
 
 export interface Step {
@@ -19,7 +19,7 @@ export interface Steps {
   readonly leaves: (node: AnyNode | null | undefined) => boolean
 }
 
-export const stepsOf = (tree: Tree, names: Names): Steps => {
+export const stepsOf = (tree: Tree, names: ScopeNames): Steps => {
   const stepOf = (call: CallExpression): Step | undefined => {
     const path = hostPath(names, call.callee)
     if (path !== undefined) {
@@ -47,7 +47,7 @@ export const stepsOf = (tree: Tree, names: Names): Steps => {
 }
 
 /** Which nodes hold a step, also through local functions, and which can leave what they stand in. */
-const marks = (tree: Tree, names: Names, isStep: (call: CallExpression) => boolean) => {
+const marks = (tree: Tree, names: ScopeNames, isStep: (call: CallExpression) => boolean) => {
   const holding = new Set<AnyNode>()
   const leaving = new Set<AnyNode>()
   const callsTo = new Map<AnyNode, Array<number>>()

@@ -2,7 +2,7 @@
 import { Effect, Layer, Option } from "effect"
 import { ConnectionReads, type ConnectionWanted, type KnownConnection } from "../../../actors/ports/ConnectionReads.js"
 import { Unavailable } from "../../../domain/Failure.js"
-import { make as makeFresh, ofNoOrganisation } from "../Fresh.js"
+import { make as makeFresh, ofNoOrganisation } from "../ReadCache.js"
 import { WriterSql } from "../Pools.js"
 
 const freshMillis = 800

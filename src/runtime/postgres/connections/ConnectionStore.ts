@@ -8,7 +8,7 @@ import {
   type ConnectSession,
   type CredentialRow,
   type DomainEvent,
-  type Held,
+  type OwnedConnection,
   type NewConnection,
   Stale
 } from "../../../actors/ports/ConnectionStore.js"
@@ -16,7 +16,7 @@ import type { AuditEntry } from "../../../domain/Audit.js"
 import type { Connection } from "../../../domain/connection/Connection.js"
 import { Unavailable } from "../../../domain/Failure.js"
 import type { CredentialId } from "../../../domain/Ids.js"
-import { auditRow } from "../../audit/Row.js"
+import { auditRow } from "../AuditRow.js"
 import { WriterSql } from "../Pools.js"
 import { column, parameter, recordOf, selection } from "../records/Table.js"
 import { connections } from "./Tables.js"
@@ -117,7 +117,7 @@ const heldOf = ({
   refresh_seq,
   token_hash,
   ...row
-}: LoadRow & { readonly [member: string]: unknown }): Held => ({
+}: LoadRow & { readonly [member: string]: unknown }): OwnedConnection => ({
   connection: compact(recordOf<Connection>(row)),
   revision: held_revision,
   credential:

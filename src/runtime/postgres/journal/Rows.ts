@@ -2,7 +2,7 @@
 import type { JournalEntry } from "../../../domain/RunJournal.js"
 import type { FinishedRun, OpenRun, RunChange, RunPatch } from "../../../actors/ports/Journal.js"
 import type { OrganisationVault } from "../../../actors/ports/Vault.js"
-import { auditRow } from "../../audit/Row.js"
+import { auditRow } from "../AuditRow.js"
 import { type Table, tables } from "./Additions.js"
 
 type Row = { readonly [column: string]: unknown }

@@ -30,7 +30,7 @@ type Value = ReturnType<Ffi["QTS_GetUndefined"]> | ReturnType<Ffi["QTS_NewString
 type Owned = ReturnType<Ffi["QTS_NewString"]>
 
 /** Where the guest's objects lie in memory: the same in every copy of one snapshot. */
-export interface Addresses {
+export interface GuestPointers {
   readonly runtime: ReturnType<Ffi["QTS_NewRuntime"]>
   readonly context: ReturnType<Ffi["QTS_NewContext"]>
   readonly step: Owned
@@ -49,7 +49,7 @@ export interface Instance {
   readonly module: EngineModule
   readonly ffi: Ffi
   readonly memory: WasmMemory
-  at: Addresses
+  at: GuestPointers
   /** Must not be used again: it trapped, was interrupted, or ran out of memory. */
   spoiled: boolean
   limits: StepLimits
@@ -69,11 +69,11 @@ export interface Engine {
   readonly load: (
     script: Buffer,
     limits: StepLimits
-  ) => Promise<{ readonly snapshot: Snapshot<Addresses>; readonly instance: Instance }>
+  ) => Promise<{ readonly snapshot: Snapshot<GuestPointers>; readonly instance: Instance }>
   /** A new guest as the snapshot has it. */
-  readonly restore: (snapshot: Snapshot<Addresses>) => Promise<Instance>
+  readonly restore: (snapshot: Snapshot<GuestPointers>) => Promise<Instance>
   /** Makes a used guest as the snapshot has it; `false` when it must be thrown away. */
-  readonly rewind: (instance: Instance, snapshot: Snapshot<Addresses>) => boolean
+  readonly rewind: (instance: Instance, snapshot: Snapshot<GuestPointers>) => boolean
   readonly limit: (instance: Instance, limits: StepLimits) => void
   /** Delivers one event and runs what follows from it. The answer is a letter of state and the JSON array of outputs. */
   readonly step: (instance: Instance, event: Uint8Array) => Buffer
@@ -265,21 +265,21 @@ export const makeEngine = async (wasm: Uint8Array<ArrayBuffer>): Promise<Engine>
 
   // --- Snapshots ---
 
-  const copyOf = (instance: Instance): Snapshot<Addresses> =>
+  const copyOf = (instance: Instance): Snapshot<GuestPointers> =>
     snapshotOf(
       instance.memory.buffer,
       heapEndAddress === 0 ? instance.memory.buffer.byteLength : heapEnd(instance),
       instance.at
     )
 
-  const restore = async (snapshot: Snapshot<Addresses>): Promise<Instance> => {
+  const restore = async (snapshot: Snapshot<GuestPointers>): Promise<Instance> => {
     const instance = await instantiate(snapshot.memoryBytes / pageBytes)
     fill(instance.memory.buffer, snapshot)
     instance.at = snapshot.at
     return instance
   }
 
-  const rewind = (instance: Instance, snapshot: Snapshot<Addresses>): boolean => {
+  const rewind = (instance: Instance, snapshot: Snapshot<GuestPointers>): boolean => {
     const { buffer } = instance.memory
     if (instance.spoiled || heapEndAddress === 0 || buffer.byteLength !== snapshot.memoryBytes) return false
     restoreInPlace(buffer, snapshot, heapEnd(instance), insideStack)
@@ -356,7 +356,7 @@ const pointer = <P extends number>(address: number): P => address as P
 const noModules = pointer<Parameters<Ffi["QTS_Eval"]>[4]>(0)
 const globalCode = pointer<Parameters<Ffi["QTS_Eval"]>[5]>(0)
 const everyIntrinsic = pointer<Parameters<Ffi["QTS_NewContext"]>[1]>(0)
-const unset: Addresses = {
+const unset: GuestPointers = {
   runtime: pointer(0),
   context: pointer(0),
   step: pointer(0),

@@ -1,6 +1,6 @@
 /** The guests of one runner: which programs are loaded, which instances are free, which sessions are alive. */
 import type { Buffer } from "node:buffer"
-import type { Addresses, Engine, Instance, StepLimits } from "./Engine.js"
+import type { GuestPointers, Engine, Instance, StepLimits } from "./Engine.js"
 import type { Snapshot } from "./Snapshot.js"
 
 /** Snapshots kept (about 0.7 MB each), and instances kept for the next run of their program. */
@@ -20,7 +20,7 @@ const waitingBytes = 1024 * 1024 * 1024
 interface Program {
   readonly id: number
   readonly script: Buffer
-  snapshot: Snapshot<Addresses> | undefined
+  snapshot: Snapshot<GuestPointers> | undefined
   readonly free: Array<Instance>
 }
 

@@ -44,7 +44,7 @@ export const turnFlag = { ended: 1 } as const
 export const turnHeader = 21
 
 /** Why a runner could not finish a turn. */
-export type Refusal =
+export type TurnFailure =
   | { readonly tag: "OutOfMemory" | "CpuLimit" | "OutputTooLarge" | "TooManyValues"; readonly limit: number }
   | { readonly tag: "LoadFailed"; readonly name: string; readonly message: string }
   | { readonly tag: "SessionLost"; readonly reason: "evicted" | "closed" }

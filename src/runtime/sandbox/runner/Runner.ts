@@ -20,7 +20,7 @@ import {
   frameReader,
   idFrame,
   readEvents,
-  type Refusal,
+  type TurnFailure,
   Tell,
   textFrame,
   turnFlag,
@@ -65,7 +65,7 @@ const send = (bytes: Buffer): void => {
 
 // --- Answers ---
 
-const refuse = (work: Work, refusal: Refusal): void => {
+const refuse = (work: Work, refusal: TurnFailure): void => {
   // Closed before its turn came: the guest was never taken in hand, and is there all the same.
   const live = work.live ?? guests.find(work.session)
   if (live !== undefined) guests.release(live)
@@ -93,7 +93,7 @@ const answer = (work: Work, live: Live): void => {
   else guests.rest(live)
 }
 
-const refusalOf = (work: Work, cause: unknown): Refusal => {
+const refusalOf = (work: Work, cause: unknown): TurnFailure => {
   const limits = work.live?.instance.limits ?? work.open
   if (!(cause instanceof GuestStopped)) throw cause
   switch (cause.reason) {

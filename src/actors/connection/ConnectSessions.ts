@@ -1,0 +1,312 @@
+/**
+ * Connect sessions: a person enters a credential, or signs in at the provider, which sends the browser back with the
+ * session's `state`, once. Contract: connection states.
+ */
+import { Clock, Context, Duration, Effect, Either, Encoding, Layer, Option, Redacted } from "effect"
+import {
+  askedOf,
+  callbackPath,
+  commonCallbackPath,
+  isStillAsked,
+  keepsCommonCallback
+} from "../../domain/connection/Callback.js"
+import type { Connection } from "../../domain/connection/Connection.js"
+import { configuredUrl } from "../../domain/connector/BaseUrl.js"
+import type { AuthMethod, OAuth2Method } from "../../domain/connector/AuthMethod.js"
+import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
+import { builtInOf } from "../../domain/connectors/index.js"
+import type { ConnectionId, ConnectSessionId, OrganisationId } from "../../domain/Ids.js"
+import type { JsonObject } from "../../domain/Json.js"
+import type { By, CredentialSecrets } from "../ports/Connections.js"
+import { type AuthorizingSession, ConnectionStore, type ConnectSession } from "../ports/ConnectionStore.js"
+import { Connectors } from "../ports/Connectors.js"
+import { Digests } from "../ports/Digests.js"
+import { Identifiers } from "../ports/Identifiers.js"
+import { Origin } from "../ports/Origin.js"
+import { type Candidate, CredentialBuilder, type Target } from "./CredentialBuilder.js"
+import { busy, type ConnectionOwner, ConnectionOwners, refuse, system } from "./ConnectionOwner.js"
+import type { CommandRefusal } from "./Protocol.js"
+import { TokenRefresh } from "./TokenRefresh.js"
+import { parseUrl } from "../../domain/Url.js"
+
+/** How long a link works. */
+const sessionLifetime = Duration.minutes(15)
+const tokenLength = 43
+
+export type ConnectStepOutcome = { readonly _tag: "Connected" } | { readonly _tag: "Redirect"; readonly url: string }
+
+const notOpen: CommandRefusal = {
+  _tag: "Invalid",
+  path: "session",
+  code: "SESSION_ENDED",
+  message: "has ended: ask for a new link"
+}
+
+const verifierPlace = (id: ConnectSessionId) => ({ table: "connect_sessions", column: "verifier", row: id })
+
+const make = Effect.gen(function* () {
+  const origin = yield* Origin
+  const owners = yield* ConnectionOwners
+  const store = yield* ConnectionStore
+  const connectors = yield* Connectors
+  const identifiers = yield* Identifiers
+  const digests = yield* Digests
+  const { checkConfig, entered, granted } = yield* CredentialBuilder
+  const { clientOf } = yield* TokenRefresh
+
+  const available = <A>(effect: Effect.Effect<A, { readonly reason: string }>): Effect.Effect<A, CommandRefusal> =>
+    Effect.mapError(effect, ({ reason }) => busy(reason))
+
+  /** Makes a session, which the caller stores, and the token of its link. */
+  const fresh = Effect.fnUntraced(function* (about: {
+    readonly organisationId: OrganisationId
+    readonly connectionId: ConnectionId
+    readonly authMethod: string
+    readonly authProvider: string | null
+    readonly config: JsonObject
+    readonly redirectUrl: string | null
+    readonly reconnects: boolean
+    readonly by: By
+  }) {
+    const { by, ...rest } = about
+    const token = identifiers.token(tokenLength)
+    const session: ConnectSession = {
+      ...rest,
+      id: identifiers.next("cs"),
+      tokenHash: digests.sha256Hex(token),
+      status: "open",
+      error: null,
+      createdBy: by.actor.id,
+      expiresAt: new Date((yield* Clock.currentTimeMillis) + Duration.toMillis(sessionLifetime)).toISOString()
+    }
+    return { session, opened: { id: session.id, token: Redacted.make(token), expiresAt: session.expiresAt } }
+  })
+
+  interface Under {
+    readonly session: AuthorizingSession
+    readonly connection: Connection
+    readonly definition: ConnectorDefinition
+    readonly method: AuthMethod
+    readonly target: Target
+  }
+
+  /** The open session of this connection, with its connector, method and target. */
+  const under = Effect.fnUntraced(function* (
+    self: ConnectionOwner,
+    organisation: string,
+    sessionId: string
+  ): Effect.fn.Return<Under, CommandRefusal> {
+    const { connection } = yield* owners.current(self, organisation)
+    // Any text: no other row matches.
+    const found = yield* available(store.session({ id: sessionId as ConnectSessionId }))
+    const now = yield* Clock.currentTimeMillis
+    if (Option.isNone(found) || found.value.connectionId !== self.id) return yield* refuse(notOpen)
+    const session = found.value
+    if (session.status !== "open" || Date.parse(session.expiresAt) <= now || connection.status === "disconnected")
+      return yield* refuse(notOpen)
+    const definition = yield* owners.definitionOf(connection.organisationId, connection.connector, undefined)
+    const method = yield* owners.methodOf(definition, session.authMethod)
+    const { connector, organisationId } = connection
+    const target = { organisationId, connector, authProvider: session.authProvider, config: session.config }
+    return { session, connection, definition, method, target }
+  })
+
+  const activate = Effect.fnUntraced(function* (
+    self: ConnectionOwner,
+    { connection, session }: Under,
+    { facts, value }: Candidate
+  ) {
+    yield* owners.change(
+      self,
+      connection.organisationId,
+      { _tag: "Activate", facts },
+      {
+        credential: { value, rotated: true },
+        session: { id: session.id, status: "completed", error: null },
+        audit: {
+          action: session.reconnects ? "connection.reconnect" : "connection.connect",
+          by: {
+            ...system,
+            actor: { ...system.actor, id: session.id, name: "connect session", onBehalfOf: session.createdBy }
+          }
+        }
+      }
+    )
+    return { _tag: "Connected" } as const
+  })
+
+  // --- To the provider ---
+
+  const challengeOf = (verifier: string): string =>
+    Encoding.encodeBase64Url(Either.getOrThrow(Encoding.decodeHex(digests.sha256Hex(verifier))))
+
+  const redirectUriOf = ({ connection, definition, session, target }: Under): string => {
+    const isCommon = session.commonCallback && keepsCommonCallback(connection, definition, builtInOf(definition.slug))
+    const path = isCommon ? commonCallbackPath : callbackPath(digests.keyHash, target.organisationId, definition.slug)
+    return `${origin}${path}`
+  }
+
+  const authorizationUrl = Effect.fnUntraced(function* (
+    found: Under & { readonly method: OAuth2Method },
+    config: JsonObject
+  ): Effect.fn.Return<string, CommandRefusal> {
+    const { definition, method, session, target } = found
+    const { clientId } = yield* clientOf(target, method, {})
+    const redirectUri = redirectUriOf(found)
+    const client = yield* available(
+      connectors.clientOf(target.organisationId, definition.slug, method.id, target.authProvider)
+    )
+    const wanted = Option.match(client, { onNone: () => [], onSome: ({ scopes }) => scopes })
+    const base = configuredUrl(method.authorizationUrl ?? "", config)
+    if (Either.isLeft(base))
+      return yield* refuse({
+        _tag: "Invalid",
+        path: base.left.path,
+        code: "INVALID_VALUE",
+        message: base.left.message
+      })
+    const state = identifiers.token(tokenLength)
+    const verifier = method.pkce ? identifiers.token(64) : null
+    const doors = yield* owners.vaultOf(target.organisationId)
+    yield* available(
+      store.authorizeSession(session.id, {
+        stateHash: digests.sha256Hex(state),
+        verifier: verifier === null ? null : doors.seal(verifierPlace(session.id), verifier),
+        config,
+        asked: askedOf(method, clientId, redirectUri)
+      })
+    )
+    const url = new URL(base.right)
+    const scopes = wanted.length > 0 ? wanted : method.scopes
+    const params = {
+      ...method.authorizationParams,
+      response_type: "code",
+      client_id: clientId,
+      redirect_uri: redirectUri,
+      ...(scopes.length === 0 ? {} : { scope: scopes.join(method.scopeSeparator) }),
+      state,
+      ...(verifier === null ? {} : { code_challenge: challengeOf(verifier), code_challenge_method: "S256" })
+    }
+    for (const [name, value] of Object.entries(params)) url.searchParams.set(name, value)
+    return url.href
+  })
+
+  const submit = Effect.fnUntraced(function* (
+    self: ConnectionOwner,
+    request: {
+      readonly organisationId: string
+      readonly sessionId: string
+      readonly fields: CredentialSecrets
+      readonly config: JsonObject
+    }
+  ): Effect.fn.Return<ConnectStepOutcome, CommandRefusal> {
+    const found = yield* under(self, request.organisationId, request.sessionId)
+    const { definition, method } = found
+    const config = { ...found.target.config, ...request.config }
+    if (method.type === "oauth2" && method.grant === "authorization_code") {
+      yield* checkConfig(definition, found.target.organisationId, config)
+      return { _tag: "Redirect", url: yield* authorizationUrl({ ...found, method }, config) }
+    }
+    return yield* activate(self, found, yield* entered(definition, method, { ...found.target, config }, request.fields))
+  })
+
+  // --- Back from the provider ---
+
+  /** The person or the provider refused: a pending connection has failed; an existing one stays as it is. */
+  const declined = Effect.fnUntraced(function* (
+    self: ConnectionOwner,
+    { connection, session }: Under,
+    message: string
+  ): Effect.fn.Return<never, CommandRefusal> {
+    yield* connection.status === "pending"
+      ? owners.change(
+          self,
+          connection.organisationId,
+          { _tag: "Refuse", reason: message },
+          { session: { id: session.id, status: "failed", error: message } }
+        )
+      : available(store.failSession(session.id, message))
+    return yield* refuse({ _tag: "CredentialRefused", message })
+  })
+
+  /** Whether the answer comes from another issuer than the one that was asked: an attack by RFC 9207. */
+  const foreign = (method: OAuth2Method, config: JsonObject, iss: string | undefined): boolean => {
+    if (iss === undefined) return false
+    if (method.issuer !== undefined) {
+      const expected = Either.getOrElse(configuredUrl(method.issuer, config), () => method.issuer)
+      return iss !== expected && iss !== method.issuer
+    }
+    const origins = [method.authorizationUrl ?? "", method.tokenUrl].flatMap((url) =>
+      Either.match(configuredUrl(url, config), { onLeft: () => [], onRight: (text) => [new URL(text).origin] })
+    )
+    return !origins.includes(parseUrl(iss)?.origin ?? "")
+  }
+
+  const complete = Effect.fnUntraced(function* (
+    self: ConnectionOwner,
+    request: {
+      readonly organisationId: string
+      readonly sessionId: string
+      readonly params: { readonly [name: string]: Redacted.Redacted }
+    }
+  ): Effect.fn.Return<ConnectStepOutcome, CommandRefusal> {
+    const found = yield* under(self, request.organisationId, request.sessionId)
+    const { method, session, target } = found
+    if (method.type !== "oauth2") return yield* refuse(notOpen)
+    const param = (name: string) => {
+      const value = request.params[name]
+      return value === undefined ? undefined : Redacted.value(value)
+    }
+    if (!(yield* available(store.redeemSession(session.id)))) return yield* refuse(notOpen)
+    const error = param("error")
+    if (error !== undefined)
+      return yield* declined(
+        self,
+        found,
+        `the provider said ${error}: ${param("error_description") ?? "no more"}`.slice(0, 300)
+      )
+    if (foreign(method, target.config, param("iss")))
+      return yield* declined(self, found, "the answer came from another issuer than the one that was asked")
+    const { clientId } = yield* clientOf(target, method, {})
+    // Sessions from before `asked` was recorded used the common callback.
+    const asked = session.asked ?? {
+      ...askedOf(method, clientId, `${origin}${commonCallbackPath}`),
+      pkce: session.verifier !== null
+    }
+    if (!isStillAsked(asked, method, clientId))
+      return yield* declined(self, found, "the connector or its client was changed meanwhile: begin again")
+    const code = request.params["code"]
+    if (code === undefined) return yield* declined(self, found, "the provider sent no code")
+    const doors = yield* owners.vaultOf(target.organisationId)
+    const { verifier: sealed } = session
+    const verifier =
+      sealed === null
+        ? null
+        : yield* Effect.try({
+            try: () => Redacted.make(Buffer.from(doors.open(verifierPlace(session.id), sealed)).toString("utf8")),
+            catch: () => busy("the session does not open", 5)
+          })
+    const told = Object.fromEntries(
+      Object.entries(method.callbackConfig).flatMap(([member, name]) => {
+        const value = param(name)
+        return value === undefined ? [] : [[member, value]]
+      })
+    )
+    const grant = { type: "authorization_code", code, redirectUri: asked.redirectUri, verifier } as const
+    return yield* granted(found.definition, method, target, grant, {}, told).pipe(
+      Effect.catchTag("TokenRequestFailed", ({ message }) => refuse({ _tag: "CredentialRefused", message })),
+      Effect.flatMap((candidate) => activate(self, found, candidate)),
+      Effect.catchTag("CredentialRefused", ({ message }) => declined(self, found, message))
+    )
+  })
+
+  return { fresh, submit, complete }
+})
+
+/** One for a node. */
+export class ConnectSessions extends Context.Tag("svc/connection/ConnectSessions")<
+  ConnectSessions,
+  Effect.Effect.Success<typeof make>
+>() {}
+
+export const layer = Layer.effect(ConnectSessions, make)

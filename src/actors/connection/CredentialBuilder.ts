@@ -1,0 +1,277 @@
+/**
+ * Makes a credential of what a user or client sent: checks the fields, exchanges them for a token where the method needs
+ * one, and tests the result at the provider.
+ */
+import { Clock, Context, Effect, Layer, Redacted } from "effect"
+import type { CredentialFacts } from "../../domain/connection/Connection.js"
+import { type Credential, fingerprintOf } from "../../domain/connection/Credential.js"
+import type { AuthMethod, CredentialField, OAuth2Method } from "../../domain/connector/AuthMethod.js"
+import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
+import type { Unavailable } from "../../domain/Failure.js"
+import type { OrganisationId } from "../../domain/Ids.js"
+import type { JsonObject } from "../../domain/Json.js"
+import type { CredentialSecrets } from "../ports/Connections.js"
+import { Computations, type TooCostly, tooCostlyDetail } from "../ports/Computations.js"
+import { Digests } from "../ports/Digests.js"
+import type { Grant, TokenRequestFailed, Tokens } from "../ports/TokenEndpoint.js"
+import { refuse } from "./ConnectionOwner.js"
+import { CredentialTest } from "./CredentialTest.js"
+import type { CommandRefusal } from "./Protocol.js"
+import { TokenRefresh, tokensCredential } from "./TokenRefresh.js"
+
+/** A credential that passed its checks, with the facts that the connection's record takes over. */
+export interface Candidate {
+  readonly value: Credential
+  readonly facts: CredentialFacts
+}
+
+/** The connection that a credential is for. */
+export interface Target {
+  readonly organisationId: OrganisationId
+  readonly connector: string
+  readonly authProvider: string | null
+  readonly config: JsonObject
+}
+
+const fieldLength = 16_384
+
+const invalid = (path: string, code: string, message: string): CommandRefusal => ({
+  _tag: "Invalid",
+  path,
+  code,
+  message
+})
+
+const make = Effect.gen(function* () {
+  const { compute } = yield* Computations
+  const digests = yield* Digests
+  const { ask, clientOf } = yield* TokenRefresh
+  const { probe } = yield* CredentialTest
+
+  /** A computation over a definition's patterns and schemas; one that costs too much is a refusal. */
+  const computed = <A>(
+    computation: Effect.Effect<A, TooCostly | Unavailable>,
+    path: string
+  ): Effect.Effect<A, CommandRefusal> =>
+    Effect.catchTags(computation, {
+      TooCostly: (error) => {
+        const { code, message } = tooCostlyDetail(path, error)
+        return refuse(invalid(path, code, message))
+      },
+      Unavailable: ({ reason, retryAfterSeconds }) => refuse({ _tag: "Busy", reason, retryAfterSeconds })
+    })
+
+  /** Fails unless the connection's settings satisfy the connector's schema. */
+  const checkConfig = Effect.fnUntraced(function* (
+    { connectionConfig }: ConnectorDefinition,
+    organisation: OrganisationId,
+    config: JsonObject,
+    /** `incomplete`: required members may be missing; the connect session asks for them. */
+    { incomplete = false }: { readonly incomplete?: boolean } = {}
+  ): Effect.fn.Return<void, CommandRefusal> {
+    if (connectionConfig === undefined) return
+    const found = yield* computed(
+      compute("checkValue", organisation, { schema: connectionConfig, value: config }),
+      "config"
+    )
+    const first = found.find(({ code, path }) => !(incomplete && path === "" && code === "required"))
+    if (first !== undefined)
+      return yield* refuse(
+        invalid(first.path === "" ? "config" : `config.${first.path}`, "INVALID_VALUE", first.message)
+      )
+  })
+
+  /** Fails on an unknown or missing field, and on one that does not match its pattern. */
+  const checkFields = Effect.fnUntraced(function* (
+    organisation: OrganisationId,
+    fields: ReadonlyArray<CredentialField>,
+    given: CredentialSecrets
+  ): Effect.fn.Return<void, CommandRefusal> {
+    const mistake = fieldMistake(fields, given)
+    if (mistake !== undefined) return yield* refuse(mistake)
+    const patterned = fields.flatMap(({ name, pattern }) => {
+      const text = given[name] === undefined ? "" : Redacted.value(given[name])
+      return pattern === undefined || text === "" ? [] : [{ name, pattern, text }]
+    })
+    if (patterned.length === 0) return
+    const asked = patterned.map(({ pattern, text }) => ({ pattern, text }))
+    const matched = yield* computed(compute("matchPatterns", organisation, asked), "credential")
+    const wrong = patterned.find((_, at) => matched[at] !== true)
+    if (wrong !== undefined)
+      return yield* refuse(
+        invalid(`credential.${wrong.name}`, "INVALID_VALUE", "does not have the form that the connector asks for")
+      )
+  })
+
+  const tested = Effect.fnUntraced(function* (
+    definition: ConnectorDefinition,
+    method: AuthMethod,
+    target: Target,
+    value: Credential,
+    more: { readonly scopes: ReadonlyArray<string>; readonly config: JsonObject; readonly skipTest?: boolean }
+  ): Effect.fn.Return<Candidate, CommandRefusal> {
+    const config = { ...target.config, ...more.config }
+    const probed =
+      more.skipTest === true
+        ? ({ _tag: "Passed", accountLabel: null, config: {} } as const)
+        : yield* probe(definition, method, value, config)
+    if (probed._tag === "NotPassed") return yield* refuse({ _tag: "CredentialRefused", message: probed.message })
+    const expiresAt = value._tag === "Tokens" ? value.expiresAt : null
+    return {
+      value,
+      facts: {
+        authMethod: method.id,
+        authProvider: target.authProvider,
+        connectorVersion: definition.version,
+        accountLabel: probed.accountLabel,
+        config: { ...config, ...probed.config },
+        scopes: more.scopes,
+        expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString(),
+        fingerprint: fingerprintOf(value, digests.sha256Hex)
+      }
+    }
+  })
+
+  const fromTokens = Effect.fnUntraced(function* (
+    definition: ConnectorDefinition,
+    method: OAuth2Method,
+    target: Target,
+    tokens: Tokens,
+    of: Pick<Extract<Credential, { readonly _tag: "Tokens" }>, "fields" | "provider">,
+    config: JsonObject
+  ) {
+    const now = yield* Clock.currentTimeMillis
+    const value = tokensCredential(tokens, method, { refreshToken: null, ...of }, now)
+    return yield* tested(definition, method, target, value, {
+      scopes: tokens.scopes ?? method.scopes,
+      config: { ...config, ...tokens.config }
+    })
+  })
+
+  /** Asks the token endpoint for the first token. */
+  const granted = Effect.fnUntraced(function* (
+    definition: ConnectorDefinition,
+    method: OAuth2Method,
+    target: Target,
+    grant: Grant,
+    fields: CredentialSecrets = {},
+    config: JsonObject = {}
+  ): Effect.fn.Return<Candidate, CommandRefusal | TokenRequestFailed> {
+    const client = yield* clientOf(target, method, fields)
+    const tokens = yield* ask({ config: { ...target.config, ...config } }, method, client, grant)
+    return yield* fromTokens(definition, method, target, tokens, { fields, provider: client.provider }, config)
+  })
+
+  /** Makes a credential of tokens that the client already has. */
+  const brought = (
+    definition: ConnectorDefinition,
+    method: OAuth2Method,
+    target: Target,
+    { accessToken, expiresIn, refreshToken, ...others }: CredentialSecrets,
+    skipTest: boolean
+  ): Effect.Effect<Candidate, CommandRefusal> =>
+    Effect.gen(function* () {
+      const unknown = Object.keys(others).find((name) => !method.fields.some((field) => field.name === name))
+      if (unknown !== undefined) return yield* refuse(invalid(`credential.${unknown}`, "UNKNOWN_FIELD", "is not known"))
+      if (accessToken === undefined) return yield* refuse(invalid("credential.accessToken", "REQUIRED", "is required"))
+      const seconds = expiresIn === undefined ? null : Number(Redacted.value(expiresIn))
+      if (seconds !== null && !(seconds > 0))
+        return yield* refuse(invalid("credential.expiresIn", "INVALID_VALUE", "must be a number of seconds"))
+      const now = yield* Clock.currentTimeMillis
+      const value: Credential = {
+        _tag: "Tokens",
+        accessToken,
+        refreshToken: refreshToken ?? null,
+        issuedAt: now,
+        expiresAt: seconds === null ? null : now + seconds * 1000,
+        fields: others,
+        provider: yield* clientOf(target, method, others).pipe(
+          Effect.map((client) => client.provider),
+          // Without a client they cannot be renewed: they are used until they end.
+          Effect.catchIf(
+            ({ _tag }) => _tag === "Invalid",
+            () => Effect.succeed(null)
+          )
+        )
+      }
+      return yield* tested(definition, method, target, value, { scopes: method.scopes, config: {}, skipTest })
+    })
+
+  const ofFields = (
+    definition: ConnectorDefinition,
+    method: AuthMethod,
+    target: Target,
+    given: CredentialSecrets,
+    skipTest: boolean
+  ): Effect.Effect<Candidate, CommandRefusal> => {
+    const fields = method.type === "none" || method.type === "oauth2" ? [] : method.fields
+    return Effect.zipRight(
+      checkFields(target.organisationId, fields, given),
+      tested(definition, method, target, { _tag: "Fields", fields: given }, { scopes: [], config: {}, skipTest })
+    )
+  }
+
+  const clientCredentials = (
+    definition: ConnectorDefinition,
+    method: OAuth2Method,
+    target: Target,
+    given: CredentialSecrets
+  ): Effect.Effect<Candidate, CommandRefusal> => {
+    const known: ReadonlyArray<CredentialField> = [...method.fields, ...ownClient]
+    const scope = method.scopes.join(method.scopeSeparator)
+    return Effect.zipRight(
+      checkFields(target.organisationId, known, given),
+      granted(definition, method, target, { type: "client_credentials", scope }, given).pipe(
+        Effect.catchTag("TokenRequestFailed", ({ message }) => refuse({ _tag: "CredentialRefused", message }))
+      )
+    )
+  }
+
+  /** The credential of what was entered or sent, after its test. */
+  const entered = (
+    definition: ConnectorDefinition,
+    method: AuthMethod,
+    target: Target,
+    given: CredentialSecrets,
+    skipTest = false
+  ): Effect.Effect<Candidate, CommandRefusal> => {
+    const body =
+      method.type !== "oauth2"
+        ? ofFields(definition, method, target, given, skipTest)
+        : method.grant === "client_credentials" && given["accessToken"] === undefined
+          ? clientCredentials(definition, method, target, given)
+          : brought(definition, method, target, given, skipTest)
+    return Effect.zipRight(checkConfig(definition, target.organisationId, target.config), body)
+  }
+
+  return { checkConfig, entered, granted }
+})
+
+/** The fields of client credentials, where the customer brings its own OAuth client. */
+const ownClient: ReadonlyArray<CredentialField> = ["clientId", "clientSecret"].map((name) => ({
+  name,
+  secret: name === "clientSecret",
+  required: false
+}))
+
+const fieldMistake = (fields: ReadonlyArray<CredentialField>, given: CredentialSecrets): CommandRefusal | undefined => {
+  for (const [name, value] of Object.entries(given)) {
+    const field = fields.find((one) => one.name === name)
+    const text = Redacted.value(value)
+    if (field === undefined) return invalid(`credential.${name}`, "UNKNOWN_FIELD", "is not a field of this method")
+    if (text.length > fieldLength || text.includes("\u0000") || !text.isWellFormed())
+      return invalid(`credential.${name}`, "INVALID_VALUE", "is too long or holds characters that it cannot have")
+  }
+  const lacking = fields.find(
+    ({ name, required }) => required && (given[name] === undefined || Redacted.value(given[name]) === "")
+  )
+  return lacking === undefined ? undefined : invalid(`credential.${lacking.name}`, "REQUIRED", "is required")
+}
+
+/** One for a node. */
+export class CredentialBuilder extends Context.Tag("svc/connection/Candidates")<
+  CredentialBuilder,
+  Effect.Effect.Success<typeof make>
+>() {}
+
+export const layer = Layer.effect(CredentialBuilder, make)

@@ -1,0 +1,171 @@
+/** Tests a credential by the call that the connector defines as its test, and signs requests. */
+import { Clock, Context, Duration, Effect, Either, Layer, Redacted } from "effect"
+import type { Credential } from "../../domain/connection/Credential.js"
+import { valuesOf } from "../../domain/connection/Credential.js"
+import { resultOf } from "../../domain/connector/Answer.js"
+import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
+import { requestOf, type UnsignedRequest } from "../../domain/connector/Call.js"
+import { actionOf, type ConnectorDefinition } from "../../domain/connector/Definition.js"
+import { injectionOf, secretsOf, withInjected } from "../../domain/connector/Injection.js"
+import { valueAt } from "../../domain/connector/Path.js"
+import { headerOf, type ProviderFailure } from "../../domain/connector/ProviderAnswer.js"
+import { answersChallenge, signatureOf } from "../../domain/connector/Signing.js"
+import type { Json, JsonObject } from "../../domain/Json.js"
+import { makeScrubber } from "../../domain/Redaction.js"
+import { Egress, type EgressFailure } from "../ports/Egress.js"
+import { Identifiers } from "../ports/Identifiers.js"
+import { MailEgress } from "../ports/MailEgress.js"
+import { SigningArithmetic } from "../ports/SigningArithmetic.js"
+
+export type CredentialTestResult =
+  /** Also where the connector defines no test. `config`: members that the test takes from the answer. */
+  | { readonly _tag: "Passed"; readonly accountLabel: string | null; readonly config: JsonObject }
+  /**
+   * `refused`: the provider rejected the credential; else the provider could not be asked. `final`: by the definition,
+   * the provider rejects every other token as well.
+   */
+  | { readonly _tag: "NotPassed"; readonly refused: boolean; readonly final: boolean; readonly message: string }
+
+const untested: CredentialTestResult = { _tag: "Passed", accountLabel: null, config: {} }
+const answerBytes = 1024 * 1024
+const labelLength = 200
+
+const make = Effect.gen(function* () {
+  const egress = yield* Egress
+  const mail = yield* MailEgress
+  const identifiers = yield* Identifiers
+  const digests = yield* SigningArithmetic
+
+  /** The headers of the connection's own signing scheme. */
+  const signature = (
+    method: AuthMethod,
+    credential: { readonly [name: string]: string },
+    request: Pick<UnsignedRequest, "method" | "url" | "body">,
+    challenge: string | null
+  ) =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      method.type === "custom"
+        ? signatureOf(
+            method,
+            { method: request.method, url: request.url, body: request.body, challenge },
+            { credential, now, nonce: Buffer.from(identifiers.bytes(16)).toString("hex"), digests }
+          )
+        : Either.right([])
+    )
+
+  const send = Effect.fnUntraced(function* (
+    method: AuthMethod,
+    credential: { readonly [name: string]: string },
+    config: JsonObject,
+    request: UnsignedRequest
+  ) {
+    const injected = yield* Either.flatMap(injectionOf(method, credential, config), (parts) =>
+      withInjected(request, parts)
+    )
+    const go = (challenge: string | null) =>
+      Effect.flatMap(signature(method, credential, injected, challenge), (headers) => {
+        const outgoing = {
+          method: injected.method,
+          url: injected.url,
+          headers: [...injected.headers, ...headers],
+          body: injected.body,
+          timeout: Duration.millis(Math.min(injected.timeoutMillis, 30_000))
+        }
+        return injected.url.startsWith("smtp")
+          ? mail.send(outgoing)
+          : egress.send({ ...outgoing, maxBytes: answerBytes, redirects: 3 })
+      })
+    const answer = yield* go(null)
+    const challenge = headerOf(answer.headers, "www-authenticate")
+    const again =
+      answer.status === 401 && challenge !== undefined && method.type === "custom" && answersChallenge(method)
+    return again ? yield* go(challenge) : answer
+  })
+
+  /** Never fails: an unreachable provider is an answer as well. */
+  const probe = (
+    definition: ConnectorDefinition,
+    method: AuthMethod,
+    credential: Credential,
+    config: JsonObject
+  ): Effect.Effect<CredentialTestResult> => {
+    const { test } = definition
+    const action = test === undefined ? undefined : actionOf(definition, test.action)
+    if (test === undefined || action === undefined) return Effect.succeed(untested)
+    const values = valuesOf(credential)
+    const scrub = makeScrubber(Object.values(values)).text
+    // A provider may answer with the secret itself: it must not become the label.
+    const shown = makeScrubber(secretsOf(method, values).map((secret) => Redacted.value(secret))).json
+    return Effect.gen(function* () {
+      const request = yield* requestOf(definition, action, {
+        args: test.args ?? {},
+        config,
+        idempotencyKey: identifiers.token(32)
+      })
+      const answer = yield* send(method, values, config, request)
+      const result = resultOf(definition, action, answer, yield* Clock.currentTimeMillis)
+      return Either.match(result, { onLeft: failed(scrub), onRight: (found) => passed(test)(shown(found)) })
+    }).pipe(
+      Effect.catchAll((error) =>
+        Effect.succeed<CredentialTestResult>({
+          _tag: "NotPassed",
+          refused: false,
+          final: false,
+          message: scrub(whyNot(error))
+        })
+      )
+    )
+  }
+
+  return { probe, signature }
+})
+
+const failed =
+  (scrub: (text: string) => string) =>
+  ({ category, isFinal = false, message, status }: ProviderFailure): CredentialTestResult => ({
+    _tag: "NotPassed",
+    refused: category === "auth",
+    final: isFinal,
+    message: scrub(`the provider answered ${status ?? "nothing"}: ${message}`).slice(0, 500)
+  })
+
+const passed =
+  ({ accountLabel, config }: NonNullable<ConnectorDefinition["test"]>) =>
+  (result: Json): CredentialTestResult => {
+    const label = accountLabel === undefined ? undefined : valueAt(result, accountLabel)
+    return {
+      _tag: "Passed",
+      accountLabel: typeof label === "string" || typeof label === "number" ? String(label).slice(0, labelLength) : null,
+      config: Object.fromEntries(
+        Object.entries(config).flatMap(([member, path]) => {
+          const value = valueAt(result, path)
+          return value === undefined ? [] : [[member, value]]
+        })
+      )
+    }
+  }
+
+const whyNot = (
+  error: EgressFailure | { readonly _tag: "CallMistake"; readonly path: string; readonly message: string }
+): string => {
+  switch (error._tag) {
+    case "CallMistake":
+      return `${error.path} ${error.message}`
+    case "EgressBlocked":
+      return `the provider's URL ${error.reason}`
+    case "EgressUnreachable":
+      return `the provider cannot be reached: ${error.reason}`
+    case "EgressTimedOut":
+      return `the provider did not answer within ${error.afterMillis / 1000} s`
+    case "EgressTooLarge":
+      return `the provider's answer is larger than ${error.limitBytes} bytes`
+  }
+}
+
+/** One for a node. */
+export class CredentialTest extends Context.Tag("svc/connection/Probe")<
+  CredentialTest,
+  Effect.Effect.Success<typeof make>
+>() {}
+
+export const layer = Layer.effect(CredentialTest, make)

@@ -1,0 +1,46 @@
+/** When connections of this node were used last: noted at once, written now and then. */
+import { Clock, Context, Duration, Effect, Layer } from "effect"
+import type { ConnectionId } from "../../domain/Ids.js"
+import { backgroundTask } from "../BackgroundTask.js"
+import { ConnectionSweeps } from "../ports/ConnectionSweeps.js"
+
+const writeInterval = Duration.seconds(2)
+
+export class LastUse extends Context.Tag("svc/connection/Uses")<
+  LastUse,
+  { readonly note: (id: ConnectionId) => Effect.Effect<void> }
+>() {}
+
+export const layer = Layer.scoped(
+  LastUse,
+  Effect.gen(function* () {
+    const sweeps = yield* ConnectionSweeps
+    let uses = new Map<ConnectionId, number>()
+    const write = Effect.suspend(() => {
+      if (uses.size === 0) return Effect.void
+      const written = uses
+      uses = new Map()
+      return Effect.tapErrorCause(
+        sweeps.used(new Map([...written].map(([id, at]) => [id, new Date(at).toISOString()]))),
+        // Written with the next pass; a later use of the same connection stays.
+        () =>
+          Effect.sync(() => {
+            uses = new Map([...written, ...uses])
+          })
+      )
+    })
+    const task = yield* backgroundTask("connections.uses", write)
+    const pass = Effect.zipRight(
+      task.run,
+      Effect.suspend(() => task.waiting(uses.size > 0))
+    )
+    yield* pass.pipe(Effect.delay(writeInterval), Effect.forever, Effect.interruptible, Effect.forkScoped)
+    yield* Effect.addFinalizer(() => task.run)
+    return LastUse.of({
+      note: (id) =>
+        Effect.map(Clock.currentTimeMillis, (now) => {
+          uses.set(id, now)
+        })
+    })
+  })
+)

@@ -1,0 +1,321 @@
+/**
+ * Refreshes a connection's token: at most one request at a time in the whole cluster. The owner commits the intent, asks
+ * the token endpoint once, commits the answer, and then lets the waiting calls go on. Design: the actor is the lock.
+ */
+import { Clock, Context, Deferred, Duration, Effect, FiberId, Layer, Option, Redacted, type Scope } from "effect"
+import { type Credential, fingerprintOf } from "../../domain/connection/Credential.js"
+import { isGrantLost, latestSendMillis, recover } from "../../domain/connection/Refresh.js"
+import { configuredUrl } from "../../domain/connector/BaseUrl.js"
+import type { OAuth2Method } from "../../domain/connector/AuthMethod.js"
+import type { Connection } from "../../domain/connection/Connection.js"
+import { Connectors } from "../ports/Connectors.js"
+import { ConnectionStore } from "../ports/ConnectionStore.js"
+import { Digests } from "../ports/Digests.js"
+import { Faults } from "../ports/Faults.js"
+import { type Grant, type TokenClient, TokenEndpoint, TokenRequestFailed, type Tokens } from "../ports/TokenEndpoint.js"
+import {
+  busy,
+  isRenewable,
+  type Open,
+  type ConnectionOwner,
+  ConnectionOwners,
+  refuse,
+  system,
+  writing
+} from "./ConnectionOwner.js"
+import type { CommandRefusal } from "./Protocol.js"
+
+type TokenCredential = Extract<Credential, { readonly _tag: "Tokens" }>
+
+/** The OAuth client that asks the token endpoint. `provider`: its auth provider's id; `null` for a customer's own client. */
+export interface Client extends TokenClient {
+  readonly provider: string | null
+}
+
+/** How often a new owner polls for the answer that the owner before it may still commit. */
+const lookInterval = Duration.millis(500)
+
+/** The credential after an answer of the token endpoint; members that the answer leaves out stay. */
+export const tokensCredential = (
+  tokens: Tokens,
+  method: OAuth2Method,
+  before: TokenCredential | ({ readonly refreshToken: null } & Pick<TokenCredential, "fields" | "provider">),
+  now: number
+): TokenCredential => {
+  const seconds = tokens.expiresInSeconds ?? method.refresh.expiresInSeconds ?? null
+  return {
+    _tag: "Tokens",
+    accessToken: tokens.accessToken,
+    refreshToken: tokens.refreshToken ?? before.refreshToken,
+    issuedAt: now,
+    expiresAt: seconds === null ? null : now + seconds * 1000,
+    fields: before.fields,
+    provider: before.provider
+  }
+}
+
+const make = Effect.gen(function* () {
+  const owners = yield* ConnectionOwners
+  const connectors = yield* Connectors
+  const store = yield* ConnectionStore
+  const endpoint = yield* TokenEndpoint
+  const digests = yield* Digests
+  const faults = yield* Faults
+
+  // --- The token endpoint ---
+
+  /**
+   * The organisation's client, or with client credentials the customer's own. `given`: the auth provider of the tokens
+   * that are stored; the default one may have changed since.
+   */
+  const clientOf = Effect.fnUntraced(function* (
+    { authProvider, connector, organisationId }: Pick<Connection, "authProvider" | "connector" | "organisationId">,
+    method: OAuth2Method,
+    fields: TokenCredential["fields"],
+    given: string | null = null
+  ): Effect.fn.Return<Client, CommandRefusal> {
+    const found = yield* Effect.mapError(
+      connectors.clientOf(organisationId, connector, method.id, authProvider ?? given),
+      ({ reason }) => busy(reason)
+    )
+    if (Option.isSome(found)) {
+      const { clientId, clientSecret, id } = found.value
+      return { clientId, clientSecret, auth: method.clientAuth, provider: id }
+    }
+    const own = fields["clientId"]
+    if (own !== undefined)
+      return {
+        clientId: Redacted.value(own),
+        clientSecret: fields["clientSecret"] ?? null,
+        auth: method.clientAuth,
+        provider: null
+      }
+    return yield* refuse({
+      _tag: "Invalid",
+      path: "authMethod",
+      code: "NO_OAUTH_CLIENT",
+      message: "has no OAuth client: add an auth provider with your clientId and clientSecret to the connector"
+    })
+  })
+
+  const ask = Effect.fnUntraced(function* (
+    { config }: Pick<Connection, "config">,
+    method: OAuth2Method,
+    client: TokenClient,
+    grant: Grant
+  ): Effect.fn.Return<Tokens, CommandRefusal | TokenRequestFailed> {
+    const url = configuredUrl(method.tokenUrl, config)
+    if (url._tag === "Left")
+      return yield* refuse({ _tag: "Invalid", path: url.left.path, code: "INVALID_VALUE", message: url.left.message })
+    return yield* endpoint.request({
+      url: url.right,
+      client,
+      grant,
+      params: method.tokenParams,
+      expiresInField: method.refresh.expiresInField,
+      scopeSeparator: method.scopeSeparator,
+      config: method.tokenConfig
+    })
+  })
+
+  const renewing = (method: OAuth2Method, { refreshToken }: TokenCredential): Grant =>
+    refreshToken === null || method.grant === "client_credentials"
+      ? { type: "client_credentials", scope: method.scopes.join(method.scopeSeparator) }
+      : { type: "refresh_token", refreshToken }
+
+  // --- One refresh ---
+
+  const hashOf = ({ accessToken, refreshToken }: TokenCredential) =>
+    digests.sha256Hex(Redacted.value(refreshToken ?? accessToken))
+
+  const heldOf = (open: Open, credential: TokenCredential) => ({
+    refreshSeq: open.credential?.number ?? 0,
+    tokenHash: hashOf(credential)
+  })
+
+  /** The refresh to make now, or `undefined`. Waits for the request of another owner, which counts as an attempt. */
+  const begun = Effect.fnUntraced(function* (self: ConnectionOwner, organisation: string) {
+    const before = self.open?.credential?.number
+    for (;;) {
+      const open = yield* owners.current(self, organisation)
+      const { connection, intent, plain } = open
+      // The owner before was slow, not dead, and has committed its answer.
+      if (before !== undefined && open.credential?.number !== before) return undefined
+      if ((connection.status !== "active" && connection.status !== "inactive") || plain?._tag !== "Tokens")
+        return undefined
+      const definition = yield* owners.definitionOf(
+        connection.organisationId,
+        connection.connector,
+        connection.connectorVersion
+      )
+      const method = yield* owners.methodOf(definition, connection.authMethod)
+      if (method.type !== "oauth2" || !isRenewable(method, plain)) return undefined
+      const found = { open, method, credential: plain }
+      if (intent === null) return { ...found, attempt: 1 }
+      const recovery = recover(intent, heldOf(open, plain), yield* Clock.currentTimeMillis)
+      switch (recovery._tag) {
+        case "Retry":
+          return { ...found, attempt: intent.attempt + 1 }
+        case "Forget":
+          return { ...found, attempt: 1 }
+        case "GiveUp":
+          yield* owners.change(self, organisation, { _tag: "NoteRefreshFailure", lost: true, reason: recovery.reason })
+          return undefined
+        case "Wait":
+          // The owner before may still commit its answer: a second request could revoke that token.
+          yield* Effect.sleep(lookInterval)
+          self.open = undefined
+      }
+    }
+  })
+
+  /** The intent is committed before this returns, and the request must follow within two seconds. */
+  const intended = Effect.fnUntraced(function* (
+    self: ConnectionOwner,
+    {
+      attempt,
+      credential,
+      open
+    }: { readonly open: Open; readonly credential: TokenCredential; readonly attempt: number }
+  ) {
+    const began = yield* Clock.currentTimeNanos
+    const { refreshSeq, tokenHash } = heldOf(open, credential)
+    const intent = { refreshSeq: refreshSeq + 1, tokenHash, attempt, at: yield* Clock.currentTimeMillis }
+    const revision = yield* writing(self, self.open === open ? store.intend(open, intent) : Effect.succeed(undefined))
+    if (revision === undefined) return undefined
+    const held: Open = { ...open, revision, intent }
+    self.open = held
+    yield* faults.at("intentWritten")
+    const elapsed = Number((yield* Clock.currentTimeNanos) - began) / 1e6
+    if (elapsed <= latestSendMillis) return held
+    // Long enough that another owner may have taken the intent for a dead one's.
+    self.open = undefined
+    return yield* refuse(busy("the refresh came too late to be sent; it is begun again"))
+  })
+
+  const unchanged = (number: number | undefined) => (open: Open) =>
+    open.credential?.number === number ? undefined : busy("the credential was replaced meanwhile")
+
+  const settled = Effect.fnUntraced(function* (
+    self: ConnectionOwner,
+    held: Open,
+    method: OAuth2Method,
+    credential: TokenCredential,
+    answer: { readonly tokens: Tokens } | { readonly failure: TokenRequestFailed }
+  ) {
+    const { connection } = held
+    const unless = unchanged(held.credential?.number)
+    if ("failure" in answer) {
+      const { failure } = answer
+      const command = { _tag: "NoteRefreshFailure", lost: isGrantLost(failure), reason: failure.message } as const
+      return yield* owners.change(self, connection.organisationId, command, { unless })
+    }
+    const { tokens } = answer
+    const value = tokensCredential(tokens, method, credential, yield* Clock.currentTimeMillis)
+    const done = yield* owners.change(
+      self,
+      connection.organisationId,
+      {
+        _tag: "NoteRefresh",
+        expiresAt: value.expiresAt === null ? null : new Date(value.expiresAt).toISOString(),
+        scopes: tokens.scopes ?? connection.scopes,
+        fingerprint: fingerprintOf(value, digests.sha256Hex)
+      },
+      {
+        credential: { value, rotated: false },
+        audit: { action: "credential.token_refresh", by: system },
+        unless
+      }
+    )
+    self.used = false
+    self.issued = done.credential?.number
+    self.refusals = 0
+    return done
+  })
+
+  const once = Effect.fnUntraced(function* (
+    self: ConnectionOwner,
+    organisation: string
+  ): Effect.fn.Return<void, CommandRefusal> {
+    const found = yield* begun(self, organisation)
+    if (found === undefined) return
+    const { credential, method } = found
+    yield* Effect.uninterruptible(
+      Effect.gen(function* () {
+        const held = yield* intended(self, found).pipe(
+          Effect.catchTags({
+            Stale: () => {
+              self.open = undefined
+              return refuse(busy("the connection is being changed elsewhere"))
+            },
+            Unavailable: ({ reason }) => refuse(busy(reason))
+          })
+        )
+        if (held === undefined) return
+        const answer = yield* clientOf(held.connection, method, credential.fields, credential.provider).pipe(
+          Effect.flatMap((client) => ask(held.connection, method, client, renewing(method, credential))),
+          Effect.map((tokens) => ({ tokens })),
+          Effect.catchTag("TokenRequestFailed", (failure) => Effect.succeed({ failure })),
+          // A request that cannot be made is a failure like any other and is followed by the back-off.
+          Effect.catchAll((refusal) => Effect.succeed({ failure: unasked(refusal) }))
+        )
+        yield* faults.at("tokenReceived")
+        yield* settled(self, held, method, credential, answer)
+      })
+    )
+  })
+
+  /** Joins the refresh under way, or begins one. It goes on when the caller that began it is interrupted. */
+  const renew = (
+    self: ConnectionOwner,
+    organisation: string,
+    scope: Scope.Scope
+  ): Effect.Effect<Deferred.Deferred<void>> =>
+    Effect.suspend(() => {
+      if (self.refreshing !== undefined) return Effect.succeed(self.refreshing)
+      const done = Deferred.unsafeMake<void>(FiberId.none)
+      self.refreshing = done
+      return once(self, organisation).pipe(
+        // Callers read the connection afterwards: a change that overtook the refresh is not an error.
+        Effect.catchAll((refusal) =>
+          Effect.annotateLogs(Effect.logInfo("connection.refresh_postponed"), {
+            connectionId: self.id,
+            reason: refusal._tag === "Busy" ? refusal.reason : refusal._tag
+          })
+        ),
+        Effect.catchAllCause((cause) =>
+          Effect.annotateLogs(Effect.logWarning("connection.refresh_failed", cause), { connectionId: self.id })
+        ),
+        Effect.ensuring(
+          Effect.suspend(() => {
+            self.refreshing = undefined
+            return Deferred.succeed(done, undefined)
+          })
+        ),
+        Effect.forkIn(scope),
+        Effect.as(done)
+      )
+    })
+
+  return { renew, ask, clientOf }
+})
+
+const unasked = (refusal: CommandRefusal): TokenRequestFailed =>
+  new TokenRequestFailed({
+    status: null,
+    code: null,
+    message:
+      refusal._tag === "Invalid"
+        ? `${refusal.path} ${refusal.message}`
+        : refusal._tag === "Busy"
+          ? refusal.reason
+          : "the token endpoint could not be asked"
+  })
+
+/** One for a node. */
+export class TokenRefresh extends Context.Tag("svc/connection/Renewal")<
+  TokenRefresh,
+  Effect.Effect.Success<typeof make>
+>() {}
+
+export const layer = Layer.effect(TokenRefresh, make)

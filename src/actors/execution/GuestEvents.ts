@@ -1,0 +1,61 @@
+/** What a guest is fed: its start, and the result of each call, as events. */
+import { Effect, Option } from "effect"
+import { isObject, type Json } from "../../domain/Json.js"
+import type { CallFailure, DoneEntry } from "../../domain/RunJournal.js"
+import type { Digests } from "../ports/Digests.js"
+import { ChangeRefused } from "../ports/Journal.js"
+import type { GuestEvent } from "../ports/Sandbox.js"
+import type { HostCalls } from "./HostCalls.js"
+import type { Progress } from "./Progress.js"
+import { secretGone } from "./RunErrors.js"
+import { failed, type RunSpec, type Stop } from "./RunSpec.js"
+
+export const makeGuestEvents = (host: HostCalls, digests: Digests["Type"]) => {
+  const contextOf = ({ run, start }: RunSpec): Json => ({
+    input: start.input,
+    headers: start.headers,
+    customer: start.customer,
+    installation: start.installation === null ? null : { id: start.installation.id, config: start.installation.config },
+    execution: {
+      id: run.id,
+      attempt: run.attempt,
+      environment: run.record.environment,
+      workflowVersion: run.record.workflowVersion
+    }
+  })
+
+  const startEvent = (spec: RunSpec): GuestEvent => ({
+    t: "start",
+    now: spec.start.at,
+    seed: digests.seed(spec.run.record.rootId),
+    ctx: contextOf(spec)
+  })
+
+  const fedError = ({ category, code, data, message, name }: CallFailure, step: string) => ({
+    name,
+    message,
+    ...(code === undefined ? {} : { code }),
+    data: { ...(isObject(data ?? null) ? (data as object) : {}), category, step }
+  })
+
+  /** The event that feeds a recorded result; a secret is fetched again, in the version that was read. */
+  const eventOf = (p: Progress, entry: DoneEntry, step: string): Effect.Effect<GuestEvent, Stop> => {
+    const event = { t: "done", id: entry.call, now: entry.at } as const
+    if (!entry.result.ok) return Effect.succeed({ ...event, ok: false, e: fedError(entry.result.failure, step) })
+    if (entry.secret === undefined) return Effect.succeed({ ...event, ok: true, v: entry.result.value })
+    return host.secretAt(p.spec, entry.secret).pipe(
+      Effect.catchAll(() => Effect.fail(new ChangeRefused({ reason: "a secret could not be read" }))),
+      Effect.flatMap(
+        Option.match({
+          onNone: () => failed(secretGone),
+          onSome: (answer): Effect.Effect<GuestEvent> => {
+            if (answer.secret !== undefined) p.hide(answer.secret.text)
+            return Effect.succeed({ ...event, ok: true, v: answer.value })
+          }
+        })
+      )
+    )
+  }
+
+  return { startEvent, eventOf, fedError }
+}

@@ -1,0 +1,115 @@
+/** How a run ends: its final record and the callback that tells of it. Contract: state machine, callback. */
+import { isTerminal, type ExecutionStatus, type RunError } from "../../domain/Execution.js"
+import { isObject, type Json } from "../../domain/Json.js"
+import { redactHeaders } from "../../domain/Redaction.js"
+import type { DeliveryId } from "../../domain/Ids.js"
+import type { DeliveryRow, FinishedRun, OpenRun } from "../ports/Journal.js"
+import type { Progress } from "./Progress.js"
+import { errorJson } from "./RunSpec.js"
+
+export interface RunEnd {
+  readonly status: FinishedRun["status"]
+  readonly statusReason: string | null
+  readonly output: Json
+  readonly error: RunError | null
+  readonly at: number
+}
+
+const mebibyte = 1024 * 1024
+
+/** Metrics of a run that this node drove; one ended from outside has only what its row tells. */
+const metrics = (run: OpenRun, progress: Progress | null, memoryLimit: number): Json => ({
+  totalSteps: progress?.asked ?? null,
+  succeeded: progress?.succeeded ?? null,
+  failed: progress?.failed ?? null,
+  skipped: 0,
+  slowestStep: progress?.slowest?.step ?? null,
+  slowestMs: progress?.slowest?.millis ?? null,
+  peakSandboxMB: progress === null ? null : Math.ceil(progress.peakMemory / mebibyte),
+  sandboxMemoryLimitMB: memoryLimit / mebibyte,
+  calls: progress?.outside ?? null,
+  queuedMs: run.startedAt === null ? null : Math.max(0, run.startedAt - run.createdAt)
+})
+
+/** The headers that a re-run gets once the journal of the run is gone; a run that commits once may never have one. */
+const headersOf = ({ scrub, spec }: Progress): { readonly [name: string]: string } => {
+  const shown = Object.entries(redactHeaders(spec.start.headers))
+  return Object.fromEntries(shown.map(([name, value]) => [name, scrub.text(value)]))
+}
+
+/** The run as its final record holds it: its input without the secrets that the run used. */
+const recordedRun = (run: OpenRun, progress: Progress | null): OpenRun => {
+  if (progress === null) return run
+  const input = progress.scrub.json(run.input)
+  const isScrubbed = input !== run.input
+  if (progress.opened && !isScrubbed) return run
+  const headers = progress.opened ? {} : { headers: headersOf(progress) }
+  return { ...run, input, record: { ...run.record, ...headers, ...(isScrubbed ? { inputRedacted: true } : {}) } }
+}
+
+export const finishedRun = (
+  run: OpenRun,
+  end: RunEnd,
+  progress: Progress | null,
+  memoryLimit: number
+): FinishedRun => ({
+  run: recordedRun(run, progress),
+  status: end.status,
+  statusReason: end.statusReason,
+  finishedAt: end.at,
+  output: end.output,
+  error: end.error === null ? null : errorJson(end.error),
+  metrics: metrics(run, progress, memoryLimit)
+})
+
+const eventType = (status: ExecutionStatus) => `execution.${status}`
+const iso = (millis: number | null) => (millis === null ? null : new Date(millis).toISOString())
+
+/** A larger output has gone to a blob; this stands in its place. */
+const isBlobReference = (output: Json): boolean =>
+  isObject(output) && "$blob" in output && "sha256" in output && Object.keys(output).length === 3
+
+/** What a receiver learns of an error: no stack, which names the workflow's lines. */
+const told = (error: Json): Json =>
+  isObject(error)
+    ? {
+        name: error["name"] ?? null,
+        message: error["message"] ?? null,
+        category: error["category"] ?? null,
+        step: error["step"] ?? null
+      }
+    : null
+
+/** The callback of a finished run, where the caller or the workflow asked for one. */
+export const callbackDeliveries = (end: FinishedRun, id: () => DeliveryId): ReadonlyArray<DeliveryRow> => {
+  const { record } = end.run
+  const type = eventType(end.status)
+  if (record.callbackUrl === null || !isTerminal(end.status)) return []
+  if (record.callbackEvents !== null && !record.callbackEvents.includes(type)) return []
+  const truncated = isBlobReference(end.output)
+  const payload = {
+    type,
+    timestamp: iso(end.finishedAt),
+    data: {
+      executionId: end.run.id,
+      workflowId: end.run.workflowId,
+      workflowVersion: record.workflowVersion,
+      environment: record.environment,
+      tier: end.run.tier,
+      status: end.status,
+      customerId: end.run.customerId,
+      customerRef: record.customerRef,
+      installationId: record.installationId,
+      attempt: end.run.attempt,
+      startedAt: iso(end.run.startedAt),
+      finishedAt: iso(end.finishedAt),
+      durationMs: end.run.startedAt === null ? 0 : Math.max(0, end.finishedAt - end.run.startedAt),
+      output: truncated ? null : end.output,
+      outputTruncated: truncated,
+      error: told(end.error),
+      metadata: record.metadata,
+      triggeredBy: { type: record.trigger.type, keyId: record.trigger.keyId, keyName: record.trigger.keyName }
+    }
+  }
+  return [{ id: id(), kind: "callback", url: record.callbackUrl, payload: JSON.stringify(payload) }]
+}

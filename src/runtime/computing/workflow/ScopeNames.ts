@@ -1,0 +1,170 @@
+/**
+ * Which names of a workflow lead to the services of `svc` and `ctx`: through members, aliases, destructuring and
+ * parameters of local functions. Scopes are not told apart: a name that means two things means both.
+ */
+import type { AnyNode } from "acorn"
+import { children, constantText, type FunctionNode, isFunction, type Tree } from "./Syntax.js"
+
+/** Members from `svc` on, e.g. `connector`, `crm`, `list`; `*` stands for a computed name. */
+export type ServicePath = ReadonlyArray<string>
+
+export interface ScopeNames {
+  /** Every service path that an expression may stand for. */
+  readonly pathsOf: (node: AnyNode | null | undefined) => ReadonlyArray<ServicePath>
+  /** The local function that a name is declared as. */
+  readonly functionOf: (name: string) => FunctionNode | undefined
+  /** Whether an expression is text that cannot differ between two runs. */
+  readonly isConstant: (node: AnyNode | null | undefined) => boolean
+}
+
+/** The first member of paths that do not begin at `svc`. */
+const context = "@ctx"
+const globalObject = "@global"
+const longestPath = 6
+const mostPaths = 8
+const mostRounds = 4
+
+const extend = (path: ServicePath, member: string): ServicePath => {
+  if (path.length === 1 && path[0] === globalObject) return member === "svc" ? [] : [globalObject, member]
+  if (path.length === 1 && path[0] === context) return member === "connectors" ? ["connector"] : [context, member]
+  if (path.length === 0 && member === "connectors") return ["connector"]
+  return path.length >= longestPath ? path : [...path, member]
+}
+
+export const scopeNamesOf = (tree: Tree, main: FunctionNode): ScopeNames => {
+  const aliases = new Map<string, Map<string, ServicePath>>([
+    ["svc", new Map([["", []]])],
+    ["globalThis", new Map([[globalObject, [globalObject]]])]
+  ])
+  const functions = new Map<string, FunctionNode>()
+  const constants = new Map<string, AnyNode | null>()
+  let memo = new Map<AnyNode, ReadonlyArray<ServicePath>>()
+  let changed = false
+
+  const pathsOf = (node: AnyNode | null | undefined): ReadonlyArray<ServicePath> => {
+    if (node === null || node === undefined) return []
+    const known = memo.get(node)
+    if (known !== undefined) return known
+    const found = resolve(node)
+    memo.set(node, found)
+    return found
+  }
+
+  const resolve = (node: AnyNode): ReadonlyArray<ServicePath> => {
+    switch (node.type) {
+      case "Identifier":
+        return [...(aliases.get(node.name)?.values() ?? [])]
+      case "MemberExpression": {
+        const member = memberName(node.property, node.computed)
+        return pathsOf(node.object).map((path) => extend(path, member))
+      }
+      case "ChainExpression":
+      case "ParenthesizedExpression":
+        return pathsOf(node.expression)
+      case "ConditionalExpression":
+        return [...pathsOf(node.consequent), ...pathsOf(node.alternate)]
+      case "LogicalExpression":
+        return [...pathsOf(node.left), ...pathsOf(node.right)]
+      case "AssignmentExpression":
+        return pathsOf(node.right)
+      default:
+        return []
+    }
+  }
+
+  const bindName = (name: string, path: ServicePath) => {
+    const known = aliases.get(name)
+    if (known !== undefined && known.size >= mostPaths) return
+    const key = path.join(".")
+    if (known?.has(key)) return
+    if (known === undefined) aliases.set(name, new Map([[key, path]]))
+    else known.set(key, path)
+    changed = true
+  }
+
+  const bind = (pattern: AnyNode, path: ServicePath): void => {
+    if (pattern.type === "Identifier") bindName(pattern.name, path)
+    else if (pattern.type === "AssignmentPattern") bind(pattern.left, path)
+    else if (pattern.type === "RestElement") bind(pattern.argument, path)
+    else if (pattern.type === "ObjectPattern") {
+      for (const property of pattern.properties) {
+        if (property.type === "RestElement") bind(property.argument, path)
+        else bind(property.value, extend(path, memberName(property.key, property.computed)))
+      }
+    }
+  }
+
+  const bindAll = (pattern: AnyNode | undefined, value: AnyNode | null | undefined) => {
+    if (pattern !== undefined) for (const path of pathsOf(value)) bind(pattern, path)
+  }
+
+  const learn = (node: AnyNode) => {
+    if (node.type === "VariableDeclarator") bindAll(node.id, node.init)
+    else if (node.type === "AssignmentExpression" || node.type === "AssignmentPattern") bindAll(node.left, node.right)
+    else if (node.type === "CallExpression" && node.callee.type === "Identifier") {
+      const callee = functions.get(node.callee.name)
+      node.arguments.forEach((argument, at) => bindAll(callee?.params[at], argument))
+    }
+  }
+
+  const learned: Array<AnyNode> = []
+  for (const node of tree.nodes) {
+    if (aliasing.has(node.type)) learned.push(node)
+    if (node.type === "FunctionDeclaration") functions.set(node.id?.name ?? "", node)
+    else if (node.type === "VariableDeclaration") {
+      for (const { id, init } of node.declarations) {
+        if (id.type !== "Identifier") continue
+        if (isFunction(init)) functions.set(id.name, init)
+        // Declared twice, or not as a constant: it may hold anything.
+        constants.set(id.name, node.kind === "const" && !constants.has(id.name) ? (init ?? null) : null)
+      }
+    }
+  }
+  const [parameter] = main.params
+  if (parameter !== undefined) bind(parameter, [context])
+  for (let round = 0; round < mostRounds; round++) {
+    changed = false
+    for (const node of learned) learn(node)
+    memo = new Map()
+    if (!changed) break
+  }
+
+  const isConstant = (node: AnyNode | null | undefined, depth = 0): boolean => {
+    if (node === null || node === undefined || depth > 50) return false
+    if (constantText(node) !== undefined) return true
+    if (node.type === "BinaryExpression")
+      return node.operator === "+" && children(node).every((side) => isConstant(side, depth + 1))
+    if (node.type === "TemplateLiteral") return node.expressions.every((part) => isConstant(part, depth + 1))
+    return node.type === "Identifier" && isConstant(constants.get(node.name), depth + 1)
+  }
+
+  return { pathsOf, functionOf: (name) => functions.get(name), isConstant }
+}
+
+const aliasing: ReadonlySet<string> = new Set([
+  "VariableDeclarator",
+  "AssignmentExpression",
+  "AssignmentPattern",
+  "CallExpression"
+])
+
+const memberName = (property: AnyNode, computed: boolean): string => {
+  if (!computed && property.type === "Identifier") return property.name
+  return constantText(property) ?? "*"
+}
+
+/** What a service path is, once called. */
+export const services: ReadonlySet<string> = new Set([
+  "connector",
+  "unified",
+  "db",
+  "state",
+  "secrets",
+  "envConfig",
+  "diff",
+  "sync"
+])
+
+/** The path of a call that leaves the guest, as written from `svc` on; `undefined` for any other. */
+export const hostPath = (names: ScopeNames, callee: AnyNode): ServicePath | undefined =>
+  names.pathsOf(callee).find((path) => services.has(path[0] ?? "") && path.length >= (path[0] === "connector" ? 3 : 2))

@@ -1,0 +1,246 @@
+/**
+ * A real Postgres of the service's own. Its files are below the data directory; it listens on a free port of
+ * 127.0.0.1 and lets nobody in without a password that only the data directory holds.
+ *
+ * Whoever holds the session lock owns the server: stops it at the end and restarts it if it dies. A server left
+ * behind by a service that was killed is adopted; one whose owner lives refuses a second owner.
+ */
+import { Cause, Effect, Option, Redacted, Schedule } from "effect"
+import { createHash } from "node:crypto"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { Client } from "pg"
+import { makeDirectory, reasonOf, OperatorError } from "../program/OperatorError.js"
+import { install } from "./Binaries.js"
+import { type Cluster, clusterDirectory, isInstalled, noInstallation, open } from "./DataDirectory.js"
+import { Contended, isAlive, type Launch, type Postmaster, signalTo, start, stop, untilReady } from "./Postmaster.js"
+import { type DatabaseUrls, ensureRoles, isComplete, urlsOf } from "../postgres/Roles.js"
+import { runAs } from "../postgres/RunAs.js"
+
+export interface Embedded {
+  readonly urls: DatabaseUrls
+  /** The superuser's login. */
+  readonly admin: Redacted.Redacted
+  /** Whether the server was running before. */
+  readonly adopted: boolean
+}
+
+export interface EmbeddedOptions {
+  readonly dataDir: string
+  /** False lets a power failure destroy the data: for tests only. */
+  readonly durable?: boolean
+  readonly settings?: Launch["settings"]
+  /** Where the program itself is put. Default: beside the data. */
+  readonly programDir?: string
+}
+
+/**
+ * The server with its roles and the database `svc`, for as long as the scope lives.
+ * Fails when another process owns it, or when the operator must do something first.
+ */
+export const embedded = Effect.fn("Embedded.start")(function* (options: EmbeddedOptions) {
+  const { cluster, launch } = yield* prepare(options)
+  const held = yield* Effect.acquireRelease(Effect.interruptible(own(launch, cluster)), (held) => release(held))
+  const admin = adminUrl(held.server, cluster)
+  const complete = yield* Effect.promise(() => isComplete(held.session))
+  if (!complete) yield* ensureRoles(admin, cluster.access)
+  yield* Effect.forkScoped(supervise(held, launch, cluster))
+  return { urls: urlsOf(admin, cluster.access), admin, adopted: held.adopted } satisfies Embedded
+})
+
+/** The server that runs on this data directory, whoever owns it. */
+export const running = Effect.fn("Embedded.running")(function* (dataDir: string) {
+  const directory = clusterDirectory(dataDir)
+  if (!fs.existsSync(directory)) return Option.none<Embedded>()
+  const found = yield* untilReady(path.join(directory, "data"))
+  if (Option.isNone(found)) return Option.none<Embedded>()
+  const { cluster } = yield* prepare({ dataDir })
+  const admin = adminUrl(found.value, cluster)
+  return Option.some<Embedded>({ urls: urlsOf(admin, cluster.access), admin, adopted: true })
+})
+
+/**
+ * The server of the service that runs on this data directory, or else one for as long as the scope lives. Fails where
+ * there is no installation: only a start makes one.
+ */
+export const reach = Effect.fn("Embedded.reach")(function* (options: EmbeddedOptions) {
+  if (!isInstalled(options.dataDir)) return yield* noInstallation(options.dataDir)
+  const found = yield* running(options.dataDir)
+  return Option.isSome(found) ? found.value : yield* embedded(options)
+})
+
+export { clusterDirectory }
+
+// --- Ownership ---
+
+interface Held {
+  server: Postmaster
+  session: Client
+  readonly adopted: boolean
+  /** Ends the server with the process, whichever way that ends. */
+  readonly onExit: () => void
+}
+
+const prepare = Effect.fn("Embedded.prepare")(function* (options: EmbeddedOptions) {
+  const { dataDir, durable = true } = options
+  const state = path.join(path.resolve(dataDir), "postgres")
+  yield* Effect.try({
+    try: () => makeDirectory(state),
+    catch: (cause) => (cause instanceof OperatorError ? cause : new OperatorError({ message: reasonOf(cause) }))
+  })
+  const directory = clusterDirectory(dataDir)
+  const user = runAs(path.join(directory, "data"))
+  const binaries = yield* install(options.programDir ?? state, user)
+  const cluster = yield* open(directory, binaries, user, { durable })
+  const settings = { ...smallService, ...(durable ? {} : forgetful), ...options.settings }
+  const mark = createHash("sha256")
+    .update(JSON.stringify([binaries.version, settings]))
+    .digest("hex")
+    .slice(0, 16)
+  const launch: Launch = {
+    binaries,
+    user,
+    data: cluster.data,
+    log: path.join(state, "log"),
+    settings: { ...settings, "svc.launch": mark }
+  }
+  return { cluster, launch }
+})
+
+const own = (launch: Launch, cluster: Cluster) =>
+  attempt(launch, cluster).pipe(
+    Effect.retry({
+      while: (failure) => failure._tag === "Contended",
+      schedule: Schedule.spaced("100 millis").pipe(Schedule.upTo("20 seconds"))
+    }),
+    Effect.catchTag(
+      "Contended",
+      ({ message }) =>
+        new OperatorError({ message: `Postgres could not be taken over: ${message}. Its log is ${launch.log}.` })
+    )
+  )
+
+const attempt = Effect.fnUntraced(function* (launch: Launch, cluster: Cluster) {
+  const found = yield* untilReady(cluster.data)
+  const server = Option.isSome(found) ? found.value : yield* start(launch)
+  const enter = Effect.gen(function* () {
+    const session = yield* lock(server, launch, cluster)
+    if (Option.isSome(found) && (yield* launchedAs(session)) !== launch.settings["svc.launch"]) {
+      yield* Effect.annotateLogs(Effect.logInfo("postgres.restarting"), { reason: "settings of another release" })
+      yield* stop(server.pid)
+      yield* Effect.promise(() => session.end())
+      return yield* new Contended({ message: "it was started with other settings" })
+    }
+    if (Option.isSome(found)) yield* Effect.annotateLogs(Effect.logInfo("postgres.adopted"), { pid: server.pid })
+    const onExit = () => signalTo(held.server.pid, "SIGINT")
+    const held: Held = { server, session, adopted: Option.isSome(found), onExit }
+    process.on("exit", onExit)
+    return held
+  })
+  return yield* Option.isSome(found) ? enter : Effect.onInterrupt(enter, () => stop(server.pid))
+})
+
+const lock = (server: Postmaster, launch: Launch, cluster: Cluster) =>
+  Effect.tryPromise({
+    try: async () => {
+      const session = new Client({
+        connectionString: Redacted.value(adminUrl(server, cluster)),
+        application_name: `${sessionName}${process.pid}`,
+        connectionTimeoutMillis: 5_000,
+        keepAlive: true
+      })
+      session.on("error", () => lost.add(session))
+      await session.connect()
+      const got = await session.query<{ readonly locked: boolean }>("SELECT pg_try_advisory_lock($1) AS locked", [
+        lockKey
+      ])
+      if (got.rows[0]?.locked === true) return session
+      const owner = await session.query<{ readonly application_name: string }>(
+        `SELECT application_name FROM pg_stat_activity JOIN pg_locks USING (pid)
+         WHERE locktype = 'advisory' AND granted AND objid = $1 AND application_name LIKE $2`,
+        [lockKey, `${sessionName}%`]
+      )
+      await session.end()
+      const pid = owner.rows[0]?.application_name.slice(sessionName.length) ?? "unknown"
+      return new OperatorError({
+        message:
+          `svc is already running on ${path.dirname(launch.log)}, pid ${pid}. ` +
+          "Stop it first, or set SVC_DATA_DIR to another directory."
+      })
+    },
+    catch: (cause) => new Contended({ message: reasonOf(cause) })
+  }).pipe(Effect.flatMap((outcome) => (outcome instanceof OperatorError ? outcome : Effect.succeed(outcome))))
+
+/** Sessions that the server has closed. */
+const lost = new WeakSet<Client>()
+
+const release = (held: Held) =>
+  Effect.gen(function* () {
+    yield* stop(held.server.pid)
+    process.off("exit", held.onExit)
+    yield* Effect.promise(() => held.session.end().catch(() => {}))
+  })
+
+/** Restarts the server on the same port if it dies under us, so that the pools find it again. */
+const supervise = (held: Held, launch: Launch, cluster: Cluster) =>
+  Effect.gen(function* () {
+    if (!lost.has(held.session) && isAlive(held.server.pid)) return
+    yield* Effect.annotateLogs(Effect.logError("postgres.ended"), { pid: held.server.pid })
+    const found = yield* untilReady(cluster.data)
+    held.server = Option.isSome(found) ? found.value : yield* start(launch, held.server.port)
+    held.session = yield* lock(held.server, launch, cluster)
+  }).pipe(
+    Effect.catchAll((failure) => Effect.logError("postgres.not_restarted", Cause.fail(failure))),
+    Effect.repeat(Schedule.spaced("1 second"))
+  )
+
+// --- What the session tells ---
+
+const launchedAs = (session: Client) =>
+  Effect.promise(async () => {
+    const answer = await session.query<{ readonly mark: string | null }>(
+      "SELECT current_setting('svc.launch', true) AS mark"
+    )
+    return answer.rows[0]?.mark
+  })
+
+const adminUrl = (server: Postmaster, cluster: Cluster) =>
+  Redacted.make(`postgres://postgres:${Redacted.value(cluster.access.superuser)}@127.0.0.1:${server.port}/postgres`)
+
+const sessionName = "svc owner, pid "
+/** Arbitrary, and the same in every release. */
+const lockKey = 1_937_137_965
+
+// --- Settings ---
+
+/** For one machine that also runs the service: little memory, few processes, every commit on disk. */
+const smallService = {
+  cluster_name: "svc",
+  shared_buffers: "64MB",
+  max_connections: 60,
+  // The passwords are long and random: stretching them would only slow every login down.
+  scram_iterations: 1,
+  huge_pages: "off",
+  jit: "off",
+  io_method: "sync",
+  max_worker_processes: 4,
+  max_logical_replication_workers: 0,
+  autovacuum_worker_slots: 4,
+  autovacuum_max_workers: 2,
+  autovacuum_naptime: "20s",
+  // A backup holds its write-ahead log by a replication slot.
+  wal_level: "replica",
+  max_wal_senders: 0,
+  max_replication_slots: 4,
+  max_slot_wal_keep_size: "4GB",
+  max_wal_size: "512MB",
+  idle_in_transaction_session_timeout: "60s",
+  tcp_keepalives_idle: 10,
+  tcp_keepalives_interval: 5,
+  tcp_keepalives_count: 3,
+  log_min_messages: "warning",
+  log_checkpoints: "off",
+  timezone: "UTC"
+} as const
+
+const forgetful = { fsync: "off", synchronous_commit: "off", full_page_writes: "off" } as const

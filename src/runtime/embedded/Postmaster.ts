@@ -1,0 +1,212 @@
+/** One Postgres server process, known by the file postmaster.pid: found, started, awaited, stopped. */
+import { operatorText } from "../../domain/OperatorText.js"
+import { Clock, Data, Duration, Effect, Option } from "effect"
+import { execFileSync, spawn } from "node:child_process"
+import * as fs from "node:fs"
+import { createServer } from "node:net"
+import * as path from "node:path"
+import { reasonOf, OperatorError } from "../program/OperatorError.js"
+import type { Binaries } from "./Binaries.js"
+import { childEnvironment, identity, passage, type RunAs } from "../postgres/RunAs.js"
+
+export interface Postmaster {
+  readonly pid: number
+  readonly port: number
+  readonly status: "starting" | "stopping" | "ready" | "standby"
+}
+
+/** Another process took the data directory or the port between looking and starting: look again. */
+export class Contended extends Data.TaggedError("Contended")<{ readonly message: string }> {
+  get [operatorText]() {
+    return this.message
+  }
+}
+
+/** The server that runs on this data directory. What a dead one left behind is removed. */
+export const find = (data: string): Effect.Effect<Option.Option<Postmaster>> =>
+  Effect.sync(() => {
+    const found = read(data)
+    if (Option.isNone(found) || (isAlive(found.value.pid) && worksIn(found.value.pid, data))) return found
+    fs.rmSync(pidFile(data), { force: true })
+    return Option.none()
+  })
+
+export interface Launch {
+  readonly binaries: Binaries
+  readonly user: RunAs
+  readonly data: string
+  /** Where the server's own messages go; started anew at 8 MiB. */
+  readonly log: string
+  readonly settings: Readonly<Record<string, string | number>>
+}
+
+/**
+ * Starts a server on 127.0.0.1, on a free port unless one is given, and in a session of its own, so that Ctrl-C
+ * reaches it only through us. Returns when it accepts connections, however long its recovery takes.
+ */
+export const start = Effect.fn("Postmaster.start")(function* (launch: Launch, givenPort?: number) {
+  const port = givenPort ?? (yield* freePort)
+  const child = yield* Effect.try({
+    try: () => spawnServer(launch, port),
+    catch: (cause) => new OperatorError({ message: `Postgres could not be started: ${reasonOf(cause)}.` })
+  })
+  const pid = child.pid
+  if (pid === undefined) return yield* failure(launch.log)
+  const ready = Effect.gen(function* () {
+    while (child.exitCode === null && child.signalCode === null) {
+      const found = read(launch.data)
+      if (Option.isSome(found) && found.value.pid === pid && found.value.status === "ready") return found.value
+      yield* Effect.sleep(pollInterval)
+    }
+    return yield* failure(launch.log)
+  })
+  return yield* Effect.onInterrupt(ready, () => stop(pid))
+})
+
+/** Waits until the server accepts connections. None: it ended instead. */
+export const untilReady = Effect.fn("Postmaster.untilReady")(function* (data: string) {
+  while (true) {
+    const found = yield* find(data)
+    if (Option.isNone(found) || found.value.status === "ready") return found
+    yield* Effect.sleep(pollInterval)
+  }
+})
+
+/** Ends the server and returns when it is gone: its clients are cut off; after 20 s by force, which costs a recovery. */
+export const stop = Effect.fn("Postmaster.stop")(function* (pid: number) {
+  for (const [signal, patience] of escalation) {
+    signalTo(pid, signal)
+    const deadline = (yield* Clock.currentTimeMillis) + Duration.toMillis(patience)
+    while (isAlive(pid)) {
+      if ((yield* Clock.currentTimeMillis) > deadline) break
+      yield* Effect.sleep(pollInterval)
+    }
+    if (!isAlive(pid)) return
+    yield* Effect.annotateLogs(Effect.logWarning("postgres.signal_ignored"), { pid, signal })
+  }
+})
+
+/** Sends a signal to whoever is still there. */
+export const signalTo = (pid: number, signal: NodeJS.Signals) => {
+  try {
+    process.kill(pid, signal)
+  } catch {
+    // Already gone.
+  }
+}
+
+/** Whether the process lives. A zombie has ended, although signals still reach it. */
+export const isAlive = (pid: number): boolean => {
+  try {
+    if (process.platform === "linux") {
+      const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8")
+      return !/^[ZX]/.test(stat.slice(stat.lastIndexOf(")") + 2))
+    }
+    process.kill(pid, 0)
+    return !/^[ZX]/.test(execFileSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" }).trim())
+  } catch {
+    return false
+  }
+}
+
+const pollInterval = "5 millis"
+const escalation = [
+  ["SIGINT", Duration.seconds(20)],
+  ["SIGQUIT", Duration.seconds(5)],
+  ["SIGKILL", Duration.seconds(5)]
+] as const
+
+const pidFile = (data: string) => path.join(data, "postmaster.pid")
+
+/** Lines of the file: pid, directory, start time, port, socket directory, address, shared memory, status. */
+const read = (data: string): Option.Option<Postmaster> => {
+  try {
+    const lines = fs.readFileSync(pidFile(data), "utf8").split("\n")
+    const pid = Number(lines[0])
+    const status = lines[7]?.trim()
+    return Number.isSafeInteger(pid) && pid > 0
+      ? Option.some({
+          pid,
+          port: Number(lines[3]),
+          status: status === "ready" || status === "stopping" || status === "standby" ? status : "starting"
+        })
+      : Option.none()
+  } catch {
+    return Option.none()
+  }
+}
+
+/** A pid may have been given to somebody else since: a server of ours has the data directory as its own. */
+const worksIn = (pid: number, data: string) => {
+  try {
+    return process.platform === "linux"
+      ? fs.readlinkSync(`/proc/${pid}/cwd`) === fs.realpathSync(data)
+      : execFileSync("ps", ["-o", "command=", "-p", String(pid)], { encoding: "utf8" }).includes(data)
+  } catch {
+    return false
+  }
+}
+
+const spawnServer = (launch: Launch, port: number) => {
+  const way = passage(launch.data, launch.user)
+  const large = (fs.statSync(launch.log, { throwIfNoEntry: false })?.size ?? 0) > maximumLog
+  const log = fs.openSync(launch.log, large ? "w" : "a", 0o600)
+  try {
+    const settings = { listen_addresses: "127.0.0.1", unix_socket_directories: "", port, ...launch.settings }
+    const [program, ...args] = limited([
+      path.join(launch.binaries.directory, "bin", "postgres"),
+      "-D",
+      way.path,
+      ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])
+    ])
+    const child = spawn(program, args, {
+      ...identity(launch.user),
+      cwd: "/",
+      env: childEnvironment,
+      detached: true,
+      stdio: ["ignore", "ignore", log, ...way.descriptors]
+    })
+    child.on("error", () => {})
+    child.unref()
+    return child
+  } finally {
+    fs.closeSync(log)
+    way.close()
+  }
+}
+
+/**
+ * The command with a bound on the private memory of each server process: Postgres bounds single values (1 GB) and sorts,
+ * not what a statement holds. Beyond it a statement fails with `out of memory`; a batch of the largest outputs stays below.
+ * Shared buffers do not count. Linux; where there is no shell, there is no bound.
+ */
+const limited = (command: readonly [string, ...ReadonlyArray<string>]): readonly [string, ...ReadonlyArray<string>] =>
+  process.platform === "linux" && fs.existsSync(shell)
+    ? [shell, "-c", `ulimit -d ${backendBytes / 1024}; exec "$0" "$@"`, ...command]
+    : command
+
+const shell = "/bin/sh"
+const backendBytes = 1024 * 1024 * 1024
+
+const failure = (log: string) =>
+  Effect.suspend((): Effect.Effect<never, Contended | OperatorError> => {
+    const lines = fs.readFileSync(log, "utf8").trim().split("\n").slice(-30)
+    const reason = lines.findLast((line) => /FATAL|PANIC|could not/.test(line)) ?? lines.at(-1) ?? "it said nothing"
+    const plain = reason.replace(/^.*?(FATAL|PANIC|LOG|WARNING):\s*/, "")
+    return /lock file|already in use|still in use|could not (bind|create any TCP)/.test(lines.slice(-4).join("\n"))
+      ? new Contended({ message: plain })
+      : new OperatorError({ message: `Postgres did not start: ${plain}. Its log is ${log}.` })
+  })
+
+const freePort = Effect.async<number, OperatorError>((resume) => {
+  const server = createServer()
+  server.once("error", (cause) =>
+    resume(new OperatorError({ message: `No port of 127.0.0.1 is free for Postgres: ${cause.message}.` }))
+  )
+  server.listen(0, "127.0.0.1", () => {
+    const address = server.address()
+    server.close(() => resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : 0)))
+  })
+})
+
+const maximumLog = 8 * 1024 * 1024

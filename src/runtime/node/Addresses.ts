@@ -1,0 +1,70 @@
+/** Addresses and ranges by ipaddr.js. */
+import { Layer } from "effect"
+import ipaddr from "ipaddr.js"
+import { Addresses } from "../../actors/ports/Addresses.js"
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6
+
+/** An IPv4 address in IPv6 clothes is that IPv4 address. */
+const plain = (address: Address): Address =>
+  address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() ? address.toIPv4Address() : address
+
+const parse = (text: string): Address | undefined => {
+  const bare = text.replace(/^\[|\]$/g, "")
+  return ipaddr.isValid(bare) ? plain(ipaddr.parse(bare)) : undefined
+}
+
+const parseRange = (text: string): readonly [Address, number] | undefined => {
+  if (!text.includes("/")) {
+    const address = parse(text)
+    return address === undefined ? undefined : [address, address.kind() === "ipv4" ? 32 : 128]
+  }
+  try {
+    const [base, bits] = ipaddr.parseCIDR(text)
+    // `::ffff:192.0.2.0/120` is `192.0.2.0/24`: clients are compared as IPv4.
+    return base instanceof ipaddr.IPv6 && base.isIPv4MappedAddress() && bits >= 96
+      ? [base.toIPv4Address(), bits - 96]
+      : [base, bits]
+  } catch {
+    return undefined
+  }
+}
+
+const matches = (address: Address, [base, bits]: readonly [Address, number]): boolean =>
+  address instanceof ipaddr.IPv4
+    ? base instanceof ipaddr.IPv4 && address.match(base, bits)
+    : base instanceof ipaddr.IPv6 && address.match(base, bits)
+
+export const make = (trustedProxies: ReadonlyArray<string>) => {
+  const within = (text: string, ranges: ReadonlyArray<string>): boolean => {
+    const address = parse(text)
+    if (address === undefined) return false
+    return ranges.some((text) => {
+      const range = parseRange(text)
+      return range !== undefined && matches(address, range)
+    })
+  }
+  return Addresses.of({
+    within,
+    covers: (range, ranges) => {
+      const inner = parseRange(range)
+      if (inner === undefined) return false
+      return ranges.some((text) => {
+        const outer = parseRange(text)
+        return outer !== undefined && outer[1] <= inner[1] && matches(inner[0], outer)
+      })
+    },
+    mistake: (range) =>
+      parseRange(range) === undefined ? `"${range}" is neither an address nor a range such as 192.0.2.0/24` : undefined,
+    client: (peer, forwardedFor) => {
+      if (forwardedFor === undefined || trustedProxies.length === 0) return normal(peer)
+      // From the nearest hop outwards; whoever speaks beyond the first stranger may say what it likes.
+      const hops = [...forwardedFor.split(",").map((hop) => hop.trim()), peer].toReversed()
+      return normal(hops.find((hop) => !within(hop, trustedProxies)) ?? peer)
+    }
+  })
+}
+
+const normal = (text: string): string => parse(text)?.toString() ?? text
+
+export const layer = (trustedProxies: ReadonlyArray<string>) => Layer.sync(Addresses, () => make(trustedProxies))

@@ -1,0 +1,55 @@
+/** One service per database, where one node does everything and no other may. */
+import type { SqlClient } from "@effect/sql"
+import type { SqlError } from "@effect/sql/SqlError"
+import { Cause, Deferred, Effect, Schedule } from "effect"
+import { OperatorError } from "../program/OperatorError.js"
+
+/**
+ * Holds the database for this process as long as the scope lives, by a lock of a session, which ends with the
+ * process however it ends. Fails when another process holds it. A session that is lost is replaced within seconds;
+ * if another process was faster, `onLost` runs: this one must end.
+ */
+export const holdDatabase = Effect.fn("Single.hold")(function* (sql: SqlClient.SqlClient, onLost: Effect.Effect<void>) {
+  const first = yield* Deferred.make<void, OperatorError | SqlError>()
+  const later = (failure: OperatorError | SqlError, what: Effect.Effect<void>) =>
+    Effect.flatMap(Deferred.fail(first, failure), (wasFirst) => (wasFirst ? Effect.never : what))
+  yield* hold(sql, Deferred.succeed(first, undefined)).pipe(
+    Effect.catchTags({
+      Refusal: (failure) =>
+        later(failure, Effect.zipRight(Effect.logFatal("database.held_by_another", Cause.fail(failure)), onLost)),
+      SqlError: (failure) => later(failure, Effect.logWarning("database.session_lost", Cause.fail(failure)))
+    }),
+    Effect.repeat(Schedule.spaced(beat)),
+    Effect.forkScoped
+  )
+  return yield* Deferred.await(first)
+})
+
+/** Holds until the session is lost. */
+const hold = (sql: SqlClient.SqlClient, held: Effect.Effect<unknown>) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const session = yield* sql.reserve
+      const rows = yield* session.executeValues("SELECT pg_try_advisory_lock($1)", [lockKey])
+      if (rows[0]?.[0] !== true) return yield* refusal(sql)
+      yield* Effect.addFinalizer(() => Effect.ignore(session.executeValues("SELECT pg_advisory_unlock($1)", [lockKey])))
+      yield* held
+      return yield* Effect.repeat(session.executeValues("SELECT 1", []), Schedule.spaced(beat))
+    })
+  )
+
+const refusal = (sql: SqlClient.SqlClient) =>
+  Effect.gen(function* () {
+    const holders = yield* sql<{ readonly name: string; readonly address: string | null }>`
+      SELECT application_name AS name, host(client_addr) AS address FROM pg_stat_activity JOIN pg_locks USING (pid)
+      WHERE locktype = 'advisory' AND granted AND objid = ${lockKey}`
+    const { name, address } = holders[0] ?? { name: "", address: null }
+    const who = name === "" ? "" : ` (${name}${address === null ? "" : ` from ${address}`})`
+    return yield* new OperatorError({
+      message: `Another svc already runs on this database${who}. Stop it first, or give this one a database of its own.`
+    })
+  })
+
+const beat = "1 second"
+/** Arbitrary, and the same in every release. */
+const lockKey = 1_937_137_967

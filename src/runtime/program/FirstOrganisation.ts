@@ -1,0 +1,227 @@
+/** What a fresh installation begins with: an organisation, its workspace, roles, environments and a key. */
+import { DateTime, Effect, Redacted } from "effect"
+import { Computations } from "../../actors/ports/Computations.js"
+import { Digests } from "../../actors/ports/Digests.js"
+import { Identifiers } from "../../actors/ports/Identifiers.js"
+import { Records, type Tx } from "../../actors/ports/Records.js"
+import { type ApiKey, keyPrefix } from "../../domain/ApiKey.js"
+import {
+  type Author,
+  contentText,
+  deployment,
+  newWorkflow,
+  publishedWorkflow,
+  snapshot
+} from "../../domain/Authoring.js"
+import type { CustomerId, OrganisationId, SpaceId, WorkflowId } from "../../domain/Ids.js"
+import type { Json } from "../../domain/Json.js"
+import { newWorkspace } from "../../domain/Organisation.js"
+import { builtinRoles } from "../../domain/Person.js"
+import { allPermissions, toMatrix } from "../../domain/Permission.js"
+import type { PlanName } from "../../domain/Plan.js"
+import { slugOf } from "../../domain/Workflow.js"
+import { OperatorError } from "./OperatorError.js"
+
+export interface FirstOrganisation {
+  readonly organisationId: OrganisationId
+  readonly spaceId: SpaceId
+  /** Full access to the organisation. Shown once, stored as a hash. */
+  readonly apiKey: Redacted.Redacted
+}
+
+const secretLength = 43
+
+/** The example that a new installation can run at once. */
+const exampleSource = `/** Greets, and remembers how often it has greeted. */
+export default async function greet(ctx) {
+  const name = ctx.input.name ?? "world"
+  const times = await svc.state.increment("greetings", 1)
+  console.log(\`greeting \${name}\`)
+  return { greeting: \`Hello, \${name}!\`, times }
+}
+`
+
+const author = (organisationId: OrganisationId, spaceId: SpaceId, now: string): Author => ({
+  organisationId,
+  spaceId,
+  by: "bootstrap",
+  now
+})
+
+const insertEnvironments = (tx: Tx, organisationId: OrganisationId, now: string, identifiers: Identifiers["Type"]) =>
+  Effect.forEach(
+    ["test", "live"],
+    (slug) =>
+      tx.environments.insert({
+        id: identifiers.next("env"),
+        organisationId,
+        customerId: null,
+        name: slug === "test" ? "Test" : "Live",
+        slug,
+        type: "builtin",
+        protected: slug === "live",
+        requiresReview: false,
+        autoDeploy: slug === "live",
+        createdAt: now
+      }),
+    { discard: true }
+  )
+
+const insertRoles = (tx: Tx, organisationId: OrganisationId, now: string, identifiers: Identifiers["Type"]) =>
+  Effect.forEach(
+    builtinRoles,
+    ({ name, permissions }) =>
+      tx.roles.insert({
+        id: identifiers.next("role"),
+        organisationId,
+        name,
+        builtin: true,
+        parent: null,
+        permissions,
+        createdAt: now,
+        updatedAt: now,
+        version: 1
+      }),
+    { discard: true }
+  )
+
+/** Makes an organisation with its first workspace and a Full access Live key. Fails when the name is taken. */
+export const makeFirstOrganisation = Effect.fn("First.make")(function* (name: string, plan: PlanName) {
+  const records = yield* Records
+  const identifiers = yield* Identifiers
+  const digests = yield* Digests
+  const now = DateTime.formatIso(yield* DateTime.now)
+  const organisationId = identifiers.next("org")
+  const spaceId = identifiers.next("spc")
+  const text = `${keyPrefix("live")}${identifiers.token(secretLength)}`
+  const key: ApiKey = {
+    id: identifiers.next("key"),
+    organisationId,
+    spaceId,
+    name: "First key",
+    hash: digests.keyHash(text),
+    hashBefore: null,
+    beforeUntil: null,
+    prefix: keyPrefix("live"),
+    last4: text.slice(-4),
+    mode: "live",
+    preset: "full_access",
+    permissions: toMatrix(new Set(allPermissions)),
+    customersMode: "all",
+    customerIds: [],
+    hmacSecret: null,
+    resourceScope: [],
+    allowedIps: [],
+    rateLimit: null,
+    expiresAt: null,
+    revokedAt: null,
+    lastUsedAt: null,
+    rotatedAt: null,
+    createdBy: "bootstrap",
+    createdAt: now,
+    updatedAt: now,
+    version: 1
+  }
+  yield* records
+    .transact(organisationId, (tx) =>
+      Effect.gen(function* () {
+        yield* tx.organisations.insert({
+          id: organisationId,
+          name,
+          slug: slugOf(name),
+          parentId: null,
+          timezone: "UTC",
+          plan,
+          status: "active",
+          defaultEnvironment: "live",
+          settings: { codeEditing: true, dlqAutoReplay: false },
+          createdAt: now,
+          updatedAt: now,
+          version: 1
+        })
+        yield* tx.workspaces.insert(newWorkspace(organisationId, spaceId, { name: "Main", slug: "main" }, now))
+        yield* insertRoles(tx, organisationId, now, identifiers)
+        yield* insertEnvironments(tx, organisationId, now, identifiers)
+        yield* tx.apiKeys.insert(key)
+      })
+    )
+    .pipe(
+      Effect.catchTag(
+        "AlreadyExists",
+        () => new OperatorError({ message: `There is an organisation called ${name} already. Choose another name.` })
+      ),
+      Effect.catchTag(
+        "Unavailable",
+        ({ reason }) => new OperatorError({ message: `The organisation could not be made: ${reason}.` })
+      )
+    )
+  return { organisationId, spaceId, apiKey: Redacted.make(text) } satisfies FirstOrganisation
+})
+
+export interface Example {
+  readonly customerId: CustomerId
+  readonly workflowId: WorkflowId
+}
+
+/** Gives a development installation a customer to act for and a published workflow to run. */
+export const makeExample = Effect.fn("First.example")(function* ({ organisationId, spaceId }: FirstOrganisation) {
+  const records = yield* Records
+  const identifiers = yield* Identifiers
+  const digests = yield* Digests
+  const { compute } = yield* Computations
+  const by = author(organisationId, spaceId, DateTime.formatIso(yield* DateTime.now))
+  const analysed = yield* Effect.orDie(compute("analyseWorkflow", organisationId, exampleSource))
+  if (!analysed.ok) return yield* Effect.dieMessage("the example is no workflow")
+  const { bindings, diagram, script, warnings } = analysed.value
+  const draft = newWorkflow(
+    identifiers.workflow(),
+    by,
+    {
+      name: "hello_world",
+      form: "code",
+      code: exampleSource,
+      description: "An example: greets whom its input names"
+    },
+    null,
+    {
+      script,
+      bindings: bindings as unknown as Json,
+      diagram: diagram as unknown as Json,
+      warnings: warnings as unknown as Json
+    },
+    ""
+  ) // plain data
+  const workflow = publishedWorkflow({ ...draft, contentHash: digests.sha256Hex(contentText(draft)) }, 1, by.now)
+  const customerId = identifiers.next("cus")
+  yield* records
+    .transact(organisationId, (tx) =>
+      Effect.gen(function* () {
+        yield* tx.customers.insert({
+          id: customerId,
+          organisationId,
+          name: "Example customer",
+          slug: "example",
+          externalRef: "example",
+          status: "active",
+          plan: null,
+          adminEmail: null,
+          metadata: {},
+          limits: {},
+          createdAt: by.now,
+          updatedAt: by.now,
+          deletedAt: null,
+          version: 1
+        })
+        yield* tx.workflows.insert({ ...workflow, version: 1 })
+        yield* tx.workflowVersions.insert(snapshot(workflow, 1, null, by))
+        yield* tx.deployments.insert(deployment(workflow, "live", 1, by))
+      })
+    )
+    .pipe(
+      Effect.catchTags({
+        AlreadyExists: () => Effect.dieMessage("a fresh organisation has nothing in it"),
+        Unavailable: ({ reason }) => new OperatorError({ message: `The example could not be made: ${reason}.` })
+      })
+    )
+  return { customerId, workflowId: workflow.id } satisfies Example
+})

@@ -1,0 +1,103 @@
+/** The first start of an embedded service: makes something to work with, and says how. */
+import { Effect, Option, Redacted, Schema } from "effect"
+import { existsSync, readFileSync } from "node:fs"
+import * as path from "node:path"
+import { CallbackSecrets } from "../../actors/ports/CallbackSecrets.js"
+import type { ServiceConfig } from "../configuration/Config.js"
+import { makeExample, makeFirstOrganisation } from "./FirstOrganisation.js"
+import { reasonOf, OperatorError } from "./OperatorError.js"
+import { WriterSql } from "../postgres/Pools.js"
+import { replaceSecretFile } from "../vault/SecretFile.js"
+
+const DevFile = Schema.Struct({
+  baseUrl: Schema.String,
+  apiKey: Schema.String,
+  organisationId: Schema.String,
+  spaceId: Schema.String,
+  customerId: Schema.String,
+  exampleWorkflowId: Schema.String,
+  callbackSecret: Schema.String
+})
+/** What a developer needs to begin; `.svc/dev.json`, readable by its owner only. */
+export type DevFile = typeof DevFile.Type
+
+const fileOf = (config: ServiceConfig) => path.join(config.dataDir, "dev.json")
+
+/** The command that works as pasted. */
+const curl = ({ apiKey, baseUrl, exampleWorkflowId }: DevFile): string =>
+  [
+    `curl -sS ${baseUrl}/api/v1/workflows/${exampleWorkflowId}/execute \\`,
+    `  -H 'Authorization: Bearer ${apiKey}' -H 'content-type: application/json' \\`,
+    `  -d '{"input":{"name":"you"}}'`
+  ].join("\n")
+
+const text = (config: ServiceConfig, dev: DevFile): string =>
+  [
+    "",
+    `svc is ready on ${dev.baseUrl}. Run the example workflow:`,
+    "",
+    curl(dev),
+    "",
+    `The key and ids are in ${fileOf(config)}. The API is described on ${dev.baseUrl}/docs.`,
+    ...(config.egressAllow.length > 0 ? [] : [egressHint]),
+    ""
+  ].join("\n")
+
+const egressHint =
+  "Workflows reach the public internet only. To let them call this machine: SVC_EGRESS_ALLOW=127.0.0.1/32 npm start"
+
+const write = (config: ServiceConfig, dev: DevFile) =>
+  Effect.try({
+    try: () => replaceSecretFile(fileOf(config), JSON.stringify(dev, null, 2)),
+    catch: (cause) =>
+      new OperatorError({
+        message: `${fileOf(config)} cannot be written: ${reasonOf(cause)}. Let svc write to its directory, or set SVC_DATA_DIR to another.`
+      })
+  })
+
+/** Of an earlier start, whose port may have been another. */
+const readEarlier = (config: ServiceConfig, baseUrl: string) =>
+  Effect.gen(function* () {
+    if (!existsSync(fileOf(config))) return Option.none<DevFile>()
+    const text = yield* Effect.try(() => readFileSync(fileOf(config), "utf8"))
+    return Option.some({ ...(yield* Schema.decode(Schema.parseJson(DevFile))(text)), baseUrl })
+  }).pipe(
+    Effect.mapError(
+      () => new OperatorError({ message: `${fileOf(config)} is damaged: remove it. svc starts without it.` })
+    )
+  )
+
+const make = Effect.fn("Welcome.make")(function* (config: ServiceConfig, baseUrl: string) {
+  const first = yield* makeFirstOrganisation("My organisation", config.defaultPlan)
+  const example = yield* makeExample(first)
+  const secrets = yield* CallbackSecrets
+  const dev: DevFile = {
+    baseUrl,
+    apiKey: Redacted.value(first.apiKey),
+    organisationId: first.organisationId,
+    spaceId: first.spaceId,
+    customerId: example.customerId,
+    exampleWorkflowId: example.workflowId,
+    callbackSecret: Redacted.value(yield* secrets.current(first.organisationId, first.spaceId))
+  }
+  yield* write(config, dev)
+  return dev
+})
+
+/**
+ * Makes what a developer begins with, on the first start, and writes `dev.json`; returns it where it was made. Embedded
+ * services only: the operator's own Postgres gets its first organisation by `svc bootstrap`.
+ */
+export const prepare = Effect.fn("Welcome.prepare")(function* (config: ServiceConfig, baseUrl: string) {
+  if (config.database._tag !== "Embedded") return Option.none<DevFile>()
+  const sql = yield* WriterSql
+  const [row] = yield* sql<{ n: number }>`SELECT count(*)::int AS n FROM organisations`
+  if (row?.n === 0) return Option.some(yield* make(config, baseUrl))
+  const earlier = yield* readEarlier(config, baseUrl)
+  if (Option.isSome(earlier)) yield* write(config, earlier.value)
+  return Option.none<DevFile>()
+})
+
+/** For a person at a terminal, beside the log. */
+export const greet = (config: ServiceConfig, dev: DevFile) =>
+  Effect.sync(() => void process.stdout.write(`${text(config, dev)}\n`))

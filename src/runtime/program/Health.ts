@@ -1,0 +1,131 @@
+/** What an operator's probes ask: is the process alive, may it be sent work. */
+import { SqlClient } from "@effect/sql"
+import { Clock, Effect } from "effect"
+import { builtInConnectors } from "../../domain/connectors/index.js"
+import { Sandbox } from "../../actors/ports/Sandbox.js"
+import { AuditTrail } from "../../actors/ports/AuditTrail.js"
+import { BackgroundTasks, isFailing } from "../../actors/ports/BackgroundTasks.js"
+import { WorkspaceDb } from "../../actors/ports/WorkspaceDb.js"
+import { jsonReply, type RawReply } from "../../http/Wire.js"
+import { type LostAction, lostActions } from "../postgres/BoundActions.js"
+import { missing } from "../postgres/Migrations.js"
+import { WriterSql } from "../postgres/Pools.js"
+
+export interface Health {
+  readonly healthz: Effect.Effect<RawReply>
+  readonly readyz: Effect.Effect<RawReply>
+  /** From now on the node asks for no more work. */
+  readonly drain: () => void
+  /** The node is not ready until the returned function is called. */
+  readonly markStarting: () => () => void
+}
+
+export const make = Effect.gen(function* () {
+  const sql = yield* WriterSql
+  const sandbox = yield* Sandbox
+  const workspaceDb = yield* WorkspaceDb
+  const trail = yield* AuditTrail
+  const tasks = yield* BackgroundTasks
+  let draining = false
+  let starting = false
+
+  const lost = yield* Effect.cached(
+    lostActions(sql, builtInConnectors).pipe(
+      Effect.tap((actions) =>
+        actions.length === 0
+          ? Effect.void
+          : Effect.annotateLogs(Effect.logWarning("connectors.actions_lost"), {
+              actions: actions.map(lostText),
+              remedy: "publish the workflows that call them again"
+            })
+      ),
+      Effect.catchAll(() => Effect.succeed([]))
+    )
+  )
+  yield* Effect.forkDaemon(lost)
+
+  const database = sql`SELECT 1`.pipe(
+    Effect.timeout("2 seconds"),
+    Effect.as({ ok: true, detail: "" }),
+    Effect.catchAll((error) => Effect.succeed({ ok: false, detail: String(error) }))
+  )
+
+  /** Runs that no engine of this release can go on with. */
+  const engines = sql<{ engine: string; n: number }>`SELECT engine, count(*)::int AS n FROM runs GROUP BY engine`.pipe(
+    Effect.map((rows) => rows.filter((row) => !sandbox.engines.includes(row.engine))),
+    Effect.catchAll(() => Effect.succeed([]))
+  )
+
+  const migrations = missing().pipe(
+    Effect.provideService(SqlClient.SqlClient, sql),
+    Effect.catchAll(() => Effect.succeed([]))
+  )
+
+  /** Background tasks that have stopped working. Requests are served nevertheless: the node is degraded, and ready. */
+  const failingTasks = Effect.map(Clock.currentTimeMillis, (now) =>
+    tasks
+      .statuses()
+      .filter((status) => isFailing(status, now))
+      .map(({ failuresInARow, name, succeededAt }) => ({
+        name,
+        failuresInARow,
+        lastSuccessAt: succeededAt === null ? null : new Date(succeededAt).toISOString()
+      }))
+  )
+
+  /** Whether entries wait for their seal longer than a working sealer lets them. */
+  const audit = trail.backlog.pipe(
+    Effect.map(({ oldestSeconds, unsealed }) => ({
+      ok: oldestSeconds <= sealedWithinSeconds,
+      unsealed,
+      oldestSeconds
+    })),
+    Effect.catchAll(({ reason }) => Effect.succeed({ ok: false, detail: reason }))
+  )
+
+  return {
+    healthz: Effect.map(Clock.currentTimeMillis, (now) =>
+      jsonReply(200, { status: "ok", at: new Date(now).toISOString() })
+    ),
+    readyz: Effect.gen(function* () {
+      const db = yield* database
+      const jail = yield* sandbox.jail
+      const workspaces = yield* workspaceDb.status
+      const foreign = db.ok ? yield* engines : []
+      const gone = db.ok ? yield* lost : []
+      const lacking = db.ok ? yield* migrations : []
+      const failing = yield* failingTasks
+      const sealed = db.ok ? yield* audit : { ok: false, detail: "the database does not answer" }
+      const ready = db.ok && lacking.length === 0 && !draining && !starting
+      const degraded = failing.length > 0 || !sealed.ok
+      return jsonReply(ready ? 200 : 503, {
+        status: draining ? "draining" : starting ? "starting" : !ready ? "not_ready" : degraded ? "degraded" : "ready",
+        checks: {
+          database: { ok: db.ok, ...(db.ok ? {} : { detail: "the database does not answer" }) },
+          migrations: { ok: lacking.length === 0, missing: lacking },
+          jail: { ok: jail.level === "full", level: jail.level, detail: jail.detail },
+          engines: { ok: foreign.length === 0, current: sandbox.engine, carried: sandbox.engines, others: foreign },
+          tasks: { ok: failing.length === 0, failing },
+          audit: sealed,
+          actions: { ok: gone.length === 0, lost: gone },
+          dbQuery: { ok: db.ok && workspaces.ok, ...(workspaces.ok ? {} : { detail: workspaces.detail }) }
+        }
+      })
+    }),
+    drain: () => {
+      draining = true
+    },
+    markStarting: () => {
+      starting = true
+      return () => {
+        starting = false
+      }
+    }
+  } satisfies Health
+})
+
+/** Entries are sealed within a second; one that waits this long is not sealed at all. */
+const sealedWithinSeconds = 10
+
+const lostText = ({ action, connector, version, workflows }: LostAction): string =>
+  `${connector}.${action}@${version} (${workflows} workflow${workflows === 1 ? "" : "s"})`

@@ -1,0 +1,110 @@
+/** The composition of the program, in the order of the data flow. */
+import { Context, Effect, Layer, Option, Redacted } from "effect"
+import type { ServiceConfig } from "../configuration/Config.js"
+import { type InstallationSecrets, resolve } from "../vault/InstallationSecrets.js"
+import { whenFree } from "./Port.js"
+import { embedded, reach } from "../embedded/EmbeddedServer.js"
+import { migrate } from "../postgres/Migrations.js"
+import { connect, layer as pools } from "../postgres/Pools.js"
+import type { DatabaseUrls } from "../postgres/Roles.js"
+import { holdDatabase } from "../postgres/DatabaseLock.js"
+import { proveSecrets, withSecretsLocked } from "../vault/SecretChecks.js"
+
+/** The configuration of this process. */
+export class Settings extends Context.Tag("svc/Settings")<Settings, ServiceConfig>() {}
+
+/** The keyring and the pepper, from the configuration or from the data directory. */
+export class ProvidedSecrets extends Context.Tag("svc/Secrets")<ProvidedSecrets, InstallationSecrets>() {}
+
+/** The logins of the database: of the operator's Postgres, or of the one that runs as long as this layer. */
+export class Databases extends Context.Tag("svc/Databases")<Databases, DatabaseUrls>() {}
+
+/** An administrator's login to the database of the workspaces; none where the operator gave none. */
+export class WorkspaceServer extends Context.Tag("svc/WorkspaceServer")<
+  WorkspaceServer,
+  Option.Option<Redacted.Redacted>
+>() {}
+
+// --- Configuration ---
+
+const secrets = (options: { readonly create: boolean }) =>
+  Layer.effect(
+    ProvidedSecrets,
+    Effect.flatMap(Settings, (settings) => resolve(settings, options))
+  )
+
+// --- Postgres ---
+
+/** Needs the secrets only because they must be made before the data that needs them. */
+const databasesBy = (server: typeof embedded | typeof reach) =>
+  Layer.scopedContext(
+    Effect.gen(function* () {
+      const { database, dataDir, workspaceUrl } = yield* Settings
+      yield* ProvidedSecrets
+      const { admin, urls } =
+        database._tag === "Embedded"
+          ? yield* Effect.map(server({ dataDir }), (own) => ({ admin: Option.some(own.admin), urls: own.urls }))
+          : { admin: Option.none(), urls: database.urls }
+      yield* migrate(urls.owner)
+      const workspaces = Option.orElse(workspaceUrl, () => Option.map(admin, beside))
+      return Context.make(Databases, urls).pipe(Context.add(WorkspaceServer, workspaces))
+    })
+  )
+
+/** On the same server, a database that nothing else uses. */
+const beside = (login: Redacted.Redacted): Redacted.Redacted => {
+  const url = new URL(Redacted.value(login))
+  url.pathname = "/svc_ws"
+  return Redacted.make(url.href)
+}
+
+const connections = Layer.unwrapEffect(
+  Effect.gen(function* () {
+    const urls = yield* Databases
+    const { appConnections, writerConnections } = yield* Settings
+    return pools(urls, { app: appConnections, writer: writerConnections })
+  })
+)
+
+/** Nothing else works on this database while this process does. */
+const alone = Layer.scopedDiscard(
+  Effect.gen(function* () {
+    const { owner } = yield* Databases
+    yield* holdDatabase(yield* connect(owner, { maxConnections: 2, applicationName: `svc, pid ${process.pid}` }), stop)
+  })
+)
+
+/** The secrets are those of this database. Read again under the lock: a rotation may have renewed the file meanwhile. */
+const proven = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const settings = yield* Settings
+    yield* withSecretsLocked(Effect.flatMap(resolve(settings, { create: false }), proveSecrets))
+  })
+)
+
+/** Asked early, so that a taken port is told at once and plainly. */
+const listenable = Layer.effectDiscard(Effect.flatMap(Settings, ({ host, port }) => whenFree(host, port)))
+
+const stop = Effect.sync(() => void process.kill(process.pid, "SIGTERM"))
+
+/** The service. */
+export const layer = (config: ServiceConfig) =>
+  proven.pipe(
+    Layer.provideMerge(alone),
+    Layer.provideMerge(connections),
+    Layer.provideMerge(listenable),
+    Layer.provideMerge(databasesBy(embedded)),
+    Layer.provideMerge(secrets({ create: true })),
+    Layer.provideMerge(Layer.succeed(Settings, config))
+  )
+
+/** What a command needs that works on the database, beside a service that may be running. */
+export const layerBeside = (config: ServiceConfig) => Layer.provideMerge(proven, layerUnproven(config))
+
+/** The same with secrets that may be wrong. */
+export const layerUnproven = (config: ServiceConfig) =>
+  connections.pipe(
+    Layer.provideMerge(databasesBy(reach)),
+    Layer.provideMerge(secrets({ create: false })),
+    Layer.provideMerge(Layer.succeed(Settings, config))
+  )

@@ -1,0 +1,26 @@
+/** What ends a command before its work: the operator must do something, and the message says what. */
+import { operatorText } from "../../domain/OperatorText.js"
+import { Data } from "effect"
+import * as fs from "node:fs"
+import * as path from "node:path"
+
+/** `message` is complete sentences for a terminal: what is wrong, and what to do. Printed without a stack trace. */
+export class OperatorError extends Data.TaggedError("Refusal")<{ readonly message: string }> {
+  get [operatorText]() {
+    return this.message
+  }
+}
+
+/** The message of anything thrown. */
+export const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
+
+/** Makes a directory of the data directory with those above it. Throws a `Refusal` that says what to do. */
+export const makeDirectory = (directory: string): void => {
+  try {
+    fs.mkdirSync(directory, { recursive: true, mode: 0o755 })
+  } catch (cause) {
+    throw new OperatorError({
+      message: `${path.resolve(directory)} cannot be made: ${reasonOf(cause)}. Set SVC_DATA_DIR to a directory that svc may write.`
+    })
+  }
+}

@@ -1,0 +1,43 @@
+/** The port on which the service listens, and why it may not be had. */
+import { Effect, Random } from "effect"
+import { createServer } from "node:net"
+import { reasonOf, OperatorError } from "./OperatorError.js"
+
+/** Succeeds when a server could listen there now. */
+export const whenFree = (host: string, port: number): Effect.Effect<void, OperatorError> =>
+  Effect.async((resume) => {
+    const server = createServer()
+    server.once("error", (cause) => resume(portRefusal(cause, host, port)))
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resume(Effect.void)))
+  })
+
+/** Below those that the system gives to outgoing connections, one of which could take it again at once. */
+const firstFree = 10_240
+const freePorts = 22_000
+
+/** A port on which nobody listens now. */
+export const free = (host: string): Effect.Effect<number, OperatorError> =>
+  Random.nextIntBetween(firstFree, firstFree + freePorts).pipe(
+    Effect.tap((port) => whenFree(host, port)),
+    Effect.retry({ times: 10 })
+  )
+
+/** What the operator is told when listening fails. */
+export const portRefusal = (cause: unknown, host: string, port: number): OperatorError => {
+  const code = cause instanceof Error && "code" in cause ? cause.code : undefined
+  switch (code) {
+    case "EADDRINUSE":
+      return new OperatorError({
+        message: `Port ${port} of ${host} is taken by another program. Stop it, or set SVC_PORT to a free port (0 takes any).`
+      })
+    case "EACCES":
+      return new OperatorError({ message: `Port ${port} is not for ordinary users. Set SVC_PORT to 1024 or more.` })
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+      return new OperatorError({
+        message: `SVC_HOST ${host} is no address of this machine. Set it to one, or to 0.0.0.0 for all.`
+      })
+    default:
+      return new OperatorError({ message: `svc cannot listen on ${host}, port ${port}: ${reasonOf(cause)}.` })
+  }
+}

@@ -1,0 +1,304 @@
+/** The running service: actors, surfaces and the server, on a database that is there. */
+import { Duration, Effect, Layer, Option, Redacted } from "effect"
+import { existsSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import * as ConnectionActor from "../../actors/connection/Actor.js"
+import * as Calling from "../../actors/connection/ConnectedCalls.js"
+import * as Connections from "../../actors/connection/Connections.js"
+import * as Permits from "../../actors/connection/SharedPermits.js"
+import * as Residents from "../../actors/connection/LocalOwners.js"
+import * as ConnectionSweep from "../../actors/connection/Sweep.js"
+import * as Uses from "../../actors/connection/LastUse.js"
+import * as ExecutionActor from "../../actors/execution/Actor.js"
+import * as Executions from "../../actors/execution/Executions.js"
+import * as LiveRuns from "../../actors/execution/LiveRuns.js"
+import * as Sweep from "../../actors/execution/Sweep.js"
+import * as Deliver from "../../actors/pipeline/Deliver.js"
+import { BackgroundTasks, makeRegistry } from "../../actors/ports/BackgroundTasks.js"
+import { Origin } from "../../actors/ports/Origin.js"
+import { PlatformConfiguration } from "../../actors/ports/PlatformConfiguration.js"
+import * as ProviderActor from "../../actors/provider/Actor.js"
+import * as TenantActor from "../../actors/organisation/Actor.js"
+import * as CallbackSecrets from "../../actors/organisation/CallbackSecrets.js"
+import * as RateLimits from "../../actors/organisation/RateLimits.js"
+import * as Addresses from "../node/Addresses.js"
+import * as Clock from "../postgres/DatabaseClock.js"
+import { open as openCheckpoints } from "../audit/Checkpoints.js"
+import * as Sealer from "../audit/Sealer.js"
+import * as Trail from "../audit/Trail.js"
+import * as SingleNode from "../cluster/SingleNode.js"
+import * as Computations from "../computing/Computations.js"
+import * as Crypto from "../node/Crypto.js"
+import * as ConnectedEgress from "../egress/ConnectedEgress.js"
+import * as Egress from "../egress/Egress.js"
+import * as OperatorNetworks from "../egress/OperatorNetworks.js"
+import { make as makeFront } from "../http/Front.js"
+import { serve } from "../http/NodeServer.js"
+import * as Surfaces from "../http/Surfaces.js"
+import { resolve } from "../vault/InstallationSecrets.js"
+import { Databases, ProvidedSecrets, Settings, WorkspaceServer } from "./Layers.js"
+import * as SigningArithmetic from "../oauth/SigningArithmetic.js"
+import * as TokenEndpoint from "../oauth/TokenEndpoint.js"
+import * as ConnectionReads from "../postgres/connections/ConnectionReads.js"
+import * as ConnectionStore from "../postgres/connections/ConnectionStore.js"
+import * as ConnectionSweeps from "../postgres/connections/ConnectionSweeps.js"
+import { Commits, makeCommitLog } from "../postgres/Commits.js"
+import * as Connectors from "../postgres/Connectors.js"
+import * as CustomerReads from "../postgres/CustomerReads.js"
+import * as Deliveries from "../postgres/Deliveries.js"
+import * as ExecutionReads from "../postgres/ExecutionReads.js"
+import * as InstallationReads from "../postgres/InstallationReads.js"
+import * as Journal from "../postgres/journal/Journal.js"
+import * as Keys from "../postgres/Keys.js"
+import * as KeyValues from "../postgres/KeyValues.js"
+import * as Maintenance from "../postgres/Maintenance.js"
+import * as Nonces from "../postgres/Nonces.js"
+import * as ProviderWindows from "../postgres/ProviderWindows.js"
+import * as RateWindows from "../postgres/RateWindows.js"
+import * as AuditLog from "../../actors/management/AuditLog.js"
+import * as CallbackSecret from "../../actors/management/CallbackSecret.js"
+import * as ApiKeys from "../../actors/management/ApiKeys.js"
+import * as ExecutionControl from "../../actors/management/ExecutionControl.js"
+import * as ExecutionHistory from "../../actors/management/ExecutionHistory.js"
+import * as AuthProviders from "../../actors/management/AuthProviders.js"
+import * as Changes from "../../actors/management/Changes.js"
+import * as ConnectorAuthoring from "../../actors/management/ConnectorAuthoring.js"
+import * as ConnectorCatalogue from "../../actors/management/ConnectorCatalogue.js"
+import * as ConnectorImport from "../../actors/management/ConnectorImport.js"
+import * as ConnectorRecords from "../../actors/management/ConnectorRecords.js"
+import * as CustomerConnections from "../../actors/management/CustomerConnections.js"
+import * as CustomerCredentials from "../../actors/management/CustomerCredentials.js"
+import * as Installations from "../../actors/management/Installations.js"
+import * as Pages from "../../actors/management/Pages.js"
+import * as Workflows from "../../actors/management/Workflows.js"
+import * as WorkflowVersions from "../../actors/management/WorkflowVersions.js"
+import * as Configuration from "../../actors/management/Configuration.js"
+import * as Customers from "../../actors/management/Customers.js"
+import * as Organisations from "../../actors/management/Organisations.js"
+import * as Roles from "../../actors/management/Roles.js"
+import * as ManagedSecrets from "../../actors/management/Secrets.js"
+import * as StartQuota from "../../actors/management/StartQuota.js"
+import * as Users from "../../actors/management/Users.js"
+import * as Workspaces from "../../actors/management/Workspaces.js"
+import * as Records from "../postgres/records/Records.js"
+import * as Runnables from "../postgres/Runnables.js"
+import * as RunReads from "../postgres/RunReads.js"
+import * as Runs from "../postgres/Runs.js"
+import * as VirtualTags from "../postgres/VirtualTags.js"
+import * as Pool from "../sandbox/Pool.js"
+import { layerPostgres as dataKeys } from "../vault/DataKeys.js"
+import { counted } from "../telemetry/JournalMetrics.js"
+import * as Vault from "../vault/Vault.js"
+import * as Wakeups from "../node/Wakeups.js"
+import * as WorkspaceDb from "../workspace/WorkspaceDb.js"
+
+const journalCapacity = 20_000
+
+/** The bundles of other processes lie beside the program's; one that a test makes lies a folder deeper. */
+const bundleOf = (name: string): string =>
+  [`./${name}`, `../${name}`].map((path) => fileURLToPath(new URL(path, import.meta.url))).find(existsSync) ??
+  `dist/${name}`
+const runnerPath = bundleOf("runner.js")
+/** The build leaves the engines of earlier builds there. */
+const earlierPath = join(dirname(runnerPath), "engines")
+
+// --- Ports that depend on nothing but configuration ---
+
+const pure = Layer.unwrapEffect(
+  Effect.gen(function* () {
+    const { egressAllow, platformValues, publicUrl, trustedProxies } = yield* Settings
+    const { keyPepper } = yield* ProvidedSecrets
+    return Layer.mergeAll(
+      Crypto.layerDigests({ pepper: keyPepper }),
+      Crypto.layerIdentifiers,
+      Addresses.layer(trustedProxies),
+      Computations.layer({ workerPath: bundleOf("computing.js") }),
+      Egress.layer({ allow: egressAllow }),
+      OperatorNetworks.layer(egressAllow),
+      Layer.succeed(Origin, publicUrl),
+      Layer.succeed(PlatformConfiguration, platformValues),
+      Wakeups.layer
+    )
+  })
+)
+
+const vault = Layer.unwrapEffect(
+  Effect.gen(function* () {
+    const { masterKeys } = yield* ProvidedSecrets
+    const settings = yield* Settings
+    return Vault.layer({
+      keyring: Redacted.value(masterKeys),
+      // What the environment gave stays; the file in the data directory is renewed by `svc keys rotate`.
+      reread: Option.isSome(settings.masterKeys)
+        ? undefined
+        : Effect.map(resolve(settings, { create: false }), (secrets) => Redacted.value(secrets.masterKeys))
+    })
+  })
+).pipe(Layer.provide(dataKeys))
+
+// --- Postgres ---
+
+const journal = Layer.unwrapEffect(
+  Effect.map(Databases, ({ writer }) => counted(Journal.layer({ capacity: journalCapacity, writer })))
+)
+
+const trail = Layer.unwrapEffect(
+  Effect.gen(function* () {
+    const { dataDir } = yield* Settings
+    const { keyPepper } = yield* ProvidedSecrets
+    const sign = (text: string) => Crypto.makeDigests({ pepper: keyPepper }).keyHash(`checkpoint|${text}`)
+    const checkpoints = openCheckpoints(`${dataDir}/audit-checkpoints.jsonl`, sign)
+    return Layer.merge(Trail.layer(checkpoints), Sealer.layer(checkpoints))
+  })
+)
+
+/** What the records of management and the commands need, beside a service or in it. */
+export const records = Layer.merge(Changes.layer, Pages.layer).pipe(
+  Layer.provideMerge(Records.layer),
+  Layer.provideMerge(vault),
+  Layer.provideMerge(pure)
+)
+
+const workspaces = Layer.unwrapEffect(
+  Effect.gen(function* () {
+    const admin = yield* WorkspaceServer
+    const { keyPepper } = yield* ProvidedSecrets
+    return WorkspaceDb.layer({ admin, pepper: keyPepper })
+  })
+)
+
+const stores = Layer.mergeAll(
+  workspaces,
+  journal,
+  Runs.layer,
+  Runnables.layer,
+  RunReads.layer,
+  KeyValues.layer,
+  Keys.layer,
+  Connectors.layer,
+  ConnectionStore.layer,
+  ConnectionSweeps.layer,
+  ConnectionReads.layer,
+  SigningArithmetic.layer,
+  TokenEndpoint.layer,
+  CustomerReads.layer,
+  InstallationReads.layer,
+  Nonces.layer,
+  ExecutionReads.layer,
+  RateWindows.layer,
+  ProviderWindows.layer,
+  Deliveries.layer({ alone: true })
+).pipe(Layer.provideMerge(VirtualTags.layer), Layer.provideMerge(records))
+
+/** Beneath everything that tells the time. */
+const clock = Clock.layer.pipe(Layer.provide(Runs.layer), Layer.provide(VirtualTags.layer))
+
+// --- Actors ---
+
+/** Needs no database: a start begins with it, since a runner takes as long to come up as Postgres does. */
+export const sandbox = Layer.unwrapEffect(
+  Effect.map(Settings, ({ guestMemory, runners }) =>
+    Pool.layer({ runnerPath, earlierPath, runners, guestMemory: guestMemory * 1_048_576 })
+  )
+)
+
+/** Who owns a connection: its credential, its refresh, its provider's limits. */
+const connections = Layer.mergeAll(ConnectionActor.layer, ConnectionSweep.layer).pipe(Layer.provide(Uses.layer))
+/** One for the owners and for those who ask them. */
+const residents = Residents.layer.pipe(Layer.provide(Uses.layer))
+const connected = Calling.layer.pipe(
+  Layer.provideMerge(ConnectedEgress.layer),
+  Layer.provideMerge(Connections.layer),
+  Layer.provideMerge(connections),
+  Layer.provide(residents),
+  Layer.provide(Permits.layer),
+  Layer.provide(ProviderActor.layer)
+)
+
+const actors = Layer.unwrapEffect(
+  Effect.gen(function* () {
+    const { runSlots } = yield* Settings
+    const options = { slots: runSlots }
+    return Layer.mergeAll(
+      Executions.layer(options),
+      Sweep.layer(options),
+      ExecutionActor.layer(options),
+      TenantActor.layer({ nodes: () => 1 })
+    ).pipe(Layer.provideMerge(LiveRuns.layer))
+  })
+)
+
+const cluster = SingleNode.ownership.pipe(Layer.provideMerge(SingleNode.sharding))
+
+const organisations = Layer.unwrapEffect(
+  Effect.map(Settings, ({ defaultPlan }) => Organisations.layer({ defaultPlan }))
+)
+
+/** What the surfaces ask for: one layer for each noun. */
+const useCases = Layer.mergeAll(
+  ApiKeys.layer,
+  AuditLog.layer,
+  AuthProviders.layer,
+  CallbackSecret.layer,
+  Configuration.layer,
+  ConnectorAuthoring.layer,
+  ConnectorCatalogue.layer,
+  CustomerConnections.layer,
+  CustomerCredentials.layer,
+  Customers.layer,
+  ExecutionControl.layer,
+  ExecutionHistory.layer,
+  Installations.layer,
+  ManagedSecrets.layer,
+  organisations,
+  Roles.layer,
+  Users.layer,
+  Workflows.layer,
+  WorkflowVersions.layer,
+  Workspaces.layer
+).pipe(Layer.provide(Layer.merge(ConnectorImport.layer, ConnectorRecords.layer)), Layer.provideMerge(StartQuota.layer))
+
+/** Everything but the server. */
+export const services = Surfaces.layer.pipe(
+  Layer.provide(useCases),
+  Layer.provideMerge(Deliver.layer()),
+  Layer.provideMerge(Layer.merge(RateLimits.layer, CallbackSecrets.layer)),
+  Layer.provideMerge(actors),
+  Layer.provideMerge(connected),
+  Layer.provideMerge(trail),
+  Layer.provideMerge(stores),
+  Layer.provideMerge(sandbox),
+  Layer.provideMerge(cluster),
+  Layer.provideMerge(Maintenance.layer),
+  Layer.provideMerge(clock),
+  Layer.provideMerge(Layer.merge(Layer.sync(BackgroundTasks, makeRegistry), Layer.sync(Commits, makeCommitLog)))
+)
+
+/**
+ * Serves until its scope closes; then drains: no new work, a second for runs to finish, the rest goes on elsewhere.
+ * `/readyz` says ready once `prepare` is done.
+ */
+export const serverAfter = Effect.fn("Service.serverAfter")(function* <A, E, R>(prepare: Effect.Effect<A, E, R>) {
+  const { host, port, shutdownGrace } = yield* Settings
+  const live = yield* LiveRuns.LiveRuns
+  const front = yield* makeFront
+  const markReady = front.markStarting()
+  const running = yield* serve(front, { host, port })
+  yield* Effect.addFinalizer(() =>
+    Effect.gen(function* () {
+      front.drain()
+      running.stopListening()
+      yield* live.drain(Duration.min(shutdownGrace, Duration.seconds(1)))
+    })
+  )
+  const prepared = yield* prepare
+  markReady()
+  return { running, prepared }
+})
+
+/**
+ * The server where nothing is to be prepared.
+ * @internal Tests run the service in their own process with it.
+ */
+export const server = Effect.map(serverAfter(Effect.void), ({ running }) => running)

@@ -1,0 +1,42 @@
+/** `svc start`: the service, from its configuration until it is told to stop. */
+import { Effect, Layer, Logger, Option, RuntimeFlags, RuntimeFlagsPatch } from "effect"
+import { at, read } from "../configuration/Config.js"
+import { layer, Settings } from "./Layers.js"
+import { free } from "./Port.js"
+import { refusalOf } from "../postgres/Unreachable.js"
+import { OperatorError } from "./OperatorError.js"
+import { sandbox, serverAfter, services } from "./Service.js"
+import * as Logging from "../telemetry/Logging.js"
+import { exporter } from "../telemetry/Tracing.js"
+import { greet, prepare } from "./FirstStart.js"
+
+/** Runs until interrupted; then drains and closes everything that it opened. */
+export const start = Effect.gen(function* () {
+  const asked = yield* read()
+  const config = asked.port === 0 ? at(asked, yield* free(asked.host)) : asked
+  const run = Effect.gen(function* () {
+    const { prepared: made } = yield* serverAfter(prepare(config, config.publicUrl))
+    if (Option.isSome(made)) yield* greet(config, made.value)
+    yield* Effect.annotateLogs(Effect.logInfo("service.ready"), {
+      url: config.publicUrl,
+      afterMillis: Math.round(performance.now())
+    })
+    return yield* Effect.never
+  })
+  // The same layer as in the services, so that it is built once.
+  const early = Layer.provide(sandbox, Layer.succeed(Settings, config))
+  return yield* Effect.scoped(run).pipe(
+    Effect.provide(Layer.provideMerge(services, Layer.merge(layer(config), early))),
+    Effect.provide(exporter(config)),
+    Effect.provide(Layer.merge(Logging.layer(config.logFormat), Logger.minimumLogLevel(config.logLevel))),
+    Effect.withTracerEnabled(false),
+    // Counting and timing every fiber of the runtime costs more than what most of them do, and tells nobody anything.
+    Effect.withRuntimeFlagsPatch(RuntimeFlagsPatch.disable(RuntimeFlags.RuntimeMetrics))
+  )
+}).pipe(
+  Effect.catchTags({
+    SqlError: refusalOf,
+    NotFound: ({ what }) => new OperatorError({ message: `The ${what} is not there.` }),
+    Unavailable: ({ reason }) => new OperatorError({ message: `svc cannot start: ${reason}.` })
+  })
+)

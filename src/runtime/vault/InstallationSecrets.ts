@@ -1,0 +1,127 @@
+/**
+ * The secrets of an installation: the master keys that wrap every stored secret, and the pepper under which API keys are
+ * hashed. They come from the environment, or from files of the data directory that the first start makes.
+ */
+import { Clock, Effect, Either, Option, Redacted } from "effect"
+import { randomBytes } from "node:crypto"
+import * as path from "node:path"
+import { isInstalled, noInstallation } from "../embedded/DataDirectory.js"
+import { makeDirectory, reasonOf, OperatorError } from "../program/OperatorError.js"
+import type { Parse } from "../configuration/Setting.js"
+import { freshMasterKey, type Keyring, parseKeyring } from "./Keyring.js"
+import { createSecretFile, readSecretFile, replaceSecretFile } from "./SecretFile.js"
+
+export interface InstallationSecrets {
+  readonly masterKeys: Redacted.Redacted<Keyring>
+  readonly keyPepper: Redacted.Redacted
+  /** The variable or the file that holds each, for messages. */
+  readonly from: { readonly masterKeys: string; readonly keyPepper: string }
+}
+
+/** Where the secrets may come from. */
+export interface SecretSources {
+  readonly dataDir: string
+  readonly masterKeys: Option.Option<Redacted.Redacted<Keyring>>
+  readonly keyPepper: Option.Option<Redacted.Redacted>
+}
+
+export const readMasterKeys: Parse<Keyring> = (text) =>
+  Either.mapLeft(
+    parseKeyring(Redacted.make(text)),
+    () =>
+      "keys id:base64 of 32 bytes each, with different ids, separated by commas; `npm run svc -- keys new` makes one"
+  )
+
+export const readPepper: Parse<string> = (text) =>
+  text.length >= 32 ? Either.right(text) : Either.left("at least 32 characters; `npm run svc -- keys new` makes one")
+
+/** Fresh values of both, as texts for the environment. */
+export const freshTexts = (today: Date) => ({
+  masterKeys: freshMasterKey(today),
+  keyPepper: randomBytes(32).toString("base64url")
+})
+
+/**
+ * The secrets as configured, or else those kept in the data directory; `create` makes them there if there is no
+ * installation. Fails rather than make new ones for data that was sealed under others.
+ */
+export const resolve = Effect.fn("InstallationSecrets.resolve")(function* (
+  sources: SecretSources,
+  options: { readonly create: boolean }
+) {
+  const fresh = freshTexts(new Date(yield* Clock.currentTimeMillis))
+  const fileOf = (name: string) => path.join(sources.dataDir, name)
+  const kept = <A>(name: string, text: string, parse: Parse<A>, variable: string) =>
+    readOrCreate(fileOf(name), parse, variable, options.create ? text : undefined)
+  const masterKeys = Option.isSome(sources.masterKeys)
+    ? sources.masterKeys.value
+    : yield* kept(files.masterKeys, fresh.masterKeys, readMasterKeys, variables.masterKeys)
+  const keyPepper = Option.isSome(sources.keyPepper)
+    ? sources.keyPepper.value
+    : yield* kept(files.keyPepper, fresh.keyPepper, readPepper, variables.keyPepper)
+  const from = {
+    masterKeys: Option.isSome(sources.masterKeys) ? variables.masterKeys : fileOf(files.masterKeys),
+    keyPepper: Option.isSome(sources.keyPepper) ? variables.keyPepper : fileOf(files.keyPepper)
+  }
+  return { masterKeys, keyPepper, from } satisfies InstallationSecrets
+})
+
+/**
+ * Puts a new master key in front of the kept ones, of which those named in `needed` stay. Readers see the old file or
+ * the new one; two renewals at once must be prevented by the caller.
+ */
+export const renewMasterKeys = (dataDir: string, needed: ReadonlyArray<string>) =>
+  Effect.gen(function* () {
+    const file = path.join(dataDir, files.masterKeys)
+    const fresh = freshMasterKey(new Date(yield* Clock.currentTimeMillis))
+    yield* Effect.try({
+      try: () => {
+        const entries = (readSecretFile(file) ?? "").split(",").map((entry) => entry.trim())
+        const staying = entries.filter((entry) => needed.some((id) => entry.startsWith(`${id}:`)))
+        replaceSecretFile(file, [fresh, ...staying].join(","))
+      },
+      catch: (cause) =>
+        cause instanceof OperatorError
+          ? cause
+          : new OperatorError({
+              message: `${file} cannot be replaced: ${reasonOf(cause)}. Let svc write to its directory.`
+            })
+    })
+  })
+
+/** Their files in the data directory. */
+export const files = { masterKeys: "master.keys", keyPepper: "key.pepper" } as const
+
+const variables = { masterKeys: "SVC_MASTER_KEYS", keyPepper: "SVC_KEY_PEPPER" } as const
+
+/** `fresh`: what is written where there is neither the file nor an installation; none where only a start may do so. */
+const readOrCreate = <A>(file: string, parse: Parse<A>, variable: string, fresh: string | undefined) =>
+  Effect.try({
+    try: () => {
+      const present = readSecretFile(file)
+      if (present !== undefined) return present
+      const dataDir = path.dirname(file)
+      if (isInstalled(dataDir)) {
+        throw new OperatorError({
+          message: `${file} is missing, and the data beside it needs it: restore it, or set ${variable}.`
+        })
+      }
+      if (fresh === undefined) throw noInstallation(dataDir)
+      makeDirectory(dataDir)
+      createSecretFile(file, fresh)
+      return readSecretFile(file) ?? fresh
+    },
+    catch: (cause) =>
+      cause instanceof OperatorError
+        ? cause
+        : new OperatorError({
+            message: `${file} cannot be used: ${reasonOf(cause)}. Set SVC_DATA_DIR to a directory that svc may write.`
+          })
+  }).pipe(
+    Effect.flatMap((text) =>
+      Either.match(parse(text), {
+        onLeft: (wanted) => Effect.fail(new OperatorError({ message: `${file} is damaged: it must be ${wanted}.` })),
+        onRight: (value) => Effect.succeed(Redacted.make(value))
+      })
+    )
+  )

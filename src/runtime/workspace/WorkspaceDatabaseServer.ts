@@ -1,0 +1,50 @@
+/** The Postgres server of the workspaces: opened at first use, and again after a failure, with back-off. */
+import type { Redacted } from "effect"
+import { reasonOf } from "../program/OperatorError.js"
+import { openWorkspaceDatabases, type WorkspaceDatabases } from "./WorkspaceDatabases.js"
+
+export interface WorkspaceDatabaseServer {
+  readonly get: () => Promise<WorkspaceDatabases>
+  /** Why it cannot be used; empty when it can, or when nobody asked yet. */
+  readonly failure: () => string
+  readonly isReady: () => boolean
+  readonly close: () => Promise<void>
+}
+
+/** Pauses before a server that could not be used is asked again. One that is just starting is there within seconds. */
+const retryMillis = { first: 500, most: 30_000 }
+
+export const makeWorkspaceDatabaseServer = (options: {
+  readonly admin: Redacted.Redacted
+  readonly pepper: Redacted.Redacted
+}): WorkspaceDatabaseServer => {
+  let opened: Promise<WorkspaceDatabases> | undefined
+  let failedAt = -Infinity
+  let pause = retryMillis.first
+  let failure = ""
+  let ready = false
+  const get = (): Promise<WorkspaceDatabases> => {
+    if (opened === undefined || (failure !== "" && performance.now() - failedAt > pause)) {
+      failure = ""
+      opened = openWorkspaceDatabases(options)
+      opened.then(
+        () => {
+          ready = true
+          pause = retryMillis.first
+        },
+        (error: unknown) => {
+          failedAt = performance.now()
+          pause = Math.min(2 * pause, retryMillis.most)
+          failure = reasonOf(error)
+        }
+      )
+    }
+    return opened
+  }
+  return {
+    get,
+    failure: () => failure,
+    isReady: () => ready,
+    close: async () => (await opened?.catch(() => undefined))?.close()
+  }
+}
