@@ -27,7 +27,6 @@ import {
   type GuestEvent,
   type GuestOutput,
   Sandbox,
-  type SandboxFailure,
   type GuestSession,
   type SessionLost,
   type Turn
@@ -39,7 +38,7 @@ import { makeGuestEvents } from "./GuestEvents.js"
 import { make as makeHostCalls } from "./HostCalls.js"
 import { make as makeOutputCheck } from "./OutputCheck.js"
 import { type PendingCall, Progress } from "./Progress.js"
-import { nonDeterminism, notRecordable, poisoned, sandboxError, stuck, timedOut, totalCpu } from "./RunErrors.js"
+import { guestFailure, nonDeterminism, notRecordable, poisoned, stuck, timedOut, totalCpu } from "./RunErrors.js"
 import { failed, type DriveOutcome, type RunSpec, type Stop, stopped } from "./RunSpec.js"
 import { TimeSlices } from "./TimeSlices.js"
 import { stepName } from "./Trace.js"
@@ -53,12 +52,6 @@ const succeed: RunCommand = { _tag: "Succeed" }
 const passDeadline: RunCommand = { _tag: "PassDeadline" }
 
 const limits = { memoryBytes: guest.memoryBytes, cpuPerStepMillis: Duration.toMillis(guest.cpuPerStep) }
-
-/** Ends the run with the failure of its guest; a lost session stays one, since the run goes on in another. */
-const guestFailure = <A>(effect: Effect.Effect<A, SandboxFailure>): Effect.Effect<A, Stop | SessionLost> =>
-  Effect.mapError(effect, (error) =>
-    error._tag === "SessionLost" ? error : { _tag: "Failed", error: sandboxError(error) }
-  )
 
 export const make = Effect.gen(function* () {
   const sandbox = yield* Sandbox

@@ -1,11 +1,11 @@
 /** The failures of a run that the service itself finds, as the record shows them. */
-import { Duration } from "effect"
+import { Duration, Effect } from "effect"
 import { type RunError, tiers, type Tier } from "../../domain/Execution.js"
 import { guest } from "../../domain/Limits.js"
 import type { DoneEntry } from "../../domain/RunJournal.js"
 import type { Detail } from "../../domain/Failure.js"
 import type { SandboxFailure, SessionLost } from "../ports/Sandbox.js"
-import { runError } from "./RunSpec.js"
+import { runError, type Stop } from "./RunSpec.js"
 
 const mebibyte = 1024 * 1024
 
@@ -43,6 +43,12 @@ export const sandboxError = (error: Exclude<SandboxFailure, SessionLost>): RunEr
       return runError({ name: error.name, category: "code", message: error.message })
   }
 }
+
+/** Ends the run with the failure of its guest; a lost session stays one, since the run goes on in another. */
+export const guestFailure = <A>(effect: Effect.Effect<A, SandboxFailure>): Effect.Effect<A, Stop | SessionLost> =>
+  Effect.mapError(effect, (error) =>
+    error._tag === "SessionLost" ? error : { _tag: "Failed", error: sandboxError(error) }
+  )
 
 export const nonDeterminism = (entry: DoneEntry, now: string): RunError =>
   runError({
