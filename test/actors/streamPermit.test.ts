@@ -7,7 +7,7 @@ import { ConnectedEgress } from "../../src/actors/ports/ConnectedEgress.js"
 import { Connections } from "../../src/actors/ports/Connections.js"
 import { idle, type LimiterState, type Limits, give, take } from "../../src/domain/connection/RateLimiter.js"
 import { define } from "../../src/domain/connector/Definition.js"
-import { makeIdentifiers } from "../../src/runtime/node/Crypto.js"
+import { makeIdentifiers } from "../../src/runtime/process/Crypto.js"
 import { manifest, origin } from "../support/connectionWorld.js"
 
 const single: Limits = { requests: null, perMillis: 1_000, concurrency: 1 }

@@ -6,7 +6,7 @@ import { makeRunWriter } from "../../src/actors/execution/RunWriter.js"
 import { type AppendFailure, ClaimTaken, Journal, type RunChange } from "../../src/actors/ports/Journal.js"
 import type { Runnable } from "../../src/actors/ports/Runnables.js"
 import { defaultRetryPolicy } from "../../src/domain/Execution.js"
-import { makeIdentifiers } from "../../src/runtime/node/Crypto.js"
+import { makeIdentifiers } from "../../src/runtime/process/Crypto.js"
 import { openRun, organisation, space, workflow } from "../support/journal.js"
 
 const runnable: Runnable = {

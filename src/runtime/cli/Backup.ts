@@ -4,8 +4,8 @@ import { Console, Effect, Option } from "effect"
 import * as path from "node:path"
 import { backup as write } from "../backup/Backup.js"
 import { restore as read } from "../backup/Restore.js"
-import { read as readConfig } from "../configuration/Config.js"
-import { OperatorError } from "../program/OperatorError.js"
+import { readConfig } from "../configuration/Config.js"
+import { OperatorError } from "../process/OperatorError.js"
 
 const file = Args.text({ name: "file" }).pipe(Args.withDescription("The archive, a .tar.gz"))
 

@@ -1,10 +1,10 @@
 /** `svc bootstrap`: the first organisation, by which all others and their keys are made. */
 import { Command, Options } from "@effect/cli"
 import { Console, Effect, Redacted } from "effect"
-import { read } from "../configuration/Config.js"
-import { type Databases, layerBeside, type ProvidedSecrets, type Settings } from "../program/Layers.js"
+import { readConfig, type Settings } from "../configuration/Config.js"
+import { type Databases, layerBeside, type ProvidedSecrets } from "../program/Layers.js"
 import type { AppSql, WriterSql } from "../postgres/Pools.js"
-import type { OperatorError } from "../program/OperatorError.js"
+import type { OperatorError } from "../process/OperatorError.js"
 import { refusalOf } from "../postgres/Unreachable.js"
 
 interface FirstKey {
@@ -21,7 +21,7 @@ export type MakeFirst = (
 export const bootstrap = (makeFirst: MakeFirst) =>
   Command.make("bootstrap", { organisation }, ({ organisation }) =>
     Effect.gen(function* () {
-      const config = yield* read()
+      const config = yield* readConfig()
       const first = yield* makeFirst(organisation).pipe(
         Effect.provide(layerBeside(config)),
         Effect.catchTag("SqlError", refusalOf)

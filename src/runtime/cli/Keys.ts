@@ -1,8 +1,8 @@
 /** `svc keys`: the secrets of an installation. */
 import { Command } from "@effect/cli"
 import { Clock, Console, Effect } from "effect"
-import { read } from "../configuration/Config.js"
-import { freshTexts } from "../vault/InstallationSecrets.js"
+import { readConfig } from "../configuration/Config.js"
+import { generateSecrets } from "../vault/InstallationSecrets.js"
 import { layerUnproven, ProvidedSecrets } from "../program/Layers.js"
 import { acceptSecrets, withSecretsLocked } from "../vault/SecretChecks.js"
 import { rotate } from "./KeysRotate.js"
@@ -10,7 +10,7 @@ import { refusalOf } from "../postgres/Unreachable.js"
 
 const fresh = Command.make("new", {}, () =>
   Effect.gen(function* () {
-    const { masterKeys, keyPepper } = freshTexts(new Date(yield* Clock.currentTimeMillis))
+    const { masterKeys, keyPepper } = generateSecrets(new Date(yield* Clock.currentTimeMillis))
     yield* Console.log(`SVC_MASTER_KEYS=${masterKeys}\nSVC_KEY_PEPPER=${keyPepper}`)
   })
 ).pipe(
@@ -19,7 +19,7 @@ const fresh = Command.make("new", {}, () =>
 
 const accept = Command.make("accept", {}, () =>
   Effect.gen(function* () {
-    const config = yield* read()
+    const config = yield* readConfig()
     const lost = yield* withSecretsLocked(Effect.flatMap(ProvidedSecrets, acceptSecrets)).pipe(
       Effect.provide(layerUnproven(config))
     )

@@ -1,7 +1,7 @@
 /** `svc migrate`: roles and tables of the database. */
 import { Command, Options } from "@effect/cli"
 import { Console, Effect, Option, Redacted } from "effect"
-import { read } from "../configuration/Config.js"
+import { readConfig } from "../configuration/Config.js"
 import { layerBeside } from "../program/Layers.js"
 import { freshPassword } from "../embedded/DataDirectory.js"
 import { reach } from "../embedded/EmbeddedServer.js"
@@ -30,7 +30,7 @@ const printed = Effect.gen(function* () {
 })
 
 const asConfigured = Effect.gen(function* () {
-  const config = yield* read()
+  const config = yield* readConfig()
   const { database, dataDir } = config
   const { owner } = database._tag === "External" ? database.urls : (yield* reach({ dataDir })).urls
   yield* tell(yield* migrateTables(owner))

@@ -5,9 +5,9 @@
 import type { Buffer } from "node:buffer"
 import { spawn } from "node:child_process"
 import type { Duplex } from "node:stream"
-import type { Jail } from "../sandbox/Jail.js"
-import { frameReader, textFrame } from "../sandbox/runner/Protocol.js"
-import { processorMillis } from "./ProcessorTime.js"
+import type { Jail } from "../jail/Jail.js"
+import { frameReader, textFrame } from "../jail/Frames.js"
+import { processorMillis } from "../jail/ProcessorTime.js"
 import { Ask, type Job, type JobAnswer, Tell } from "./Protocol.js"
 
 /** A worker that got no processor may take this many times the allowed time by the clock. */

@@ -10,9 +10,9 @@ import { createHash } from "node:crypto"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { Client } from "pg"
-import { makeDirectory, reasonOf, OperatorError } from "../program/OperatorError.js"
+import { makeDirectory, reasonOf, OperatorError } from "../process/OperatorError.js"
 import { install } from "./Binaries.js"
-import { type Cluster, clusterDirectory, isInstalled, noInstallation, open } from "./DataDirectory.js"
+import { type Cluster, clusterDirectory, isInstalled, noInstallation, openDataDirectory } from "./DataDirectory.js"
 import { Contended, isAlive, type Launch, type Postmaster, signalTo, start, stop, untilReady } from "./Postmaster.js"
 import { type DatabaseUrls, ensureRoles, isComplete, urlsOf } from "../postgres/Roles.js"
 import { runAs } from "../postgres/RunAs.js"
@@ -91,7 +91,7 @@ const prepare = Effect.fn("Embedded.prepare")(function* (options: EmbeddedOption
   const directory = clusterDirectory(dataDir)
   const user = runAs(path.join(directory, "data"))
   const binaries = yield* install(options.programDir ?? state, user)
-  const cluster = yield* open(directory, binaries, user, { durable })
+  const cluster = yield* openDataDirectory(directory, binaries, user, { durable })
   const settings = { ...smallService, ...(durable ? {} : forgetful), ...options.settings }
   const mark = createHash("sha256")
     .update(JSON.stringify([binaries.version, settings]))

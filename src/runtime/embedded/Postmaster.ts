@@ -5,7 +5,7 @@ import { execFileSync, spawn } from "node:child_process"
 import * as fs from "node:fs"
 import { createServer } from "node:net"
 import * as path from "node:path"
-import { reasonOf, OperatorError } from "../program/OperatorError.js"
+import { reasonOf, OperatorError } from "../process/OperatorError.js"
 import type { Binaries } from "./Binaries.js"
 import { childEnvironment, identity, passage, type RunAs } from "../postgres/RunAs.js"
 

@@ -2,7 +2,7 @@
 import { Migrator, SqlClient } from "@effect/sql"
 import { Cause, Effect, Option, type Redacted } from "effect"
 import { migrations } from "../../../migrations/index.js"
-import { reasonOf, OperatorError } from "../program/OperatorError.js"
+import { reasonOf, OperatorError } from "../process/OperatorError.js"
 import { connect } from "./Pools.js"
 import { variableOf } from "./Roles.js"
 import { Unreachable } from "./Unreachable.js"

@@ -1,7 +1,7 @@
 /** Why no connection to Postgres could be opened: which setting is wrong and what to do, in a sentence for the operator. */
 import type { SqlError } from "@effect/sql"
 import { Redacted } from "effect"
-import { reasonOf, OperatorError } from "../program/OperatorError.js"
+import { reasonOf, OperatorError } from "../process/OperatorError.js"
 
 /** The server cannot be reached, or refuses the login. The message is complete. */
 export class Unreachable extends Error {

@@ -1,6 +1,7 @@
 /** The programs that a runner was told, so that each is sent once; those that were used least lately are forgotten. */
 import type { Buffer } from "node:buffer"
-import { Ask, idFrame, textFrame } from "./runner/Protocol.js"
+import { textFrame } from "../jail/Frames.js"
+import { Ask, idFrame } from "./runner/Protocol.js"
 
 /** A runner is made to remember this many programs, and this many bytes of script. */
 const programsKept = 512

@@ -2,27 +2,18 @@
  * One runner as the pool sees it: frames out, answers back, and a watch over the guest that it works on. Callbacks,
  * not effects: this is the path of every turn.
  */
+import { frame, frameReader } from "../jail/Frames.js"
 import { Buffer } from "node:buffer"
 import { spawn } from "node:child_process"
 import type { Duplex } from "node:stream"
 import type { GuestLimits } from "../../actors/ports/Sandbox.js"
-import { processorMillis } from "../computing/ProcessorTime.js"
+import { processorMillis } from "../jail/ProcessorTime.js"
 import { type AskedTurn, AskedTurns } from "./AskedTurns.js"
 import type { TurnAnswer } from "./TurnAnswer.js"
-import type { Jail } from "./Jail.js"
+import type { Jail } from "../jail/Jail.js"
 import { KnownPrograms } from "./KnownPrograms.js"
 import { readOutputs } from "./Outputs.js"
-import {
-  Ask,
-  eventsFrame,
-  frame,
-  frameReader,
-  idFrame,
-  type TurnFailure,
-  Tell,
-  turnFlag,
-  turnHeader
-} from "./runner/Protocol.js"
+import { Ask, eventsFrame, idFrame, type TurnFailure, Tell, turnFlag, turnHeader } from "./runner/Protocol.js"
 
 /** What lists of processes show behind the command. */
 const processName = "svc-runner"

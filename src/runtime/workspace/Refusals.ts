@@ -2,7 +2,7 @@
 import { DatabaseError } from "pg"
 import { DbRefused } from "../../actors/ports/WorkspaceDb.js"
 import { workspaceDb } from "../../domain/Limits.js"
-import { reasonOf } from "../program/OperatorError.js"
+import { reasonOf } from "../process/OperatorError.js"
 import { tooLarge } from "./Answer.js"
 import { TooLarge } from "./DatabaseSession.js"
 import { Unreadable } from "./Values.js"

@@ -5,7 +5,7 @@
 import { Socket } from "node:net"
 import { constants, setPriority } from "node:os"
 import { computing } from "../../../domain/Limits.js"
-import { frameReader, textFrame } from "../../sandbox/runner/Protocol.js"
+import { frameReader, textFrame } from "../../jail/Frames.js"
 import { type Job, type JobAnswer, Tell } from "../Protocol.js"
 import { computations } from "./Table.js"
 

@@ -3,6 +3,7 @@
  * and one socket to the pool, and holds nothing that is worth reaching for. It does one thing at a time, in the order
  * in which it was asked; a long replay steps aside for its neighbours every few milliseconds. It ends when the socket does.
  */
+import { frame, frameReader, textFrame } from "../../jail/Frames.js"
 import { Buffer } from "node:buffer"
 import { Socket } from "node:net"
 import { guest, jsonWeight } from "../../../domain/Limits.js"
@@ -14,18 +15,7 @@ import type { Guests, Live } from "./Guests.js"
 import { makeGuests } from "./Guests.js"
 import { oversized, tooHeavy } from "./OutputSize.js"
 import { processorMillis, wallMillis } from "./Processor.js"
-import {
-  Ask,
-  frame,
-  frameReader,
-  idFrame,
-  readEvents,
-  type TurnFailure,
-  Tell,
-  textFrame,
-  turnFlag,
-  turnHeader
-} from "./Protocol.js"
+import { Ask, idFrame, readEvents, type TurnFailure, Tell, turnFlag, turnHeader } from "./Protocol.js"
 
 /** How long a replay computes before its neighbours have their turn. */
 const sliceMillis = 10
