@@ -7,7 +7,7 @@ import { createServer } from "node:net"
 import * as path from "node:path"
 import { Client } from "pg"
 import { vi } from "vitest"
-import { running } from "../../src/runtime/embedded/EmbeddedServer.js"
+import { findRunning } from "../../src/runtime/embedded/EmbeddedServer.js"
 import { find, isAlive } from "../../src/runtime/embedded/Postmaster.js"
 import { announce } from "../support/Heard.js"
 import { proofs } from "../support/proofs.js"
@@ -38,7 +38,7 @@ afterEach(async () => {
 })
 
 const query = async (dataDir: string, statement: string) => {
-  const found = Option.getOrThrow(await Effect.runPromise(running(dataDir)))
+  const found = Option.getOrThrow(await Effect.runPromise(findRunning(dataDir)))
   const client = new Client({ connectionString: Redacted.value(found.urls.owner) })
   await client.connect()
   try {
@@ -161,7 +161,7 @@ describe("the embedded Postgres", () => {
     const port = await query(dataDir, "SHOW port")
     process.kill(postgres, "SIGKILL")
     await until(() => survivor.output().includes("postgres.ended"))
-    await until(async () => Option.isSome(await Effect.runPromise(running(dataDir))))
+    await until(async () => Option.isSome(await Effect.runPromise(findRunning(dataDir))))
     assert.deepStrictEqual(await query(dataDir, "SHOW port"), port)
     assert.notStrictEqual(postgresOf(dataDir), postgres)
     await proofs(survivor)
@@ -207,7 +207,7 @@ describe("the embedded Postgres", () => {
       refused.output(),
       `Port ${port} of 127.0.0.1 is taken by another program. Stop it, or set SVC_PORT to a free port (0 takes any).\n`
     )
-    assert.isTrue(Option.isNone(await Effect.runPromise(running(dataDir))))
+    assert.isTrue(Option.isNone(await Effect.runPromise(findRunning(dataDir))))
     taker.close()
   })
 })

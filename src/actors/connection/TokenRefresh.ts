@@ -19,9 +19,9 @@ import {
   type Open,
   type ConnectionOwner,
   ConnectionOwners,
-  refuse,
+  failWith,
   system,
-  writing
+  withWriteLock
 } from "./ConnectionOwner.js"
 import type { CommandRefusal } from "./Protocol.js"
 
@@ -90,7 +90,7 @@ const make = Effect.gen(function* () {
         auth: method.clientAuth,
         provider: null
       }
-    return yield* refuse({
+    return yield* failWith({
       _tag: "Invalid",
       path: "authMethod",
       code: "NO_OAUTH_CLIENT",
@@ -106,7 +106,7 @@ const make = Effect.gen(function* () {
   ): Effect.fn.Return<Tokens, CommandRefusal | TokenRequestFailed> {
     const url = configuredUrl(method.tokenUrl, config)
     if (url._tag === "Left")
-      return yield* refuse({ _tag: "Invalid", path: url.left.path, code: "INVALID_VALUE", message: url.left.message })
+      return yield* failWith({ _tag: "Invalid", path: url.left.path, code: "INVALID_VALUE", message: url.left.message })
     return yield* endpoint.request({
       url: url.right,
       client,
@@ -181,7 +181,10 @@ const make = Effect.gen(function* () {
     const began = yield* Clock.currentTimeNanos
     const { refreshSeq, tokenHash } = heldOf(open, credential)
     const intent = { refreshSeq: refreshSeq + 1, tokenHash, attempt, at: yield* Clock.currentTimeMillis }
-    const revision = yield* writing(self, self.open === open ? store.intend(open, intent) : Effect.succeed(undefined))
+    const revision = yield* withWriteLock(
+      self,
+      self.open === open ? store.intend(open, intent) : Effect.succeed(undefined)
+    )
     if (revision === undefined) return undefined
     const held: Open = { ...open, revision, intent }
     self.open = held
@@ -190,7 +193,7 @@ const make = Effect.gen(function* () {
     if (elapsed <= latestSendMillis) return held
     // Long enough that another owner may have taken the intent for a dead one's.
     self.open = undefined
-    return yield* refuse(busy("the refresh came too late to be sent; it is begun again"))
+    return yield* failWith(busy("the refresh came too late to be sent; it is begun again"))
   })
 
   const unchanged = (number: number | undefined) => (open: Open) =>
@@ -246,9 +249,9 @@ const make = Effect.gen(function* () {
           Effect.catchTags({
             Stale: () => {
               self.open = undefined
-              return refuse(busy("the connection is being changed elsewhere"))
+              return failWith(busy("the connection is being changed elsewhere"))
             },
-            Unavailable: ({ reason }) => refuse(busy(reason))
+            Unavailable: ({ reason }) => failWith(busy(reason))
           })
         )
         if (held === undefined) return

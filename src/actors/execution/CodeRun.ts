@@ -38,8 +38,16 @@ import { makeGuestEvents } from "./GuestEvents.js"
 import { make as makeHostCalls } from "./HostCalls.js"
 import { make as makeOutputCheck } from "./OutputCheck.js"
 import { type PendingCall, Progress } from "./Progress.js"
-import { guestFailure, nonDeterminism, notRecordable, poisoned, stuck, timedOut, totalCpu } from "./RunErrors.js"
-import { failed, type DriveOutcome, type RunSpec, type Stop, stopped } from "./RunSpec.js"
+import {
+  guestFailure,
+  nonDeterminismError,
+  notRecordableError,
+  poisonedError,
+  stuckError,
+  timedOutError,
+  totalCpuError
+} from "./RunErrors.js"
+import { failRun, type DriveOutcome, type RunSpec, type Stop, outcomeOfRefusedWrite } from "./RunSpec.js"
 import { TimeSlices } from "./TimeSlices.js"
 import { stepName } from "./Trace.js"
 import { makeRunWriter } from "./RunWriter.js"
@@ -133,7 +141,8 @@ export const make = Effect.gen(function* () {
     return Effect.void
   }
 
-  const mismatch = (entry: DoneEntry, now: string): Effect.Effect<never, Stop> => failed(nonDeterminism(entry, now))
+  const mismatch = (entry: DoneEntry, now: string): Effect.Effect<never, Stop> =>
+    failRun(nonDeterminismError(entry, now))
 
   // --- The loop ---
 
@@ -229,13 +238,13 @@ export const make = Effect.gen(function* () {
     let turn = first
     for (;;) {
       if (overCpu(p)) {
-        return yield* failed(totalCpu(p.run.tier))
+        return yield* failRun(totalCpuError(p.run.tier))
       }
       if (p.end !== undefined) return yield* conclude(p)
       const tooMuch = p.asksTooMuch
-      if (tooMuch !== undefined) return yield* failed(tooMuch)
+      if (tooMuch !== undefined) return yield* failRun(tooMuch)
       if (p.calls.size === 0) {
-        return yield* failed(stuck)
+        return yield* failRun(stuckError)
       }
       yield* launch(p, inbox)
       const now = clock.unsafeCurrentTimeMillis()
@@ -250,7 +259,7 @@ export const make = Effect.gen(function* () {
   /** A guest that was lost is started again and replayed; its calls in flight go on meanwhile. */
   const again = (p: Progress, lost: GuestLosses, inbox: Inbox): Effect.Effect<DriveOutcome, Stop> =>
     isPoison(lost)
-      ? failed(poisoned(lost.deaths))
+      ? failRun(poisonedError(lost.deaths))
       : Effect.gen(function* () {
           if (p.opened) yield* flush(p)
           const rows = p.opened ? yield* journal.read(p.run.organisationId, p.run.id) : [p.spec.start, ...p.unwritten]
@@ -292,9 +301,9 @@ export const make = Effect.gen(function* () {
 
   const conclude = (p: Progress): Effect.Effect<DriveOutcome, Stop> => {
     const end = p.end
-    if (end === undefined || !end.ok) return failed(end?.error ?? stuck)
+    if (end === undefined || !end.ok) return failRun(end?.error ?? stuckError)
     return Effect.flatMap(outputError(p.spec.runnable, end.value), (wrong) =>
-      wrong === undefined ? close(p, decide(p.run, succeed), end.value, null) : failed(wrong)
+      wrong === undefined ? close(p, decide(p.run, succeed), end.value, null) : failRun(wrong)
     )
   }
 
@@ -352,7 +361,7 @@ export const make = Effect.gen(function* () {
 
   /** Postgres refused what the run wanted to record: it fails with that reason, and records nothing else. */
   const unrecordable = (p: Progress, { reason }: ChangeRefused): Effect.Effect<DriveOutcome, AppendFailure> => {
-    const error = notRecordable(reason)
+    const error = notRecordableError(reason)
     return close(p, decide(p.run, { _tag: "Fail", error }), null, error)
   }
 
@@ -367,14 +376,14 @@ export const make = Effect.gen(function* () {
           ({ error }) => fail(p, error)
         ),
         Effect.catchTag("ChangeRefused", (error) => unrecordable(p, error)),
-        Effect.catchAll((error) => Effect.succeed(stopped(error)))
+        Effect.catchAll((error) => Effect.succeed(outcomeOfRefusedWrite(error)))
       )
     })
 
   /** Ends a run whose time is up; the fiber that drove it has stopped. */
   const timeOut = (p: Progress): Effect.Effect<DriveOutcome> =>
-    close(p, decide(p.run, passDeadline), null, timedOut).pipe(
-      Effect.catchAll((error) => Effect.succeed(stopped(error)))
+    close(p, decide(p.run, passDeadline), null, timedOutError).pipe(
+      Effect.catchAll((error) => Effect.succeed(outcomeOfRefusedWrite(error)))
     )
 
   /** Writes the calls that started before `before` and go on as running steps, so that the trace shows them. */

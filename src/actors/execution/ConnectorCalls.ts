@@ -17,7 +17,7 @@ import type { CallFailure, ChosenConnection } from "../../domain/RunJournal.js"
 import { type CallFailed, ConnectedCalls } from "../ports/ConnectedCalls.js"
 import { ConnectionReads, type KnownConnection } from "../ports/ConnectionReads.js"
 import { Connectors } from "../ports/Connectors.js"
-import { failure, type HostCall, type HostRequest, type Postponement, refused } from "./HostCall.js"
+import { failure, type HostCall, type HostRequest, type Postponement, refusedCall } from "./HostCall.js"
 
 interface Options {
   /** A connection's label or id; `null`: the customer's default one. */
@@ -269,10 +269,10 @@ export const makeConnectorCalls = Effect.gen(function* () {
   const plan = (request: HostRequest): HostCall => {
     const [, connector = "", action = "", ...more] = request.name.split(".")
     if (connector === "" || action === "" || more.length > 0)
-      return refused(failure("TypeError", "write svc.connector.<slug>.<action>(args, options)"))
+      return refusedCall(failure("TypeError", "write svc.connector.<slug>.<action>(args, options)"))
     const options = optionsOf(request.args[1])
     return typeof options === "string"
-      ? refused(failure("TypeError", `svc.connector.${connector}.${action}: ${options}`))
+      ? refusedCall(failure("TypeError", `svc.connector.${connector}.${action}: ${options}`))
       : { _tag: "Outside", run: call(request, { connector, action }, options) }
   }
 

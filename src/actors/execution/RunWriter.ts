@@ -3,7 +3,7 @@
  * last run of the program went on from there: the next call waits for it, and by then most of the wait is over.
  */
 import { Effect, Exit, Fiber } from "effect"
-import { between, type FaultPoints } from "../ports/Faults.js"
+import { withFaultPoints, type FaultPoints } from "../ports/Faults.js"
 import type { AppendFailure, Journal, RunChange } from "../ports/Journal.js"
 import { CallPrediction } from "./CallPrediction.js"
 import type { Progress } from "./Progress.js"
@@ -14,7 +14,7 @@ export const makeRunWriter = (journal: Journal["Type"], faults: FaultPoints) => 
   const foresight = new CallPrediction()
 
   const append = (change: RunChange): Effect.Effect<void, AppendFailure> =>
-    between(faults, "beforeAppend", journal.append(change), "appended")
+    withFaultPoints(faults, "beforeAppend", journal.append(change), "appended")
 
   const taken = (p: Progress, more: More): RunChange => {
     p.unwritten = []

@@ -8,7 +8,7 @@ import { slugPattern } from "../../domain/Workflow.js"
 import { PlatformConfiguration } from "../ports/PlatformConfiguration.js"
 import type { AlreadyExists, Changed, Tx } from "../ports/Records.js"
 import { type CallContext, checkVersion } from "./CallContext.js"
-import { narrowed, type Principal } from "./Caller.js"
+import { narrowedKeyRefusal, type Principal } from "./Caller.js"
 import { Changes } from "./Changes.js"
 import { findCustomer } from "./CustomerRecords.js"
 import { environmentChangeRefusal, environmentReadRefusal, findEnvironment } from "./EnvironmentRecords.js"
@@ -101,7 +101,9 @@ const writableLevel = ({ level, scopeId = null }: SetConfiguration): StoredLevel
 
 /** Why a narrowed key may not write here. What is set above a workflow applies to all of them. */
 const scopeRefusal = (caller: Principal, level: StoredLevel, environment: string | null): Forbidden | undefined =>
-  (level === "flow" ? undefined : narrowed(caller, "workflow", "what applies to all of them is not changed with it")) ??
+  (level === "flow"
+    ? undefined
+    : narrowedKeyRefusal(caller, "workflow", "what applies to all of them is not changed with it")) ??
   environmentChangeRefusal(caller, environment)
 
 const write = Effect.fnUntraced(function* (

@@ -25,7 +25,7 @@ import { keyReused } from "../../domain/RunClaim.js"
 import { workflowHeaders } from "../../domain/Tenancy.js"
 import { disabledRefusal } from "../../domain/Workflow.js"
 import { make as makeActingFor } from "../auth/ActingFor.js"
-import { actorOf, missing, outOfScope, type Principal, runReach } from "../../actors/management/Caller.js"
+import { actorOf, missingPermission, outOfScope, type Principal, runReach } from "../../actors/management/Caller.js"
 import { StartQuota } from "../../actors/management/StartQuota.js"
 import type { Exchange } from "../pipeline/Exchange.js"
 import { runClaim } from "../RunClaim.js"
@@ -127,7 +127,7 @@ export const make = Effect.gen(function* () {
     const body = readExecuteBody(request)
     if (body instanceof Error) return yield* body
     const draft = body.draft === true
-    const mayDraft = draft ? missing(caller, "workflows:update") : undefined
+    const mayDraft = draft ? missingPermission(caller, "workflows:update") : undefined
     if (mayDraft !== undefined) return yield* mayDraft
     const environment = environmentOf(caller, request, body)
     if (environment instanceof Error) return yield* environment

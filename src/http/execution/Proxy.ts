@@ -27,7 +27,7 @@ import {
 } from "../../domain/Failure.js"
 import { bodyBytes } from "../../domain/Limits.js"
 import { type ActingFor, make as makeActingFor } from "../auth/ActingFor.js"
-import { missing, outOfScope, type Principal } from "../../actors/management/Caller.js"
+import { missingPermission, outOfScope, type Principal } from "../../actors/management/Caller.js"
 import type { Exchange } from "../pipeline/Exchange.js"
 import type { RawReply, RequestHead } from "../Wire.js"
 import type { Arriving } from "./BufferedBody.js"
@@ -173,7 +173,7 @@ export const make = Effect.gen(function* () {
   const passed = Effect.fnUntraced(function* (exchange: Exchange, body: Arriving): Effect.fn.Return<RawReply, Failure> {
     const { caller, request } = exchange
     exchange.subject = { type: "connection", id: null, name: null }
-    const lacks = missing(caller, "connections:read")
+    const lacks = missingPermission(caller, "connections:read")
     if (lacks !== undefined) return yield* lacks
     const timeoutMillis = yield* timeoutOf(request)
     const connection = yield* connectionOf(caller, request, yield* actingFor(caller, request, "connection"))

@@ -78,7 +78,7 @@ const shorten = (path: string, latest: ReadonlyMap<OrganisationId, Checkpoint>):
   renameSync(`${path}.new`, path)
 }
 
-export const open = (path: string, sign: (text: string) => string): CheckpointFile => {
+export const openCheckpoints = (path: string, sign: (text: string) => string): CheckpointFile => {
   const latest = read(path, sign)
   shorten(path, latest)
   const changed = new Map<OrganisationId, Head>()

@@ -10,7 +10,7 @@ import { pipeline } from "node:stream/promises"
 import { createGzip } from "node:zlib"
 import { Client } from "pg"
 import { secretFiles } from "../vault/InstallationSecrets.js"
-import { clusterDirectory, reach } from "../embedded/EmbeddedServer.js"
+import { clusterDirectory, reachEmbedded } from "../embedded/EmbeddedServer.js"
 import { reasonOf, OperatorError } from "../process/OperatorError.js"
 import { end, entry, fileEntry } from "./Tar.js"
 
@@ -24,7 +24,7 @@ export const format = 1
  */
 export const backup = Effect.fn("Backup.write")(function* (dataDir: string, file: string) {
   const cluster = clusterDirectory(dataDir)
-  const { admin } = yield* reach({ dataDir })
+  const { admin } = yield* reachEmbedded({ dataDir })
   const draft = yield* Effect.acquireRelease(
     Effect.sync(() => `${path.resolve(file)}.${process.pid}`),
     (draft) => Effect.sync(() => fs.rmSync(draft, { force: true }))

@@ -5,7 +5,7 @@ import * as path from "node:path"
 import { pipeline } from "node:stream/promises"
 import { createGunzip } from "node:zlib"
 import { secretFiles } from "../vault/InstallationSecrets.js"
-import { clusterDirectory, running } from "../embedded/EmbeddedServer.js"
+import { clusterDirectory, findRunning } from "../embedded/EmbeddedServer.js"
 import { type RunAs, runAs } from "../postgres/RunAs.js"
 import { makeDirectory, reasonOf, OperatorError } from "../process/OperatorError.js"
 import { format, manifestName } from "./Backup.js"
@@ -20,7 +20,7 @@ const Manifest = Schema.parseJson(Schema.Struct({ format: Schema.Literal(format)
 export const restore = Effect.fn("Backup.restore")(function* (dataDir: string, file: string) {
   const home = path.resolve(dataDir)
   const present = [...Object.values(secretFiles), clusterPath].filter((name) => fs.existsSync(path.join(home, name)))
-  if (Option.isSome(yield* running(dataDir))) {
+  if (Option.isSome(yield* findRunning(dataDir))) {
     return yield* new OperatorError({
       message: `svc or its Postgres runs on ${home}. Stop it first; if it was killed, start and stop it once.`
     })

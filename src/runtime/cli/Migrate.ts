@@ -4,7 +4,7 @@ import { Console, Effect, Option, Redacted } from "effect"
 import { readConfig } from "../configuration/Config.js"
 import { layerBeside } from "../program/Layers.js"
 import { freshPassword } from "../embedded/DataDirectory.js"
-import { reach } from "../embedded/EmbeddedServer.js"
+import { reachEmbedded } from "../embedded/EmbeddedServer.js"
 import { migrate as migrateTables } from "../postgres/Migrations.js"
 import { ensureRoles, forEachRole, loginVariables, rolesSql, urlsOf, urlsOfLogin } from "../postgres/Roles.js"
 import { refusalOf } from "../postgres/Unreachable.js"
@@ -32,7 +32,7 @@ const printed = Effect.gen(function* () {
 const asConfigured = Effect.gen(function* () {
   const config = yield* readConfig()
   const { database, dataDir } = config
-  const { owner } = database._tag === "External" ? database.urls : (yield* reach({ dataDir })).urls
+  const { owner } = database._tag === "External" ? database.urls : (yield* reachEmbedded({ dataDir })).urls
   yield* tell(yield* migrateTables(owner))
   // Before svc is started: that the secrets are this database's.
   yield* Effect.void.pipe(Effect.provide(layerBeside(config)))

@@ -19,7 +19,7 @@ import type { AllowList } from "./Address.js"
 import { BlockedAddress, type ConnectOptions, guardedConnector, type Resolve, systemResolve } from "./Connect.js"
 import { type ExchangeResponse, BodyTooLarge, exchange } from "./Exchange.js"
 import { makeMailEgress } from "./MailEgress.js"
-import { type Opened, opening } from "./Opening.js"
+import { type OpenExchange, openExchange } from "./OpenExchange.js"
 import { reasonOf } from "./Reason.js"
 import {
   type Hop,
@@ -28,7 +28,7 @@ import {
   readHeaders,
   readMethod,
   readUrl,
-  redirected,
+  redirectHop,
   tellable
 } from "./RequestForm.js"
 import { parseUrl } from "../../domain/Url.js"
@@ -75,9 +75,9 @@ export const makeEgress = (dispatcher: Dispatcher, allow: AllowList): typeof Egr
         exchange(dispatcher, hop, { maxBytes: request.maxBytes, discards: follows }, done)
       ).pipe(Effect.map(({ answer, url }): EgressResponse => ({ ...answer, url }))),
     open: (request) =>
-      travelled<Opened>(request, allow, (hop, _, done) => {
+      travelled<OpenExchange>(request, allow, (hop, _, done) => {
         const stallMillis = Math.min(Duration.toMillis(request.stall), longestTimer)
-        return opening(dispatcher, hop, { maxBytes: request.maxBytes, stallMillis }, done)
+        return openExchange(dispatcher, hop, { maxBytes: request.maxBytes, stallMillis }, done)
       }).pipe(
         Effect.map(({ answer, url }): OpenResponse => ({ ...answer, url, ended: Effect.promise(() => answer.ended) }))
       ),
@@ -98,7 +98,7 @@ interface Arrived<A> {
 
 type Leaving = EgressRequest & Pick<OpenRequest, "upload">
 
-const travelled = <A extends ExchangeResponse | Opened>(
+const travelled = <A extends ExchangeResponse | OpenExchange>(
   request: Leaving,
   allow: AllowList,
   sending: Sending<A>
@@ -156,7 +156,7 @@ class Stopwatch {
 }
 
 /** A request with all its redirects, up to the one answer or failure. */
-class Journey<A extends ExchangeResponse | Opened> {
+class Journey<A extends ExchangeResponse | OpenExchange> {
   private readonly millis: number
   private readonly redirects: number
   private readonly clock: Stopwatch
@@ -220,7 +220,7 @@ class Journey<A extends ExchangeResponse | Opened> {
     }
     const absolute = parseUrl(location, hop.url.href)?.href ?? location
     const url = readUrl(absolute, this.allow)
-    return typeof url === "string" ? blocked(absolute, `a redirect ${url}`) : redirected(hop, status, url)
+    return typeof url === "string" ? blocked(absolute, `a redirect ${url}`) : redirectHop(hop, status, url)
   }
 
   private end(result: Effect.Effect<Arrived<A>, EgressFailure>): void {

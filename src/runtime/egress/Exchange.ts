@@ -29,12 +29,12 @@ export const exchange = (
   done: (result: ExchangeResponse | Error) => void
 ): ((reason: Error) => void) => {
   const receiver = new Receiver(hop.method, options, done)
-  dispatcher.dispatch(dispatched(hop), receiver)
+  dispatcher.dispatch(dispatchOptions(hop), receiver)
   return (reason) => receiver.finish(reason)
 }
 
 /** A hop as undici takes it, which sends no more and no less of a body than its length says. */
-export const dispatched = (hop: Hop): Dispatcher.DispatchOptions => {
+export const dispatchOptions = (hop: Hop): Dispatcher.DispatchOptions => {
   const { body } = hop
   const incoming = isUpload(body)
   return {

@@ -38,7 +38,7 @@ export interface EmbeddedOptions {
  * The server with its roles and the database `svc`, for as long as the scope lives.
  * Fails when another process owns it, or when the operator must do something first.
  */
-export const embedded = Effect.fn("Embedded.start")(function* (options: EmbeddedOptions) {
+export const startEmbedded = Effect.fn("Embedded.start")(function* (options: EmbeddedOptions) {
   const { cluster, launch } = yield* prepare(options)
   const held = yield* Effect.acquireRelease(Effect.interruptible(own(launch, cluster)), (held) => release(held))
   const admin = adminUrl(held.server, cluster)
@@ -49,7 +49,7 @@ export const embedded = Effect.fn("Embedded.start")(function* (options: Embedded
 })
 
 /** The server that runs on this data directory, whoever owns it. */
-export const running = Effect.fn("Embedded.running")(function* (dataDir: string) {
+export const findRunning = Effect.fn("Embedded.running")(function* (dataDir: string) {
   const directory = clusterDirectory(dataDir)
   if (!fs.existsSync(directory)) return Option.none<Embedded>()
   const found = yield* untilReady(path.join(directory, "data"))
@@ -63,10 +63,10 @@ export const running = Effect.fn("Embedded.running")(function* (dataDir: string)
  * The server of the service that runs on this data directory, or else one for as long as the scope lives. Fails where
  * there is no installation: only a start makes one.
  */
-export const reach = Effect.fn("Embedded.reach")(function* (options: EmbeddedOptions) {
+export const reachEmbedded = Effect.fn("Embedded.reach")(function* (options: EmbeddedOptions) {
   if (!isInstalled(options.dataDir)) return yield* noInstallation(options.dataDir)
-  const found = yield* running(options.dataDir)
-  return Option.isSome(found) ? found.value : yield* embedded(options)
+  const found = yield* findRunning(options.dataDir)
+  return Option.isSome(found) ? found.value : yield* startEmbedded(options)
 })
 
 export { clusterDirectory }

@@ -8,7 +8,7 @@ import { BackgroundTasks, isFailing } from "../../actors/ports/BackgroundTasks.j
 import { WorkspaceDb } from "../../actors/ports/WorkspaceDb.js"
 import { jsonReply, type RawReply } from "../../http/Wire.js"
 import { type LostAction, lostActions } from "../postgres/BoundActions.js"
-import { missing } from "../postgres/Migrations.js"
+import { pendingMigrations } from "../postgres/Migrations.js"
 import { WriterSql } from "../postgres/Pools.js"
 
 export interface Health {
@@ -56,7 +56,7 @@ export const make = Effect.gen(function* () {
     Effect.catchAll(() => Effect.succeed([]))
   )
 
-  const migrations = missing().pipe(
+  const migrations = pendingMigrations().pipe(
     Effect.provideService(SqlClient.SqlClient, sql),
     Effect.catchAll(() => Effect.succeed([]))
   )

@@ -3,7 +3,7 @@ import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { type ServiceConfig, Settings } from "../configuration/Config.js"
 import { type InstallationSecrets, resolveSecrets } from "../vault/InstallationSecrets.js"
 import { waitForPort } from "../process/Port.js"
-import { embedded, reach } from "../embedded/EmbeddedServer.js"
+import { startEmbedded, reachEmbedded } from "../embedded/EmbeddedServer.js"
 import { migrate } from "../postgres/Migrations.js"
 import { connect, layer as pools } from "../postgres/Pools.js"
 import type { DatabaseUrls } from "../postgres/Roles.js"
@@ -33,7 +33,7 @@ const secrets = (options: { readonly create: boolean }) =>
 // --- Postgres ---
 
 /** Needs the secrets only because they must be made before the data that needs them. */
-const databasesBy = (server: typeof embedded | typeof reach) =>
+const databasesBy = (server: typeof startEmbedded | typeof reachEmbedded) =>
   Layer.scopedContext(
     Effect.gen(function* () {
       const { database, dataDir, workspaceUrl } = yield* Settings
@@ -90,7 +90,7 @@ export const layer = (config: ServiceConfig) =>
     Layer.provideMerge(alone),
     Layer.provideMerge(connections),
     Layer.provideMerge(listenable),
-    Layer.provideMerge(databasesBy(embedded)),
+    Layer.provideMerge(databasesBy(startEmbedded)),
     Layer.provideMerge(secrets({ create: true })),
     Layer.provideMerge(Layer.succeed(Settings, config))
   )
@@ -101,7 +101,7 @@ export const layerBeside = (config: ServiceConfig) => Layer.provideMerge(proven,
 /** The same with secrets that may be wrong. */
 export const layerUnproven = (config: ServiceConfig) =>
   connections.pipe(
-    Layer.provideMerge(databasesBy(reach)),
+    Layer.provideMerge(databasesBy(reachEmbedded)),
     Layer.provideMerge(secrets({ create: false })),
     Layer.provideMerge(Layer.succeed(Settings, config))
   )

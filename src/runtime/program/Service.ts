@@ -24,7 +24,7 @@ import * as CallbackSecrets from "../../actors/organisation/CallbackSecrets.js"
 import * as RateLimits from "../../actors/organisation/RateLimits.js"
 import * as Addresses from "../process/Addresses.js"
 import * as Clock from "../postgres/DatabaseClock.js"
-import { open as openCheckpoints } from "../audit/Checkpoints.js"
+import { openCheckpoints } from "../audit/Checkpoints.js"
 import * as Sealer from "../audit/Sealer.js"
 import * as Trail from "../audit/Trail.js"
 import * as SingleNode from "../cluster/SingleNode.js"
@@ -89,7 +89,7 @@ import * as Runs from "../postgres/Runs.js"
 import * as VirtualTags from "../postgres/VirtualTags.js"
 import * as Pool from "../sandbox/Pool.js"
 import { layerPostgres as dataKeys } from "../vault/DataKeys.js"
-import { counted } from "../telemetry/JournalMetrics.js"
+import { countJournal } from "../telemetry/JournalMetrics.js"
 import * as Vault from "../vault/Vault.js"
 import * as Wakeups from "../process/Wakeups.js"
 import * as WorkspaceDb from "../workspace/WorkspaceDb.js"
@@ -141,7 +141,7 @@ const vault = Layer.unwrapEffect(
 // --- Postgres ---
 
 const journal = Layer.unwrapEffect(
-  Effect.map(Databases, ({ writer }) => counted(Journal.layer({ capacity: journalCapacity, writer })))
+  Effect.map(Databases, ({ writer }) => countJournal(Journal.layer({ capacity: journalCapacity, writer })))
 )
 
 const trail = Layer.unwrapEffect(

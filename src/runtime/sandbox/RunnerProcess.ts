@@ -8,10 +8,10 @@ import { spawn } from "node:child_process"
 import type { Duplex } from "node:stream"
 import type { GuestLimits } from "../../actors/ports/Sandbox.js"
 import { processorMillis } from "../jail/ProcessorTime.js"
-import { type AskedTurn, AskedTurns } from "./AskedTurns.js"
+import { type AskedTurn, PendingTurns } from "./PendingTurns.js"
 import type { TurnAnswer } from "./TurnAnswer.js"
 import type { Jail } from "../jail/Jail.js"
-import { KnownPrograms } from "./KnownPrograms.js"
+import { LoadedPrograms } from "./LoadedPrograms.js"
 import { readOutputs } from "./Outputs.js"
 import { Ask, eventsFrame, idFrame, type TurnFailure, Tell, turnFlag, turnHeader } from "./runner/Protocol.js"
 
@@ -90,10 +90,10 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
   // Node types further pipes as readable or writable; a "pipe" is a socket, hence both.
   const socket = child.stdio[3] as Duplex
   /** The first is in hand unless `current` says otherwise. */
-  const asked = new AskedTurns()
+  const asked = new PendingTurns()
   /** Replays that stepped aside. */
   const paused = new Map<number, AskedTurn>()
-  const programs = new KnownPrograms((bytes) => send(bytes))
+  const programs = new LoadedPrograms((bytes) => send(bytes))
   let current: number | undefined
   let since = 0
   let hung: number | undefined

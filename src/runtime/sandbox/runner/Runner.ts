@@ -13,7 +13,7 @@ import { GuestStopped } from "./GuestStopped.js"
 import { engineIdentity } from "./Identity.js"
 import type { Guests, Live } from "./Guests.js"
 import { makeGuests } from "./Guests.js"
-import { oversized, tooHeavy } from "./OutputSize.js"
+import { isOversized, isTooHeavy } from "./OutputSize.js"
 import { processorMillis, wallMillis } from "./Processor.js"
 import { Ask, idFrame, readEvents, type TurnFailure, Tell, turnFlag, turnHeader } from "./Protocol.js"
 
@@ -127,11 +127,11 @@ const deliver = (work: Work, live: Live, event: Buffer): boolean => {
     refuse(work, { tag: "OutOfMemory", limit: live.instance.limits.memoryBytes })
     return false
   }
-  if (state === states.tooLarge || oversized(outputs)) {
+  if (state === states.tooLarge || isOversized(outputs)) {
     refuse(work, { tag: "OutputTooLarge", limit: guest.outputBytes })
     return false
   }
-  if (tooHeavy(outputs)) {
+  if (isTooHeavy(outputs)) {
     refuse(work, { tag: "TooManyValues", limit: jsonWeight })
     return false
   }

@@ -7,7 +7,7 @@ import { Ask, idFrame } from "./runner/Protocol.js"
 const programsKept = 512
 const scriptBytesKept = 64 * 1024 * 1024
 
-export class KnownPrograms {
+export class LoadedPrograms {
   /** Least lately used first. */
   readonly #programs = new Map<string, { readonly id: number; readonly bytes: number }>()
   #count = 0
