@@ -5,7 +5,7 @@ import { type BoundAction, slugsOf } from "./connector/Binding.js"
 import { InvalidState, invalid, type ValidationFailed } from "./Failure.js"
 import type { ConnectionId, CustomerId, InstallationId, OrganisationId, WorkflowId } from "./Ids.js"
 import { JsonObject } from "./Json.js"
-import { configuration } from "./Limits.js"
+import { configuration, installation } from "./Limits.js"
 import { slugPattern } from "./Workflow.js"
 import { Counter } from "./Scalars.js"
 
@@ -35,19 +35,19 @@ export interface Installation {
   readonly version: number
 }
 
-const mostWorkflows = 100
-const mostConnections = 50
-
 const small = (value: JsonObject): boolean => JSON.stringify(value).length <= configuration.valueBytes
 const Small = JsonObject.pipe(
   Schema.filter((value) => small(value) || `it has at most ${configuration.valueBytes} bytes of JSON`)
 )
 
 const fields = {
-  workflowIds: Schema.optional(Schema.Array(Schema.String).pipe(Schema.maxItems(mostWorkflows))),
+  workflowIds: Schema.optional(Schema.Array(Schema.String).pipe(Schema.maxItems(installation.workflows))),
   connections: Schema.optional(
     Schema.Record({ key: Schema.String, value: Schema.String }).pipe(
-      Schema.filter((all) => Object.keys(all).length <= mostConnections || `at most ${mostConnections} connections`)
+      Schema.filter(
+        (all) =>
+          Object.keys(all).length <= installation.connections || `at most ${installation.connections} connections`
+      )
     )
   ),
   config: Schema.optional(Small),

@@ -174,3 +174,52 @@ export const refusals = {
 export const signatureWindow = Duration.minutes(5)
 /** How long a nonce of a signed request is remembered. */
 export const nonceLifetime = Duration.minutes(10)
+
+/** Calls through a connection, in milliseconds. */
+export const connectedCall = {
+  /** The longest time-out that an action or a call may set, and the longest that an answer may flow. */
+  longestMillis: 600_000,
+  /** Of a call that sets no time-out. */
+  defaultMillis: 60_000,
+  /** The longest time-out of a request through the proxy (`x-svc-timeout-ms`). */
+  proxyMillis: 60_000
+} as const
+
+/** Requests that leave the service. */
+export const egress = {
+  redirects: 3,
+  connectTimeout: Duration.seconds(10),
+  /** Headers of one response. Their bytes are limited too, which leaves room for thousands of tiny ones. */
+  responseHeaders: 500
+} as const
+
+/** What the headers `x-svc-connections` and `x-svc-installation-config` may carry. */
+export const requestHeaders = { connections: 50, configBytes: 8 * KiB } as const
+
+/** Workflows that one installation covers, and connections that it chooses. */
+export const installation = { workflows: 100, connections: 50 } as const
+
+/** A message by SMTP: recipients that every server must take (RFC 5321), and bytes that the large providers take. */
+export const mail = { recipients: 100, messageBytes: 25 * MiB } as const
+
+/** How long the link of a connect session can be used. */
+export const connectSessionLifetime = Duration.minutes(15)
+
+export const tokenRefresh = {
+  /** A connection whose token could not be refreshed for so long has expired. */
+  giveUpAfter: Duration.days(4),
+  /** An idle connection is refreshed this often, so that its grant stays valid. */
+  idleInterval: Duration.hours(24)
+} as const
+
+/** The longest pause that a provider's rate limit headers can impose on a connection. */
+export const longestProviderBlockMillis = 24 * 3_600_000
+
+/** The audit chain: when an unsealed entry is a failure, and how often a signed checkpoint is written after changes. */
+export const auditSeal = { overdueSeconds: 10, checkpointMillis: 60_000 } as const
+
+/** YAML documents. */
+export const yamlDocument = { aliases: 1_000 } as const
+
+/** How much one answer tells: mistakes of a definition, violations of a contract, warnings. */
+export const report = { details: 200, violations: 20, warnings: 200 } as const

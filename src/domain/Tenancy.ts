@@ -2,6 +2,7 @@
 import { Either, Encoding } from "effect"
 import { InvalidRequest } from "./Failure.js"
 import { isObject, type Json, unstorable } from "./Json.js"
+import { requestHeaders } from "./Limits.js"
 
 /** A customer as a request names it. */
 export type CustomerReference = { readonly id: string } | { readonly ref: string }
@@ -22,9 +23,6 @@ export interface Tenancy {
 }
 
 type Header = (name: string) => string | undefined
-
-const mostConnections = 50
-const configBytes = 8 * 1024
 
 const bad = (header: string, message: string) =>
   Either.left(
@@ -68,7 +66,8 @@ const parseConnections = (text: string): Either.Either<ReadonlyArray<AllowedConn
     .split(",")
     .map((part) => part.trim())
     .filter((part) => part !== "")
-  if (parts.length > mostConnections) return bad("x-svc-connections", `names more than ${mostConnections} connections`)
+  if (parts.length > requestHeaders.connections)
+    return bad("x-svc-connections", `names more than ${requestHeaders.connections} connections`)
   const found: Array<AllowedConnection> = []
   for (const part of parts) {
     const match = connectionPattern.exec(part)
@@ -82,7 +81,7 @@ const parseConnections = (text: string): Either.Either<ReadonlyArray<AllowedConn
 const parseConfig = (text: string): Either.Either<Json, InvalidRequest> => {
   const name = "x-svc-installation-config"
   const json = text.startsWith("{") ? text : Either.getOrElse(Encoding.decodeBase64UrlString(text), () => "")
-  if (json.length > configBytes) return bad(name, `is larger than ${configBytes} bytes`)
+  if (json.length > requestHeaders.configBytes) return bad(name, `is larger than ${requestHeaders.configBytes} bytes`)
   try {
     const value: Json = JSON.parse(json)
     if (!isObject(value) || unstorable(value) !== undefined) return bad(name, "is not a JSON object")

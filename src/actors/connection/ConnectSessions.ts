@@ -28,9 +28,9 @@ import { busy, type ConnectionOwner, ConnectionOwners, failWith, system } from "
 import type { CommandRefusal } from "./Protocol.js"
 import { TokenRefresh } from "./TokenRefresh.js"
 import { parseUrl } from "../../domain/Url.js"
+import { connectSessionLifetime } from "../../domain/Limits.js"
 
 /** How long a link works. */
-const sessionLifetime = Duration.minutes(15)
 const tokenLength = 43
 
 export type ConnectStepOutcome = { readonly _tag: "Connected" } | { readonly _tag: "Redirect"; readonly url: string }
@@ -77,7 +77,7 @@ const make = Effect.gen(function* () {
       status: "open",
       error: null,
       createdBy: by.actor.id,
-      expiresAt: new Date((yield* Clock.currentTimeMillis) + Duration.toMillis(sessionLifetime)).toISOString()
+      expiresAt: new Date((yield* Clock.currentTimeMillis) + Duration.toMillis(connectSessionLifetime)).toISOString()
     }
     return { session, opened: { id: session.id, token: Redacted.make(token), expiresAt: session.expiresAt } }
   })

@@ -37,7 +37,7 @@ import { type Completion, type PostponedCall, Inbox, makeCallScheduler, shortTim
 import { makeGuestEvents } from "./GuestEvents.js"
 import { make as makeHostCalls } from "./HostCalls.js"
 import { make as makeOutputCheck } from "./OutputCheck.js"
-import { type PendingCall, Progress } from "./Progress.js"
+import { Progress } from "./Progress.js"
 import {
   guestFailure,
   nonDeterminismError,
@@ -52,9 +52,8 @@ import { TimeSlices } from "./TimeSlices.js"
 import { stepName } from "./Trace.js"
 import { makeRunWriter } from "./RunWriter.js"
 
-/** Outputs of the guest that are taken in at a time, and slow calls that are shown at a time. */
+/** Outputs of the guest that are handled in one slice. */
 const outputsAtOnce = 100
-const shownAtOnce = 200
 
 const succeed: RunCommand = { _tag: "Succeed" }
 const passDeadline: RunCommand = { _tag: "PassDeadline" }
@@ -75,7 +74,7 @@ export const make = Effect.gen(function* () {
     hash: (text: string) => digests.sha256Hex(text).slice(0, 22)
   }
 
-  const { ahead, end: endWith, flush } = makeRunWriter(journal, faults)
+  const { flush, flushAhead, showSlowCalls, writeEnd } = makeRunWriter(journal, faults)
   const { eventOf, fedError, startEvent } = makeGuestEvents(host, digests)
   const { completions, launch } = makeCallScheduler(host, faults, clock, digests.sha256Hex, flush)
 
@@ -96,7 +95,7 @@ export const make = Effect.gen(function* () {
     }
     const events =
       replay.length === 0 ? [] : yield* Effect.forEach(replay, (entry) => eventOf(p, entry, String(entry.call)))
-    yield* ahead(p)
+    yield* flushAhead(p)
     const turn = yield* guestFailure(sandbox.start(program, limits, startEvent(p.spec), events))
     p.spent(turn, replay.length > 0)
     const slices = new TimeSlices(clock)
@@ -188,7 +187,7 @@ export const make = Effect.gen(function* () {
       )
     }
     if (events.length === 0) return turn
-    yield* ahead(p)
+    yield* flushAhead(p)
     const next = yield* guestFailure(turn.session.feed(events))
     p.spent(next, false)
     for (let i = 0; i < next.outputs.length; i++)
@@ -320,7 +319,7 @@ export const make = Effect.gen(function* () {
       const end = { status, statusReason, output: p.show(output), error, at: clock.unsafeCurrentTimeMillis() }
       const done = finishedRun(p.run, end, p, guest.memoryBytes)
       const deliveries = callbackDeliveries(done, () => identifiers.next("dlv"))
-      return endWith(p, { end: done, ...(deliveries.length > 0 ? { deliveries } : {}) }).pipe(
+      return writeEnd(p, { end: done, ...(deliveries.length > 0 ? { deliveries } : {}) }).pipe(
         Effect.zipRight(faults.at("terminal")),
         Effect.as<DriveOutcome>({ _tag: "Ended", end: { ...done, output } })
       )
@@ -386,19 +385,7 @@ export const make = Effect.gen(function* () {
       Effect.catchAll((error) => Effect.succeed(outcomeOfRefusedWrite(error)))
     )
 
-  /** Writes the calls that started before `before` and go on as running steps, so that the trace shows them. */
-  const showSlow = (p: Progress, before: number): Effect.Effect<void> | undefined => {
-    if (!p.opened) return undefined
-    const slow: Array<PendingCall> = []
-    for (const call of p.unshown) {
-      if (slow.length === shownAtOnce || call.startedAt >= before) break
-      slow.push(call)
-    }
-    if (slow.length === 0) return undefined
-    return Effect.ignore(journal.append(p.slowSteps(slow)))
-  }
-
-  return { drive, timeOut, showSlow }
+  return { drive, timeOut, showSlowCalls }
 })
 
 export type CodeRun = Effect.Effect.Success<typeof make>

@@ -2,7 +2,7 @@
  * `svc.connector.<slug>.<action>(args, opts)`: the binding, the customer's connection, the pinned action, the call, and
  * what it threw. Contract: runtime calls; versioning policy.
  */
-import { Duration, Effect, Either, Option } from "effect"
+import { Effect, Either, Option } from "effect"
 import { resultOf } from "../../domain/connector/Answer.js"
 import type { ActionDefinition } from "../../domain/connector/Action.js"
 import { boundTo } from "../../domain/connector/Binding.js"
@@ -12,7 +12,7 @@ import { mockOf } from "../../domain/connector/Mocking.js"
 import { itemsOf, nextPage } from "../../domain/connector/Pagination.js"
 import type { ProviderFailure } from "../../domain/connector/ProviderAnswer.js"
 import { isObject, type Json } from "../../domain/Json.js"
-import { guest } from "../../domain/Limits.js"
+import { connectedCall, guest } from "../../domain/Limits.js"
 import type { CallFailure, ChosenConnection } from "../../domain/RunJournal.js"
 import { type CallFailed, ConnectedCalls } from "../ports/ConnectedCalls.js"
 import { ConnectionReads, type KnownConnection } from "../ports/ConnectionReads.js"
@@ -30,7 +30,6 @@ interface Options {
 }
 
 const optionNames = new Set(["connection", "idempotencyKey", "timeoutMs", "retry", "page"])
-const longestTimeout = Duration.toMillis(Duration.minutes(10))
 
 const optionsOf = (value: Json | undefined): Options | string => {
   if (value === undefined || value === null) {
@@ -44,8 +43,11 @@ const optionsOf = (value: Json | undefined): Options | string => {
   if (connection !== undefined && typeof connection !== "string") return "connection is a label or an id"
   if (idempotencyKey !== undefined && (typeof idempotencyKey !== "string" || idempotencyKey === ""))
     return "idempotencyKey is a text that is not empty"
-  if (timeoutMs !== undefined && (typeof timeoutMs !== "number" || !(timeoutMs >= 1 && timeoutMs <= longestTimeout)))
-    return `timeoutMs is a number from 1 to ${longestTimeout}`
+  if (
+    timeoutMs !== undefined &&
+    (typeof timeoutMs !== "number" || !(timeoutMs >= 1 && timeoutMs <= connectedCall.longestMillis))
+  )
+    return `timeoutMs is a number from 1 to ${connectedCall.longestMillis}`
   if (retry !== undefined && typeof retry !== "boolean") return "retry is true or false"
   return {
     connection: connection ?? null,

@@ -2,6 +2,7 @@
  * How many calls a provider takes over one connection: a window that slides, calls in flight as leases, and what the
  * provider's headers tell. Pure; times are Unix milliseconds. Contract: connector definition, rateLimit.
  */
+import { longestProviderBlockMillis } from "../Limits.js"
 
 /** `null`: not limited that way. */
 export interface Limits {
@@ -39,8 +40,6 @@ export type Taken =
 const parts = 16
 /** When nothing tells when a call in flight ends. */
 const askAgainMillis = 100
-/** No header of a provider stops a connection for longer. */
-const longestBlockMillis = 24 * 3_600_000
 
 /** Asks for one call. A permit that is not given back ends after `leaseMillis`. */
 export const take = (limits: Limits, before: LimiterState, permit: string, now: number, leaseMillis: number): Taken => {
@@ -86,7 +85,7 @@ export const give = (
 export const blockedBy = (until: number, reading: ProviderQuota | null, now: number): number => {
   if (reading === null) return until
   const exhausted = reading.remaining !== null && reading.remaining <= 0 ? (reading.resetAt ?? 0) : 0
-  return Math.min(Math.max(until, reading.retryAfterAt ?? 0, exhausted), now + longestBlockMillis)
+  return Math.min(Math.max(until, reading.retryAfterAt ?? 0, exhausted), now + longestProviderBlockMillis)
 }
 
 /** Without what is over. */

@@ -3,17 +3,18 @@
  * predecessor began. Times are Unix milliseconds. Contract: connection states; design: the actor is the lock.
  */
 import { Duration } from "effect"
+import { tokenRefresh } from "../Limits.js"
 
 /** A token that lives this long yet is good for a call. */
 const enoughForACall = Duration.toMillis("30 seconds")
 /** Degraded refreshes end in `expired` after this time. */
-export const giveUpAfterMillis = Duration.toMillis("4 days")
+export const giveUpAfterMillis = Duration.toMillis(tokenRefresh.giveUpAfter)
 /** How long the token endpoint may take. */
 export const tokenTimeout = Duration.seconds(20)
 /** More monotonic time than this between the intent's commit and the request: another owner may be at it by now. */
 export const latestSendMillis = 2_000
 /** A connection that nobody uses is refreshed this often, so that its grant stays alive. */
-const idleIntervalMillis = Duration.toMillis("24 hours")
+const idleIntervalMillis = Duration.toMillis(tokenRefresh.idleInterval)
 const largestShareOfLifetime = 0.2
 
 /** What of a token decides. */

@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { Condition } from "./Condition.js"
 import { filled, list, maybe, needed, part } from "./Members.js"
 import { Json, JsonObject } from "../Json.js"
+import { connectedCall } from "../Limits.js"
 
 const text = Schema.String
 const members = filled(
@@ -139,7 +140,7 @@ export const ActionDefinition = Schema.Struct({
   ),
   inputSchema: filled(JsonObject, () => ({ type: "object" }), "JSON Schema of the arguments."),
   outputSchema: filled(JsonObject, () => ({}), "JSON Schema of the result."),
-  timeoutMs: filled(Schema.Int.pipe(Schema.between(100, 600_000)), () => 30_000),
+  timeoutMs: filled(Schema.Int.pipe(Schema.between(100, connectedCall.longestMillis)), () => 30_000),
   mocks: list(Mock, "Results for runs that call nobody.")
 }).annotations({ identifier: "ActionDefinition" })
 export type ActionDefinition = typeof ActionDefinition.Type

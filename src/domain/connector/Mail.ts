@@ -7,6 +7,7 @@ import { Either, Encoding } from "effect"
 import type { Json, JsonObject } from "../Json.js"
 import { type CallMistake, isList, isObject, mistake } from "./Place.js"
 import { asText } from "./Template.js"
+import { mail } from "../Limits.js"
 
 export interface MailMessage {
   /** Of the envelope: an address without its name. */
@@ -31,7 +32,7 @@ export const messageOf = (body: Json, idempotencyKey: string, now: number): Eith
     const replyTo = yield* addresses(body["replyTo"], "args.replyTo")
     const recipients = [...new Set([...to, ...cc, ...bcc].map((one) => one.address))]
     if (recipients.length === 0) return yield* mistake("args.to", "names nobody")
-    if (recipients.length > mostRecipients) return yield* mistake("args.to", `names more than ${mostRecipients}`)
+    if (recipients.length > mail.recipients) return yield* mistake("args.to", `names more than ${mail.recipients}`)
     const subject = yield* line(body["subject"] ?? "", "args.subject")
     const extra = yield* extraHeaders(body["headers"] ?? {})
     const key = idempotencyKey.replace(/[^A-Za-z0-9]/g, "").slice(0, 64)
@@ -50,9 +51,6 @@ export const messageOf = (body: Json, idempotencyKey: string, now: number): Eith
     const head = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("")
     return { from: from.address, recipients, messageId, content: `${head}${yield* contentOf(body, key)}` }
   })
-
-/** As many as a server must take (RFC 5321). */
-const mostRecipients = 100
 
 // --- Addresses ---
 

@@ -4,9 +4,9 @@
  */
 import type { RequestHead } from "../Wire.js"
 import { commonCallbackPath } from "../../domain/connection/Callback.js"
+import { Duration } from "effect"
+import { connectSessionLifetime } from "../../domain/Limits.js"
 
-/** As long as a connect session. */
-const lifetimeSeconds = 900
 const nameLength = 16
 
 /** `mark`: a one-way function under a secret of the service, so that no page elsewhere can make the value. */
@@ -26,7 +26,7 @@ const attributes = (origin: string, maxAge: number) =>
 /** `Set-Cookie` of the redirect to the provider. */
 export const boundCookie = (mark: Mark, origin: string, state: string): string => {
   const { name, value } = cookieOf(mark, state)
-  return `${name}=${value}; ${attributes(origin, lifetimeSeconds)}`
+  return `${name}=${value}; ${attributes(origin, Duration.toSeconds(connectSessionLifetime))}`
 }
 
 /** `Set-Cookie` of the callback's answer. */

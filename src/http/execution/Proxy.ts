@@ -25,7 +25,7 @@ import {
   ProviderLimited,
   ProviderTimedOut
 } from "../../domain/Failure.js"
-import { bodyBytes } from "../../domain/Limits.js"
+import { bodyBytes, connectedCall } from "../../domain/Limits.js"
 import { type ActingFor, make as makeActingFor } from "../auth/ActingFor.js"
 import { missingPermission, outOfScope, type Principal } from "../../actors/management/Caller.js"
 import type { Exchange } from "../pipeline/Exchange.js"
@@ -34,8 +34,6 @@ import type { Arriving } from "./BufferedBody.js"
 
 export const proxyPrefix = "/api/v1/proxy/"
 
-/** How long a provider may take; shorter with `x-svc-timeout-ms`. */
-const longestMillis = 60_000
 /** How long a caller waits for a provider's rate limit before it is told to come again. */
 const patienceMillis = 5_000
 /** How long nothing of an answer's body may move: it does not come, or its caller does not take it. */
@@ -163,11 +161,13 @@ export const make = Effect.gen(function* () {
 
   const timeoutOf = (request: RequestHead): Either.Either<number, InvalidRequest> => {
     const text = request.headers["x-svc-timeout-ms"]
-    if (text === undefined || text === "") return Either.right(longestMillis)
+    if (text === undefined || text === "") return Either.right(connectedCall.proxyMillis)
     const asked = /^\d{1,6}$/.test(text) ? Number(text) : 0
-    return asked >= 1 && asked <= longestMillis
+    return asked >= 1 && asked <= connectedCall.proxyMillis
       ? Either.right(asked)
-      : Either.left(badHeader(`x-svc-timeout-ms is a whole number of milliseconds from 1 to ${longestMillis}`))
+      : Either.left(
+          badHeader(`x-svc-timeout-ms is a whole number of milliseconds from 1 to ${connectedCall.proxyMillis}`)
+        )
   }
 
   const passed = Effect.fnUntraced(function* (exchange: Exchange, body: Arriving): Effect.fn.Return<RawReply, Failure> {

@@ -14,7 +14,7 @@ import {
   type OpenResponse
 } from "../../actors/ports/Egress.js"
 import { MailEgress } from "../../actors/ports/MailEgress.js"
-import { headerBytes } from "../../domain/Limits.js"
+import { egress, headerBytes } from "../../domain/Limits.js"
 import type { AllowList } from "./Address.js"
 import { BlockedAddress, type ConnectOptions, guardedConnector, type Resolve, systemResolve } from "./Connect.js"
 import { type ExchangeResponse, BodyTooLarge, exchange } from "./Exchange.js"
@@ -42,8 +42,6 @@ export interface EgressOptions {
   readonly ca?: ReadonlyArray<string>
 }
 
-const connectTimeout = Duration.seconds(10)
-const mostRedirects = 3
 /** Connections to one origin, whoever asks; further requests wait their turn inside their own time. */
 const connectionsPerOrigin = 128
 const longestTimer = 2 ** 31 - 1
@@ -51,7 +49,7 @@ const longestTimer = 2 ** 31 - 1
 const connectOptions = ({ allow, ca, resolve = systemResolve }: EgressOptions): ConnectOptions => ({
   allow,
   resolve,
-  timeoutMillis: Duration.toMillis(connectTimeout),
+  timeoutMillis: Duration.toMillis(egress.connectTimeout),
   ...(ca === undefined ? {} : { ca })
 })
 
@@ -170,7 +168,7 @@ class Journey<A extends ExchangeResponse | OpenExchange> {
     private readonly resume: (result: Effect.Effect<Arrived<A>, EgressFailure>) => void
   ) {
     this.millis = Math.min(Duration.toMillis(request.timeout), longestTimer)
-    this.redirects = Math.min(request.redirects, mostRedirects)
+    this.redirects = Math.min(request.redirects, egress.redirects)
     this.clock = new Stopwatch(this.millis, () => this.giveUp(new OutOfTime()))
   }
 

@@ -22,6 +22,7 @@ import { BlockedAddress, type ConnectOptions, guardedConnector } from "./Connect
 import { reasonOf } from "./Reason.js"
 import { tellable } from "./RequestForm.js"
 import { parseUrl } from "../../domain/Url.js"
+import { mail } from "../../domain/Limits.js"
 
 export const makeMailEgress = (options: ConnectOptions): typeof MailEgress.Service => {
   const open = guardedConnector(options)
@@ -44,8 +45,6 @@ export const makeMailEgress = (options: ConnectOptions): typeof MailEgress.Servi
   })
 }
 
-/** Largest message, in bytes as it is sent: what the large providers take. */
-const messageBytes = 25 * 1024 * 1024
 /** Largest reply of a server, in bytes. */
 const replyBytes = 64 * 1024
 const longestTimer = 2 ** 31 - 1
@@ -77,8 +76,10 @@ const readRequest = (request: MailRequest, now: number): Either.Either<Errand, E
     const { message: what, path } = message.left
     return Either.left(answered(request.url, 422, { code: "INVALID_MESSAGE", message: `${path} ${what}` }))
   }
-  return message.right.content.length > messageBytes
-    ? Either.left(answered(request.url, 413, { code: "TOO_LARGE", message: `it has more than ${messageBytes} bytes` }))
+  return message.right.content.length > mail.messageBytes
+    ? Either.left(
+        answered(request.url, 413, { code: "TOO_LARGE", message: `it has more than ${mail.messageBytes} bytes` })
+      )
     : Either.right({ ...errand, message: message.right })
 }
 

@@ -4,9 +4,10 @@
  */
 import { pipeline, Readable } from "node:stream"
 import type { Dispatcher } from "undici"
-import { BodyTooLarge, dispatchOptions, headerPairs, mostHeaders } from "./Exchange.js"
+import { BodyTooLarge, dispatchOptions, headerPairs } from "./Exchange.js"
 import { decoders, encodingsOf, type Encoding } from "./Inflate.js"
 import type { Hop } from "./RequestForm.js"
+import { egress } from "../../domain/Limits.js"
 
 export interface OpenExchange {
   readonly status: number
@@ -93,7 +94,8 @@ class Receiver implements Dispatcher.DispatchHandler {
   onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
     if (status < 200 || this.told) return
     const headers = headerPairs(controller.rawHeaders)
-    if (headers.length > mostHeaders) return this.giveUp(new Error(`the answer has more than ${mostHeaders} headers`))
+    if (headers.length > egress.responseHeaders)
+      return this.giveUp(new Error(`the answer has more than ${egress.responseHeaders} headers`))
     const bodiless = this.method === "HEAD" || status === 204 || status === 304
     const encodings = bodiless ? [] : encodingsOf(headers)
     const announced = headers.find(([name]) => name === "content-length")?.[1]

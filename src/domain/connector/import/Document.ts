@@ -1,5 +1,6 @@
 /** An OpenAPI document as it is read: references within it are followed, cycles and strangers end as nothing. */
 import { isObject, type Json, type JsonObject } from "../../Json.js"
+import { report } from "../../Limits.js"
 
 /** OpenAPI 3.0 and 3.1 are `3`, Swagger 2 is `2`. */
 export interface Document {
@@ -20,8 +21,6 @@ export interface ImportWarning {
   readonly message: string
 }
 
-const mostWarnings = 200
-
 const mostReferences = 32
 
 export const documentOf = (value: Json): Document | string => {
@@ -33,7 +32,7 @@ export const documentOf = (value: Json): Document | string => {
   }
   const warnings = new Map<string, ImportWarning>()
   const warn = (path: string, message: string) => {
-    if (warnings.size < mostWarnings) warnings.set(`${path} ${message}`, { path: path.slice(0, 500), message })
+    if (warnings.size < report.warnings) warnings.set(`${path} ${message}`, { path: path.slice(0, 500), message })
   }
   const at = (reference: string) => {
     const found = pointed(value, reference)

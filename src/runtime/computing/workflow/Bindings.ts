@@ -4,6 +4,7 @@ import type { Binding, SourceIssue } from "../../../domain/WorkflowAnalysis.js"
 import type { CompiledWorkflow } from "./Compile.js"
 import { hostPath, type ScopeNames, type ServicePath, services } from "./ScopeNames.js"
 import { isFunction } from "./Syntax.js"
+import { report } from "../../../domain/Limits.js"
 
 export interface Findings {
   /** Without repetition, in the order of the source. Slugs are as written: `acmeCrm` may stand for `acme-crm`. */
@@ -11,15 +12,12 @@ export interface Findings {
   readonly warnings: ReadonlyArray<SourceIssue>
 }
 
-/** Nobody reads more. */
-const mostWarnings = 200
-
 export const findings = (compiled: CompiledWorkflow, names: ScopeNames): Findings => {
   const { tree } = compiled
   const bindings = new Map<string, Binding>()
   const warnings = new Map<string, SourceIssue>()
   const warn = (node: AnyNode, code: string, message: string) => {
-    if (warnings.size >= mostWarnings) return
+    if (warnings.size >= report.warnings) return
     const issue = tree.issue(node, code, message)
     warnings.set(`${code} ${issue.line} ${issue.column}`, issue)
   }
