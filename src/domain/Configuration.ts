@@ -4,7 +4,7 @@
  */
 import { Schema } from "effect"
 import { Json } from "./Json.js"
-import { configuration } from "./Limits.js"
+import { configurationValues } from "./Limits.js"
 import { Counter } from "./Scalars.js"
 
 /** Highest priority first. */
@@ -18,7 +18,7 @@ export const ConfigurationKey = Schema.String.pipe(
   })
 )
 
-const small = (value: Json): boolean => JSON.stringify(value).length <= configuration.valueBytes
+const small = (value: Json): boolean => JSON.stringify(value).length <= configurationValues.valueBytes
 
 /** A value to set, or `null` to remove the one that is there. */
 export const SetConfiguration = Schema.Struct({
@@ -27,7 +27,7 @@ export const SetConfiguration = Schema.Struct({
   scopeId: Schema.optional(Schema.NullOr(Schema.String)),
   key: ConfigurationKey,
   value: Json.pipe(
-    Schema.filter((value) => small(value) || `must have at most ${configuration.valueBytes} bytes of JSON`)
+    Schema.filter((value) => small(value) || `must have at most ${configurationValues.valueBytes} bytes of JSON`)
   ),
   /** Only runs in this environment see it. */
   environment: Schema.optional(Schema.NullOr(Schema.String)),

@@ -5,7 +5,7 @@ import { type BoundAction, slugsOf } from "./connector/Binding.js"
 import { InvalidState, invalid, type ValidationFailed } from "./Failure.js"
 import type { ConnectionId, CustomerId, InstallationId, OrganisationId, WorkflowId } from "./Ids.js"
 import { JsonObject } from "./Json.js"
-import { configuration, installation } from "./Limits.js"
+import { configurationValues, installation } from "./Limits.js"
 import { slugPattern } from "./Workflow.js"
 import { Counter } from "./Scalars.js"
 
@@ -35,9 +35,9 @@ export interface Installation {
   readonly version: number
 }
 
-const small = (value: JsonObject): boolean => JSON.stringify(value).length <= configuration.valueBytes
+const small = (value: JsonObject): boolean => JSON.stringify(value).length <= configurationValues.valueBytes
 const Small = JsonObject.pipe(
-  Schema.filter((value) => small(value) || `it has at most ${configuration.valueBytes} bytes of JSON`)
+  Schema.filter((value) => small(value) || `it has at most ${configurationValues.valueBytes} bytes of JSON`)
 )
 
 const fields = {

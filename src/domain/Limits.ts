@@ -104,7 +104,7 @@ export const workspaceDb = {
 } as const
 
 /** Configuration values: characters of JSON of one, and how many one workflow, integration, customer or organisation has. */
-export const configuration = { valueBytes: 64 * KiB, valuesPerScope: 2_000 } as const
+export const configurationValues = { valueBytes: 64 * KiB, valuesPerScope: 2_000 } as const
 
 export const keyValue = { keyBytes: 512, valueBytes: 256 * KiB, lifetime: Duration.days(3_650) } as const
 
@@ -194,7 +194,7 @@ export const egress = {
 } as const
 
 /** What the headers `x-svc-connections` and `x-svc-installation-config` may carry. */
-export const requestHeaders = { connections: 50, configBytes: 8 * KiB } as const
+export const headerValues = { connections: 50, configBytes: 8 * KiB } as const
 
 /** Workflows that one installation covers, and connections that it chooses. */
 export const installation = { workflows: 100, connections: 50 } as const
@@ -222,4 +222,4 @@ export const auditSeal = { overdueSeconds: 10, checkpointMillis: 60_000 } as con
 export const yamlDocument = { aliases: 1_000 } as const
 
 /** How much one answer tells: mistakes of a definition, violations of a contract, warnings. */
-export const report = { details: 200, violations: 20, warnings: 200 } as const
+export const answerItems = { details: 200, violations: 20, warnings: 200 } as const

@@ -2,7 +2,7 @@
 import { Either, Encoding } from "effect"
 import { InvalidRequest } from "./Failure.js"
 import { isObject, type Json, unstorable } from "./Json.js"
-import { requestHeaders } from "./Limits.js"
+import { headerValues } from "./Limits.js"
 
 /** A customer as a request names it. */
 export type CustomerReference = { readonly id: string } | { readonly ref: string }
@@ -66,8 +66,8 @@ const parseConnections = (text: string): Either.Either<ReadonlyArray<AllowedConn
     .split(",")
     .map((part) => part.trim())
     .filter((part) => part !== "")
-  if (parts.length > requestHeaders.connections)
-    return bad("x-svc-connections", `names more than ${requestHeaders.connections} connections`)
+  if (parts.length > headerValues.connections)
+    return bad("x-svc-connections", `names more than ${headerValues.connections} connections`)
   const found: Array<AllowedConnection> = []
   for (const part of parts) {
     const match = connectionPattern.exec(part)
@@ -81,7 +81,7 @@ const parseConnections = (text: string): Either.Either<ReadonlyArray<AllowedConn
 const parseConfig = (text: string): Either.Either<Json, InvalidRequest> => {
   const name = "x-svc-installation-config"
   const json = text.startsWith("{") ? text : Either.getOrElse(Encoding.decodeBase64UrlString(text), () => "")
-  if (json.length > requestHeaders.configBytes) return bad(name, `is larger than ${requestHeaders.configBytes} bytes`)
+  if (json.length > headerValues.configBytes) return bad(name, `is larger than ${headerValues.configBytes} bytes`)
   try {
     const value: Json = JSON.parse(json)
     if (!isObject(value) || unstorable(value) !== undefined) return bad(name, "is not a JSON object")

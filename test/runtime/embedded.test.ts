@@ -8,7 +8,7 @@ import * as path from "node:path"
 import { Client } from "pg"
 import { vi } from "vitest"
 import { findRunning } from "../../src/runtime/embedded/EmbeddedServer.js"
-import { find, isAlive } from "../../src/runtime/embedded/Postmaster.js"
+import { find, isProcessAlive } from "../../src/runtime/embedded/Postmaster.js"
 import { announce } from "../support/Heard.js"
 import { proofs } from "../support/proofs.js"
 import { dataDirectory, postgresOf, service as start, type Service, type ServiceOptions } from "../support/Service.js"
@@ -65,11 +65,11 @@ describe("the embedded Postgres", () => {
     const first = service({ dataDir })
     assert.isBelow(await first.ready, 15_000)
     const postgres = postgresOf(dataDir)
-    assert.isTrue(isAlive(postgres))
+    assert.isTrue(isProcessAlive(postgres))
     await query(dataDir, "CREATE TABLE kept (n int)")
     first.kill("SIGTERM")
     assert.strictEqual(await first.ended, 0)
-    assert.isFalse(isAlive(postgres))
+    assert.isFalse(isProcessAlive(postgres))
     const second = service({ dataDir })
     assert.isBelow(await second.ready, 3_000)
     assert.deepStrictEqual(await query(dataDir, "SELECT n FROM kept"), [])
@@ -105,14 +105,14 @@ describe("the embedded Postgres", () => {
     await query(dataDir, "INSERT INTO kept VALUES (1)")
     killed.kill("SIGKILL")
     await killed.ended
-    assert.isTrue(isAlive(postgres))
+    assert.isTrue(isProcessAlive(postgres))
     const next = service({ dataDir })
     await next.ready
     assert.strictEqual(postgresOf(dataDir), postgres)
     assert.deepStrictEqual(await query(dataDir, "SELECT n FROM kept"), [[1]])
     await proofs(next)
     assert.strictEqual(await next.ended, 0)
-    assert.isFalse(isAlive(postgres))
+    assert.isFalse(isProcessAlive(postgres))
   })
 
   it("recovers every acknowledged row when service and Postgres were killed", async () => {
@@ -175,7 +175,7 @@ describe("the embedded Postgres", () => {
     stopped.kill("SIGINT")
     stopped.kill("SIGINT")
     assert.strictEqual(await stopped.ended, 0)
-    assert.isFalse(isAlive(postgres))
+    assert.isFalse(isProcessAlive(postgres))
   })
 
   it("holds nobody up who asks again: a later second signal ends the service at once, and the next start is well", async () => {

@@ -11,7 +11,7 @@ import { generateSecrets, resolveSecrets } from "../../src/runtime/vault/Install
 import { readConfig, Settings } from "../../src/runtime/configuration/Config.js"
 import { Databases, ProvidedSecrets, WorkspaceServer } from "../../src/runtime/program/Layers.js"
 import { make as makeFront } from "../../src/runtime/http/Front.js"
-import { server, services } from "../../src/runtime/program/Service.js"
+import { server, serviceLayer } from "../../src/runtime/program/Service.js"
 import * as Database from "./Database.js"
 import { documented } from "./documented.js"
 
@@ -78,7 +78,7 @@ const workspaces = Layer.scoped(
 )
 
 const layer = (env: Readonly<Record<string, string>>, clock: Clock.Clock) =>
-  services.pipe(
+  serviceLayer.pipe(
     Layer.provideMerge(Layer.merge(databases, workspaces)),
     Layer.provideMerge(Database.layer),
     Layer.provideMerge(settings(env)),

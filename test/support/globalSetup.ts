@@ -6,7 +6,7 @@ import * as path from "node:path"
 import type { TestProject } from "vitest/node"
 import { clusterDirectory, startEmbedded } from "../../src/runtime/embedded/EmbeddedServer.js"
 import { migrate } from "../../src/runtime/postgres/Migrations.js"
-import { find, isAlive, stop } from "../../src/runtime/embedded/Postmaster.js"
+import { find, isProcessAlive, stop } from "../../src/runtime/embedded/Postmaster.js"
 import { forEachRole } from "../../src/runtime/postgres/Roles.js"
 
 export interface SharedPostgres {
@@ -46,7 +46,7 @@ export const setup = async (project: TestProject) => {
 const sweep = Effect.gen(function* () {
   for (const name of fs.readdirSync(place)) {
     const pid = /^svc-test-(\d+)$/.exec(name)?.[1]
-    if (pid === undefined || isAlive(Number(pid))) continue
+    if (pid === undefined || isProcessAlive(Number(pid))) continue
     const dataDir = path.join(place, name)
     const left = yield* find(path.join(clusterDirectory(dataDir), "data"))
     if (Option.isSome(left)) yield* stop(left.value.pid)

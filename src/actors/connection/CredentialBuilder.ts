@@ -13,7 +13,7 @@ import type { JsonObject } from "../../domain/Json.js"
 import type { CredentialSecrets } from "../ports/Connections.js"
 import { Computations, type TooCostly, tooCostlyDetail } from "../ports/Computations.js"
 import { Digests } from "../ports/Digests.js"
-import type { Grant, TokenRequestFailed, Tokens } from "../ports/TokenEndpoint.js"
+import type { OAuthGrant, TokenRequestFailed, Tokens } from "../ports/TokenEndpoint.js"
 import { failWith } from "./ConnectionOwner.js"
 import { CredentialTest } from "./CredentialTest.js"
 import type { CommandRefusal } from "./Protocol.js"
@@ -153,7 +153,7 @@ const make = Effect.gen(function* () {
     definition: ConnectorDefinition,
     method: OAuth2Method,
     target: Target,
-    grant: Grant,
+    grant: OAuthGrant,
     fields: CredentialSecrets = {},
     config: JsonObject = {}
   ): Effect.fn.Return<Candidate, CommandRefusal | TokenRequestFailed> {

@@ -12,7 +12,7 @@ import { Connectors } from "../ports/Connectors.js"
 import { ConnectionStore } from "../ports/ConnectionStore.js"
 import { Digests } from "../ports/Digests.js"
 import { Faults } from "../ports/Faults.js"
-import { type Grant, type TokenClient, TokenEndpoint, TokenRequestFailed, type Tokens } from "../ports/TokenEndpoint.js"
+import { type OAuthGrant, type TokenClient, TokenEndpoint, TokenRequestFailed, type Tokens } from "../ports/TokenEndpoint.js"
 import {
   busy,
   isRenewable,
@@ -102,7 +102,7 @@ const make = Effect.gen(function* () {
     { config }: Pick<Connection, "config">,
     method: OAuth2Method,
     client: TokenClient,
-    grant: Grant
+    grant: OAuthGrant
   ): Effect.fn.Return<Tokens, CommandRefusal | TokenRequestFailed> {
     const url = configuredUrl(method.tokenUrl, config)
     if (url._tag === "Left")
@@ -118,7 +118,7 @@ const make = Effect.gen(function* () {
     })
   })
 
-  const renewing = (method: OAuth2Method, { refreshToken }: TokenCredential): Grant =>
+  const renewing = (method: OAuth2Method, { refreshToken }: TokenCredential): OAuthGrant =>
     refreshToken === null || method.grant === "client_credentials"
       ? { type: "client_credentials", scope: method.scopes.join(method.scopeSeparator) }
       : { type: "refresh_token", refreshToken }

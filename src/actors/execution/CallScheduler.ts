@@ -9,7 +9,7 @@ import { type HostCallResult, failure, type HostCall, isTimer, type Postponement
 import type { HostCalls } from "./HostCalls.js"
 import type { PendingCall, Progress } from "./Progress.js"
 
-/** A timer up to this long is waited for in memory; a longer one is durable and the run hibernates. */
+/** A timer up to this long is waited for in memory; a longer one is durable and the run is suspended. */
 export const shortTimerMillis = 1_000
 
 /** A call that ended, or that has to be made later. */

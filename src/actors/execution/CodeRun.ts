@@ -31,7 +31,7 @@ import {
   type SessionLost,
   type Turn
 } from "../ports/Sandbox.js"
-import { callbackDeliveries, finishedRun } from "./RunEnd.js"
+import { callbackDeliveries, finishedRun } from "./RunResult.js"
 import { isPoison, type GuestLosses, noLosses, pauseAfter, withLoss } from "./GuestLosses.js"
 import { type Completion, type PostponedCall, Inbox, makeCallScheduler, shortTimerMillis } from "./CallScheduler.js"
 import { makeGuestEvents } from "./GuestEvents.js"
@@ -222,11 +222,11 @@ export const make = Effect.gen(function* () {
     return Effect.as(flush(p, { wakeAt, deadlineAt, waiting, ...attempt }), evolve(run, event))
   }
 
-  const hibernate = Effect.fnUntraced(function* (p: Progress, now: number, until: number) {
+  const suspendUntil = Effect.fnUntraced(function* (p: Progress, now: number, until: number) {
     const call = [...p.calls.values()].find(({ id }) => p.timers.get(id)?.due === until)
     const kind = (call === undefined ? undefined : p.timers.get(call.id)?.held?.why) ?? "wait"
     yield* suspend(p, p.run, now, { kind, step: call === undefined ? null : stepName(call), until })
-    return { _tag: "Hibernated" } as const satisfies DriveOutcome
+    return { _tag: "Suspended" } as const satisfies DriveOutcome
   })
 
   const going = Effect.fnUntraced(function* (
@@ -248,7 +248,7 @@ export const make = Effect.gen(function* () {
       yield* launch(p, inbox)
       const now = clock.unsafeCurrentTimeMillis()
       const until = sleepsUntil(p, now)
-      if (until !== undefined) return yield* hibernate(p, now, until)
+      if (until !== undefined) return yield* suspendUntil(p, now, until)
       // What is known now is written while the rest is waited for.
       if (p.opened && p.hasUnwritten) yield* flush(p)
       turn = yield* deliver(p, turn, yield* completions(p, inbox))
@@ -344,7 +344,7 @@ export const make = Effect.gen(function* () {
     const past = history(p.spec.start, rows.slice(1))
     p.record({ kind: "attempt", attempt, at: now, afresh: transientCalls(past.replay) })
     const suspended = yield* suspend(p, failed, now, { kind: "retry", step: null, until })
-    if (p.run.tier !== "instant") return { _tag: "Hibernated" }
+    if (p.run.tier !== "instant") return { _tag: "Suspended" }
     yield* Effect.sleep(Duration.millis(until - now))
     const resumed = decide(suspended, { _tag: "Resume", at: until })
     if (resumed._tag !== "Resumed") return { _tag: "Fenced" }

@@ -22,7 +22,7 @@ import { Ownership } from "../ports/Ownership.js"
 import { Runnables } from "../ports/Runnables.js"
 import { Runs } from "../ports/Runs.js"
 import { Sandbox } from "../ports/Sandbox.js"
-import { callbackDeliveries, finishedRun } from "./RunEnd.js"
+import { callbackDeliveries, finishedRun } from "./RunResult.js"
 import { LiveRuns } from "./LiveRuns.js"
 import { Execution } from "./Protocol.js"
 import { type DriveOutcome, runError, type RunSpec } from "./RunSpec.js"
@@ -164,7 +164,7 @@ export const layer = (options: { readonly slots: number }) =>
             return Effect.succeed({ _tag: "Ended", end: outcome.end })
           case "Repeated":
             return Effect.succeed({ _tag: "Repeated", target: targetOf(outcome.target), hash: outcome.hash })
-          case "Hibernated":
+          case "Suspended":
             return Effect.succeed({ _tag: "Accepted", run })
           case "Fenced":
             return Effect.fail(unavailable("the run goes on on another node"))

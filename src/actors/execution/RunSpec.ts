@@ -27,7 +27,7 @@ export interface RunSpec {
 export type DriveOutcome =
   | { readonly _tag: "Ended"; readonly end: FinishedRun }
   /** It waits without computing; a sweep brings it back when it is due. */
-  | { readonly _tag: "Hibernated" }
+  | { readonly _tag: "Suspended" }
   /** Nothing may be done here any more: another owner, or the run was ended from outside. */
   | { readonly _tag: "Fenced" }
   /** Its Idempotency-Key belongs to another run; this one was never seen by anyone. */

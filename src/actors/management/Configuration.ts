@@ -3,7 +3,7 @@ import { Context, Effect, Layer, Option } from "effect"
 import { type ResolvedValue, resolved, type SetConfiguration, type StoredValue } from "../../domain/Configuration.js"
 import { type Failure, Forbidden, invalid } from "../../domain/Failure.js"
 import type { CustomerId } from "../../domain/Ids.js"
-import { configuration } from "../../domain/Limits.js"
+import { configurationValues } from "../../domain/Limits.js"
 import { slugPattern } from "../../domain/Workflow.js"
 import { PlatformConfiguration } from "../ports/PlatformConfiguration.js"
 import type { AlreadyExists, Changed, Tx } from "../ports/Records.js"
@@ -82,7 +82,7 @@ const storedAt = (tx: Tx, scopes: ReadonlyArray<Scope>, environment: string | nu
     Effect.forEach(scopes, ({ id, level }) =>
       tx.configuration.list({
         where: { level, scopeId: id, environment: ["", environment ?? ""], ...(key === undefined ? {} : { key }) },
-        limit: configuration.valuesPerScope * 2
+        limit: configurationValues.valuesPerScope * 2
       })
     ),
     (found) => found.flat()
@@ -120,8 +120,8 @@ const write = Effect.fnUntraced(function* (
   if (Option.isSome(before))
     return yield* tx.configuration.update({ ...before.value, value, updatedAt, version: before.value.version + 1 })
   const { level, scopeId } = place
-  if ((yield* tx.configuration.count({ level, scopeId })) >= configuration.valuesPerScope)
-    return yield* invalid("key", "OUT_OF_RANGE", `a level holds at most ${configuration.valuesPerScope} values`)
+  if ((yield* tx.configuration.count({ level, scopeId })) >= configurationValues.valuesPerScope)
+    return yield* invalid("key", "OUT_OF_RANGE", `a level holds at most ${configurationValues.valuesPerScope} values`)
   yield* tx.configuration.insert({ ...place, value, updatedAt, version: 1 })
 })
 

@@ -8,7 +8,7 @@ import { type Detail, invalid, type Unavailable, ValidationFailed } from "../../
 import type { OrganisationId } from "../../domain/Ids.js"
 import { detailsOf } from "../../domain/Issues.js"
 import type { Json, JsonObject } from "../../domain/Json.js"
-import { importBytes, report } from "../../domain/Limits.js"
+import { importBytes, answerItems } from "../../domain/Limits.js"
 import { Computations, type Judged, type TooCostly, tooCostlyDetail } from "../ports/Computations.js"
 import { Egress } from "../ports/Egress.js"
 import { OperatorNetworks } from "../ports/OperatorNetworks.js"
@@ -45,7 +45,7 @@ const refused = (details: ReadonlyArray<Detail>): ValidationFailed => {
   return new ValidationFailed({
     code: all("RESERVED_NAME") ? "RESERVED_NAME" : all("UNKNOWN_FIELD") ? "UNKNOWN_FIELD" : "VALIDATION_FAILED",
     message: first === undefined ? "the definition is not valid" : `${first.path} ${first.message}`.trim(),
-    details: details.slice(0, report.details)
+    details: details.slice(0, answerItems.details)
   })
 }
 

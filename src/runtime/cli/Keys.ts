@@ -5,8 +5,8 @@ import { readConfig } from "../configuration/Config.js"
 import { generateSecrets } from "../vault/InstallationSecrets.js"
 import { layerUnproven, ProvidedSecrets } from "../program/Layers.js"
 import { acceptSecrets, withSecretsLocked } from "../vault/SecretChecks.js"
-import { rotate } from "./KeysRotate.js"
-import { refusalOf } from "../postgres/Unreachable.js"
+import { rotateCommand } from "./KeysRotate.js"
+import { unreachableError } from "../postgres/Unreachable.js"
 
 const fresh = Command.make("new", {}, () =>
   Effect.gen(function* () {
@@ -27,14 +27,14 @@ const accept = Command.make("accept", {}, () =>
     if (lost.length > 0) {
       yield* Console.log(`What is sealed under ${lost.join(", ")} stays closed until svc is given that key again.`)
     }
-  }).pipe(Effect.catchTag("SqlError", refusalOf))
+  }).pipe(Effect.catchTag("SqlError", unreachableError))
 ).pipe(
   Command.withDescription(
     "Go on with other master keys or another pepper than the installation had: what only the lost ones open stays closed"
   )
 )
 
-export const keys = Command.make("keys").pipe(
+export const keysCommand = Command.make("keys").pipe(
   Command.withDescription("The secrets of an installation"),
-  Command.withSubcommands([fresh, rotate, accept])
+  Command.withSubcommands([fresh, rotateCommand, accept])
 )

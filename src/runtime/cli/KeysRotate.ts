@@ -9,7 +9,7 @@ import { layerPostgres } from "../vault/DataKeys.js"
 import { newMasterKey } from "../vault/Keyring.js"
 import { proveSecrets, withSecretsLocked } from "../vault/SecretChecks.js"
 import { rewrapAll } from "../vault/Vault.js"
-import { refusalOf } from "../postgres/Unreachable.js"
+import { unreachableError } from "../postgres/Unreachable.js"
 
 /** The check values follow the keyring: a new key has its own before it wraps anything, one out of use has none. */
 const rewrapped = Effect.gen(function* () {
@@ -46,7 +46,7 @@ const given = Effect.gen(function* () {
   yield* Console.log("Then run svc keys rotate again, with the new SVC_MASTER_KEYS.")
 })
 
-export const rotate = Command.make("rotate", {}, () =>
+export const rotateCommand = Command.make("rotate", {}, () =>
   Effect.gen(function* () {
     const config = yield* readConfig()
     yield* withSecretsLocked(Option.isSome(config.masterKeys) ? given : kept).pipe(
@@ -55,7 +55,7 @@ export const rotate = Command.make("rotate", {}, () =>
     )
   }).pipe(
     Effect.catchTags({
-      SqlError: refusalOf,
+      SqlError: unreachableError,
       VaultRefused: ({ reason }) => new OperatorError({ message: `The keys cannot be rotated: ${reason}.` })
     })
   )

@@ -9,7 +9,7 @@ const commandLine = () => import("./Cli.js")
 const program = Effect.suspend((): Effect.Effect<void, OperatorError> => {
   const [, , command, ...rest] = process.argv
   return command === "start" && rest.length === 0
-    ? Effect.flatMap(Effect.promise(starting), ({ start }) => start)
+    ? Effect.flatMap(Effect.promise(starting), ({ startService: start }) => start)
     : Effect.flatMap(Effect.promise(commandLine), ({ cli }) => cli(process.argv))
 })
 

@@ -6,18 +6,18 @@ import { parseAllowList } from "../egress/Address.js"
 import { defaultGuestMemory } from "../sandbox/GuestMemory.js"
 import { readMasterKeys, readPepper } from "../vault/InstallationSecrets.js"
 import {
-  duration,
-  integer,
-  jsonObject,
-  oneOf,
-  optional,
-  optionalSecret,
-  pairs,
+  durationText,
+  integerText,
+  jsonObjectText,
+  oneOfTexts,
+  optionalSetting,
+  secretSetting,
+  pairsText,
   type Parse,
   setting,
   type Setting,
-  text,
-  url
+  anyText,
+  urlText
 } from "./Setting.js"
 
 const allowList: Parse<Either.Either.Right<ReturnType<typeof parseAllowList>>> = (text) =>
@@ -42,33 +42,33 @@ const logLevels = {
   none: LogLevel.None
 }
 const logLevel: Parse<LogLevel.LogLevel> = (text) =>
-  Either.map(oneOf("trace", "debug", "info", "warning", "error", "none")(text), (name) => logLevels[name])
+  Either.map(oneOfTexts("trace", "debug", "info", "warning", "error", "none")(text), (name) => logLevels[name])
 
-const postgresUrl = url("postgres", "postgresql")
+const postgresUrl = urlText("postgres", "postgresql")
 
 /** Every variable, in the order of the documents. */
 export const settingTable = {
   host: setting(
     { name: "SVC_HOST", meaning: "The address on which svc listens. 0.0.0.0 for every interface." },
-    text,
+    anyText,
     "127.0.0.1"
   ),
   port: setting(
     { name: "SVC_PORT", meaning: "The port on which svc listens; 0 takes a free one." },
-    integer(0, 65_535),
+    integerText(0, 65_535),
     8_080
   ),
-  publicUrl: optional(
+  publicUrl: optionalSetting(
     { name: "SVC_PUBLIC_URL", meaning: "The address by which the outside reaches svc: in webhook and connect links." },
-    url("http", "https"),
+    urlText("http", "https"),
     "`http://SVC_HOST:SVC_PORT`"
   ),
   dataDir: setting(
     { name: "SVC_DATA_DIR", meaning: "Where svc keeps its files: the embedded Postgres, and the keys made for it." },
-    text,
+    anyText,
     ".svc"
   ),
-  databaseUrl: optionalSecret(
+  databaseUrl: secretSetting(
     {
       name: "SVC_DATABASE_URL",
       meaning: "A Postgres of yours (15 or later): one login that is a member of svc's four roles."
@@ -76,27 +76,27 @@ export const settingTable = {
     postgresUrl,
     "none: svc runs a Postgres of its own"
   ),
-  ownerUrl: optionalSecret(
+  ownerUrl: secretSetting(
     { name: "SVC_DATABASE_URL_OWNER", meaning: "The login of svc_owner, who migrates." },
     postgresUrl,
     "SVC_DATABASE_URL"
   ),
-  writerUrl: optionalSecret(
+  writerUrl: secretSetting(
     { name: "SVC_DATABASE_URL_WRITER", meaning: "The login of svc_writer: journal, intake, sweeps." },
     postgresUrl,
     "SVC_DATABASE_URL"
   ),
-  appUrl: optionalSecret(
+  appUrl: secretSetting(
     { name: "SVC_DATABASE_URL_APP", meaning: "The login of svc_app: requests, one organisation at a time." },
     postgresUrl,
     "SVC_DATABASE_URL"
   ),
-  auditUrl: optionalSecret(
+  auditUrl: secretSetting(
     { name: "SVC_DATABASE_URL_AUDIT", meaning: "The login of svc_audit_reader." },
     postgresUrl,
     "SVC_DATABASE_URL"
   ),
-  workspaceUrl: optionalSecret(
+  workspaceUrl: secretSetting(
     {
       name: "SVC_WS_DATABASE_URL",
       meaning:
@@ -107,15 +107,15 @@ export const settingTable = {
   ),
   appConnections: setting(
     { name: "SVC_DB_POOL_APP", meaning: "Connections to Postgres for requests." },
-    integer(1, 500),
+    integerText(1, 500),
     10
   ),
   writerConnections: setting(
     { name: "SVC_DB_POOL_WRITER", meaning: "Connections to Postgres for journal, intake and sweeps." },
-    integer(1, 500),
+    integerText(1, 500),
     10
   ),
-  masterKeys: optionalSecret(
+  masterKeys: secretSetting(
     {
       name: "SVC_MASTER_KEYS",
       meaning:
@@ -124,7 +124,7 @@ export const settingTable = {
     readMasterKeys,
     "made in SVC_DATA_DIR with the embedded Postgres; required otherwise"
   ),
-  keyPepper: optionalSecret(
+  keyPepper: secretSetting(
     {
       name: "SVC_KEY_PEPPER",
       meaning:
@@ -133,12 +133,12 @@ export const settingTable = {
     readPepper,
     "made in SVC_DATA_DIR with the embedded Postgres; required otherwise"
   ),
-  defaultPlan: optional(
+  defaultPlan: optionalSetting(
     {
       name: "SVC_DEFAULT_PLAN",
       meaning: "The plan of an organisation that names none: starter, growth, enterprise or unlimited."
     },
-    oneOf("starter", "growth", "enterprise", "unlimited"),
+    oneOfTexts("starter", "growth", "enterprise", "unlimited"),
     "unlimited with the embedded Postgres, else starter"
   ),
   platformValues: setting(
@@ -147,7 +147,7 @@ export const settingTable = {
       meaning:
         'The platform\'s values of the configuration hierarchy, as a JSON object: what holds where no organisation says otherwise, e.g. `{"env.REGION":"eu"}`.'
     },
-    jsonObject,
+    jsonObjectText,
     {},
     "none"
   ),
@@ -172,7 +172,7 @@ export const settingTable = {
   ),
   runners: setting(
     { name: "SVC_RUNNERS", meaning: "Processes that run customers' code." },
-    integer(1, 256),
+    integerText(1, 256),
     availableParallelism(),
     "one for each core"
   ),
@@ -182,13 +182,13 @@ export const settingTable = {
       meaning:
         "Memory in MiB that customers' code may hold on this node, over all runners. Above it, runs that wait leave memory and are replayed later, first those of the organisation that holds most. At least 192 for each runner is taken."
     },
-    integer(256, 16_777_216),
+    integerText(256, 16_777_216),
     defaultGuestMemory() / 1_048_576,
     "a quarter of the machine's or the container's memory, at least 256"
   ),
   runSlots: setting(
     { name: "SVC_RUN_SLOTS", meaning: "Runs in progress at once on this node; more wait." },
-    integer(1, 100_000),
+    integerText(1, 100_000),
     256
   ),
   logLevel: setting(
@@ -202,23 +202,23 @@ export const settingTable = {
   ),
   logFormat: setting(
     { name: "SVC_LOG_FORMAT", meaning: "json or pretty." },
-    oneOf("json", "pretty"),
+    oneOfTexts("json", "pretty"),
     process.stdout.isTTY ? "pretty" : "json",
     "pretty on a terminal, else json"
   ),
-  otlpUrl: optional(
+  otlpUrl: optionalSetting(
     { name: "SVC_OTLP_URL", meaning: "An OpenTelemetry collector (OTLP over HTTP) for traces, metrics and logs." },
-    url("http", "https"),
+    urlText("http", "https"),
     "none: nothing is sent"
   ),
-  otlpHeaders: optionalSecret(
+  otlpHeaders: secretSetting(
     { name: "SVC_OTLP_HEADERS", meaning: "Headers for the collector: `name=value`, separated by commas." },
-    pairs,
+    pairsText,
     "none"
   ),
   shutdownGrace: setting(
     { name: "SVC_SHUTDOWN_GRACE", meaning: "How long open requests may take to end after SIGTERM." },
-    duration,
+    durationText,
     Duration.seconds(30),
     "30s"
   )

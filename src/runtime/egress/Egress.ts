@@ -20,7 +20,7 @@ import { BlockedAddress, type ConnectOptions, guardedConnector, type Resolve, sy
 import { type ExchangeResponse, BodyTooLarge, exchange } from "./Exchange.js"
 import { makeMailEgress } from "./MailEgress.js"
 import { type OpenExchange, openExchange } from "./OpenExchange.js"
-import { reasonOf } from "./Reason.js"
+import { networkReasonOf } from "./NetworkReason.js"
 import {
   type Hop,
   isRedirect,
@@ -231,7 +231,7 @@ class Journey<A extends ExchangeResponse | OpenExchange> {
     if (error instanceof OutOfTime) return new EgressTimedOut({ url, afterMillis: this.millis })
     if (error instanceof BodyTooLarge) return new EgressTooLarge({ url, limitBytes: this.request.maxBytes })
     if (error instanceof BlockedAddress) return new EgressBlocked({ url, reason: `leads to ${error.message}` })
-    return new EgressUnreachable({ url, reason: reasonOf(error) })
+    return new EgressUnreachable({ url, reason: networkReasonOf(error) })
   }
 }
 

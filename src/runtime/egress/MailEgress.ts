@@ -19,7 +19,7 @@ import { type MailMessage, messageOf } from "../../domain/connector/Mail.js"
 import { headerOf, jsonOf } from "../../domain/connector/ProviderAnswer.js"
 import type { Json } from "../../domain/Json.js"
 import { BlockedAddress, type ConnectOptions, guardedConnector } from "./Connect.js"
-import { reasonOf } from "./Reason.js"
+import { networkReasonOf } from "./NetworkReason.js"
 import { tellable } from "./RequestForm.js"
 import { parseUrl } from "../../domain/Url.js"
 import { mail } from "../../domain/Limits.js"
@@ -235,8 +235,8 @@ const withoutReply = (url: string, error: SmtpError): Effect.Effect<EgressRespon
     code === "ETLS" && response !== undefined
       ? `the server does not offer TLS, which the connection asks for: ${response.slice(0, 200)}`
       : originalCode === undefined
-        ? reasonOf(Object.assign(new Error(message), isOwn(code) ? {} : { code }))
-        : reasonOf(Object.assign(new Error(message), { code: originalCode }))
+        ? networkReasonOf(Object.assign(new Error(message), isOwn(code) ? {} : { code }))
+        : networkReasonOf(Object.assign(new Error(message), { code: originalCode }))
   return Effect.fail(new EgressUnreachable({ url, reason }))
 }
 

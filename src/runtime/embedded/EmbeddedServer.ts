@@ -13,7 +13,16 @@ import { Client } from "pg"
 import { makeDirectory, reasonOf, OperatorError } from "../process/OperatorError.js"
 import { install } from "./Binaries.js"
 import { type Cluster, clusterDirectory, isInstalled, noInstallation, openDataDirectory } from "./DataDirectory.js"
-import { Contended, isAlive, type Launch, type Postmaster, signalTo, start, stop, untilReady } from "./Postmaster.js"
+import {
+  Contended,
+  isProcessAlive,
+  type Launch,
+  type Postmaster,
+  signalTo,
+  startPostmaster,
+  stop,
+  untilReady
+} from "./Postmaster.js"
 import { type DatabaseUrls, ensureRoles, isComplete, urlsOf } from "../postgres/Roles.js"
 import { runAs } from "../postgres/RunAs.js"
 
@@ -122,7 +131,7 @@ const own = (launch: Launch, cluster: Cluster) =>
 
 const attempt = Effect.fnUntraced(function* (launch: Launch, cluster: Cluster) {
   const found = yield* untilReady(cluster.data)
-  const server = Option.isSome(found) ? found.value : yield* start(launch)
+  const server = Option.isSome(found) ? found.value : yield* startPostmaster(launch)
   const enter = Effect.gen(function* () {
     const session = yield* lock(server, launch, cluster)
     if (Option.isSome(found) && (yield* launchedAs(session)) !== launch.settings["svc.launch"]) {
@@ -184,10 +193,10 @@ const release = (held: Held) =>
 /** Restarts the server on the same port if it dies under us, so that the pools find it again. */
 const supervise = (held: Held, launch: Launch, cluster: Cluster) =>
   Effect.gen(function* () {
-    if (!lost.has(held.session) && isAlive(held.server.pid)) return
+    if (!lost.has(held.session) && isProcessAlive(held.server.pid)) return
     yield* Effect.annotateLogs(Effect.logError("postgres.ended"), { pid: held.server.pid })
     const found = yield* untilReady(cluster.data)
-    held.server = Option.isSome(found) ? found.value : yield* start(launch, held.server.port)
+    held.server = Option.isSome(found) ? found.value : yield* startPostmaster(launch, held.server.port)
     held.session = yield* lock(held.server, launch, cluster)
   }).pipe(
     Effect.catchAll((failure) => Effect.logError("postgres.not_restarted", Cause.fail(failure))),

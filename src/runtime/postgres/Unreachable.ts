@@ -33,5 +33,5 @@ export const explainUnreachable = (cause: unknown, login: Redacted.Redacted, set
 }
 
 /** What the operator is told of a statement or a connection that failed. */
-export const refusalOf = ({ cause, message }: SqlError.SqlError): OperatorError =>
+export const unreachableError = ({ cause, message }: SqlError.SqlError): OperatorError =>
   new OperatorError({ message: cause instanceof Unreachable ? cause.message : `${message}: ${String(cause)}` })

@@ -26,7 +26,7 @@ import * as Addresses from "../process/Addresses.js"
 import * as Clock from "../postgres/DatabaseClock.js"
 import { openCheckpoints } from "../audit/Checkpoints.js"
 import * as Sealer from "../audit/Sealer.js"
-import * as Trail from "../audit/Trail.js"
+import * as Trail from "../audit/AuditTrail.js"
 import * as SingleNode from "../cluster/SingleNode.js"
 import * as Computations from "../computing/Computations.js"
 import * as Crypto from "../process/Crypto.js"
@@ -261,7 +261,7 @@ const useCases = Layer.mergeAll(
 ).pipe(Layer.provide(Layer.merge(ConnectorImport.layer, ConnectorRecords.layer)), Layer.provideMerge(StartQuota.layer))
 
 /** Everything but the server. */
-export const services = Surfaces.layer.pipe(
+export const serviceLayer = Surfaces.layer.pipe(
   Layer.provide(useCases),
   Layer.provideMerge(Deliver.layer()),
   Layer.provideMerge(Layer.merge(RateLimits.layer, CallbackSecrets.layer)),

@@ -3,15 +3,15 @@ import { Effect, Layer, Logger, Option, RuntimeFlags, RuntimeFlagsPatch } from "
 import { readConfig, Settings, withPort } from "../configuration/Config.js"
 import { layer } from "./Layers.js"
 import { freePort } from "../process/Port.js"
-import { refusalOf } from "../postgres/Unreachable.js"
+import { unreachableError } from "../postgres/Unreachable.js"
 import { OperatorError } from "../process/OperatorError.js"
-import { sandbox, serverAfter, services } from "./Service.js"
+import { sandbox, serverAfter, serviceLayer } from "./Service.js"
 import * as Logging from "../telemetry/Logging.js"
 import { exporter } from "../telemetry/Tracing.js"
 import { printGreeting, prepareFirstStart } from "./FirstStart.js"
 
 /** Runs until interrupted; then drains and closes everything that it opened. */
-export const start = Effect.gen(function* () {
+export const startService = Effect.gen(function* () {
   const asked = yield* readConfig()
   const config = asked.port === 0 ? withPort(asked, yield* freePort(asked.host)) : asked
   const run = Effect.gen(function* () {
@@ -26,7 +26,7 @@ export const start = Effect.gen(function* () {
   // The same layer as in the services, so that it is built once.
   const early = Layer.provide(sandbox, Layer.succeed(Settings, config))
   return yield* Effect.scoped(run).pipe(
-    Effect.provide(Layer.provideMerge(services, Layer.merge(layer(config), early))),
+    Effect.provide(Layer.provideMerge(serviceLayer, Layer.merge(layer(config), early))),
     Effect.provide(exporter(config)),
     Effect.provide(Layer.merge(Logging.layer(config.logFormat), Logger.minimumLogLevel(config.logLevel))),
     Effect.withTracerEnabled(false),
@@ -35,7 +35,7 @@ export const start = Effect.gen(function* () {
   )
 }).pipe(
   Effect.catchTags({
-    SqlError: refusalOf,
+    SqlError: unreachableError,
     NotFound: ({ what }) => new OperatorError({ message: `The ${what} is not there.` }),
     Unavailable: ({ reason }) => new OperatorError({ message: `svc cannot start: ${reason}.` })
   })

@@ -3,7 +3,7 @@ import { DatabaseError } from "pg"
 import { DbRefused } from "../../actors/ports/WorkspaceDb.js"
 import { workspaceDb } from "../../domain/Limits.js"
 import { reasonOf } from "../process/OperatorError.js"
-import { tooLarge } from "./Answer.js"
+import { resultTooLarge } from "./StatementResult.js"
 import { TooLarge } from "./DatabaseSession.js"
 import { Unreadable } from "./Values.js"
 
@@ -22,9 +22,9 @@ export const tooMuchMemory = (): DbRefused =>
   dbRefusal(`the statement took more than ${workspaceDb.memoryBytes} bytes of memory: work on less at once`, "53200")
 
 /** `offBecause`: why the server cannot be used at all; empty when it can. */
-export const refusalOf = (error: unknown, offBecause: string): DbRefused => {
+export const dbRefusalOf = (error: unknown, offBecause: string): DbRefused => {
   if (error instanceof DbRefused) return error
-  if (error instanceof TooLarge) return dbRefusal(tooLarge, "TOO_LARGE")
+  if (error instanceof TooLarge) return dbRefusal(resultTooLarge, "TOO_LARGE")
   if (error instanceof Unreadable) return dbRefusal(error.message, error.code)
   if (error instanceof DatabaseError) {
     const code = error.code ?? "XX000"

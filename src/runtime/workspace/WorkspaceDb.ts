@@ -8,9 +8,9 @@ import { backgroundTask } from "../../actors/BackgroundTask.js"
 import { type Json, unstorable, unstorableMessage } from "../../domain/Json.js"
 import { workspaceDb } from "../../domain/Limits.js"
 import { allowedCommands, type SqlCommand, sqlCommand } from "../../domain/SqlCommand.js"
-import { answerOf } from "./Answer.js"
+import { readResult } from "./StatementResult.js"
 import { makeSessionPool } from "./SessionPool.js"
-import { dbFull, refusalOf, dbRefusal, tooMuchMemory, dbOff } from "./Refusals.js"
+import { dbFull, dbRefusalOf, dbRefusal, tooMuchMemory, dbOff } from "./Refusals.js"
 import { makeMemoryWatch } from "./Memory.js"
 import { makeWorkspaceDatabaseServer, type WorkspaceDatabaseServer } from "./WorkspaceDatabaseServer.js"
 import type { DatabaseSession } from "./DatabaseSession.js"
@@ -103,7 +103,7 @@ const make = (server: WorkspaceDatabaseServer, limit: number, onDefect: (cause: 
   const attempt = <A>(body: (workspaces: WorkspaceDatabases) => Promise<A>): Effect.Effect<A, DbRefused> =>
     Effect.tryPromise({
       try: async () => body(await server.get()),
-      catch: (error) => refusalOf(error, server.failure())
+      catch: (error) => dbRefusalOf(error, server.failure())
     })
 
   // --- Connections ---
@@ -138,7 +138,7 @@ const make = (server: WorkspaceDatabaseServer, limit: number, onDefect: (cause: 
     Effect.async((resume) => {
       body().then(
         (value) => resume(Effect.succeed(value)),
-        (error: unknown) => resume(refusalOf(error, server.failure()))
+        (error: unknown) => resume(dbRefusalOf(error, server.failure()))
       )
       return Effect.sync(() => session.abort(new Error("the run no longer waits")))
     })
@@ -163,7 +163,7 @@ const make = (server: WorkspaceDatabaseServer, limit: number, onDefect: (cause: 
       if (readsOnly) await session.control(readOnly[place].before)
       const raw = await session.query(sql, params)
       if (readsOnly) await session.control(readOnly[place].after)
-      return await answerOf(raw)
+      return await readResult(raw)
     } catch (error) {
       const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined
       if (readsOnly && code === "25006") throw dbFull(limit)

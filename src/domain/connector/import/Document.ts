@@ -1,6 +1,6 @@
 /** An OpenAPI document as it is read: references within it are followed, cycles and strangers end as nothing. */
 import { isObject, type Json, type JsonObject } from "../../Json.js"
-import { report } from "../../Limits.js"
+import { answerItems } from "../../Limits.js"
 
 /** OpenAPI 3.0 and 3.1 are `3`, Swagger 2 is `2`. */
 export interface Document {
@@ -32,7 +32,7 @@ export const documentOf = (value: Json): Document | string => {
   }
   const warnings = new Map<string, ImportWarning>()
   const warn = (path: string, message: string) => {
-    if (warnings.size < report.warnings) warnings.set(`${path} ${message}`, { path: path.slice(0, 500), message })
+    if (warnings.size < answerItems.warnings) warnings.set(`${path} ${message}`, { path: path.slice(0, 500), message })
   }
   const at = (reference: string) => {
     const found = pointed(value, reference)

@@ -6,7 +6,7 @@ import { dereference, type OutputUnit, type Schema, Validator } from "@cfworker/
 import { schemaPatternMistake } from "../../../domain/connector/Pattern.js"
 import type { Detail } from "../../../domain/Failure.js"
 import type { Json, JsonObject } from "../../../domain/Json.js"
-import { report } from "../../../domain/Limits.js"
+import { answerItems } from "../../../domain/Limits.js"
 
 /** The names in a pointer such as `#/items/0/name`. */
 const namesIn = (pointer: string): ReadonlyArray<string> =>
@@ -64,7 +64,7 @@ export const compileSchema = (schema: JsonObject): ((value: Json) => ReadonlyArr
     const { errors, valid } = validator.validate(value)
     if (valid) return []
     const precise = errors.filter((error) => !wrappers.has(error.keyword))
-    return (precise.length > 0 ? precise : errors).slice(0, report.violations).map((error) => ({
+    return (precise.length > 0 ? precise : errors).slice(0, answerItems.violations).map((error) => ({
       path: dotted(error.instanceLocation),
       code: error.keyword,
       message: messageOf(schema, error)

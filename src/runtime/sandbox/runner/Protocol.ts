@@ -9,7 +9,7 @@ import { frame } from "../../jail/Frames.js"
 export const protocolVersion = 1
 
 /** What the pool tells a runner. */
-export const Ask = {
+export const RunnerRequest = {
   /** `u32` live guests, then the bytes of the wasm module. */
   init: 0,
   /** `u32` program, then its script. */
@@ -25,7 +25,7 @@ export const Ask = {
 } as const
 
 /** What a runner tells the pool. Every `start` and `feed` is answered by exactly one `turn` or `failed`. */
-export const Tell = {
+export const RunnerReply = {
   /** The engine's identity as text. */
   ready: 0,
   /** `u32` session, `u8` flags, `f64` processor milliseconds, `f64` memory in bytes, then the outputs as JSON. */
