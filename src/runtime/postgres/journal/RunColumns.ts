@@ -1,0 +1,212 @@
+/**
+ * The columns of a run: what each member is called in `runs`, its type, and where it goes when the run ends. The rows and
+ * the statement of a flush, the queries that hand out runs and the reads of the API are all made of these tables, when
+ * the module is loaded. `runs` and `executions` have no other columns.
+ */
+import type { FinishedRun, OpenRun, RunPatch } from "../../../actors/ports/Journal.js"
+import { columnName } from "../records/Table.js"
+
+/** Types of Postgres that hold a value; a time is Unix milliseconds here and `timestamptz` there. */
+type TypeFor<Value> = [NonNullable<Value>] extends [boolean]
+  ? "boolean"
+  : [NonNullable<Value>] extends [number]
+    ? "int" | "smallint" | "timestamptz"
+    : [NonNullable<Value>] extends [string]
+      ? "text"
+      : "json"
+
+interface RunColumn<Value> {
+  readonly type: TypeFor<Value>
+  /** Where a run that has ended keeps it: in a column of `executions`, as a member of its document `record`, or nowhere. */
+  readonly ended: "column" | "record" | "none"
+  /** What it is called in Postgres, where that is not the member's name in snake case. */
+  readonly column?: string
+}
+
+type RunColumns<Record> = { readonly [Member in keyof Record]-?: RunColumn<Record[Member]> }
+
+/** A run that has not ended: its row in `runs`. */
+const open: RunColumns<OpenRun> = {
+  id: { type: "text", ended: "column" },
+  organisationId: { type: "text", ended: "column" },
+  spaceId: { type: "text", ended: "column" },
+  shard: { type: "int", ended: "none" },
+  epoch: { type: "int", ended: "none" },
+  engine: { type: "text", ended: "none" },
+  retention: { type: "smallint", ended: "column", column: "class" },
+  status: { type: "text", ended: "none" },
+  tier: { type: "text", ended: "record" },
+  priority: { type: "smallint", ended: "record" },
+  workflowId: { type: "text", ended: "column" },
+  customerId: { type: "text", ended: "column" },
+  triggerType: { type: "text", ended: "column" },
+  attempt: { type: "int", ended: "record" },
+  activations: { type: "int", ended: "none" },
+  progress: { type: "int", ended: "none" },
+  wakeAt: { type: "timestamptz", ended: "none" },
+  deadlineAt: { type: "timestamptz", ended: "record" },
+  waiting: { type: "json", ended: "none" },
+  createdAt: { type: "timestamptz", ended: "record" },
+  startedAt: { type: "timestamptz", ended: "record" },
+  record: { type: "json", ended: "column" },
+  input: { type: "json", ended: "column" }
+}
+
+/** What a run has only once it has ended: the rest of its row in `executions`. */
+const end: RunColumns<Omit<FinishedRun, "run">> = {
+  status: { type: "text", ended: "column" },
+  statusReason: { type: "text", ended: "record" },
+  finishedAt: { type: "timestamptz", ended: "column" },
+  output: { type: "json", ended: "column" },
+  error: { type: "json", ended: "record" },
+  metrics: { type: "json", ended: "record" }
+}
+
+/** Members that a patch of a run may change; one that may be null needs a mark that it is set. */
+const patchable: { readonly [Member in keyof Required<RunPatch>]: { readonly isNullable: boolean } } = {
+  attempt: { isNullable: false },
+  wakeAt: { isNullable: true },
+  deadlineAt: { isNullable: false },
+  waiting: { isNullable: true }
+}
+
+// --- The tables above, as rows and statements need them ---
+
+export type RunMember = keyof OpenRun | Exclude<keyof FinishedRun, "run">
+
+interface BoundColumn {
+  readonly member: string
+  readonly column: string
+  readonly type: string
+  readonly ended: "column" | "record" | "none"
+}
+
+interface Members {
+  readonly [member: string]: unknown
+}
+
+const bind = (columns: {
+  readonly [member: string]: Omit<BoundColumn, "member" | "column"> & { readonly column?: string }
+}): ReadonlyArray<BoundColumn> =>
+  Object.entries(columns).map(([member, { column = columnName(member), ended, type }]) => ({
+    member,
+    column,
+    type,
+    ended
+  }))
+
+const inRuns = bind(open)
+/** The end's status replaces the one that the run had. */
+const inExecutions = [...bind(open), ...bind(end)].filter(({ ended }) => ended !== "none")
+const endedInColumns = inExecutions.filter(({ ended }) => ended === "column")
+const typesOf = (columns: ReadonlyArray<BoundColumn>): { readonly [column: string]: string } =>
+  Object.fromEntries(columns.map(({ column, type }) => [column, type]))
+
+export const openColumns = typesOf(inRuns)
+export const endedColumns = typesOf(endedInColumns)
+
+// --- Rows ---
+
+/** An instant as a row's JSON holds it. */
+export const timestamp = (millis: number | null): string | null =>
+  millis === null ? null : new Date(millis).toISOString()
+
+/** The value of a column as a row's JSON holds it. */
+const columnValue = ({ member, type }: BoundColumn, members: Members): unknown => {
+  const value = members[member]
+  return type === "timestamptz" && typeof value === "number" ? timestamp(value) : value
+}
+
+const rowOf = (columns: ReadonlyArray<BoundColumn>, members: Members): { [column: string]: unknown } => {
+  const row: { [column: string]: unknown } = {}
+  for (const column of columns) row[column.column] = columnValue(column, members)
+  return row
+}
+
+export const openRow = (run: OpenRun): Members => rowOf(inRuns, { ...run })
+
+/** The record of a run that has ended: what was known at its start and what came of it. */
+export const endedRow = ({ run, ...end }: FinishedRun): Members => {
+  const members: Members = { ...run, ...end }
+  const record: { [member: string]: unknown } = { ...run.record }
+  for (const { ended, member } of inExecutions) if (ended === "record") record[member] = members[member]
+  return rowOf(endedInColumns, { ...members, record })
+}
+
+// --- Patches ---
+
+const patched = inRuns.flatMap((column) =>
+  Object.hasOwn(patchable, column.member)
+    ? [{ ...column, isNullable: patchable[column.member as keyof RunPatch].isNullable }]
+    : []
+)
+const mark = (column: string) => `sets_${column}`
+
+export const patchColumns: { readonly [column: string]: string } = {
+  id: "text",
+  ...Object.fromEntries(
+    patched.flatMap(({ column, isNullable, type }) => [
+      [column, type],
+      ...(isNullable ? [[mark(column), "boolean"]] : [])
+    ])
+  )
+}
+
+export const patchRow = (id: string, patch: RunPatch): Members => {
+  const members: Members = { ...patch }
+  const row: { [column: string]: unknown } = { id }
+  for (const column of patched) {
+    row[column.column] = columnValue(column, members) ?? null
+    if (column.isNullable) row[mark(column.column)] = members[column.member] !== undefined
+  }
+  return row
+}
+
+/** Sets the columns of `run` that `patch` sets. A run that is suspended was survived: its activations begin anew. */
+export const patchAssignments = (run: string, patch: string): string =>
+  [
+    ...patched.map(({ column, isNullable }) =>
+      isNullable
+        ? `${column} = CASE WHEN ${patch}.${mark(column)} THEN ${patch}.${column} ELSE ${run}.${column} END`
+        : `${column} = COALESCE(${patch}.${column}, ${run}.${column})`
+    ),
+    `activations = CASE WHEN ${patch}.${mark("wake_at")} THEN 0 ELSE ${run}.activations END`
+  ].join(", ")
+
+// --- Reads ---
+
+/** A column under the name of its member; a time as Unix milliseconds. */
+const selected = ({ column, member, type }: BoundColumn, table: string): string =>
+  type === "timestamptz"
+    ? `floor(extract(epoch FROM ${table}.${column}) * 1000)::float8 AS "${member}"`
+    : `${table}.${column} AS "${member}"`
+
+/** Selects rows of `runs` that are `OpenRun`s as they come. */
+export const selectOpen = (table: string): string => inRuns.map((column) => selected(column, table)).join(", ")
+
+const absent = (member: string, type: string) => `NULL::${type === "timestamptz" ? "float8" : type} AS "${member}"`
+
+const found = (columns: ReadonlyArray<BoundColumn>, member: string) => columns.find((one) => one.member === member)
+
+/** Selects the same columns of either table, `NULL` for a member that the table has no column for. */
+export const selectMembers = (table: "runs" | "executions", members: ReadonlyArray<RunMember>): string =>
+  members
+    .map((member) => {
+      const column = found(table === "runs" ? inRuns : endedInColumns, member)
+      return column === undefined
+        ? absent(member, found([...inRuns, ...inExecutions], member)?.type ?? "text")
+        : selected(column, table)
+    })
+    .join(", ")
+
+export const isRunMember = (name: string): name is RunMember => found([...inRuns, ...inExecutions], name) !== undefined
+export const isTime = (member: RunMember): boolean =>
+  found([...inRuns, ...inExecutions], member)?.type === "timestamptz"
+
+/** The members that an ended run keeps in its document `record`. */
+export const recordMembers: ReadonlySet<string> = new Set(
+  inExecutions.flatMap(({ ended, member }) => (ended === "record" ? [member] : []))
+)
+
+/** What a member that both tables have as a column is called there: conditions hold for both. */
+export const sharedColumn = (member: keyof OpenRun): string => found(endedInColumns, member)?.column ?? member
