@@ -72,8 +72,6 @@ const patchable: { readonly [Member in keyof Required<RunPatch>]: { readonly isN
 
 // --- The tables above, as rows and statements need them ---
 
-export type RunMember = keyof OpenRun | Exclude<keyof FinishedRun, "run">
-
 interface BoundColumn {
   readonly member: string
   readonly column: string
@@ -184,29 +182,28 @@ const selected = ({ column, member, type }: BoundColumn, table: string): string 
 /** Selects rows of `runs` that are `OpenRun`s as they come. */
 export const selectOpen = (table: string): string => inRuns.map((column) => selected(column, table)).join(", ")
 
-const absent = (member: string, type: string) => `NULL::${type === "timestamptz" ? "float8" : type} AS "${member}"`
+const allColumns = [...inRuns, ...inExecutions]
+const columnOf = (table: "runs" | "executions", member: string): BoundColumn | undefined =>
+  (table === "runs" ? inRuns : endedInColumns).find((column) => column.member === member)
 
-const found = (columns: ReadonlyArray<BoundColumn>, member: string) => columns.find((one) => one.member === member)
+export const isColumn = (table: "runs" | "executions", member: string): boolean => columnOf(table, member) !== undefined
 
-/** Selects the same columns of either table, `NULL` for a member that the table has no column for. */
-export const selectMembers = (table: "runs" | "executions", members: ReadonlyArray<RunMember>): string =>
+const absent = (member: string): string => {
+  const type = allColumns.find((column) => column.member === member)?.type ?? "text"
+  return `NULL::${type === "timestamptz" ? "float8" : type} AS "${member}"`
+}
+
+/** Selects the same members of either table: `NULL` where the table has no column for one. */
+export const selectMembers = (table: "runs" | "executions", members: ReadonlyArray<string>): string =>
   members
     .map((member) => {
-      const column = found(table === "runs" ? inRuns : endedInColumns, member)
-      return column === undefined
-        ? absent(member, found([...inRuns, ...inExecutions], member)?.type ?? "text")
-        : selected(column, table)
+      const column = columnOf(table, member)
+      return column === undefined ? absent(member) : selected(column, table)
     })
     .join(", ")
 
-export const isRunMember = (name: string): name is RunMember => found([...inRuns, ...inExecutions], name) !== undefined
-export const isTime = (member: RunMember): boolean =>
-  found([...inRuns, ...inExecutions], member)?.type === "timestamptz"
+/** The name of a column that both tables have: a condition on it holds for both. */
+export const sharedColumn = (member: keyof OpenRun): string => columnOf("executions", member)?.column ?? member
 
-/** The members that an ended run keeps in its document `record`. */
-export const recordMembers: ReadonlySet<string> = new Set(
-  inExecutions.flatMap(({ ended, member }) => (ended === "record" ? [member] : []))
-)
-
-/** What a member that both tables have as a column is called there: conditions hold for both. */
-export const sharedColumn = (member: keyof OpenRun): string => found(endedInColumns, member)?.column ?? member
+export const isTime = (member: string): boolean =>
+  allColumns.some((column) => column.member === member && column.type === "timestamptz")
