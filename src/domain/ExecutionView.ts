@@ -14,7 +14,7 @@ const NullableText = Schema.NullOr(Schema.String)
 const id = <const Brand extends string>(brand: Brand) => Schema.String.pipe(Schema.brand(brand))
 
 /** Members of a run that its row has as columns of the same name and value. */
-const RunColumns = Schema.Struct({
+const RunHead = Schema.Struct({
   id: id("ExecutionId"),
   workflowId: id("WorkflowId"),
   customerId: Schema.NullOr(id("CustomerId")),
@@ -22,7 +22,7 @@ const RunColumns = Schema.Struct({
   priority: Schema.Number,
   attempt: Schema.Number
 })
-export type RunColumns = typeof RunColumns.Type
+export type RunHead = typeof RunHead.Type
 
 /** Members that a run has from its acceptance on and that never change: its document `record` keeps them. */
 const RunOrigin = Schema.Struct({
@@ -48,7 +48,7 @@ export type RunOrigin = typeof RunOrigin.Type
 
 /** Times are RFC 3339. */
 export const ExecutionView = Schema.Struct({
-  ...RunColumns.fields,
+  ...RunHead.fields,
   ...RunOrigin.fields,
   status: ExecutionStatus,
   statusReason: NullableText,

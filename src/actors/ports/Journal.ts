@@ -7,7 +7,7 @@ import type { Effect } from "effect"
 import { Context, Data } from "effect"
 import type { AuditEntry } from "../../domain/Audit.js"
 import type { ExecutionStatus, TriggerType, Waiting } from "../../domain/Execution.js"
-import type { RunColumns, RunOrigin } from "../../domain/ExecutionView.js"
+import type { RunHead, RunOrigin } from "../../domain/ExecutionView.js"
 import type { BlobId, DeliveryId, ExecutionId, OrganisationId, SpaceId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
 import type { JournalEntry } from "../../domain/RunJournal.js"
@@ -36,7 +36,7 @@ export interface RunRecord extends RunOrigin {
 export type RetentionClass = 7 | 30 | 365
 
 /** A run that has not ended, as its row says. Times are Unix milliseconds. */
-export interface OpenRun extends RunColumns {
+export interface OpenRun extends RunHead {
   readonly organisationId: OrganisationId
   readonly spaceId: SpaceId
   readonly shard: number
