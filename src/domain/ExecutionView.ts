@@ -3,6 +3,7 @@
  * `src/actors/ports/Journal.ts` take the types of what they keep for it from here. Contract: execution record.
  */
 import { Schema } from "effect"
+import { MockMode } from "./connector/Mocking.js"
 import { ExecutionStatus, Tier, TriggerType } from "./Execution.js"
 import { Json } from "./Json.js"
 
@@ -20,7 +21,12 @@ const RunHead = Schema.Struct({
   customerId: Schema.NullOr(id("CustomerId")),
   tier: Tier,
   priority: Schema.Number,
-  attempt: Schema.Number
+  attempt: Schema.Number,
+  mock: MockMode.annotations({
+    description:
+      "Where the answers of connectors come from. `none`: from their providers. `full`: from the fixtures that were sent " +
+      "with the run and the mocks of the actions. `partial`: from those that there are, else from the providers."
+  })
 })
 export type RunHead = typeof RunHead.Type
 

@@ -41,6 +41,7 @@ const open: RunColumns<OpenRun> = {
   customerId: { type: "text", ended: "column" },
   triggerType: { type: "text", ended: "column" },
   attempt: { type: "int", ended: "record" },
+  mock: { type: "text", ended: "column" },
   activations: { type: "int", ended: "none" },
   progress: { type: "int", ended: "none" },
   wakeAt: { type: "timestamptz", ended: "none" },
