@@ -14,9 +14,8 @@ import { isColumn, isTime, selectMembers, sharedColumn } from "./journal/RunColu
 import { AppSql } from "./Pools.js"
 
 /** A run of either table by its members; times are Unix milliseconds. */
-interface Row extends Pick<OpenRun, "id" | "retention" | "startedAt" | "waiting"> {
+interface Row extends Pick<OpenRun, "id" | "retention" | "waiting"> {
   readonly status: ExecutionStatus
-  readonly finishedAt: number | null
   /** Of a run that has ended, with the members that `executions` has no column for. */
   readonly record: RunRecord
   readonly [member: string]: unknown
@@ -27,12 +26,15 @@ const rfc3339 = (at: number | null): string | null => (at === null ? null : new 
 /** Members that are not shown as they are kept, and those that are not kept at all. */
 const computed: {
   readonly [Member in Exclude<keyof ExecutionView, keyof OpenRun | keyof RunRecord | keyof FinishedRun> | "waiting"]: (
-    row: Row
+    row: Row,
+    view: { readonly [member: string]: unknown }
   ) => ExecutionView[Member]
 } = {
   waiting: ({ waiting }) => (waiting === null ? null : { ...waiting, until: rfc3339(waiting.until) }),
-  durationMs: ({ finishedAt, startedAt }) =>
-    startedAt === null || finishedAt === null ? null : Math.max(0, finishedAt - startedAt)
+  durationMs: (_, { finishedAt, startedAt }) =>
+    typeof startedAt === "string" && typeof finishedAt === "string"
+      ? Math.max(0, Date.parse(finishedAt) - Date.parse(startedAt))
+      : null
 }
 
 const shown = Object.keys(ExecutionView.fields).filter((member) => !Object.hasOwn(computed, member))
@@ -51,7 +53,7 @@ const viewOf = (row: Row): ExecutionView => {
     const value = (isColumn ? row[member] : document[member]) ?? null
     view[member] = typeof value === "number" && shownTimes.has(member) ? rfc3339(value) : value
   }
-  for (const [member, compute] of Object.entries(computed)) view[member] = compute(row)
+  for (const [member, compute] of Object.entries(computed)) view[member] = compute(row, view)
   // Its members are those of the schema, and the types of their columns are the ports'.
   return view as ExecutionView
 }

@@ -10,10 +10,12 @@
  * Guarantee: no node takes over a selected run before the transaction ends, and the write of a former owner selects
  * nothing. So whatever a new owner reads of its run is final. Rows are locked in the order of their ids, so that two
  * batches never wait for each other.
+ *
+ * No join with the parameters: its plan reads all of a small table, and costs twice the time.
  */
 export const selectOwned = (ids: string, epochs: string): string =>
-  `SELECT r.id FROM runs r JOIN unnest(${ids}::text[], ${epochs}::int[]) AS writer (id, epoch)
-     ON r.id = writer.id AND r.epoch = writer.epoch
+  `SELECT r.id FROM runs r
+   WHERE r.id = ANY(${ids}::text[]) AND r.epoch = (${epochs}::int[])[array_position(${ids}::text[], r.id)]
    ORDER BY r.id FOR NO KEY UPDATE OF r`
 
 /** Updates the runs `$1` that their writers, of the epochs `$2`, still own; `assignments` may use `$3` and later ones. */
