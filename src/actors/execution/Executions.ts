@@ -104,6 +104,7 @@ export const layer = (options: { readonly slots: number }) =>
           customerId: request.customer?.id ?? null,
           triggerType: request.trigger.type,
           attempt: 1,
+          mock: request.mocking?.mode ?? "none",
           activations: 0,
           progress: 0,
           wakeAt: null,
