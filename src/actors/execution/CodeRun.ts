@@ -41,7 +41,7 @@ import { make as makeOutputCheck } from "./OutputCheck.js"
 import { type PendingCall, Progress } from "./Progress.js"
 import { nonDeterminism, notRecordable, poisoned, sandboxError, stuck, timedOut, totalCpu } from "./RunErrors.js"
 import { failed, type Outcome, type RunSpec, type Stop, stopped } from "./RunSpec.js"
-import { Slices } from "./Slices.js"
+import { SliceOrder, type Slices } from "./Slices.js"
 import { stepName } from "./Trace.js"
 import { makeWriting } from "./Writing.js"
 
@@ -63,6 +63,7 @@ export const make = Effect.gen(function* () {
   const host = yield* makeHostCalls
   const faults = yield* Faults
   const clock = yield* Effect.clock
+  const slicing = new SliceOrder(clock)
   const ports = {
     offload: { id: () => identifiers.next("blob"), sha256: digests.sha256Hex },
     hash: (text: string) => digests.sha256Hex(text).slice(0, 22)
@@ -92,12 +93,12 @@ export const make = Effect.gen(function* () {
       engine: p.run.engine,
       alone: p.spec.alone === true
     }
+    const slices = slicing.of(p.run.organisationId)
     const events =
-      replay.length === 0 ? [] : yield* Effect.forEach(replay, (entry) => eventOf(p, entry, String(entry.call)))
+      replay.length === 0 ? [] : yield* Effect.forEach(replay, (entry) => eventOf(p, entry, String(entry.call), slices))
     yield* ahead(p)
     const turn = yield* guestFailure(sandbox.start(program, limits, startEvent(p.spec), events))
     p.spent(turn, replay.length > 0)
-    const slices = new Slices(clock)
     for (let i = 0; i < turn.outputs.length; i++) {
       const before = replay[i - 1]
       if (before !== undefined && !known) yield* matched(p, before)
@@ -146,7 +147,7 @@ export const make = Effect.gen(function* () {
   /** Takes completions in and feeds them one by one, in the order in which they are recorded. */
   const deliver = Effect.fnUntraced(function* (p: Progress, turn: Turn, completions: ReadonlyArray<Completion>) {
     const events: Array<GuestEvent> = []
-    const slices = new Slices(clock)
+    const slices = slicing.of(p.run.organisationId)
     for (const completion of completions) {
       if (slices.isOver) yield* slices.yield
       p.underWay.delete(completion.call.id)
@@ -159,7 +160,7 @@ export const make = Effect.gen(function* () {
       const { at, attempts, call, result, secret, written } = completion
       p.settle(call)
       p.lastEventAt = Math.max(at, p.lastEventAt)
-      if (secret !== undefined) p.hide(secret.text)
+      if (secret !== undefined) yield* slices.through(p.hiding(secret.text))
       const entry: DoneEntry = {
         kind: "done",
         call: call.id,
@@ -247,8 +248,8 @@ export const make = Effect.gen(function* () {
       const now = clock.unsafeCurrentTimeMillis()
       const until = sleepsUntil(p, now)
       if (until !== undefined) return yield* hibernate(p, now, until)
-      // What is known now is written while the rest is waited for.
-      if (p.opened && p.hasUnwritten) yield* flush(p)
+      // What is known now is written while the rest is waited for; a short run is written once, at its end.
+      if (p.hasUnwritten && (p.opened || p.hasMuchUnwritten)) yield* flush(p)
       turn = yield* deliver(p, turn, yield* completions(p, inbox))
     }
   })
