@@ -68,13 +68,18 @@ beforeAll(async () => {
 afterAll(() => world.stop())
 
 /** The vector ends as `judge` wants, and nobody else notices. */
-const vector = (name: string, attack: () => Promise<Answer>, judge: (answer: Answer) => void, millis = 60_000) =>
+const vector = (
+  name: string,
+  attack: () => Promise<Answer>,
+  judge: (answer: Answer) => void,
+  { millis = 60_000, leastRuns = 1 }: { readonly millis?: number; readonly leastRuns?: number } = {}
+) =>
   it(name, { timeout: millis }, async () => {
     const { probe, value } = await probed(attack)
     judge(value)
     assert.isBelow(probe.worst, mostDelay, `/healthz was delayed (${JSON.stringify({ probe, quiet })})`)
     if (long) assert.isBelow(probe.p99, Math.max(3 * quiet.p99, 100), "the neighbour's runs were delayed")
-    assert.isAbove(probe.runs, 0)
+    assert.isAtLeast(probe.runs, leastRuns, "the neighbour's runs came to nothing")
     if (process.env["SVC_TEST_FIGURES"] === "1")
       console.log(
         `${name}: healthz ${probe.worst.toFixed(0)} ms, neighbour p99 ${probe.p99.toFixed(0)} ms (${quiet.p99.toFixed(0)} quiet), ${value.status}`
@@ -113,7 +118,9 @@ describe("a workspace's SQL", () => {
     query("SELECT repeat('x', 200000000) AS long"),
     failedWith(/TOO_LARGE|memory|too large/i)
   )
-  vector("computes without end", query("SELECT count(*) FROM generate_series(1, 100000000000) AS n"), answered, 90_000)
+  vector("computes without end", query("SELECT count(*) FROM generate_series(1, 100000000000) AS n"), answered, {
+    millis: 90_000
+  })
 })
 
 describe("a workflow", () => {
@@ -154,7 +161,7 @@ describe("a workflow", () => {
       return all[0] ?? { status: 0, body: null }
     },
     answered,
-    90_000
+    { millis: 90_000 }
   )
 })
 
@@ -353,6 +360,8 @@ describe("whoever has no key", () => {
       assert.isAbove(all.filter((status) => status === 429).length, 1_000)
       return { status: all[0] ?? 0, body: null }
     },
-    ({ status }) => assert.strictEqual(status, 401)
+    ({ status }) => assert.strictEqual(status, 401),
+    // The flood is answered at a pace at which the neighbour makes hundreds; unpaced, it makes some dozens meanwhile.
+    { leastRuns: 80 }
   )
 })

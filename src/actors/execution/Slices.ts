@@ -26,7 +26,7 @@ export class SliceOrder {
 
   /** The slices of one run, the first of which begins now. */
   of(organisationId: OrganisationId): Slices {
-    return new Slices(this.clock, this.turn(organisationId))
+    return new Slices(this.clock, () => this.turn(organisationId))
   }
 
   private turn(organisationId: OrganisationId): Effect.Effect<void> {
@@ -77,16 +77,18 @@ export class SliceOrder {
 
 export class Slices {
   private since: number
-  /** Waits until the run may go on; the next slice begins then. */
-  readonly yield: Effect.Effect<void>
 
   constructor(
     private readonly clock: Clock.Clock,
-    turn: Effect.Effect<void>
+    private readonly turn: () => Effect.Effect<void>
   ) {
     this.since = clock.unsafeCurrentTimeMillis()
-    this.yield = Effect.map(turn, () => {
-      this.since = clock.unsafeCurrentTimeMillis()
+  }
+
+  /** Waits until the run may go on; the next slice begins then. */
+  get yield(): Effect.Effect<void> {
+    return Effect.map(this.turn(), () => {
+      this.since = this.clock.unsafeCurrentTimeMillis()
     })
   }
 
