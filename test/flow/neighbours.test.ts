@@ -4,9 +4,8 @@
  * quiet machine: no request delays `/healthz` by more than 250 ms, neighbours keep a p99 of three times theirs.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { request } from "node:http"
 import { organisationBeside } from "../support/beside.js"
-import { flood } from "../support/flood.js"
+import { flood, holdBodies } from "../support/flood.js"
 import { type Answer, beside, type Client, clientOf, type Probe } from "../support/neighbours.js"
 import { worldOf } from "../support/World.js"
 
@@ -332,21 +331,9 @@ describe("whoever has no key", () => {
   vector(
     "holds 200 connections with 1.9 MB each",
     async () => {
-      const { hostname, port } = new URL(world.api().dev.baseUrl)
-      const open = Array.from({ length: 200 }, () => {
-        const asking = request({
-          hostname,
-          port,
-          method: "POST",
-          path: "/api/v1/customers",
-          headers: { "content-type": "application/json", "content-length": 1_900_000 }
-        })
-        asking.on("error", () => undefined)
-        asking.write(Buffer.alloc(1_000_000, 32))
-        return asking
-      })
-      await new Promise((resolve) => setTimeout(resolve, 2_000))
-      for (const one of open) one.destroy()
+      const headers = { "content-type": "application/json", "content-length": 1_900_000 }
+      const url = `${baseUrl()}/api/v1/customers`
+      assert.strictEqual(await holdBodies({ url, headers, count: 200, bytes: 1_000_000, millis: 2_000 }), 200)
       return { status: 200, body: null }
     },
     answered
