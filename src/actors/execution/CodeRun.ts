@@ -46,8 +46,7 @@ import { stepName } from "./Trace.js"
 import { makeWriting } from "./Writing.js"
 
 /** Outputs of the guest that are taken in at a time, and slow calls that are shown at a time. */
-const outputsAtOnce = 100
-const shownAtOnce = 200
+const [outputsAtOnce, shownAtOnce] = [100, 200]
 
 const succeed: RunCommand = { _tag: "Succeed" }
 const passDeadline: RunCommand = { _tag: "PassDeadline" }
@@ -98,6 +97,7 @@ export const make = Effect.gen(function* () {
       replay.length === 0 ? [] : yield* Effect.forEach(replay, (entry) => eventOf(p, entry, String(entry.call), slices))
     yield* ahead(p)
     const turn = yield* guestFailure(sandbox.start(program, limits, startEvent(p.spec), events))
+    slices.restart()
     p.spent(turn, replay.length > 0)
     for (let i = 0; i < turn.outputs.length; i++) {
       const before = replay[i - 1]
@@ -188,6 +188,7 @@ export const make = Effect.gen(function* () {
     if (events.length === 0) return turn
     yield* ahead(p)
     const next = yield* guestFailure(turn.session.feed(events))
+    slices.restart()
     p.spent(next, false)
     for (let i = 0; i < next.outputs.length; i++)
       yield* absorb(p, next.outputs[i] ?? [], events[i]?.now ?? p.lastEventAt, false, slices)

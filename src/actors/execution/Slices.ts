@@ -87,9 +87,12 @@ export class Slices {
 
   /** Waits until the run may go on; the next slice begins then. */
   get yield(): Effect.Effect<void> {
-    return Effect.map(this.turn(), () => {
-      this.since = this.clock.unsafeCurrentTimeMillis()
-    })
+    return Effect.map(this.turn(), () => this.restart())
+  }
+
+  /** A new slice begins: the run has waited for something else. */
+  restart(): void {
+    this.since = this.clock.unsafeCurrentTimeMillis()
   }
 
   get isOver(): boolean {
