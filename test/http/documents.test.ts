@@ -14,9 +14,9 @@ import type { errorMembers } from "../../src/http/ErrorMembers.js"
 import { ExecutionApi, RunApi } from "../../src/http/execution/Api.js"
 import { ResourceApi } from "../../src/http/resource/Api.js"
 import { type Route, routesOf } from "../../src/http/pipeline/Routes.js"
-import { type ErrorBody, failureReply } from "../../src/http/Surface.js"
+import { type ErrorBody, failureReply } from "../../src/http/ErrorRows.js"
 import { TenantApi } from "../../src/http/tenant/Api.js"
-import { tenantFailure } from "../../src/http/tenant/Errors.js"
+import { tenantFailureReply } from "../../src/http/tenant/ErrorRows.js"
 import { type Running, start } from "../support/InProcess.js"
 
 let svc: Running
@@ -166,7 +166,7 @@ const telling: { readonly [Tag in keyof typeof errorMembers]: Failure } = {
 
 describe.each([
   ["c", failureReply, (body: ErrorBody) => body.code],
-  ["b", tenantFailure, (body: ErrorBody) => body.details[0]?.code]
+  ["b", tenantFailureReply, (body: ErrorBody) => body.details[0]?.code]
 ] as const)("the document %s tells every member of an error and when it is there", (name, answer, finer) => {
   it.each(Object.entries(telling))("%s", (_, failure) => {
     const body: ErrorBody = JSON.parse(String(answer(failure, "req_1", 0).body))

@@ -44,7 +44,7 @@ describe("what is refused is told so that a client knows what to send", () => {
   const secret = "sk_live_canary_of_the_refused"
   const told: ReadonlyArray<readonly [string, string, unknown, string]> = [
     ["GET", "/api/v1/connectors?kind=banana", undefined, 'kind must be "ecommerce", "payments",'],
-    ["GET", "/api/v1/connectors?page_size=1&page_size=2", undefined, "page_size must be there only once"],
+    ["GET", "/api/v1/connectors?page_size=1&page_size=2", undefined, "page_size must be sent only once"],
     ["GET", "/api/v1/connectors?page_size=ten", undefined, "page_size must be a number"],
     ["GET", "/api/v1/connectors/stripe?version=9.9.9", undefined, "there is no such published version"],
     ["POST", "/api/v1/connectors", { import: { format: "wsdl" } }, "import.format must be"],

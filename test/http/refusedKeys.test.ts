@@ -1,7 +1,7 @@
 /** Keys that are refused cost whoever sends them: not the service, its audit trail, or others behind the same address. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { refusals } from "../../src/domain/Limits.js"
-import { subscriberOf } from "../../src/http/auth/Refusals.js"
+import { subscriberOf } from "../../src/http/auth/RefusalCounters.js"
 import { eventually } from "../support/eventually.js"
 import { type Answer, type Running, start } from "../support/InProcess.js"
 

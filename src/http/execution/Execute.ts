@@ -1,6 +1,6 @@
 /**
- * Starting a run over HTTP: one route for `POST …/execute` (surface A) and `POST …/run` (surface C), thin because it is
- * hot, with the same authentication, limits and errors as everything else. Specification: Surface A.
+ * Starts a run for `POST …/execute` (surface A) and `POST …/run` (surface C). The route bypasses the typed API's schemas,
+ * since it is hot; pipeline and errors are the same. Specification: Surface A.
  */
 import { Effect, Option } from "effect"
 import { Computations, tooCostlyDetail } from "../../actors/ports/Computations.js"
@@ -24,20 +24,20 @@ import type { ExecutionId, WorkflowId } from "../../domain/Ids.js"
 import { keyReused } from "../../domain/RunClaim.js"
 import { workflowHeaders } from "../../domain/Tenancy.js"
 import { disabledRefusal } from "../../domain/Workflow.js"
-import { make as makeActingFor } from "../auth/ActingFor.js"
+import { make as makeCustomerContext } from "../auth/CustomerContext.js"
 import { actorOf, missing, outOfScope, type Principal, runReach } from "../../actors/management/Caller.js"
 import { StartQuota } from "../../actors/management/StartQuota.js"
 import type { Exchange } from "../pipeline/Exchange.js"
 import { runClaim } from "../RunClaim.js"
 import type { RawReply, RawRequest } from "../Wire.js"
-import { type ExecuteBody, readExecuteBody } from "./Body.js"
-import { acceptedReply, endedReply } from "./Reply.js"
+import { type ExecuteBody, readExecuteBody } from "./ExecuteBody.js"
+import { acceptedReply, endedReply } from "./RunReply.js"
 
 const environmentPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/
 const isWorkflowId = (text: string): text is WorkflowId => /^wf_[0-9a-f]{12}$/.test(text)
 
 export const make = Effect.gen(function* () {
-  const { actingFor } = yield* makeActingFor
+  const { resolveContext } = yield* makeCustomerContext
   const runnables = yield* Runnables
   const executions = yield* Executions
   const reads = yield* ExecutionReads
@@ -48,7 +48,7 @@ export const make = Effect.gen(function* () {
   const quota = yield* StartQuota
   const clock = yield* Effect.clock
 
-  // --- What is asked ---
+  // --- The request ---
 
   const environmentOf = (
     caller: Principal,
@@ -60,7 +60,10 @@ export const make = Effect.gen(function* () {
       body.environment ?? (header === undefined || header === "" ? caller.organisation.defaultEnvironment : header)
     return environmentPattern.test(slug)
       ? slug.toLowerCase()
-      : new InvalidRequest({ code: "INVALID_HEADER", message: "x-svc-env is not the slug of an environment" })
+      : new InvalidRequest({
+          code: "INVALID_HEADER",
+          message: "x-svc-env is not the slug of an environment: send letters, digits, - and _"
+        })
   }
 
   const checkInput = Effect.fnUntraced(function* (
@@ -68,15 +71,15 @@ export const make = Effect.gen(function* () {
     { input }: ExecuteBody
   ): Effect.fn.Return<void, ValidationFailed | Unavailable> {
     if (inputContract === null) return
-    const found = yield* compute("checkValue", organisationId, { schema: inputContract, value: input }).pipe(
+    const details = yield* compute("checkValue", organisationId, { schema: inputContract, value: input }).pipe(
       Effect.catchTag("TooCostly", (error) => Effect.succeed([tooCostlyDetail("", error)]))
     )
-    const [first] = found
+    const [first] = details
     if (first !== undefined)
       return yield* new ValidationFailed({
         code: "INPUT_CONTRACT_VIOLATION",
         message: `input breaks the workflow's input contract: ${first.message}`,
-        details: found.map((detail) => ({ ...detail, path: detail.path === "" ? "input" : `input.${detail.path}` }))
+        details: details.map((detail) => ({ ...detail, path: detail.path === "" ? "input" : `input.${detail.path}` }))
       })
   })
 
@@ -116,36 +119,36 @@ export const make = Effect.gen(function* () {
       count: 1
     })
 
-  const start = Effect.fnUntraced(function* (
+  const startRun = Effect.fnUntraced(function* (
     exchange: Exchange,
     workflow: WorkflowId,
     request: RawRequest
   ): Effect.fn.Return<RawReply, Failure> {
     const { caller } = exchange
-    const outside = outOfScope(caller, "workflow", workflow)
-    if (outside !== undefined) return yield* outside
+    const workflowRefusal = outOfScope(caller, "workflow", workflow)
+    if (workflowRefusal !== undefined) return yield* workflowRefusal
     const body = readExecuteBody(request)
     if (body instanceof Error) return yield* body
     const draft = body.draft === true
-    const mayDraft = draft ? missing(caller, "workflows:update") : undefined
-    if (mayDraft !== undefined) return yield* mayDraft
+    const draftRefusal = draft ? missing(caller, "workflows:update") : undefined
+    if (draftRefusal !== undefined) return yield* draftRefusal
     const environment = environmentOf(caller, request, body)
     if (environment instanceof Error) return yield* environment
-    const elsewhere = outOfScope(caller, "environment", environment)
-    if (elsewhere !== undefined) return yield* elsewhere
-    const idempotency = runClaim(digests, caller, request, request.body)
-    if (idempotency instanceof Error) return yield* idempotency
-    const acting = yield* actingFor(caller, request)
+    const environmentRefusal = outOfScope(caller, "environment", environment)
+    if (environmentRefusal !== undefined) return yield* environmentRefusal
+    const claim = runClaim(digests, caller, request, request.body)
+    if (claim instanceof Error) return yield* claim
+    const context = yield* resolveContext(caller, request)
     const runnable = yield* runnableOf(caller, workflow, environment, draft)
     if (runnable.spaceId !== caller.spaceId) return yield* new NotFound({ what: "workflow" })
-    if (runnable.customerId !== null && runnable.customerId !== acting.customer?.id)
+    if (runnable.customerId !== null && runnable.customerId !== context.customer?.id)
       return yield* new NotFound({ what: "workflow" })
-    const disabled = disabledRefusal(runnable)
-    if (disabled !== undefined) return yield* disabled
+    const disabledFailure = disabledRefusal(runnable)
+    if (disabledFailure !== undefined) return yield* disabledFailure
     yield* checkInput(runnable, body)
     const callback = yield* callbackOf(request, body)
     const now = clock.unsafeCurrentTimeMillis()
-    const order = executions.start({
+    const start = executions.start({
       runnable,
       environment,
       retention: caller.plan.retentionDays,
@@ -153,26 +156,26 @@ export const make = Effect.gen(function* () {
       priority: 1,
       input: body.input,
       headers: workflowHeaders(request.headers),
-      customer: acting.customer === null ? null : { id: acting.customer.id, ref: acting.customer.externalRef },
-      installation: acting.installation,
-      connections: acting.connections,
+      customer: context.customer === null ? null : { id: context.customer.id, ref: context.customer.externalRef },
+      installation: context.installation,
+      connections: context.connections,
       reach: runReach(caller),
       mocking: body.mocking,
-      userId: acting.userId,
+      userId: context.userId,
       trigger: { type: "api", keyId: caller.key.id, keyName: caller.key.name },
       metadata: body.metadata,
       callback,
       traceparent: request.headers["traceparent"] ?? null,
-      audit: auditOf(caller, runnable, acting.customer?.id ?? null, new Date(now).toISOString()),
-      ...(idempotency === undefined ? {} : { idempotency })
+      audit: auditOf(caller, runnable, context.customer?.id ?? null, new Date(now).toISOString()),
+      ...(claim === undefined ? {} : { idempotency: claim })
     })
-    const started = yield* quota.counted(caller, acting.customer, order)
-    // Its audit entry commits with its first row.
+    const started = yield* quota.counted(caller, context.customer, start)
+    // The run's audit entry commits with its first row.
     exchange.audited = true
-    return yield* replyOf(caller, runnable, started, idempotency?.hash, now)
+    return yield* replyOf(caller, runnable, started, claim?.hash, now)
   })
 
-  // --- What is answered ---
+  // --- The reply ---
 
   const replyOf = (
     caller: Principal,
@@ -198,12 +201,12 @@ export const make = Effect.gen(function* () {
         )
       }
       case "Repeated":
-        return repeated(caller, started.target, hash === started.hash, now)
+        return replyToRepetition(caller, started.target, hash === started.hash, now)
     }
   }
 
-  /** A repetition is answered from the run that had the key first. */
-  const repeated = Effect.fnUntraced(function* (
+  /** Answers a repetition from the run that claimed the key. */
+  const replyToRepetition = Effect.fnUntraced(function* (
     caller: Principal,
     target: ExecutionId,
     sameBody: boolean,
@@ -212,14 +215,17 @@ export const make = Effect.gen(function* () {
     if (!sameBody) return yield* keyReused()
     const found = yield* reads.rerunnable(caller, target)
     if (Option.isNone(found))
-      return yield* new Unavailable({ reason: "the first run with this key is being recorded", retryAfterSeconds: 1 })
+      return yield* new Unavailable({
+        reason: "the first run with this Idempotency-Key is being recorded",
+        retryAfterSeconds: 1
+      })
     const { record, view: run } = found.value
-    const replayed = { "idempotent-replayed": "true" }
+    const replayHeader = { "idempotent-replayed": "true" }
     if (run.tier !== "instant") {
       return acceptedReply(
         { id: run.id, tier: run.tier, version: run.workflowVersion, callback: record.callbackUrl !== null },
         caller.requestId,
-        replayed
+        replayHeader
       )
     }
     if (!isTerminal(run.status)) return yield* new IdempotencyInProgress()
@@ -227,15 +233,15 @@ export const make = Effect.gen(function* () {
       { id: run.id, status: run.status, version: run.workflowVersion, output: run.output, error: run.error },
       caller.requestId,
       now,
-      replayed
+      replayHeader
     )
   })
 
-  /** Handles an exchange of `POST …/execute` or `…/run`. `request`: what was sent. */
+  /** Handles `POST …/execute` and `…/run`. `request`: the request with its body. */
   const execute = (exchange: Exchange, request: RawRequest): Effect.Effect<RawReply, Failure> => {
     const { workflowId = "" } = exchange.params
     return isWorkflowId(workflowId)
-      ? start(exchange, workflowId, request)
+      ? startRun(exchange, workflowId, request)
       : Effect.fail(new NotFound({ what: "workflow" }))
   }
 

@@ -1,10 +1,11 @@
-/** What a start is answered: the workflow's value, how it failed, or where to look later. Contract: run responses. */
+/** Replies to a start: the workflow's value, its failure, or where its record is. Contract: run responses. */
 import type { ExecutionStatus, Tier } from "../../domain/Execution.js"
 import { isObject, type Json } from "../../domain/Json.js"
 import { TimedOut } from "../../domain/Failure.js"
-import { failureReply } from "../Surface.js"
+import { failureReply } from "../ErrorRows.js"
 import { jsonReply, type RawReply } from "../Wire.js"
 
+/** A run that has ended. */
 export interface EndedRun {
   readonly id: string
   readonly status: ExecutionStatus
@@ -13,7 +14,7 @@ export interface EndedRun {
   readonly error: Json
 }
 
-const markers = (
+const runHeaders = (
   run: { readonly id: string; readonly status: string; readonly version: number | null },
   requestId: string
 ) => ({
@@ -23,7 +24,7 @@ const markers = (
   "x-svc-workflow-version": run.version === null ? "draft" : String(run.version)
 })
 
-/** A workflow that runs and throws is a failed execution, not an HTTP error. */
+/** A workflow that throws is a failed execution and not an HTTP error. */
 const failedBody = (run: EndedRun): Json => {
   const {
     category = null,
@@ -40,13 +41,14 @@ const failedBody = (run: EndedRun): Json => {
   }
 }
 
+/** The reply to an Instant run: 200 with its value or failure, 408 if it timed out. `now`: Unix milliseconds. */
 export const endedReply = (
   run: EndedRun,
   requestId: string,
   now: number,
   more: { readonly [name: string]: string } = {}
 ): RawReply => {
-  const headers = { ...markers(run, requestId), ...more }
+  const headers = { ...runHeaders(run, requestId), ...more }
   if (run.status === "completed") return jsonReply(200, run.output, headers)
   if (run.status === "timed_out") {
     const reply = failureReply(new TimedOut({ executionId: run.id }), requestId, now)
@@ -55,6 +57,7 @@ export const endedReply = (
   return jsonReply(200, failedBody(run), headers)
 }
 
+/** 202 with the path of the record, for a run that continues after the reply. */
 export const acceptedReply = (
   run: { readonly id: string; readonly version: number | null; readonly tier: Tier; readonly callback: boolean },
   requestId: string,
@@ -64,7 +67,7 @@ export const acceptedReply = (
     202,
     { executionId: run.id, status: "pending", tier: run.tier, callback: run.callback },
     {
-      ...markers({ ...run, status: "pending" }, requestId),
+      ...runHeaders({ ...run, status: "pending" }, requestId),
       location: `/api/v1/executions/${run.id}`,
       ...more
     }

@@ -1,12 +1,12 @@
 /**
- * Error bodies as the OpenAPI documents tell of them: one for each status. Here are those of the surfaces A and C, and
- * which of them each kind of endpoint can answer.
+ * Schemas of the error bodies of surfaces A and C, one for each status, and the union of those that each kind of
+ * endpoint can answer. The OpenAPI documents are generated from them.
  */
 import { HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import type { Failure } from "../domain/Failure.js"
 import { membersOf } from "./ErrorMembers.js"
-import { errorRow, isFailure } from "./Surface.js"
+import { errorRow, isFailure } from "./ErrorRows.js"
 
 const DetailBody = Schema.Struct({
   path: Schema.String,
@@ -16,18 +16,18 @@ const DetailBody = Schema.Struct({
   column: Schema.optional(Schema.Number)
 }).annotations({ identifier: "ErrorDetail" })
 
-/** How a surface writes its errors. */
-interface Manner<More extends Schema.Struct.Fields> {
-  /** Members beside those that every surface has. */
+/** How a surface's error bodies differ from those of the others. */
+interface ErrorStyle<More extends Schema.Struct.Fields> {
+  /** Members besides those that every surface has. */
   readonly more: More
-  /** Where a member that only the failure of that code has is to be found. */
-  readonly having: (code: string) => string
+  /** Describes when a member is present that only the failure with this code has. */
+  readonly describeWhen: (code: string) => string
   readonly row: (failure: Failure) => ReturnType<typeof errorRow>
 }
 
-/** Failures of one status: tagged inside, a plain body on the wire. */
+/** The schema of the failures of one status: tagged errors in handlers, a plain body on the wire. */
 export const failuresOf =
-  <More extends Schema.Struct.Fields>({ having, more, row }: Manner<More>) =>
+  <More extends Schema.Struct.Fields>({ describeWhen, more, row }: ErrorStyle<More>) =>
   <Tag extends Failure["_tag"]>(name: string, status: number, tags: ReadonlyArray<Tag>, codes: ReadonlyArray<string>) =>
     Schema.transform(
       Schema.Struct({
@@ -38,7 +38,7 @@ export const failuresOf =
         retryable: Schema.Boolean,
         details: Schema.Array(DetailBody),
         ...more,
-        ...membersOf(tags, having)
+        ...membersOf(tags, describeWhen)
       }),
       Schema.declare(
         (value: unknown): value is Extract<Failure, { readonly _tag: Tag }> =>
@@ -46,7 +46,7 @@ export const failuresOf =
       ),
       {
         strict: false,
-        // Only servers make failures: a client gets the body.
+        // Only the service encodes failures; a client decodes the plain body.
         decode: (wire) => wire,
         encode: (failure: Failure) => {
           const { code, details = [], message, more: rest, status: statusCode } = row(failure)
@@ -57,7 +57,7 @@ export const failuresOf =
 
 const failures = failuresOf({
   more: {},
-  having: (code) => `with the code ${code}`,
+  describeWhen: (code) => `with the code ${code}`,
   row: (failure) => errorRow(failure, 0)
 })
 
@@ -137,10 +137,19 @@ const SlowAnswer = failures("SlowAnswer", 504, ["ProviderTimedOut"], ["PROVIDER_
 const NotNow = failures("NotNow", 503, ["Unavailable"], ["UNAVAILABLE"])
 const TookTooLong = failures("TookTooLong", 408, ["TimedOut"], ["TIMED_OUT"])
 
-/** What any endpoint can answer. */
-const anywhere = [BadRequest, NotAuthorized, NotAllowed, Missing, Conflicting, TooLarge, TooMany, NotNow] as const
+/** Failures of every endpoint. */
+const commonFailures = [BadRequest, NotAuthorized, NotAllowed, Missing, Conflicting, TooLarge, TooMany, NotNow] as const
 
-export const RunFailures = Schema.Union(...anywhere, WrongMediaType, Invalid, TookTooLong)
-/** The proxy takes any body, and its answer is the provider's. */
-export const ProxyFailures = Schema.Union(...anywhere, NoAnswer, SlowAnswer)
-export const ManagementFailures = Schema.Union(...anywhere, WrongMediaType, Invalid, TookTooLong, NoAnswer, SlowAnswer)
+/** Failures of starting a run. */
+export const RunFailures = Schema.Union(...commonFailures, WrongMediaType, Invalid, TookTooLong)
+/** Failures of the proxy, which takes any body and answers with the provider's. */
+export const ProxyFailures = Schema.Union(...commonFailures, NoAnswer, SlowAnswer)
+/** Failures of surface C. */
+export const ManagementFailures = Schema.Union(
+  ...commonFailures,
+  WrongMediaType,
+  Invalid,
+  TookTooLong,
+  NoAnswer,
+  SlowAnswer
+)

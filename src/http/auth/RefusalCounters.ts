@@ -1,6 +1,6 @@
 /**
- * Counts refused keys by the minute, so that guessing costs the guesser and not the service. A key that exists is
- * counted with the address that it came from; keys that do not exist are counted for their address.
+ * Counts refused keys per minute, so that guessing keys is answered 429 without a look-up. A key that exists is counted
+ * together with its sender's address, unknown keys by address.
  */
 import { Context, Effect, Layer } from "effect"
 import { RateLimited } from "../../domain/Failure.js"
@@ -14,19 +14,20 @@ interface Window {
 }
 
 interface Counter {
-  /** Counts one more. */
+  /** Counts one refusal. `of`: key and address, or address. `now`: Unix milliseconds. */
   readonly count: (of: string, now: number) => void
-  /** Why the next one is not looked at, if it is not. */
+  /** The failure for further attempts in this minute, if the limit is reached. */
   readonly exceeded: (of: string, now: number) => RateLimited | undefined
 }
 
-export class Refusals extends Context.Tag("svc/Refusals")<
-  Refusals,
-  { readonly unknown: Counter; readonly known: Counter; readonly signatures: Counter }
+/** Counters of refused attempts, shared by all surfaces of the node. */
+export class RefusalCounters extends Context.Tag("svc/RefusalCounters")<
+  RefusalCounters,
+  { readonly unknownKeys: Counter; readonly knownKeys: Counter; readonly signatures: Counter }
 >() {}
 
-/** Beyond the most entries, those that were counted longest ago are forgotten. */
-const counter = (limit: number): Counter => {
+/** Keeps a bounded number of windows; evicts the one counted longest ago. */
+const makeCounter = (limit: number): Counter => {
   const windows = new Map<string, Window>()
   const current = (of: string, now: number) => {
     const found = windows.get(of)
@@ -54,7 +55,7 @@ const counter = (limit: number): Counter => {
 
 const groups = (text: string): ReadonlyArray<string> => (text === "" ? [] : text.split(":"))
 
-/** The address, or of an IPv6 address its /64, which one subscriber has whole. */
+/** The address; of an IPv6 address its /64 network, which belongs to one subscriber. */
 export const subscriberOf = (address: string): string => {
   if (!address.includes(":")) return address
   const [left = "", right] = address.split("::")
@@ -65,10 +66,10 @@ export const subscriberOf = (address: string): string => {
 }
 
 export const layer = Layer.effect(
-  Refusals,
+  RefusalCounters,
   Effect.sync(() => ({
-    unknown: counter(refusals.unknownKeys),
-    known: counter(refusals.ofOneKey),
-    signatures: counter(refusals.ofOneKey)
+    unknownKeys: makeCounter(refusals.unknownKeys),
+    knownKeys: makeCounter(refusals.ofOneKey),
+    signatures: makeCounter(refusals.ofOneKey)
   }))
 )

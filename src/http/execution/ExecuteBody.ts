@@ -1,12 +1,13 @@
-/** The body of an execute request, read by hand: it is on the hot path, and `input` is nobody's schema but the workflow's. */
+/** Reads the body of an execute request by hand: the route is hot, and only the workflow's contract describes `input`. */
 import { Schema } from "effect"
 import { ValidationFailed } from "../../domain/Failure.js"
 import { Fixture, type Mocking, MockMode } from "../../domain/connector/Mocking.js"
 import { isObject, type Json, type JsonObject } from "../../domain/Json.js"
 import { bodyBytes, metadataBytes } from "../../domain/Limits.js"
-import { type BodyFailure, readJson } from "../Body.js"
+import { type BodyFailure, readJson } from "../JsonBody.js"
 import type { RawRequest } from "../Wire.js"
 
+/** The body of an execute request. */
 export interface ExecuteBody {
   readonly input: JsonObject
   readonly metadata: JsonObject
@@ -14,23 +15,27 @@ export interface ExecuteBody {
   readonly mocking: Mocking | undefined
 }
 
-const members = new Set(["input", "metadata", "callback", "environment", "draft", "mock", "fixtures"])
+const knownMembers = new Set(["input", "metadata", "callback", "environment", "draft", "mock", "fixtures"])
 const callbackEvents = new Set(["completed", "failed", "timed_out", "cancelled"].map((status) => `execution.${status}`))
 
-const wrong = (path: string, message: string, code = "INVALID_TYPE") =>
+const invalidMember = (path: string, message: string, code = "INVALID_TYPE") =>
   new ValidationFailed({ code: "VALIDATION_FAILED", message: `${path} ${message}`, details: [{ path, code, message }] })
 
 const callbackOf = (value: Json | undefined): ExecuteBody["callback"] | ValidationFailed => {
   if (value === undefined || value === null) return null
   if (!isObject(value) || typeof value["url"] !== "string")
-    return wrong("callback.url", "is required: an https URL", "REQUIRED")
+    return invalidMember("callback.url", "is required: an https URL", "REQUIRED")
   const events = value["events"]
   if (events === undefined || events === null) return { url: value["url"], events: null }
-  if (!Array.isArray(events)) return wrong("callback.events", "must be a list")
+  if (!Array.isArray(events)) return invalidMember("callback.events", "must be a list")
   const unknown = events.find((event) => typeof event !== "string" || !callbackEvents.has(event))
   return unknown === undefined
     ? { url: value["url"], events: events.map(String) }
-    : wrong("callback.events", `has "${String(unknown)}"; there are ${[...callbackEvents].join(", ")}`, "INVALID_VALUE")
+    : invalidMember(
+        "callback.events",
+        `has "${String(unknown)}"; send some of ${[...callbackEvents].join(", ")}`,
+        "INVALID_VALUE"
+      )
 }
 
 const isMode = Schema.is(MockMode)
@@ -38,36 +43,39 @@ const areFixtures = Schema.is(Schema.Array(Fixture))
 
 const mockingOf = (mode: Json | undefined, fixtures: Json | undefined): Mocking | undefined | ValidationFailed => {
   if (mode === undefined && fixtures === undefined) return undefined
-  const stated = mode ?? "partial"
-  if (!isMode(stated)) return wrong("mock", "must be none, partial or full", "INVALID_VALUE")
-  const known = fixtures ?? []
-  if (!areFixtures(known)) return wrong("fixtures", "must be a list of {connector, action, input?, output}")
-  return stated === "none" ? undefined : { mode: stated, fixtures: known }
+  const chosenMode = mode ?? "partial"
+  if (!isMode(chosenMode)) return invalidMember("mock", "must be none, partial or full", "INVALID_VALUE")
+  const fixtureList = fixtures ?? []
+  if (!areFixtures(fixtureList))
+    return invalidMember("fixtures", "must be a list of {connector, action, input?, output}")
+  return chosenMode === "none" ? undefined : { mode: chosenMode, fixtures: fixtureList }
 }
 
+/** Parses the body; the first thing that is wrong with it is the failure. */
 export const readExecuteBody = (
   request: RawRequest
 ): (ExecuteBody & { readonly environment?: string; readonly draft?: boolean }) | BodyFailure => {
   const json = readJson(request, bodyBytes.execute)
   if (json instanceof Error) return json
   if (json === undefined) return { input: {}, metadata: {}, callback: null, mocking: undefined }
-  if (!isObject(json)) return wrong("", "the body must be a JSON object with the member input")
+  if (!isObject(json)) return invalidMember("", "the body must be a JSON object with the member input")
   for (const name of Object.keys(json)) {
-    if (!members.has(name)) {
+    if (!knownMembers.has(name)) {
       return new ValidationFailed({
         code: "UNKNOWN_FIELD",
         message: `${name} is not a member of this request; put the workflow's own data into input`,
-        details: [{ path: name, code: "UNKNOWN_FIELD", message: "is unknown" }]
+        details: [{ path: name, code: "UNKNOWN_FIELD", message: "is not a member of this request" }]
       })
     }
   }
   const { draft, environment, input = {}, metadata = {} } = json
-  if (!isObject(input)) return wrong("input", "must be an object")
-  if (!isObject(metadata)) return wrong("metadata", "must be an object")
+  if (!isObject(input)) return invalidMember("input", "must be an object")
+  if (!isObject(metadata)) return invalidMember("metadata", "must be an object")
   if (JSON.stringify(metadata).length > metadataBytes)
-    return wrong("metadata", `must be at most ${metadataBytes} bytes of JSON`, "OUT_OF_RANGE")
-  if (environment !== undefined && typeof environment !== "string") return wrong("environment", "must be a slug")
-  if (draft !== undefined && typeof draft !== "boolean") return wrong("draft", "must be true or false")
+    return invalidMember("metadata", `must be at most ${metadataBytes} bytes of JSON`, "OUT_OF_RANGE")
+  if (environment !== undefined && typeof environment !== "string")
+    return invalidMember("environment", "must be a slug")
+  if (draft !== undefined && typeof draft !== "boolean") return invalidMember("draft", "must be true or false")
   const callback = callbackOf(json["callback"])
   if (callback instanceof Error) return callback
   const mocking = mockingOf(json["mock"], json["fixtures"])

@@ -1,4 +1,4 @@
-/** A JSON schema of the OpenAPI document, in words and lists. */
+/** Renders a JSON schema of the OpenAPI document as words and nested lists. */
 import { isObject, type Json, type JsonObject } from "../../domain/Json.js"
 import { html, type Markup } from "../Markup.js"
 
@@ -30,12 +30,12 @@ const typeWords = ({ const: only, enum: values, type }: JsonObject): string => {
 
 const combining = ["anyOf", "oneOf", "allOf", "properties", "items"]
 
-/** Whether a schema allows any value: none of its members says what is allowed. */
+/** Whether the schema allows any value, since no member restricts it. */
 const isOpen = (schema: JsonObject): boolean =>
   ["type", "enum", "const", ...combining].every((member) => schema[member] === undefined)
 
 /** Type, bounds and description on one line. */
-const line = (schema: JsonObject): Markup => {
+const schemaLine = (schema: JsonObject): Markup => {
   const words = [
     isOpen(schema) ? "any JSON value" : typeWords(schema),
     ...bounds.flatMap(([member, say]) => {
@@ -44,8 +44,8 @@ const line = (schema: JsonObject): Markup => {
     })
   ].filter((part) => part !== "")
   const { description } = schema
-  const told = typeof description === "string" && description !== "" ? `: ${description}` : ""
-  return html`<em>${words.join(", ")}</em>${told}`
+  const suffix = typeof description === "string" && description !== "" ? `: ${description}` : ""
+  return html`<em>${words.join(", ")}</em>${suffix}`
 }
 
 const propertiesOf = (schema: JsonObject): Markup => {
@@ -76,13 +76,13 @@ const choice = (title: string, schemas: ReadonlyArray<Json>): Markup =>
       ${schemas.map((schema) => html`<li>${schemaMarkup(schema)}</li>`)}
     </ul>`
 
-/** The documents are the service's own: they nest as deep as somebody wrote them. */
+/** Recurses without a limit, since the documents are the service's own. */
 export const schemaMarkup = (schema: Json): Markup => {
   if (!isObject(schema)) return html``
   const { $ref, allOf, anyOf, items, oneOf } = schema
   if (typeof $ref === "string") return link($ref)
   const choices = Array.isArray(anyOf) ? anyOf : Array.isArray(oneOf) ? oneOf : undefined
-  return html`${line(schema)} ${items === undefined ? html`` : html`of ${schemaMarkup(items)}`} ${propertiesOf(schema)}
-  ${choices === undefined ? html`` : choice("one of", choices)}
+  return html`${schemaLine(schema)} ${items === undefined ? html`` : html`of ${schemaMarkup(items)}`}
+  ${propertiesOf(schema)} ${choices === undefined ? html`` : choice("one of", choices)}
   ${Array.isArray(allOf) ? choice("all of", allOf) : html``}`
 }

@@ -1,21 +1,21 @@
-/** Error bodies of surface B as its OpenAPI document tells of them. Contract: errors. */
+/** Schemas of surface B's error bodies, for its OpenAPI document. Contract: errors. */
 import { Schema } from "effect"
 import { JsonObject } from "../../domain/Json.js"
-import { failuresOf } from "../Errors.js"
-import { tenantFailureRow } from "./Errors.js"
+import { failuresOf } from "../ErrorSchemas.js"
+import { tenantFailureRow } from "./ErrorRows.js"
 
 const failures = failuresOf({
   more: {
     /** Whether the flow's own authentication refused the caller. */
     isCustomAuthError: Schema.Boolean,
-    step: Schema.String.annotations({ description: "the step of the flow that failed; empty where there is none" }),
+    step: Schema.String.annotations({ description: "the step of the flow that failed; empty if there is none" }),
     datasourceDebug: Schema.NullOr(Schema.Struct({ name: Schema.String, jsonObject: JsonObject }))
   },
-  having: (code) => `with ${code} as the first detail's code`,
+  describeWhen: (code) => `with ${code} as the first detail's code`,
   row: (failure) => tenantFailureRow(failure, 0)
 })
 
-/** The few codes of surface B; the finer one of the other surfaces is the first detail's. */
+/** Failures of surface B, one schema for each status. */
 export const TenantFailures = Schema.Union(
   failures("TenantBadRequest", 400, ["InvalidRequest", "ValidationFailed"], ["INVALID_REQUEST"]),
   failures("TenantNotAuthorized", 401, ["Unauthorized"], ["UNAUTHORIZED"]),

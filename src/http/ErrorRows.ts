@@ -1,12 +1,13 @@
 /**
- * Errors as the surfaces A and C answer them: one row for each failure, one body for all. Contract: errors.
- * Nothing else reaches a client: what is not in this table is answered as `INTERNAL_ERROR` and logged as a defect.
+ * The error table of surfaces A and C: one row for each failure, one body shape for all. Contract: errors.
+ * A failure that is not in this table is answered as `INTERNAL_ERROR` and logged as a defect.
  */
 import type { Detail, Failure } from "../domain/Failure.js"
 import type { Json } from "../domain/Json.js"
 import type { MembersOf } from "./ErrorMembers.js"
 import { jsonReply, type RawReply } from "./Wire.js"
 
+/** The body of every error reply. */
 export interface ErrorBody {
   readonly code: string
   readonly statusCode: number
@@ -56,7 +57,7 @@ const rows = (now: number): Rows => ({
     status: 409,
     code: "IDEMPOTENCY_IN_PROGRESS",
     retryAfterSeconds: 1,
-    message: "the first request with this Idempotency-Key has not been answered yet: ask again"
+    message: "the first request with this Idempotency-Key has not been answered yet: try again"
   }),
   PayloadTooLarge: ({ limitBytes }) => ({
     status: 413,
@@ -126,22 +127,24 @@ const rows = (now: number): Rows => ({
   })
 })
 
-const retryable = new Set([408, 429, 502, 503, 504])
+const retryableStatuses = new Set([408, 429, 502, 503, 504])
 
-/** `now`: Unix milliseconds. Each tag has its row, and the row takes the failure of that tag. */
+/** The row of a failure. `now`: Unix milliseconds. The cast holds since each row takes the failure of its own tag. */
 export const errorRow = (failure: Failure, now: number): Row =>
   (rows(now)[failure._tag] as (failure: Failure) => Row)(failure)
 
+/** The reply to a failure. `now`: Unix milliseconds. */
 export const failureReply = (failure: Failure, requestId: string, now: number): RawReply =>
   errorReply(errorRow(failure, now), requestId)
 
+/** The reply of a row, with `retry-after` if the row has one. */
 export const errorReply = (row: Row, requestId: string): RawReply => {
   const body: ErrorBody = {
     code: row.code,
     statusCode: row.status,
     message: row.message,
     requestId,
-    retryable: retryable.has(row.status) || row.retryAfterSeconds !== undefined,
+    retryable: retryableStatuses.has(row.status) || row.retryAfterSeconds !== undefined,
     details: row.details ?? [],
     ...row.more
   }
@@ -151,14 +154,14 @@ export const errorReply = (row: Row, requestId: string): RawReply => {
   })
 }
 
-/** A bug: the client learns that it happened and how to name it, nothing more. */
+/** The row of a defect: the client learns the request id and nothing else. */
 export const defectRow: Row = {
   status: 500,
   code: "INTERNAL_ERROR",
   message: "an unexpected error; report it with its request id"
 }
 
-/** The path exists, the method does not: the answer has the header `allow` with those that do. */
+/** The row of a path that exists with other methods only. */
 export const methodRow = (allowed: ReadonlyArray<string>): Row => ({
   status: 405,
   code: "METHOD_NOT_ALLOWED",
@@ -167,7 +170,7 @@ export const methodRow = (allowed: ReadonlyArray<string>): Row => ({
 
 const failureTags: ReadonlySet<string> = new Set(Object.keys(rows(0)))
 
-/** Whether a value is one of the failures that this table answers. */
+/** Whether a value is a failure that this table has a row for. */
 export const isFailure = (value: unknown): value is Failure =>
   typeof value === "object" &&
   value !== null &&

@@ -1,4 +1,7 @@
-/** For whom a request acts: its tenancy headers checked against records and the key's reach. Contract: header formats. */
+/**
+ * Resolves the customer, installation, connections and person that a request names in its headers, checked against the
+ * stored records and what the key reaches. Contract: header formats.
+ */
 import { Effect, Option } from "effect"
 import { ConnectionReads } from "../../actors/ports/ConnectionReads.js"
 import { CustomerReads, type KnownCustomer } from "../../actors/ports/CustomerReads.js"
@@ -15,20 +18,21 @@ import type { RequestHead } from "../Wire.js"
 import { outOfScope, type Principal, reaches } from "../../actors/management/Caller.js"
 import { installationRefusal } from "../../actors/management/InstallationRecords.js"
 
-export interface ActingFor {
+/** On whose behalf a request acts. */
+export interface CustomerContext {
   readonly customer: KnownCustomer | null
-  /** The only connections that may be used; `null`: any of the customer's. */
+  /** The only connections that may be used; `null`: any connection of the customer. */
   readonly connections: ReadonlyArray<ChosenConnection> | null
   readonly installation: StartEntry["installation"]
   readonly userId: string | null
 }
 
-/** What tells the customer: the headers only, or else the one connection that the request names. */
+/** Where the customer comes from: the headers only, or without them the one connection that the request names. */
 type CustomerSource = "headers" | "connection"
 
-const nobody: ActingFor = { customer: null, connections: null, installation: null, userId: null }
+const noCustomer: CustomerContext = { customer: null, connections: null, installation: null, userId: null }
 
-const names = [
+const contextHeaders = [
   "x-end-org-id",
   "x-end-org-ref",
   "x-svc-space-tenantid",
@@ -39,16 +43,16 @@ const names = [
   "x-user-id"
 ]
 
-const notReachable = () =>
+const customerNotReachable = () =>
   new Forbidden({ code: "CUSTOMER_NOT_REACHABLE", message: "this key does not reach that customer" })
 
-/** Only active customers run. */
-const active = (customer: KnownCustomer): Effect.Effect<KnownCustomer, InvalidState> => {
-  const refused = customerRefusal(customer)
-  return refused === undefined ? Effect.succeed(customer) : Effect.fail(refused)
+/** Fails unless the customer is active. */
+const requireActive = (customer: KnownCustomer): Effect.Effect<KnownCustomer, InvalidState> => {
+  const refusal = customerRefusal(customer)
+  return refusal === undefined ? Effect.succeed(customer) : Effect.fail(refusal)
 }
 
-const notTheirs = () =>
+const connectionNotOfCustomer = () =>
   new Forbidden({ code: "FORBIDDEN", message: "x-svc-connections names a connection that is not this customer's" })
 
 export const make = Effect.gen(function* () {
@@ -57,41 +61,41 @@ export const make = Effect.gen(function* () {
   const installations = yield* InstallationReads
   const limits = yield* RateLimits
 
-  /** The customer of the one connection that a request names and its key reaches; none where it names no such one. */
-  const ownerOf = Effect.fnUntraced(function* (
+  /** The customer of the connection that the request names; null if it names none or several. */
+  const customerOfConnection = Effect.fnUntraced(function* (
     caller: Principal,
     named: Tenancy["connections"]
   ): Effect.fn.Return<CustomerReference | null, Failure> {
     const [one, ...others] = named ?? []
     if (one === undefined || others.length > 0) return null
-    // Any text of an id's form: no other row matches.
+    // The text is only compared with stored ids.
     const id = one.connectionId as ConnectionId
-    const scope = outOfScope(caller, "connection", id)
-    if (scope !== undefined) return yield* scope
+    const scopeRefusal = outOfScope(caller, "connection", id)
+    if (scopeRefusal !== undefined) return yield* scopeRefusal
     const known = Option.getOrUndefined(yield* connections.byId(caller.organisationId, id))
-    // A connection that this key may not know of answers like one that is not there.
-    if (known === undefined || !reaches(caller, known.customerId)) return yield* notTheirs()
+    // A connection that the key does not reach is answered like an unknown one.
+    if (known === undefined || !reaches(caller, known.customerId)) return yield* connectionNotOfCustomer()
     return { id: known.customerId }
   })
 
-  /** Takes one of the calls that may be made for the customer in this minute. */
+  /** Counts the call against the customer's own limit per minute. */
   const admit = (caller: Principal, customer: KnownCustomer): Effect.Effect<void, Failure> => {
     const limit = customerCeiling(customer, "api_calls_per_minute")
     return limit === null ? Effect.void : limits.admitFor(caller.organisationId, customer.id, limit)
   }
 
-  /** The customer that a request names, if the caller reaches it and all headers agree; the call is counted as one for it. */
-  const customerNamed = Effect.fnUntraced(function* (
+  /** The customer of a reference, if the key reaches it and `x-end-org-ref` agrees; counts the call against its limit. */
+  const resolveCustomer = Effect.fnUntraced(function* (
     caller: Principal,
     header: (name: string) => string | undefined,
     reference: CustomerReference
   ): Effect.fn.Return<KnownCustomer, Failure> {
     const found = yield* customers.find(caller.organisationId, reference)
-    // Unknown and unreachable customers are told apart only by keys that reach all of them.
+    // Only a key that reaches all customers learns whether one exists.
     if (Option.isNone(found))
-      return yield* caller.customers === "all" ? new NotFound({ what: "customer" }) : notReachable()
+      return yield* caller.customers === "all" ? new NotFound({ what: "customer" }) : customerNotReachable()
     const customer = found.value
-    if (!reaches(caller, customer.id)) return yield* notReachable()
+    if (!reaches(caller, customer.id)) return yield* customerNotReachable()
     const ref = claimedRef(header)
     if (ref !== undefined && ref !== customer.externalRef) {
       return yield* new InvalidRequest({
@@ -110,27 +114,27 @@ export const make = Effect.gen(function* () {
     implied: CustomerSource
   ): Effect.fn.Return<KnownCustomer | null, Failure> {
     const reference =
-      tenancy.customer ?? (implied === "connection" ? yield* ownerOf(caller, tenancy.connections) : null)
+      tenancy.customer ?? (implied === "connection" ? yield* customerOfConnection(caller, tenancy.connections) : null)
     if (reference === null) return null
-    return yield* active(yield* customerNamed(caller, (name) => request.headers[name], reference))
+    return yield* requireActive(yield* resolveCustomer(caller, (name) => request.headers[name], reference))
   })
 
-  /** Every connection that the request names must be the customer's, and one that the key reaches. */
-  const chosen = Effect.fnUntraced(function* (
+  /** Fails unless the customer owns every named connection and the key reaches it. */
+  const checkConnections = Effect.fnUntraced(function* (
     caller: Principal,
     customer: KnownCustomer | null,
     named: NonNullable<Tenancy["connections"]>
   ): Effect.fn.Return<ReadonlyArray<ChosenConnection>, Failure> {
     const found: Array<ChosenConnection> = []
     for (const { alias, connectionId, connector } of named) {
-      // Any text of an id's form: no other row matches.
+      // The text is only compared with stored ids.
       const id = connectionId as ConnectionId
-      const scope = outOfScope(caller, "connection", id)
-      if (scope !== undefined) return yield* scope
+      const scopeRefusal = outOfScope(caller, "connection", id)
+      if (scopeRefusal !== undefined) return yield* scopeRefusal
       const known = Option.getOrUndefined(yield* connections.byId(caller.organisationId, id))
-      if (known === undefined || known.customerId !== customer?.id) return yield* notTheirs()
-      const outside = outOfScope(caller, "connector", known.connector)
-      if (outside !== undefined) return yield* outside
+      if (known === undefined || known.customerId !== customer?.id) return yield* connectionNotOfCustomer()
+      const connectorRefusal = outOfScope(caller, "connector", known.connector)
+      if (connectorRefusal !== undefined) return yield* connectorRefusal
       if (connector !== null && connector !== known.connector) {
         return yield* new InvalidRequest({
           code: "INVALID_HEADER",
@@ -142,7 +146,7 @@ export const make = Effect.gen(function* () {
     return found
   })
 
-  /** One of another customer answers like one that is not there. */
+  /** The installation; that of another customer is answered like an unknown one. */
   const installationOf = Effect.fnUntraced(function* (
     caller: Principal,
     customer: KnownCustomer | null,
@@ -150,19 +154,19 @@ export const make = Effect.gen(function* () {
   ): Effect.fn.Return<KnownInstallation, Failure> {
     const found = Option.getOrUndefined(yield* installations.find(caller.organisationId, id))
     if (found === undefined || found.customerId !== customer?.id) return yield* new NotFound({ what: "installation" })
-    const refused = installationRefusal(caller, found) ?? notRunning(found)
-    return refused === undefined ? found : yield* refused
+    const refusal = installationRefusal(caller, found) ?? notRunning(found)
+    return refusal === undefined ? found : yield* refusal
   })
 
-  /** The only connections of an installation's runs: its own. */
+  /** Runs of an installation use its own connections only. */
   const connectionsOf = ({ connections }: KnownInstallation): ReadonlyArray<ChosenConnection> =>
     Object.entries(connections).map(([connector, id]) => ({ connector, alias: null, id }))
 
-  const checked = Effect.fnUntraced(function* (
+  const readContext = Effect.fnUntraced(function* (
     caller: Principal,
     request: RequestHead,
     implied: CustomerSource
-  ): Effect.fn.Return<ActingFor, Failure> {
+  ): Effect.fn.Return<CustomerContext, Failure> {
     const tenancy = yield* parseTenancy((name) => request.headers[name], caller.organisationId)
     const customer = yield* customerOf(caller, request, tenancy, implied)
     const named = tenancy.installationId
@@ -171,26 +175,26 @@ export const make = Effect.gen(function* () {
     const own = installation === null ? null : connectionsOf(installation)
     return {
       customer,
-      connections: tenancy.connections === null ? own : yield* chosen(caller, customer, tenancy.connections),
+      connections: tenancy.connections === null ? own : yield* checkConnections(caller, customer, tenancy.connections),
       installation: config === null ? null : { id: installation?.id ?? null, config },
       userId: tenancy.userId
     }
   })
 
-  /** Most requests name nobody: they cost nothing. A key that reaches only some customers must name one. */
-  const actingFor = (
+  /** Costs no look-up for a request without these headers. A key that reaches only some customers must name one. */
+  const resolveContext = (
     caller: Principal,
     request: RequestHead,
     implied: CustomerSource = "headers"
-  ): Effect.Effect<ActingFor, Failure> =>
-    names.some((name) => request.headers[name] !== undefined)
-      ? checked(caller, request, implied)
+  ): Effect.Effect<CustomerContext, Failure> =>
+    contextHeaders.some((name) => request.headers[name] !== undefined)
+      ? readContext(caller, request, implied)
       : caller.customers === "all"
-        ? Effect.succeed(nobody)
+        ? Effect.succeed(noCustomer)
         : new Forbidden({
             code: "CUSTOMER_NOT_REACHABLE",
             message: "this key reaches only some customers: name one in x-end-org-id"
           })
 
-  return { actingFor, customerNamed }
+  return { resolveContext, resolveCustomer }
 })

@@ -1,13 +1,13 @@
 /**
- * The reference of the API as one page for people, made from the OpenAPI document: without script, without anything from
- * elsewhere, and each operation and schema with an address of its own.
+ * Renders the API reference as one HTML page from the OpenAPI document: without script or external resources, with an
+ * anchor for each operation and schema.
  */
 import { isObject, type Json, type JsonObject } from "../../domain/Json.js"
 import { html, type Markup } from "../Markup.js"
-import { resolved } from "./References.js"
-import { schemaMarkup } from "./Schema.js"
+import { resolveReferences } from "./References.js"
+import { schemaMarkup } from "./SchemaMarkup.js"
 import { style } from "./Style.js"
-import { words } from "./Words.js"
+import { inlineCode } from "./InlineCode.js"
 
 const methods = ["get", "post", "put", "patch", "delete"] as const
 
@@ -20,15 +20,15 @@ interface Operation {
   readonly tag: string
   readonly method: string
   readonly path: string
-  readonly told: JsonObject
+  readonly spec: JsonObject
 }
 
 const operationsOf = (paths: JsonObject): ReadonlyArray<Operation> =>
   Object.entries(paths).flatMap(([path, item]) =>
     methods.flatMap((method) => {
-      const told = members(item)[method]
-      if (told === undefined || !isObject(told)) return []
-      return [{ id: text(told["operationId"]), tag: text(list(told["tags"])[0]), method, path, told }]
+      const spec = members(item)[method]
+      if (spec === undefined || !isObject(spec)) return []
+      return [{ id: text(spec["operationId"]), tag: text(list(spec["tags"])[0]), method, path, spec }]
     })
   )
 
@@ -38,10 +38,10 @@ const titleOf = (tag: string): string => {
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
-const described = (told: JsonObject): Markup => {
-  const [summary, description] = [text(told["summary"]), text(told["description"])]
+const summaryMarkup = (spec: JsonObject): Markup => {
+  const [summary, description] = [text(spec["summary"]), text(spec["description"])]
   return html`${summary === "" ? html`` : html`<p><strong>${summary}</strong></p>`}
-  ${description === "" || description === summary ? html`` : html`<p>${words(description)}</p>`}`
+  ${description === "" || description === summary ? html`` : html`<p>${inlineCode(description)}</p>`}`
 }
 
 const parameterRow = (parameter: Json): Markup => {
@@ -51,13 +51,13 @@ const parameterRow = (parameter: Json): Markup => {
     <td>${text(place)}${required === true ? ", required" : ""}</td>
     <td>
       ${schemaMarkup(schema ?? {})}
-      ${text(description) === text(members(schema)["description"]) ? "" : words(text(description))}
+      ${text(description) === text(members(schema)["description"]) ? "" : inlineCode(text(description))}
     </td>
   </tr>`
 }
 
-const parametersOf = (told: JsonObject): Markup => {
-  const parameters = list(told["parameters"])
+const parametersOf = (spec: JsonObject): Markup => {
+  const parameters = list(spec["parameters"])
   if (parameters.length === 0) return html``
   return html`<table>
     <caption>
@@ -88,47 +88,48 @@ const exampleOf = (content: JsonObject): Markup => {
   return example === undefined ? html`` : html`<pre tabindex="0">${JSON.stringify(example, null, 2)}</pre>`
 }
 
-const bodyOf = (told: JsonObject): Markup => {
-  const contents = contentsOf(told["requestBody"])
+const bodyOf = (spec: JsonObject): Markup => {
+  const contents = contentsOf(spec["requestBody"])
   return contents.length === 0
     ? html``
     : html`<h4>Request body</h4>
         ${contents}`
 }
 
-const answersOf = (told: JsonObject): Markup =>
+const answersOf = (spec: JsonObject): Markup =>
   html`<h4>Answers</h4>
     <dl>
-      ${Object.entries(members(told["responses"])).map(([status, response]) => {
+      ${Object.entries(members(spec["responses"])).map(([status, response]) => {
         const contents = contentsOf(response)
         const headers = Object.keys(members(members(response)["headers"]))
-        return html`<dt><code>${status}</code> ${words(text(members(response)["description"]))}</dt>
+        return html`<dt><code>${status}</code> ${inlineCode(text(members(response)["description"]))}</dt>
           ${headers.length === 0 ? html`` : html`<dd>Headers: ${headers.join(", ")}</dd>`}
           ${contents.length === 0 ? html`` : html`<dd>${contents}</dd>`}`
       })}
     </dl>`
 
-const operationMarkup = ({ id, method, path, told }: Operation): Markup =>
+const operationMarkup = ({ id, method, path, spec }: Operation): Markup =>
   html`<article id="${id}">
     <h3>
       <a href="#${id}"><code>${method.toUpperCase()} ${path}</code></a>
     </h3>
-    ${described(told)} ${parametersOf(told)} ${bodyOf(told)} ${answersOf(told)}
+    ${summaryMarkup(spec)} ${parametersOf(spec)} ${bodyOf(spec)} ${answersOf(spec)}
   </article>`
 
+/** The input of the page. */
 export interface ReferenceOptions {
   /** The union of the surfaces' documents. */
   readonly document: Json
-  /** Where the documents are, by what they tell. */
+  /** The machine-readable documents to link, with their titles. */
   readonly documents: ReadonlyArray<{ readonly path: string; readonly title: string }>
 }
 
-/** The whole page. */
+/** The page as HTML text. */
 export const referencePage = ({ document, documents }: ReferenceOptions): string => {
   const { components, paths } = members(document)
-  const operations = operationsOf(members(resolved(paths ?? {}, members(components))))
+  const operations = operationsOf(members(resolveReferences(paths ?? {}, members(components))))
   const tags = [...new Set(operations.map(({ tag }) => tag))]
-  const of = (tag: string) => operations.filter((operation) => operation.tag === tag)
+  const operationsWith = (tag: string) => operations.filter((operation) => operation.tag === tag)
   const schemas = Object.entries(members(members(components)["schemas"]))
   return html`<!doctype html>
     <html lang="en">
@@ -158,7 +159,7 @@ export const referencePage = ({ document, documents }: ReferenceOptions): string
               html`<details>
                 <summary>${titleOf(tag)}</summary>
                 <ul>
-                  ${of(tag).map(
+                  ${operationsWith(tag).map(
                     ({ id, method, path }) =>
                       html`<li>
                         <a href="#${id}"><code>${method.toUpperCase()} ${path}</code></a>
@@ -173,7 +174,7 @@ export const referencePage = ({ document, documents }: ReferenceOptions): string
             (tag) =>
               html`<section>
                 <h2>${titleOf(tag)}</h2>
-                ${of(tag).map(operationMarkup)}
+                ${operationsWith(tag).map(operationMarkup)}
               </section>`
           )}
           <section>

@@ -1,6 +1,6 @@
 /**
- * From a request to its caller: the key by either scheme, its state, its address list, its Test-mode header, its
- * identity signature. Specification: Authentication.
+ * Authenticates a request: finds its API key and checks the key's state, address list, Test mode, workspace and identity
+ * signature. Refused attempts are counted and, beyond a limit, answered 429. Specification: Authentication.
  */
 import { Effect, Either, Option } from "effect"
 import { Addresses } from "../../actors/ports/Addresses.js"
@@ -16,40 +16,40 @@ import { nonceLifetime } from "../../domain/Limits.js"
 import { identityHeader, verifyIdentity } from "../../domain/Signature.js"
 import type { RequestHead } from "../Wire.js"
 import { actorOf, type Principal, principal } from "../../actors/management/Caller.js"
-import { Refusals, subscriberOf } from "./Refusals.js"
+import { RefusalCounters, subscriberOf } from "./RefusalCounters.js"
 
-/** The shape of a key; anything else is not worth a look. */
+/** The form of a key; other texts are refused without a look-up. */
 const keyPattern = /^svk_(live|test)_[A-Za-z0-9_-]{43}$/
 
-const peersKept = 1_000
+const peerCacheSize = 1_000
 
-/** A request as far as its caller is known by it: its body is asked for only where a signature covers it. */
-export interface Presented extends RequestHead {
+/** A request whose body is read only if something needs it, such as a signature that covers it. */
+export interface LazyRequest extends RequestHead {
   readonly body: Uint8Array | Effect.Effect<Uint8Array, Failure>
 }
 
 const unauthorized = (message: string) => new Unauthorized({ code: "UNAUTHORIZED", message })
-/** How a route lets callers in, where that is not the usual way. */
+
+/** How a route differs from the others in admitting callers. */
 export interface Admittance {
-  /** How the surface wants to be given the key, in the words of a refusal. */
-  readonly howTo?: string | undefined
-  /** The keys of a suspended organisation are let in. */
+  /** How to send the key on this surface; the end of error messages. */
+  readonly keyHint?: string | undefined
+  /** Admits keys of a suspended organisation. */
   readonly openWhileSuspended?: boolean
 }
 
-/** How most surfaces do. */
-const eitherScheme = "send Authorization: Bearer <key> or x-svc-api-key: <key>"
+const bothSchemesHint = "send Authorization: Bearer <key> or x-svc-api-key: <key>"
 
-/** The key that the request presents; both schemes may be used together if they agree. */
-const presented = ({ headers }: RequestHead, howTo: string): string | Unauthorized => {
+/** The key that the request sends; both headers may be sent if they agree. */
+const readKey = ({ headers }: RequestHead, keyHint: string): string | Unauthorized => {
   const bearer = headers["authorization"]
   const header = headers["x-svc-api-key"]
   const token = bearer === undefined ? undefined : /^Bearer +(\S+)$/i.exec(bearer)?.[1]
   if (bearer !== undefined && token === undefined)
-    return unauthorized(`the Authorization header is not of the form Bearer <key>: ${howTo}`)
+    return unauthorized(`the Authorization header is not of the form Bearer <key>: ${keyHint}`)
   if (token !== undefined && header !== undefined && header !== "" && token !== header)
     return unauthorized("the two keys of this request differ: send one")
-  return token ?? (header !== undefined && header !== "" ? header : unauthorized(`no API key: ${howTo}`))
+  return token ?? (header !== undefined && header !== "" ? header : unauthorized(`no API key: ${keyHint}`))
 }
 
 export const make = Effect.gen(function* () {
@@ -59,10 +59,10 @@ export const make = Effect.gen(function* () {
   const nonces = yield* Nonces
   const trail = yield* AuditTrail
   const identifiers = yield* Identifiers
-  const refusals = yield* Refusals
+  const refusals = yield* RefusalCounters
   const clock = yield* Effect.clock
 
-  /** Peers that spoke for themselves, by their sockets' addresses: few, and seen again and again. */
+  /** Client addresses of peers that send no `x-forwarded-for`, by socket address: saves parsing on every request. */
   const peers = new Map<string, string>()
   const addressOf = ({ headers, remoteAddress }: RequestHead): string => {
     const forwarded = headers["x-forwarded-for"]
@@ -70,13 +70,13 @@ export const make = Effect.gen(function* () {
     if (known !== undefined) return known
     const address = addresses.client(remoteAddress, forwarded)
     if (forwarded === undefined) {
-      if (peers.size >= peersKept) peers.clear()
+      if (peers.size >= peerCacheSize) peers.clear()
       peers.set(remoteAddress, address)
     }
     return address
   }
 
-  const refusal = (
+  const stateRefusal = (
     { key, organisation, rotated }: KnownKey,
     request: RequestHead,
     ip: string,
@@ -87,7 +87,7 @@ export const make = Effect.gen(function* () {
     if (status === "revoked") return new Unauthorized({ code: "KEY_REVOKED", message: "this key was revoked" })
     if (status === "expired") return new Unauthorized({ code: "KEY_EXPIRED", message: "this key has expired" })
     if (rotated && (key.beforeUntil === null || Date.parse(key.beforeUntil) <= now))
-      return unauthorized("this key was rotated: use its new secret")
+      return unauthorized("this key was rotated: send its new text")
     if (organisation.status !== "active" && !openWhileSuspended)
       return new Forbidden({ code: "FORBIDDEN", message: "the organisation is suspended" })
     if (key.allowedIps.length > 0 && !addresses.within(ip, key.allowedIps)) {
@@ -106,9 +106,9 @@ export const make = Effect.gen(function* () {
     return undefined
   }
 
-  const signed = Effect.fnUntraced(function* (
+  const verifySignature = Effect.fnUntraced(function* (
     { key }: KnownKey,
-    request: Presented,
+    request: LazyRequest,
     now: number
   ): Effect.fn.Return<void, Failure> {
     const header = request.headers[identityHeader]
@@ -137,23 +137,23 @@ export const make = Effect.gen(function* () {
       return yield* invalid(
         {
           malformed: `${identityHeader} is not of the form t=<unix seconds>,v1=<hex>`,
-          stale: `${identityHeader} was made more than 300 s ago or ahead`,
-          mismatch: `${identityHeader} does not belong to this request and this key's identity secret`
+          stale: `${identityHeader} has a time that is more than 300 seconds from the service's clock`,
+          mismatch: `${identityHeader} does not match this request: sign it with this key's identity secret`
         }[verified.left]
       )
     }
     const { nonce } = verified.right
     if (nonce !== "" && !(yield* nonces.use(key.organisationId, `${key.id}|${nonce}`, nonceLifetime))) {
-      return yield* invalid("this nonce was used before")
+      return yield* invalid("the nonce was used before: sign each request with a new one")
     }
   })
 
-  // --- Refusals: counted, and answered 429 before they cost more ---
+  // --- Counted refusals ---
 
-  const caseOf = ({ id }: KnownKey["key"], ip: string) => `${subscriberOf(ip)}|${id}`
+  const counterKey = ({ id }: KnownKey["key"], ip: string) => `${subscriberOf(ip)}|${id}`
 
-  /** A key that is known and not let in is told of in its organisation's audit trail. */
-  const refusedTo = (caller: Principal, failure: Failure, now: number): Effect.Effect<never, Failure> => {
+  /** Fails, and records the refused use of a known key in its organisation's audit trail. */
+  const refuseAndAudit = (caller: Principal, failure: Failure, now: number): Effect.Effect<never, Failure> => {
     const { key, organisationId, requestId } = caller
     trail.refusal({
       id: identifiers.next("aud"),
@@ -171,74 +171,79 @@ export const make = Effect.gen(function* () {
     return Effect.fail(failure)
   }
 
-  /** No key of this service: which one it was is nobody's. */
-  const unknownKey = (request: RequestHead, message: string, now: number): Effect.Effect<never, Failure> => {
+  /** Fails for a key that does not exist; counted for the sender's address. */
+  const refuseUnknownKey = (request: RequestHead, message: string, now: number): Effect.Effect<never, Failure> => {
     const from = subscriberOf(addressOf(request))
-    const exceeded = refusals.unknown.exceeded(from, now)
-    refusals.unknown.count(from, now)
+    const exceeded = refusals.unknownKeys.exceeded(from, now)
+    refusals.unknownKeys.count(from, now)
     return Effect.fail(exceeded ?? unauthorized(message))
   }
 
-  /** Signatures of a key that were wrong too often are not verified any more in this minute, for that address. */
-  const verified = (known: KnownKey, caller: Principal, request: Presented, now: number) => {
-    const of = caseOf(known.key, caller.ip)
-    const exceeded = refusals.signatures.exceeded(of, now)
-    if (exceeded !== undefined) return refusedTo(caller, exceeded, now)
-    return Effect.catchAll(signed(known, request, now), (failure) => {
+  /** Verifies the signature, unless this key and address have sent too many wrong ones in this minute. */
+  const verifySignatureWithinLimit = (known: KnownKey, caller: Principal, request: LazyRequest, now: number) => {
+    const counted = counterKey(known.key, caller.ip)
+    const exceeded = refusals.signatures.exceeded(counted, now)
+    if (exceeded !== undefined) return refuseAndAudit(caller, exceeded, now)
+    return Effect.catchAll(verifySignature(known, request, now), (failure) => {
       if (failure._tag !== "Unauthorized") return Effect.fail(failure)
-      if (failure.code === "IDENTITY_HMAC_INVALID") refusals.signatures.count(of, now)
-      return refusedTo(caller, failure, now)
+      if (failure.code === "IDENTITY_HMAC_INVALID") refusals.signatures.count(counted, now)
+      return refuseAndAudit(caller, failure, now)
     })
   }
 
-  const admitted = (
+  const admitKey = (
     known: KnownKey,
     request: RequestHead,
     requestId: RequestId,
     now: number,
     openWhileSuspended = false
-  ): Effect.Effect<Recognised, Failure> => {
+  ): Effect.Effect<RecognisedKey, Failure> => {
     const ip = addressOf(request)
-    const refused = refusal(known, request, ip, now, openWhileSuspended)
+    const refusal = stateRefusal(known, request, ip, now, openWhileSuspended)
     const caller = principal(known, { requestId, ip, userAgent: request.headers["user-agent"]?.slice(0, 500) ?? null })
-    if (refused === undefined) return Effect.succeed({ known, caller, now })
-    const of = caseOf(known.key, ip)
-    const exceeded = refusals.known.exceeded(of, now)
-    refusals.known.count(of, now)
-    return Effect.catchAll(refusedTo(caller, refused, now), (failure) => Effect.fail(exceeded ?? failure))
+    if (refusal === undefined) return Effect.succeed({ known, caller, now })
+    const counted = counterKey(known.key, ip)
+    const exceeded = refusals.knownKeys.exceeded(counted, now)
+    refusals.knownKeys.count(counted, now)
+    return Effect.catchAll(refuseAndAudit(caller, refusal, now), (failure) => Effect.fail(exceeded ?? failure))
   }
 
-  /** The caller by its key, before its signature: what can be said of a request of which only the head is there. */
+  /** The caller by its key alone, without its signature: needs only the request's head. */
   const recognise = (
     request: RequestHead,
     requestId: RequestId,
-    { howTo = eitherScheme, openWhileSuspended }: Admittance = {}
-  ): Effect.Effect<Recognised, Failure> =>
+    { keyHint: howTo = bothSchemesHint, openWhileSuspended }: Admittance = {}
+  ): Effect.Effect<RecognisedKey, Failure> =>
     Effect.suspend(() => {
       const now = clock.unsafeCurrentTimeMillis()
-      const text = presented(request, howTo)
+      const text = readKey(request, howTo)
       if (typeof text !== "string") return Effect.fail(text)
-      if (!keyPattern.test(text)) return unknownKey(request, "this is no API key of this service", now)
+      if (!keyPattern.test(text))
+        return refuseUnknownKey(
+          request,
+          "this is not an API key of this service: a key is svk_live_ or svk_test_ and 43 characters",
+          now
+        )
       const hash = digests.keyHash(text)
-      const held = keys.held(hash, now)
-      if (held !== undefined) return admitted(held, request, requestId, now, openWhileSuspended)
+      const cached = keys.held(hash, now)
+      if (cached !== undefined) return admitKey(cached, request, requestId, now, openWhileSuspended)
       const found = Effect.flatMap(
         keys.find(hash),
         Option.match({
-          onNone: () => unknownKey(request, "this API key is unknown", now),
-          onSome: (known) => admitted(known, request, requestId, now, openWhileSuspended)
+          onNone: () => refuseUnknownKey(request, "this API key is unknown", now),
+          onSome: (known) => admitKey(known, request, requestId, now, openWhileSuspended)
         })
       )
-      if (refusals.unknown.exceeded(subscriberOf(addressOf(request)), now) === undefined) return found
-      // Others behind this address send keys that exist: these are looked up.
+      if (refusals.unknownKeys.exceeded(subscriberOf(addressOf(request)), now) === undefined) return found
+      // Other clients may share the address: a key that may exist is still looked up.
       return Effect.flatMap(keys.mayExist(hash), (may) =>
-        may ? found : unknownKey(request, "this API key is unknown", now)
+        may ? found : refuseUnknownKey(request, "this API key is unknown", now)
       )
     })
 
-  /** The caller; fails with what `refusals` of the contract says. */
+  /** The authenticated caller. */
   const authenticate = (
-    request: Presented,
+    request: LazyRequest,
     requestId: RequestId,
     admittance: Admittance = {}
   ): Effect.Effect<Principal, Failure> =>
@@ -246,14 +251,14 @@ export const make = Effect.gen(function* () {
       keys.used(known.key, now)
       return known.key.hmacSecret === null
         ? Effect.succeed(caller)
-        : Effect.as(verified(known, caller, request, now), caller)
+        : Effect.as(verifySignatureWithinLimit(known, caller, request, now), caller)
     })
 
   return { authenticate, recognise, addressOf }
 })
 
-/** A key that is let in, if its signature is right. */
-interface Recognised {
+/** An admitted key whose signature is not yet verified. */
+interface RecognisedKey {
   readonly known: KnownKey
   readonly caller: Principal
   readonly now: number

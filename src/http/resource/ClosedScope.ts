@@ -1,7 +1,7 @@
 /** The scope rules of endpoints that reach resources of every type at once. */
 import type { Scoped } from "../Endpoint.js"
 
-/** A key that is narrowed to particular resources, of whichever type, may not use the endpoint. */
+/** Refuses every key that is narrowed to particular resources of any type. */
 export const closedToNarrowedKeys: Scoped["Type"] = {
   connector: "closed",
   connection: "closed",

@@ -1,8 +1,8 @@
-/** Pages for people who connect an account: small, without anything from elsewhere, and readable without script. */
+/** HTML replies of the connect pages: self-contained, with a strict content security policy, readable without script. */
 import { html, type Markup } from "../Markup.js"
 import type { RawReply } from "../Wire.js"
 
-/** A value inside a script: no character of it can end the script. */
+/** A JSON value inside a script, with every character escaped that could end the script. */
 export const scriptJson = (value: unknown): Markup => ({
   html: JSON.stringify(value).replace(
     /[<>&\u2028\u2029]/g,
@@ -21,17 +21,19 @@ button{margin-top:1.75rem;padding:.6rem 1.2rem;font:inherit;font-weight:600;bord
 .error{border-left:4px solid var(--red);padding:.5rem .75rem;background:var(--blush)}
 @media (prefers-color-scheme:dark){:root{--ink:#eee;--paper:#151515;--soft:#b0b0b0;--line:#8a8a8a;--blue:#8ab4ff;--red:#f87171;--blush:#2a1010}}`
 
+/** A page of the connect flow. */
 export interface Page {
   readonly status: number
   readonly title: string
   readonly body: Markup
-  /** Of the inline script and style of this reply. */
+  /** Admits the inline script and style of this reply. */
   readonly nonce: string
   readonly script?: Markup
-  /** Origins that the page's form may lead to, besides this one. */
+  /** Origins to which the form may redirect, besides the service's own. */
   readonly formTargets?: ReadonlyArray<string>
 }
 
+/** A page as HTML that is not cached. */
 export const pageReply = ({ body, formTargets = [], nonce, script, status, title }: Page): RawReply => ({
   status,
   headers: {
@@ -74,6 +76,7 @@ export const pageReply = ({ body, formTargets = [], nonce, script, status, title
     </html> `.html
 })
 
+/** 303 to `url`, not cached and without a referrer. */
 export const redirectReply = (url: string): RawReply => ({
   status: 303,
   headers: { location: url, "cache-control": "no-store", "referrer-policy": "no-referrer" },

@@ -1,32 +1,36 @@
-/** The JSON of a request's body, checked for its form before anybody looks at its meaning. */
+/**
+ * Reads a request's body as JSON and refuses what cannot be stored: other media types, too large or too deep values,
+ * characters that Postgres does not take. Schemas decode the value afterwards.
+ */
 import { InvalidRequest, invalid, PayloadTooLarge, UnsupportedMediaType, ValidationFailed } from "../domain/Failure.js"
 import { type Json, unstorable, unstorableMessage } from "../domain/Json.js"
 import { excessOf, tooHeavyMessage } from "../domain/JsonText.js"
 import type { RawRequest } from "./Wire.js"
 
+/** Why a body is refused. */
 export type BodyFailure = InvalidRequest | PayloadTooLarge | UnsupportedMediaType | ValidationFailed
 
 const decoder = new TextDecoder("utf-8", { fatal: true })
 
-/** Where a member is called `__proto__`, which decoding would drop without a word. */
-const protoIn = (value: Json, path = ""): string | undefined => {
+/** The path of a member called `__proto__`, which decoding would drop silently. */
+const findProtoMember = (value: Json, path = ""): string | undefined => {
   if (typeof value !== "object" || value === null) return undefined
   for (const [name, child] of Object.entries(value)) {
     const at = Array.isArray(value) ? `${path}[${name}]` : path === "" ? name : `${path}.${name}`
-    const found = name === "__proto__" ? at : protoIn(child, at)
+    const found = name === "__proto__" ? at : findProtoMember(child, at)
     if (found !== undefined) return found
   }
   return undefined
 }
 
-/** Like `readJson`, of a body whose schema decodes it. */
+/** Like `readJson`, for a body that a schema decodes: also refuses a member called `__proto__`. */
 export const readRecord = (request: RawRequest, limit: number): Json | undefined | BodyFailure => {
   const value = readJson(request, limit)
-  const at = value === undefined || value instanceof Error ? undefined : protoIn(value)
+  const at = value === undefined || value instanceof Error ? undefined : findProtoMember(value)
   return at === undefined ? value : invalid(at, "NOT_STORABLE", "cannot be the name of a member: choose another")
 }
 
-/** The request's JSON; fails when it is none, or holds what cannot be stored. */
+/** The body's JSON value; `undefined` for an empty body. `limit`: bytes. */
 export const readJson = (request: RawRequest, limit: number): Json | undefined | BodyFailure => {
   if (request.body.byteLength > limit) return new PayloadTooLarge({ limitBytes: limit })
   if (request.body.byteLength === 0) return undefined

@@ -1,4 +1,4 @@
-/** Permits with a limit for each organisation besides the limit of all: none can take every permit. */
+/** A semaphore with a limit per organisation besides the total, so that no organisation can take every permit. */
 import { Effect } from "effect"
 
 interface Holder {
@@ -6,11 +6,12 @@ interface Holder {
   users: number
 }
 
-export const makeShares = (perHolder: number, inAll: number) => {
+/** `withPermit` waits for a permit of the holder first, then for one of all. */
+export const makeFairPermits = (perHolder: number, inAll: number) => {
   const all = Effect.unsafeMakeSemaphore(inAll)
   const holders = new Map<string, Holder>()
 
-  const withShare = <A, E, R>(name: string, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  const withPermit = <A, E, R>(name: string, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.suspend(() => {
       const holder = holders.get(name) ?? { semaphore: Effect.unsafeMakeSemaphore(perHolder), users: 0 }
       holders.set(name, holder)
@@ -24,5 +25,5 @@ export const makeShares = (perHolder: number, inAll: number) => {
       )
     })
 
-  return { withShare }
+  return { withPermit }
 }

@@ -1,6 +1,6 @@
 /**
- * Runs the handlers of the typed API: decodes path, query and body by the endpoint's schemas, encodes the answer. What
- * does not decode is the client's mistake; an answer that does not encode is a defect of the service.
+ * Runs the handlers of the typed API: decodes path, query and body by the endpoint's schemas, and encodes the reply. A
+ * request that does not decode is a client error; a reply that does not encode is a defect.
  */
 import {
   type HttpApi,
@@ -13,41 +13,46 @@ import {
 import type { HttpApiBuilder } from "@effect/platform"
 import { Context, Effect, Either, Layer, ParseResult, Schema, type Scope } from "effect"
 import { type Failure, NotFound } from "../../domain/Failure.js"
-import { Current } from "../auth/Authenticated.js"
-import { answerDefect, decodeFailure } from "../Decode.js"
+import { CurrentExchange } from "../auth/CurrentExchange.js"
+import { answerDefect, decodeFailure } from "../DecodeFailure.js"
 import type { RawReply } from "../Wire.js"
 import type { Exchange } from "./Exchange.js"
 
-type Run = (exchange: Exchange) => Effect.Effect<RawReply, unknown>
+type EndpointHandler = (exchange: Exchange) => Effect.Effect<RawReply, unknown>
 
-/** What answers each endpoint, by its group and name. */
-export class Runners extends Context.Tag("svc/Runners")<Runners, Map<string, Run>>() {}
+/** The handler of each endpoint, by `handlerKey`. */
+export class EndpointHandlers extends Context.Tag("svc/EndpointHandlers")<
+  EndpointHandlers,
+  Map<string, EndpointHandler>
+>() {}
 
-export const runners = Layer.sync(Runners, () => new Map())
+/** An empty table, which the layers of the groups fill. */
+export const layer = Layer.sync(EndpointHandlers, () => new Map())
 
-export const runnerName = (group: string, endpoint: string): string => `${group}.${endpoint}`
+/** The key of an endpoint in the table: `workflows.create`. */
+export const handlerKey = (group: string, endpoint: string): string => `${group}.${endpoint}`
 
 /** Any schema of an endpoint: all of them decode and encode without services. */
 type AnySchema = Schema.Schema<unknown, unknown>
 type Endpoint = HttpApiEndpoint.HttpApiEndpoint.AnyWithProps
 type Request = { readonly path?: unknown; readonly urlParams?: unknown; readonly payload?: unknown }
-type Handler = (request: Request) => Effect.Effect<unknown, unknown, Current>
+type Handler = (request: Request) => Effect.Effect<unknown, unknown, CurrentExchange>
 
-// --- What is asked ---
+// --- Requests ---
 
-/** A parameter that stands there twice is a list. */
+/** A parameter that is sent several times becomes a list. */
 const queryOf = (target: string): { readonly [name: string]: string | ReadonlyArray<string> } => {
   const at = target.indexOf("?")
   const query: { [name: string]: string | Array<string> } = Object.create(null)
   if (at < 0) return query
   for (const [name, value] of new URLSearchParams(target.slice(at + 1))) {
-    const before = query[name]
-    query[name] = before === undefined ? value : [...(typeof before === "string" ? [before] : before), value]
+    const earlier = query[name]
+    query[name] = earlier === undefined ? value : [...(typeof earlier === "string" ? [earlier] : earlier), value]
   }
   return query
 }
 
-/** An id with invalid percent-encoding is unknown. */
+/** The decoded parameters; a path with invalid percent-encoding exists nowhere. */
 const decodedPath = (params: Exchange["params"]): { readonly [name: string]: string } | NotFound => {
   try {
     return Object.fromEntries(Object.entries(params).map(([name, text]) => [name, decodeURIComponent(text)]))
@@ -68,11 +73,11 @@ const decodeWith =
     )
   }
 
-const requestOf = ({ pathSchema, payloadSchema, urlParamsSchema }: Endpoint) => {
+const requestDecoder = ({ pathSchema, payloadSchema, urlParamsSchema }: Endpoint) => {
   const parts: Array<readonly [keyof Request, Decode]> = []
   if (pathSchema._tag === "Some")
     parts.push(["path", decodeWith(pathSchema.value, ({ params }) => decodedPath(params))])
-  // An absent body is an empty object: its schema says which members it lacks.
+  // An absent body decodes as an empty object, so that its schema names the required members.
   if (payloadSchema._tag === "Some")
     parts.push(["payload", decodeWith(payloadSchema.value, ({ body }) => (body === undefined ? {} : body))])
   if (urlParamsSchema._tag === "Some")
@@ -88,14 +93,14 @@ const requestOf = ({ pathSchema, payloadSchema, urlParamsSchema }: Endpoint) => 
   }
 }
 
-// --- What is answered ---
+// --- Replies ---
 
-interface Answer {
+interface SuccessSchema {
   readonly status: number
   readonly schema: AnySchema
 }
 
-const answersOf = ({ successSchema }: Endpoint): ReadonlyArray<Answer> => {
+const successSchemasOf = ({ successSchema }: Endpoint): ReadonlyArray<SuccessSchema> => {
   const schemas = new Set<Schema.Schema.Any>()
   HttpApiSchema.deunionize(schemas, successSchema)
   return Array.from(schemas, (schema) => ({
@@ -104,8 +109,8 @@ const answersOf = ({ successSchema }: Endpoint): ReadonlyArray<Answer> => {
   }))
 }
 
-const replyWith = (
-  { schema, status }: Answer,
+const encodeReply = (
+  { schema, status }: SuccessSchema,
   value: unknown,
   headers: RawReply["headers"]
 ): Effect.Effect<RawReply> => {
@@ -122,8 +127,8 @@ const replyWith = (
   return Effect.succeed({ status, headers: { "content-type": contentType, ...headers }, body })
 }
 
-/** What a handler has encoded itself: what is stored in the form in which it is answered. */
-const replyOf = (
+/** The reply of a handler that has encoded it itself, such as an exported definition. */
+const replyFromResponse = (
   { body, headers, status }: HttpServerResponse.HttpServerResponse,
   more: RawReply["headers"]
 ): RawReply => ({
@@ -132,20 +137,25 @@ const replyOf = (
   body: body._tag === "Uint8Array" ? body.body : ""
 })
 
-const runner = (endpoint: Endpoint, handler: Handler, context: Context.Context<never>): Run => {
-  const decode = requestOf(endpoint)
-  const answers = answersOf(endpoint)
+const makeEndpointHandler = (
+  endpoint: Endpoint,
+  handler: Handler,
+  context: Context.Context<never>
+): EndpointHandler => {
+  const decode = requestDecoder(endpoint)
+  const successes = successSchemasOf(endpoint)
   return (exchange) => {
     const request = decode(exchange)
     if (Either.isLeft(request)) return Effect.fail(request.left)
     return Effect.flatMap(
-      Effect.provide(handler(request.right), Context.add(context, Current, exchange)),
+      Effect.provide(handler(request.right), Context.add(context, CurrentExchange, exchange)),
       (value): Effect.Effect<RawReply> => {
-        const answer = answers.find(({ status }) => status === exchange.status) ?? answers[0]
-        if (HttpServerResponse.isServerResponse(value)) return Effect.succeed(replyOf(value, exchange.replyHeaders))
-        if (answer === undefined) return Effect.dieMessage(`${endpoint.name} declares no answer`)
-        exchange.describe(value, answer.status)
-        return replyWith(answer, value, exchange.replyHeaders)
+        const success = successes.find(({ status }) => status === exchange.status) ?? successes[0]
+        if (HttpServerResponse.isServerResponse(value))
+          return Effect.succeed(replyFromResponse(value, exchange.replyHeaders))
+        if (success === undefined) return Effect.dieMessage(`${endpoint.name} declares no success`)
+        exchange.addRecordHeaders(value, success.status)
+        return encodeReply(success, value, exchange.replyHeaders)
       }
     )
   }
@@ -160,8 +170,8 @@ type Handlers<
   Name extends string
 > = HttpApiBuilder.Handlers.FromGroup<ApiError, ApiR, HttpApiGroup.HttpApiGroup.WithName<Groups, Name>>
 
-/** Gives a group of endpoints its handlers; like the library's own, of which the types say which one is missing. */
-export const group = <
+/** The layer that adds a group's handlers to the table. Like `HttpApiBuilder.group`, it does not compile if one is missing. */
+export const groupLayer = <
   ApiId extends string,
   Groups extends HttpApiGroup.HttpApiGroup.Any,
   ApiError,
@@ -175,11 +185,11 @@ export const group = <
 ): Layer.Layer<
   never,
   HttpApiBuilder.Handlers.Error<Return>,
-  Runners | Exclude<HttpApiBuilder.Handlers.Context<Return>, Scope.Scope>
+  EndpointHandlers | Exclude<HttpApiBuilder.Handlers.Context<Return>, Scope.Scope>
 > =>
   Layer.effectDiscard(
     Effect.gen(function* () {
-      const table = yield* Runners
+      const table = yield* EndpointHandlers
       const context = yield* Effect.context<never>()
       const endpoints = (api.groups as unknown as { readonly [group: string]: HttpApiGroup.HttpApiGroup.AnyWithProps })[
         name
@@ -187,7 +197,8 @@ export const group = <
       const handlers = {
         handle: (endpoint: string, handler: Handler) => {
           const found = endpoints?.[endpoint]
-          if (found !== undefined) table.set(runnerName(name, endpoint), runner(found as Endpoint, handler, context))
+          if (found !== undefined)
+            table.set(handlerKey(name, endpoint), makeEndpointHandler(found as Endpoint, handler, context))
           return handlers
         }
       }
@@ -195,4 +206,4 @@ export const group = <
       const built: unknown = build(handlers as unknown as Handlers<ApiError, ApiR, Groups, Name>)
       if (Effect.isEffect(built)) yield* built as Effect.Effect<unknown>
     })
-  ) as ReturnType<typeof group<ApiId, Groups, ApiError, ApiR, Name, Return>>
+  ) as ReturnType<typeof groupLayer<ApiId, Groups, ApiError, ApiR, Name, Return>>

@@ -1,11 +1,11 @@
-/** What the typed API found wrong with a request, as the failure that the surfaces answer. */
+/** Turns the issues of schema decoding into the failure that the surfaces answer, or into a defect of the service. */
 import { operatorText } from "../domain/OperatorText.js"
 import { detailsOf, type Issue, pathText } from "../domain/Issues.js"
 import { InvalidRequest, ValidationFailed } from "../domain/Failure.js"
 
 const unknownMember = "is not a member of this request"
 
-/** An answer of the service that its schema refuses. Names the places, not the customer's values in them. */
+/** A reply that does not fit its own schema. The message has paths only, never the customer's values. */
 class AnswerDefect extends Error {
   constructor(issues: ReadonlyArray<Issue>) {
     super(
@@ -17,16 +17,17 @@ class AnswerDefect extends Error {
   }
 }
 
+/** A reply of the service that does not encode: a bug, never the client's mistake. */
 export const answerDefect = (issues: ReadonlyArray<Issue>): Error => new AnswerDefect(issues)
 
-/** A parameter that stands there twice is a list, which no endpoint takes. */
-const once = (issue: Issue): Issue =>
-  issue.message.includes(", actual [") ? { ...issue, message: "must be there only once" } : issue
+/** A query parameter that is sent twice decodes as a list, which no endpoint accepts. */
+const describeRepeatedParameter = (issue: Issue): Issue =>
+  issue.message.includes(", actual [") ? { ...issue, message: "must be sent only once" } : issue
 
-/** What is wrong with a query makes the request unreadable; what is wrong with a body makes it invalid. */
+/** Issues of a query answer 400, issues of a body 422. */
 export const decodeFailure = (issues: ReadonlyArray<Issue>, method: string): InvalidRequest | ValidationFailed => {
   const inQuery = method === "GET" || method === "DELETE"
-  const details = detailsOf(inQuery ? issues.map(once) : issues, unknownMember)
+  const details = detailsOf(inQuery ? issues.map(describeRepeatedParameter) : issues, unknownMember)
   const [first] = details
   const message =
     first === undefined

@@ -1,9 +1,9 @@
 /**
- * Errors as surface B answers them: its own few codes, and the finer one of the other surfaces as the first detail.
- * Specification: Errors; contract: errors.
+ * The error rows of surface B: one code for each status, with the more precise code of the other surfaces as the first
+ * detail. Specification: Errors; contract: errors.
  */
 import type { Failure } from "../../domain/Failure.js"
-import { errorReply, errorRow } from "../Surface.js"
+import { errorReply, errorRow } from "../ErrorRows.js"
 import type { RawReply } from "../Wire.js"
 
 const codes: { readonly [status: number]: string } = {
@@ -21,27 +21,30 @@ const codes: { readonly [status: number]: string } = {
 
 type Row = Parameters<typeof errorReply>[0]
 
-/** What A and C answer 422 is a bad request here; a workflow that cannot run is not there. */
+/** Surface B answers 400 for the 422 of A and C, and 404 for a workflow that cannot run. */
 const statusOf = (status: number, unavailableWorkflow: boolean): number =>
   unavailableWorkflow ? 404 : status === 422 ? 400 : status
 
 const tenantRow = (row: Row, unavailableWorkflow = false): Row => {
   const status = statusOf(row.status, unavailableWorkflow)
   const code = codes[status] ?? "INTERNAL_ERROR"
-  const finer = row.code === code ? [] : [{ path: "", code: row.code, message: row.message }]
+  const preciseDetail = row.code === code ? [] : [{ path: "", code: row.code, message: row.message }]
   return {
     ...row,
     status,
     code,
-    details: [...finer, ...(row.details ?? [])],
+    details: [...preciseDetail, ...(row.details ?? [])],
     more: { isCustomAuthError: false, step: "", datasourceDebug: null, ...row.more }
   }
 }
 
-/** `now`: Unix milliseconds. */
+/** The row of a failure on surface B. `now`: Unix milliseconds. */
 export const tenantFailureRow = (failure: Failure, now: number): Row =>
   tenantRow(errorRow(failure, now), failure._tag === "WorkflowUnavailable")
 
-export const tenantFailure = (failure: Failure, requestId: string, now: number): RawReply =>
+/** The reply to a failure on surface B. `now`: Unix milliseconds. */
+export const tenantFailureReply = (failure: Failure, requestId: string, now: number): RawReply =>
   errorReply(tenantFailureRow(failure, now), requestId)
-export const tenantError = (row: Row, requestId: string): RawReply => errorReply(tenantRow(row), requestId)
+
+/** The reply of a row of the other surfaces, translated to surface B. */
+export const tenantErrorReply = (row: Row, requestId: string): RawReply => errorReply(tenantRow(row), requestId)
