@@ -1,9 +1,9 @@
-/** An execution as the API shows it: one shape for unfinished and finished ones. Contract: execution record. */
+/** Executions as the API shows them, running or ended. Contract: execution record. */
 import type { ExecutionStatus, Tier, TriggerType, Waiting } from "./Execution.js"
 import type { CustomerId, ExecutionId, InstallationId, WorkflowId } from "./Ids.js"
 import type { Json } from "./Json.js"
 
-/** Times are RFC 3339; `input` and `output` are the redacted copies. */
+/** An execution in a list. Times are RFC 3339. */
 export interface ExecutionView {
   readonly id: ExecutionId
   readonly workflowId: WorkflowId
@@ -40,14 +40,14 @@ export interface ExecutionView {
   readonly durationMs: number | null
 }
 
-/** One execution whole. */
+/** One execution with redacted input, output and steps. */
 export interface ExecutionDetail extends ExecutionView {
   readonly input: Json
   readonly output: Json
   readonly steps: ReadonlyArray<Json>
 }
 
-/** An execution as lists show it. */
+/** The list's members of a detail. */
 export const executionSummary = ({
   input: _input,
   output: _output,
@@ -55,6 +55,7 @@ export const executionSummary = ({
   ...view
 }: ExecutionDetail): ExecutionView => view
 
+/** One line of the run's console. */
 export interface LogLine {
   readonly seq: number
   readonly at: string

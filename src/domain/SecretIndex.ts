@@ -1,10 +1,9 @@
 /**
- * Finds many texts in a text, in time that is linear in the text and in the texts to find, whoever chose them. Short ones
- * are looked up as a whole. Long ones are cut into blocks, and every block that occurs is a find of its own: a long
- * secret is found also where only a part of it stands.
+ * Finds many secrets in a text in time linear in both, by rolling hashes. Short secrets are matched completely. Long ones
+ * are cut into blocks that are matched one by one, so that a part of a long secret is found too.
  */
 
-/** From which character to which, without the last. */
+/** A range of characters, without `to`. */
 export interface Span {
   readonly from: number
   readonly to: number
@@ -13,8 +12,8 @@ export interface Span {
 const headLength = 4
 const blockLength = 32
 
-/** A set of 32-bit numbers that may answer yes wrongly, and then costs one look-up in a real set. */
-class Sieve {
+/** A Bloom filter of 32-bit hashes; a false positive costs a look-up in a set. */
+class BloomFilter {
   readonly #bits = new Uint32Array(2048)
   add(hash: number): void {
     const bit = hash & 0xffff
@@ -34,41 +33,42 @@ const power = (length: number): number => {
 }
 const headPower = power(headLength)
 const blockPower = power(blockLength)
-/** The low bits of a product depend on low bits only: all of them decide. */
-const mixed = (hash: number): number => hash ^ (hash >>> 15)
+/** Mixes high bits into the low ones, since the low bits of a product depend on low bits only. */
+const mixBits = (hash: number): number => hash ^ (hash >>> 15)
 const hashOf = (text: string): number => {
   let hash = 0
   for (let i = 0; i < text.length; i++) hash = (Math.imul(hash, factor) + text.charCodeAt(i)) | 0
-  return mixed(hash)
+  return mixBits(hash)
 }
 
+/** An index of the secrets to find. */
 export class SecretIndex {
-  readonly #whole = new Set<string>()
-  /** The lengths of the short texts that begin with these characters, longest first. */
+  readonly #shortSecrets = new Set<string>()
+  /** Lengths of the short secrets by their first characters, longest first. */
   readonly #lengths = new Map<string, Array<number>>()
-  readonly #heads = new Sieve()
-  /** Blocks of the long texts, and whether one of them goes on behind it. */
+  readonly #heads = new BloomFilter()
+  /** Blocks of the long secrets, and whether any of them continues after the block. */
   readonly #blocks = new Map<string, boolean>()
-  readonly #blockHashes = new Sieve()
-  /** What a text to find may begin with, up to a block. Made when a text in pieces is first asked about. */
-  #beginnings: Set<string> | undefined
-  readonly #firsts = new Set<string>()
+  readonly #blockHashes = new BloomFilter()
+  /** Prefixes of the secrets, up to a block. Built when a streamed text is first searched. */
+  #prefixes: Set<string> | undefined
+  readonly #beginnings = new Set<string>()
 
-  /** Texts of fewer than four characters are not found. */
+  /** Secrets of fewer than four characters are ignored. */
   add(text: string): void {
     if (text.length < headLength) return
-    this.#beginnings = undefined
-    this.#firsts.add(text.slice(0, blockLength))
+    this.#prefixes = undefined
+    this.#beginnings.add(text.slice(0, blockLength))
     if (text.length < blockLength) this.#addShort(text)
     else this.#addLong(text)
   }
 
   get isEmpty(): boolean {
-    return this.#firsts.size === 0
+    return this.#beginnings.size === 0
   }
 
   #addShort(text: string): void {
-    this.#whole.add(text)
+    this.#shortSecrets.add(text)
     const head = text.slice(0, headLength)
     const lengths = this.#lengths.get(head) ?? []
     if (!lengths.includes(text.length)) lengths.push(text.length)
@@ -90,7 +90,7 @@ export class SecretIndex {
     place(last)
   }
 
-  /** Where they stand: apart from each other, in order. Those that touch or overlap are one span. */
+  /** The places of secrets in order; those that touch or overlap are one span. */
   spans(text: string): ReadonlyArray<Span> {
     const found = [...this.#shortSpans(text), ...this.#blockSpans(text)].sort((a, b) => a.from - b.from)
     const apart: Array<{ from: number; to: number }> = []
@@ -104,11 +104,11 @@ export class SecretIndex {
 
   #shortSpans(text: string): ReadonlyArray<Span> {
     const found: Array<Span> = []
-    if (this.#whole.size === 0) return found
+    if (this.#shortSecrets.size === 0) return found
     eachWindow(text, headLength, headPower, (hash, from) => {
       if (!this.#heads.has(hash)) return
       const lengths = this.#lengths.get(text.slice(from, from + headLength))
-      const length = lengths?.find((one) => this.#whole.has(text.slice(from, from + one)))
+      const length = lengths?.find((one) => this.#shortSecrets.has(text.slice(from, from + one)))
       if (length !== undefined) found.push({ from, to: from + length })
     })
     return found
@@ -124,16 +124,16 @@ export class SecretIndex {
     return found
   }
 
-  /** Where the end of a text begins that may go on as one to find; the text's length where none can. */
-  openEnd(text: string): number {
-    const beginnings = (this.#beginnings ??= beginningsOf(this.#firsts))
+  /** The index from which the end of the text could be the beginning of a secret; its length if it could not. */
+  openSecretStart(text: string): number {
+    const prefixes = (this.#prefixes ??= prefixesOf(this.#beginnings))
     let open = text.length
     for (let from = Math.max(0, text.length - blockLength + 1); from < text.length; from++) {
-      if (!beginnings.has(text.slice(from))) continue
+      if (!prefixes.has(text.slice(from))) continue
       open = from
       break
     }
-    // A long text of which a block ended just now.
+    // A long secret of which a block is at the end of the text.
     const tail = Math.max(0, text.length - 2 * blockLength + 1)
     for (const { from } of this.#blockSpans(text.slice(tail))) {
       const at = tail + from
@@ -143,19 +143,19 @@ export class SecretIndex {
   }
 }
 
-/** Calls with the hash of every window of the text, and where it begins. */
+/** Visits the hash of every window of the text with its start. */
 const eachWindow = (text: string, length: number, power: number, visit: (hash: number, from: number) => void): void => {
   let hash = 0
   for (let i = 0; i < text.length; i++) {
     hash = (Math.imul(hash, factor) + text.charCodeAt(i)) | 0
     if (i >= length) hash = (hash - Math.imul(power, text.charCodeAt(i - length))) | 0
-    if (i >= length - 1) visit(mixed(hash), i - length + 1)
+    if (i >= length - 1) visit(mixBits(hash), i - length + 1)
   }
 }
 
-/** Every proper beginning of each; of one that fills a block, the block is one, too, where the text goes on behind it. */
-const beginningsOf = (firsts: Iterable<string>): Set<string> => {
+/** All proper prefixes of each text. */
+const prefixesOf = (texts: Iterable<string>): Set<string> => {
   const all = new Set<string>()
-  for (const first of firsts) for (let length = 1; length < first.length; length++) all.add(first.slice(0, length))
+  for (const text of texts) for (let length = 1; length < text.length; length++) all.add(text.slice(0, length))
   return all
 }

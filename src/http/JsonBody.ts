@@ -3,8 +3,8 @@
  * characters that Postgres does not take. Schemas decode the value afterwards.
  */
 import { InvalidRequest, invalid, PayloadTooLarge, UnsupportedMediaType, ValidationFailed } from "../domain/Failure.js"
-import { type Json, unstorable, unstorableMessage } from "../domain/Json.js"
-import { excessOf, tooHeavyMessage } from "../domain/JsonText.js"
+import { type Json, findUnstorable, unstorableMessage } from "../domain/Json.js"
+import { exceededBound, tooHeavyMessage } from "../domain/JsonText.js"
 import type { RawRequest } from "./Wire.js"
 
 /** Why a body is refused. */
@@ -39,7 +39,7 @@ export const readJson = (request: RawRequest, limit: number): Json | undefined |
     return new UnsupportedMediaType({ got: type.slice(0, 100) })
   try {
     const text = decoder.decode(request.body)
-    const excess = excessOf(text)
+    const excess = exceededBound(text)
     if (excess !== undefined) {
       const message = excess === "tooDeep" ? unstorableMessage.tooDeep : tooHeavyMessage
       return new ValidationFailed({
@@ -49,7 +49,7 @@ export const readJson = (request: RawRequest, limit: number): Json | undefined |
       })
     }
     const value: Json = JSON.parse(text)
-    const bad = unstorable(value)
+    const bad = findUnstorable(value)
     if (bad === undefined) return value
     const message = unstorableMessage[bad.reason]
     return new ValidationFailed({

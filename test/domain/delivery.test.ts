@@ -5,7 +5,7 @@ import {
   decide,
   endpointOf,
   parseRetryAfter,
-  schedule,
+  retrySchedule,
   type Verdict
 } from "../../src/domain/Delivery.js"
 
@@ -47,7 +47,7 @@ describe("what an answer means", () => {
 
 describe("the schedule", () => {
   it("is the contract's: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h", () =>
-    assert.deepStrictEqual(schedule.map(Duration.toSeconds), [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000]))
+    assert.deepStrictEqual(retrySchedule.map(Duration.toSeconds), [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000]))
 })
 
 describe("Retry-After", () => {

@@ -1,7 +1,7 @@
 /** Tests a credential by the call that the connector defines as its test, and signs requests. */
 import { Clock, Context, Duration, Effect, Either, Layer, Redacted } from "effect"
 import type { Credential } from "../../domain/connection/Credential.js"
-import { valuesOf } from "../../domain/connection/Credential.js"
+import { credentialValues } from "../../domain/connection/Credential.js"
 import { resultOf } from "../../domain/connector/Answer.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
 import { requestOf, type UnsignedRequest } from "../../domain/connector/Call.js"
@@ -92,10 +92,10 @@ const make = Effect.gen(function* () {
     const { test } = definition
     const action = test === undefined ? undefined : actionOf(definition, test.action)
     if (test === undefined || action === undefined) return Effect.succeed(untested)
-    const values = valuesOf(credential)
-    const scrub = makeScrubber(Object.values(values)).text
+    const values = credentialValues(credential)
+    const scrub = makeScrubber(Object.values(values)).scrubText
     // A provider may answer with the secret itself: it must not become the label.
-    const shown = makeScrubber(secretsOf(method, values).map((secret) => Redacted.value(secret))).json
+    const shown = makeScrubber(secretsOf(method, values).map((secret) => Redacted.value(secret))).scrubJson
     return Effect.gen(function* () {
       const request = yield* requestOf(definition, action, {
         args: test.args ?? {},

@@ -240,12 +240,12 @@ export class Progress {
       message: this.text(error.message),
       ...(error.code === undefined ? {} : { code: this.text(error.code) }),
       ...(error.stack === undefined ? {} : { stack: this.text(error.stack) }),
-      ...(error.details === undefined ? {} : { details: storable(this.scrub.json(error.details)) })
+      ...(error.details === undefined ? {} : { details: storable(this.scrub.scrubJson(error.details)) })
     }
   }
 
   private text(value: string): string {
-    return String(storable(this.scrub.text(value)))
+    return String(storable(this.scrub.scrubText(value)))
   }
 
   // --- What is to be written ---

@@ -3,7 +3,7 @@
  * inside a success, a page of HTML, an empty or a broken body. Contract: connector definition.
  */
 import { Either, Encoding } from "effect"
-import { type Json, type JsonObject, unstorable, unstorableMessage } from "../Json.js"
+import { type Json, type JsonObject, findUnstorable, unstorableMessage } from "../Json.js"
 import type { ActionDefinition } from "./Action.js"
 import { holds } from "./Condition.js"
 import type { ConnectorDefinition } from "./Definition.js"
@@ -75,7 +75,7 @@ const json = (answer: ProviderAnswer, type: string): Either.Either<Json, string>
         : `the provider answered ${type === "" ? "something without a type" : type} where JSON was expected`
     )
   }
-  const bad = unstorable(value)
+  const bad = findUnstorable(value)
   return bad === undefined
     ? Either.right(value)
     : Either.left(`the provider's answer cannot be kept: ${bad.path} ${unstorableMessage[bad.reason]}`)
@@ -155,7 +155,7 @@ const longestBody = 65_536
 
 const shortened = (body: Json): Json => {
   if (typeof body === "string") return body.slice(0, longestBody).toWellFormed().replaceAll("\u0000", "")
-  const bad = unstorable(body)
+  const bad = findUnstorable(body)
   if (bad !== undefined) return `not kept: ${bad.path} ${unstorableMessage[bad.reason]}`
   const text = JSON.stringify(body)
   return text.length <= longestBody ? body : `${text.slice(0, longestBody).toWellFormed()}…`

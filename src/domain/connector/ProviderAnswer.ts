@@ -1,6 +1,6 @@
 /** What a provider sent back, and the ways to read it. Pure. */
 import type { Json } from "../Json.js"
-import { excessOf, type JsonBounds } from "../JsonText.js"
+import { exceededBound, type JsonBounds } from "../JsonText.js"
 import { jsonWeight } from "../Limits.js"
 
 /** How deep it nests is judged where it is read, with its place. */
@@ -41,7 +41,7 @@ export const headerOf = (headers: ProviderHeaders, name: string): string | undef
 /** The body as JSON, whatever type it declares; `undefined` where it is none, or one beyond what may be held. */
 export const jsonOf = (answer: ProviderAnswer): Json | undefined => {
   const text = textOf(answer).trim()
-  if (text === "" || excessOf(text, answerBounds) !== undefined) return undefined
+  if (text === "" || exceededBound(text, answerBounds) !== undefined) return undefined
   try {
     const value: Json = JSON.parse(text)
     return value

@@ -4,7 +4,7 @@
  */
 import { Either, ParseResult, Schema } from "effect"
 import type { Detail } from "../Failure.js"
-import { detailsOf, present } from "../Issues.js"
+import { detailsOf, relevantIssues } from "../Issues.js"
 import { isObject, type Json } from "../Json.js"
 import { actionsMistakes, placed, type SchemaMistakes } from "./ActionChecks.js"
 import { authMistakes, baseMistakes } from "./AuthChecks.js"
@@ -119,7 +119,7 @@ const formMistakes = (
   error: ParseResult.ParseError,
   mistakesOf: (definition: ConnectorDefinition) => Mistakes
 ): Mistakes => {
-  const issues = present(ParseResult.ArrayFormatter.formatErrorSync(error))
+  const issues = relevantIssues(ParseResult.ArrayFormatter.formatErrorSync(error))
   const form = detailsOf(issues, "is not known here")
   const broken = issues.filter(({ _tag }) => _tag !== "Unexpected").map(({ path }) => path)
   const further = repaired(document, broken)

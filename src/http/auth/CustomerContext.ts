@@ -11,9 +11,9 @@ import { customerRefusal } from "../../domain/Customer.js"
 import { type Failure, Forbidden, InvalidRequest, type InvalidState, NotFound } from "../../domain/Failure.js"
 import type { ConnectionId } from "../../domain/Ids.js"
 import { customerCeiling } from "../../domain/Quota.js"
-import { notRunning } from "../../domain/Installation.js"
+import { inactiveInstallation } from "../../domain/Installation.js"
 import type { ChosenConnection, StartEntry } from "../../domain/RunJournal.js"
-import { claimedRef, type CustomerReference, parseTenancy, type Tenancy } from "../../domain/Tenancy.js"
+import { claimedExternalRef, type CustomerReference, parseTenancy, type Tenancy } from "../../domain/Tenancy.js"
 import type { RequestHead } from "../Wire.js"
 import { outOfScope, type Principal, reaches } from "../../actors/management/Caller.js"
 import { installationRefusal } from "../../actors/management/InstallationRecords.js"
@@ -96,7 +96,7 @@ export const make = Effect.gen(function* () {
       return yield* caller.customers === "all" ? new NotFound({ what: "customer" }) : customerNotReachable()
     const customer = found.value
     if (!reaches(caller, customer.id)) return yield* customerNotReachable()
-    const ref = claimedRef(header)
+    const ref = claimedExternalRef(header)
     if (ref !== undefined && ref !== customer.externalRef) {
       return yield* new InvalidRequest({
         code: "INVALID_HEADER",
@@ -154,7 +154,7 @@ export const make = Effect.gen(function* () {
   ): Effect.fn.Return<KnownInstallation, Failure> {
     const found = Option.getOrUndefined(yield* installations.find(caller.organisationId, id))
     if (found === undefined || found.customerId !== customer?.id) return yield* new NotFound({ what: "installation" })
-    const refusal = installationRefusal(caller, found) ?? notRunning(found)
+    const refusal = installationRefusal(caller, found) ?? inactiveInstallation(found)
     return refusal === undefined ? found : yield* refusal
   })
 

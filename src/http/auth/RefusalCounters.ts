@@ -4,7 +4,7 @@
  */
 import { Context, Effect, Layer } from "effect"
 import { RateLimited } from "../../domain/Failure.js"
-import { refusals } from "../../domain/Limits.js"
+import { refusalLimits } from "../../domain/Limits.js"
 
 const minuteMillis = 60_000
 
@@ -39,7 +39,7 @@ const makeCounter = (limit: number): Counter => {
       found.count++
       windows.delete(of)
       windows.set(of, found)
-      const [oldest] = windows.size > refusals.entries ? windows.keys() : []
+      const [oldest] = windows.size > refusalLimits.entries ? windows.keys() : []
       if (oldest !== undefined) windows.delete(oldest)
     },
     exceeded: (of, now) =>
@@ -68,8 +68,8 @@ export const subscriberOf = (address: string): string => {
 export const layer = Layer.effect(
   RefusalCounters,
   Effect.sync(() => ({
-    unknownKeys: makeCounter(refusals.unknownKeys),
-    knownKeys: makeCounter(refusals.ofOneKey),
-    signatures: makeCounter(refusals.ofOneKey)
+    unknownKeys: makeCounter(refusalLimits.unknownKeys),
+    knownKeys: makeCounter(refusalLimits.ofOneKey),
+    signatures: makeCounter(refusalLimits.ofOneKey)
   }))
 )

@@ -21,7 +21,7 @@ import {
   ValidationFailed
 } from "../../domain/Failure.js"
 import type { ExecutionId, WorkflowId } from "../../domain/Ids.js"
-import { keyReused } from "../../domain/RunClaim.js"
+import { idempotencyKeyReused } from "../../domain/RunClaim.js"
 import { workflowHeaders } from "../../domain/Tenancy.js"
 import { disabledRefusal } from "../../domain/Workflow.js"
 import { make as makeCustomerContext } from "../auth/CustomerContext.js"
@@ -212,7 +212,7 @@ export const make = Effect.gen(function* () {
     sameBody: boolean,
     now: number
   ): Effect.fn.Return<RawReply, Failure> {
-    if (!sameBody) return yield* keyReused()
+    if (!sameBody) return yield* idempotencyKeyReused()
     const found = yield* reads.rerunnable(caller, target)
     if (Option.isNone(found))
       return yield* new Unavailable({

@@ -12,7 +12,7 @@ import { Vault } from "../../actors/ports/Vault.js"
 import { type Failure, IdempotencyInProgress, InvalidRequest, Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { idempotencyKeyLength, idempotencyLifetime } from "../../domain/Limits.js"
-import { keyReused } from "../../domain/RunClaim.js"
+import { idempotencyKeyReused } from "../../domain/RunClaim.js"
 import { makeFairPermits } from "./FairPermits.js"
 import { type RawReply, type RawRequest, targetIndexKey } from "../Wire.js"
 
@@ -98,7 +98,7 @@ export const make = Effect.gen(function* () {
     if (!(yield* tx.tryHold(claim.row))) return yield* new IdempotencyInProgress()
     const found = yield* tx.remembered(claim.row)
     if (Option.isNone(found)) return Option.none()
-    if (found.value.hash !== claim.bodyHash) return yield* keyReused()
+    if (found.value.hash !== claim.bodyHash) return yield* idempotencyKeyReused()
     if (found.value.sealed.length === 0) return yield* new IdempotencyInProgress()
     return Option.some(yield* openReply(claim, found.value.sealed))
   })

@@ -1,7 +1,7 @@
 /** The endpoints of connections. Only `reveal` answers with a credential. Specification: Surface C. */
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
-import { statuses } from "../../domain/connection/Connection.js"
+import { connectionStatuses } from "../../domain/connection/Connection.js"
 import { CreateConnection, ReconnectConnection, UpdateConnection } from "../../domain/connection/Requests.js"
 import { ConnectionId, CustomerId } from "../../domain/Ids.js"
 import { JsonObject } from "../../domain/Json.js"
@@ -9,7 +9,7 @@ import { Audited, auditAction, Form, NoStore, Permit, auditRead, Scoped, Shared 
 import { CreatedData, Data, listParams, NullableTime, Page, replacing, strict, Time } from "./Shapes.js"
 
 const nullable = Schema.NullOr(Schema.String)
-const Status = Schema.Literal(...statuses)
+const Status = Schema.Literal(...connectionStatuses)
 
 const members = {
   id: ConnectionId,

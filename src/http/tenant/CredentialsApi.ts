@@ -1,7 +1,7 @@
 /** The endpoints of a tenant's stored credentials, each of one connection. Specification: Surface B; contract: surface B bodies. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
-import { statuses } from "../../domain/connection/Connection.js"
+import { connectionStatuses } from "../../domain/connection/Connection.js"
 import { RotateCredential, StoreCredential } from "../../domain/connection/Requests.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
 import { Audited, auditAction, Form, Permit, auditRead, Scoped, Shared } from "../Endpoint.js"
@@ -14,7 +14,7 @@ const CredentialView = Schema.Struct({
   connector: Schema.String,
   authMethod: Schema.String,
   label: Schema.String,
-  status: Schema.Literal(...statuses),
+  status: Schema.Literal(...connectionStatuses),
   fields: Schema.Array(Schema.String),
   fingerprint: Schema.String,
   expiresAt: nullable,

@@ -2,7 +2,7 @@
 import { Context, Effect, Layer } from "effect"
 import * as RefusalCounters from "../../http/auth/RefusalCounters.js"
 import { PayloadTooLarge } from "../../domain/Failure.js"
-import { arrivingBody } from "../../domain/Limits.js"
+import { incomingBody } from "../../domain/Limits.js"
 import { make as makeConnectPages } from "../../http/connect/Pages.js"
 import { ExecutionApi, RunApi } from "../../http/execution/Api.js"
 import { make as makeExecute } from "../../http/execution/Execute.js"
@@ -117,7 +117,7 @@ export const layer = Layer.effect(
       if (link !== undefined)
         return Effect.map(link, (holder) =>
           holder === undefined
-            ? { _tag: "Failed", failure: new PayloadTooLarge({ limitBytes: arrivingBody.unidentifiedBytes }) }
+            ? { _tag: "Failed", failure: new PayloadTooLarge({ limitBytes: incomingBody.unidentifiedBytes }) }
             : { _tag: "Known", holder }
         )
       return Effect.map(surfaceOf(request).identify(request), (found) =>

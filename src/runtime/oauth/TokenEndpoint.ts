@@ -48,7 +48,7 @@ export const make = Effect.gen(function* () {
     const pairs: Pairs = [...Object.entries(asked.params), ...grantPairs(asked.grant)]
     const response = yield* post(asked.url, asked.client, pairs)
     const answer = answerOf(response)
-    const scrub = makeScrubber([...secretsOf(asked.client), ...secretsIn(asked.grant), ...issuedIn(answer)]).text
+    const scrub = makeScrubber([...secretsOf(asked.client), ...secretsIn(asked.grant), ...issuedIn(answer)]).scrubText
     const accessToken = textMember(answer, "access_token")
     if (accessToken === undefined || textMember(answer, "error") !== undefined || response.status >= 300)
       return yield* refused(response, answer, scrub)
@@ -70,7 +70,7 @@ export const make = Effect.gen(function* () {
       return yield* refused(
         response,
         answerOf(response),
-        makeScrubber([...secretsOf(client), Redacted.value(token)]).text
+        makeScrubber([...secretsOf(client), Redacted.value(token)]).scrubText
       )
   })
 

@@ -6,10 +6,15 @@ import {
   isGrantLost,
   isUsable,
   marginMillis,
-  nextLook,
-  recover
+  nextCheckAt,
+  decideRecovery
 } from "../../../src/domain/connection/Refresh.js"
-import { credentialOf, credentialText, fingerprintOf, membersOf } from "../../../src/domain/connection/Credential.js"
+import {
+  credentialOf,
+  credentialText,
+  credentialFingerprint,
+  credentialMembers
+} from "../../../src/domain/connection/Credential.js"
 
 const second = 1_000
 const hour = 3_600 * second
@@ -57,13 +62,13 @@ describe("a failed refresh", () => {
 describe("the sweep", () => {
   const renewable = { ...token(hour), renewable: true }
   it("renews what is used before it ends, and what is idle once a day", () => {
-    assert.strictEqual(nextLook(renewable, 900, true, 0), hour - 720 * second)
-    assert.strictEqual(nextLook(renewable, 900, false, 0), 24 * hour)
-    assert.strictEqual(nextLook({ ...renewable, expiresAt: null }, 900, true, 0), 24 * hour)
+    assert.strictEqual(nextCheckAt(renewable, 900, true, 0), hour - 720 * second)
+    assert.strictEqual(nextCheckAt(renewable, 900, false, 0), 24 * hour)
+    assert.strictEqual(nextCheckAt({ ...renewable, expiresAt: null }, 900, true, 0), 24 * hour)
   })
   it("looks at what cannot be renewed when it ends, and never at what does not end", () => {
-    assert.strictEqual(nextLook({ ...renewable, renewable: false }, 900, true, 0), hour)
-    assert.isNull(nextLook({ issuedAt: 0, expiresAt: null, renewable: false }, 900, true, 0))
+    assert.strictEqual(nextCheckAt({ ...renewable, renewable: false }, 900, true, 0), hour)
+    assert.isNull(nextCheckAt({ issuedAt: 0, expiresAt: null, renewable: false }, 900, true, 0))
   })
 })
 
@@ -71,14 +76,14 @@ describe("an intent that a dead owner left", () => {
   const held = { refreshSeq: 4, tokenHash: "a" }
   const intent = { refreshSeq: 5, tokenHash: "a", attempt: 1, at: 0 }
   it("is waited for as long as its request may last, then asked for once more", () => {
-    assert.deepStrictEqual(recover(intent, held, 19_999), { _tag: "Wait", until: 20_000 })
-    assert.strictEqual(recover(intent, held, 20_000)._tag, "Retry")
+    assert.deepStrictEqual(decideRecovery(intent, held, 19_999), { _tag: "Wait", until: 20_000 })
+    assert.strictEqual(decideRecovery(intent, held, 20_000)._tag, "Retry")
   })
   it("is never asked for a third time", () =>
-    assert.strictEqual(recover({ ...intent, attempt: 2 }, held, 20_000)._tag, "GiveUp"))
+    assert.strictEqual(decideRecovery({ ...intent, attempt: 2 }, held, 20_000)._tag, "GiveUp"))
   it("means nothing once the credential is another", () => {
-    assert.strictEqual(recover(intent, { ...held, tokenHash: "b" }, 0)._tag, "Forget")
-    assert.strictEqual(recover(intent, { ...held, refreshSeq: 5 }, 0)._tag, "Forget")
+    assert.strictEqual(decideRecovery(intent, { ...held, tokenHash: "b" }, 0)._tag, "Forget")
+    assert.strictEqual(decideRecovery(intent, { ...held, refreshSeq: 5 }, 0)._tag, "Forget")
   })
 })
 
@@ -95,7 +100,8 @@ describe("a credential", () => {
   it("comes back from its text as it was", () => {
     const back = credentialOf(credentialText(credential))
     assert.strictEqual(back._tag, "Some")
-    if (back._tag === "Some") assert.deepStrictEqual(membersOf(back.value), ["accessToken", "clientId", "refreshToken"])
+    if (back._tag === "Some")
+      assert.deepStrictEqual(credentialMembers(back.value), ["accessToken", "clientId", "refreshToken"])
   })
   it("prints as nothing", () =>
     assert.notInclude(JSON.stringify(credential) + String(credentialText(credential)), "canary"))
@@ -109,6 +115,9 @@ describe("a credential", () => {
       fields: Object.fromEntries(Object.entries(values).map(([name, value]) => [name, Redacted.make(value)]))
     })
     const hash = (text: string) => `${text}--------`
-    assert.strictEqual(fingerprintOf(fields({ a: "1", b: "2" }), hash), fingerprintOf(fields({ b: "2", a: "1" }), hash))
+    assert.strictEqual(
+      credentialFingerprint(fields({ a: "1", b: "2" }), hash),
+      credentialFingerprint(fields({ b: "2", a: "1" }), hash)
+    )
   })
 })

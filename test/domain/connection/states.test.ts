@@ -1,13 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Either } from "effect"
 import {
-  announcement,
-  type Command,
+  outboundEventType,
+  type ConnectionCommand,
   type Connection,
   type ConnectionStatus,
   decide,
   evolve,
-  statuses
+  connectionStatuses
 } from "../../../src/domain/connection/Connection.js"
 import type { ConnectionId, CustomerId, OrganisationId } from "../../../src/domain/Ids.js"
 
@@ -67,14 +67,14 @@ const commands = {
   disable: { _tag: "Disable" },
   enable: { _tag: "Enable" },
   disconnect: { _tag: "Disconnect" }
-} as const satisfies { readonly [name: string]: Command }
+} as const satisfies { readonly [name: string]: ConnectionCommand }
 
 /** Where a command leads and what is told of it; `-` where it is refused. */
-const outcome = (before: Connection, command: Command): string =>
+const outcome = (before: Connection, command: ConnectionCommand): string =>
   Either.match(decide(before, command, now), {
     onLeft: () => "-",
     onRight: (event) => {
-      const told = announcement(before, event)
+      const told = outboundEventType(before, event)
       return `${evolve(before, event, at).status}${told === null ? "" : ` ${told.slice("connection.".length)}`}`
     }
   })
@@ -144,7 +144,7 @@ describe("the table of states", () => {
     "enable",
     "disconnect"
   ]
-  it.each(names.flatMap((name) => statuses.map((from) => [name, from] as const)))(
+  it.each(names.flatMap((name) => connectionStatuses.map((from) => [name, from] as const)))(
     "%s of one that is %s",
     (name, from) => assert.strictEqual(outcome(connection(from), commands[name]), table[name][from])
   )

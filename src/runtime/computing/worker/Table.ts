@@ -5,8 +5,8 @@ import type { ConnectorDefinition } from "../../../domain/connector/Definition.j
 import { fromOpenApi } from "../../../domain/connector/import/OpenApi.js"
 import { validate } from "../../../domain/connector/Validation.js"
 import type { Detail } from "../../../domain/Failure.js"
-import { isObject, type Json, type JsonObject, unstorable, unstorableMessage } from "../../../domain/Json.js"
-import { diffLines } from "../../../domain/Workflow.js"
+import { isObject, type Json, type JsonObject, findUnstorable, unstorableMessage } from "../../../domain/Json.js"
+import { diffLines } from "../../../domain/LineDiff.js"
 import { svgOf } from "../workflow/Svg.js"
 import { analyse } from "../workflow/Analyse.js"
 import { compileSchema, schemaMistakes } from "./Contracts.js"
@@ -66,7 +66,7 @@ const sourceOf = (source: Json, path: string): Either.Either<Json, ReadonlyArray
   return parsed.pipe(
     Either.mapLeft((message): ReadonlyArray<Detail> => [{ path, code: "SYNTAX_ERROR", message }]),
     Either.flatMap((value) => {
-      const bad = unstorable(value)
+      const bad = findUnstorable(value)
       return bad === undefined
         ? Either.right(value)
         : Either.left([{ path, code: "NOT_STORABLE", message: `${bad.path} ${unstorableMessage[bad.reason]}` }])

@@ -1,4 +1,4 @@
-/** What saving, changing and publishing do to a workflow: pure decisions over its record. Contract: workflow record. */
+/** Creates, changes, publishes and archives the record of a workflow; pure. Contract: workflow record. */
 import { defaultRetryPolicy } from "./Execution.js"
 import { InvalidState, invalid, ValidationFailed } from "./Failure.js"
 import type { CustomerId, OrganisationId, SpaceId, WorkflowId } from "./Ids.js"
@@ -15,7 +15,7 @@ import {
   type WorkflowVersion
 } from "./Workflow.js"
 
-/** What reading the source told. */
+/** The outcome of compiling a workflow's source. */
 export interface CompiledSource {
   readonly script: string
   readonly bindings: Json
@@ -23,7 +23,7 @@ export interface CompiledSource {
   readonly warnings: Json
 }
 
-/** The text whose hash tells one content from another. */
+/** The text whose hash identifies a content. */
 export const contentText = (content: {
   readonly form: string
   readonly source: string | null
@@ -39,7 +39,7 @@ export const contentText = (content: {
     outputContract: content.outputContract
   })
 
-/** A name is a flow name or a slug, and none of the paths of the API. */
+/** The refusal of a name that is neither a flow name nor a slug, or that is a path of the API. */
 export const nameProblem = (name: string): ValidationFailed | undefined => {
   if (reservedNames.has(name.toLowerCase())) {
     return new ValidationFailed({
@@ -53,10 +53,11 @@ export const nameProblem = (name: string): ValidationFailed | undefined => {
     : invalid(
         "name",
         "INVALID_VALUE",
-        "is a letter and up to 63 letters, digits and underscores, or a slug of lower-case letters, digits and hyphens"
+        "must be a letter and up to 63 letters, digits and underscores, or a slug of lower-case letters, digits and hyphens"
       )
 }
 
+/** Who changes a workflow, and when. */
 export interface Author {
   readonly organisationId: OrganisationId
   readonly spaceId: SpaceId
@@ -66,6 +67,7 @@ export interface Author {
   readonly now: string
 }
 
+/** The record of a new workflow with its draft. */
 export const newWorkflow = (
   id: WorkflowId,
   author: Author,
@@ -105,7 +107,7 @@ export const newWorkflow = (
   version: 1
 })
 
-/** Code and contracts go into the draft only; the other members take effect at once. */
+/** The record after a change. Code and contracts change the draft only; other members take effect at once. */
 export const changedWorkflow = (
   workflow: Workflow,
   input: UpdateWorkflow,
@@ -132,8 +134,8 @@ export const changedWorkflow = (
   version: workflow.version + 1
 })
 
-/** The draft as an immutable snapshot. */
-export const snapshot = (
+/** The draft as an immutable version. */
+export const newVersion = (
   workflow: Workflow,
   number: number,
   notes: string | null,
@@ -156,7 +158,7 @@ export const snapshot = (
   publishedAt: author.now
 })
 
-/** The workflow after version `number` was published; publishing brings an archived one back. */
+/** The record after version `number` was published, which also restores an archived workflow. */
 export const publishedWorkflow = (workflow: Workflow, number: number, now: string): Workflow => ({
   ...workflow,
   status: "published",
@@ -166,12 +168,14 @@ export const publishedWorkflow = (workflow: Workflow, number: number, now: strin
   version: workflow.version + 1
 })
 
+/** The record of an archived workflow; a refusal if it is archived already. */
 export const archivedWorkflow = (workflow: Workflow, now: string): Workflow | InvalidState =>
   workflow.status === "archived"
     ? new InvalidState({ state: "archived", message: "the workflow is archived already" })
     : { ...workflow, status: "archived", archivedAt: now, updatedAt: now, version: workflow.version + 1 }
 
-export const deployment = (workflow: Workflow, environment: string, number: number, author: Author): Deployment => ({
+/** The deployment of version `number` to an environment. */
+export const newDeployment = (workflow: Workflow, environment: string, number: number, author: Author): Deployment => ({
   organisationId: workflow.organisationId,
   workflowId: workflow.id,
   environment,
