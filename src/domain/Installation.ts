@@ -1,7 +1,7 @@
 /** Installations of integrations for customers: the connections and configuration that their runs use. Contract: installation record. */
 import { Effect, Schema } from "effect"
 import type { ConnectionStatus } from "./connection/Connection.js"
-import { type BoundAction, slugsOf } from "./connector/Binding.js"
+import { type BoundAction, possibleSlugs } from "./connector/Binding.js"
 import { InvalidState, invalid, type ValidationFailed } from "./Failure.js"
 import type { ConnectionId, CustomerId, InstallationId, OrganisationId, WorkflowId } from "./Ids.js"
 import { JsonObject } from "./Json.js"
@@ -119,7 +119,7 @@ const isConnected = (
   bindings.every(({ connector }) => {
     // The code computes the connector's name, so it is known only in a run.
     if (connector === "*") return true
-    const slug = slugsOf(connector).find((one) => Object.hasOwn(connections, one))
+    const slug = possibleSlugs(connector).find((one) => Object.hasOwn(connections, one))
     const id = slug === undefined ? undefined : connections[slug]
     return id !== undefined && statusOf(id) === "active"
   })

@@ -1,5 +1,5 @@
 /** Workflows and versions as the API shows them. Contract: workflow record. */
-import { bindingsOf } from "./connector/Binding.js"
+import { readBindings } from "./connector/Binding.js"
 import type { Deployment, Workflow, WorkflowVersion } from "./Workflow.js"
 
 /** A version as the API shows it. */
@@ -9,7 +9,7 @@ export const versionView = (version: WorkflowVersion) => ({
   publishedAt: version.publishedAt,
   publishedBy: version.publishedBy,
   notes: version.notes,
-  bindings: bindingsOf(version.bindings)
+  bindings: readBindings(version.bindings)
 })
 export type VersionView = ReturnType<typeof versionView>
 
@@ -30,7 +30,7 @@ export const workflowSummary = (workflow: Workflow) => {
     warnings: _warnings,
     ...rest
   } = workflow
-  return { ...rest, bindings: bindingsOf(workflow.bindings) }
+  return { ...rest, bindings: readBindings(workflow.bindings) }
 }
 export type WorkflowSummary = ReturnType<typeof workflowSummary>
 

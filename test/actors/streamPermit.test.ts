@@ -12,7 +12,7 @@ import {
   releasePermit,
   takePermit
 } from "../../src/domain/connection/RateLimiter.js"
-import { define } from "../../src/domain/connector/Definition.js"
+import { decodeManifest } from "../../src/domain/connector/Definition.js"
 import { makeIdentifiers } from "../../src/runtime/node/Crypto.js"
 import { manifest, origin } from "../support/connectionWorld.js"
 
@@ -74,7 +74,7 @@ const world = Effect.gen(function* () {
       organisationId: identifiers.next("org"),
       connectionId: identifiers.next("conn"),
       executionId: null,
-      definition: define(manifest()),
+      definition: decodeManifest(manifest()),
       request: { method: "GET", url: `${origin}/x`, origin, headers: [], body: null, timeoutMillis: 60_000 },
       maxBytes: 1_000,
       made: 0,

@@ -8,7 +8,7 @@ import { type Connection, notActiveReason } from "../../domain/connection/Connec
 import { credentialLifetime, credentialValues } from "../../domain/connection/Credential.js"
 import { type CallLimits, unlimited } from "../../domain/connection/RateLimiter.js"
 import { isAlive } from "../../domain/connection/Refresh.js"
-import { originsOf } from "../../domain/connector/BaseUrl.js"
+import { connectionOrigins } from "../../domain/connector/BaseUrl.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import {
   type Asked,
@@ -86,7 +86,7 @@ export const make = Effect.gen(function* () {
     const definition = yield* owners.definitionOf(organisationId, connector, connectorVersion)
     const method = yield* owners.methodOf(definition, authMethod)
     const vault = yield* owners.vaultOf(organisationId)
-    const origins = Either.getOrElse(originsOf(definition, config), () => [])
+    const origins = Either.getOrElse(connectionOrigins(definition, config), () => [])
     const limits = limitsOf(definition)
     const counted =
       definition.rateLimit?.scope === "connector"

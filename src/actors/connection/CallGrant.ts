@@ -8,7 +8,7 @@ import { type Credential, credentialLifetime, credentialValues } from "../../dom
 import { grantBytes, grantLifetimeMillis, grantPlace, grantText } from "../../domain/connection/Grant.js"
 import { releasePermit, type ProviderQuota, takePermit } from "../../domain/connection/RateLimiter.js"
 import { coolDownMillis, isAlive, isDue, isUsable, type Lifetime } from "../../domain/connection/Refresh.js"
-import { injectionOf, secretsOf } from "../../domain/connector/Injection.js"
+import { injectedParts, injectedSecrets } from "../../domain/connector/Injection.js"
 import { isRenewable, type Means, type Open, type ConnectionOwner } from "./ConnectionOwner.js"
 import type { CommandRefusal } from "./Protocol.js"
 
@@ -138,7 +138,7 @@ const sealedGrant = (
   now: number
 ): Either.Either<Uint8Array, CommandRefusal> => {
   const values = credentialValues(credential)
-  return Either.mapBoth(injectionOf(method, values, open.connection.config), {
+  return Either.mapBoth(injectedParts(method, values, open.connection.config), {
     onLeft: ({ message, path }): CommandRefusal => ({
       _tag: "NotActive",
       status: open.connection.status,
@@ -147,7 +147,7 @@ const sealedGrant = (
     onRight: (injected) => {
       const signs = method.type === "custom" && method.sign !== undefined
       const expiresAt = now + grantLifetimeMillis
-      const plain = grantText(injected, signs, secretsOf(method, values))
+      const plain = grantText(injected, signs, injectedSecrets(method, values))
       return grantBytes(expiresAt, vault.seal(grantPlace(open.connection.id, origin, executionId, expiresAt), plain))
     }
   })

@@ -6,7 +6,7 @@ import type { Fiber } from "effect"
 import { ErrorCategory, type RunError } from "../../domain/Execution.js"
 import { guest } from "../../domain/Limits.js"
 import { makeScrubber, type Scrubber } from "../../domain/Redaction.js"
-import { slugNamed } from "../../domain/connector/Binding.js"
+import { boundSlug } from "../../domain/connector/Binding.js"
 import type { Json } from "../../domain/Json.js"
 import type { DoneEntry, JournalEntry, TimerEntry } from "../../domain/RunJournal.js"
 import type { AppendFailure, Blob, LogChunk, OpenRun, RunChange, StepRow } from "../ports/Journal.js"
@@ -177,7 +177,7 @@ export class Progress {
     const [root, connector, ...action] = name.split(".")
     if (root !== "connector" || connector === undefined || action.length === 0) return name
     const { bindings } = this.spec.runnable
-    return ["connector", slugNamed(bindings, connector, action.join(".")), ...action].join(".")
+    return ["connector", boundSlug(bindings, connector, action.join(".")), ...action].join(".")
   }
 
   /** Why the run may not go on with the calls that it asked for, if it may not. */

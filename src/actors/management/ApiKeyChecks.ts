@@ -2,7 +2,7 @@
 import { Effect, Option } from "effect"
 import { type ApiKey, type CreateApiKey, keyExcess, expiryOf, keyBounds } from "../../domain/ApiKey.js"
 import type { KeyCustomers } from "../../domain/ApiKeyChanges.js"
-import { builtInId, type ConnectorRecord } from "../../domain/connector/Connector.js"
+import { builtInConnectorId, type ConnectorRecord } from "../../domain/connector/ConnectorRecord.js"
 import { builtInConnectors } from "../../domain/connectors/index.js"
 import {
   type Failure,
@@ -98,7 +98,7 @@ export const makeApiKeyChecks = Effect.gen(function* () {
     return Effect.map(tx.connectors.find({ ...by, deletedAt: null }), (own) =>
       Option.isSome(own)
         ? own.value.slug
-        : builtInConnectors.find(({ slug }) => slug === named || builtInId(slug, sha256Hex) === named)?.slug
+        : builtInConnectors.find(({ slug }) => slug === named || builtInConnectorId(slug, sha256Hex) === named)?.slug
     )
   }
 

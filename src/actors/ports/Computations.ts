@@ -5,7 +5,7 @@
 import type { Effect } from "effect"
 import { Context, Data } from "effect"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
-import type { ImportWarning } from "../../domain/connector/import/Document.js"
+import type { ImportWarning } from "../../domain/connector/import/OpenApiDocument.js"
 import type { OpenApiOptions } from "../../domain/connector/import/OpenApi.js"
 import type { Detail, Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"

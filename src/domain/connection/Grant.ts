@@ -3,7 +3,7 @@
  * Design: the actor is the lock.
  */
 import { Redacted, Schema } from "effect"
-import type { Injected } from "../connector/Injection.js"
+import type { InjectedPart } from "../connector/Injection.js"
 
 /** The time for which a grant is valid. */
 export const grantLifetimeMillis = 60_000
@@ -52,7 +52,7 @@ const decode = Schema.decodeOption(GrantContent)
 
 /** The text to seal. */
 export const grantText = (
-  parts: ReadonlyArray<Injected>,
+  parts: ReadonlyArray<InjectedPart>,
   signs: boolean,
   secrets: ReadonlyArray<Redacted.Redacted>
 ): string =>

@@ -6,17 +6,17 @@ import { configRoot, headerMistakes } from "./AuthChecks.js"
 import { ownOrigin } from "./BaseUrl.js"
 import {
   conditionMistakes,
-  each,
+  mistakesInEach,
   type Mistakes,
   pathMistakes,
-  type Roots,
+  type RootCheck,
   templateMistakes,
   templatesIn,
-  unless
+  mistakeUnless
 } from "./Checks.js"
 import type { ConnectorDefinition } from "./Definition.js"
-import { isDotSegment } from "./Place.js"
-import { parseTemplate, pathsOf } from "./Template.js"
+import { isDotSegment } from "./ValueEncoding.js"
+import { parseTemplate, templatePaths } from "./Template.js"
 
 /** What is wrong with a JSON Schema. */
 export type SchemaMistakes = (schema: JsonObject) => Mistakes
@@ -29,7 +29,7 @@ export const actionMistakes = (
   path: string,
   schemaMistakes: SchemaMistakes
 ): Mistakes => [
-  ...unless(
+  ...mistakeUnless(
     actionNamePattern.test(action.name),
     `${path}.name`,
     "INVALID_VALUE",
@@ -38,19 +38,19 @@ export const actionMistakes = (
   ...requestMistakes(definition, action, `${path}.request`),
   ...responseMistakes(action, `${path}.response`),
   ...pageMistakes(action, `${path}.pagination`),
-  ...placed(`${path}.inputSchema`, schemaMistakes(action.inputSchema)),
-  ...placed(`${path}.outputSchema`, schemaMistakes(action.outputSchema)),
+  ...prefixMistakes(`${path}.inputSchema`, schemaMistakes(action.inputSchema)),
+  ...prefixMistakes(`${path}.outputSchema`, schemaMistakes(action.outputSchema)),
   ...(action.idempotency?.header === undefined
     ? []
     : headerMistakes(action.idempotency.header, `${path}.idempotency.header`))
 ]
 
 /** Mistakes of a part, told by where the part stands. */
-export const placed = (path: string, mistakes: Mistakes): Mistakes =>
+export const prefixMistakes = (path: string, mistakes: Mistakes): Mistakes =>
   mistakes.map((one) => ({ ...one, path: one.path === "" ? path : `${path}.${one.path}` }))
 
 /** The names that a request's templates may begin with. */
-const requestRoots = (definition: ConnectorDefinition): Roots => {
+const requestRoots = (definition: ConnectorDefinition): RootCheck => {
   const config = configRoot(definition)
   return (path) => {
     const [root] = path
@@ -66,7 +66,7 @@ const requestMistakes = (definition: ConnectorDefinition, action: ActionDefiniti
   const roots = requestRoots(definition)
   const mail = request.method === "SEND" || request.method === "VERIFY"
   return [
-    ...unless(
+    ...mistakeUnless(
       mail === (definition.transport === "smtp"),
       `${path}.method`,
       "INVALID_VALUE",
@@ -79,7 +79,7 @@ const requestMistakes = (definition: ConnectorDefinition, action: ActionDefiniti
       ? []
       : Object.keys(request.headers).flatMap((name) => headerMistakes(name, `${path}.headers`))),
     ...templatesIn(`${path}.body`, request.body, roots),
-    ...unless(
+    ...mistakeUnless(
       request.body === null || (request.method !== "GET" && request.method !== "HEAD"),
       `${path}.body`,
       "NOT_ALLOWED",
@@ -88,25 +88,25 @@ const requestMistakes = (definition: ConnectorDefinition, action: ActionDefiniti
   ]
 }
 
-const urlPathMistakes = (text: string, path: string, roots: Roots): Mistakes => {
+const urlPathMistakes = (text: string, path: string, roots: RootCheck): Mistakes => {
   const origin = ownOrigin(text)
   const plain = text.slice(origin?.length ?? 0).replace(/\{\{.*?\}\}/g, "x")
   return [
     ...templateMistakes(path, text, roots),
-    ...unless(
+    ...mistakeUnless(
       !text.startsWith("http://") && (plain === "" || plain.startsWith("/") || plain.startsWith("?")),
       path,
       "INVALID_PATH",
       "must begin with / or with https:// and a host in plain text"
     ),
-    ...unless(!plain.includes("#"), path, "INVALID_PATH", "has a fragment"),
-    ...unless(
+    ...mistakeUnless(!plain.includes("#"), path, "INVALID_PATH", "has a fragment"),
+    ...mistakeUnless(
       !(plain.split("?")[0] ?? "").split(/[/\\]/).some(isDotSegment),
       path,
       "INVALID_PATH",
       'has "." or ".." as a part'
     ),
-    ...unless(!/\s/.test(plain), path, "INVALID_PATH", "has white space")
+    ...mistakeUnless(!/\s/.test(plain), path, "INVALID_PATH", "has white space")
   ]
 }
 
@@ -132,14 +132,14 @@ const pageMistakes = (action: ActionDefinition, path: string): Mistakes => {
     ...(["next", "items", "hasMore", "total", "totalPages"] as const).flatMap((name) =>
       pathMistakes(`${path}.${name}`, pagination[name])
     ),
-    ...unless(
+    ...mistakeUnless(
       pagination.type !== "cursor" || pagination.next !== undefined || pagination.nextHeader !== undefined,
       `${path}.next`,
       "REQUIRED",
       "is required by the type cursor"
     ),
-    ...unless(param !== undefined || followed, `${path}.param`, "REQUIRED", "is required by the type cursor"),
-    ...unless(
+    ...mistakeUnless(param !== undefined || followed, `${path}.param`, "REQUIRED", "is required by the type cursor"),
+    ...mistakeUnless(
       param === undefined || followed || readsArgument(action, param),
       `${path}.param`,
       "UNUSED",
@@ -154,7 +154,7 @@ const readsArgument = ({ request }: ActionDefinition, name: string): boolean =>
     Either.match(parseTemplate(text), {
       onLeft: () => false,
       onRight: (parts) =>
-        pathsOf(parts).some(([root, member]) => root === "args" && (member === undefined || member === name))
+        templatePaths(parts).some(([root, member]) => root === "args" && (member === undefined || member === name))
     })
   )
 
@@ -164,4 +164,6 @@ const stringsIn = (value: Json): ReadonlyArray<string> => {
 }
 
 export const actionsMistakes = (definition: ConnectorDefinition, schemaMistakes: SchemaMistakes): Mistakes =>
-  each("actions", definition.actions, (action, path) => actionMistakes(definition, action, path, schemaMistakes))
+  mistakesInEach("actions", definition.actions, (action, path) =>
+    actionMistakes(definition, action, path, schemaMistakes)
+  )

@@ -5,85 +5,98 @@ import type { Json } from "../Json.js"
 import type { Condition } from "./Condition.js"
 import { parsePath, type Path } from "./Path.js"
 import { patternMistake } from "./Pattern.js"
-import { parseTemplate, pathsOf } from "./Template.js"
+import { parseTemplate, templatePaths } from "./Template.js"
 
 export type Mistakes = ReadonlyArray<Detail>
 
-export const wrong = (path: string, code: string, message: string): Mistakes => [{ path, code, message }]
+export const mistakeAt = (path: string, code: string, message: string): Mistakes => [{ path, code, message }]
 
 /** `unless(fine, …)`: the mistake where it is not fine. */
-export const unless = (fine: boolean, path: string, code: string, message: string): Mistakes =>
-  fine ? [] : wrong(path, code, message)
+export const mistakeUnless = (fine: boolean, path: string, code: string, message: string): Mistakes =>
+  fine ? [] : mistakeAt(path, code, message)
 
 /** The member of a part, in the path of a mistake. */
-export const under = (path: string, name: string): string =>
+export const memberPath = (path: string, name: string): string =>
   path === "" ? name : /^[\w-]+$/.test(name) ? `${path}.${name}` : `${path}["${name}"]`
 
 /** Mistakes in the parts of a list. */
-export const each = <A>(path: string, list: ReadonlyArray<A>, check: (one: A, path: string) => Mistakes): Mistakes =>
-  list.flatMap((one, at) => check(one, `${path}[${at}]`))
+export const mistakesInEach = <A>(
+  path: string,
+  list: ReadonlyArray<A>,
+  check: (one: A, path: string) => Mistakes
+): Mistakes => list.flatMap((one, at) => check(one, `${path}[${at}]`))
 
 /** A data path, where there is one. */
 export const pathMistakes = (path: string, text: string | undefined): Mistakes =>
   text === undefined
     ? []
     : Either.match(parsePath(text), {
-        onLeft: (why) => wrong(path, "INVALID_PATH", `"${text}" ${why}`),
+        onLeft: (why) => mistakeAt(path, "INVALID_PATH", `"${text}" ${why}`),
         onRight: () => []
       })
 
 /** What a template may begin with; answers what is wrong with a path, or nothing. */
-export type Roots = (path: Path) => string | undefined
+export type RootCheck = (path: Path) => string | undefined
 
 /** A template, where there is one. */
-export const templateMistakes = (path: string, text: string | undefined, roots: Roots): Mistakes =>
+export const templateMistakes = (path: string, text: string | undefined, roots: RootCheck): Mistakes =>
   text === undefined
     ? []
     : Either.match(parseTemplate(text), {
-        onLeft: (why) => wrong(path, "INVALID_TEMPLATE", why),
+        onLeft: (why) => mistakeAt(path, "INVALID_TEMPLATE", why),
         onRight: (parts) =>
-          pathsOf(parts).flatMap((one) => {
+          templatePaths(parts).flatMap((one) => {
             const why = roots(one)
-            return why === undefined ? [] : wrong(path, "UNKNOWN_NAME", why)
+            return why === undefined ? [] : mistakeAt(path, "UNKNOWN_NAME", why)
           })
       })
 
 /** Every string in a value as a template. */
-export const templatesIn = (path: string, value: Json | undefined, roots: Roots): Mistakes => {
+export const templatesIn = (path: string, value: Json | undefined, roots: RootCheck): Mistakes => {
   if (typeof value === "string") return templateMistakes(path, value, roots)
   if (typeof value !== "object" || value === null) return []
   return isList(value)
-    ? each(path, value, (one, at) => templatesIn(at, one, roots))
-    : Object.entries(value).flatMap(([name, child]) => templatesIn(under(path, name), child, roots))
+    ? mistakesInEach(path, value, (one, at) => templatesIn(at, one, roots))
+    : Object.entries(value).flatMap(([name, child]) => templatesIn(memberPath(path, name), child, roots))
 }
 
 export const conditionMistakes = (path: string, condition: Condition | undefined): Mistakes => {
   if (condition === undefined) return []
-  if ("all" in condition) return each(`${path}.all`, condition.all, (one, at) => conditionMistakes(at, one))
-  if ("any" in condition) return each(`${path}.any`, condition.any, (one, at) => conditionMistakes(at, one))
+  if ("all" in condition) return mistakesInEach(`${path}.all`, condition.all, (one, at) => conditionMistakes(at, one))
+  if ("any" in condition) return mistakesInEach(`${path}.any`, condition.any, (one, at) => conditionMistakes(at, one))
   if ("not" in condition) return conditionMistakes(`${path}.not`, condition.not)
   const { op, value } = condition
   const why = op !== "matches" ? undefined : typeof value === "string" ? patternMistake(value) : "must be a text"
   return [
     ...pathMistakes(`${path}.path`, condition.path),
-    ...(why === undefined ? [] : wrong(`${path}.value`, "INVALID_PATTERN", why)),
-    ...unless((op !== "in" && op !== "nin") || Array.isArray(value), `${path}.value`, "INVALID_TYPE", "must be a list"),
-    ...unless(op === "exists" || value !== undefined, `${path}.value`, "REQUIRED", "is required")
+    ...(why === undefined ? [] : mistakeAt(`${path}.value`, "INVALID_PATTERN", why)),
+    ...mistakeUnless(
+      (op !== "in" && op !== "nin") || Array.isArray(value),
+      `${path}.value`,
+      "INVALID_TYPE",
+      "must be a list"
+    ),
+    ...mistakeUnless(op === "exists" || value !== undefined, `${path}.value`, "REQUIRED", "is required")
   ]
 }
 
 /** Names that occur more than once. */
-export const duplicates = (path: string, member: string, names: ReadonlyArray<string>): Mistakes => {
+export const duplicateMistakes = (path: string, member: string, names: ReadonlyArray<string>): Mistakes => {
   const before = new Set<string>()
   return names.flatMap((name, at) => {
-    if (before.has(name)) return wrong(`${path}[${at}].${member}`, "DUPLICATE", `"${name}" is there already`)
+    if (before.has(name)) return mistakeAt(`${path}[${at}].${member}`, "DUPLICATE", `"${name}" is there already`)
     before.add(name)
     return []
   })
 }
 
 /** A name that must be one of those. */
-export const reference = (path: string, name: string | undefined, known: ReadonlySet<string>, what: string): Mistakes =>
-  name === undefined || known.has(name) ? [] : wrong(path, "UNKNOWN_NAME", `there is no ${what} "${name}"`)
+export const referenceMistakes = (
+  path: string,
+  name: string | undefined,
+  known: ReadonlySet<string>,
+  what: string
+): Mistakes =>
+  name === undefined || known.has(name) ? [] : mistakeAt(path, "UNKNOWN_NAME", `there is no ${what} "${name}"`)
 
 const isList = (value: Json): value is ReadonlyArray<Json> => Array.isArray(value)

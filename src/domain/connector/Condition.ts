@@ -41,19 +41,19 @@ export const Condition: Schema.Schema<Condition> = Schema.suspend((): Schema.Sch
 ).annotations({ identifier: "Condition" })
 
 /** Whether a value meets a condition. A path that leads nowhere meets only `exists: false`, `neq` and `nin`. */
-export const holds = (condition: Condition, value: Json | undefined): boolean => {
-  if ("all" in condition) return condition.all.every((one) => holds(one, value))
-  if ("any" in condition) return condition.any.some((one) => holds(one, value))
-  if ("not" in condition) return !holds(condition.not, value)
+export const meetsCondition = (condition: Condition, value: Json | undefined): boolean => {
+  if ("all" in condition) return condition.all.every((one) => meetsCondition(one, value))
+  if ("any" in condition) return condition.any.some((one) => meetsCondition(one, value))
+  if ("not" in condition) return !meetsCondition(condition.not, value)
   return compare(condition.op, valueAt(value, condition.path), condition.value)
 }
 
 const isList = (value: Json | undefined): value is ReadonlyArray<Json> => Array.isArray(value)
-const same = (a: Json | undefined, b: Json | undefined) =>
+const isSame = (a: Json | undefined, b: Json | undefined) =>
   a !== undefined && b !== undefined && canonicalJson(a) === canonicalJson(b)
 
 /** Numbers, and texts that are numbers on both sides, as numbers; other texts in their order. */
-const order = (a: Json | undefined, b: Json | undefined): number | undefined => {
+const compareValues = (a: Json | undefined, b: Json | undefined): number | undefined => {
   if ((typeof a !== "number" && typeof a !== "string") || (typeof b !== "number" && typeof b !== "string")) return
   const numbers = [a, b].map((one) => (one === "" ? Number.NaN : Number(one)))
   const [left = Number.NaN, right = Number.NaN] = numbers
@@ -67,16 +67,16 @@ const compare = (op: Comparison, found: Json | undefined, value: Json | undefine
   const texts = (test: (a: string, b: string) => boolean) =>
     text !== undefined && wanted !== undefined && test(text, wanted)
   const ordered = (test: (difference: number) => boolean) => {
-    const difference = order(found, value)
+    const difference = compareValues(found, value)
     return difference !== undefined && test(difference)
   }
   switch (op) {
     case "exists":
       return (found !== undefined) === (value !== false)
     case "eq":
-      return same(found, value)
+      return isSame(found, value)
     case "neq":
-      return !same(found, value)
+      return !isSame(found, value)
     case "gt":
       return ordered((difference) => difference > 0)
     case "gte":
@@ -86,11 +86,11 @@ const compare = (op: Comparison, found: Json | undefined, value: Json | undefine
     case "lte":
       return ordered((difference) => difference <= 0)
     case "in":
-      return isList(value) && value.some((one) => same(found, one))
+      return isList(value) && value.some((one) => isSame(found, one))
     case "nin":
-      return !isList(value) || !value.some((one) => same(found, one))
+      return !isList(value) || !value.some((one) => isSame(found, one))
     case "contains":
-      return isList(found) ? found.some((one) => same(one, value)) : texts((a, b) => a.includes(b))
+      return isList(found) ? found.some((one) => isSame(one, value)) : texts((a, b) => a.includes(b))
     case "startsWith":
       return texts((a, b) => a.startsWith(b))
     case "endsWith":

@@ -1,8 +1,16 @@
 /** What can be wrong with a field map between a provider's records and the common ones. */
 import { cdmEntities, cdmFields, commonFields, isCdmEntity } from "../cdm/Entities.js"
-import { duplicates, each, type Mistakes, pathMistakes, reference, unless, wrong } from "./Checks.js"
+import {
+  duplicateMistakes,
+  mistakesInEach,
+  type Mistakes,
+  pathMistakes,
+  referenceMistakes,
+  mistakeUnless,
+  mistakeAt
+} from "./Checks.js"
 import type { ConnectorDefinition, EntityDefinition, FieldMap } from "./Definition.js"
-import { firstOf, parsePath } from "./Path.js"
+import { firstItemPath, parsePath } from "./Path.js"
 import { Either } from "effect"
 
 /** The functions that a value may pass through. Contract: CDM types, transforms. */
@@ -11,22 +19,22 @@ export const transformNames = ["UPPER", "LOWER", "TRIM", "ROUND", "MULTIPLY", "A
 export const entityMistakes = (definition: ConnectorDefinition): Mistakes => {
   const actions = new Set(definition.actions.map(({ name }) => name))
   return [
-    ...duplicates(
+    ...duplicateMistakes(
       "entities",
       "name",
       definition.entities.map(({ name }) => name)
     ),
-    ...each("entities", definition.entities, (entity, path) => [
+    ...mistakesInEach("entities", definition.entities, (entity, path) => [
       ...(["read", "get", "create", "update", "delete"] as const).flatMap((verb) =>
-        reference(`${path}.${verb}`, entity[verb], actions, "action")
+        referenceMistakes(`${path}.${verb}`, entity[verb], actions, "action")
       ),
-      ...unless(
+      ...mistakeUnless(
         entity.cdm === undefined || isCdmEntity(entity.cdm),
         `${path}.cdm`,
         "UNKNOWN_NAME",
         `there are ${Object.keys(cdmEntities).join(", ")}`
       ),
-      ...unless(
+      ...mistakeUnless(
         entity.unified === undefined || /^[a-z-]+\/[a-z-]+$/.test(entity.unified),
         `${path}.unified`,
         "INVALID_VALUE",
@@ -42,19 +50,19 @@ export const entityMistakes = (definition: ConnectorDefinition): Mistakes => {
 }
 
 const mapMistakes = (fields: ReadonlyArray<FieldMap>, path: string): Mistakes =>
-  each(path, fields, (field, at) => [
-    ...pathMistakes(`${at}.from`, firstOf(field.from)),
-    ...pathMistakes(`${at}.to`, firstOf(field.to)),
-    ...unless(
-      lists(field.from) === lists(field.to),
+  mistakesInEach(path, fields, (field, at) => [
+    ...pathMistakes(`${at}.from`, firstItemPath(field.from)),
+    ...pathMistakes(`${at}.to`, firstItemPath(field.to)),
+    ...mistakeUnless(
+      listCount(field.from) === listCount(field.to),
       `${at}.to`,
       "INVALID_VALUE",
       "must stand for as many lists ([*]) as from does"
     ),
-    ...each(`${at}.transforms`, field.transforms, (transform, place) => {
+    ...mistakesInEach(`${at}.transforms`, field.transforms, (transform, place) => {
       const name =
         typeof transform === "string" ? (/^([A-Z]+)(?:\([^()]*\))?$/.exec(transform)?.[1] ?? "") : transform.fn
-      return unless(
+      return mistakeUnless(
         transformNames.some((known) => known === name),
         place,
         "UNKNOWN_NAME",
@@ -64,19 +72,19 @@ const mapMistakes = (fields: ReadonlyArray<FieldMap>, path: string): Mistakes =>
   ])
 
 /** Of how many lists a path tells every item. */
-const lists = (path: string) => path.split("[*]").length
+const listCount = (path: string) => path.split("[*]").length
 
 /** Every pair leads to a member that the common entity has. */
 const targetMistakes = ({ cdm, fields }: EntityDefinition, path: string): Mistakes => {
   if (cdm === undefined || !isCdmEntity(cdm)) return []
   const known: ReadonlyArray<string> = [...cdmFields(cdm), ...commonFields]
-  return each(`${path}.fields`, fields, ({ to }, at) =>
-    Either.match(parsePath(firstOf(to)), {
+  return mistakesInEach(`${path}.fields`, fields, ({ to }, at) =>
+    Either.match(parsePath(firstItemPath(to)), {
       onLeft: () => [],
       onRight: ([member]) =>
         known.includes(String(member))
           ? []
-          : wrong(`${at}.to`, "UNKNOWN_NAME", `${cdm} has no member "${String(member)}"`)
+          : mistakeAt(`${at}.to`, "UNKNOWN_NAME", `${cdm} has no member "${String(member)}"`)
     })
   )
 }
@@ -87,18 +95,18 @@ const amountMistakes = ({ fields, fieldsOut = [], minorUnits }: EntityDefinition
     field.minorUnits !== true
       ? []
       : [
-          ...unless(
+          ...mistakeUnless(
             minorUnits !== undefined,
             `${at}.minorUnits`,
             "REQUIRED",
             `needs ${path}.minorUnits, which tells where a record has its currency`
           ),
-          ...unless(field.enum === undefined, `${at}.enum`, "INVALID_VALUE", "an amount has no list of values")
+          ...mistakeUnless(field.enum === undefined, `${at}.enum`, "INVALID_VALUE", "an amount has no list of values")
         ]
   return [
     ...pathMistakes(`${path}.minorUnits.currency`, minorUnits?.currency),
-    ...each(`${path}.fields`, fields, check),
-    ...each(`${path}.fieldsOut`, fieldsOut, check)
+    ...mistakesInEach(`${path}.fields`, fields, check),
+    ...mistakesInEach(`${path}.fieldsOut`, fieldsOut, check)
   ]
 }
 
@@ -108,7 +116,7 @@ const reverseMistakes = (entity: EntityDefinition, path: string): Mistakes => {
   const first = entity.fields.findIndex(({ transforms }) => transforms.length > 0)
   return first < 0
     ? []
-    : wrong(
+    : mistakeAt(
         `${path}.fieldsOut`,
         "REQUIRED",
         `is required: the transforms of fields[${first}] cannot be read in reverse to create or update`

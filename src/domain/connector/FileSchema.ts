@@ -4,30 +4,32 @@ import { isObject, type Json, type JsonObject } from "../Json.js"
 import { ConnectorDefinition, type ConnectorManifest } from "./Definition.js"
 
 /** What may be sent, as a schema by itself: with what is told of each member, which an encoded side lacks. */
-const sent = (ast: SchemaAST.AST): SchemaAST.AST => {
+const encodedSide = (ast: SchemaAST.AST): SchemaAST.AST => {
   switch (ast._tag) {
     case "Transformation": {
       const { from, to } = ast
       // Defaults are the only transformation there is: names and types are the same on both sides.
-      return SchemaAST.isTypeLiteral(from) && SchemaAST.isTypeLiteral(to) ? members(from, to, ast.annotations) : ast
+      return SchemaAST.isTypeLiteral(from) && SchemaAST.isTypeLiteral(to)
+        ? encodedMembers(from, to, ast.annotations)
+        : ast
     }
     case "TypeLiteral":
-      return members(ast, ast, ast.annotations)
+      return encodedMembers(ast, ast, ast.annotations)
     case "TupleType":
       return new SchemaAST.TupleType(
         ast.elements,
-        ast.rest.map(({ annotations, type }) => new SchemaAST.Type(sent(type), annotations)),
+        ast.rest.map(({ annotations, type }) => new SchemaAST.Type(encodedSide(type), annotations)),
         ast.isReadonly,
         ast.annotations
       )
     case "Union":
-      return SchemaAST.Union.make(ast.types.map(sent), ast.annotations)
+      return SchemaAST.Union.make(ast.types.map(encodedSide), ast.annotations)
     default:
       return ast
   }
 }
 
-const members = (
+const encodedMembers = (
   { indexSignatures, propertySignatures }: SchemaAST.TypeLiteral,
   told: SchemaAST.TypeLiteral,
   annotations: SchemaAST.Annotations
@@ -35,7 +37,7 @@ const members = (
   new SchemaAST.TypeLiteral(
     propertySignatures.map(({ isOptional, isReadonly, name, type }) => {
       const named = told.propertySignatures.find((one) => one.name === name)
-      return new SchemaAST.PropertySignature(name, sent(type), isOptional, isReadonly, named?.annotations)
+      return new SchemaAST.PropertySignature(name, encodedSide(type), isOptional, isReadonly, named?.annotations)
     }),
     indexSignatures,
     annotations
@@ -48,7 +50,7 @@ const $schema = Schema.optionalWith(Schema.String, { exact: true }).annotations(
 /** For documents: what is sent is judged by `validate`. */
 export const ConnectorFile = Schema.extend(
   Schema.Struct({ $schema }),
-  Schema.make<ConnectorManifest>(sent(ConnectorDefinition.ast))
+  Schema.make<ConnectorManifest>(encodedSide(ConnectorDefinition.ast))
 ).annotations({ identifier: "ConnectorDefinition" })
 
 /** The form only: what the parts of a definition say of each other is judged where it is saved. */

@@ -35,7 +35,7 @@ const covers = (pattern: Json, value: Json | undefined): boolean => {
 }
 
 /** The answer to a call; `undefined` where none is known. The run's fixtures go before the action's mocks. */
-export const mockOf = (
+export const findMock = (
   { fixtures }: Mocking,
   slug: string,
   action: ActionDefinition,

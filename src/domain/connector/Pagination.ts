@@ -3,7 +3,7 @@ import { Either } from "effect"
 import type { Json, JsonObject } from "../Json.js"
 import type { ActionDefinition, Pagination } from "./Action.js"
 import { valueAt } from "./Path.js"
-import { type CallMistake, isList, isObject, mistake } from "./Place.js"
+import { type CallMistake, isList, isObject, callMistake } from "./ValueEncoding.js"
 import { headerOf, jsonOf, type ProviderAnswer } from "./ProviderAnswer.js"
 import { parseUrl } from "../Url.js"
 
@@ -11,7 +11,7 @@ import { parseUrl } from "../Url.js"
 export const linkArgument = "$next"
 
 /** The arguments of the next page; null when this was the last, or the action has no pages. */
-export const nextPage = (action: ActionDefinition, args: Json, answer: ProviderAnswer): Json | null => {
+export const nextPageArgs = (action: ActionDefinition, args: Json, answer: ProviderAnswer): Json | null => {
   const { pagination } = action
   if (pagination === undefined) return null
   const body = jsonOf(answer)
@@ -25,12 +25,12 @@ export const nextPage = (action: ActionDefinition, args: Json, answer: ProviderA
       return afterLink(pagination, given, linkOf(pagination, answer, body))
     case "offset":
     case "page":
-      return counted(pagination, given, body, itemsIn(action, body), more === true)
+      return afterCount(pagination, given, body, itemsIn(action, body), more === true)
   }
 }
 
 /** The items of a page, out of the action's result. */
-export const itemsOf = (action: ActionDefinition, result: Json): ReadonlyArray<Json> => {
+export const pageItems = (action: ActionDefinition, result: Json): ReadonlyArray<Json> => {
   if (isList(result)) return result
   const path = action.pagination?.items
   const found = path === undefined ? undefined : valueAt(result, path)
@@ -38,7 +38,7 @@ export const itemsOf = (action: ActionDefinition, result: Json): ReadonlyArray<J
 }
 
 /** The URL that a followed link asks for: on the origin of the action, and nowhere else. */
-export const followed = (
+export const linkToFollow = (
   action: ActionDefinition,
   args: Json,
   origin: string
@@ -47,7 +47,7 @@ export const followed = (
   if (pagination?.type !== "link" || pagination.param !== undefined || !isObject(args)) return Either.right(undefined)
   const link = args[linkArgument]
   if (link === undefined || link === null) return Either.right(undefined)
-  const refused = mistake(`args.${linkArgument}`, "is no link of this action's provider")
+  const refused = callMistake(`args.${linkArgument}`, "is no link of this action's provider")
   if (typeof link !== "string" || parseUrl(link, origin) === undefined) return refused
   const url = new URL(link, origin)
   return `${url.protocol}//${url.host}` === origin && url.username === "" && url.password === ""
@@ -112,7 +112,7 @@ const itemsIn = ({ pagination, response }: ActionDefinition, body: Json | undefi
 }
 
 /** How far a page is, and what follows it. */
-const counted = (
+const afterCount = (
   pagination: Pagination,
   args: JsonObject,
   body: Json | undefined,

@@ -14,14 +14,14 @@ export const parsePath = (text: string): Either.Either<Path, string> => {
   if (rest.startsWith("$.") || rest.startsWith("$[")) rest = rest.slice(rest[1] === "." ? 2 : 1)
   const path: Array<Segment> = []
   while (rest !== "") {
-    const found = (path.length === 0 ? first : next).exec(rest)
+    const found = (path.length === 0 ? firstSegment : nextSegment).exec(rest)
     if (found === null) return Either.left(`cannot be read from "${rest.slice(0, 20)}" on`)
     const [whole, name, index, double, single] = found
     const quoted = double ?? single
-    path.push(name ?? (index === undefined ? unescaped(quoted ?? "") : Number(index)))
+    path.push(name ?? (index === undefined ? unescape(quoted ?? "") : Number(index)))
     rest = rest.slice(whole.length)
   }
-  return path.length > deepest ? Either.left(`has more than ${deepest} parts`) : Either.right(path)
+  return path.length > maxSegments ? Either.left(`has more than ${maxSegments} parts`) : Either.right(path)
 }
 
 /** What stands there: `undefined` where nothing does. */
@@ -45,10 +45,10 @@ export const valueAt = (value: Json | undefined, path: string): Json | undefined
   Either.match(cachedPath(path), { onLeft: () => undefined, onRight: (parts) => readPath(value, parts) })
 
 /** A path of a field map, in which `[*]` is every item of a list, as the path of the first one. */
-export const firstOf = (path: string): string => path.replaceAll("[*]", "[0]")
+export const firstItemPath = (path: string): string => path.replaceAll("[*]", "[0]")
 
 /** Remembers what a pure function answered; starts anew when full, so that it never grows beyond bounds. */
-export const remembering = <A>(make: (text: string) => A, most = 20_000): ((text: string) => A) => {
+export const memoize = <A>(make: (text: string) => A, most = 20_000): ((text: string) => A) => {
   const known = new Map<string, A>()
   return (text) => {
     const found = known.get(text)
@@ -60,12 +60,12 @@ export const remembering = <A>(make: (text: string) => A, most = 20_000): ((text
   }
 }
 
-const deepest = 64
-const name = String.raw`([^.[\]{}()"'?|,;+*/\\\s]+)`
-const place = String.raw`\[(-?\d{1,9})\]|\["((?:[^"\\]|\\.)*)"\]|\['((?:[^'\\]|\\.)*)'\]`
-const first = new RegExp(`^(?:${name}|${place})`)
-const next = new RegExp(String.raw`^(?:\.${name}|${place})`)
+const maxSegments = 64
+const namePattern = String.raw`([^.[\]{}()"'?|,;+*/\\\s]+)`
+const placePattern = String.raw`\[(-?\d{1,9})\]|\["((?:[^"\\]|\\.)*)"\]|\['((?:[^'\\]|\\.)*)'\]`
+const firstSegment = new RegExp(`^(?:${namePattern}|${placePattern})`)
+const nextSegment = new RegExp(String.raw`^(?:\.${namePattern}|${placePattern})`)
 
-const unescaped = (text: string) => text.replace(/\\(.)/g, "$1")
+const unescape = (text: string) => text.replace(/\\(.)/g, "$1")
 const isList = (value: Json): value is ReadonlyArray<Json> => Array.isArray(value)
-const cachedPath = remembering(parsePath)
+const cachedPath = memoize(parsePath)

@@ -2,14 +2,14 @@
 import { isObject, type Json, type JsonObject } from "../Json.js"
 
 /** The document with every known raw type replaced; everything else stays, for validation to judge. */
-export const fromRaw = (document: Json): Json => {
+export const replaceRawAuth = (document: Json): Json => {
   if (!isObject(document) || !isList(document["auth"])) return document
-  return { ...document, auth: document["auth"].map((method) => (isObject(method) ? known(method) : method)) }
+  return { ...document, auth: document["auth"].map((method) => (isObject(method) ? replaceRawType(method) : method)) }
 }
 
-const known = (method: JsonObject): JsonObject => {
+const replaceRawType = (method: JsonObject): JsonObject => {
   const type = method["type"]
-  const made = typeof type === "string" && Object.hasOwn(raw, type) ? raw[type] : undefined
+  const made = typeof type === "string" && Object.hasOwn(rawTypes, type) ? rawTypes[type] : undefined
   // What the document says itself goes before what is filled in.
   return made === undefined ? method : { ...made, ...method, type: made["type"] ?? null }
 }
@@ -17,7 +17,7 @@ const known = (method: JsonObject): JsonObject => {
 const secret = (name: string, title: string): JsonObject => ({ name, title, secret: true })
 const user: JsonObject = { name: "username", title: "User name" }
 
-const raw: { readonly [type: string]: JsonObject } = {
+const rawTypes: { readonly [type: string]: JsonObject } = {
   OAUTH_2: { type: "oauth2" },
   API_KEY: { type: "api_key" },
   BEARER: {

@@ -7,13 +7,13 @@ import type { ProviderFailure } from "./ProviderAnswer.js"
  * `random`: in [0, 1). What the provider asks for (`Retry-After`) is the least; failures of the credential, of the
  * request itself and of time are the caller's to judge and are tried again only where the rule names them.
  */
-export const retryAfter = (
+export const retryPause = (
   rule: RetryRule,
   attempt: number,
   failure: ProviderFailure,
   random: number
 ): number | null => {
-  if (attempt >= rule.maxAttempts || !covers(rule, failure)) return null
+  if (attempt >= rule.maxAttempts || !isRetried(rule, failure)) return null
   const grown =
     rule.backoff === "fixed"
       ? rule.initialMs
@@ -26,19 +26,19 @@ export const retryAfter = (
 }
 
 /** Whether the provider refused for its limit: with 429, or with a 403 that told of one. */
-export const isLimit = ({ category, status }: ProviderFailure): boolean =>
+export const isLimitRefusal = ({ category, status }: ProviderFailure): boolean =>
   category === "transient" && (status === 429 || status === 403)
 
 /** Whether a later try may succeed, as far as the status tells. */
 export const isTransient = (status: number): boolean =>
   status === 408 || status === 425 || status === 429 || status >= 500
 
-const covers = (rule: RetryRule, failure: ProviderFailure): boolean => {
+const isRetried = (rule: RetryRule, failure: ProviderFailure): boolean => {
   if (failure.category === "timeout") return rule.on.includes("timeout")
   if (failure.status === null) return failure.category === "transient" && rule.on.includes("network")
   // A success status with a transient error inside has no number to be named by.
   if (failure.status < 400) return failure.category === "transient"
   // Its code says that no later try will do better.
   if (failure.category === "provider" && isTransient(failure.status)) return false
-  return rule.on.includes(isLimit(failure) ? 429 : failure.status)
+  return rule.on.includes(isLimitRefusal(failure) ? 429 : failure.status)
 }

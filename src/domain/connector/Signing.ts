@@ -4,9 +4,9 @@
  */
 import { Either, Encoding } from "effect"
 import type { CustomMethod, SigningRule } from "./AuthMethod.js"
-import { joined } from "./Content.js"
-import { type CallMistake, headerText, mistake } from "./Place.js"
-import { pathsOf, renderText, template } from "./Template.js"
+import { concatBytes } from "./RequestContent.js"
+import { type CallMistake, isHeaderText, callMistake } from "./ValueEncoding.js"
+import { templatePaths, renderText, cachedTemplate } from "./Template.js"
 
 /** The arithmetic that signing needs. */
 export interface SigningDigests {
@@ -15,7 +15,7 @@ export interface SigningDigests {
 }
 
 /** What is signed: the request as it will be sent. */
-export interface Signable {
+export interface SignableRequest {
   readonly method: string
   readonly url: string
   readonly body: string | Uint8Array | null
@@ -33,18 +33,18 @@ export interface SigningInput {
 }
 
 type Headers = ReadonlyArray<readonly [name: string, value: string]>
-type Signer = (rule: SigningRule, request: Signable, input: SigningInput) => Either.Either<Headers, CallMistake>
+type Signer = (rule: SigningRule, request: SignableRequest, input: SigningInput) => Either.Either<Headers, CallMistake>
 
 /** The headers that sign a request; none where the scheme waits for the provider's challenge. */
-export const signatureOf = (
+export const signRequest = (
   method: CustomMethod,
-  request: Signable,
+  request: SignableRequest,
   input: SigningInput
 ): Either.Either<Headers, CallMistake> => {
   const signer = method.sign === undefined ? undefined : signerOf(method.sign)
   if (method.sign === undefined) return Either.right([])
   return signer === undefined
-    ? mistake("auth.sign", `names no signer; there are ${signerNames.join(", ")}`)
+    ? callMistake("auth.sign", `names no signer; there are ${signerNames.join(", ")}`)
     : signer(method.signing, request, input)
 }
 
@@ -61,7 +61,7 @@ const hmac =
     Either.gen(function* () {
       const key = yield* keyOf(rule, input)
       const stamp = stampOf(rule, input.now)
-      const signed = joined(
+      const signed = concatBytes(
         rule.payload.split(/\{(\w+)\}/).map((text, at) => {
           const part = at % 2 === 1 && Object.hasOwn(payloadParts, text) ? payloadParts[text] : undefined
           return part === undefined
@@ -69,7 +69,7 @@ const hmac =
             : bytesOf(part(request, input, stamp))
         })
       )
-      const signature = encoded(rule, input.digests.hmac(algorithm, key, signed))
+      const signature = encodeSignature(rule, input.digests.hmac(algorithm, key, signed))
       return [
         [rule.header.toLowerCase(), `${rule.prefix}${signature}`],
         ...(rule.timestampHeader === undefined ? [] : [[rule.timestampHeader.toLowerCase(), stamp] as const]),
@@ -77,9 +77,10 @@ const hmac =
       ] as const
     })
 
-type PayloadPart = (request: Signable, input: SigningInput, stamp: string) => Signable["body"]
+type PayloadPart = (request: SignableRequest, input: SigningInput, stamp: string) => SignableRequest["body"]
 
-const bytesOf = (body: Signable["body"]): Uint8Array => (body instanceof Uint8Array ? body : utf8.encode(body ?? ""))
+const bytesOf = (body: SignableRequest["body"]): Uint8Array =>
+  body instanceof Uint8Array ? body : utf8.encode(body ?? "")
 
 /** What a payload may name. */
 const payloadParts: { readonly [name: string]: PayloadPart } = {
@@ -99,8 +100,8 @@ const payloadParts: { readonly [name: string]: PayloadPart } = {
 export const payloadNames: ReadonlyArray<string> = Object.keys(payloadParts)
 
 const keyOf = (rule: SigningRule, { credential }: SigningInput): Either.Either<Uint8Array, CallMistake> => {
-  const absent = pathsOf(template(rule.key)).find(([, name]) => !Object.hasOwn(credential, String(name)))
-  if (absent !== undefined) return mistake(`credential.${String(absent[1])}`, "is needed and is not there")
+  const absent = templatePaths(cachedTemplate(rule.key)).find(([, name]) => !Object.hasOwn(credential, String(name)))
+  if (absent !== undefined) return callMistake(`credential.${String(absent[1])}`, "is needed and is not there")
   const text = renderText(rule.key, { credential })
   const decoded =
     rule.keyEncoding === "text"
@@ -108,7 +109,9 @@ const keyOf = (rule: SigningRule, { credential }: SigningInput): Either.Either<U
       : rule.keyEncoding === "hex"
         ? Encoding.decodeHex(text)
         : Encoding.decodeBase64(text)
-  return Either.isLeft(decoded) ? mistake("auth.signing.key", `is no ${rule.keyEncoding}`) : Either.right(decoded.right)
+  return Either.isLeft(decoded)
+    ? callMistake("auth.signing.key", `is no ${rule.keyEncoding}`)
+    : Either.right(decoded.right)
 }
 
 const stampOf = ({ timestampFormat }: SigningRule, now: number): string => {
@@ -116,7 +119,7 @@ const stampOf = ({ timestampFormat }: SigningRule, now: number): string => {
   return String(timestampFormat === "ms" ? now : Math.floor(now / 1000))
 }
 
-const encoded = ({ encoding }: SigningRule, bytes: Uint8Array): string => {
+const encodeSignature = ({ encoding }: SigningRule, bytes: Uint8Array): string => {
   if (encoding === "hex") return Encoding.encodeHex(bytes)
   return encoding === "base64" ? Encoding.encodeBase64(bytes) : Encoding.encodeBase64Url(bytes)
 }
@@ -129,7 +132,7 @@ const digest: Signer = (_rule, request, { credential, digests, nonce }) => {
   const { algorithm = "MD5", nonce: serverNonce, opaque, qop = "", realm = "" } = asked
   const hash = hashes[algorithm.toUpperCase()]
   if (serverNonce === undefined || hash === undefined) {
-    return mistake("auth", "the provider's challenge is not one that can be answered")
+    return callMistake("auth", "the provider's challenge is not one that can be answered")
   }
   const { password = "", username = "" } = credential
   const hex = (text: string) => Encoding.encodeHex(digests.hash(hash, utf8.encode(text)))
@@ -141,7 +144,7 @@ const digest: Signer = (_rule, request, { credential, digests, nonce }) => {
   const second = hex(`${request.method}:${uri}`)
   const withQop = qop.split(",").some((one) => one.trim() === "auth")
   if (qop !== "" && !withQop)
-    return mistake("auth", "the provider asks for a protection of the body, which is not known")
+    return callMistake("auth", "the provider asks for a protection of the body, which is not known")
   const response = withQop
     ? hex(`${first}:${serverNonce}:00000001:${cnonce}:auth:${second}`)
     : hex(`${first}:${serverNonce}:${second}`)
@@ -159,9 +162,9 @@ const digest: Signer = (_rule, request, { credential, digests, nonce }) => {
     ...(asked["algorithm"] === undefined ? [] : [`algorithm=${algorithm}`]),
     ...(withQop ? ["qop=auth", "nc=00000001"] : [])
   ].join(", ")}`
-  return headerText(text)
+  return isHeaderText(text)
     ? Either.right([["authorization", text]])
-    : mistake("credential.username", "has characters that a header cannot hold")
+    : callMistake("credential.username", "has characters that a header cannot hold")
 }
 
 const hashes: { readonly [algorithm: string]: "md5" | "sha256" } = {

@@ -4,7 +4,7 @@
  */
 import { Either } from "effect"
 import type { Json, JsonObject } from "../Json.js"
-import { parsePath, type Path, readPath, remembering } from "./Path.js"
+import { parsePath, type Path, readPath, memoize } from "./Path.js"
 
 /** One alternative of an expression: a path, or a value that stands in the text itself. */
 export type Operand =
@@ -28,7 +28,7 @@ export const parseTemplate = (text: string): Either.Either<Template, string> => 
     const open = text.indexOf("{{", from)
     if (open < 0) break
     if (open > from) parts.push({ _tag: "Text", text: text.slice(from, open) })
-    const close = closing(text, open + 2)
+    const close = findClosing(text, open + 2)
     if (close < 0) return Either.left(`"{{" at position ${open} is never closed`)
     const operands = parseExpression(text.slice(open + 2, close))
     if (Either.isLeft(operands)) return Either.left(operands.left)
@@ -40,7 +40,7 @@ export const parseTemplate = (text: string): Either.Either<Template, string> => 
 }
 
 /** Like `parseTemplate`; what is not a template stands for itself. Remembered, since definitions are read over and over. */
-export const template: (text: string) => Template = remembering((text) =>
+export const cachedTemplate: (text: string) => Template = memoize((text) =>
   Either.getOrElse(parseTemplate(text), (): Template => [{ _tag: "Text", text }])
 )
 
@@ -55,7 +55,7 @@ export const evaluate = (expression: Expression, scope: JsonObject): Json => {
 
 /** The template's value: what is one whole `{{…}}` keeps its type, else everything is joined as text. */
 export const render = (text: string, scope: JsonObject): Json => {
-  const parts = template(text)
+  const parts = cachedTemplate(text)
   const [only] = parts
   if (only === undefined) return ""
   if (parts.length === 1) return only._tag === "Text" ? only.text : evaluate(only.operands, scope)
@@ -64,7 +64,7 @@ export const render = (text: string, scope: JsonObject): Json => {
 
 /** The template as text, each value in it as `write` writes it; the text around stays as it is. */
 export const renderText = (text: string, scope: JsonObject, write: (value: Json) => string = asText): string =>
-  join(template(text), scope, write)
+  join(cachedTemplate(text), scope, write)
 
 /** Every string in a value as a template. Member names are no templates. */
 export const renderAll = (value: Json, scope: JsonObject): Json => {
@@ -97,7 +97,7 @@ export const asText = (value: Json): string => {
 }
 
 /** The paths that a template reads. */
-export const pathsOf = (parts: Template): ReadonlyArray<Path> =>
+export const templatePaths = (parts: Template): ReadonlyArray<Path> =>
   parts.flatMap((part) =>
     part._tag === "Text" ? [] : part.operands.flatMap((operand) => (operand._tag === "Path" ? [operand.path] : []))
   )
@@ -108,7 +108,7 @@ const join = (parts: Template, scope: JsonObject, write: (value: Json) => string
   parts.map((part) => (part._tag === "Text" ? part.text : write(evaluate(part.operands, scope)))).join("")
 
 /** Where the expression that begins at `from` is closed; braces in quotes do not count. */
-const closing = (text: string, from: number): number => {
+const findClosing = (text: string, from: number): number => {
   let quote = ""
   for (let at = from; at < text.length; at++) {
     const letter = text.charAt(at)

@@ -1,7 +1,7 @@
 /** Versions of connectors (MAJOR.MINOR.PATCH) and of their actions (1, 2, 3 …). Contract: versioning policy. */
 import { canonicalJson } from "../Json.js"
 import type { ActionDefinition } from "./Action.js"
-import { type BuiltIn, type ConnectorDefinition, semverPattern } from "./Definition.js"
+import { type BuiltInConnector, type ConnectorDefinition, semverPattern } from "./Definition.js"
 
 /** Below zero where `a` is older. Both must be versions. */
 export const compareVersions = (a: string, b: string): number => {
@@ -26,7 +26,7 @@ export const nextVersion = (before: ConnectorDefinition, after: ConnectorDefinit
  * The definition as it is published after `before`: an action that says the same keeps its version, one that says
  * something else gets the next one, or the one it claims where that is higher.
  */
-export const withActionVersions = (
+export const assignActionVersions = (
   before: ConnectorDefinition | undefined,
   after: ConnectorDefinition
 ): ConnectorDefinition => {
@@ -36,7 +36,7 @@ export const withActionVersions = (
     actions: after.actions.map((action) => {
       const old = known.get(action.name)
       if (old === undefined) return action
-      return { ...action, version: same(old, action) ? old.version : Math.max(action.version, old.version + 1) }
+      return { ...action, version: isSameAction(old, action) ? old.version : Math.max(action.version, old.version + 1) }
     })
   }
 }
@@ -48,7 +48,10 @@ export const callableVersions = 3
  * The versions of an action that can be called: the three newest, and those that a live deployment is bound to.
  * `published`: every version that there ever was.
  */
-export const callable = (published: ReadonlyArray<number>, bound: ReadonlyArray<number>): ReadonlyArray<number> => {
+export const callableActionVersions = (
+  published: ReadonlyArray<number>,
+  bound: ReadonlyArray<number>
+): ReadonlyArray<number> => {
   const all = [...new Set(published)].sort((a, b) => b - a)
   return all.filter((version, at) => at < callableVersions || bound.includes(version))
 }
@@ -57,15 +60,16 @@ export const callable = (published: ReadonlyArray<number>, bound: ReadonlyArray<
  * A built-in connector with that version of the action in the place of its newest; `undefined` where this release does
  * not carry it, or where it is neither bound nor among those that stay callable.
  */
-export const atVersion = (
-  { definition, previous }: BuiltIn,
+export const builtInAtVersion = (
+  { definition, previous }: BuiltInConnector,
   { bound, name, version }: { readonly name: string; readonly version: number; readonly bound: boolean }
 ): ConnectorDefinition | undefined => {
   const newest = definition()
   const carried = [...newest.actions, ...previous()].filter((action) => action.name === name)
   const versions = carried.map((action) => action.version)
   const found = carried.find((action) => action.version === version)
-  if (found === undefined || !callable(versions, bound ? [version] : []).includes(version)) return undefined
+  if (found === undefined || !callableActionVersions(versions, bound ? [version] : []).includes(version))
+    return undefined
   if (newest.actions.includes(found)) return newest
   return { ...newest, actions: [...newest.actions.filter((action) => action.name !== name), found] }
 }
@@ -77,7 +81,7 @@ const numbersOf = (version: string): Numbers => {
   return [Number(major ?? 0), Number(minor ?? 0), Number(patch ?? 0)]
 }
 
-const same = (a: ActionDefinition, b: ActionDefinition): boolean =>
+const isSameAction = (a: ActionDefinition, b: ActionDefinition): boolean =>
   canonicalJson({ ...a, version: 0 }) === canonicalJson({ ...b, version: 0 })
 
 const changeOf = (before: ConnectorDefinition, after: ConnectorDefinition): "breaks" | "adds" | "mends" => {
@@ -88,12 +92,12 @@ const changeOf = (before: ConnectorDefinition, after: ConnectorDefinition): "bre
     ...definition.entities.map(({ name }) => `entity ${name}`)
   ]
   const [old, now] = [new Set(names(before)), new Set(names(after))]
-  if ([...old].some((name) => !now.has(name)) || needsMore(before, after)) return "breaks"
+  if ([...old].some((name) => !now.has(name)) || requiresMore(before, after)) return "breaks"
   return [...now].some((name) => !old.has(name)) ? "adds" : "mends"
 }
 
 /** Whether some action asks for an argument that it did not ask for, or connecting for config that it did not. */
-const needsMore = (before: ConnectorDefinition, after: ConnectorDefinition): boolean => {
+const requiresMore = (before: ConnectorDefinition, after: ConnectorDefinition): boolean => {
   const more = (old: unknown, now: unknown) =>
     Array.isArray(now) && now.some((name) => !(Array.isArray(old) && old.includes(name)))
   const known = new Map(before.actions.map((action) => [action.name, action.inputSchema["required"]]))

@@ -1,5 +1,5 @@
 /** E-mail through any SMTP server. The transport makes the message of the request's body: see connector/Mail.ts. */
-import { builtIn } from "../connector/Definition.js"
+import { defineBuiltIn } from "../connector/Definition.js"
 import type { JsonObject } from "../Json.js"
 import { args, described, fromArgs, list, record, text, texts } from "./Shapes.js"
 
@@ -24,7 +24,7 @@ const security = { security: "{{connection.config.security}}" }
 /** Codes are the server's replies: with these it refuses for now. */
 const response = { transientCodes: ["421", "450", "451", "452", "454", "455"] }
 
-export const email = builtIn({
+export const email = defineBuiltIn({
   svcConnector: 1,
   slug: "email",
   name: "E-mail (SMTP)",

@@ -1,5 +1,5 @@
 /** Any HTTP API: the caller says path, query, headers and body; the connection says where and with which credential. */
-import { builtIn } from "../connector/Definition.js"
+import { defineBuiltIn } from "../connector/Definition.js"
 import type { JsonObject } from "../Json.js"
 import { type ActionManifest, anything, args, described, integer, record, text } from "./Shapes.js"
 
@@ -40,7 +40,7 @@ const call = ({ body, method, name, title }: Call): ActionManifest => ({
 const wholeAnswer: JsonObject = { status: "{{status}}", headers: "{{headers}}", body: "{{body}}" }
 const json = { name: "body", schema: anything, type: "json" } as const
 
-export const http = builtIn({
+export const http = defineBuiltIn({
   svcConnector: 1,
   slug: "http",
   name: "HTTP",

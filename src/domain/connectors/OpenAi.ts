@@ -1,5 +1,5 @@
 /** Generative AI over the API that OpenAI made and many serve. https://platform.openai.com/docs/api-reference */
-import { builtIn } from "../connector/Definition.js"
+import { defineBuiltIn } from "../connector/Definition.js"
 import {
   type ActionManifest,
   anything,
@@ -75,7 +75,7 @@ const embedding = {
   user: text
 }
 
-export const openai = builtIn({
+export const openai = defineBuiltIn({
   svcConnector: 1,
   slug: "openai",
   name: "OpenAI-compatible AI",

@@ -4,7 +4,7 @@
  */
 import { Cause, Effect } from "effect"
 import type { Upload } from "../../actors/ports/Egress.js"
-import { joined } from "../../domain/connector/Content.js"
+import { concatBytes } from "../../domain/connector/RequestContent.js"
 import type { Failure } from "../../domain/Failure.js"
 import type { IncomingBody } from "../Wire.js"
 
@@ -55,12 +55,12 @@ const collectBody = Effect.fnUntraced(function* (body: IncomingBody): Effect.fn.
   let chunks: Array<Uint8Array> = []
   for (;;) {
     const chunk = yield* Effect.promise(() => body.next())
-    if (chunk === undefined) return joined([...blocks, ...chunks])
+    if (chunk === undefined) return concatBytes([...blocks, ...chunks])
     if (!(chunk instanceof Uint8Array)) return yield* Effect.fail(chunk.failure)
     chunks.push(chunk)
     // Joined in blocks, since many small chunks take more memory than their bytes.
     if (chunks.length < chunksPerBlock) continue
-    blocks.push(joined(chunks))
+    blocks.push(concatBytes(chunks))
     chunks = []
   }
 })

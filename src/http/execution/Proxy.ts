@@ -12,9 +12,9 @@ import { ConnectionReads, type KnownConnection } from "../../actors/ports/Connec
 import { Connectors } from "../../actors/ports/Connectors.js"
 import type { OpenRequest, OpenResponse } from "../../actors/ports/Egress.js"
 import type { RetryRule } from "../../domain/connector/Definition.js"
-import { needsBody, passedBack, passedOn } from "../../domain/connector/Passage.js"
+import { needsWholeBody, forwardedHeaders, buildProxyRequest } from "../../domain/connector/ProxyRequest.js"
 import { headerOf, type ProviderFailure, type ProviderHead } from "../../domain/connector/ProviderAnswer.js"
-import { retryAfterAt } from "../../domain/connector/RateHeaders.js"
+import { retryAfterAt } from "../../domain/connector/RateReading.js"
 import {
   ConnectionInactive,
   ConnectionRequired,
@@ -189,8 +189,8 @@ export const make = Effect.gen(function* () {
     exchange.subject = { type: "connection", id: connection.id, name: connection.connector }
     exchange.customerId = connection.customerId
     const definition = yield* definitionOf(caller, connection)
-    const upload = needsBody(definition) ? undefined : body.upload()
-    const made = passedOn(definition, connection.config, {
+    const upload = needsWholeBody(definition) ? undefined : body.upload()
+    const made = buildProxyRequest(definition, connection.config, {
       method: request.method,
       target: request.target.slice(proxyPrefix.length),
       headers: request.headers,
@@ -224,7 +224,7 @@ export const make = Effect.gen(function* () {
     exchange.changes = [{ path: "status", before: null, after: String(answer.status) }]
     return {
       status: answer.status,
-      headers: { ...passedBack(answer.headers), "x-svc-connection-id": connection.id },
+      headers: { ...forwardedHeaders(answer.headers), "x-svc-connection-id": connection.id },
       body: { pieces: answer.body, cancel: answer.cancel }
     }
   })

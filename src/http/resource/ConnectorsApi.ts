@@ -1,7 +1,7 @@
 /** The endpoints of connectors and of the organisation's OAuth clients (auth providers). Specification: Surface C. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema, SchemaAST } from "effect"
-import { ImportRequest, UpsertAuthProvider } from "../../domain/connector/Connector.js"
+import { ImportRequest, UpsertAuthProvider } from "../../domain/connector/ConnectorRecord.js"
 import { ConnectorKind } from "../../domain/connector/Definition.js"
 import { ConnectorFile } from "../../domain/connector/FileSchema.js"
 import { Json, JsonObject } from "../../domain/Json.js"

@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck as fc } from "effect"
-import { resultOf } from "../../../src/domain/connector/Answer.js"
-import { type ConnectorManifest, define } from "../../../src/domain/connector/Definition.js"
-import { itemsOf, nextPage } from "../../../src/domain/connector/Pagination.js"
-import { requestOf } from "../../../src/domain/connector/Call.js"
+import { actionResult } from "../../../src/domain/connector/ActionResult.js"
+import { type ConnectorManifest, decodeManifest } from "../../../src/domain/connector/Definition.js"
+import { pageItems, nextPageArgs } from "../../../src/domain/connector/Pagination.js"
+import { buildRequest } from "../../../src/domain/connector/UnsignedRequest.js"
 import type { ProviderAnswer } from "../../../src/domain/connector/ProviderAnswer.js"
-import { rateReading, retryAfterAt } from "../../../src/domain/connector/RateHeaders.js"
+import { readRateHeaders, retryAfterAt } from "../../../src/domain/connector/RateReading.js"
 import type { Json } from "../../../src/domain/Json.js"
 
 type ActionManifest = ConnectorManifest["actions"][number]
@@ -13,7 +13,7 @@ type ActionManifest = ConnectorManifest["actions"][number]
 const now = Date.UTC(2026, 10, 21, 12, 0, 0)
 
 const connector = (action: Partial<ActionManifest>, rest: Partial<ConnectorManifest> = {}) => {
-  const definition = define({
+  const definition = decodeManifest({
     svcConnector: 1,
     slug: "acme",
     name: "Acme",
@@ -43,7 +43,7 @@ const answer = (
 
 const result = (given: ProviderAnswer, response: ActionManifest["response"] = {}) => {
   const { action, definition } = connector({ response })
-  return resultOf(definition, action, given, now)
+  return actionResult(definition, action, given, now)
 }
 const failure = (given: ProviderAnswer, response: ActionManifest["response"] = {}) =>
   Either.match(result(given, response), {
@@ -118,7 +118,7 @@ describe("a failure", () => {
   it("of the status 403 is a limit's where nothing is left or a wait is told, else the provider's no", () => {
     const { action, definition } = connector({}, { rateLimit: { headers: { remaining: "x-left" } } })
     const forbidden = (headers: Record<string, string>) => {
-      const found = resultOf(definition, action, answer({ message: "no" }, { status: 403, headers }), now)
+      const found = actionResult(definition, action, answer({ message: "no" }, { status: 403, headers }), now)
       return Either.isLeft(found) ? found.left : assert.fail("a 403 is no result")
     }
     assert.strictEqual(forbidden({ "X-Left": "0" }).category, "transient")
@@ -196,7 +196,7 @@ describe("a failure", () => {
 
 describe("pages", () => {
   const next = (pagination: ActionManifest["pagination"], args: Json, given: ProviderAnswer) =>
-    nextPage(connector({ pagination: pagination ?? assert.fail() }).action, args, given)
+    nextPageArgs(connector({ pagination: pagination ?? assert.fail() }).action, args, given)
 
   it("by cursor, in the body, in its last item or in a header", () => {
     const cursor = { type: "cursor", next: "$.paging.next.after", param: "after", items: "$.results" } as const
@@ -225,9 +225,9 @@ describe("pages", () => {
     })
     assert.isNull(next({ type: "link", param: "page_info" }, {}, answer([])))
     const { action, definition } = connector({ pagination: { type: "link" } })
-    const args = nextPage(action, { a: 1 }, given)
+    const args = nextPageArgs(action, { a: 1 }, given)
     assert.deepStrictEqual(args, { a: 1, $next: "https://api.acme.example/x?a=1&page_info=p2" })
-    const ask = (value: Json) => requestOf(definition, action, { args: value, config: {}, idempotencyKey: "" })
+    const ask = (value: Json) => buildRequest(definition, action, { args: value, config: {}, idempotencyKey: "" })
     assert.strictEqual(Either.getOrThrow(ask(args)).url, "https://api.acme.example/x?a=1&page_info=p2")
     for (const $next of [
       "https://evil.example/x",
@@ -244,8 +244,8 @@ describe("pages", () => {
 
   it("counts the items of the result where a page does not say where they are", () => {
     const { action } = connector({ pagination: { type: "offset" }, response: { map: "$.data" } })
-    assert.deepStrictEqual(nextPage(action, { offset: 1 }, answer({ data: [1, 2] })), { offset: 3 })
-    assert.isNull(nextPage(action, { offset: 3 }, answer({ data: [] })))
+    assert.deepStrictEqual(nextPageArgs(action, { offset: 1 }, answer({ data: [1, 2] })), { offset: 3 })
+    assert.isNull(nextPageArgs(action, { offset: 3 }, answer({ data: [] })))
   })
 
   it("by offset and by page, until one is empty, short, or the total is reached", () => {
@@ -277,7 +277,7 @@ describe("pages", () => {
     const { action } = connector({ pagination: { type: "cursor", next: "$.n", param: "c" } })
     let args: Json = {}
     for (let at = 0; at < 3; at++) {
-      const after = nextPage(action, args, answer({ n: "same" }))
+      const after = nextPageArgs(action, args, answer({ n: "same" }))
       if (after === null) return
       args = after
     }
@@ -286,10 +286,10 @@ describe("pages", () => {
 
   it("have items, wherever the result keeps them", () => {
     const { action } = connector({ pagination: { type: "page", items: "$.results" } })
-    assert.deepStrictEqual(itemsOf(action, [1]), [1])
-    assert.deepStrictEqual(itemsOf(action, { results: [2] }), [2])
-    assert.deepStrictEqual(itemsOf(action, { results: 3 }), [])
-    assert.deepStrictEqual(itemsOf(action, null), [])
+    assert.deepStrictEqual(pageItems(action, [1]), [1])
+    assert.deepStrictEqual(pageItems(action, { results: [2] }), [2])
+    assert.deepStrictEqual(pageItems(action, { results: 3 }), [])
+    assert.deepStrictEqual(pageItems(action, null), [])
   })
 })
 
@@ -313,7 +313,7 @@ describe("what a provider tells of its limits", () => {
   )
 
   const reading = (headers: Record<string, string>, named: object) =>
-    rateReading(connector({}, { rateLimit: { headers: named } }).definition, Object.entries(headers), now)
+    readRateHeaders(connector({}, { rateLimit: { headers: named } }).definition, Object.entries(headers), now)
 
   it.each([
     ["unix", String(now / 1000 + 60), 60_000],
@@ -339,7 +339,7 @@ describe("what a provider tells of its limits", () => {
     assert.deepStrictEqual([plain.limit, plain.remaining], [100, 7])
     const usage = reading({ "X-Shopify-Shop-Api-Call-Limit": "32/40" }, { usage: "x-shopify-shop-api-call-limit" })
     assert.deepStrictEqual([usage.limit, usage.remaining], [40, 8])
-    assert.deepStrictEqual(rateReading({}, [["Retry-After", "1"]], now), {
+    assert.deepStrictEqual(readRateHeaders({}, [["Retry-After", "1"]], now), {
       limit: null,
       remaining: null,
       resetAt: null,

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Either, Schema } from "effect"
 import { ConnectorDefinition } from "../../../src/domain/connector/Definition.js"
 import { fileSchema } from "../../../src/domain/connector/FileSchema.js"
-import { validate } from "../../../src/domain/connector/Validation.js"
+import { validateDefinition } from "../../../src/domain/connector/Validation.js"
 import { catalogue } from "../../../src/domain/connectors/index.js"
 import { isObject, Json as AnyJson, type Json, type JsonObject } from "../../../src/domain/Json.js"
 import { compileSchema, schemaMistakes } from "../../../src/runtime/computing/worker/Contracts.js"
@@ -35,7 +35,7 @@ describe("the schema of a definition's file", () => {
   ])("refuses %s, as saving does", (_, path, value) => {
     const document = but([path, value])
     assert.isNotEmpty(violations(schema, document))
-    assert.isTrue(Either.isLeft(validate(document, schemaMistakes)))
+    assert.isTrue(Either.isLeft(validateDefinition(document, schemaMistakes)))
   })
 
   it("tells of every member of the definition itself what it is, where its name does not", () => {
@@ -62,11 +62,14 @@ describe("where a file tells an editor its schema", () => {
   it("the schema takes it", () => assert.deepStrictEqual(violations(schema, told), []))
 
   it("the definition is the same as without", () =>
-    assert.deepStrictEqual(validate(told, schemaMistakes), validate(but(), schemaMistakes)))
+    assert.deepStrictEqual(validateDefinition(told, schemaMistakes), validateDefinition(but(), schemaMistakes)))
 
   it("what is no text is refused", () =>
-    assert.deepInclude(Either.getOrThrow(Either.flip(validate({ $schema: 1, ...but() }, schemaMistakes)))[0], {
-      path: "$schema",
-      code: "UNKNOWN_FIELD"
-    }))
+    assert.deepInclude(
+      Either.getOrThrow(Either.flip(validateDefinition({ $schema: 1, ...but() }, schemaMistakes)))[0],
+      {
+        path: "$schema",
+        code: "UNKNOWN_FIELD"
+      }
+    ))
 })

@@ -1,10 +1,10 @@
 /** An import takes over what a definition can have, and says of the rest where it was and what follows. */
 import { assert, describe, it } from "@effect/vitest"
 import { Either } from "effect"
-import { requestOf } from "../../../src/domain/connector/Call.js"
-import { actionOf } from "../../../src/domain/connector/Definition.js"
-import { fromOpenApi } from "../../../src/domain/connector/import/OpenApi.js"
-import { validate } from "../../../src/domain/connector/Validation.js"
+import { buildRequest } from "../../../src/domain/connector/UnsignedRequest.js"
+import { findAction } from "../../../src/domain/connector/Definition.js"
+import { importOpenApi } from "../../../src/domain/connector/import/OpenApi.js"
+import { validateDefinition } from "../../../src/domain/connector/Validation.js"
 import type { JsonObject } from "../../../src/domain/Json.js"
 import { schemaMistakes } from "../../../src/runtime/computing/worker/Contracts.js"
 
@@ -18,17 +18,20 @@ const document = (more: JsonObject): JsonObject => ({
 })
 
 const imported = (more: JsonObject) => {
-  const { definition, warnings } = Either.getOrThrowWith(fromOpenApi(document(more), {}), (why) => new Error(why))
+  const { definition, warnings } = Either.getOrThrowWith(importOpenApi(document(more), {}), (why) => new Error(why))
   return {
-    definition: Either.getOrThrowWith(validate(definition, schemaMistakes), (all) => new Error(JSON.stringify(all))),
+    definition: Either.getOrThrowWith(
+      validateDefinition(definition, schemaMistakes),
+      (all) => new Error(JSON.stringify(all))
+    ),
     warnings
   }
 }
 
 const urlOf = (definition: ReturnType<typeof imported>["definition"], name: string, config = {}) => {
-  const action = actionOf(definition, name) ?? assert.fail(name)
+  const action = findAction(definition, name) ?? assert.fail(name)
   const input = { args: { id: "7" }, config, idempotencyKey: "k" }
-  return Either.getOrThrowWith(requestOf(definition, action, input), ({ message }) => new Error(message)).url
+  return Either.getOrThrowWith(buildRequest(definition, action, input), ({ message }) => new Error(message)).url
 }
 
 describe("servers", () => {

@@ -1,33 +1,34 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Either } from "effect"
-import { requestOf } from "../../../src/domain/connector/Call.js"
-import { type ConnectorDefinition, actionOf } from "../../../src/domain/connector/Definition.js"
-import { fromOpenApi, type OpenApiOptions } from "../../../src/domain/connector/import/OpenApi.js"
-import { standing } from "../../../src/domain/connector/Schemas.js"
-import { validate } from "../../../src/domain/connector/Validation.js"
+import { buildRequest } from "../../../src/domain/connector/UnsignedRequest.js"
+import { type ConnectorDefinition, findAction } from "../../../src/domain/connector/Definition.js"
+import { importOpenApi, type OpenApiOptions } from "../../../src/domain/connector/import/OpenApi.js"
+import { standaloneSchema } from "../../../src/domain/connector/SharedSchemas.js"
+import { validateDefinition } from "../../../src/domain/connector/Validation.js"
 import type { Json, JsonObject } from "../../../src/domain/Json.js"
 import { compileSchema, schemaMistakes } from "../../../src/runtime/computing/worker/Contracts.js"
 
 const violations = (schema: JsonObject, value: Json) => compileSchema(schema)(value)
 
 const imported = (document: Json, options: OpenApiOptions = {}): ConnectorDefinition =>
-  fromOpenApi(document, options).pipe(
+  importOpenApi(document, options).pipe(
     Either.getOrThrowWith((why) => new Error(why)),
-    ({ definition }) => validate(definition, schemaMistakes),
+    ({ definition }) => validateDefinition(definition, schemaMistakes),
     Either.getOrThrowWith((all) => new Error(JSON.stringify(all)))
   )
 
 const action = (definition: ConnectorDefinition, name: string) =>
-  actionOf(definition, name) ?? assert.fail(`no ${name} among ${definition.actions.map((one) => one.name).join(", ")}`)
+  findAction(definition, name) ??
+  assert.fail(`no ${name} among ${definition.actions.map((one) => one.name).join(", ")}`)
 
 const request = (definition: ConnectorDefinition, name: string, args: Json, config = {}) =>
   Either.getOrThrowWith(
-    requestOf(definition, action(definition, name), { args, config, idempotencyKey: "k1" }),
+    buildRequest(definition, action(definition, name), { args, config, idempotencyKey: "k1" }),
     (wrong) => new Error(`${wrong.path} ${wrong.message}`)
   )
 
 const wrongArgs = (definition: ConnectorDefinition, name: string, args: Json) =>
-  violations(standing(definition, action(definition, name).inputSchema), args).map(({ path }) => path)
+  violations(standaloneSchema(definition, action(definition, name).inputSchema), args).map(({ path }) => path)
 
 const pets = {
   openapi: "3.0.3",
@@ -363,7 +364,7 @@ describe("other generations and odd documents", () => {
     { swagger: "1.2" },
     { openapi: "3.0.0", paths: {} },
     { openapi: "3.0.0", paths: { "/a": { get: 1, $ref: "#/x" } } }
-  ])("%j is none, and says so", (document) => assert.isTrue(Either.isLeft(fromOpenApi(document, {}))))
+  ])("%j is none, and says so", (document) => assert.isTrue(Either.isLeft(importOpenApi(document, {}))))
 
   it("names that are no plain words, paths that are no plain paths", () => {
     const definition = imported({

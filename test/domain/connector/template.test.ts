@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck as fc } from "effect"
-import { holds } from "../../../src/domain/connector/Condition.js"
+import { meetsCondition } from "../../../src/domain/connector/Condition.js"
 import { patternMistake } from "../../../src/domain/connector/Pattern.js"
 import { parsePath, readPath, valueAt } from "../../../src/domain/connector/Path.js"
-import { parseTemplate, pathsOf, render, renderAll, renderText } from "../../../src/domain/connector/Template.js"
+import { parseTemplate, templatePaths, render, renderAll, renderText } from "../../../src/domain/connector/Template.js"
 import type { Json, JsonObject } from "../../../src/domain/Json.js"
 
 const scope = {
@@ -93,7 +93,7 @@ describe("a template", () => {
 
   it("tells the paths that it reads", () => {
     const parts = Either.getOrThrow(parseTemplate('a {{args.x ?? connection.config.y[0] ?? "z"}}'))
-    assert.deepStrictEqual(pathsOf(parts), [
+    assert.deepStrictEqual(templatePaths(parts), [
       ["args", "x"],
       ["connection", "config", "y", 0]
     ])
@@ -134,7 +134,7 @@ describe("a condition", () => {
     [{ path: "gone", op: "eq", value: null }, false],
     [{ path: "gone", op: "gt", value: 0 }, false],
     [{ not: { all: [{ path: "n", op: "gte", value: 5 }, { any: [{ path: "s", op: "endsWith", value: "x" }] }] } }, true]
-  ] as const)("%j is %s", (condition, expected) => assert.strictEqual(holds(condition, value), expected))
+  ] as const)("%j is %s", (condition, expected) => assert.strictEqual(meetsCondition(condition, value), expected))
 
   const endless = [
     "(a+)+$",
@@ -151,7 +151,7 @@ describe("a condition", () => {
     "the pattern %s, which no linear engine can match, is refused and meets nothing",
     (pattern) => {
       assert.isString(patternMistake(pattern))
-      assert.isFalse(holds({ path: "s", op: "matches", value: pattern }, { s: "aaaa" }))
+      assert.isFalse(meetsCondition({ path: "s", op: "matches", value: pattern }, { s: "aaaa" }))
     }
   )
 
@@ -162,7 +162,7 @@ describe("a condition", () => {
 
   it.each(endless)("the pattern %s answers within a moment on the worst text", (pattern) => {
     const started = performance.now()
-    holds({ path: "s", op: "matches", value: pattern }, { s: `${"a".repeat(1_000_000)}!` })
+    meetsCondition({ path: "s", op: "matches", value: pattern }, { s: `${"a".repeat(1_000_000)}!` })
     assert.isBelow(performance.now() - started, 1_000)
   })
 })

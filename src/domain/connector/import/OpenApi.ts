@@ -5,11 +5,19 @@
 import { Either } from "effect"
 import { isObject, type Json, type JsonObject } from "../../Json.js"
 import { slugOf } from "../../Workflow.js"
-import { type Document, documentOf, type ImportWarning, listAt, objectAt, textAt, UniqueNames } from "./Document.js"
-import { actionOf, nameOf } from "./Operation.js"
-import { schemaConversion } from "./SchemaConversion.js"
-import { authOf } from "./Security.js"
-import { ownServers, serverOf } from "./Servers.js"
+import {
+  type OpenApiDocument,
+  readDocument,
+  type ImportWarning,
+  listAt,
+  objectAt,
+  textAt,
+  UniqueNames
+} from "./OpenApiDocument.js"
+import { importOperation, actionName } from "./Operation.js"
+import { makeSchemaConversion } from "./SchemaConversion.js"
+import { importAuth } from "./Security.js"
+import { makeOwnServers, importServer } from "./Servers.js"
 
 export interface OpenApiOptions {
   readonly slug?: string
@@ -19,21 +27,21 @@ export interface OpenApiOptions {
   readonly location?: string
 }
 
-export interface Imported {
+export interface ImportedConnector {
   /** As it is written in a file; validation comes after. */
   readonly definition: JsonObject
   readonly warnings: ReadonlyArray<ImportWarning>
 }
 
 /** The definition as it is written in a file; validation comes after. Left: why the document is none. */
-export const fromOpenApi = (value: Json, options: OpenApiOptions): Either.Either<Imported, string> => {
-  const document = documentOf(value)
+export const importOpenApi = (value: Json, options: OpenApiOptions): Either.Either<ImportedConnector, string> => {
+  const document = readDocument(value)
   if (typeof document === "string") return Either.left(document)
-  const conversion = schemaConversion(document)
-  const server = serverOf(document, options.location)
-  const own = ownServers(document, server, options.location)
+  const conversion = makeSchemaConversion(document)
+  const server = importServer(document, options.location)
+  const own = makeOwnServers(document, server, options.location)
   const actions = operationsOf(document).map(({ operation, item, ...place }) =>
-    actionOf(document, conversion, operation, { ...place, base: own.baseOf(item, operation, place) })
+    importOperation(document, conversion, operation, { ...place, base: own.baseOf(item, operation, place) })
   )
   if (actions.length === 0) return Either.left("has no operations")
   const info = objectAt(document.root, "info")
@@ -50,7 +58,7 @@ export const fromOpenApi = (value: Json, options: OpenApiOptions): Either.Either
     baseUrl: server.baseUrl,
     ...(connectionConfig === undefined ? {} : { connectionConfig }),
     ...(server.origin === undefined ? {} : { domain: new URL(server.origin).hostname }),
-    auth: authOf(document, server.origin),
+    auth: importAuth(document, server.origin),
     actions,
     schemas: conversion.shared()
   }
@@ -59,7 +67,7 @@ export const fromOpenApi = (value: Json, options: OpenApiOptions): Either.Either
 
 const methods = ["get", "put", "post", "delete", "options", "head", "patch"] as const
 
-interface Found {
+interface FoundOperation {
   readonly operation: JsonObject
   readonly item: JsonObject
   readonly method: string
@@ -68,7 +76,7 @@ interface Found {
   readonly shared: ReadonlyArray<Json>
 }
 
-const operationsOf = (document: Document): ReadonlyArray<Found> => {
+const operationsOf = (document: OpenApiDocument): ReadonlyArray<FoundOperation> => {
   const taken = new UniqueNames()
   return Object.entries(objectAt(document.root, "paths")).flatMap(([path, given]) => {
     const item = document.part(given)
@@ -81,7 +89,7 @@ const operationsOf = (document: Document): ReadonlyArray<Found> => {
           item,
           method: method.toUpperCase(),
           path,
-          name: nameOf(operation, method, path, taken),
+          name: actionName(operation, method, path, taken),
           shared: listAt(item, "parameters")
         }
       ]

@@ -1,9 +1,9 @@
 /** One operation of an OpenAPI document as an action: its parameters and its body are one object of arguments. */
 import { isObject, type Json, type JsonObject } from "../../Json.js"
-import { header } from "../Place.js"
-import { bodyOf } from "./Body.js"
-import { type Document, listAt, objectAt, textAt, UniqueNames } from "./Document.js"
-import { answerOf } from "./Responses.js"
+import { encodeHeader } from "../ValueEncoding.js"
+import { importBody } from "./ImportedBody.js"
+import { type OpenApiDocument, listAt, objectAt, textAt, UniqueNames } from "./OpenApiDocument.js"
+import { successAnswer } from "./SuccessAnswer.js"
 import type { SchemaConversion } from "./SchemaConversion.js"
 import { Either } from "effect"
 
@@ -27,16 +27,18 @@ export interface OperationPlace {
 }
 
 /** The action, as it is written in a definition. */
-export const actionOf = (
-  document: Document,
+export const importOperation = (
+  document: OpenApiDocument,
   { convert }: SchemaConversion,
   operation: JsonObject,
   place: OperationPlace
 ): JsonObject => {
   const taken = new UniqueNames(["body"])
   const parameters = parametersOf(document, convert, operation, place, taken)
-  const body = ["GET", "HEAD"].includes(place.method) ? undefined : bodyOf(document, convert, operation, place.shared)
-  const { idempotency, rest } = withoutKey(parameters)
+  const body = ["GET", "HEAD"].includes(place.method)
+    ? undefined
+    : importBody(document, convert, operation, place.shared)
+  const { idempotency, rest } = splitIdempotencyKey(parameters)
   const query = rest.filter((one) => one.in === "query")
   const styles = query.flatMap(({ name, style }) => (style === undefined ? [] : [[name, style] as const]))
   const headers = headersOf(rest)
@@ -56,13 +58,13 @@ export const actionOf = (
       path: `${place.base ?? ""}${pathOf(place.path, rest)}`,
       ...(query.length === 0
         ? {}
-        : { query: Object.fromEntries(query.map((one) => [one.name, template(one.argument)])) }),
+        : { query: Object.fromEntries(query.map((one) => [one.name, argumentTemplate(one.argument)])) }),
       ...(styles.length === 0 ? {} : { queryStyles: Object.fromEntries(styles) }),
       ...(Object.keys(headers).length === 0 ? {} : { headers }),
       ...(body === undefined ? {} : { body: "{{args.body}}", ...body.form })
     },
     ...(idempotency === undefined ? {} : { idempotency: { header: idempotency } }),
-    response: { type: answerOf(document, operation).type },
+    response: { type: successAnswer(document, operation).type },
     inputSchema: {
       type: "object",
       properties: Object.fromEntries([
@@ -72,12 +74,12 @@ export const actionOf = (
       ...(required.length === 0 ? {} : { required }),
       additionalProperties: false
     },
-    outputSchema: convert(answerOf(document, operation).schema)
+    outputSchema: convert(successAnswer(document, operation).schema)
   }
 }
 
 /** The operation's own identifier, else its method and path, as a name that no other action has. */
-export const nameOf = (operation: JsonObject, method: string, path: string, taken: UniqueNames): string => {
+export const actionName = (operation: JsonObject, method: string, path: string, taken: UniqueNames): string => {
   const own = textAt(operation, "operationId")
   const words = (own ?? `${method.toLowerCase()} ${path.replace(/\{([^}]*)\}/g, "by $1")}`)
     .normalize("NFKD")
@@ -91,7 +93,7 @@ export const nameOf = (operation: JsonObject, method: string, path: string, take
 // --- Parameters ---
 
 const parametersOf = (
-  document: Document,
+  document: OpenApiDocument,
   convert: SchemaConversion["convert"],
   operation: JsonObject,
   place: OperationPlace,
@@ -110,7 +112,8 @@ const parametersOf = (
   return [...all.values()].flatMap((parameter): ReadonlyArray<Parameter> => {
     const where = textAt(parameter, "in") ?? ""
     const name = textAt(parameter, "name") ?? ""
-    if (!["path", "query", "header", "cookie"].includes(where) || (where === "header" && !sendable(name))) return []
+    if (!["path", "query", "header", "cookie"].includes(where) || (where === "header" && !isSettableHeader(name)))
+      return []
     // Parameters of templates that the path does not have would be asked for in vain.
     if (where === "path" && !placeNames(place.path).includes(name)) return []
     return [
@@ -135,11 +138,15 @@ const parameterName = (name: string) => name.split(":")[0]?.replace(/[*+?]$/, ""
 const placeNames = (path: string) => [...path.matchAll(/\{([^{}]+)\}/g)].map(([, name = ""]) => parameterName(name))
 
 /** What a header parameter may set: not what the sender or the credential does. */
-const sendable = (name: string): boolean =>
+const isSettableHeader = (name: string): boolean =>
   !["accept", "content-type", "authorization", "content-length"].includes(name.toLowerCase()) &&
-  Either.isRight(header(name, "", ""))
+  Either.isRight(encodeHeader(name, "", ""))
 
-const schemaOf = (document: Document, convert: SchemaConversion["convert"], parameter: JsonObject): JsonObject => {
+const schemaOf = (
+  document: OpenApiDocument,
+  convert: SchemaConversion["convert"],
+  parameter: JsonObject
+): JsonObject => {
   const [media] = Object.values(objectAt(parameter, "content")).filter(isObject)
   const source = parameter["schema"] ?? media?.["schema"] ?? (document.generation === 2 ? parameter : {})
   const schema = convert(source)
@@ -155,7 +162,7 @@ const styles: { readonly [style: string]: string } = {
 }
 
 /** How lists are written; nothing where they are repeated, or where there is no list. */
-const styleOf = (document: Document, parameter: JsonObject): string | undefined => {
+const styleOf = (document: OpenApiDocument, parameter: JsonObject): string | undefined => {
   if (Object.keys(objectAt(parameter, "content")).length > 0) return "json"
   const source = document.generation === 2 ? parameter : document.part(parameter["schema"])
   const style = textAt(parameter, "style")
@@ -169,7 +176,7 @@ const styleOf = (document: Document, parameter: JsonObject): string | undefined 
 }
 
 /** A header for the idempotency key is filled by the service itself. */
-const withoutKey = (parameters: ReadonlyArray<Parameter>) => {
+const splitIdempotencyKey = (parameters: ReadonlyArray<Parameter>) => {
   const key = parameters.find((one) => one.in === "header" && /^(?:x-)?idempotency-key$/i.test(one.name))
   return { idempotency: key?.name, rest: parameters.filter((one) => one !== key) }
 }
@@ -178,17 +185,17 @@ const headersOf = (parameters: ReadonlyArray<Parameter>): JsonObject => {
   const headers = parameters.filter((one) => one.in === "header")
   const cookies = parameters.filter((one) => one.in === "cookie" && one.required)
   return {
-    ...Object.fromEntries(headers.map((one) => [one.name, template(one.argument)])),
+    ...Object.fromEntries(headers.map((one) => [one.name, argumentTemplate(one.argument)])),
     ...(cookies.length === 0
       ? {}
-      : { Cookie: cookies.map((one) => `${one.name}=${template(one.argument)}`).join("; ") })
+      : { Cookie: cookies.map((one) => `${one.name}=${argumentTemplate(one.argument)}`).join("; ") })
   }
 }
 
 // --- Path ---
 
 /** The argument in a template, however it is called. */
-const template = (argument: string): string =>
+const argumentTemplate = (argument: string): string =>
   /^[A-Za-z_$][\w$-]*$/.test(argument) ? `{{args.${argument}}}` : `{{args[${JSON.stringify(argument)}]}}`
 
 const pathOf = (path: string, parameters: ReadonlyArray<Parameter>): string => {
@@ -199,7 +206,7 @@ const pathOf = (path: string, parameters: ReadonlyArray<Parameter>): string => {
     .map((part, at) => {
       if (at % 2 === 0) return encodeURI(part.toWellFormed().replace(/[{}]/g, "")).replace(/%25/g, "%")
       const name = parameterName(part)
-      return template(arguments_.get(name) ?? name)
+      return argumentTemplate(arguments_.get(name) ?? name)
     })
     .join("")
   return text.startsWith("/") ? text : `/${text}`

@@ -4,7 +4,7 @@
  */
 import { isObject, type Json, type JsonObject } from "../../Json.js"
 import { schemaPatternMistake } from "../Pattern.js"
-import { type Document, isList, UniqueNames } from "./Document.js"
+import { type OpenApiDocument, isList, UniqueNames } from "./OpenApiDocument.js"
 
 export interface SchemaConversion {
   readonly convert: (schema: Json | undefined) => JsonObject
@@ -12,7 +12,7 @@ export interface SchemaConversion {
   readonly shared: () => JsonObject
 }
 
-export const schemaConversion = (document: Document): SchemaConversion => {
+export const makeSchemaConversion = (document: OpenApiDocument): SchemaConversion => {
   const names = new Map<string, string>()
   const taken = new UniqueNames()
   const done: { [name: string]: Json } = {}
@@ -46,7 +46,7 @@ export const schemaConversion = (document: Document): SchemaConversion => {
       const converted = member?.(value, schema, convert)
       return converted === undefined ? [] : [[key, converted]]
     })
-    return withBounds(schema, withNull(schema, Object.fromEntries(made)))
+    return convertExclusiveBounds(schema, addNull(schema, Object.fromEntries(made)))
   }
 
   const shared = (): JsonObject => {
@@ -63,14 +63,15 @@ export const schemaConversion = (document: Document): SchemaConversion => {
 
 type Member = (value: Json, schema: JsonObject, convert: (schema: Json) => JsonObject) => Json | undefined
 
-const plain: Member = (value) => value
-const number: Member = (value) => (typeof value === "number" ? value : undefined)
-const count: Member = (value) =>
+const keepValue: Member = (value) => value
+const keepNumber: Member = (value) => (typeof value === "number" ? value : undefined)
+const keepCount: Member = (value) =>
   typeof value === "number" && Number.isInteger(value) && value >= 0 ? value : undefined
-const text: Member = (value) => (typeof value === "string" ? value.slice(0, longestText) : undefined)
-const one: Member = (value, _schema, convert) => (typeof value === "boolean" ? value : convert(value))
-const many: Member = (value, _schema, convert) => (isList(value) && value.length > 0 ? value.map(convert) : undefined)
-const named: Member = (value, _schema, convert) =>
+const keepText: Member = (value) => (typeof value === "string" ? value.slice(0, longestText) : undefined)
+const convertOne: Member = (value, _schema, convert) => (typeof value === "boolean" ? value : convert(value))
+const convertMany: Member = (value, _schema, convert) =>
+  isList(value) && value.length > 0 ? value.map(convert) : undefined
+const convertNamed: Member = (value, _schema, convert) =>
   isObject(value)
     ? Object.fromEntries(
         Object.entries(value).map(([name, child]) => [name, typeof child === "boolean" ? child : convert(child)])
@@ -80,56 +81,56 @@ const named: Member = (value, _schema, convert) =>
 const types = new Set(["null", "boolean", "object", "array", "number", "integer", "string"])
 const longestText = 1_000
 
-const type: Member = (value) => {
+const keepType: Member = (value) => {
   if (value === "file") return "string"
   const known = (isList(value) ? value : [value]).filter((name) => typeof name === "string" && types.has(name))
   return known.length === 0 ? undefined : isList(value) ? known : (known[0] ?? undefined)
 }
 
-const pattern: Member = (value) =>
+const keepPattern: Member = (value) =>
   typeof value === "string" && schemaPatternMistake(value) === undefined ? value : undefined
 
 /** What is kept, and as what; every other member says nothing about a value. */
 const members: { readonly [name: string]: Member } = {
-  type,
-  title: text,
-  description: text,
-  format: text,
-  default: plain,
-  const: plain,
+  type: keepType,
+  title: keepText,
+  description: keepText,
+  format: keepText,
+  default: keepValue,
+  const: keepValue,
   enum: (value) => (isList(value) && value.length > 0 ? value : undefined),
-  minimum: number,
-  maximum: number,
-  exclusiveMinimum: number,
-  exclusiveMaximum: number,
+  minimum: keepNumber,
+  maximum: keepNumber,
+  exclusiveMinimum: keepNumber,
+  exclusiveMaximum: keepNumber,
   multipleOf: (value) => (typeof value === "number" && value > 0 ? value : undefined),
-  minLength: count,
-  maxLength: count,
-  minItems: count,
-  maxItems: count,
-  minProperties: count,
-  maxProperties: count,
+  minLength: keepCount,
+  maxLength: keepCount,
+  minItems: keepCount,
+  maxItems: keepCount,
+  minProperties: keepCount,
+  maxProperties: keepCount,
   uniqueItems: (value) => (typeof value === "boolean" ? value : undefined),
-  pattern,
+  pattern: keepPattern,
   required: (value) =>
     isList(value) && value.every((name) => typeof name === "string") && value.length > 0 ? value : undefined,
-  properties: named,
-  additionalProperties: one,
+  properties: convertNamed,
+  additionalProperties: convertOne,
   items: (value, _schema, convert) => (isList(value) ? undefined : typeof value === "boolean" ? value : convert(value)),
-  prefixItems: many,
-  contains: one,
-  propertyNames: one,
-  allOf: many,
-  anyOf: many,
-  oneOf: many,
-  not: one,
-  if: one,
-  then: one,
-  else: one
+  prefixItems: convertMany,
+  contains: convertOne,
+  propertyNames: convertOne,
+  allOf: convertMany,
+  anyOf: convertMany,
+  oneOf: convertMany,
+  not: convertOne,
+  if: convertOne,
+  then: convertOne,
+  else: convertOne
 }
 
 /** `nullable: true` of OpenAPI 3.0, and `x-nullable` of its elders. */
-const withNull = (schema: JsonObject, made: JsonObject): JsonObject => {
+const addNull = (schema: JsonObject, made: JsonObject): JsonObject => {
   if (schema["nullable"] !== true && schema["x-nullable"] !== true) return made
   const { enum: values, type: named } = made
   return {
@@ -140,7 +141,7 @@ const withNull = (schema: JsonObject, made: JsonObject): JsonObject => {
 }
 
 /** `exclusiveMinimum: true` beside a minimum. */
-const withBounds = (schema: JsonObject, made: JsonObject): JsonObject => {
+const convertExclusiveBounds = (schema: JsonObject, made: JsonObject): JsonObject => {
   const above = schema["exclusiveMinimum"] === true
   const below = schema["exclusiveMaximum"] === true
   if (!above && !below) return made

@@ -1,10 +1,10 @@
 /** Security schemes of an OpenAPI document as the methods by which a customer connects. */
 import { isObject, type Json, type JsonObject } from "../../Json.js"
-import { type Document, listAt, objectAt, textAt, UniqueNames } from "./Document.js"
+import { type OpenApiDocument, listAt, objectAt, textAt, UniqueNames } from "./OpenApiDocument.js"
 import { parseUrl } from "../../Url.js"
 
 /** `origin`: what relative addresses are resolved against. Never empty; the first one is the default. */
-export const authOf = (document: Document, origin: string | undefined): ReadonlyArray<JsonObject> => {
+export const importAuth = (document: OpenApiDocument, origin: string | undefined): ReadonlyArray<JsonObject> => {
   const schemes =
     document.generation === 3
       ? objectAt(objectAt(document.root, "components"), "securitySchemes")
@@ -38,14 +38,14 @@ const idOf = (name: string): string => {
 }
 
 const methodsOf = (
-  document: Document,
+  document: OpenApiDocument,
   schemes: JsonObject,
   names: ReadonlyArray<string>,
   origin: string | undefined
 ): ReadonlyArray<JsonObject> => {
   const made = names.map((name) => {
     const scheme = document.part(schemes[name])
-    return single(name, scheme, origin, (message) => document.warn(`${placeOf(document)}.${name}`, message))
+    return methodsOfScheme(name, scheme, origin, (message) => document.warn(`${placeOf(document)}.${name}`, message))
   })
   const [first = []] = made
   if (names.length < 2) return first
@@ -63,26 +63,27 @@ const methodsOf = (
       id: names.join("_"),
       type: "custom",
       title: names.join(" and "),
-      fields: parts.flatMap((part, at) => renamed(listAt(part, "fields"), names[at] ?? "")),
-      inject: parts.flatMap((part, at) => reread(listAt(part, "inject"), names[at] ?? ""))
+      fields: parts.flatMap((part, at) => renameFields(listAt(part, "fields"), names[at] ?? "")),
+      inject: parts.flatMap((part, at) => renameReferences(listAt(part, "inject"), names[at] ?? ""))
     }
   ]
 }
 
 const fieldName = (name: string) => idOf(name).replaceAll("-", "_")
 
-const renamed = (fields: ReadonlyArray<Json>, name: string): ReadonlyArray<Json> =>
+const renameFields = (fields: ReadonlyArray<Json>, name: string): ReadonlyArray<Json> =>
   fields.filter(isObject).map((field) => ({ ...field, name: fieldName(name), title: name }))
 
-const reread = (parts: ReadonlyArray<Json>, name: string): ReadonlyArray<Json> =>
+const renameReferences = (parts: ReadonlyArray<Json>, name: string): ReadonlyArray<Json> =>
   parts.filter(isObject).map((part) => ({
     ...part,
     value: String(part["value"]).replace(/credential\.\w+/, `credential.${fieldName(name)}`)
   }))
 
-const placeOf = ({ generation }: Document) => (generation === 3 ? "components.securitySchemes" : "securityDefinitions")
+const placeOf = ({ generation }: OpenApiDocument) =>
+  generation === 3 ? "components.securitySchemes" : "securityDefinitions"
 
-const single = (
+const methodsOfScheme = (
   id: string,
   scheme: JsonObject,
   origin: string | undefined,
@@ -152,8 +153,8 @@ const oauth = (
     names.map((name) => objectAt(flows, name)).find((flow) => Object.keys(flow).length > 0) ??
     (names.includes(textAt(scheme, "flow") ?? "") ? scheme : undefined)
   const methods = [
-    ...grant(common, of("authorizationCode", "accessCode"), "authorization_code", origin),
-    ...grant(common, of("clientCredentials", "application"), "client_credentials", origin)
+    ...grantMethods(common, of("authorizationCode", "accessCode"), "authorization_code", origin),
+    ...grantMethods(common, of("clientCredentials", "application"), "client_credentials", origin)
   ]
   if (methods.length > 0) return methods
   const given = ["implicit", "password"].filter((name) => of(name) !== undefined)
@@ -165,7 +166,7 @@ const oauth = (
   return [{ ...common, ...token("Bearer") }]
 }
 
-const grant = (
+const grantMethods = (
   common: JsonObject,
   flow: JsonObject | undefined,
   kind: "authorization_code" | "client_credentials",

@@ -1,6 +1,6 @@
 /** Where an OpenAPI document says its service is: a base URL, and what of it each connection fills in. */
 import { isObject, type Json, type JsonObject } from "../../Json.js"
-import { type Document, listAt, objectAt, textAt } from "./Document.js"
+import { type OpenApiDocument, listAt, objectAt, textAt } from "./OpenApiDocument.js"
 import { parseUrl } from "../../Url.js"
 
 export interface ImportedServer {
@@ -12,23 +12,26 @@ export interface ImportedServer {
 }
 
 /** `location`: where the document was read, if it was. */
-export const serverOf = (document: Document, location: string | undefined): ImportedServer => {
+export const importServer = (document: OpenApiDocument, location: string | undefined): ImportedServer => {
   const [url, variables] =
-    document.generation === 3 ? bestOf(listAt(document.root, "servers")) : [two(document.root), {}]
+    document.generation === 3 ? bestServer(listAt(document.root, "servers")) : [swaggerUrl(document.root), {}]
   const whole = wholeVariable(url)
   if (whole !== undefined) {
     const [name, rest] = whole
     const member = memberOf(name)
-    const { config, text } = filled(rest, variables)
-    const { required = [], ...schema } = configSchema({ [member]: askedAs(objectAt(variables, name), name), ...config })
+    const { config, text } = fillVariables(rest, variables)
+    const { required = [], ...schema } = configSchema({
+      [member]: baseUrlMember(objectAt(variables, name), name),
+      ...config
+    })
     return {
-      baseUrl: trimmed(`{{connection.config.${member}}}${text}`),
+      baseUrl: trimSlashes(`{{connection.config.${member}}}${text}`),
       connectionConfig: { ...schema, required: [...new Set([member, ...required])] },
       origin: undefined
     }
   }
   const absolute = absoluteOf(url, location)
-  const { config, text } = filled(absolute ?? url, variables)
+  const { config, text } = fillVariables(absolute ?? url, variables)
   const known = absolute !== undefined
   if (!known)
     document.warn(
@@ -36,11 +39,11 @@ export const serverOf = (document: Document, location: string | undefined): Impo
       "name no address: each connection is asked for its base URL, as connection.config.baseUrl."
     )
   const baseUrl = known ? text : `{{connection.config.baseUrl}}${text.startsWith("/") ? text : ""}`
-  const properties = { ...(known ? {} : { baseUrl: asked }), ...config }
+  const properties = { ...(known ? {} : { baseUrl: baseUrlSchema }), ...config }
   const origin = /^https:\/\/[^/{]+(?=\/|$)/.exec(baseUrl)?.[0]
   return Object.keys(properties).length === 0
-    ? { baseUrl: trimmed(baseUrl), origin }
-    : { baseUrl: trimmed(baseUrl), connectionConfig: configSchema(properties), origin }
+    ? { baseUrl: trimSlashes(baseUrl), origin }
+    : { baseUrl: trimSlashes(baseUrl), connectionConfig: configSchema(properties), origin }
 }
 
 interface ConfigSchema extends JsonObject {
@@ -55,7 +58,7 @@ const configSchema = (properties: { readonly [name: string]: JsonObject }): Conf
 }
 
 /** Servers of paths and operations: their actions name the whole URL. */
-export const ownServers = (document: Document, server: ImportedServer, location: string | undefined) => {
+export const makeOwnServers = (document: OpenApiDocument, server: ImportedServer, location: string | undefined) => {
   const added: { [name: string]: JsonObject } = {}
 
   /** The base of one operation; `undefined`: the connector's. */
@@ -66,7 +69,7 @@ export const ownServers = (document: Document, server: ImportedServer, location:
   ): string | undefined => {
     const given = [operation, item].map((one) => listAt(one, "servers")).find((servers) => servers.length > 0)
     if (given === undefined) return undefined
-    const [url, variables] = bestOf(given)
+    const [url, variables] = bestServer(given)
     const place = `paths.${path}.${method.toLowerCase()}.servers`
     const ignored = (why: string) => {
       document.warn(place, `${why}: the operation is sent to the connector's base URL, ${server.baseUrl}.`)
@@ -84,8 +87,8 @@ export const ownServers = (document: Document, server: ImportedServer, location:
     if (lacking.length > 0) return ignored(`the host of ${url} depends on ${lacking.join(", ")}, which has no default`)
     if (parseUrl(`https://${fixed}`) === undefined) return ignored(`${url} names no host`)
     if (fixed !== host) document.warn(place, `the host of ${url} takes the defaults of its variables: ${fixed}.`)
-    const { config, text } = filled(rest, variables)
-    const base = trimmed(`${new URL(`https://${fixed}`).origin}${text}`)
+    const { config, text } = fillVariables(rest, variables)
+    const base = trimSlashes(`${new URL(`https://${fixed}`).origin}${text}`)
     if (base === server.baseUrl) return undefined
     Object.assign(added, config)
     return base
@@ -107,11 +110,11 @@ export const ownServers = (document: Document, server: ImportedServer, location:
   return { baseOf, configWith }
 }
 
-const asked: JsonObject = { type: "string", format: "uri", title: "Base URL" }
+const baseUrlSchema: JsonObject = { type: "string", format: "uri", title: "Base URL" }
 
-const trimmed = (url: string) => url.replace(/\/+$/, "")
+const trimSlashes = (url: string) => url.replace(/\/+$/, "")
 
-const bestOf = (given: ReadonlyArray<Json>): readonly [url: string, variables: JsonObject] => {
+const bestServer = (given: ReadonlyArray<Json>): readonly [url: string, variables: JsonObject] => {
   const servers = given.filter(isObject)
   const urlOf = (server: JsonObject) => withScheme(textAt(server, "url") ?? "/")
   const best = servers.find((server) => urlOf(server).startsWith("https://")) ?? servers[0] ?? {}
@@ -130,11 +133,11 @@ const wholeVariable = (url: string): readonly [name: string, rest: string] | und
 const memberOf = (name: string) => name.replace(/\W/g, "_")
 
 /** A base URL as a member of the config, with the variable's default where that is one. */
-const askedAs = (variable: JsonObject, title: string): JsonObject => {
+const baseUrlMember = (variable: JsonObject, title: string): JsonObject => {
   const preset = absoluteOf(textAt(variable, "default") ?? "", undefined)
   const description = textAt(variable, "description")
   return {
-    ...asked,
+    ...baseUrlSchema,
     title,
     ...(description === undefined ? {} : { description }),
     ...(preset === undefined ? {} : { default: preset })
@@ -147,7 +150,7 @@ const presetOf = (variables: JsonObject, name: string): string | undefined =>
 /** Whether a default of a variable that is the whole host can be one: `HOSTNAME` and `your-domain` are placeholders. */
 const isHost = (text: string) => /^[\w-]+(?:\.[\w-]+)+(?::\d+)?$/.test(text)
 
-const two = (root: JsonObject): string => {
+const swaggerUrl = (root: JsonObject): string => {
   const host = textAt(root, "host")
   const path = textAt(root, "basePath") ?? "/"
   return host === undefined ? path : `https://${host}${path.startsWith("/") ? path : `/${path}`}`
@@ -165,7 +168,7 @@ const absoluteOf = (url: string, location: string | undefined): string | undefin
 }
 
 /** `{region}` becomes the connection's config, with its default. */
-const filled = (
+const fillVariables = (
   url: string,
   variables: JsonObject
 ): { readonly text: string; readonly config: { readonly [name: string]: JsonObject } } => {

@@ -1,5 +1,5 @@
 /** Cin7 Core (before: DEAR Inventory), external API v2. https://dearinventory.docs.apiary.io */
-import { builtIn } from "../../connector/Definition.js"
+import { defineBuiltIn } from "../../connector/Definition.js"
 import { args, below, type EventManifest, list, oneOf, pairs, record, text } from "../Shapes.js"
 import { products } from "./Products.js"
 import { reading, response, writing } from "./Requests.js"
@@ -42,7 +42,7 @@ const subscribed = {
   verify: { scheme: "token", header: "authorization", prefix: "Bearer ", subscriptionSecret: true }
 } as const
 
-export const cin7 = builtIn({
+export const cin7 = defineBuiltIn({
   svcConnector: 1,
   slug: "cin7-core",
   name: "Cin7 Core",

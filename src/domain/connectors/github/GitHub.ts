@@ -1,5 +1,5 @@
 /** GitHub, REST API version 2022-11-28, which GitHub keeps until March 2028 at least. https://docs.github.com/rest */
-import { builtIn } from "../../connector/Definition.js"
+import { defineBuiltIn } from "../../connector/Definition.js"
 import { type EventManifest, record, text } from "../Shapes.js"
 import { issues } from "./Issues.js"
 import { repositories } from "./Repositories.js"
@@ -14,7 +14,7 @@ const event = (id: string, title: string): EventManifest => ({
   payloadSchema: record({ action: text, repository: record(), sender: record() })
 })
 
-export const github = builtIn({
+export const github = defineBuiltIn({
   svcConnector: 1,
   slug: "github",
   name: "GitHub",

@@ -2,7 +2,7 @@
  * QuickBooks Online, Accounting API v3, minor version 75. https://developer.intuit.com/app/developer/qbo/docs/api
  * Lists are queries; a change needs the record's `SyncToken`.
  */
-import { builtIn } from "../../connector/Definition.js"
+import { defineBuiltIn } from "../../connector/Definition.js"
 import { args, type EventManifest, number, record, text } from "../Shapes.js"
 import { entities } from "./Entities.js"
 import { deleteOf, getOf, idempotency, listOf, response, version, writes } from "./Requests.js"
@@ -19,7 +19,7 @@ const events = (id: string, title: string, entity?: string): ReadonlyArray<Event
     ...(entity === undefined ? {} : { entity })
   }))
 
-export const quickbooks = builtIn({
+export const quickbooks = defineBuiltIn({
   svcConnector: 1,
   slug: "quickbooks",
   name: "QuickBooks Online",

@@ -2,7 +2,7 @@
  * ShipStation, API V1, which is kept for the integrations that there are; V2 is another API with keys of its own.
  * https://docs.shipstation.com/apis/shipstation-v1
  */
-import { builtIn } from "../../connector/Definition.js"
+import { defineBuiltIn } from "../../connector/Definition.js"
 import { below, type EventManifest, pairs, record, text } from "../Shapes.js"
 import { actions } from "./Actions.js"
 
@@ -35,7 +35,7 @@ const reversed = {
   company: "company"
 }
 
-export const shipstation = builtIn({
+export const shipstation = defineBuiltIn({
   svcConnector: 1,
   slug: "shipstation",
   name: "ShipStation",

@@ -2,7 +2,7 @@
  * Shopify, Admin REST API 2026-07. https://shopify.dev/docs/api/admin-rest
  * Shopify serves a version for twelve months and then the oldest one that it still has.
  */
-import { builtIn } from "../../connector/Definition.js"
+import { defineBuiltIn } from "../../connector/Definition.js"
 import { args, type EventManifest, fromArgs, id, oneOf, record, text } from "../Shapes.js"
 import { customerEntity, customers } from "./Customers.js"
 import { fulfillmentEntity, orderEntity, orders } from "./Orders.js"
@@ -20,7 +20,7 @@ const topic = (id: string, key: string, title: string, entity: string): EventMan
 
 const subscription = record({ id, topic: text, address: text, format: text })
 
-export const shopify = builtIn({
+export const shopify = defineBuiltIn({
   svcConnector: 1,
   slug: "shopify",
   name: "Shopify",

@@ -1,5 +1,5 @@
 /** Slack, Web API and Events API. https://docs.slack.dev/reference/methods */
-import { builtIn } from "../../connector/Definition.js"
+import { defineBuiltIn } from "../../connector/Definition.js"
 import { type EventManifest, flag, integer, list, pairs, record, text } from "../Shapes.js"
 import { listing, reads, writes } from "./Methods.js"
 
@@ -29,7 +29,7 @@ const event = (id: string, title: string): EventManifest => ({
   payloadSchema: record({ team_id: text, event_id: text, event_time: integer, event: record({ type: text }, "type") })
 })
 
-export const slack = builtIn({
+export const slack = defineBuiltIn({
   svcConnector: 1,
   slug: "slack",
   name: "Slack",

@@ -1,5 +1,5 @@
 /** Stripe, API version 2025-08-27.basil. https://docs.stripe.com/api */
-import { builtIn } from "../../connector/Definition.js"
+import { defineBuiltIn } from "../../connector/Definition.js"
 import { amounts, below, type EventManifest, pairs } from "../Shapes.js"
 import { billing } from "./Billing.js"
 import { apiVersion } from "./Objects.js"
@@ -24,7 +24,7 @@ const minorUnits = {
   ])
 }
 
-export const stripe = builtIn({
+export const stripe = defineBuiltIn({
   svcConnector: 1,
   slug: "stripe",
   name: "Stripe",

@@ -1,5 +1,5 @@
 /** Xero, Accounting API 2.0. https://developer.xero.com/documentation/api/accounting/overview */
-import { builtIn } from "../../connector/Definition.js"
+import { defineBuiltIn } from "../../connector/Definition.js"
 import { args, below, type EventManifest, list, pairs, record, text } from "../Shapes.js"
 import { createOf, getOf, headers, idempotency, listOf, response, updateOf } from "./Requests.js"
 import { account, contact, creditNote, invoice, item, payment } from "./Resources.js"
@@ -25,7 +25,7 @@ const event = (id: string, key: string, title: string, entity?: string): EventMa
   ...(entity === undefined ? {} : { entity })
 })
 
-export const xero = builtIn({
+export const xero = defineBuiltIn({
   svcConnector: 1,
   slug: "xero",
   name: "Xero",

@@ -2,8 +2,8 @@
 import { Either } from "effect"
 import type { ComputationName, ComputationTable, Judged } from "../../../actors/ports/Computations.js"
 import type { ConnectorDefinition } from "../../../domain/connector/Definition.js"
-import { fromOpenApi } from "../../../domain/connector/import/OpenApi.js"
-import { validate } from "../../../domain/connector/Validation.js"
+import { importOpenApi } from "../../../domain/connector/import/OpenApi.js"
+import { validateDefinition } from "../../../domain/connector/Validation.js"
 import type { Detail } from "../../../domain/Failure.js"
 import { isObject, type Json, type JsonObject, findUnstorable, unstorableMessage } from "../../../domain/Json.js"
 import { diffLines } from "../../../domain/LineDiff.js"
@@ -59,7 +59,8 @@ const judged = <Value, Mistake>(result: Either.Either<Value, ReadonlyArray<Mista
 
 type Read = Either.Either<ConnectorDefinition, ReadonlyArray<Detail>>
 
-const definitionOf = (document: Json, allowsHttp: boolean): Read => validate(document, schemaMistakes, { allowsHttp })
+const definitionOf = (document: Json, allowsHttp: boolean): Read =>
+  validateDefinition(document, schemaMistakes, { allowsHttp })
 
 const sourceOf = (source: Json, path: string): Either.Either<Json, ReadonlyArray<Detail>> => {
   const parsed = typeof source === "string" ? parseText(source) : Either.right(source)
@@ -79,7 +80,7 @@ const importDefinition: Compute<"importDefinition"> = ({ allowsHttp = false, for
     Either.gen(function* () {
       const document = yield* sourceOf(source, path)
       if (format === "openapi") {
-        const { definition, warnings } = yield* Either.mapLeft(fromOpenApi(document, options), (message) => [
+        const { definition, warnings } = yield* Either.mapLeft(importOpenApi(document, options), (message) => [
           { path, code: "INVALID_VALUE", message }
         ])
         return { definition: yield* definitionOf(definition, allowsHttp), warnings }

@@ -14,36 +14,36 @@ export class CallMistake extends Data.TaggedError("CallMistake")<{
   readonly message: string
 }> {}
 
-export const mistake = (path: string, message: string): Either.Either<never, CallMistake> =>
+export const callMistake = (path: string, message: string): Either.Either<never, CallMistake> =>
   Either.left(new CallMistake({ path, message }))
 
 /** A value in a path: one segment, or several where `many`. None of them may be empty, a dot segment, or hold controls. */
-export const pathValue = (value: Json, path: string, many: boolean): Either.Either<string, CallMistake> => {
-  if (isObject(value)) return mistake(path, "is an object, which a path cannot hold")
+export const encodePathValue = (value: Json, path: string, many: boolean): Either.Either<string, CallMistake> => {
+  if (isObject(value)) return callMistake(path, "is an object, which a path cannot hold")
   const text = isList(value) ? value.map(asText).join(",") : asText(value)
-  if (text === "") return mistake(path, "is needed by the path and is empty")
-  if (!text.isWellFormed() || hasControl(text)) return mistake(path, "has characters that a path cannot hold")
+  if (text === "") return callMistake(path, "is needed by the path and is empty")
+  if (!text.isWellFormed() || hasControl(text)) return callMistake(path, "has characters that a path cannot hold")
   // Also where slashes stay encoded: there are servers that decode before they resolve dot segments.
   const parts = text.split(/[/\\]/)
-  if (parts.some(isDotSegment)) return mistake(path, 'has "." or ".." as a part, which would lead out of its place')
+  if (parts.some(isDotSegment)) return callMistake(path, 'has "." or ".." as a part, which would lead out of its place')
   if (!many) return Either.right(encodeURIComponent(text))
   const segments = text.replace(/^\/+/, "").split("/")
   if (segments.some((segment, at) => segment === "" && at < segments.length - 1)) {
-    return mistake(path, "has an empty part, which a path cannot hold")
+    return callMistake(path, "has an empty part, which a path cannot hold")
   }
   return Either.right(segments.map((segment) => encodeURIComponent(segment)).join("/"))
 }
 
 /** A value that is part of a host: letters, digits, hyphens and dots, with a port at most. */
-export const hostValue = (value: Json, path: string): Either.Either<string, CallMistake> => {
+export const checkHostValue = (value: Json, path: string): Either.Either<string, CallMistake> => {
   const text = asText(value)
   return /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9])?(?::\d{1,5})?$/.test(text) && !text.includes("..")
     ? Either.right(text)
-    : mistake(path, "is no part of a host name")
+    : callMistake(path, "is no part of a host name")
 }
 
 /** A member and its value as `name=value` pairs, encoded; null and absent values have none. */
-export const queryPairs = (
+export const encodeQueryPairs = (
   name: string,
   value: Json,
   style: ListStyle,
@@ -52,34 +52,38 @@ export const queryPairs = (
   if (value === null) return Either.right([])
   const pairs = pairsOf(name, value, style)
   return pairs.every(([key, text]) => key.isWellFormed() && text.every((part) => part.isWellFormed()))
-    ? Either.right(pairs.map(([key, text]) => `${encode(key)}=${text.map(encode).join(separators[style] ?? "")}`))
-    : mistake(path, "is not valid Unicode")
+    ? Either.right(
+        pairs.map(([key, text]) => `${encodeQueryText(key)}=${text.map(encodeQueryText).join(separators[style] ?? "")}`)
+      )
+    : callMistake(path, "is not valid Unicode")
 }
 
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/
 
 /** Headers that say how the message itself is sent: only the sender can know. */
-const framing = new Set(
+const framingHeaders = new Set(
   "connection content-length expect host keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding upgrade".split(
     " "
   )
 )
 
 /** A header as it is sent, its name in lower case. */
-export const header = (
+export const encodeHeader = (
   name: string,
   value: Json,
   path: string
 ): Either.Either<readonly [string, string], CallMistake> => {
   const key = name.toLowerCase()
-  if (!headerName.test(name)) return mistake(path, "is no name of a header")
-  if (framing.has(key)) return mistake(path, `the header ${key} is set by the sender alone`)
+  if (!headerName.test(name)) return callMistake(path, "is no name of a header")
+  if (framingHeaders.has(key)) return callMistake(path, `the header ${key} is set by the sender alone`)
   const text = isList(value) ? value.map(asText).join(", ") : asText(value)
-  return headerText(text) ? Either.right([key, text.trim()]) : mistake(path, "has characters that a header cannot hold")
+  return isHeaderText(text)
+    ? Either.right([key, text.trim()])
+    : callMistake(path, "has characters that a header cannot hold")
 }
 
 /** Whether a text can stand in a header: no line break, no other control, nothing beyond Latin-1. */
-export const headerText = (text: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/.test(text)
+export const isHeaderText = (text: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/.test(text)
 
 export const isDotSegment = (segment: string): boolean => /^(?:\.|%2e){1,2}$/i.test(segment)
 
@@ -89,7 +93,7 @@ export const isObject = (value: Json): value is JsonObject =>
 
 const hasControl = (text: string) => /\p{Cc}/u.test(text)
 /** Keeps what reads better and means nothing in a query. */
-const encode = (text: string) => encodeURIComponent(text).replace(/%3A/g, ":").replace(/%2C/g, ",")
+const encodeQueryText = (text: string) => encodeURIComponent(text).replace(/%3A/g, ":").replace(/%2C/g, ",")
 
 const separators: { readonly [style in ListStyle]?: string } = { comma: ",", space: "%20", pipe: "%7C" }
 

@@ -5,22 +5,22 @@
 import { Either, Encoding } from "effect"
 import { type Json, type JsonObject, findUnstorable, unstorableMessage } from "../Json.js"
 import type { ActionDefinition } from "./Action.js"
-import { holds } from "./Condition.js"
+import { meetsCondition } from "./Condition.js"
 import type { ConnectorDefinition } from "./Definition.js"
 import { valueAt } from "./Path.js"
 import { jsonOf, mediaType, type ProviderAnswer, type ProviderFailure, textOf } from "./ProviderAnswer.js"
-import { rateReading } from "./RateHeaders.js"
+import { readRateHeaders } from "./RateReading.js"
 import { isTransient } from "./Retry.js"
 import { asText, renderAll } from "./Template.js"
 
 /** What the action's caller gets. `now`: Unix milliseconds. */
-export const resultOf = (
+export const actionResult = (
   definition: Pick<ConnectorDefinition, "rateLimit">,
   action: ActionDefinition,
   answer: ProviderAnswer,
   now: number
 ): Either.Either<Json, ProviderFailure> => {
-  const { remaining, retryAfterAt } = rateReading(definition, answer.headers, now)
+  const { remaining, retryAfterAt } = readRateHeaders(definition, answer.headers, now)
   // GitHub and others tell of an exceeded limit with 403: then nothing is left, or it is told how long to wait.
   const limited = answer.status === 403 && (remaining === 0 || retryAfterAt !== null)
   const retryAfterMillis = retryAfterAt === null ? null : Math.max(0, retryAfterAt - now)
@@ -28,27 +28,27 @@ export const resultOf = (
     Either.left({
       category: category ?? categoryOf(action, limited ? 429 : answer.status, code),
       status: answer.status,
-      message: message ?? told(action, body) ?? plainMessage(answer),
+      message: message ?? errorMessageIn(action, body) ?? messageFromText(answer),
       code,
       ...(isFinal(action, code) ? { isFinal: true } : {}),
-      body: shortened(body),
+      body: shorten(body),
       retryAfterMillis
     })
   if (answer.status < 200 || answer.status > 299) {
     const body = jsonOf(answer) ?? textOf(answer)
     return failed(undefined, body, codeOf(action, body))
   }
-  const read = bodyOf(action, answer)
+  const read = readSuccessBody(action, answer)
   if (Either.isLeft(read)) return failed(read.left, textOf(answer), null, "provider")
   const body = read.right
   const { errorWhen } = action.response
-  if (errorWhen !== undefined && holds(errorWhen, body)) return failed(undefined, body, codeOf(action, body))
-  return Either.right(mapped(action, answer, body))
+  if (errorWhen !== undefined && meetsCondition(errorWhen, body)) return failed(undefined, body, codeOf(action, body))
+  return Either.right(mapResult(action, answer, body))
 }
 
 // --- Reading a success ---
 
-const bodyOf = (action: ActionDefinition, answer: ProviderAnswer): Either.Either<Json, string> => {
+const readSuccessBody = (action: ActionDefinition, answer: ProviderAnswer): Either.Either<Json, string> => {
   if (answer.body.length === 0) return Either.right(null)
   const type = mediaType(answer)
   switch (action.response.type) {
@@ -57,16 +57,16 @@ const bodyOf = (action: ActionDefinition, answer: ProviderAnswer): Either.Either
     case "base64":
       return Either.right(Encoding.encodeBase64(answer.body))
     case "auto":
-      if (isJsonType(type)) return json(answer, type)
+      if (isJsonType(type)) return readJsonBody(answer, type)
       return Either.right(
         /^text\/|[/+]xml$|javascript|urlencoded/.test(type) ? textOf(answer) : Encoding.encodeBase64(answer.body)
       )
     case "json":
-      return textOf(answer).trim() === "" ? Either.right(null) : json(answer, type)
+      return textOf(answer).trim() === "" ? Either.right(null) : readJsonBody(answer, type)
   }
 }
 
-const json = (answer: ProviderAnswer, type: string): Either.Either<Json, string> => {
+const readJsonBody = (answer: ProviderAnswer, type: string): Either.Either<Json, string> => {
   const value = jsonOf(answer)
   if (value === undefined) {
     return Either.left(
@@ -81,7 +81,7 @@ const json = (answer: ProviderAnswer, type: string): Either.Either<Json, string>
     : Either.left(`the provider's answer cannot be kept: ${bad.path} ${unstorableMessage[bad.reason]}`)
 }
 
-const mapped = (action: ActionDefinition, answer: ProviderAnswer, body: Json): Json => {
+const mapResult = (action: ActionDefinition, answer: ProviderAnswer, body: Json): Json => {
   const { map } = action.response
   if (map === undefined) return body
   if (typeof map === "string") return valueAt(body, map) ?? null
@@ -111,7 +111,7 @@ const codeOf = (action: ActionDefinition, body: Json): string | null => {
   const paths = errorCode === undefined ? usualCodes : [errorCode]
   for (const path of paths) {
     const found = valueAt(body, path)
-    if (typeof found === "string" || typeof found === "number") return String(found).slice(0, longestCode)
+    if (typeof found === "string" || typeof found === "number") return String(found).slice(0, maxCodeLength)
   }
   return null
 }
@@ -130,17 +130,17 @@ const usualMessages = [
   "error"
 ]
 
-const told = (action: ActionDefinition, body: Json): string | undefined => {
+const errorMessageIn = (action: ActionDefinition, body: Json): string | undefined => {
   const { errorMessage } = action.response
   for (const path of errorMessage === undefined ? usualMessages : [errorMessage, ...usualMessages]) {
     const found = valueAt(body, path)
     const text = found === undefined || typeof found === "boolean" ? "" : asText(found).trim()
-    if (text !== "" && text !== "[]" && text !== "{}") return text.slice(0, longestMessage)
+    if (text !== "" && text !== "[]" && text !== "{}") return text.slice(0, maxMessageLength)
   }
   return undefined
 }
 
-const plainMessage = (answer: ProviderAnswer): string => {
+const messageFromText = (answer: ProviderAnswer): string => {
   const text = textOf(answer)
   const html = /html/.test(mediaType(answer)) || /^\s*<(?:!doctype|html)/i.test(text)
   const words = html ? (/<title[^>]*>([^<]{1,300})/i.exec(text.slice(0, 20_000))?.[1] ?? "a page of HTML") : text
@@ -148,15 +148,15 @@ const plainMessage = (answer: ProviderAnswer): string => {
   return said === "" ? `HTTP ${answer.status}` : `HTTP ${answer.status}: ${said}`
 }
 
-const longestMessage = 2_000
-const longestCode = 200
+const maxMessageLength = 2_000
+const maxCodeLength = 200
 /** In characters of its JSON. */
-const longestBody = 65_536
+const maxBodyLength = 65_536
 
-const shortened = (body: Json): Json => {
-  if (typeof body === "string") return body.slice(0, longestBody).toWellFormed().replaceAll("\u0000", "")
+const shorten = (body: Json): Json => {
+  if (typeof body === "string") return body.slice(0, maxBodyLength).toWellFormed().replaceAll("\u0000", "")
   const bad = findUnstorable(body)
   if (bad !== undefined) return `not kept: ${bad.path} ${unstorableMessage[bad.reason]}`
   const text = JSON.stringify(body)
-  return text.length <= longestBody ? body : `${text.slice(0, longestBody).toWellFormed()}…`
+  return text.length <= maxBodyLength ? body : `${text.slice(0, maxBodyLength).toWellFormed()}…`
 }

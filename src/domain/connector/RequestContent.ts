@@ -2,7 +2,7 @@
 import { Either, Encoding } from "effect"
 import type { Json, JsonObject } from "../Json.js"
 import type { ActionDefinition } from "./Action.js"
-import { CallMistake, headerText, isObject, mistake, queryPairs } from "./Place.js"
+import { CallMistake, isHeaderText, isObject, callMistake, encodeQueryPairs } from "./ValueEncoding.js"
 import { asText, renderAll, renderBody } from "./Template.js"
 
 export interface Content {
@@ -36,9 +36,9 @@ export const contentOf = (action: ActionDefinition, scope: JsonObject): Either.E
 
 const formOf = (value: Json, style: ActionDefinition["request"]["formStyle"]): Either.Either<string, CallMistake> => {
   if (typeof value === "string") return Either.right(value)
-  if (!isObject(value)) return mistake("request.body", "must be an object to be sent as a form")
+  if (!isObject(value)) return callMistake("request.body", "must be an object to be sent as a form")
   return Either.map(
-    Either.all(Object.entries(value).map(([name, member]) => queryPairs(name, member, style, `body.${name}`))),
+    Either.all(Object.entries(value).map(([name, member]) => encodeQueryPairs(name, member, style, `body.${name}`))),
     (pairs) => pairs.flat().join("&")
   )
 }
@@ -49,13 +49,13 @@ const bytesOf = (value: Json): Either.Either<Uint8Array, CallMistake> =>
         Encoding.decodeBase64(value),
         () => new CallMistake({ path: "request.body", message: "is not base64" })
       )
-    : mistake("request.body", "must be a text in base64")
+    : callMistake("request.body", "must be a text in base64")
 
 // --- multipart/form-data ---
 
 /** `{base64 | text, filename?, contentType?}` is a file; everything else a field. */
 const multipart = (value: Json, key: string): Either.Either<Content, CallMistake> => {
-  if (!isObject(value)) return mistake("request.body", "must be an object to be sent as multipart/form-data")
+  if (!isObject(value)) return callMistake("request.body", "must be an object to be sent as multipart/form-data")
   return Either.gen(function* () {
     const parts: Array<{ readonly head: string; readonly content: Uint8Array }> = []
     for (const [name, member] of Object.entries(value)) {
@@ -69,7 +69,7 @@ const multipart = (value: Json, key: string): Either.Either<Content, CallMistake
     ])
     return {
       type: `multipart/form-data; boundary=${boundary}`,
-      body: joined([...chunks, utf8.encode(`--${boundary}--\r\n`)])
+      body: concatBytes([...chunks, utf8.encode(`--${boundary}--\r\n`)])
     }
   })
 }
@@ -78,19 +78,20 @@ const utf8 = new TextEncoder()
 
 const partOf = (name: string, value: Json) =>
   Either.gen(function* () {
-    const disposition = `Content-Disposition: form-data; name="${escaped(name)}"`
+    const disposition = `Content-Disposition: form-data; name="${escapePartName(name)}"`
     if (!isObject(value) || !("base64" in value || "text" in value)) {
       return { head: disposition, content: utf8.encode(asText(value)) }
     }
     const type = asText(value["contentType"] ?? "application/octet-stream")
-    if (!headerText(type)) return yield* mistake(`body.${name}.contentType`, "has characters that a header cannot hold")
+    if (!isHeaderText(type))
+      return yield* callMistake(`body.${name}.contentType`, "has characters that a header cannot hold")
     const content = "base64" in value ? yield* bytesOf(value["base64"] ?? "") : utf8.encode(asText(value["text"] ?? ""))
-    const filename = escaped(asText(value["filename"] ?? name))
+    const filename = escapePartName(asText(value["filename"] ?? name))
     return { head: `${disposition}; filename="${filename}"\r\nContent-Type: ${type}`, content }
   })
 
 /** As browsers write names into a part's header. */
-const escaped = (text: string) =>
+const escapePartName = (text: string) =>
   text.toWellFormed().replace(/\r/g, "%0D").replace(/\n/g, "%0A").replace(/"/g, "%22").replaceAll("\u0000", "%00")
 
 /** The same for every attempt of a call, and in none of the parts. */
@@ -102,7 +103,7 @@ const boundaryFor = (key: string, parts: ReadonlyArray<{ readonly content: Uint8
 }
 
 /** The chunks as one. */
-export const joined = (chunks: ReadonlyArray<Uint8Array>): Uint8Array => {
+export const concatBytes = (chunks: ReadonlyArray<Uint8Array>): Uint8Array => {
   const whole = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0))
   let at = 0
   for (const chunk of chunks) {

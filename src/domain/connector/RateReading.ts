@@ -12,7 +12,7 @@ export interface RateReading {
 }
 
 /** What the headers of one answer tell. `now`: Unix milliseconds. */
-export const rateReading = (
+export const readRateHeaders = (
   definition: Pick<ConnectorDefinition, "rateLimit">,
   headers: ProviderHeaders,
   now: number
@@ -20,12 +20,12 @@ export const rateReading = (
   const named = definition.rateLimit?.headers
   const text = (name: string | undefined) => (name === undefined ? undefined : headerOf(headers, name))
   const usage = /^\s*(\d+)\s*\/\s*(\d+)/.exec(text(named?.usage) ?? "")
-  const limit = count(text(named?.limit)) ?? (usage === null ? null : Number(usage[2]))
+  const limit = parseCount(text(named?.limit)) ?? (usage === null ? null : Number(usage[2]))
   return {
     limit,
     remaining:
-      count(text(named?.remaining)) ?? (usage === null ? null : Math.max(0, Number(usage[2]) - Number(usage[1]))),
-    resetAt: resetAt(text(named?.reset), named?.resetFormat ?? "unix", now),
+      parseCount(text(named?.remaining)) ?? (usage === null ? null : Math.max(0, Number(usage[2]) - Number(usage[1]))),
+    resetAt: parseReset(text(named?.reset), named?.resetFormat ?? "unix", now),
     retryAfterAt: retryAfterAt(text(named?.retryAfter ?? "retry-after"), now)
   }
 }
@@ -35,47 +35,49 @@ export const retryAfterAt = (text: string | undefined, now: number): number | nu
   if (text === undefined) return null
   const seconds = /^\s*(\d+(?:\.\d+)?)\s*(ms|s|sec(?:ond)?s?)?\s*$/i.exec(text)
   if (seconds !== null) {
-    return now + Math.min(Math.ceil(Number(seconds[1]) * (seconds[2]?.toLowerCase() === "ms" ? 1 : 1000)), farthest)
+    return (
+      now + Math.min(Math.ceil(Number(seconds[1]) * (seconds[2]?.toLowerCase() === "ms" ? 1 : 1000)), maxAheadMillis)
+    )
   }
-  return instant(text, now)
+  return parseInstant(text, now)
 }
 
 /** Nobody waits longer than a day for a limit; what tells more is a mistake. */
-const farthest = 86_400_000
+const maxAheadMillis = 86_400_000
 
 /** Numbers may be followed by a policy: `100, 100;w=60`. */
-const count = (text: string | undefined): number | null => {
+const parseCount = (text: string | undefined): number | null => {
   const found = /^\s*(\d{1,15})(?:\.\d+)?(?![\d.])/.exec(text ?? "")
   return found === null ? null : Number(found[1])
 }
 
 type Format = "unix" | "seconds" | "ms" | "duration" | "http-date" | "iso"
 
-const resetAt = (text: string | undefined, format: Format, now: number): number | null => {
+const parseReset = (text: string | undefined, format: Format, now: number): number | null => {
   if (text === undefined) return null
   const number = /^\s*(\d{1,18}(?:\.\d+)?)/.exec(text)
-  if (format === "http-date" || format === "iso") return instant(text, now)
-  if (format === "duration") return after(text, now)
+  if (format === "http-date" || format === "iso") return parseInstant(text, now)
+  if (format === "duration") return instantAfter(text, now)
   // There are providers that send a date where a number was promised.
-  if (number === null) return instant(text, now)
+  if (number === null) return parseInstant(text, now)
   const value = Number(number[1])
   const at = format === "seconds" ? now + value * 1000 : format === "ms" ? value : value * 1000
-  return at - now > farthest ? now + farthest : Math.ceil(at)
+  return at - now > maxAheadMillis ? now + maxAheadMillis : Math.ceil(at)
 }
 
 const units: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000, ms: 1 }
 
 /** `1d2h3m4.5s`, `12ms`; a lone number is seconds. Read part by part: the text is the provider's. */
-const after = (text: string, now: number): number | null => {
+const instantAfter = (text: string, now: number): number | null => {
   const trimmed = text.trim().slice(0, 64)
   const parts = [...trimmed.matchAll(/(\d{1,12}(?:\.\d{1,12})?)(ms|[dhms])?/gi)]
   if (parts.length === 0 || parts.map(([whole]) => whole).join("") !== trimmed) return null
   const millis = parts.reduce((sum, [, value, unit = "s"]) => sum + Number(value) * (units[unit.toLowerCase()] ?? 1), 0)
-  return now + Math.min(Math.ceil(millis), farthest)
+  return now + Math.min(Math.ceil(millis), maxAheadMillis)
 }
 
-const instant = (text: string, now: number): number | null => {
+const parseInstant = (text: string, now: number): number | null => {
   // A lone number is a year to `Date.parse`.
   const at = /^\s*-?[\d.]+\s*$/.test(text) ? Number.NaN : Date.parse(text)
-  return Number.isNaN(at) ? null : Math.min(at, now + farthest)
+  return Number.isNaN(at) ? null : Math.min(at, now + maxAheadMillis)
 }

@@ -5,7 +5,7 @@
  */
 import { Either, Encoding } from "effect"
 import type { Json, JsonObject } from "../Json.js"
-import { type CallMistake, isList, isObject, mistake } from "./Place.js"
+import { type CallMistake, isList, isObject, callMistake } from "./ValueEncoding.js"
 import { asText } from "./Template.js"
 
 export interface MailMessage {
@@ -19,9 +19,13 @@ export interface MailMessage {
 }
 
 /** The message of one call. `now`: Unix milliseconds, of the call's first attempt. */
-export const messageOf = (body: Json, idempotencyKey: string, now: number): Either.Either<MailMessage, CallMistake> =>
+export const buildMessage = (
+  body: Json,
+  idempotencyKey: string,
+  now: number
+): Either.Either<MailMessage, CallMistake> =>
   Either.gen(function* () {
-    if (!isObject(body)) return yield* mistake("args", "must be an object")
+    if (!isObject(body)) return yield* callMistake("args", "must be an object")
     const from = yield* address(body["from"] ?? null, "args.from")
     const [to, cc, bcc] = yield* Either.all([
       addresses(body["to"], "args.to"),
@@ -30,17 +34,17 @@ export const messageOf = (body: Json, idempotencyKey: string, now: number): Eith
     ])
     const replyTo = yield* addresses(body["replyTo"], "args.replyTo")
     const recipients = [...new Set([...to, ...cc, ...bcc].map((one) => one.address))]
-    if (recipients.length === 0) return yield* mistake("args.to", "names nobody")
-    if (recipients.length > mostRecipients) return yield* mistake("args.to", `names more than ${mostRecipients}`)
-    const subject = yield* line(body["subject"] ?? "", "args.subject")
+    if (recipients.length === 0) return yield* callMistake("args.to", "names nobody")
+    if (recipients.length > maxRecipients) return yield* callMistake("args.to", `names more than ${maxRecipients}`)
+    const subject = yield* headerLine(body["subject"] ?? "", "args.subject")
     const extra = yield* extraHeaders(body["headers"] ?? {})
     const key = idempotencyKey.replace(/[^A-Za-z0-9]/g, "").slice(0, 64)
     const messageId = `<${key}@${from.address.slice(from.address.lastIndexOf("@") + 1)}>`
     const headers: ReadonlyArray<readonly [string, string]> = [
-      ["From", written(from)],
-      ...listed("To", to),
-      ...listed("Cc", cc),
-      ...listed("Reply-To", replyTo),
+      ["From", formatAddress(from)],
+      ...addressHeader("To", to),
+      ...addressHeader("Cc", cc),
+      ...addressHeader("Reply-To", replyTo),
       ["Subject", encodedWords(subject)],
       ["Date", new Date(now).toUTCString().replace("GMT", "+0000")],
       ["Message-ID", messageId],
@@ -52,7 +56,7 @@ export const messageOf = (body: Json, idempotencyKey: string, now: number): Eith
   })
 
 /** As many as a server must take (RFC 5321). */
-const mostRecipients = 100
+const maxRecipients = 100
 
 // --- Addresses ---
 
@@ -62,18 +66,19 @@ interface Address {
 }
 
 /** Printable ASCII without what parts addresses; a domain of letters, digits, dots and hyphens. */
-const plain = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/
+const addressPattern = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/
 
 /** `ada@example.com`, `Ada Byron <ada@example.com>` or `{name, address}`. */
 const address = (value: Json, path: string): Either.Either<Address, CallMistake> => {
   const parts = isObject(value)
     ? { name: asText(value["name"] ?? ""), address: asText(value["address"] ?? "") }
-    : fromText(asText(value))
-  if (!plain.test(parts.address) || parts.address.includes("..")) return mistake(path, "is no e-mail address")
-  return Either.map(line(parts.name, path), (name) => ({ name, address: parts.address }))
+    : parseAddress(asText(value))
+  if (!addressPattern.test(parts.address) || parts.address.includes(".."))
+    return callMistake(path, "is no e-mail address")
+  return Either.map(headerLine(parts.name, path), (name) => ({ name, address: parts.address }))
 }
 
-const fromText = (text: string): Address => {
+const parseAddress = (text: string): Address => {
   const found = /^\s*(?:"([^"]*)"|([^<>"]*?))\s*<([^<>]*)>\s*$/.exec(text)
   return found === null
     ? { name: "", address: text.trim() }
@@ -87,38 +92,38 @@ const addresses = (value: Json | undefined, path: string): Either.Either<Readonl
   return Either.all(items.map((item, at) => address(item, isList(value) ? `${path}[${at}]` : path)))
 }
 
-const written = ({ address, name }: Address): string => {
+const formatAddress = ({ address, name }: Address): string => {
   if (name === "") return address
   const quoted = /^[\x20-\x7e]*$/.test(name) ? `"${name.replace(/["\\]/g, "\\$&")}"` : encodedWords(name)
   return `${quoted} <${address}>`
 }
 
-const listed = (name: string, all: ReadonlyArray<Address>): ReadonlyArray<readonly [string, string]> =>
-  all.length === 0 ? [] : [[name, all.map(written).join(",\r\n ")]]
+const addressHeader = (name: string, all: ReadonlyArray<Address>): ReadonlyArray<readonly [string, string]> =>
+  all.length === 0 ? [] : [[name, all.map(formatAddress).join(",\r\n ")]]
 
 // --- Headers ---
 
 /** A text that stands in one header. */
-const line = (value: Json, path: string): Either.Either<string, CallMistake> => {
+const headerLine = (value: Json, path: string): Either.Either<string, CallMistake> => {
   const text = asText(value)
   if (/\p{Cc}/u.test(text) || !text.isWellFormed()) {
-    return mistake(path, "has characters that a header cannot hold")
+    return callMistake(path, "has characters that a header cannot hold")
   }
-  return text.length > 900 ? mistake(path, "is longer than 900 characters") : Either.right(text)
+  return text.length > 900 ? callMistake(path, "is longer than 900 characters") : Either.right(text)
 }
 
 /** Headers that the message has of its own, and those of the way that it takes. */
-const own =
+const reservedHeaders =
   /^(?:from|sender|to|cc|bcc|reply-to|subject|date|message-id|mime-version|content-.*|received|return-path|dkim-signature|resent-.*)$/i
 
 const extraHeaders = (value: Json): Either.Either<ReadonlyArray<readonly [string, string]>, CallMistake> => {
-  if (!isObject(value)) return mistake("args.headers", "must be an object")
+  if (!isObject(value)) return callMistake("args.headers", "must be an object")
   return Either.all(
     Object.entries(value).map(([name, text]) => {
       const path = `args.headers.${name}`
-      if (!/^[A-Za-z][A-Za-z0-9-]{0,63}$/.test(name)) return mistake(path, "is no name of a header")
-      if (own.test(name)) return mistake(path, "is set by the message alone")
-      return Either.map(line(text, path), (clean): readonly [string, string] => [name, encodedWords(clean)])
+      if (!/^[A-Za-z][A-Za-z0-9-]{0,63}$/.test(name)) return callMistake(path, "is no name of a header")
+      if (reservedHeaders.test(name)) return callMistake(path, "is set by the message alone")
+      return Either.map(headerLine(text, path), (clean): readonly [string, string] => [name, encodedWords(clean)])
     })
   )
 }
@@ -149,43 +154,43 @@ const contentOf = (body: JsonObject, key: string): Either.Either<string, CallMis
       ...(body["html"] === undefined || body["html"] === null ? [] : [textPart("html", asText(body["html"]))])
     ]
     const [first = textPart("plain", ""), second] = texts
-    const said = second === undefined ? first : together("alternative", [first, second], `${key}a`)
+    const said = second === undefined ? first : multipart("alternative", [first, second], `${key}a`)
     const files = body["attachments"] ?? []
-    if (!isList(files)) return yield* mistake("args.attachments", "must be a list")
+    if (!isList(files)) return yield* callMistake("args.attachments", "must be a list")
     const attached = yield* Either.all(files.map((file, at) => filePart(file, `args.attachments[${at}]`)))
-    return attached.length === 0 ? said : together("mixed", [said, ...attached], `${key}m`)
+    return attached.length === 0 ? said : multipart("mixed", [said, ...attached], `${key}m`)
   })
 
 const textPart = (type: string, text: string): string =>
-  `Content-Type: text/${type}; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n\r\n${wrapped(
+  `Content-Type: text/${type}; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n\r\n${wrapLines(
     Encoding.encodeBase64(text.toWellFormed().replace(/\r\n|\r|\n/g, "\r\n"))
   )}`
 
 /** `{filename, contentType?, base64}`. */
 const filePart = (file: Json, path: string): Either.Either<string, CallMistake> =>
   Either.gen(function* () {
-    if (!isObject(file)) return yield* mistake(path, "must be an object")
-    const name = yield* line(file["filename"] ?? "attachment", `${path}.filename`)
+    if (!isObject(file)) return yield* callMistake(path, "must be an object")
+    const name = yield* headerLine(file["filename"] ?? "attachment", `${path}.filename`)
     const type = asText(file["contentType"] ?? "application/octet-stream")
     if (!/^[A-Za-z0-9!#$&^_.+-]{1,100}\/[A-Za-z0-9!#$&^_.+-]{1,100}$/.test(type)) {
-      return yield* mistake(`${path}.contentType`, "is no media type")
+      return yield* callMistake(`${path}.contentType`, "is no media type")
     }
     const bytes = yield* Either.mapLeft(Encoding.decodeBase64(asText(file["base64"] ?? "")), () =>
-      Either.merge(Either.flip(mistake(`${path}.base64`, "is not base64")))
+      Either.merge(Either.flip(callMistake(`${path}.base64`, "is not base64")))
     )
-    const disposition = `attachment; filename*=UTF-8''${encodeURIComponent(name).replace(/['()*]/g, escaped)}`
-    return `Content-Type: ${type}\r\nContent-Disposition: ${disposition}\r\nContent-Transfer-Encoding: base64\r\n\r\n${wrapped(
+    const disposition = `attachment; filename*=UTF-8''${encodeURIComponent(name).replace(/['()*]/g, percentEncode)}`
+    return `Content-Type: ${type}\r\nContent-Disposition: ${disposition}\r\nContent-Transfer-Encoding: base64\r\n\r\n${wrapLines(
       Encoding.encodeBase64(bytes)
     )}`
   })
 
-const escaped = (letter: string) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`
+const percentEncode = (letter: string) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`
 
 /** Base64 never begins a line with two hyphens, so no part can hold the boundary. */
-const together = (kind: string, parts: ReadonlyArray<string>, boundary: string): string =>
+const multipart = (kind: string, parts: ReadonlyArray<string>, boundary: string): string =>
   `Content-Type: multipart/${kind}; boundary="=_${boundary}"\r\n\r\n${parts
     .map((part) => `--=_${boundary}\r\n${part}`)
     .join("")}--=_${boundary}--\r\n`
 
 /** In lines of 76 characters, the last one ended, too. */
-const wrapped = (text: string): string => (text.match(/.{1,76}/g) ?? [""]).map((part) => `${part}\r\n`).join("")
+const wrapLines = (text: string): string => (text.match(/.{1,76}/g) ?? [""]).map((part) => `${part}\r\n`).join("")

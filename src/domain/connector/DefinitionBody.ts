@@ -9,7 +9,7 @@ const readOnlyMembers = ["id", "visibility", "latestVersion", "status", "created
 const nullableMembers = ["domain", "iconUrl", "connectionConfig", "test", "rateLimit"]
 
 const refuse = (changed: ReadonlyArray<string>): ValidationFailed => {
-  const message = "cannot be changed: send it as it was read, or leave it out"
+  const message = "cannot be changed: send it was read, or leave it out"
   return new ValidationFailed({
     code: "IMMUTABLE_FIELD",
     message: `${changed[0] ?? ""} ${message}`,
@@ -21,7 +21,10 @@ const refuse = (changed: ReadonlyArray<string>): ValidationFailed => {
  * The definition in the body of an update. `record`: the connector as it is answered. A body without members of the
  * record that no definition has is the definition already, or an import.
  */
-export const definitionIn = (body: JsonObject, record: JsonObject): Either.Either<JsonObject, ValidationFailed> => {
+export const readDefinitionBody = (
+  body: JsonObject,
+  record: JsonObject
+): Either.Either<JsonObject, ValidationFailed> => {
   const isRecord = "authMethods" in body || readOnlyMembers.some((member) => member in body)
   if (!isRecord) return Either.right(body)
   const isChanged = (member: string) =>

@@ -5,7 +5,7 @@ import type { AuthProviderId, ConnectorId, OrganisationId } from "../Ids.js"
 import { canonicalJson, Json, type JsonObject } from "../Json.js"
 import { Counter } from "../Scalars.js"
 import { ConnectorDefinition as Definition, type ConnectorDefinition, definitionForm } from "./Definition.js"
-import { isReadOnly } from "./Discover.js"
+import { isReadOnly } from "./ConnectorOffer.js"
 import { compareVersions, nextVersion } from "./Versions.js"
 
 /** The stored connector; its definition is a `ConnectorVersion`. Times are RFC 3339. */
@@ -74,7 +74,7 @@ export const clientSecretPlace = (organisation: string, provider: string) => ({
 })
 
 /** The name of the provider that a method's own `clientId` makes. */
-export const inlineProvider = "default"
+export const inlineProviderName = "default"
 
 export const UpsertAuthProvider = Schema.Struct({
   name: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(100)),
@@ -112,7 +112,7 @@ export interface InlineClient {
 }
 
 /** Takes the clients out of a definition. Only the definition without their secrets may be stored or shown. */
-export const withoutSecrets = (
+export const extractClients = (
   definition: ConnectorDefinition
 ): { readonly definition: ConnectorDefinition; readonly clients: ReadonlyArray<InlineClient> } => {
   const clients: Array<InlineClient> = []
@@ -128,7 +128,7 @@ export const withoutSecrets = (
 /**
  * The definition of a stored version. One that an earlier release stored gets the defaults of the members added since.
  */
-export const storedDefinition = ({
+export const readStoredDefinition = ({
   definition,
   form
 }: Pick<ConnectorVersion, "definition" | "form">): Effect.Effect<ConnectorDefinition> =>
@@ -138,7 +138,7 @@ export const storedDefinition = ({
     : Effect.orDie(Schema.decodeUnknown(Definition)(definition))
 
 /** What lists show: the names of actions, methods, events and entities, not their definitions. */
-export const summaryOf = (definition: ConnectorDefinition): JsonObject => ({
+export const connectorSummary = (definition: ConnectorDefinition): JsonObject => ({
   protocol: definition.protocol,
   domain: definition.domain ?? null,
   iconUrl: definition.iconUrl ?? null,
@@ -163,7 +163,7 @@ export const definitionText = (definition: ConnectorDefinition): string =>
   })
 
 /** Why a draft cannot be saved: it changes the slug, or its version is not above the published one. */
-export const draftProblem = (
+export const draftRefusal = (
   record: Pick<ConnectorRecord, "slug" | "latestVersion">,
   published: ConnectorDefinition | undefined,
   draft: ConnectorDefinition
@@ -180,10 +180,10 @@ export const draftProblem = (
 }
 
 /** The id that a built-in connector has everywhere. */
-export const builtInId = (slug: string, sha256Hex: (text: string) => string): string =>
+export const builtInConnectorId = (slug: string, sha256Hex: (text: string) => string): string =>
   `ctr_0${sha256Hex(`connector|${slug}`).slice(0, 25)}`
 
-export const builtIn = (slug: string) =>
+export const builtInRefusal = (slug: string) =>
   new Conflict({ code: "CONFLICT", message: `${slug} is a built-in connector: import a copy of it to change it` })
 
 export const ImportRequest = Schema.Struct({

@@ -5,12 +5,20 @@
 import { Either } from "effect"
 import type { Json, JsonObject } from "../Json.js"
 import type { ActionDefinition } from "./Action.js"
-import { actionBase, nameOf, ownOrigin } from "./BaseUrl.js"
-import { type Content, contentOf } from "./Content.js"
+import { actionBaseUrl, expressionName, ownOrigin } from "./BaseUrl.js"
+import { type Content, contentOf } from "./RequestContent.js"
 import type { ConnectorDefinition } from "./Definition.js"
-import { followed } from "./Pagination.js"
-import { type CallMistake, header, isDotSegment, isObject, mistake, pathValue, queryPairs } from "./Place.js"
-import { evaluate, render, renderMembers, template } from "./Template.js"
+import { linkToFollow } from "./Pagination.js"
+import {
+  type CallMistake,
+  encodeHeader,
+  isDotSegment,
+  isObject,
+  callMistake,
+  encodePathValue,
+  encodeQueryPairs
+} from "./ValueEncoding.js"
+import { evaluate, render, renderMembers, cachedTemplate } from "./Template.js"
 
 export interface CallInput {
   readonly args: Json
@@ -33,7 +41,7 @@ export interface UnsignedRequest {
 type Headers = UnsignedRequest["headers"]
 
 /** The request of one call. Left: the arguments or the connection's config do not make one. */
-export const requestOf = (
+export const buildRequest = (
   definition: ConnectorDefinition,
   action: ActionDefinition,
   input: CallInput
@@ -44,8 +52,8 @@ export const requestOf = (
     idempotencyKey: input.idempotencyKey.slice(0, action.idempotency?.maxLength)
   }
   return Either.gen(function* () {
-    const base = yield* actionBase(definition, action, input.config)
-    const link = yield* followed(action, input.args, base.origin)
+    const base = yield* actionBaseUrl(definition, action, input.config)
+    const link = yield* linkToFollow(action, input.args, base.origin)
     const url = link ?? `${base.origin}${yield* targetOf(action, base.path, scope)}`
     const content = yield* contentOf(action, scope)
     const headers = yield* headersOf(action, content, scope)
@@ -77,21 +85,21 @@ const pathOf = (
 ): Either.Either<{ readonly path: string; readonly query: string }, CallMistake> => {
   const text = request.path.slice(ownOrigin(request.path)?.length ?? 0)
   let path = ""
-  for (const part of template(text)) {
+  for (const part of cachedTemplate(text)) {
     if (part._tag === "Text") path += part.text
     else {
       const value = evaluate(part.operands, scope)
-      const name = nameOf(part.operands)
+      const name = expressionName(part.operands)
       const encoded = path.includes("?")
         ? Either.right(encodeURIComponent(String(value ?? "").toWellFormed()))
-        : pathValue(value, name, request.pathValues === "segments")
+        : encodePathValue(value, name, request.pathValues === "segments")
       if (Either.isLeft(encoded)) return Either.left(encoded.left)
       path += encoded.right
     }
   }
   const [before = "", ...query] = path.split("?")
-  if (path.includes("#")) return mistake("request.path", "has a fragment")
-  if (before.split(/[/\\]/).some(isDotSegment)) return mistake("request.path", 'has "." or ".." as a part')
+  if (path.includes("#")) return callMistake("request.path", "has a fragment")
+  if (before.split(/[/\\]/).some(isDotSegment)) return callMistake("request.path", 'has "." or ".." as a part')
   return Either.right({ path: before, query: query.join("?") })
 }
 
@@ -99,18 +107,20 @@ const queryOf = (action: ActionDefinition, scope: JsonObject): Either.Either<Rea
   Either.gen(function* () {
     const { idempotency, request } = action
     const pairs: Array<string> = []
-    for (const [name, value] of Object.entries(yield* membersOf(request.query, scope, "request.query"))) {
+    for (const [name, value] of Object.entries(yield* renderObject(request.query, scope, "request.query"))) {
       const style = Object.hasOwn(request.queryStyles, name) ? request.queryStyles[name] : undefined
-      pairs.push(...(yield* queryPairs(name, value, style ?? request.queryStyle, `query.${name}`)))
+      pairs.push(...(yield* encodeQueryPairs(name, value, style ?? request.queryStyle, `query.${name}`)))
     }
     if (idempotency?.query !== undefined) {
-      pairs.push(...(yield* queryPairs(idempotency.query, scope["idempotencyKey"] ?? null, "repeat", "idempotencyKey")))
+      pairs.push(
+        ...(yield* encodeQueryPairs(idempotency.query, scope["idempotencyKey"] ?? null, "repeat", "idempotencyKey"))
+      )
     }
     return pairs
   })
 
 /** An object of templates, or the one template that yields the whole object; members without a value are left out. */
-const membersOf = (
+const renderObject = (
   members: string | JsonObject,
   scope: JsonObject,
   path: string
@@ -118,7 +128,7 @@ const membersOf = (
   if (typeof members !== "string") return Either.right(renderMembers(members, scope))
   const value = render(members, scope)
   if (value === null) return Either.right({})
-  return isObject(value) ? Either.right(value) : mistake(path, "must be an object")
+  return isObject(value) ? Either.right(value) : callMistake(path, "must be an object")
 }
 
 // --- Headers ---
@@ -131,13 +141,17 @@ const headersOf = (
   Either.gen(function* () {
     const headers = new Map<string, string>([["accept", accepts[action.response.type]]])
     if (content.type !== null) headers.set("content-type", content.type)
-    for (const [name, value] of Object.entries(yield* membersOf(action.request.headers, scope, "request.headers"))) {
+    for (const [name, value] of Object.entries(yield* renderObject(action.request.headers, scope, "request.headers"))) {
       if (value === null) continue
-      const [key, text] = yield* header(name, value, `headers.${name}`)
+      const [key, text] = yield* encodeHeader(name, value, `headers.${name}`)
       headers.set(key, text)
     }
     if (action.idempotency?.header !== undefined) {
-      const [key, text] = yield* header(action.idempotency.header, scope["idempotencyKey"] ?? "", "idempotencyKey")
+      const [key, text] = yield* encodeHeader(
+        action.idempotency.header,
+        scope["idempotencyKey"] ?? "",
+        "idempotencyKey"
+      )
       headers.set(key, text)
     }
     return [...headers]

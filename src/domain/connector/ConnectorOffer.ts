@@ -4,7 +4,7 @@ import { cdmEntities, type CdmEntity, isCdmEntity } from "../cdm/Entities.js"
 import type { JsonObject } from "../Json.js"
 import type { ActionDefinition } from "./Action.js"
 import type { ConnectorDefinition, EntityDefinition } from "./Definition.js"
-import { firstOf, parsePath } from "./Path.js"
+import { firstItemPath, parsePath } from "./Path.js"
 
 export interface Coverage {
   readonly cdm: CdmEntity
@@ -44,7 +44,7 @@ export interface ConnectorOffer {
 }
 
 /** All of it. */
-export const offerOf = (definition: ConnectorDefinition): ConnectorOffer => ({
+export const connectorOffer = (definition: ConnectorDefinition): ConnectorOffer => ({
   connector: definition.slug,
   version: definition.version,
   entities: definition.entities.map((entity) => ({
@@ -83,7 +83,7 @@ export const isReadOnly = ({ readOnly, request }: ActionDefinition): boolean =>
 export const coverageOf = (cdm: CdmEntity, { fields }: Pick<EntityDefinition, "fields">): Coverage => {
   const filled = new Set(
     fields.map(({ to }) =>
-      Either.match(parsePath(firstOf(to)), { onLeft: () => "", onRight: ([member]) => String(member) })
+      Either.match(parsePath(firstItemPath(to)), { onLeft: () => "", onRight: ([member]) => String(member) })
     )
   )
   const { optional, required } = cdmEntities[cdm]

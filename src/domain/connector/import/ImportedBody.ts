@@ -1,9 +1,9 @@
 /** The body that an operation takes: its schema, and how it is written. */
 import { isObject, type Json, type JsonObject } from "../../Json.js"
-import { type Document, listAt, objectAt, textAt } from "./Document.js"
+import { type OpenApiDocument, listAt, objectAt, textAt } from "./OpenApiDocument.js"
 import type { SchemaConversion } from "./SchemaConversion.js"
 
-export interface Body {
+export interface ImportedBody {
   readonly schema: JsonObject
   readonly required: boolean
   /** `bodyType` and `contentType` of the request. */
@@ -12,39 +12,41 @@ export interface Body {
 
 type Convert = SchemaConversion["convert"]
 
-export const bodyOf = (
-  document: Document,
+export const importBody = (
+  document: OpenApiDocument,
   convert: Convert,
   operation: JsonObject,
   shared: ReadonlyArray<Json>
-): Body | undefined =>
-  document.generation === 3 ? three(document, convert, operation) : two(document, convert, operation, shared)
+): ImportedBody | undefined =>
+  document.generation === 3
+    ? openApiBody(document, convert, operation)
+    : swaggerBody(document, convert, operation, shared)
 
-const three = (document: Document, convert: Convert, operation: JsonObject): Body | undefined => {
+const openApiBody = (document: OpenApiDocument, convert: Convert, operation: JsonObject): ImportedBody | undefined => {
   if (operation["requestBody"] === undefined) return undefined
   const body = document.part(operation["requestBody"])
   const content = objectAt(body, "content")
-  const type = preferred(Object.keys(content))
+  const type = preferredType(Object.keys(content))
   if (type === undefined) return undefined
   const schema = objectAt(content, type)["schema"]
   return {
-    schema: written(type, convert(schema), document.part(schema)),
+    schema: callerSchema(type, convert(schema), document.part(schema)),
     required: body["required"] === true,
     form: formOf(type)
   }
 }
 
-const two = (
-  document: Document,
+const swaggerBody = (
+  document: OpenApiDocument,
   convert: Convert,
   operation: JsonObject,
   shared: ReadonlyArray<Json>
-): Body | undefined => {
+): ImportedBody | undefined => {
   const parameters = [...shared, ...listAt(operation, "parameters")].map(document.part)
   const consumes = [...listAt(operation, "consumes"), ...listAt(document.root, "consumes")].map(String)
   const whole = parameters.find((one) => one["in"] === "body")
   if (whole !== undefined) {
-    const type = preferred(consumes) ?? "application/json"
+    const type = preferredType(consumes) ?? "application/json"
     const form = type.startsWith("multipart/") || type.includes("urlencoded") ? "application/json" : type
     return { schema: convert(whole["schema"]), required: whole["required"] === true, form: formOf(form) }
   }
@@ -57,7 +59,7 @@ const two = (
     schema: {
       type: "object",
       properties: Object.fromEntries(
-        fields.map((one) => [textAt(one, "name") ?? "", one["type"] === "file" ? file : convert(one)])
+        fields.map((one) => [textAt(one, "name") ?? "", one["type"] === "file" ? fileSchema : convert(one)])
       ),
       ...(required.length === 0 ? {} : { required })
     },
@@ -69,7 +71,7 @@ const two = (
 const isJson = (type: string) => /^(?:application|text)\/(?:[\w.+-]*\+)?json\b/i.test(type)
 const isForm = (type: string) => /^application\/x-www-form-urlencoded\b/i.test(type)
 
-const preferred = (types: ReadonlyArray<string>): string | undefined =>
+const preferredType = (types: ReadonlyArray<string>): string | undefined =>
   types.find(isJson) ?? types.find(isForm) ?? types.find((type) => type.startsWith("multipart/")) ?? types[0]
 
 const formOf = (type: string): JsonObject => {
@@ -82,7 +84,7 @@ const formOf = (type: string): JsonObject => {
 }
 
 /** A file among the parts of a form. */
-const file: JsonObject = {
+const fileSchema: JsonObject = {
   type: "object",
   properties: {
     base64: { type: "string", description: "The file's content in base64" },
@@ -93,7 +95,7 @@ const file: JsonObject = {
 }
 
 /** The schema of what a caller gives: binary parts are files, binary bodies are base64. */
-const written = (type: string, schema: JsonObject, source: JsonObject): JsonObject => {
+const callerSchema = (type: string, schema: JsonObject, source: JsonObject): JsonObject => {
   if (isJson(type) || isForm(type)) return schema
   if (!type.startsWith("multipart/")) {
     return formOf(type)["bodyType"] === "text"
@@ -109,7 +111,7 @@ const written = (type: string, schema: JsonObject, source: JsonObject): JsonObje
       Object.entries(properties).map(([name, one]) => {
         const given = sources[name]
         const binary = isObject(given) && (given["format"] === "binary" || given["contentMediaType"] !== undefined)
-        return [name, binary ? file : one]
+        return [name, binary ? fileSchema : one]
       })
     )
   }

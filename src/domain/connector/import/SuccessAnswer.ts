@@ -1,6 +1,6 @@
 /** What an operation answers when it succeeds. */
 import { isObject, type Json, type JsonObject } from "../../Json.js"
-import { type Document, listAt, objectAt } from "./Document.js"
+import { type OpenApiDocument, listAt, objectAt } from "./OpenApiDocument.js"
 
 export interface SuccessAnswer {
   /** `response.type` of the action. */
@@ -8,7 +8,7 @@ export interface SuccessAnswer {
   readonly schema: Json | undefined
 }
 
-export const answerOf = (document: Document, operation: JsonObject): SuccessAnswer => {
+export const successAnswer = (document: OpenApiDocument, operation: JsonObject): SuccessAnswer => {
   const responses = objectAt(operation, "responses")
   const status = Object.keys(responses)
     .filter((one) => /^2(?:\d\d|XX)$/i.test(one))

@@ -2,7 +2,7 @@
 import { isObject, type Json, type JsonObject } from "../../Json.js"
 
 /** OpenAPI 3.0 and 3.1 are `3`, Swagger 2 is `2`. */
-export interface Document {
+export interface OpenApiDocument {
   readonly root: JsonObject
   readonly generation: 2 | 3
   /** What a part is, behind as many references as there are; an empty object where it is none. */
@@ -20,11 +20,11 @@ export interface ImportWarning {
   readonly message: string
 }
 
-const mostWarnings = 200
+const maxWarnings = 200
 
-const mostReferences = 32
+const maxReferences = 32
 
-export const documentOf = (value: Json): Document | string => {
+export const readDocument = (value: Json): OpenApiDocument | string => {
   if (!isObject(value)) return "is not an OpenAPI document: it is no object"
   const { openapi, swagger } = value
   const three = typeof openapi === "string" && /^3\.[01](\.|$)/.test(openapi)
@@ -33,16 +33,16 @@ export const documentOf = (value: Json): Document | string => {
   }
   const warnings = new Map<string, ImportWarning>()
   const warn = (path: string, message: string) => {
-    if (warnings.size < mostWarnings) warnings.set(`${path} ${message}`, { path: path.slice(0, 500), message })
+    if (warnings.size < maxWarnings) warnings.set(`${path} ${message}`, { path: path.slice(0, 500), message })
   }
   const at = (reference: string) => {
-    const found = pointed(value, reference)
-    if (found === undefined) warn(reference, reference.startsWith("#") ? dangling : external)
+    const found = followPointer(value, reference)
+    if (found === undefined) warn(reference, reference.startsWith("#") ? danglingWarning : externalWarning)
     return found
   }
   const part = (given: Json | undefined): JsonObject => {
     let found = given
-    for (let hop = 0; hop < mostReferences; hop++) {
+    for (let hop = 0; hop < maxReferences; hop++) {
       if (found === undefined || !isObject(found)) return {}
       const reference = found["$ref"]
       if (typeof reference !== "string") return found
@@ -99,12 +99,12 @@ export class UniqueNames {
 export const isList = (value: Json | undefined): value is ReadonlyArray<Json> => Array.isArray(value)
 
 /** Follows `#/components/schemas/Pet`. */
-const pointed = (root: JsonObject, reference: string): Json | undefined => {
+const followPointer = (root: JsonObject, reference: string): Json | undefined => {
   if (reference === "#") return root
   if (!reference.startsWith("#/")) return undefined
   let at: Json | undefined = root
   for (const part of reference.slice(2).split("/")) {
-    const name = decoded(part).replaceAll("~1", "/").replaceAll("~0", "~")
+    const name = decodeOrKeep(part).replaceAll("~1", "/").replaceAll("~0", "~")
     if (isList(at)) at = /^\d{1,9}$/.test(name) ? at[Number(name)] : undefined
     else at = isObject(at) && Object.hasOwn(at, name) ? at[name] : undefined
     if (at === undefined) return undefined
@@ -112,11 +112,11 @@ const pointed = (root: JsonObject, reference: string): Json | undefined => {
   return at
 }
 
-const external =
+const externalWarning =
   "leads to another document, which is not read: a schema there takes any value, and a parameter, body or path is left out. Import a document that has its references bundled."
-const dangling = "leads nowhere: a schema there takes any value, and a parameter, body or path is left out."
+const danglingWarning = "leads nowhere: a schema there takes any value, and a parameter, body or path is left out."
 
-const decoded = (text: string): string => {
+const decodeOrKeep = (text: string): string => {
   try {
     return decodeURIComponent(text)
   } catch {
