@@ -1,4 +1,4 @@
-/** One call that a connector offers: arguments → request, answer → result. Contract: connector definition. */
+/** Schema of an action: how its arguments become a request, and the answer a result. Contract: connector definition. */
 import { Schema } from "effect"
 import { Condition } from "./Condition.js"
 import { withDefault, optionalList, optional, required, partWithDefault } from "./Members.js"
@@ -8,7 +8,7 @@ const text = Schema.String
 const members = withDefault(
   Schema.Union(text, Schema.Record({ key: text, value: Json })),
   () => ({}),
-  "An object of templates, or one template that yields an object. Members whose template yields null are left out."
+  "An object of templates, or one template whose value is an object. Members with the value null are left out."
 )
 
 export const ActionMethod = Schema.Literal(
@@ -19,18 +19,18 @@ export const ActionMethod = Schema.Literal(
   "DELETE",
   "HEAD",
   "OPTIONS",
-  // Of the transport smtp.
+  // Methods of the transport smtp.
   "SEND",
   "VERIFY"
 )
 
-/** How a list or an object becomes query parameters or form members. */
+/** How a list or an object is written as query parameters or form members. */
 export const ListStyle = Schema.Literal("repeat", "comma", "space", "pipe", "brackets", "indexed", "json")
 export type ListStyle = typeof ListStyle.Type
 
 /**
- * Templates over `args.*`, `connection.config.*` and `idempotencyKey`. A value never leaves its place: in a path it is
- * one segment (with `pathValues: "segments"` several, none of them a dot segment), in a query one value.
+ * The request, written in templates over `args.*`, `connection.config.*` and `idempotencyKey`. A value cannot change the
+ * request's structure: in a path it is one segment (or several, with `pathValues: "segments"`), in a query one value.
  */
 export const ActionRequest = Schema.Struct({
   method: ActionMethod,
@@ -41,19 +41,23 @@ export const ActionRequest = Schema.Struct({
   pathValues: withDefault(
     Schema.Literal("segment", "segments"),
     () => "segment" as const,
-    "Whether a value in the path is one segment, its slashes encoded, or may be several."
+    "`segment`: slashes of a value in the path are encoded. `segments`: a value may be several segments."
   ),
   query: members,
   queryStyle: withDefault(
     ListStyle,
     () => "repeat" as const,
-    "How lists in the query are written, where `queryStyles` does not say otherwise."
+    "How lists in the query are written; `queryStyles` overrides it for single parameters."
   ),
-  queryStyles: withDefault(Schema.Record({ key: text, value: ListStyle }), () => ({}), "By the parameter's name."),
+  queryStyles: withDefault(
+    Schema.Record({ key: text, value: ListStyle }),
+    () => ({}),
+    "The style of single parameters, by name."
+  ),
   headers: members,
-  body: withDefault(Json, () => null, "Every text in it is a template. null: no body."),
+  body: withDefault(Json, () => null, "Every string in it is a template. null: no body."),
   bodyType: withDefault(Schema.Literal("json", "form", "multipart", "text", "base64"), () => "json" as const),
-  contentType: optional(text, "The content type, where it is not the usual one of `bodyType`."),
+  contentType: optional(text, "The content type, if it is not the default of `bodyType`."),
   formStyle: withDefault(ListStyle, () => "brackets" as const, "How lists and objects in a form are written."),
   keepNulls: withDefault(
     Schema.Boolean,
@@ -63,6 +67,7 @@ export const ActionRequest = Schema.Struct({
 }).annotations({ identifier: "ActionRequest" })
 export type ActionRequest = typeof ActionRequest.Type
 
+/** How the answer is read: its result, or how an error is recognised. */
 export const ActionResponse = Schema.Struct({
   map: optional(
     Schema.Union(text, JsonObject),
@@ -71,27 +76,31 @@ export const ActionResponse = Schema.Struct({
   type: withDefault(
     Schema.Literal("json", "text", "base64", "auto"),
     () => "json" as const,
-    "`auto` goes by the content type; `json` refuses everything else but an empty body."
+    "`auto`: by the content type. `json`: other types are an error, except an empty body."
   ),
-  errorWhen: optional(Condition, "Over the body: a success status that is an error nevertheless."),
+  errorWhen: optional(
+    Condition,
+    "A condition over the body: an answer with a success status that meets it is an error."
+  ),
   errorMessage: optional(text, "A path into the body. Absent or empty: the usual places are searched."),
   errorCode: optional(text, "A path into the body. Absent: the usual places are searched."),
   authCodes: optionalList(text, "Values of the code that mean that the credential is refused."),
-  transientCodes: optionalList(text, "Values of the code that mean that a later try may succeed."),
-  finalCodes: optionalList(text, "Values of the code that mean that no later try will do better.")
+  transientCodes: optionalList(text, "Values of the code that mean that a retry may succeed."),
+  finalCodes: optionalList(text, "Values of the code that mean that a retry cannot succeed.")
 }).annotations({ identifier: "ActionResponse" })
 export type ActionResponse = typeof ActionResponse.Type
 
+/** How a list continues on its next page. */
 export const Pagination = Schema.Struct({
   type: required(
     Schema.Literal("cursor", "link", "offset", "page"),
-    "`cursor`: `next` is the next page's cursor. `link`: `next` is the next page's URL, or the Link header's rel=next. `offset`, `page`: counted on until a page is empty, short of `size` items, or `hasMore` is false."
+    "`cursor`: `next` is the next page's cursor. `link`: `next` is the next page's URL, or the Link header's rel=next. `offset`, `page`: counted up until a page is empty, has fewer than `size` items, or `hasMore` is false."
   ),
-  next: optional(text, "A path into the body, negative places allowed: `$.data[-1].id`."),
-  nextHeader: optional(text, "The response header that tells the next page, instead of `next`."),
+  next: optional(text, "A path into the body; negative indexes count from the end: `$.data[-1].id`."),
+  nextHeader: optional(text, "The response header with the next page, instead of `next`."),
   param: optional(
     text,
-    "The argument that carries it on. A link without `param` is followed as it is, on the same origin only."
+    "The argument for the cursor, offset or page. A link without `param` is followed as it is, on the same origin only."
   ),
   linkParam: optional(
     text,
@@ -104,28 +113,33 @@ export const Pagination = Schema.Struct({
   hasMore: optional(text, "A path into the body: false ends the list."),
   total: optional(text, "A path to the number of all items."),
   totalPages: optional(text, "A path to the number of all pages."),
-  sizeParam: optional(text, "The argument that holds the size of a page."),
-  size: optional(Schema.Int.pipe(Schema.positive()), "The size of a page where `sizeParam` is absent."),
+  sizeParam: optional(text, "The argument with the size of a page."),
+  size: optional(Schema.Int.pipe(Schema.positive()), "The size of a page if `sizeParam` is absent."),
   first: optional(Schema.NonNegativeInt, "The first page or offset; default 1 and 0.")
 }).annotations({ identifier: "Pagination" })
 export type Pagination = typeof Pagination.Type
 
+/** A result for mocked runs. */
 export const Mock = Schema.Struct({
   name: text,
-  input: optional(Json, "Only for calls whose arguments have these members with these values. Absent: for all others."),
+  input: optional(
+    Json,
+    "The mock is for calls whose arguments have these members and values. Absent: for all other calls."
+  ),
   output: required(Json, "The result of the call.")
 }).annotations({ identifier: "Mock" })
 
+/** One action of a connector. */
 export const ActionDefinition = Schema.Struct({
-  name: required(text, "A letter and up to 127 letters, digits and _. Code calls it by this name."),
+  name: required(text, "A letter and up to 127 letters, digits and _. Code calls the action by this name."),
   version: withDefault(
     Schema.Int.pipe(Schema.positive()),
     () => 1,
-    "Counted on by publishing where the action has changed. Workflows stay with the version they were published with."
+    "Incremented when a changed action is published. A workflow keeps the version with which it was published."
   ),
   title: optional(text),
   description: optional(text),
-  readOnly: optional(Schema.Boolean, "Whether it changes nothing. Absent: what GET, HEAD and OPTIONS are."),
+  readOnly: optional(Schema.Boolean, "Whether the action changes nothing. Absent: true for GET, HEAD and OPTIONS."),
   request: ActionRequest,
   response: partWithDefault(ActionResponse, () => ActionResponse.make({})),
   pagination: optional(Pagination),
@@ -133,13 +147,13 @@ export const ActionDefinition = Schema.Struct({
     Schema.Struct({
       header: optional(text),
       query: optional(text),
-      maxLength: optional(Schema.Int.pipe(Schema.positive()), "A longer key is cut to so many characters.")
+      maxLength: optional(Schema.Int.pipe(Schema.positive()), "A longer key is cut to this many characters.")
     }),
-    "Where the provider takes an idempotency key: a header or a query parameter. A call is then repeated without harm."
+    "The header or query parameter for the provider's idempotency key. With it, a call can be retried safely."
   ),
   inputSchema: withDefault(JsonObject, () => ({ type: "object" }), "JSON Schema of the arguments."),
   outputSchema: withDefault(JsonObject, () => ({}), "JSON Schema of the result."),
   timeoutMs: withDefault(Schema.Int.pipe(Schema.between(100, 600_000)), () => 30_000),
-  mocks: optionalList(Mock, "Results for runs that call nobody.")
+  mocks: optionalList(Mock, "Results for mocked runs.")
 }).annotations({ identifier: "ActionDefinition" })
 export type ActionDefinition = typeof ActionDefinition.Type

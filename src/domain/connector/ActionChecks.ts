@@ -1,4 +1,4 @@
-/** What can be wrong with an action: its request, how its answer is read, its pages, its schemas. */
+/** Finds mistakes in actions: in requests, responses, pagination and schemas. */
 import { Either } from "effect"
 import type { Json, JsonObject } from "../Json.js"
 import type { ActionDefinition } from "./Action.js"
@@ -18,11 +18,13 @@ import type { ConnectorDefinition } from "./Definition.js"
 import { isDotSegment } from "./ValueEncoding.js"
 import { parseTemplate, templatePaths } from "./Template.js"
 
-/** What is wrong with a JSON Schema. */
+/** Finds the mistakes in a JSON Schema. */
 export type SchemaMistakes = (schema: JsonObject) => Mistakes
 
+/** The form of an action's name. */
 export const actionNamePattern = /^[A-Za-z][A-Za-z0-9_]{0,127}$/
 
+/** The mistakes in one action. `path`: its place in the definition. */
 export const actionMistakes = (
   definition: ConnectorDefinition,
   action: ActionDefinition,
@@ -45,11 +47,11 @@ export const actionMistakes = (
     : headerMistakes(action.idempotency.header, `${path}.idempotency.header`))
 ]
 
-/** Mistakes of a part, told by where the part stands. */
+/** Prefixes the paths of a part's mistakes with the place of the part. */
 export const prefixMistakes = (path: string, mistakes: Mistakes): Mistakes =>
   mistakes.map((one) => ({ ...one, path: one.path === "" ? path : `${path}.${one.path}` }))
 
-/** The names that a request's templates may begin with. */
+/** Checks that a request's template begins with a known name. */
 const requestRoots = (definition: ConnectorDefinition): RootCheck => {
   const config = configRoot(definition)
   return (path) => {
@@ -57,7 +59,7 @@ const requestRoots = (definition: ConnectorDefinition): RootCheck => {
     if (root === "args" || root === "idempotencyKey") return undefined
     return root === "connection"
       ? config(path)
-      : `"${String(root)}" is not known here; there are args, connection.config and idempotencyKey`
+      : `"${String(root)}" is not known here: use args, connection.config or idempotencyKey`
   }
 }
 
@@ -116,7 +118,7 @@ const responseMistakes = ({ response }: ActionDefinition, path: string): Mistake
     : templatesIn(`${path}.map`, response.map, ([root]) =>
         ["body", "status", "headers"].includes(String(root))
           ? undefined
-          : `"${String(root)}" is not known here; there are body, status and headers`
+          : `"${String(root)}" is not known here: use body, status or headers`
       )),
   ...conditionMistakes(`${path}.errorWhen`, response.errorWhen),
   ...pathMistakes(`${path}.errorMessage`, response.errorMessage),
@@ -143,12 +145,12 @@ const pageMistakes = (action: ActionDefinition, path: string): Mistakes => {
       param === undefined || followed || readsArgument(action, param),
       `${path}.param`,
       "UNUSED",
-      `the request never reads args.${param}, so that every page would be the first`
+      `the request never reads args.${param}, so every page would be the first`
     )
   ]
 }
 
-/** Whether any template of a request reads an argument, by its name or with all the others. */
+/** Whether any template of the request reads the argument, by its name or as part of `args`. */
 const readsArgument = ({ request }: ActionDefinition, name: string): boolean =>
   stringsIn([request.path, request.query, request.headers, request.body]).some((text) =>
     Either.match(parseTemplate(text), {
@@ -163,6 +165,7 @@ const stringsIn = (value: Json): ReadonlyArray<string> => {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(stringsIn) : []
 }
 
+/** The mistakes in all actions. */
 export const actionsMistakes = (definition: ConnectorDefinition, schemaMistakes: SchemaMistakes): Mistakes =>
   mistakesInEach("actions", definition.actions, (action, path) =>
     actionMistakes(definition, action, path, schemaMistakes)

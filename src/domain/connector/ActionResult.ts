@@ -1,6 +1,6 @@
 /**
- * Answer → result or typed failure. Pure. Whatever a provider answers ends as one of both: an error status, an error
- * inside a success, a page of HTML, an empty or a broken body. Contract: connector definition.
+ * Turns a provider's answer into the action's result or a typed failure: for any status, an error in a success, HTML, an
+ * empty or a broken body. Pure. Contract: connector definition.
  */
 import { Either, Encoding } from "effect"
 import { type Json, type JsonObject, findUnstorable, unstorableMessage } from "../Json.js"
@@ -13,7 +13,7 @@ import { readRateHeaders } from "./RateReading.js"
 import { isTransient } from "./Retry.js"
 import { asText, renderAll } from "./Template.js"
 
-/** What the action's caller gets. `now`: Unix milliseconds. */
+/** The result of an action's answer. `now`: Unix milliseconds. */
 export const actionResult = (
   definition: Pick<ConnectorDefinition, "rateLimit">,
   action: ActionDefinition,
@@ -21,7 +21,7 @@ export const actionResult = (
   now: number
 ): Either.Either<Json, ProviderFailure> => {
   const { remaining, retryAfterAt } = readRateHeaders(definition, answer.headers, now)
-  // GitHub and others tell of an exceeded limit with 403: then nothing is left, or it is told how long to wait.
+  // GitHub and others answer 403 to an exceeded limit, with no calls remaining or a `retry-after`.
   const limited = answer.status === 403 && (remaining === 0 || retryAfterAt !== null)
   const retryAfterMillis = retryAfterAt === null ? null : Math.max(0, retryAfterAt - now)
   const failed = (message: string | undefined, body: Json, code: string | null, category?: "provider") =>
@@ -71,14 +71,14 @@ const readJsonBody = (answer: ProviderAnswer, type: string): Either.Either<Json,
   if (value === undefined) {
     return Either.left(
       isJsonType(type)
-        ? "the provider's answer is called JSON and is none"
-        : `the provider answered ${type === "" ? "something without a type" : type} where JSON was expected`
+        ? "the provider's answer has the content type JSON but is not JSON"
+        : `the provider answered ${type === "" ? "without a content type" : type} where JSON was expected`
     )
   }
   const bad = findUnstorable(value)
   return bad === undefined
     ? Either.right(value)
-    : Either.left(`the provider's answer cannot be kept: ${bad.path} ${unstorableMessage[bad.reason]}`)
+    : Either.left(`the provider's answer cannot be stored: ${bad.path} ${unstorableMessage[bad.reason]}`)
 }
 
 const mapResult = (action: ActionDefinition, answer: ProviderAnswer, body: Json): Json => {
@@ -150,13 +150,13 @@ const messageFromText = (answer: ProviderAnswer): string => {
 
 const maxMessageLength = 2_000
 const maxCodeLength = 200
-/** In characters of its JSON. */
+/** Characters of the body's JSON. */
 const maxBodyLength = 65_536
 
 const shorten = (body: Json): Json => {
   if (typeof body === "string") return body.slice(0, maxBodyLength).toWellFormed().replaceAll("\u0000", "")
   const bad = findUnstorable(body)
-  if (bad !== undefined) return `not kept: ${bad.path} ${unstorableMessage[bad.reason]}`
+  if (bad !== undefined) return `not stored: ${bad.path} ${unstorableMessage[bad.reason]}`
   const text = JSON.stringify(body)
   return text.length <= maxBodyLength ? body : `${text.slice(0, maxBodyLength).toWellFormed()}…`
 }

@@ -1,4 +1,4 @@
-/** What can be wrong with the base URL, the connection's config and the ways to connect. */
+/** Finds mistakes in the base URL and in auth methods. */
 import type { JsonObject } from "../Json.js"
 import type { AuthMethod, CredentialField, Injection } from "./AuthMethod.js"
 import {
@@ -19,7 +19,7 @@ import { cachedTemplate } from "./Template.js"
 import { Either } from "effect"
 import { parseUrl } from "../Url.js"
 
-/** The names that `connection.config.*` can have: those of its schema, and those that are learned while connecting. */
+/** The members of `connection.config`: those of its schema, and those set while connecting. */
 export const configNames = (definition: ConnectorDefinition): ReadonlySet<string> | "any" => {
   const properties = definition.connectionConfig?.["properties"]
   const declared = isObject(properties) ? Object.keys(properties) : []
@@ -30,7 +30,7 @@ export const configNames = (definition: ConnectorDefinition): ReadonlySet<string
   return new Set([...declared, ...learned, ...Object.keys(definition.test?.config ?? {})])
 }
 
-/** `connection.config.NAME` with a name that there is. */
+/** Checks that a path is `connection.config.NAME` with a known name. */
 export const configRoot = (definition: ConnectorDefinition): RootCheck => {
   const names = configNames(definition)
   return ([root, config, name]) => {
@@ -40,14 +40,15 @@ export const configRoot = (definition: ConnectorDefinition): RootCheck => {
   }
 }
 
+/** The mistakes in the base URL. */
 export const baseMistakes = (definition: ConnectorDefinition): Mistakes => {
   const [first] = cachedTemplate(definition.baseUrl)
   const schemes = definition.transport === "smtp" ? /^smtps?:\/\// : /^https:\/\/./
-  const whole = first?._tag === "Expression"
+  const isExpression = first?._tag === "Expression"
   return [
     ...templateMistakes("baseUrl", definition.baseUrl, configRoot(definition)),
     ...mistakeUnless(
-      whole || schemes.test(definition.baseUrl),
+      isExpression || schemes.test(definition.baseUrl),
       "baseUrl",
       "INVALID_URL",
       definition.transport === "smtp"
@@ -55,10 +56,10 @@ export const baseMistakes = (definition: ConnectorDefinition): Mistakes => {
         : "must begin with https://, or be the connection's config"
     ),
     ...mistakeUnless(
-      whole || definition.baseUrl.includes("{{") || parseUrl(definition.baseUrl) !== undefined,
+      isExpression || definition.baseUrl.includes("{{") || parseUrl(definition.baseUrl) !== undefined,
       "baseUrl",
       "INVALID_URL",
-      "is no URL"
+      "is not a URL"
     ),
     ...mistakeUnless(
       !/[?#]/.test(definition.baseUrl.replace(/\{\{.*?\}\}/g, "")),
@@ -69,13 +70,9 @@ export const baseMistakes = (definition: ConnectorDefinition): Mistakes => {
   ]
 }
 
+/** The mistakes in all auth methods. */
 export const authMistakes = (definition: ConnectorDefinition): Mistakes => [
-  ...mistakeUnless(
-    definition.auth.length > 0,
-    "auth",
-    "REQUIRED",
-    "needs at least one method; one of the type none will do"
-  ),
+  ...mistakeUnless(definition.auth.length > 0, "auth", "REQUIRED", "needs at least one method; the type none suffices"),
   ...duplicateMistakes(
     "auth",
     "id",
@@ -114,7 +111,7 @@ const kindMistakes = (definition: ConnectorDefinition, method: AuthMethod, path:
           method.sign === undefined || signerNames.includes(method.sign),
           `${path}.sign`,
           "UNKNOWN_NAME",
-          `there are the signers ${signerNames.join(", ")}`
+          `must be one of ${signerNames.join(", ")}`
         ),
         ...(method.sign === undefined ? [] : signingMistakes(method, path))
       ]
@@ -128,7 +125,13 @@ const signingMistakes = (method: Extract<AuthMethod, { type: "custom" }>, path: 
   return [
     ...named
       .filter((name) => !payloadNames.includes(name))
-      .flatMap((name) => mistakeAt(`${path}.signing.payload`, "UNKNOWN_NAME", `there is no {${name}}`)),
+      .flatMap((name) =>
+        mistakeAt(
+          `${path}.signing.payload`,
+          "UNKNOWN_NAME",
+          `there is no {${name}}: use ${payloadNames.map((one) => `{${one}}`).join(", ")}`
+        )
+      ),
     ...(method.sign === "hook:digest"
       ? []
       : templateMistakes(`${path}.signing.key`, method.signing.key, credentialRoot(method))),
@@ -169,7 +172,7 @@ const oauthMistakes = (
   ...Object.entries(method.tokenConfig).flatMap(([name, text]) => pathMistakes(`${path}.tokenConfig.${name}`, text))
 ]
 
-/** Members of a credential that a method has without declaring them. */
+/** Members of a credential that a method has without declaring them as fields. */
 const implicitMembers: { readonly [type in AuthMethod["type"]]: ReadonlyArray<string> } = {
   oauth2: ["accessToken", "clientId", "idToken", "tokenType"],
   api_key: [],
@@ -227,7 +230,7 @@ const fieldMistakes = (fields: ReadonlyArray<CredentialField>, path: string): Mi
   })
 ]
 
-/** A header that a definition names. */
+/** The mistake in a header's name. */
 export const headerMistakes = (name: string, path: string): Mistakes =>
   Either.match(encodeHeader(name, "", path), {
     onLeft: ({ message }) => mistakeAt(path, "INVALID_HEADER", `"${name}" ${message}`),

@@ -1,4 +1,4 @@
-/** What every part of a definition is checked for: paths, templates, conditions, names. Each answers all mistakes it finds. */
+/** Checks that all parts of a definition share: paths, templates, conditions, names. Each returns all mistakes that it finds. */
 import { Either } from "effect"
 import type { Detail } from "../Failure.js"
 import type { Json } from "../Json.js"
@@ -7,26 +7,28 @@ import { parsePath, type Path } from "./Path.js"
 import { patternMistake } from "./Pattern.js"
 import { parseTemplate, templatePaths } from "./Template.js"
 
+/** Mistakes with their paths in the definition. */
 export type Mistakes = ReadonlyArray<Detail>
 
+/** One mistake. */
 export const mistakeAt = (path: string, code: string, message: string): Mistakes => [{ path, code, message }]
 
-/** `unless(fine, …)`: the mistake where it is not fine. */
-export const mistakeUnless = (fine: boolean, path: string, code: string, message: string): Mistakes =>
-  fine ? [] : mistakeAt(path, code, message)
+/** The mistake, unless the condition holds. */
+export const mistakeUnless = (holds: boolean, path: string, code: string, message: string): Mistakes =>
+  holds ? [] : mistakeAt(path, code, message)
 
-/** The member of a part, in the path of a mistake. */
+/** The path of a member of a part. */
 export const memberPath = (path: string, name: string): string =>
   path === "" ? name : /^[\w-]+$/.test(name) ? `${path}.${name}` : `${path}["${name}"]`
 
-/** Mistakes in the parts of a list. */
+/** The mistakes in the elements of a list. */
 export const mistakesInEach = <A>(
   path: string,
   list: ReadonlyArray<A>,
   check: (one: A, path: string) => Mistakes
 ): Mistakes => list.flatMap((one, at) => check(one, `${path}[${at}]`))
 
-/** A data path, where there is one. */
+/** The mistake in an optional data path. */
 export const pathMistakes = (path: string, text: string | undefined): Mistakes =>
   text === undefined
     ? []
@@ -35,10 +37,10 @@ export const pathMistakes = (path: string, text: string | undefined): Mistakes =
         onRight: () => []
       })
 
-/** What a template may begin with; answers what is wrong with a path, or nothing. */
+/** Checks the beginning of a template's path; the mistake, or `undefined`. */
 export type RootCheck = (path: Path) => string | undefined
 
-/** A template, where there is one. */
+/** The mistakes in an optional template. */
 export const templateMistakes = (path: string, text: string | undefined, roots: RootCheck): Mistakes =>
   text === undefined
     ? []
@@ -51,7 +53,7 @@ export const templateMistakes = (path: string, text: string | undefined, roots: 
           })
       })
 
-/** Every string in a value as a template. */
+/** The mistakes in a value in which every string is a template. */
 export const templatesIn = (path: string, value: Json | undefined, roots: RootCheck): Mistakes => {
   if (typeof value === "string") return templateMistakes(path, value, roots)
   if (typeof value !== "object" || value === null) return []
@@ -60,13 +62,14 @@ export const templatesIn = (path: string, value: Json | undefined, roots: RootCh
     : Object.entries(value).flatMap(([name, child]) => templatesIn(memberPath(path, name), child, roots))
 }
 
+/** The mistakes in an optional condition. */
 export const conditionMistakes = (path: string, condition: Condition | undefined): Mistakes => {
   if (condition === undefined) return []
   if ("all" in condition) return mistakesInEach(`${path}.all`, condition.all, (one, at) => conditionMistakes(at, one))
   if ("any" in condition) return mistakesInEach(`${path}.any`, condition.any, (one, at) => conditionMistakes(at, one))
   if ("not" in condition) return conditionMistakes(`${path}.not`, condition.not)
   const { op, value } = condition
-  const why = op !== "matches" ? undefined : typeof value === "string" ? patternMistake(value) : "must be a text"
+  const why = op !== "matches" ? undefined : typeof value === "string" ? patternMistake(value) : "must be a string"
   return [
     ...pathMistakes(`${path}.path`, condition.path),
     ...(why === undefined ? [] : mistakeAt(`${path}.value`, "INVALID_PATTERN", why)),
@@ -80,17 +83,17 @@ export const conditionMistakes = (path: string, condition: Condition | undefined
   ]
 }
 
-/** Names that occur more than once. */
+/** The mistakes of names that occur more than once. */
 export const duplicateMistakes = (path: string, member: string, names: ReadonlyArray<string>): Mistakes => {
-  const before = new Set<string>()
+  const seen = new Set<string>()
   return names.flatMap((name, at) => {
-    if (before.has(name)) return mistakeAt(`${path}[${at}].${member}`, "DUPLICATE", `"${name}" is there already`)
-    before.add(name)
+    if (seen.has(name)) return mistakeAt(`${path}[${at}].${member}`, "DUPLICATE", `"${name}" is used already`)
+    seen.add(name)
     return []
   })
 }
 
-/** A name that must be one of those. */
+/** The mistake of an optional name that is not one of `known`. `what`: what it names. */
 export const referenceMistakes = (
   path: string,
   name: string | undefined,

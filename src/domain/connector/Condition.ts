@@ -1,4 +1,4 @@
-/** A condition over JSON as data. Contract: condition AST. */
+/** Conditions over JSON values, written as data. Contract: condition AST. */
 import { Schema } from "effect"
 import { canonicalJson, Json } from "../Json.js"
 import { valueAt } from "./Path.js"
@@ -21,6 +21,7 @@ export const Comparison = Schema.Literal(
 )
 export type Comparison = typeof Comparison.Type
 
+/** A condition: a comparison, or a combination of conditions. */
 export type Condition =
   | { readonly all: ReadonlyArray<Condition> }
   | { readonly any: ReadonlyArray<Condition> }
@@ -40,7 +41,7 @@ export const Condition: Schema.Schema<Condition> = Schema.suspend((): Schema.Sch
   )
 ).annotations({ identifier: "Condition" })
 
-/** Whether a value meets a condition. A path that leads nowhere meets only `exists: false`, `neq` and `nin`. */
+/** Whether a value meets a condition. A path without a value meets only `exists: false`, `neq` and `nin`. */
 export const meetsCondition = (condition: Condition, value: Json | undefined): boolean => {
   if ("all" in condition) return condition.all.every((one) => meetsCondition(one, value))
   if ("any" in condition) return condition.any.some((one) => meetsCondition(one, value))
@@ -52,7 +53,7 @@ const isList = (value: Json | undefined): value is ReadonlyArray<Json> => Array.
 const isSame = (a: Json | undefined, b: Json | undefined) =>
   a !== undefined && b !== undefined && canonicalJson(a) === canonicalJson(b)
 
-/** Numbers, and texts that are numbers on both sides, as numbers; other texts in their order. */
+/** Compares numbers, and strings that are numbers, as numbers; other strings by code units. `undefined`: not comparable. */
 const compareValues = (a: Json | undefined, b: Json | undefined): number | undefined => {
   if ((typeof a !== "number" && typeof a !== "string") || (typeof b !== "number" && typeof b !== "string")) return
   const numbers = [a, b].map((one) => (one === "" ? Number.NaN : Number(one)))

@@ -1,4 +1,4 @@
-/** What a connector offers, told at a glance: entities, actions, events, and how much of the common model it covers. */
+/** Summarises what a connector offers: entities, actions, events, and its coverage of the common data model. */
 import { Either } from "effect"
 import { cdmEntities, type CdmEntity, isCdmEntity } from "../cdm/Entities.js"
 import type { JsonObject } from "../Json.js"
@@ -6,14 +6,16 @@ import type { ActionDefinition } from "./Action.js"
 import type { ConnectorDefinition, EntityDefinition } from "./Definition.js"
 import { firstItemPath, parsePath } from "./Path.js"
 
+/** How much of a common entity a field map covers. */
 export interface Coverage {
   readonly cdm: CdmEntity
-  /** Mapped members ÷ all members, required ones counted twice; 0 to 1, two decimals. */
+  /** Mapped members divided by all members, required ones counted twice; from 0 to 1 with two decimals. */
   readonly score: number
   readonly mapped: ReadonlyArray<string>
   readonly missing: ReadonlyArray<string>
 }
 
+/** Everything that a connector offers. */
 export interface ConnectorOffer {
   readonly connector: string
   readonly version: string
@@ -39,11 +41,11 @@ export interface ConnectorOffer {
     readonly payloadSchema: JsonObject
   }>
   readonly coverage: ReadonlyArray<Coverage>
-  /** What `#/$defs/…` of the schemas above names. */
+  /** The schemas that the others refer to as `#/$defs/…`. */
   readonly schemas: JsonObject
 }
 
-/** All of it. */
+/** The offer of a definition. */
 export const connectorOffer = (definition: ConnectorDefinition): ConnectorOffer => ({
   connector: definition.slug,
   version: definition.version,
@@ -75,11 +77,11 @@ export const connectorOffer = (definition: ConnectorDefinition): ConnectorOffer 
   schemas: definition.schemas
 })
 
-/** Whether an action changes nothing: what it says, else what its method is. */
+/** Whether an action changes nothing: by its own declaration, else by its method. */
 export const isReadOnly = ({ readOnly, request }: ActionDefinition): boolean =>
   readOnly ?? ["GET", "HEAD", "OPTIONS", "VERIFY"].includes(request.method)
 
-/** How much of a common entity a field map fills. */
+/** The coverage of a common entity by a field map. */
 export const coverageOf = (cdm: CdmEntity, { fields }: Pick<EntityDefinition, "fields">): Coverage => {
   const filled = new Set(
     fields.map(({ to }) =>

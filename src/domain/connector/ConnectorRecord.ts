@@ -1,4 +1,4 @@
-/** A connector as an organisation keeps it: its draft, its published versions, its clients at the provider. Contract: connector record. */
+/** Records of an organisation's connectors, their versions and OAuth clients (auth providers). Contract: connector record. */
 import { Effect, Schema } from "effect"
 import { Conflict, invalid, type ValidationFailed } from "../Failure.js"
 import type { AuthProviderId, ConnectorId, OrganisationId } from "../Ids.js"
@@ -16,9 +16,9 @@ export interface ConnectorRecord {
   readonly name: string
   readonly description: string
   readonly kind: string
-  /** What a list shows of the definition. */
+  /** The part of the definition that lists show. */
   readonly summary: JsonObject
-  /** The number of the draft's version, or of the published one when there is no draft. */
+  /** The number of the draft's version, or of the published version without a draft. */
   readonly current: number
   readonly semver: string
   readonly latestVersion: string | null
@@ -29,14 +29,14 @@ export interface ConnectorRecord {
   readonly version: number
 }
 
-/** One version of the definition. It never changes once it is published. */
+/** One version of the definition, immutable once it is published. */
 export interface ConnectorVersion {
   readonly organisationId: OrganisationId
   readonly connectorId: ConnectorId
   readonly number: number
   readonly semver: string
   readonly definition: JsonObject
-  /** The form of definitions in which it is stored; `definitionForm` of the release that stored it. */
+  /** `definitionForm` of the release that stored the definition. */
   readonly form: number
   /** Each action's version. */
   readonly actions: { readonly [name: string]: number }
@@ -65,7 +65,7 @@ export interface AuthProvider {
   readonly version: number
 }
 
-/** Where a client's secret is sealed. */
+/** The place to which a client's secret is sealed. */
 export const clientSecretPlace = (organisation: string, provider: string) => ({
   organisation,
   table: "auth_providers",
@@ -73,14 +73,15 @@ export const clientSecretPlace = (organisation: string, provider: string) => ({
   row: provider
 })
 
-/** The name of the provider that a method's own `clientId` makes. */
+/** The name of the auth provider that is created from a method's own `clientId`. */
 export const inlineProviderName = "default"
 
+/** The body that stores an auth provider. */
 export const UpsertAuthProvider = Schema.Struct({
   name: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(100)),
   methodId: Schema.String,
   clientId: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(1_000)),
-  /** Write-only. Absent: the one that is stored stays; null: none. */
+  /** Write-only. Absent: the stored one stays; null: it is removed. */
   clientSecret: Schema.optional(Schema.NullOr(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(10_000)))),
   scopes: Schema.optional(Schema.Array(Schema.String)),
   isDefault: Schema.optional(Schema.Boolean),
@@ -88,7 +89,7 @@ export const UpsertAuthProvider = Schema.Struct({
 }).annotations({ identifier: "UpsertAuthProvider" })
 export type UpsertAuthProvider = typeof UpsertAuthProvider.Type
 
-/** `redirectUri`: what the client is registered with at the provider. */
+/** An auth provider as the API shows it. `redirectUri`: the URI to register for the client at the provider. */
 export const authProviderView = (provider: AuthProvider, redirectUri: string) => ({
   id: provider.id,
   connector: provider.connector,
@@ -104,14 +105,14 @@ export const authProviderView = (provider: AuthProvider, redirectUri: string) =>
   version: provider.version
 })
 
-/** An OAuth client that is written in a definition. */
+/** An OAuth client in a definition. */
 export interface InlineClient {
   readonly methodId: string
   readonly clientId: string
   readonly clientSecret: string | undefined
 }
 
-/** Takes the clients out of a definition. Only the definition without their secrets may be stored or shown. */
+/** Removes the secrets of clients from a definition. Only that definition may be stored or shown. */
 export const extractClients = (
   definition: ConnectorDefinition
 ): { readonly definition: ConnectorDefinition; readonly clients: ReadonlyArray<InlineClient> } => {
@@ -125,19 +126,17 @@ export const extractClients = (
   return { definition: { ...definition, auth }, clients }
 }
 
-/**
- * The definition of a stored version. One that an earlier release stored gets the defaults of the members added since.
- */
+/** The definition of a stored version. One of an earlier release gets the defaults of members that were added since. */
 export const readStoredDefinition = ({
   definition,
   form
 }: Pick<ConnectorVersion, "definition" | "form">): Effect.Effect<ConnectorDefinition> =>
   form === definitionForm
-    ? // Validated and completed when it was stored: reading megabytes again would hold up everybody.
+    ? // It was validated and completed when it was stored; decoding megabytes again would block the main loop.
       Effect.succeed(definition as unknown as ConnectorDefinition)
     : Effect.orDie(Schema.decodeUnknown(Definition)(definition))
 
-/** What lists show: the names of actions, methods, events and entities, not their definitions. */
+/** The part of a definition that lists show: names of actions, methods, events and entities. */
 export const connectorSummary = (definition: ConnectorDefinition): JsonObject => ({
   protocol: definition.protocol,
   domain: definition.domain ?? null,
@@ -154,7 +153,7 @@ export const connectorSummary = (definition: ConnectorDefinition): JsonObject =>
   entities: definition.entities.map(({ cdm, name, unified }) => ({ name, cdm: cdm ?? null, unified: unified ?? null }))
 })
 
-/** The text that the content hash is taken of: without version numbers. */
+/** The text of the content hash, without version numbers. */
 export const definitionText = (definition: ConnectorDefinition): string =>
   canonicalJson({
     ...definition,
@@ -162,7 +161,7 @@ export const definitionText = (definition: ConnectorDefinition): string =>
     actions: definition.actions.map((action) => ({ ...action, version: 0 }))
   })
 
-/** Why a draft cannot be saved: it changes the slug, or its version is not above the published one. */
+/** The refusal of a draft that changes the slug, or whose version is not above the published one. */
 export const draftRefusal = (
   record: Pick<ConnectorRecord, "slug" | "latestVersion">,
   published: ConnectorDefinition | undefined,
@@ -179,20 +178,22 @@ export const draftRefusal = (
       )
 }
 
-/** The id that a built-in connector has everywhere. */
+/** The id of a built-in connector, the same in every installation. */
 export const builtInConnectorId = (slug: string, sha256Hex: (text: string) => string): string =>
   `ctr_0${sha256Hex(`connector|${slug}`).slice(0, 25)}`
 
+/** The refusal to change a built-in connector. */
 export const builtInRefusal = (slug: string) =>
   new Conflict({ code: "CONFLICT", message: `${slug} is a built-in connector: import a copy of it to change it` })
 
+/** The request to import a connector. */
 export const ImportRequest = Schema.Struct({
   format: Schema.Literal("svc", "openapi"),
   source: Schema.propertySignature(Json).annotations({
-    description: "The document, its text in JSON or YAML, or the URL where it is."
+    description: "The document, its text in JSON or YAML, or its URL."
   }),
   slug: Schema.optional(Schema.String).annotations({
-    description: "Of the new connector, as name and kind are; absent: what the document says."
+    description: "The slug of the new connector. Without slug, name and kind: those of the document."
   }),
   name: Schema.optional(Schema.String),
   kind: Schema.optional(Schema.String)

@@ -1,11 +1,11 @@
-/** A connector's record, put back by a client that read it, as the definition that it shows. Contract: conventions. */
+/** Reads the definition from the body of an update, which may be the connector's record as it was read. Contract: conventions. */
 import { Either } from "effect"
 import { ValidationFailed } from "../Failure.js"
 import { canonicalJson, type JsonObject } from "../Json.js"
 
-/** Members of the record that its definition does not have. */
+/** Members of the record that definitions do not have. */
 const readOnlyMembers = ["id", "visibility", "latestVersion", "status", "createdAt", "updatedAt", "redirectUri"]
-/** Members that the record shows as `null` where the definition leaves them out. */
+/** Members that the record shows as `null` if the definition does not have them. */
 const nullableMembers = ["domain", "iconUrl", "connectionConfig", "test", "rateLimit"]
 
 const refuse = (changed: ReadonlyArray<string>): ValidationFailed => {
@@ -18,8 +18,8 @@ const refuse = (changed: ReadonlyArray<string>): ValidationFailed => {
 }
 
 /**
- * The definition in the body of an update. `record`: the connector as it is answered. A body without members of the
- * record that no definition has is the definition already, or an import.
+ * The definition in a body. `record`: the connector as the API shows it. A body without read-only members is a definition
+ * or an import already. Left: read-only members were changed.
  */
 export const readDefinitionBody = (
   body: JsonObject,

@@ -1,4 +1,4 @@
-/** What can be wrong with a field map between a provider's records and the common ones. */
+/** Finds mistakes in entities and their field maps. */
 import { cdmEntities, cdmFields, commonFields, isCdmEntity } from "../cdm/Entities.js"
 import {
   duplicateMistakes,
@@ -13,9 +13,10 @@ import type { ConnectorDefinition, EntityDefinition, FieldMap } from "./Definiti
 import { firstItemPath, parsePath } from "./Path.js"
 import { Either } from "effect"
 
-/** The functions that a value may pass through. Contract: CDM types, transforms. */
+/** The transforms of a field map. Contract: CDM types, transforms. */
 export const transformNames = ["UPPER", "LOWER", "TRIM", "ROUND", "MULTIPLY", "ADD", "CONCAT", "COALESCE"] as const
 
+/** The mistakes in all entities. */
 export const entityMistakes = (definition: ConnectorDefinition): Mistakes => {
   const actions = new Set(definition.actions.map(({ name }) => name))
   return [
@@ -32,7 +33,7 @@ export const entityMistakes = (definition: ConnectorDefinition): Mistakes => {
         entity.cdm === undefined || isCdmEntity(entity.cdm),
         `${path}.cdm`,
         "UNKNOWN_NAME",
-        `there are ${Object.keys(cdmEntities).join(", ")}`
+        `must be one of ${Object.keys(cdmEntities).join(", ")}`
       ),
       ...mistakeUnless(
         entity.unified === undefined || /^[a-z-]+\/[a-z-]+$/.test(entity.unified),
@@ -57,7 +58,7 @@ const mapMistakes = (fields: ReadonlyArray<FieldMap>, path: string): Mistakes =>
       listCount(field.from) === listCount(field.to),
       `${at}.to`,
       "INVALID_VALUE",
-      "must stand for as many lists ([*]) as from does"
+      "must have as many lists ([*]) as from"
     ),
     ...mistakesInEach(`${at}.transforms`, field.transforms, (transform, place) => {
       const name =
@@ -66,15 +67,15 @@ const mapMistakes = (fields: ReadonlyArray<FieldMap>, path: string): Mistakes =>
         transformNames.some((known) => known === name),
         place,
         "UNKNOWN_NAME",
-        `there are the transforms ${transformNames.join(", ")}`
+        `must be one of ${transformNames.join(", ")}`
       )
     })
   ])
 
-/** Of how many lists a path tells every item. */
+/** The number of `[*]` in a path, plus one. */
 const listCount = (path: string) => path.split("[*]").length
 
-/** Every pair leads to a member that the common entity has. */
+/** Checks that every pair leads to a member of the common entity. */
 const targetMistakes = ({ cdm, fields }: EntityDefinition, path: string): Mistakes => {
   if (cdm === undefined || !isCdmEntity(cdm)) return []
   const known: ReadonlyArray<string> = [...cdmFields(cdm), ...commonFields]
@@ -89,7 +90,7 @@ const targetMistakes = ({ cdm, fields }: EntityDefinition, path: string): Mistak
   )
 }
 
-/** An amount in a smallest unit is a plain number of a currency that the record names. */
+/** Checks that amounts in minor units have a currency and no list of values. */
 const amountMistakes = ({ fields, fieldsOut = [], minorUnits }: EntityDefinition, path: string): Mistakes => {
   const check = (field: FieldMap, at: string): Mistakes =>
     field.minorUnits !== true
@@ -99,9 +100,9 @@ const amountMistakes = ({ fields, fieldsOut = [], minorUnits }: EntityDefinition
             minorUnits !== undefined,
             `${at}.minorUnits`,
             "REQUIRED",
-            `needs ${path}.minorUnits, which tells where a record has its currency`
+            `needs ${path}.minorUnits with the path to a record's currency`
           ),
-          ...mistakeUnless(field.enum === undefined, `${at}.enum`, "INVALID_VALUE", "an amount has no list of values")
+          ...mistakeUnless(field.enum === undefined, `${at}.enum`, "INVALID_VALUE", "cannot be used for an amount")
         ]
   return [
     ...pathMistakes(`${path}.minorUnits.currency`, minorUnits?.currency),
@@ -110,7 +111,7 @@ const amountMistakes = ({ fields, fieldsOut = [], minorUnits }: EntityDefinition
   ]
 }
 
-/** Writing reads the pairs in reverse; what cannot be reversed needs a map of its own. */
+/** Checks that a map without `fieldsOut` can be reversed for writing. */
 const reverseMistakes = (entity: EntityDefinition, path: string): Mistakes => {
   if (entity.fieldsOut !== undefined || (entity.create === undefined && entity.update === undefined)) return []
   const first = entity.fields.findIndex(({ transforms }) => transforms.length > 0)

@@ -1,4 +1,4 @@
-/** What can be wrong with events, and with the webhooks that bring them. */
+/** Finds mistakes in events and webhooks. */
 import { configRoot, headerMistakes } from "./AuthChecks.js"
 import { prefixMistakes, type SchemaMistakes } from "./ActionChecks.js"
 import {
@@ -15,6 +15,7 @@ import {
 import type { ConnectorDefinition } from "./Definition.js"
 import type { EventDefinition, WebhookVerification, WebhookDefinition } from "./Webhook.js"
 
+/** The mistakes in all events and webhooks. */
 export const eventMistakes = (definition: ConnectorDefinition, schemaMistakes: SchemaMistakes): Mistakes => {
   const { events, webhooks } = definition
   const actions = new Set(definition.actions.map(({ name }) => name))
@@ -62,7 +63,7 @@ const oneEventMistakes = (
       polled || event.webhook !== undefined || webhooks.length <= 1,
       `${path}.webhook`,
       "REQUIRED",
-      "is required where there are several webhooks"
+      "is required if there are several webhooks"
     ),
     ...referenceMistakes(`${path}.webhook`, event.webhook, ids, "webhook"),
     ...referenceMistakes(`${path}.entity`, event.entity, new Set(entities.map(({ name }) => name)), "entity"),
@@ -79,7 +80,7 @@ const rootsOf =
       ? config(path)
       : path[0] === "args" || names.includes(path.slice(0, 2).join("."))
         ? undefined
-        : `"${path.join(".")}" is not known here; there are ${names.join(", ")}, args of the trigger and connection.config`
+        : `"${path.join(".")}" is not known here: use ${names.join(", ")}, args or connection.config`
 
 const oneWebhookMistakes = (
   definition: ConnectorDefinition,
@@ -98,13 +99,13 @@ const oneWebhookMistakes = (
       webhook.eventKey !== undefined || webhook.eventHeader !== undefined || eventsOf(definition, webhook) <= 1,
       `${path}.eventKey`,
       "REQUIRED",
-      "is required where a webhook brings several events"
+      "is required if a webhook delivers several events"
     ),
     ...mistakeUnless(
       account === undefined || account.payload !== undefined || account.header !== undefined,
       `${path}.account.payload`,
       "REQUIRED",
-      "is required, or a header"
+      "is required, unless there is a header"
     ),
     ...pathMistakes(`${path}.account.payload`, account?.payload),
     ...pathMistakes(`${path}.account.connection`, account?.connection),

@@ -1,6 +1,6 @@
 /**
- * Where a credential goes: the parts of a request that it becomes. Only what opens a grant calls these; the credential
- * appears in no mistake. Contract: connector definition, `inject`.
+ * Renders the parts of a request that have the credential, and injects them. Called only for an opened grant; mistakes
+ * never have values of the credential. Contract: connector definition, `inject`.
  */
 import { Either, Encoding, Redacted } from "effect"
 import type { Json, JsonObject } from "../Json.js"
@@ -9,7 +9,7 @@ import type { UnsignedRequest } from "./UnsignedRequest.js"
 import { type CallMistake, encodeHeader, isObject, callMistake } from "./ValueEncoding.js"
 import { asText, templatePaths, renderText, cachedTemplate } from "./Template.js"
 
-/** One part, filled in. */
+/** One rendered part of a request. */
 export interface InjectedPart {
   readonly in: "header" | "query" | "body"
   readonly name: string
@@ -19,8 +19,8 @@ export interface InjectedPart {
 type Credential = { readonly [name: string]: string }
 
 /**
- * The parts that a method's credential becomes. `credential.basic` is derived from user name and password. A part whose
- * only values are fields that may be absent, and are, is left out; an absent value otherwise is a mistake.
+ * The rendered parts of a method's `inject`. `credential.basic` is derived from user name and password. A part that reads
+ * an absent optional field is left out; any other absent value is a mistake.
  */
 export const injectedParts = (
   method: AuthMethod,
@@ -28,13 +28,13 @@ export const injectedParts = (
   config: { readonly [name: string]: Json }
 ): Either.Either<ReadonlyArray<InjectedPart>, CallMistake> =>
   Either.gen(function* () {
-    const known = method.type === "basic" ? { ...credential, basic: yield* encodeBasic(credential) } : credential
-    const scope: JsonObject = { credential: known, connection: { config } }
+    const members = method.type === "basic" ? { ...credential, basic: yield* encodeBasic(credential) } : credential
+    const scope: JsonObject = { credential: members, connection: { config } }
     const parts: Array<InjectedPart> = []
     for (const injection of method.inject) {
-      const lacking = missingMember(injection, known)
-      if (lacking !== undefined && isOptionalField(method, lacking)) continue
-      if (lacking !== undefined) return yield* callMistake(`credential.${lacking}`, "is needed and is not there")
+      const missing = missingMember(injection, members)
+      if (missing !== undefined && isOptionalField(method, missing)) continue
+      if (missing !== undefined) return yield* callMistake(`credential.${missing}`, "is required and is absent")
       const value = renderText(injection.value, scope, asText)
       const name = renderText(injection.name, { connection: { config } }, asText)
       if (name === "") return yield* callMistake(`inject.${injection.name}`, "has no name")
@@ -46,8 +46,8 @@ export const injectedParts = (
   })
 
 /**
- * The values of a credential that go into requests and that nobody may see come back. A field that the definition does
- * not call secret is none, unless it is all that there is: a key entered as the user name.
+ * The injected values that must be removed from answers. Fields that are not secret by the definition are excluded, unless
+ * there are no others: some providers take an API key as the user name.
  */
 export const injectedSecrets = (method: AuthMethod, credential: Credential): ReadonlyArray<Redacted.Redacted> => {
   const joined = method.type === "basic" ? Either.getOrElse(encodeBasic(credential), () => "") : ""
@@ -67,17 +67,17 @@ export const injectedSecrets = (method: AuthMethod, credential: Credential): Rea
   return [...secret, ...(both ? [joined] : [])].map((value) => Redacted.make(value))
 }
 
-/** The request with the credential in it. What the arguments put in the same places is replaced. */
+/** The request with the parts; values that the arguments put in the same places are replaced. */
 export const injectParts = (
   request: UnsignedRequest,
   parts: ReadonlyArray<InjectedPart>
 ): Either.Either<UnsignedRequest, CallMistake> =>
   parts.reduce<Either.Either<UnsignedRequest, CallMistake>>(
-    (done, part) => Either.flatMap(done, (so) => injectPart(so, part)),
+    (before, part) => Either.flatMap(before, (injected) => injectPart(injected, part)),
     Either.right(request)
   )
 
-/** The credential's members that a value reads and that are not there. */
+/** The first member of the credential that a part reads and that is absent. */
 const missingMember = ({ value }: Injection, credential: Credential): string | undefined => {
   for (const [root, name] of templatePaths(cachedTemplate(value))) {
     if (root === "credential" && !(Object.hasOwn(credential, String(name)) && credential[String(name)] !== "")) {
@@ -95,14 +95,14 @@ const isOpen = (method: AuthMethod, name: string): boolean =>
 
 const encodeBasic = (credential: Credential): Either.Either<string, CallMistake> => {
   const { password = "", username = "" } = credential
-  // RFC 7617: what stands before the first colon is the user name.
+  // RFC 7617: the user name ends at the first colon.
   if (username.includes(":")) return callMistake("credential.username", "has a colon, which a user name cannot hold")
   return username === "" && password === ""
     ? Either.right("")
     : Either.right(Encoding.encodeBase64(`${username}:${password}`))
 }
 
-// --- Placing ---
+// --- Injecting ---
 
 const injectPart = (request: UnsignedRequest, part: InjectedPart): Either.Either<UnsignedRequest, CallMistake> => {
   const value = Redacted.value(part.value)
@@ -140,13 +140,13 @@ const decodeOrKeep = (text: string): string => {
 
 const withMember = (request: UnsignedRequest, name: string, value: string): Either.Either<string, CallMistake> => {
   const type = request.headers.find(([key]) => key === "content-type")?.[1] ?? "application/json"
-  if (request.body instanceof Uint8Array) return callMistake(`inject.${name}`, "cannot stand in a body of bytes")
+  if (request.body instanceof Uint8Array) return callMistake(`inject.${name}`, "cannot be injected into a binary body")
   if (type.startsWith("application/x-www-form-urlencoded")) {
     return Either.right(withParameter(`?${request.body ?? ""}`, name, value).slice(1))
   }
   const body = request.body === null ? {} : jsonBody(request.body)
   return body === undefined
-    ? callMistake(`inject.${name}`, "can stand in a JSON object or a form only")
+    ? callMistake(`inject.${name}`, "can be injected into a JSON object or a form only")
     : Either.right(JSON.stringify(Object.fromEntries([...Object.entries(body), [name, value]])))
 }
 

@@ -1,24 +1,25 @@
 /**
- * What the transport smtp sends: the body of an action's request → an envelope and a message (RFC 5322, MIME). Pure.
- * No value leaves its place: a header takes no line break, an address nothing but an address. Every attempt of a call
- * makes the same message under the same Message-ID, so that a server or reader can tell a repetition.
+ * Builds the envelope and message (RFC 5322, MIME) of the transport smtp from the body of an action's request. Pure.
+ * Headers cannot have line breaks, and addresses nothing but an address. All attempts of a call have the same content and
+ * Message-ID, so that receivers recognise repetitions.
  */
 import { Either, Encoding } from "effect"
 import type { Json, JsonObject } from "../Json.js"
 import { type CallMistake, isList, isObject, callMistake } from "./ValueEncoding.js"
 import { asText } from "./Template.js"
 
+/** A message with its envelope. */
 export interface MailMessage {
-  /** Of the envelope: an address without its name. */
+  /** The envelope's sender: an address without a name. */
   readonly from: string
-  /** Everybody who gets it, the blind copies too; each once. */
+  /** The envelope's recipients, including blind copies, without duplicates. */
   readonly recipients: ReadonlyArray<string>
   readonly messageId: string
-  /** ASCII in lines of at most 998 characters that end in CRLF. Dots at a line's start are the transport's to double. */
+  /** ASCII in lines of at most 998 characters that end in CRLF. The transport doubles dots at the start of a line. */
   readonly content: string
 }
 
-/** The message of one call. `now`: Unix milliseconds, of the call's first attempt. */
+/** The message of one call. `now`: the time of the first attempt, in Unix milliseconds. */
 export const buildMessage = (
   body: Json,
   idempotencyKey: string,
@@ -34,8 +35,9 @@ export const buildMessage = (
     ])
     const replyTo = yield* addresses(body["replyTo"], "args.replyTo")
     const recipients = [...new Set([...to, ...cc, ...bcc].map((one) => one.address))]
-    if (recipients.length === 0) return yield* callMistake("args.to", "names nobody")
-    if (recipients.length > maxRecipients) return yield* callMistake("args.to", `names more than ${maxRecipients}`)
+    if (recipients.length === 0) return yield* callMistake("args.to", "names no recipient")
+    if (recipients.length > maxRecipients)
+      return yield* callMistake("args.to", `names more than ${maxRecipients} recipients`)
     const subject = yield* headerLine(body["subject"] ?? "", "args.subject")
     const extra = yield* extraHeaders(body["headers"] ?? {})
     const key = idempotencyKey.replace(/[^A-Za-z0-9]/g, "").slice(0, 64)
@@ -55,7 +57,7 @@ export const buildMessage = (
     return { from: from.address, recipients, messageId, content: `${head}${yield* contentOf(body, key)}` }
   })
 
-/** As many as a server must take (RFC 5321). */
+/** The number of recipients that every server must accept (RFC 5321). */
 const maxRecipients = 100
 
 // --- Addresses ---
@@ -65,7 +67,7 @@ interface Address {
   readonly address: string
 }
 
-/** Printable ASCII without what parts addresses; a domain of letters, digits, dots and hyphens. */
+/** Printable ASCII without address separators; a domain of letters, digits, dots and hyphens. */
 const addressPattern = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/
 
 /** `ada@example.com`, `Ada Byron <ada@example.com>` or `{name, address}`. */
@@ -74,7 +76,7 @@ const address = (value: Json, path: string): Either.Either<Address, CallMistake>
     ? { name: asText(value["name"] ?? ""), address: asText(value["address"] ?? "") }
     : parseAddress(asText(value))
   if (!addressPattern.test(parts.address) || parts.address.includes(".."))
-    return callMistake(path, "is no e-mail address")
+    return callMistake(path, "is not an e-mail address")
   return Either.map(headerLine(parts.name, path), (name) => ({ name, address: parts.address }))
 }
 
@@ -85,7 +87,7 @@ const parseAddress = (text: string): Address => {
     : { name: found[1] ?? found[2] ?? "", address: (found[3] ?? "").trim() }
 }
 
-/** One address, or several in a list. */
+/** One address or a list of them. */
 const addresses = (value: Json | undefined, path: string): Either.Either<ReadonlyArray<Address>, CallMistake> => {
   if (value === undefined || value === null) return Either.right([])
   const items = isList(value) ? value : [value]
@@ -103,7 +105,7 @@ const addressHeader = (name: string, all: ReadonlyArray<Address>): ReadonlyArray
 
 // --- Headers ---
 
-/** A text that stands in one header. */
+/** A text that fits on one header line. */
 const headerLine = (value: Json, path: string): Either.Either<string, CallMistake> => {
   const text = asText(value)
   if (/\p{Cc}/u.test(text) || !text.isWellFormed()) {
@@ -112,7 +114,7 @@ const headerLine = (value: Json, path: string): Either.Either<string, CallMistak
   return text.length > 900 ? callMistake(path, "is longer than 900 characters") : Either.right(text)
 }
 
-/** Headers that the message has of its own, and those of the way that it takes. */
+/** Headers that the message sets itself, and those that mail servers set. */
 const reservedHeaders =
   /^(?:from|sender|to|cc|bcc|reply-to|subject|date|message-id|mime-version|content-.*|received|return-path|dkim-signature|resent-.*)$/i
 
@@ -121,14 +123,14 @@ const extraHeaders = (value: Json): Either.Either<ReadonlyArray<readonly [string
   return Either.all(
     Object.entries(value).map(([name, text]) => {
       const path = `args.headers.${name}`
-      if (!/^[A-Za-z][A-Za-z0-9-]{0,63}$/.test(name)) return callMistake(path, "is no name of a header")
-      if (reservedHeaders.test(name)) return callMistake(path, "is set by the message alone")
+      if (!/^[A-Za-z][A-Za-z0-9-]{0,63}$/.test(name)) return callMistake(path, "is not a header name")
+      if (reservedHeaders.test(name)) return callMistake(path, "is set by the service and cannot be sent")
       return Either.map(headerLine(text, path), (clean): readonly [string, string] => [name, encodedWords(clean)])
     })
   )
 }
 
-/** RFC 2047 where the text is not plain ASCII: words of at most 75 characters, on lines of their own. */
+/** Encodes text that is not plain ASCII by RFC 2047, in words of at most 75 characters on separate lines. */
 const encodedWords = (text: string): string => {
   if (/^[\x20-\x7e]*$/.test(text) && text.length <= 200) return text
   const words: Array<string> = []
@@ -154,11 +156,11 @@ const contentOf = (body: JsonObject, key: string): Either.Either<string, CallMis
       ...(body["html"] === undefined || body["html"] === null ? [] : [textPart("html", asText(body["html"]))])
     ]
     const [first = textPart("plain", ""), second] = texts
-    const said = second === undefined ? first : multipart("alternative", [first, second], `${key}a`)
+    const textual = second === undefined ? first : multipart("alternative", [first, second], `${key}a`)
     const files = body["attachments"] ?? []
     if (!isList(files)) return yield* callMistake("args.attachments", "must be a list")
-    const attached = yield* Either.all(files.map((file, at) => filePart(file, `args.attachments[${at}]`)))
-    return attached.length === 0 ? said : multipart("mixed", [said, ...attached], `${key}m`)
+    const attachments = yield* Either.all(files.map((file, at) => filePart(file, `args.attachments[${at}]`)))
+    return attachments.length === 0 ? textual : multipart("mixed", [textual, ...attachments], `${key}m`)
   })
 
 const textPart = (type: string, text: string): string =>
@@ -166,14 +168,14 @@ const textPart = (type: string, text: string): string =>
     Encoding.encodeBase64(text.toWellFormed().replace(/\r\n|\r|\n/g, "\r\n"))
   )}`
 
-/** `{filename, contentType?, base64}`. */
+/** The part of an attachment `{filename, contentType?, base64}`. */
 const filePart = (file: Json, path: string): Either.Either<string, CallMistake> =>
   Either.gen(function* () {
     if (!isObject(file)) return yield* callMistake(path, "must be an object")
     const name = yield* headerLine(file["filename"] ?? "attachment", `${path}.filename`)
     const type = asText(file["contentType"] ?? "application/octet-stream")
     if (!/^[A-Za-z0-9!#$&^_.+-]{1,100}\/[A-Za-z0-9!#$&^_.+-]{1,100}$/.test(type)) {
-      return yield* callMistake(`${path}.contentType`, "is no media type")
+      return yield* callMistake(`${path}.contentType`, "is not a media type")
     }
     const bytes = yield* Either.mapLeft(Encoding.decodeBase64(asText(file["base64"] ?? "")), () =>
       Either.merge(Either.flip(callMistake(`${path}.base64`, "is not base64")))
@@ -186,11 +188,11 @@ const filePart = (file: Json, path: string): Either.Either<string, CallMistake> 
 
 const percentEncode = (letter: string) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`
 
-/** Base64 never begins a line with two hyphens, so no part can hold the boundary. */
+/** A multipart body. Base64 has no line with two hyphens at its start, so no part can have the boundary. */
 const multipart = (kind: string, parts: ReadonlyArray<string>, boundary: string): string =>
   `Content-Type: multipart/${kind}; boundary="=_${boundary}"\r\n\r\n${parts
     .map((part) => `--=_${boundary}\r\n${part}`)
     .join("")}--=_${boundary}--\r\n`
 
-/** In lines of 76 characters, the last one ended, too. */
+/** Wraps text in lines of 76 characters; the last line also ends in CRLF. */
 const wrapLines = (text: string): string => (text.match(/.{1,76}/g) ?? [""]).map((part) => `${part}\r\n`).join("")

@@ -1,15 +1,15 @@
 /**
- * Whether a path that a caller wrote can lead out of the place that it is put below, as any server may read it: servers
- * decode once or twice, cut parameters off segments (`..;x`), and take a backslash for a slash. Pure.
+ * Detects paths that could escape from the base path (path traversal) in any server's reading: servers decode once or
+ * twice, cut parameters off segments (`..;x`), and read a backslash as a slash. Pure.
  */
 
-/** As often as anything decodes, and more. */
+/** More rounds of decoding than any server makes. */
 const maxDecodings = 8
 
-/** Overlong forms of `.`, `/` and `\`, which are not valid UTF-8 and which some decoders take; and `%u002e`. */
+/** Overlong forms of `.`, `/` and `\`, which are not valid UTF-8 but which some decoders accept; and `%u002e`. */
 const overlong = /%(?:c[01]|e0%80|e0%81|f0%80%8[01]|u[0-9a-f]{4})/i
 
-/** Dots and slashes of full width, which some file systems take for the narrow ones. */
+/** Full-width dots and slashes, which some file systems treat as the ASCII ones. */
 const narrowForms: { readonly [letter: string]: string } = {
   "\uff0e": ".",
   "\uff0f": "/",
@@ -17,7 +17,7 @@ const narrowForms: { readonly [letter: string]: string } = {
   "\u2024": "."
 }
 
-/** One round of percent decoding; bytes that are no UTF-8 stay single characters. */
+/** One round of percent decoding; invalid UTF-8 becomes replacement characters. */
 const decodeOnce = (text: string): string =>
   text
     .replace(/(?:%[0-9a-f]{2})+/gi, (run) => {
@@ -32,7 +32,7 @@ const decodeOnce = (text: string): string =>
 const hasEscape = (text: string): boolean =>
   /[\\\p{Cc}]/u.test(text) || text.split("/").some((part) => /^\.{1,2}\s*$/.test(part.split(";")[0] ?? ""))
 
-/** In any reading of it. */
+/** Whether the path escapes in any reading. */
 export const canEscape = (path: string): boolean => {
   let text = path
   for (let round = 0; round <= maxDecodings; round++) {

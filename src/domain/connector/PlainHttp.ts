@@ -1,6 +1,6 @@
 /**
- * URLs of a definition without TLS. Only a server in a network that the operator allowed may be called by them, so that
- * a connector can be developed against a local server.
+ * URLs of a definition without TLS. They are allowed only for servers in the operator's networks, so that a connector can
+ * be developed against a local server.
  */
 import type { Detail } from "../Failure.js"
 import type { ConnectorDefinition } from "./Definition.js"
@@ -14,7 +14,7 @@ const urlMembers = ["authorizationUrl", "tokenUrl", "revocationUrl"] as const
 
 const isPlain = (url: string | undefined): url is string => url?.startsWith("http://") === true
 
-/** The URLs that begin with http://, each with its place. */
+/** The URLs that begin with http://, with their paths in the definition. */
 export const plainUrls = ({ actions, auth, baseUrl }: ConnectorDefinition): ReadonlyArray<PlacedUrl> =>
   [
     { path: "baseUrl", url: baseUrl },
@@ -26,7 +26,7 @@ export const plainUrls = ({ actions, auth, baseUrl }: ConnectorDefinition): Read
 
 const toHttps = (url: string): string => (isPlain(url) ? `https://${url.slice("http://".length)}` : url)
 
-/** The definition as it would be with TLS: what else is wrong with it is wrong with both. */
+/** The definition with https:// URLs, to find its other mistakes. */
 export const withTls = (definition: ConnectorDefinition): ConnectorDefinition => ({
   ...definition,
   baseUrl: toHttps(definition.baseUrl),
@@ -46,10 +46,11 @@ export const withTls = (definition: ConnectorDefinition): ConnectorDefinition =>
   }))
 })
 
-/** The scheme, host and port of a URL, if they stand in it in plain text. */
+/** The scheme, host and port of an http:// URL, if they have no template. */
 export const plainOrigin = (url: string): string | undefined =>
   /^http:\/\/(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d+)?(?=[/?]|$)/i.exec(url)?.[0]
 
+/** The mistake of an http:// URL that is not allowed. */
 export const plainHttpMistake = (path: string): Detail => ({
   path,
   code: "INVALID_URL",

@@ -1,17 +1,17 @@
-/** What a provider tells of its limits in headers, in every form that is in use. Pure. */
+/** Reads a provider's quota from its headers, in all forms in use. Pure. */
 import type { ConnectorDefinition } from "./Definition.js"
 import { headerOf, type ProviderHeaders } from "./ProviderAnswer.js"
 
-/** Null: not told. Instants in Unix milliseconds. */
+/** The quota in headers; null: not in the headers. Times are Unix milliseconds. */
 export interface RateReading {
   readonly limit: number | null
   readonly remaining: number | null
   readonly resetAt: number | null
-  /** Before this instant the provider wants no further request. */
+  /** The provider refuses requests before this time. */
   readonly retryAfterAt: number | null
 }
 
-/** What the headers of one answer tell. `now`: Unix milliseconds. */
+/** The quota in the headers of an answer. `now`: Unix milliseconds. */
 export const readRateHeaders = (
   definition: Pick<ConnectorDefinition, "rateLimit">,
   headers: ProviderHeaders,
@@ -30,7 +30,7 @@ export const readRateHeaders = (
   }
 }
 
-/** `Retry-After` as seconds, with a fraction or a unit too, or as an HTTP date. */
+/** The time of a `Retry-After`: seconds, also with a fraction or unit, or an HTTP date. */
 export const retryAfterAt = (text: string | undefined, now: number): number | null => {
   if (text === undefined) return null
   const seconds = /^\s*(\d+(?:\.\d+)?)\s*(ms|s|sec(?:ond)?s?)?\s*$/i.exec(text)
@@ -42,10 +42,10 @@ export const retryAfterAt = (text: string | undefined, now: number): number | nu
   return parseInstant(text, now)
 }
 
-/** Nobody waits longer than a day for a limit; what tells more is a mistake. */
+/** Times further ahead are taken for mistakes and cut to a day. */
 const maxAheadMillis = 86_400_000
 
-/** Numbers may be followed by a policy: `100, 100;w=60`. */
+/** Parses a number that may be followed by a policy: `100, 100;w=60`. */
 const parseCount = (text: string | undefined): number | null => {
   const found = /^\s*(\d{1,15})(?:\.\d+)?(?![\d.])/.exec(text ?? "")
   return found === null ? null : Number(found[1])
@@ -58,7 +58,7 @@ const parseReset = (text: string | undefined, format: Format, now: number): numb
   const number = /^\s*(\d{1,18}(?:\.\d+)?)/.exec(text)
   if (format === "http-date" || format === "iso") return parseInstant(text, now)
   if (format === "duration") return instantAfter(text, now)
-  // There are providers that send a date where a number was promised.
+  // Some providers send a date although they document a number.
   if (number === null) return parseInstant(text, now)
   const value = Number(number[1])
   const at = format === "seconds" ? now + value * 1000 : format === "ms" ? value : value * 1000
@@ -67,7 +67,7 @@ const parseReset = (text: string | undefined, format: Format, now: number): numb
 
 const units: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000, ms: 1 }
 
-/** `1d2h3m4.5s`, `12ms`; a lone number is seconds. Read part by part: the text is the provider's. */
+/** The end of a duration such as `1d2h3m4.5s` or `12ms`; a number alone is seconds. */
 const instantAfter = (text: string, now: number): number | null => {
   const trimmed = text.trim().slice(0, 64)
   const parts = [...trimmed.matchAll(/(\d{1,12}(?:\.\d{1,12})?)(ms|[dhms])?/gi)]
@@ -77,7 +77,7 @@ const instantAfter = (text: string, now: number): number | null => {
 }
 
 const parseInstant = (text: string, now: number): number | null => {
-  // A lone number is a year to `Date.parse`.
+  // `Date.parse` reads a number alone as a year.
   const at = /^\s*-?[\d.]+\s*$/.test(text) ? Number.NaN : Date.parse(text)
   return Number.isNaN(at) ? null : Math.min(at, now + maxAheadMillis)
 }

@@ -1,7 +1,7 @@
-/** Types of authentication as other tools name them, made into the ones known here. Contract: connector definition, raw values. */
+/** Replaces types of authentication that other tools use by auth methods. Contract: connector definition, raw values. */
 import { isObject, type Json, type JsonObject } from "../Json.js"
 
-/** The document with every known raw type replaced; everything else stays, for validation to judge. */
+/** The document with known raw types replaced; validation checks the rest. */
 export const replaceRawAuth = (document: Json): Json => {
   if (!isObject(document) || !isList(document["auth"])) return document
   return { ...document, auth: document["auth"].map((method) => (isObject(method) ? replaceRawType(method) : method)) }
@@ -9,9 +9,9 @@ export const replaceRawAuth = (document: Json): Json => {
 
 const replaceRawType = (method: JsonObject): JsonObject => {
   const type = method["type"]
-  const made = typeof type === "string" && Object.hasOwn(rawTypes, type) ? rawTypes[type] : undefined
-  // What the document says itself goes before what is filled in.
-  return made === undefined ? method : { ...made, ...method, type: made["type"] ?? null }
+  const defaults = typeof type === "string" && Object.hasOwn(rawTypes, type) ? rawTypes[type] : undefined
+  // Members of the document override the defaults.
+  return defaults === undefined ? method : { ...defaults, ...method, type: defaults["type"] ?? null }
 }
 
 const secret = (name: string, title: string): JsonObject => ({ name, title, secret: true })

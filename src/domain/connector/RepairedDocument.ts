@@ -1,45 +1,46 @@
 /**
- * A document that is no definition, made into one that can be checked further: so that a mistake of form in one place
- * does not hide what is wrong elsewhere. What was put in its place is never told of.
+ * Replaces malformed parts of a document by placeholders, so that the rest can be checked and all mistakes are reported at
+ * once. Mistakes of placeholders are not reported.
  */
 import { isObject, type Json, type JsonObject } from "../Json.js"
 import { isList } from "./ValueEncoding.js"
 
+/** A document in which malformed parts are replaced. */
 export interface RepairedDocument {
   readonly document: JsonObject
-  /** Whether a mistake of the repaired document is one of the document itself. */
+  /** Whether a mistake of the repaired document is one of the original. */
   readonly isOriginal: (mistake: { readonly path: string; readonly code: string }) => boolean
 }
 
-/** `broken`: where the form is wrong, as paths of names and places. Members that are not known need no repair. */
+/** Replaces the parts at `broken`: paths of names and indexes. Unknown members need no repair. `undefined`: not repairable. */
 export const repairDocument = (
   document: Json,
   broken: ReadonlyArray<ReadonlyArray<PropertyKey>>
 ): RepairedDocument | undefined => {
   if (!isObject(document)) return undefined
-  const made: { [name: string]: Json } = { ...placeholders, ...document }
+  const result: { [name: string]: Json } = { ...placeholders, ...document }
   const replaced: Array<string> = []
   let namesLost = false
   for (const [root, place] of broken) {
     if (typeof root !== "string") return undefined
-    const list = made[root]
-    const element = Object.hasOwn(elementPlaceholders, root) ? elementPlaceholders[root] : undefined
-    if (element !== undefined && typeof place === "number" && list !== undefined && isList(list)) {
-      const one = list[place]
-      const old = one !== undefined && isObject(one) ? one : {}
-      made[root] = list.map((other, at) => (at === place ? element(old, at) : other))
+    const list = result[root]
+    const placeholderOf = Object.hasOwn(elementPlaceholders, root) ? elementPlaceholders[root] : undefined
+    if (placeholderOf !== undefined && typeof place === "number" && list !== undefined && isList(list)) {
+      const original = list[place]
+      const element = original !== undefined && isObject(original) ? original : {}
+      result[root] = list.map((other, at) => (at === place ? placeholderOf(element, at) : other))
       replaced.push(`${root}[${place}]`)
-      namesLost ||= root === "auth" || typeof (old["name"] ?? old["id"]) !== "string"
+      namesLost ||= root === "auth" || typeof (element["name"] ?? element["id"]) !== "string"
     } else {
-      const instead = Object.hasOwn(placeholders, root) ? placeholders[root] : undefined
-      if (instead === undefined) delete made[root]
-      else made[root] = instead
+      const placeholder = Object.hasOwn(placeholders, root) ? placeholders[root] : undefined
+      if (placeholder === undefined) delete result[root]
+      else result[root] = placeholder
       replaced.push(root)
       namesLost ||= root !== "version" && root !== "name"
     }
   }
   return {
-    document: made,
+    document: result,
     isOriginal: ({ code, path }) =>
       !(namesLost && code === "UNKNOWN_NAME") &&
       !replaced.some((place) => path === place || path.startsWith(`${place}.`) || path.startsWith(`${place}[`))
@@ -62,7 +63,7 @@ const nameOrPlaceholder = (one: JsonObject, member: string, at: number): string 
   return typeof name === "string" ? name : `neutral${at}`
 }
 
-/** What stands in for an element: it keeps the name that others know it by. */
+/** The placeholder of an element, which keeps its name so that references to it stay valid. */
 const elementPlaceholders: { readonly [list: string]: (one: JsonObject, at: number) => JsonObject } = {
   actions: (one, at) => ({ name: nameOrPlaceholder(one, "name", at), request: { method: "GET", path: "/" } }),
   auth: (one, at) => ({ id: nameOrPlaceholder(one, "id", at), type: "none" }),

@@ -1,12 +1,13 @@
-/** The body of a request in the encoding that the action names. Pure. */
+/** Encodes the body of a request as the action's `bodyType` says. Pure. */
 import { Either, Encoding } from "effect"
 import type { Json, JsonObject } from "../Json.js"
 import type { ActionDefinition } from "./Action.js"
 import { CallMistake, isHeaderText, isObject, callMistake, encodeQueryPairs } from "./ValueEncoding.js"
 import { asText, renderAll, renderBody } from "./Template.js"
 
+/** An encoded body with its content type. */
 export interface Content {
-  /** Null: no body, no content type. */
+  /** Null without a body. */
   readonly type: string | null
   readonly body: string | Uint8Array | null
 }
@@ -49,11 +50,11 @@ const bytesOf = (value: Json): Either.Either<Uint8Array, CallMistake> =>
         Encoding.decodeBase64(value),
         () => new CallMistake({ path: "request.body", message: "is not base64" })
       )
-    : callMistake("request.body", "must be a text in base64")
+    : callMistake("request.body", "must be a string in base64")
 
 // --- multipart/form-data ---
 
-/** `{base64 | text, filename?, contentType?}` is a file; everything else a field. */
+/** A member `{base64 | text, filename?, contentType?}` is a file, any other a field. */
 const multipart = (value: Json, key: string): Either.Either<Content, CallMistake> => {
   if (!isObject(value)) return callMistake("request.body", "must be an object to be sent as multipart/form-data")
   return Either.gen(function* () {
@@ -90,11 +91,11 @@ const partOf = (name: string, value: Json) =>
     return { head: `${disposition}; filename="${filename}"\r\nContent-Type: ${type}`, content }
   })
 
-/** As browsers write names into a part's header. */
+/** Escapes a name in a part's header as browsers do. */
 const escapePartName = (text: string) =>
   text.toWellFormed().replace(/\r/g, "%0D").replace(/\n/g, "%0A").replace(/"/g, "%22").replaceAll("\u0000", "%00")
 
-/** The same for every attempt of a call, and in none of the parts. */
+/** A boundary that is the same for every attempt of a call and does not occur in any part. */
 const boundaryFor = (key: string, parts: ReadonlyArray<{ readonly content: Uint8Array }>): string => {
   const texts = parts.map(({ content }) => new TextDecoder("latin1").decode(content))
   let boundary = `svc-${key.replace(/[^A-Za-z0-9]/g, "").slice(0, 40)}`
@@ -102,13 +103,13 @@ const boundaryFor = (key: string, parts: ReadonlyArray<{ readonly content: Uint8
   return boundary
 }
 
-/** The chunks as one. */
+/** Concatenates the chunks. */
 export const concatBytes = (chunks: ReadonlyArray<Uint8Array>): Uint8Array => {
-  const whole = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0))
+  const bytes = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0))
   let at = 0
   for (const chunk of chunks) {
-    whole.set(chunk, at)
+    bytes.set(chunk, at)
     at += chunk.length
   }
-  return whole
+  return bytes
 }

@@ -1,21 +1,21 @@
-/** JSON Schemas of a definition: what several of them share stands once, in `schemas`, and is named `#/$defs/NAME`. */
+/** Resolves references of a definition's JSON Schemas to its shared `schemas`, written `#/$defs/NAME`. */
 import type { Json, JsonObject } from "../Json.js"
 import type { ConnectorDefinition } from "./Definition.js"
 import { isList, isObject } from "./ValueEncoding.js"
 
 /**
- * A schema that stands alone: with every shared one that it needs, and no other, in its `$defs`.
- * @internal The lock of the built-in actions and tests use it.
+ * The schema with all shared schemas that it needs in its `$defs`.
+ * @internal Used by the lock of built-in actions and by tests.
  */
 export const standaloneSchema = (definition: Pick<ConnectorDefinition, "schemas">, schema: JsonObject): JsonObject => {
   const needed = new Map<string, Json>()
-  const waiting: Array<Json> = [schema]
-  for (let one = waiting.pop(); one !== undefined; one = waiting.pop()) {
+  const queue: Array<Json> = [schema]
+  for (let one = queue.pop(); one !== undefined; one = queue.pop()) {
     for (const name of sharedNamesIn(one)) {
       const shared = Object.hasOwn(definition.schemas, name) ? definition.schemas[name] : undefined
       if (shared === undefined || needed.has(name)) continue
       needed.set(name, shared)
-      waiting.push(shared)
+      queue.push(shared)
     }
   }
   if (needed.size === 0) return schema
@@ -23,7 +23,7 @@ export const standaloneSchema = (definition: Pick<ConnectorDefinition, "schemas"
   return { ...schema, $defs: { ...Object.fromEntries(needed), ...(own !== undefined && isObject(own) ? own : {}) } }
 }
 
-/** The names of shared schemas that a schema refers to. */
+/** The names of the shared schemas that a schema refers to directly. */
 export const sharedNamesIn = (schema: Json): ReadonlyArray<string> => {
   if (typeof schema !== "object" || schema === null) return []
   if (isList(schema)) return schema.flatMap(sharedNamesIn)

@@ -1,6 +1,6 @@
 /**
- * Signatures over requests that customers' own schemes ask for: a closed table, since a definition holds no code.
- * Pure: arithmetic, time and nonce are given. Contract: connector definition, `sign`.
+ * Signs requests by the schemes of custom auth methods: HMAC and Digest. A definition can name only signers of this table,
+ * since it has no code. Pure. Contract: connector definition, `sign`.
  */
 import { Either, Encoding } from "effect"
 import type { CustomMethod, SigningRule } from "./AuthMethod.js"
@@ -8,26 +8,27 @@ import { concatBytes } from "./RequestContent.js"
 import { type CallMistake, isHeaderText, callMistake } from "./ValueEncoding.js"
 import { templatePaths, renderText, cachedTemplate } from "./Template.js"
 
-/** The arithmetic that signing needs. */
+/** The digests that signing needs. */
 export interface SigningDigests {
   readonly hmac: (algorithm: "sha1" | "sha256" | "sha512", key: Uint8Array, data: Uint8Array) => Uint8Array
   readonly hash: (algorithm: "md5" | "sha256", data: Uint8Array) => Uint8Array
 }
 
-/** What is signed: the request as it will be sent. */
+/** The request as it will be sent. */
 export interface SignableRequest {
   readonly method: string
   readonly url: string
   readonly body: string | Uint8Array | null
-  /** `WWW-Authenticate` of the 401 that asked for it; null for a first attempt. Only `digest` reads it. */
+  /** `WWW-Authenticate` of the 401 before this attempt; null on the first attempt. Only `digest` reads it. */
   readonly challenge: string | null
 }
 
+/** Credential, time and nonce of a signature. */
 export interface SigningInput {
   readonly credential: { readonly [name: string]: string }
   /** Unix milliseconds. */
   readonly now: number
-  /** Never used before; hexadecimal. */
+  /** Unique, in hexadecimal. */
   readonly nonce: string
   readonly digests: SigningDigests
 }
@@ -35,7 +36,7 @@ export interface SigningInput {
 type Headers = ReadonlyArray<readonly [name: string, value: string]>
 type Signer = (rule: SigningRule, request: SignableRequest, input: SigningInput) => Either.Either<Headers, CallMistake>
 
-/** The headers that sign a request; none where the scheme waits for the provider's challenge. */
+/** The headers with the signature; none if the scheme needs the provider's challenge first. */
 export const signRequest = (
   method: CustomMethod,
   request: SignableRequest,
@@ -44,16 +45,16 @@ export const signRequest = (
   const signer = method.sign === undefined ? undefined : signerOf(method.sign)
   if (method.sign === undefined) return Either.right([])
   return signer === undefined
-    ? callMistake("auth.sign", `names no signer; there are ${signerNames.join(", ")}`)
+    ? callMistake("auth.sign", `must be one of ${signerNames.join(", ")}`)
     : signer(method.signing, request, input)
 }
 
-/** Whether a scheme answers a challenge: then a 401 that brings one is followed by one more, signed attempt. */
+/** Whether the scheme answers a challenge: a 401 with one is followed by a signed attempt. */
 export const answersChallenge = (method: CustomMethod): boolean => method.sign === "hook:digest"
 
 const utf8 = new TextEncoder()
 
-// --- HMAC over a payload that the definition writes ---
+// --- HMAC over the definition's payload ---
 
 const hmac =
   (algorithm: "sha1" | "sha256" | "sha512"): Signer =>
@@ -82,7 +83,7 @@ type PayloadPart = (request: SignableRequest, input: SigningInput, stamp: string
 const bytesOf = (body: SignableRequest["body"]): Uint8Array =>
   body instanceof Uint8Array ? body : utf8.encode(body ?? "")
 
-/** What a payload may name. */
+/** The placeholders of a payload. */
 const payloadParts: { readonly [name: string]: PayloadPart } = {
   method: ({ method }) => method,
   url: ({ url }) => url,
@@ -96,12 +97,12 @@ const payloadParts: { readonly [name: string]: PayloadPart } = {
   nonce: (_request, { nonce }) => nonce
 }
 
-/** The names in braces that a payload may hold. */
+/** The names of the placeholders of a payload. */
 export const payloadNames: ReadonlyArray<string> = Object.keys(payloadParts)
 
 const keyOf = (rule: SigningRule, { credential }: SigningInput): Either.Either<Uint8Array, CallMistake> => {
   const absent = templatePaths(cachedTemplate(rule.key)).find(([, name]) => !Object.hasOwn(credential, String(name)))
-  if (absent !== undefined) return callMistake(`credential.${String(absent[1])}`, "is needed and is not there")
+  if (absent !== undefined) return callMistake(`credential.${String(absent[1])}`, "is required and is absent")
   const text = renderText(rule.key, { credential })
   const decoded =
     rule.keyEncoding === "text"
@@ -110,7 +111,7 @@ const keyOf = (rule: SigningRule, { credential }: SigningInput): Either.Either<U
         ? Encoding.decodeHex(text)
         : Encoding.decodeBase64(text)
   return Either.isLeft(decoded)
-    ? callMistake("auth.signing.key", `is no ${rule.keyEncoding}`)
+    ? callMistake("auth.signing.key", `is not ${rule.keyEncoding}`)
     : Either.right(decoded.right)
 }
 
@@ -128,11 +129,11 @@ const encodeSignature = ({ encoding }: SigningRule, bytes: Uint8Array): string =
 
 const digest: Signer = (_rule, request, { credential, digests, nonce }) => {
   if (request.challenge === null) return Either.right([])
-  const asked = challengeOf(request.challenge)
-  const { algorithm = "MD5", nonce: serverNonce, opaque, qop = "", realm = "" } = asked
+  const challenge = challengeOf(request.challenge)
+  const { algorithm = "MD5", nonce: serverNonce, opaque, qop = "", realm = "" } = challenge
   const hash = hashes[algorithm.toUpperCase()]
   if (serverNonce === undefined || hash === undefined) {
-    return callMistake("auth", "the provider's challenge is not one that can be answered")
+    return callMistake("auth", "the provider's challenge is not supported: it needs a nonce and MD5 or SHA-256")
   }
   const { password = "", username = "" } = credential
   const hex = (text: string) => Encoding.encodeHex(digests.hash(hash, utf8.encode(text)))
@@ -144,7 +145,7 @@ const digest: Signer = (_rule, request, { credential, digests, nonce }) => {
   const second = hex(`${request.method}:${uri}`)
   const withQop = qop.split(",").some((one) => one.trim() === "auth")
   if (qop !== "" && !withQop)
-    return callMistake("auth", "the provider asks for a protection of the body, which is not known")
+    return callMistake("auth", "the provider requires a quality of protection other than auth, which is not supported")
   const response = withQop
     ? hex(`${first}:${serverNonce}:00000001:${cnonce}:auth:${second}`)
     : hex(`${first}:${serverNonce}:${second}`)
@@ -159,7 +160,7 @@ const digest: Signer = (_rule, request, { credential, digests, nonce }) => {
   ]
   const text = `Digest ${[
     ...quoted.flatMap(([name, value]) => (value === undefined ? [] : [`${name}="${value.replace(/["\\]/g, "\\$&")}"`])),
-    ...(asked["algorithm"] === undefined ? [] : [`algorithm=${algorithm}`]),
+    ...(challenge["algorithm"] === undefined ? [] : [`algorithm=${algorithm}`]),
     ...(withQop ? ["qop=auth", "nc=00000001"] : [])
   ].join(", ")}`
   return isHeaderText(text)
@@ -193,7 +194,7 @@ const signers: { readonly [name: string]: Signer } = {
   "hook:digest": digest
 }
 
-/** What `sign` may name. */
+/** The values of `sign`. */
 export const signerNames: ReadonlyArray<string> = Object.keys(signers)
 
 const signerOf = (name: string): Signer | undefined => (Object.hasOwn(signers, name) ? signers[name] : undefined)

@@ -1,6 +1,6 @@
 /**
- * Arguments → unsigned request. Pure: nothing is sent and no credential is known here.
- * Whatever the arguments are, no value leaves its place in path, query, header or body. Contract: connector definition.
+ * Builds the request of an action from its arguments, without credential and signature. Pure.
+ * No argument can change the structure of path, query, headers or body. Contract: connector definition.
  */
 import { Either } from "effect"
 import type { Json, JsonObject } from "../Json.js"
@@ -20,19 +20,21 @@ import {
 } from "./ValueEncoding.js"
 import { evaluate, render, renderMembers, cachedTemplate } from "./Template.js"
 
+/** The input of one call. */
 export interface CallInput {
   readonly args: Json
   readonly config: { readonly [name: string]: Json }
-  /** The same for every attempt of one call; sent where the action has a place for it. */
+  /** The same for every attempt of a call; sent if the action declares where. */
   readonly idempotencyKey: string
 }
 
+/** A request before its credential is injected. */
 export interface UnsignedRequest {
   readonly method: string
   readonly url: string
-  /** Scheme, host and port: what the credential is granted for. */
+  /** Scheme, host and port, to which the credential is sealed. */
   readonly origin: string
-  /** Names in lower case, each once. */
+  /** Names are lower case and unique. */
   readonly headers: ReadonlyArray<readonly [name: string, value: string]>
   readonly body: string | Uint8Array | null
   readonly timeoutMillis: number
@@ -40,7 +42,7 @@ export interface UnsignedRequest {
 
 type Headers = UnsignedRequest["headers"]
 
-/** The request of one call. Left: the arguments or the connection's config do not make one. */
+/** The request of one call. Left: the mistake in the arguments or in the connection's config. */
 export const buildRequest = (
   definition: ConnectorDefinition,
   action: ActionDefinition,
@@ -78,7 +80,7 @@ const targetOf = (action: ActionDefinition, basePath: string, scope: JsonObject)
     return `${joined === "" ? "/" : joined}${pairs.length === 0 ? "" : `?${pairs.join("&")}`}`
   })
 
-/** The path with its values, and the query that it may have in plain text. */
+/** The rendered path, and the query that the path has in plain text. */
 const pathOf = (
   { request }: ActionDefinition,
   scope: JsonObject
@@ -119,7 +121,7 @@ const queryOf = (action: ActionDefinition, scope: JsonObject): Either.Either<Rea
     return pairs
   })
 
-/** An object of templates, or the one template that yields the whole object; members without a value are left out. */
+/** Renders an object of templates, or one template whose value is an object; members without a value are left out. */
 const renderObject = (
   members: string | JsonObject,
   scope: JsonObject,

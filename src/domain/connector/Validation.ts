@@ -1,6 +1,6 @@
 /**
- * From an unknown document to a definition, or to every mistake in it with its path. What passes here is callable:
- * what it names is there, what it writes can be read. Contract: connector definition.
+ * Validates a document as a connector definition and reports all mistakes with their paths. In a valid definition all
+ * references resolve, and all templates and paths parse. Contract: connector definition.
  */
 import { Either, ParseResult, Schema } from "effect"
 import type { Detail } from "../Failure.js"
@@ -26,23 +26,23 @@ import { replaceRawAuth } from "./RawAuth.js"
 import { repairDocument } from "./RepairedDocument.js"
 import { sharedNamesIn } from "./SharedSchemas.js"
 
-/** Slugs that are paths of the API. */
+/** Slugs that would collide with paths of the API. */
 const reservedSlugs = new Set(["discover"])
 
 /**
- * The definition that a document is. `schemaMistakes` judges the JSON Schemas in it. `allowsHttp`: its URLs may begin with
- * http://, and the caller judges their hosts. Left: all that is wrong, never empty.
+ * The definition in a document. `schemaMistakes`: checks its JSON Schemas. `allowsHttp`: URLs may begin with http://, and
+ * the caller checks their hosts. Left: all mistakes, never empty.
  */
 export const validateDefinition = (
   document: Json,
   schemaMistakes: SchemaMistakes,
   { allowsHttp = false }: { readonly allowsHttp?: boolean } = {}
 ): Either.Either<ConnectorDefinition, ReadonlyArray<Detail>> => {
-  const known = replaceRawAuth(withoutSchemaReference(document))
+  const source = replaceRawAuth(withoutSchemaReference(document))
   const mistakesOf = (definition: ConnectorDefinition) =>
     mistakesIn(allowsHttp ? withTls(definition) : definition, schemaMistakes)
-  return Either.match(decodeStrictly(known), {
-    onLeft: (error) => Either.left(formMistakes(known, error, mistakesOf)),
+  return Either.match(decodeStrictly(source), {
+    onLeft: (error) => Either.left(formMistakes(source, error, mistakesOf)),
     onRight: (definition) => {
       const mistakes = mistakesOf(definition)
       return mistakes.length === 0 ? Either.right(definition) : Either.left(mistakes)
@@ -50,16 +50,16 @@ export const validateDefinition = (
   })
 }
 
-/** A file may tell an editor where its schema is; that says nothing of the connector, and is true in one place only. */
+/** Removes `$schema`, with which a file refers its editor to the JSON Schema. */
 const withoutSchemaReference = (document: Json): Json => {
   if (!isObject(document) || typeof document["$schema"] !== "string") return document
   const { $schema: _, ...rest } = document
   return rest
 }
 
-/** What is wrong with a definition that has the form of one. */
+/** The mistakes in a definition whose form is correct. */
 export const mistakesIn = (definition: ConnectorDefinition, schemaMistakes: SchemaMistakes): Mistakes => {
-  const judge = checkWithShared(definition, schemaMistakes)
+  const check = checkWithShared(definition, schemaMistakes)
   return [
     ...mistakeUnless(
       !reservedSlugs.has(definition.slug),
@@ -70,27 +70,27 @@ export const mistakesIn = (definition: ConnectorDefinition, schemaMistakes: Sche
     ...baseMistakes(definition),
     ...(definition.connectionConfig === undefined
       ? []
-      : prefixMistakes("connectionConfig", judge(definition.connectionConfig))),
+      : prefixMistakes("connectionConfig", check(definition.connectionConfig))),
     ...authMistakes(definition),
     ...duplicateMistakes(
       "actions",
       "name",
       definition.actions.map(({ name }) => name)
     ),
-    ...actionsMistakes(definition, judge),
+    ...actionsMistakes(definition, check),
     ...testMistakes(definition),
-    ...eventMistakes(definition, judge),
+    ...eventMistakes(definition, check),
     ...entityMistakes(definition),
     ...Object.entries(definition.schemas).flatMap(([name, schema]) =>
       isObject(schema)
-        ? prefixMistakes(memberPath("schemas", name), judge(schema))
+        ? prefixMistakes(memberPath("schemas", name), check(schema))
         : mistakeUnless(typeof schema === "boolean", memberPath("schemas", name), "INVALID_SCHEMA", "must be a schema")
     ),
     ...toolMistakes(definition)
   ]
 }
 
-/** Judges a schema by itself: shared ones that it names must be there, and are judged where they stand. */
+/** Checks that shared schemas exist, and the schema itself with stubs for them; shared schemas are checked separately. */
 const checkWithShared =
   ({ schemas }: ConnectorDefinition, schemaMistakes: SchemaMistakes): SchemaMistakes =>
   (schema) => {
@@ -127,18 +127,18 @@ const decodeStrictly = Schema.decodeUnknownEither(ConnectorDefinition, { errors:
 
 const decodeLeniently = Schema.decodeUnknownEither(ConnectorDefinition, { errors: "first", onExcessProperty: "ignore" })
 
-/** What is wrong with the form, and with what else can be told of the document nevertheless. */
+/** The mistakes of form, and the other mistakes of the parts whose form is correct. */
 const formMistakes = (
   document: Json,
   error: ParseResult.ParseError,
   mistakesOf: (definition: ConnectorDefinition) => Mistakes
 ): Mistakes => {
   const issues = relevantIssues(ParseResult.ArrayFormatter.formatErrorSync(error))
-  const form = detailsOf(issues, "is not known here")
+  const form = detailsOf(issues, "is not a member of this part")
   const broken = issues.filter(({ _tag }) => _tag !== "Unexpected").map(({ path }) => path)
-  const further = repairDocument(document, broken)
-  const definition = further === undefined ? undefined : Either.getOrUndefined(decodeLeniently(further.document))
-  return further === undefined || definition === undefined
+  const repaired = repairDocument(document, broken)
+  const definition = repaired === undefined ? undefined : Either.getOrUndefined(decodeLeniently(repaired.document))
+  return repaired === undefined || definition === undefined
     ? form
-    : [...form, ...mistakesOf(definition).filter(further.isOriginal)]
+    : [...form, ...mistakesOf(definition).filter(repaired.isOriginal)]
 }

@@ -1,48 +1,49 @@
 /**
- * How a value goes into a part of a request without ever leaving its place: whatever a path, a query, a header or a
- * host is given, the request has the form that the definition wrote. Values that cannot be carried so are refused.
+ * Encodes values into path, query, headers and host of a request so that they cannot change its structure. Values that
+ * cannot be encoded are refused.
  */
 import { Data, Either } from "effect"
 import type { Json, JsonObject } from "../Json.js"
 import type { ListStyle } from "./Action.js"
 import { asText } from "./Template.js"
 
-/** The arguments or the config do not make a request: where, and why. Never tells the value. */
+/** A mistake in the arguments or the config of a call. The message never has the value. */
 export class CallMistake extends Data.TaggedError("CallMistake")<{
   /** `args.id`, `connection.config.subdomain` … or the part of the request. */
   readonly path: string
   readonly message: string
 }> {}
 
+/** A mistake as the left side of a result. */
 export const callMistake = (path: string, message: string): Either.Either<never, CallMistake> =>
   Either.left(new CallMistake({ path, message }))
 
-/** A value in a path: one segment, or several where `many`. None of them may be empty, a dot segment, or hold controls. */
+/** A value in a path: one segment, or several with `many`. Empty and dot segments and control characters are refused. */
 export const encodePathValue = (value: Json, path: string, many: boolean): Either.Either<string, CallMistake> => {
-  if (isObject(value)) return callMistake(path, "is an object, which a path cannot hold")
+  if (isObject(value)) return callMistake(path, "is an object, which cannot be a part of a path")
   const text = isList(value) ? value.map(asText).join(",") : asText(value)
-  if (text === "") return callMistake(path, "is needed by the path and is empty")
+  if (text === "") return callMistake(path, "is required by the path and is empty")
   if (!text.isWellFormed() || hasControl(text)) return callMistake(path, "has characters that a path cannot hold")
-  // Also where slashes stay encoded: there are servers that decode before they resolve dot segments.
+  // Also for encoded slashes, since some servers decode before they resolve dot segments.
   const parts = text.split(/[/\\]/)
-  if (parts.some(isDotSegment)) return callMistake(path, 'has "." or ".." as a part, which would lead out of its place')
+  if (parts.some(isDotSegment)) return callMistake(path, 'has "." or ".." as a part, which would change the path')
   if (!many) return Either.right(encodeURIComponent(text))
   const segments = text.replace(/^\/+/, "").split("/")
   if (segments.some((segment, at) => segment === "" && at < segments.length - 1)) {
-    return callMistake(path, "has an empty part, which a path cannot hold")
+    return callMistake(path, "has an empty part")
   }
   return Either.right(segments.map((segment) => encodeURIComponent(segment)).join("/"))
 }
 
-/** A value that is part of a host: letters, digits, hyphens and dots, with a port at most. */
+/** A value that is a part of a host: letters, digits, hyphens and dots, optionally a port. */
 export const checkHostValue = (value: Json, path: string): Either.Either<string, CallMistake> => {
   const text = asText(value)
   return /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9])?(?::\d{1,5})?$/.test(text) && !text.includes("..")
     ? Either.right(text)
-    : callMistake(path, "is no part of a host name")
+    : callMistake(path, "is not a part of a host name")
 }
 
-/** A member and its value as `name=value` pairs, encoded; null and absent values have none. */
+/** A parameter as encoded `name=value` pairs; none for null. */
 export const encodeQueryPairs = (
   name: string,
   value: Json,
@@ -60,39 +61,42 @@ export const encodeQueryPairs = (
 
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/
 
-/** Headers that say how the message itself is sent: only the sender can know. */
+/** Headers of HTTP framing, which only the sender can set. */
 const framingHeaders = new Set(
   "connection content-length expect host keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding upgrade".split(
     " "
   )
 )
 
-/** A header as it is sent, its name in lower case. */
+/** A header's name in lower case and its value. */
 export const encodeHeader = (
   name: string,
   value: Json,
   path: string
 ): Either.Either<readonly [string, string], CallMistake> => {
   const key = name.toLowerCase()
-  if (!headerName.test(name)) return callMistake(path, "is no name of a header")
-  if (framingHeaders.has(key)) return callMistake(path, `the header ${key} is set by the sender alone`)
+  if (!headerName.test(name)) return callMistake(path, "is not a header name")
+  if (framingHeaders.has(key)) return callMistake(path, `the header ${key} is set by the service and cannot be sent`)
   const text = isList(value) ? value.map(asText).join(", ") : asText(value)
   return isHeaderText(text)
     ? Either.right([key, text.trim()])
     : callMistake(path, "has characters that a header cannot hold")
 }
 
-/** Whether a text can stand in a header: no line break, no other control, nothing beyond Latin-1. */
+/** Whether a text can be a header's value: Latin-1 without line breaks and other control characters. */
 export const isHeaderText = (text: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/.test(text)
 
+/** Whether a segment is `.` or `..`, also percent-encoded. */
 export const isDotSegment = (segment: string): boolean => /^(?:\.|%2e){1,2}$/i.test(segment)
 
+/** Whether a value is a list. */
 export const isList = (value: Json): value is ReadonlyArray<Json> => Array.isArray(value)
+/** Whether a value is an object and not a list. */
 export const isObject = (value: Json): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
 const hasControl = (text: string) => /\p{Cc}/u.test(text)
-/** Keeps what reads better and means nothing in a query. */
+/** Leaves `:` and `,` unencoded, which have no meaning in a query. */
 const encodeQueryText = (text: string) => encodeURIComponent(text).replace(/%3A/g, ":").replace(/%2C/g, ",")
 
 const separators: { readonly [style in ListStyle]?: string } = { comma: ",", space: "%20", pipe: "%7C" }

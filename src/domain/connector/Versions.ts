@@ -3,13 +3,13 @@ import { canonicalJson } from "../Json.js"
 import type { ActionDefinition } from "./Action.js"
 import { type BuiltInConnector, type ConnectorDefinition, semverPattern } from "./Definition.js"
 
-/** Below zero where `a` is older. Both must be versions. */
+/** Negative if `a` is older than `b`. Both must be valid versions. */
 export const compareVersions = (a: string, b: string): number => {
   const [left, right] = [numbersOf(a), numbersOf(b)]
   return left[0] - right[0] || left[1] - right[1] || left[2] - right[2]
 }
 
-/** The version that a change of `before` into `after` asks for: what breaks callers, what adds, what only mends. */
+/** The next version for a change: major if it breaks callers, minor if it adds, else patch. */
 export const nextVersion = (before: ConnectorDefinition, after: ConnectorDefinition): string => {
   const [major, minor, patch] = numbersOf(before.version)
   switch (changeOf(before, after)) {
@@ -23,8 +23,8 @@ export const nextVersion = (before: ConnectorDefinition, after: ConnectorDefinit
 }
 
 /**
- * The definition as it is published after `before`: an action that says the same keeps its version, one that says
- * something else gets the next one, or the one it claims where that is higher.
+ * The definition `after` with the versions of its actions: an unchanged action keeps its version; a changed one gets the
+ * next, or its own if that is higher. `before`: the published definition.
  */
 export const assignActionVersions = (
   before: ConnectorDefinition | undefined,
@@ -41,13 +41,10 @@ export const assignActionVersions = (
   }
 }
 
-/** How many of an action's versions stay callable beside the bound ones. */
+/** The number of newest versions of an action that are callable besides the bound ones. */
 export const callableVersions = 3
 
-/**
- * The versions of an action that can be called: the three newest, and those that a live deployment is bound to.
- * `published`: every version that there ever was.
- */
+/** The callable versions of an action: the newest, and those that a deployment is bound to. `published`: all versions. */
 export const callableActionVersions = (
   published: ReadonlyArray<number>,
   bound: ReadonlyArray<number>
@@ -57,17 +54,17 @@ export const callableActionVersions = (
 }
 
 /**
- * A built-in connector with that version of the action in the place of its newest; `undefined` where this release does
- * not carry it, or where it is neither bound nor among those that stay callable.
+ * A built-in connector with a version of an action instead of its newest one; `undefined` if this release does not have
+ * that version, or it is not callable.
  */
 export const builtInAtVersion = (
   { definition, previous }: BuiltInConnector,
   { bound, name, version }: { readonly name: string; readonly version: number; readonly bound: boolean }
 ): ConnectorDefinition | undefined => {
   const newest = definition()
-  const carried = [...newest.actions, ...previous()].filter((action) => action.name === name)
-  const versions = carried.map((action) => action.version)
-  const found = carried.find((action) => action.version === version)
+  const candidates = [...newest.actions, ...previous()].filter((action) => action.name === name)
+  const versions = candidates.map((action) => action.version)
+  const found = candidates.find((action) => action.version === version)
   if (found === undefined || !callableActionVersions(versions, bound ? [version] : []).includes(version))
     return undefined
   if (newest.actions.includes(found)) return newest
@@ -96,7 +93,7 @@ const changeOf = (before: ConnectorDefinition, after: ConnectorDefinition): "bre
   return [...now].some((name) => !old.has(name)) ? "adds" : "mends"
 }
 
-/** Whether some action asks for an argument that it did not ask for, or connecting for config that it did not. */
+/** Whether an action requires a new argument, or a connection new config. */
 const requiresMore = (before: ConnectorDefinition, after: ConnectorDefinition): boolean => {
   const more = (old: unknown, now: unknown) =>
     Array.isArray(now) && now.some((name) => !(Array.isArray(old) && old.includes(name)))

@@ -159,7 +159,7 @@ describe("a failure", () => {
     assert.deepInclude(failure(answer(page, { type: "text/html" })), { category: "provider", body: page })
     assert.match(failure(answer(page, { type: "text/html" })).message, /text\/html where JSON was expected/)
     assert.strictEqual(failure(answer(page, { type: "text/html", status: 502 })).message, "HTTP 502: Sign in")
-    assert.match(failure(answer('{"a":', {})).message, /called JSON and is none/)
+    assert.match(failure(answer('{"a":', {})).message, /has the content type JSON but is not JSON/)
     assert.match(failure(answer(new Uint8Array([1, 2]), { type: "image/png" })).message, /image\/png/)
     assert.match(failure(answer('{"a":"\\u0000"}')).message, /cannot be kept: a contains the character U\+0000/)
     assert.match(failure(answer(`${"[".repeat(20_000)}${"]".repeat(20_000)}`)).message, /nests deeper/)

@@ -44,7 +44,7 @@ describe("docs/connectors.md", () => {
       {
         path: "actions[1].pagination.param",
         code: "UNUSED",
-        message: "the request never reads args.cursor, so that every page would be the first"
+        message: "the request never reads args.cursor, so every page would be the first"
       }
     ])
   })

@@ -78,7 +78,7 @@ describe("GitHub", () => {
       () => "sent",
       (error: unknown) => String(error)
     )
-    assert.include(refused, "lead out of its place")
+    assert.include(refused, "would change the path")
   })
 
   it("tells GitHub's words, and a refused token as such", async () => {

@@ -67,7 +67,7 @@ describe("the generic HTTP connector", () => {
         () => "sent",
         (error: unknown) => String(error)
       )
-    assert.include(await refused({ Host: "evil.example" }), "set by the sender alone")
+    assert.include(await refused({ Host: "evil.example" }), "set by the service and cannot be sent")
     assert.include(await refused({ "X-A": "1\r\nX-B: 2" }), "cannot hold")
   })
 

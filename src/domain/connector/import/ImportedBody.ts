@@ -1,8 +1,9 @@
-/** The body that an operation takes: its schema, and how it is written. */
+/** Imports the request body of an operation: its schema and encoding. */
 import { isObject, type Json, type JsonObject } from "../../Json.js"
 import { type OpenApiDocument, listAt, objectAt, textAt } from "./OpenApiDocument.js"
 import type { SchemaConversion } from "./SchemaConversion.js"
 
+/** The body of an action. */
 export interface ImportedBody {
   readonly schema: JsonObject
   readonly required: boolean
@@ -12,6 +13,7 @@ export interface ImportedBody {
 
 type Convert = SchemaConversion["convert"]
 
+/** The body of an operation; `undefined` without one. `shared`: parameters of the path item. */
 export const importBody = (
   document: OpenApiDocument,
   convert: Convert,
@@ -44,11 +46,15 @@ const swaggerBody = (
 ): ImportedBody | undefined => {
   const parameters = [...shared, ...listAt(operation, "parameters")].map(document.part)
   const consumes = [...listAt(operation, "consumes"), ...listAt(document.root, "consumes")].map(String)
-  const whole = parameters.find((one) => one["in"] === "body")
-  if (whole !== undefined) {
+  const bodyParameter = parameters.find((one) => one["in"] === "body")
+  if (bodyParameter !== undefined) {
     const type = preferredType(consumes) ?? "application/json"
     const form = type.startsWith("multipart/") || type.includes("urlencoded") ? "application/json" : type
-    return { schema: convert(whole["schema"]), required: whole["required"] === true, form: formOf(form) }
+    return {
+      schema: convert(bodyParameter["schema"]),
+      required: bodyParameter["required"] === true,
+      form: formOf(form)
+    }
   }
   const fields = parameters.filter((one) => one["in"] === "formData")
   if (fields.length === 0) return undefined
@@ -79,11 +85,11 @@ const formOf = (type: string): JsonObject => {
   if (isForm(type)) return { bodyType: "form" }
   if (type.startsWith("multipart/")) return { bodyType: "multipart" }
   const plain = /^[\w.+-]+\/[\w.+-]+(?:;[\x20-\x7e]*)?$/.test(type)
-  const known = plain ? { contentType: type } : {}
-  return { bodyType: /^text\/|[/+]xml\b|yaml|graphql/i.test(type) ? "text" : "base64", ...known }
+  const contentType = plain ? { contentType: type } : {}
+  return { bodyType: /^text\/|[/+]xml\b|yaml|graphql/i.test(type) ? "text" : "base64", ...contentType }
 }
 
-/** A file among the parts of a form. */
+/** The schema of a file in a form. */
 const fileSchema: JsonObject = {
   type: "object",
   properties: {
@@ -94,7 +100,7 @@ const fileSchema: JsonObject = {
   required: ["base64"]
 }
 
-/** The schema of what a caller gives: binary parts are files, binary bodies are base64. */
+/** The schema of the argument: binary parts are files, binary bodies are base64. */
 const callerSchema = (type: string, schema: JsonObject, source: JsonObject): JsonObject => {
   if (isJson(type) || isForm(type)) return schema
   if (!type.startsWith("multipart/")) {
@@ -109,8 +115,9 @@ const callerSchema = (type: string, schema: JsonObject, source: JsonObject): Jso
     ...schema,
     properties: Object.fromEntries(
       Object.entries(properties).map(([name, one]) => {
-        const given = sources[name]
-        const binary = isObject(given) && (given["format"] === "binary" || given["contentMediaType"] !== undefined)
+        const original = sources[name]
+        const binary =
+          isObject(original) && (original["format"] === "binary" || original["contentMediaType"] !== undefined)
         return [name, binary ? fileSchema : one]
       })
     )

@@ -1,6 +1,6 @@
 /**
- * An OpenAPI document (3.0, 3.1, Swagger 2) as a connector definition: every operation becomes a callable, typed action.
- * Pure, and linear in the document: shared schemas stay shared.
+ * Imports an OpenAPI document (3.0, 3.1, Swagger 2) as a connector definition: every operation becomes an action with
+ * schemas. Pure, and linear in the document since shared schemas stay shared.
  */
 import { Either } from "effect"
 import { isObject, type Json, type JsonObject } from "../../Json.js"
@@ -19,21 +19,23 @@ import { makeSchemaConversion } from "./SchemaConversion.js"
 import { importAuth } from "./Security.js"
 import { makeOwnServers, importServer } from "./Servers.js"
 
+/** Overrides of the document. */
 export interface OpenApiOptions {
   readonly slug?: string
   readonly name?: string
   readonly kind?: string
-  /** Where the document was read: what its relative addresses are resolved against. */
+  /** The URL of the document, against which its relative URLs are resolved. */
   readonly location?: string
 }
 
+/** The outcome of an import. */
 export interface ImportedConnector {
-  /** As it is written in a file; validation comes after. */
+  /** The definition as in a file, not yet validated. */
   readonly definition: JsonObject
   readonly warnings: ReadonlyArray<ImportWarning>
 }
 
-/** The definition as it is written in a file; validation comes after. Left: why the document is none. */
+/** Imports a document. Left: why it is not an OpenAPI document. */
 export const importOpenApi = (value: Json, options: OpenApiOptions): Either.Either<ImportedConnector, string> => {
   const document = readDocument(value)
   if (typeof document === "string") return Either.left(document)
@@ -77,9 +79,9 @@ interface FoundOperation {
 }
 
 const operationsOf = (document: OpenApiDocument): ReadonlyArray<FoundOperation> => {
-  const taken = new UniqueNames()
-  return Object.entries(objectAt(document.root, "paths")).flatMap(([path, given]) => {
-    const item = document.part(given)
+  const usedNames = new UniqueNames()
+  return Object.entries(objectAt(document.root, "paths")).flatMap(([path, value]) => {
+    const item = document.part(value)
     return methods.flatMap((method) => {
       const operation = item[method]
       if (!isObject(operation)) return []
@@ -89,7 +91,7 @@ const operationsOf = (document: OpenApiDocument): ReadonlyArray<FoundOperation> 
           item,
           method: method.toUpperCase(),
           path,
-          name: actionName(operation, method, path, taken),
+          name: actionName(operation, method, path, usedNames),
           shared: listAt(item, "parameters")
         }
       ]
@@ -97,7 +99,7 @@ const operationsOf = (document: OpenApiDocument): ReadonlyArray<FoundOperation> 
   })
 }
 
-/** `1.2`, `v3`, `2024-01-05` and the like as three numbers; what has none is 1.0.0. */
+/** Three numbers of a version such as `1.2`, `v3` or `2024-01-05`; 1.0.0 for other text. */
 const versionOf = (text: string | undefined): string => {
   const [, major, minor = "0", patch = "0"] = /(\d{1,9})(?:[.-](\d{1,9}))?(?:[.-](\d{1,9}))?/.exec(text ?? "") ?? []
   return major === undefined ? "1.0.0" : [major, minor, patch].map(Number).join(".")

@@ -1,20 +1,20 @@
-/** An OpenAPI document as it is read: references within it are followed, cycles and strangers end as nothing. */
+/** Reads an OpenAPI document: follows references within it, and collects warnings. Cyclic and external references resolve to nothing. */
 import { isObject, type Json, type JsonObject } from "../../Json.js"
 
-/** OpenAPI 3.0 and 3.1 are `3`, Swagger 2 is `2`. */
+/** A document. `generation`: 3 for OpenAPI 3.0 and 3.1, 2 for Swagger 2. */
 export interface OpenApiDocument {
   readonly root: JsonObject
   readonly generation: 2 | 3
-  /** What a part is, behind as many references as there are; an empty object where it is none. */
+  /** The object at the end of a chain of references; empty if there is none. */
   readonly part: (value: Json | undefined) => JsonObject
-  /** What a reference names: `undefined` for one that leads out of the document or nowhere. */
+  /** The target of a reference; `undefined` if it is external or missing. */
   readonly at: (reference: string) => Json | undefined
-  /** Notes something that the definition cannot take over. The same is noted once, and no more than a reader reads. */
+  /** Adds a warning about something that is not imported. Duplicates and those beyond a limit are dropped. */
   readonly warn: (path: string, message: string) => void
   readonly warnings: () => ReadonlyArray<ImportWarning>
 }
 
-/** What an import left out or replaced, and what follows from it. `path`: where the document has it. */
+/** What an import left out or replaced, with the consequence. `path`: the place in the document. */
 export interface ImportWarning {
   readonly path: string
   readonly message: string
@@ -24,8 +24,9 @@ const maxWarnings = 200
 
 const maxReferences = 32
 
+/** The document of a value, or why it is not one. */
 export const readDocument = (value: Json): OpenApiDocument | string => {
-  if (!isObject(value)) return "is not an OpenAPI document: it is no object"
+  if (!isObject(value)) return "is not an OpenAPI document: it is not an object"
   const { openapi, swagger } = value
   const three = typeof openapi === "string" && /^3\.[01](\.|$)/.test(openapi)
   if (!three && String(swagger) !== "2.0") {
@@ -40,8 +41,8 @@ export const readDocument = (value: Json): OpenApiDocument | string => {
     if (found === undefined) warn(reference, reference.startsWith("#") ? danglingWarning : externalWarning)
     return found
   }
-  const part = (given: Json | undefined): JsonObject => {
-    let found = given
+  const part = (start: Json | undefined): JsonObject => {
+    let found = start
     for (let hop = 0; hop < maxReferences; hop++) {
       if (found === undefined || !isObject(found)) return {}
       const reference = found["$ref"]
@@ -53,52 +54,56 @@ export const readDocument = (value: Json): OpenApiDocument | string => {
   return { root: value, generation: three ? 3 : 2, part, at, warn, warnings: () => [...warnings.values()] }
 }
 
+/** The member if it is an object, else an empty one. */
 export const objectAt = (value: JsonObject, name: string): JsonObject => {
   const found = Object.hasOwn(value, name) ? value[name] : undefined
   return isObject(found) ? found : {}
 }
 
+/** The member if it is a list, else an empty one. */
 export const listAt = (value: JsonObject, name: string): ReadonlyArray<Json> => {
   const found = Object.hasOwn(value, name) ? value[name] : undefined
   return isList(found) ? found : []
 }
 
+/** The member if it is a non-empty string. */
 export const textAt = (value: JsonObject, name: string): string | undefined => {
   const found = Object.hasOwn(value, name) ? value[name] : undefined
   return typeof found === "string" && found.trim() !== "" ? found : undefined
 }
 
-/** Gives names that are all different: a name that was given already gets a number. Linear in the names given. */
+/** Assigns unique names: a used name gets a number. Linear in the number of names. */
 export class UniqueNames {
-  readonly #given: Set<string>
-  /** The number to try next for a name that was wanted before. */
+  readonly #used: Set<string>
+  /** The next number to try for a name. */
   readonly #next = new Map<string, number>()
 
-  constructor(given: Iterable<string> = []) {
-    this.#given = new Set(given)
+  constructor(used: Iterable<string> = []) {
+    this.#used = new Set(used)
   }
 
   has(name: string): boolean {
-    return this.#given.has(name)
+    return this.#used.has(name)
   }
 
-  /** `wanted`, cut to `longest` characters, or the next free name that begins like it. */
-  give(wanted: string, longest: number): string {
-    const base = wanted.slice(0, longest)
+  /** `wanted` cut to `maxLength` characters, or the next free name with its beginning. */
+  take(wanted: string, maxLength: number): string {
+    const base = wanted.slice(0, maxLength)
     let name = base
     let n = this.#next.get(base) ?? 2
-    if (this.#given.has(name)) {
-      for (; name === base || this.#given.has(name); n++) name = `${base.slice(0, longest - `_${n}`.length)}_${n}`
+    if (this.#used.has(name)) {
+      for (; name === base || this.#used.has(name); n++) name = `${base.slice(0, maxLength - `_${n}`.length)}_${n}`
       this.#next.set(base, n)
     }
-    this.#given.add(name)
+    this.#used.add(name)
     return name
   }
 }
 
+/** Whether a value is a list. */
 export const isList = (value: Json | undefined): value is ReadonlyArray<Json> => Array.isArray(value)
 
-/** Follows `#/components/schemas/Pet`. */
+/** Follows a JSON pointer such as `#/components/schemas/Pet`. */
 const followPointer = (root: JsonObject, reference: string): Json | undefined => {
   if (reference === "#") return root
   if (!reference.startsWith("#/")) return undefined
@@ -113,8 +118,8 @@ const followPointer = (root: JsonObject, reference: string): Json | undefined =>
 }
 
 const externalWarning =
-  "leads to another document, which is not read: a schema there takes any value, and a parameter, body or path is left out. Import a document that has its references bundled."
-const danglingWarning = "leads nowhere: a schema there takes any value, and a parameter, body or path is left out."
+  "refers to another document, which is not read: the schema takes any value; a parameter, body or path is left out. Import a document with bundled references."
+const danglingWarning = "refers to nothing: the schema takes any value; a parameter, body or path is left out."
 
 const decodeOrKeep = (text: string): string => {
   try {

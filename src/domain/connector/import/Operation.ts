@@ -1,4 +1,4 @@
-/** One operation of an OpenAPI document as an action: its parameters and its body are one object of arguments. */
+/** Imports one operation of an OpenAPI document as an action, with parameters and body as one object of arguments. */
 import { isObject, type Json, type JsonObject } from "../../Json.js"
 import { encodeHeader } from "../ValueEncoding.js"
 import { importBody } from "./ImportedBody.js"
@@ -16,25 +16,26 @@ interface Parameter {
   readonly style: string | undefined
 }
 
+/** The operation's place in the document. */
 export interface OperationPlace {
   readonly method: string
   readonly path: string
   readonly name: string
-  /** Of the path item: parameters that all its operations have. */
+  /** Parameters of the path item, which all its operations have. */
   readonly shared: ReadonlyArray<Json>
-  /** What its path stands below, where that is not the connector's base URL. */
+  /** The operation's own base URL; `undefined`: the connector's. */
   readonly base: string | undefined
 }
 
-/** The action, as it is written in a definition. */
+/** The action as in a definition. */
 export const importOperation = (
   document: OpenApiDocument,
   { convert }: SchemaConversion,
   operation: JsonObject,
   place: OperationPlace
 ): JsonObject => {
-  const taken = new UniqueNames(["body"])
-  const parameters = parametersOf(document, convert, operation, place, taken)
+  const usedNames = new UniqueNames(["body"])
+  const parameters = parametersOf(document, convert, operation, place, usedNames)
   const body = ["GET", "HEAD"].includes(place.method)
     ? undefined
     : importBody(document, convert, operation, place.shared)
@@ -78,8 +79,8 @@ export const importOperation = (
   }
 }
 
-/** The operation's own identifier, else its method and path, as a name that no other action has. */
-export const actionName = (operation: JsonObject, method: string, path: string, taken: UniqueNames): string => {
+/** A unique action name, from the operation's id or else its method and path. */
+export const actionName = (operation: JsonObject, method: string, path: string, usedNames: UniqueNames): string => {
   const own = textAt(operation, "operationId")
   const words = (own ?? `${method.toLowerCase()} ${path.replace(/\{([^}]*)\}/g, "by $1")}`)
     .normalize("NFKD")
@@ -87,7 +88,7 @@ export const actionName = (operation: JsonObject, method: string, path: string, 
     .filter((word) => word !== "")
   const name = words.map((word, at) => (at === 0 ? word : word.charAt(0).toUpperCase() + word.slice(1))).join("")
   const plain = /^[A-Za-z]/.test(name) ? name.charAt(0).toLowerCase() + name.slice(1) : `call${name}`
-  return taken.give(plain, 120)
+  return usedNames.take(plain, 120)
 }
 
 // --- Parameters ---
@@ -97,7 +98,7 @@ const parametersOf = (
   convert: SchemaConversion["convert"],
   operation: JsonObject,
   place: OperationPlace,
-  taken: UniqueNames
+  usedNames: UniqueNames
 ): ReadonlyArray<Parameter> => {
   const all = new Map<string, JsonObject>()
   for (const given of [...place.shared, ...listAt(operation, "parameters")]) {
@@ -114,13 +115,13 @@ const parametersOf = (
     const name = textAt(parameter, "name") ?? ""
     if (!["path", "query", "header", "cookie"].includes(where) || (where === "header" && !isSettableHeader(name)))
       return []
-    // Parameters of templates that the path does not have would be asked for in vain.
+    // Path parameters that the path does not have are left out.
     if (where === "path" && !placeNames(place.path).includes(name)) return []
     return [
       {
         in: where,
         name,
-        argument: argumentOf(name, where, taken),
+        argument: argumentOf(name, where, usedNames),
         required: where === "path" || parameter["required"] === true,
         schema: schemaOf(document, convert, parameter),
         style: where === "query" ? styleOf(document, parameter) : undefined
@@ -129,15 +130,15 @@ const parametersOf = (
   })
 }
 
-const argumentOf = (name: string, where: string, taken: UniqueNames): string => {
-  return taken.give(taken.has(name) ? `${name}_${where}` : name, 200)
+const argumentOf = (name: string, where: string, usedNames: UniqueNames): string => {
+  return usedNames.take(usedNames.has(name) ? `${name}_${where}` : name, 200)
 }
 
-/** There are documents that write `{id:[0-9]+}` or `{path*}`. */
+/** Some documents write `{id:[0-9]+}` or `{path*}`. */
 const parameterName = (name: string) => name.split(":")[0]?.replace(/[*+?]$/, "") ?? name
 const placeNames = (path: string) => [...path.matchAll(/\{([^{}]+)\}/g)].map(([, name = ""]) => parameterName(name))
 
-/** What a header parameter may set: not what the sender or the credential does. */
+/** Whether a header parameter can be set by an argument, and not only by the sender or the credential. */
 const isSettableHeader = (name: string): boolean =>
   !["accept", "content-type", "authorization", "content-length"].includes(name.toLowerCase()) &&
   Either.isRight(encodeHeader(name, "", ""))
@@ -161,7 +162,7 @@ const styles: { readonly [style: string]: string } = {
   deepObject: "brackets"
 }
 
-/** How lists are written; nothing where they are repeated, or where there is no list. */
+/** The style of a list; `undefined` for repeated parameters and other values. */
 const styleOf = (document: OpenApiDocument, parameter: JsonObject): string | undefined => {
   if (Object.keys(objectAt(parameter, "content")).length > 0) return "json"
   const source = document.generation === 2 ? parameter : document.part(parameter["schema"])
@@ -175,7 +176,7 @@ const styleOf = (document: OpenApiDocument, parameter: JsonObject): string | und
   return parameter["explode"] === false ? "comma" : undefined
 }
 
-/** A header for the idempotency key is filled by the service itself. */
+/** Separates the header of the idempotency key, which the service sets itself. */
 const splitIdempotencyKey = (parameters: ReadonlyArray<Parameter>) => {
   const key = parameters.find((one) => one.in === "header" && /^(?:x-)?idempotency-key$/i.test(one.name))
   return { idempotency: key?.name, rest: parameters.filter((one) => one !== key) }
@@ -194,7 +195,7 @@ const headersOf = (parameters: ReadonlyArray<Parameter>): JsonObject => {
 
 // --- Path ---
 
-/** The argument in a template, however it is called. */
+/** The template of an argument with any name. */
 const argumentTemplate = (argument: string): string =>
   /^[A-Za-z_$][\w$-]*$/.test(argument) ? `{{args.${argument}}}` : `{{args[${JSON.stringify(argument)}]}}`
 

@@ -1,34 +1,36 @@
 /**
- * Schemas of OpenAPI as JSON Schema 2020-12. What is named by a reference is converted once and shared, so that cycles
- * end and a document stays about as large as it is; what is never named is left out.
+ * Converts schemas of OpenAPI to JSON Schema 2020-12. Referenced schemas are converted once and shared, so that cycles end
+ * and the result is about as large as the document; unreferenced ones are left out.
  */
 import { isObject, type Json, type JsonObject } from "../../Json.js"
 import { schemaPatternMistake } from "../Pattern.js"
 import { type OpenApiDocument, isList, UniqueNames } from "./OpenApiDocument.js"
 
+/** The conversion of one document's schemas. */
 export interface SchemaConversion {
   readonly convert: (schema: Json | undefined) => JsonObject
-  /** Every shared schema that was named so far. To be asked at the end. */
+  /** All shared schemas. To be called after the last `convert`. */
   readonly shared: () => JsonObject
 }
 
+/** Makes the conversion of a document. */
 export const makeSchemaConversion = (document: OpenApiDocument): SchemaConversion => {
   const names = new Map<string, string>()
-  const taken = new UniqueNames()
-  const done: { [name: string]: Json } = {}
-  const waiting: Array<readonly [name: string, reference: string]> = []
+  const usedNames = new UniqueNames()
+  const converted: { [name: string]: Json } = {}
+  const queue: Array<readonly [name: string, reference: string]> = []
 
   const nameOf = (reference: string): string => {
-    const known = names.get(reference)
-    if (known !== undefined) return known
+    const existing = names.get(reference)
+    if (existing !== undefined) return existing
     const last = (reference.split("/").at(-1) ?? "").replace(/~[01]|%[0-9a-f]{2}|[^A-Za-z0-9._-]/gi, "_")
-    const name = taken.give(last === "" || last === "__proto__" ? "schema" : last, 128)
+    const name = usedNames.take(last === "" || last === "__proto__" ? "schema" : last, 128)
     names.set(reference, name)
-    waiting.push([name, reference])
+    queue.push([name, reference])
     return name
   }
 
-  const referred = (reference: string, schema: JsonObject): JsonObject => {
+  const convertReference = (reference: string, schema: JsonObject): JsonObject => {
     if (document.at(reference) === undefined) return {}
     const { description } = schema
     const named = { $ref: `#/$defs/${nameOf(reference)}` }
@@ -40,22 +42,22 @@ export const makeSchemaConversion = (document: OpenApiDocument): SchemaConversio
     if (schema === false) return { not: {} }
     if (!isObject(schema)) return {}
     const reference = schema["$ref"]
-    if (typeof reference === "string") return referred(reference, schema)
-    const made = Object.entries(schema).flatMap(([key, value]): ReadonlyArray<readonly [string, Json]> => {
+    if (typeof reference === "string") return convertReference(reference, schema)
+    const entries = Object.entries(schema).flatMap(([key, value]): ReadonlyArray<readonly [string, Json]> => {
       const member = Object.hasOwn(members, key) ? members[key] : undefined
-      const converted = member?.(value, schema, convert)
-      return converted === undefined ? [] : [[key, converted]]
+      const result = member?.(value, schema, convert)
+      return result === undefined ? [] : [[key, result]]
     })
-    return convertExclusiveBounds(schema, addNull(schema, Object.fromEntries(made)))
+    return convertExclusiveBounds(schema, addNull(schema, Object.fromEntries(entries)))
   }
 
   const shared = (): JsonObject => {
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
       const [name, reference] = next
       const target = document.at(reference)
-      done[name] = typeof target === "boolean" ? target : convert(target)
+      converted[name] = typeof target === "boolean" ? target : convert(target)
     }
-    return done
+    return converted
   }
 
   return { convert, shared }
@@ -90,7 +92,7 @@ const keepType: Member = (value) => {
 const keepPattern: Member = (value) =>
   typeof value === "string" && schemaPatternMistake(value) === undefined ? value : undefined
 
-/** What is kept, and as what; every other member says nothing about a value. */
+/** The converted members and how; other members have no meaning in JSON Schema. */
 const members: { readonly [name: string]: Member } = {
   type: keepType,
   title: keepText,
@@ -129,7 +131,7 @@ const members: { readonly [name: string]: Member } = {
   else: convertOne
 }
 
-/** `nullable: true` of OpenAPI 3.0, and `x-nullable` of its elders. */
+/** Converts `nullable: true` of OpenAPI 3.0 and `x-nullable` of Swagger. */
 const addNull = (schema: JsonObject, made: JsonObject): JsonObject => {
   if (schema["nullable"] !== true && schema["x-nullable"] !== true) return made
   const { enum: values, type: named } = made
@@ -140,7 +142,7 @@ const addNull = (schema: JsonObject, made: JsonObject): JsonObject => {
   }
 }
 
-/** `exclusiveMinimum: true` beside a minimum. */
+/** Converts boolean `exclusiveMinimum` and `exclusiveMaximum` of OpenAPI 3.0. */
 const convertExclusiveBounds = (schema: JsonObject, made: JsonObject): JsonObject => {
   const above = schema["exclusiveMinimum"] === true
   const below = schema["exclusiveMaximum"] === true

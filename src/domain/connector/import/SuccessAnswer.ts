@@ -1,13 +1,15 @@
-/** What an operation answers when it succeeds. */
+/** Imports the successful response of an operation. */
 import { isObject, type Json, type JsonObject } from "../../Json.js"
 import { type OpenApiDocument, listAt, objectAt } from "./OpenApiDocument.js"
 
+/** The type and schema of an action's answer. */
 export interface SuccessAnswer {
   /** `response.type` of the action. */
   readonly type: "json" | "text" | "base64" | "auto"
   readonly schema: Json | undefined
 }
 
+/** The answer of the operation's first success status. */
 export const successAnswer = (document: OpenApiDocument, operation: JsonObject): SuccessAnswer => {
   const responses = objectAt(operation, "responses")
   const status = Object.keys(responses)
