@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url"
 import { Connections as ConnectionsPort } from "../src/actors/ports/Connections.js"
 import { ConnectionStore } from "../src/actors/ports/ConnectionStore.js"
 import type { OrganisationId } from "../src/domain/Ids.js"
-import { resolve } from "../src/runtime/vault/InstallationSecrets.js"
+import { resolveSecrets } from "../src/runtime/vault/InstallationSecrets.js"
 import { WriterSql } from "../src/runtime/postgres/Pools.js"
 import * as DataKeys from "../src/runtime/vault/DataKeys.js"
 import * as VaultDriver from "../src/runtime/vault/Vault.js"
@@ -62,7 +62,7 @@ export const rewrap = async (): Promise<void> => {
 
   /** A node that has just started: it holds no key yet, and reads the keyring as it is now. */
   const cold = Effect.gen(function* () {
-    const reread = Effect.map(resolve(config, { create: false }), ({ masterKeys }) => Redacted.value(masterKeys))
+    const reread = Effect.map(resolveSecrets(config, { create: false }), ({ masterKeys }) => Redacted.value(masterKeys))
     return yield* VaultDriver.make({ keyring: yield* reread, reread })
   }).pipe(Effect.provide(DataKeys.layerPostgres))
 

@@ -7,7 +7,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { Client } from "pg"
-import { embedded } from "../src/runtime/embedded/EmbeddedServer.js"
+import { startEmbedded } from "../src/runtime/embedded/EmbeddedServer.js"
 import { openWorkspaceDatabases } from "../src/runtime/workspace/WorkspaceDatabases.js"
 
 const count = Number(process.argv[2] ?? 1000)
@@ -40,7 +40,7 @@ const cpuSeconds = (pid: number): number => {
 
 const at = (sorted: ReadonlyArray<number>, share: number) => sorted[Math.floor((sorted.length - 1) * share)]?.toFixed(0)
 
-const server = await Effect.runPromise(Scope.extend(embedded({ dataDir }), scope))
+const server = await Effect.runPromise(Scope.extend(startEmbedded({ dataDir }), scope))
 const url = new URL(Redacted.value(server.admin))
 url.pathname = "/svc_ws"
 const began = performance.now()

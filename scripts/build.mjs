@@ -98,7 +98,7 @@ const textOf = ({ outputFiles }, ending) => outputFiles.find(({ path }) => path.
 const bundle = await build({
   ...common,
   plugins: [pageApart],
-  entryPoints: ["src/runtime/program/Main.ts"],
+  entryPoints: ["src/runtime/cli/Main.ts"],
   outfile: "dist/program.js",
   format: "cjs",
   define: { "import.meta.url": "moduleUrl" },

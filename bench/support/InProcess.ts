@@ -1,14 +1,14 @@
 /** The service's layers in the bench's own process, for what is measured below HTTP. */
 import { Effect, Layer, Logger, LogLevel, ManagedRuntime } from "effect"
-import { read } from "../../src/runtime/configuration/Config.js"
+import { readConfig } from "../../src/runtime/configuration/Config.js"
 import { layer as databases } from "../../src/runtime/program/Layers.js"
-import { services } from "../../src/runtime/program/Service.js"
+import { serviceLayer } from "../../src/runtime/program/Service.js"
 
 /** On an embedded Postgres in that directory. */
 export const inProcess = async (dataDir: string) => {
-  const config = await Effect.runPromise(read({ SVC_DATA_DIR: dataDir, SVC_PORT: "0", SVC_RUNNERS: "1" }))
+  const config = await Effect.runPromise(readConfig({ SVC_DATA_DIR: dataDir, SVC_PORT: "0", SVC_RUNNERS: "1" }))
   const runtime = ManagedRuntime.make(
-    services.pipe(
+    serviceLayer.pipe(
       Layer.provideMerge(databases(config)),
       Layer.provide(Logger.minimumLogLevel(LogLevel.Error)),
       Layer.orDie

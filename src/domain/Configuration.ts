@@ -4,7 +4,7 @@
  */
 import { Schema } from "effect"
 import { Json } from "./Json.js"
-import { configuration } from "./Limits.js"
+import { configurationValues } from "./Limits.js"
 import { Counter } from "./Scalars.js"
 
 /** From the highest precedence to the lowest. */
@@ -19,7 +19,7 @@ export const ConfigurationKey = Schema.String.pipe(
   })
 )
 
-const isSmall = (value: Json): boolean => JSON.stringify(value).length <= configuration.valueBytes
+const isSmall = (value: Json): boolean => JSON.stringify(value).length <= configurationValues.valueBytes
 
 /** The body that sets a value, or removes it if `value` is null. */
 export const SetConfiguration = Schema.Struct({
@@ -28,7 +28,7 @@ export const SetConfiguration = Schema.Struct({
   scopeId: Schema.optional(Schema.NullOr(Schema.String)),
   key: ConfigurationKey,
   value: Json.pipe(
-    Schema.filter((value) => isSmall(value) || `must have at most ${configuration.valueBytes} bytes of JSON`)
+    Schema.filter((value) => isSmall(value) || `must have at most ${configurationValues.valueBytes} bytes of JSON`)
   ),
   /** The value applies to runs in this environment only. */
   environment: Schema.optional(Schema.NullOr(Schema.String)),

@@ -5,7 +5,7 @@ import { type BoundAction, possibleSlugs } from "./connector/Binding.js"
 import { InvalidState, invalid, type ValidationFailed } from "./Failure.js"
 import type { ConnectionId, CustomerId, InstallationId, OrganisationId, WorkflowId } from "./Ids.js"
 import { JsonObject } from "./Json.js"
-import { configuration } from "./Limits.js"
+import { configurationValues, installation } from "./Limits.js"
 import { slugPattern } from "./Workflow.js"
 import { Counter } from "./Scalars.js"
 
@@ -35,20 +35,19 @@ export interface Installation {
   readonly version: number
 }
 
-const maxWorkflows = 100
-const maxConnections = 50
-
-const isSmall = (value: JsonObject): boolean => JSON.stringify(value).length <= configuration.valueBytes
+const isSmall = (value: JsonObject): boolean => JSON.stringify(value).length <= configurationValues.valueBytes
 const SmallObject = JsonObject.pipe(
-  Schema.filter((value) => isSmall(value) || `must have at most ${configuration.valueBytes} bytes of JSON`)
+  Schema.filter((value) => isSmall(value) || `must have at most ${configurationValues.valueBytes} bytes of JSON`)
 )
 
 const fields = {
-  workflowIds: Schema.optional(Schema.Array(Schema.String).pipe(Schema.maxItems(maxWorkflows))),
+  workflowIds: Schema.optional(Schema.Array(Schema.String).pipe(Schema.maxItems(installation.workflows))),
   connections: Schema.optional(
     Schema.Record({ key: Schema.String, value: Schema.String }).pipe(
       Schema.filter(
-        (all) => Object.keys(all).length <= maxConnections || `must have at most ${maxConnections} connections`
+        (all) =>
+          Object.keys(all).length <= installation.connections ||
+          `must have at most ${installation.connections} connections`
       )
     )
   ),

@@ -108,7 +108,7 @@ export const workspaceDb = {
 } as const
 
 /** Configuration: bytes of JSON of one value, and values of one workflow, integration, customer or organisation. */
-export const configuration = { valueBytes: 64 * KiB, valuesPerScope: 2_000 } as const
+export const configurationValues = { valueBytes: 64 * KiB, valuesPerScope: 2_000 } as const
 
 /** Limits of `svc.kv`. */
 export const keyValue = { keyBytes: 512, valueBytes: 256 * KiB, lifetime: Duration.days(3_650) } as const
@@ -181,3 +181,53 @@ export const refusalLimits = {
 export const signatureWindow = Duration.minutes(5)
 /** The time for which a nonce is stored. */
 export const nonceLifetime = Duration.minutes(10)
+
+/** Calls through a connection, in milliseconds. */
+export const connectedCall = {
+  /** The longest timeout that an action or call may set, and the longest time of a streamed answer. */
+  longestMillis: 600_000,
+  /** The timeout of a call that sets none. */
+  defaultMillis: 60_000,
+  /** The longest timeout of a request through the proxy (`x-svc-timeout-ms`). */
+  proxyMillis: 60_000
+} as const
+
+/** Outgoing requests. */
+export const egress = {
+  redirects: 3,
+  connectTimeout: Duration.seconds(10),
+  /** Headers of one response; the limit of their bytes alone would allow thousands of tiny ones. */
+  responseHeaders: 500
+} as const
+
+/** Connections in `x-svc-connections`, and bytes of `x-svc-installation-config`. */
+export const headerValues = { connections: 50, configBytes: 8 * KiB } as const
+
+/** Workflows and connections of one installation. */
+export const installation = { workflows: 100, connections: 50 } as const
+
+/** A message by SMTP: recipients that every server must accept (RFC 5321), and bytes that large providers accept. */
+export const mail = { recipients: 100, messageBytes: 25 * MiB } as const
+
+/** The lifetime of a connect session and its link. */
+export const connectSessionLifetime = Duration.minutes(15)
+
+/** Refreshes of access tokens. */
+export const tokenRefresh = {
+  /** A connection whose refreshes fail for this time becomes `expired`. */
+  giveUpAfter: Duration.days(4),
+  /** An unused connection is refreshed at this interval, so that the provider does not end its grant. */
+  idleInterval: Duration.hours(24)
+} as const
+
+/** The longest time for which a provider's headers can block a connection. */
+export const longestProviderBlockMillis = 24 * 3_600_000
+
+/** The audit chain: the age at which an unsealed entry fails verification, and the interval of signed checkpoints. */
+export const auditSeal = { overdueSeconds: 10, checkpointMillis: 60_000 } as const
+
+/** YAML documents. */
+export const yamlDocument = { aliases: 1_000 } as const
+
+/** Items in one answer: mistakes of a definition, violations of a contract, warnings. */
+export const answerItems = { details: 200, violations: 20, warnings: 200 } as const

@@ -2,6 +2,7 @@
 import { Either, Encoding } from "effect"
 import { InvalidRequest } from "./Failure.js"
 import { isObject, type Json, findUnstorable } from "./Json.js"
+import { headerValues } from "./Limits.js"
 
 /** A customer as a request names it. */
 export type CustomerReference = { readonly id: string } | { readonly ref: string }
@@ -23,9 +24,6 @@ export interface Tenancy {
 }
 
 type Header = (name: string) => string | undefined
-
-const maxConnections = 50
-const configBytes = 8 * 1024
 
 const invalidHeader = (header: string, message: string) =>
   Either.left(
@@ -69,8 +67,8 @@ const parseConnections = (text: string): Either.Either<ReadonlyArray<AllowedConn
     .split(",")
     .map((part) => part.trim())
     .filter((part) => part !== "")
-  if (parts.length > maxConnections)
-    return invalidHeader("x-svc-connections", `names more than ${maxConnections} connections`)
+  if (parts.length > headerValues.connections)
+    return invalidHeader("x-svc-connections", `names more than ${headerValues.connections} connections`)
   const found: Array<AllowedConnection> = []
   for (const part of parts) {
     const match = connectionPattern.exec(part)
@@ -87,7 +85,8 @@ const parseConnections = (text: string): Either.Either<ReadonlyArray<AllowedConn
 const parseConfig = (text: string): Either.Either<Json, InvalidRequest> => {
   const name = "x-svc-installation-config"
   const json = text.startsWith("{") ? text : Either.getOrElse(Encoding.decodeBase64UrlString(text), () => "")
-  if (json.length > configBytes) return invalidHeader(name, `is larger than ${configBytes} bytes`)
+  if (json.length > headerValues.configBytes)
+    return invalidHeader(name, `is larger than ${headerValues.configBytes} bytes`)
   try {
     const value: Json = JSON.parse(json)
     if (!isObject(value) || findUnstorable(value) !== undefined) return invalidHeader(name, "must be a JSON object")

@@ -20,11 +20,11 @@ export interface RawRequest extends RequestHead {
 
 /** A request whose body may not have been read yet. */
 export interface IncomingRequest extends RequestHead {
-  readonly body: Uint8Array | IncomingBody
+  readonly body: Uint8Array | BodyStream
 }
 
 /** A request's body that is still being received: read on demand, up to the limit of its size. */
-export interface IncomingBody {
+export interface BodyStream {
   /** Bytes by `content-length`; null if the header is absent. */
   readonly length: number | null
   /** The next chunk; `undefined` at the end. Not to be called concurrently. */

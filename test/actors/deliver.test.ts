@@ -17,8 +17,8 @@ import { type Delivery, endpointOf, deliveriesInFlight, type Verdict } from "../
 import { Unavailable } from "../../src/domain/Failure.js"
 import type { DeliveryId, ExecutionId, OrganisationId, SpaceId } from "../../src/domain/Ids.js"
 import { verifyWebhook } from "../../src/domain/Signature.js"
-import { makeDigests } from "../../src/runtime/node/Crypto.js"
-import * as LocalWakeups from "../../src/runtime/node/Wakeups.js"
+import { makeDigests } from "../../src/runtime/process/Crypto.js"
+import * as LocalWakeups from "../../src/runtime/process/Wakeups.js"
 import { announce } from "../support/Heard.js"
 
 const secrets = ["whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX", "whsec_QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo="]

@@ -9,7 +9,7 @@ import { layer as limitLayer } from "../../src/actors/provider/Actor.js"
 import { ProviderLimit } from "../../src/actors/provider/Protocol.js"
 import type { CallLimits } from "../../src/domain/connection/RateLimiter.js"
 import { unusedState } from "../../src/domain/connection/SharedLimiter.js"
-import { makeIdentifiers } from "../../src/runtime/node/Crypto.js"
+import { makeIdentifiers } from "../../src/runtime/process/Crypto.js"
 import { makeWorld, manifest, organisation } from "../support/connectionWorld.js"
 
 const limits: CallLimits = { requests: 6, perMillis: 10_000, concurrency: null }

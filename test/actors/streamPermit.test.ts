@@ -13,7 +13,7 @@ import {
   takePermit
 } from "../../src/domain/connection/RateLimiter.js"
 import { decodeManifest } from "../../src/domain/connector/Definition.js"
-import { makeIdentifiers } from "../../src/runtime/node/Crypto.js"
+import { makeIdentifiers } from "../../src/runtime/process/Crypto.js"
 import { manifest, origin } from "../support/connectionWorld.js"
 
 const single: CallLimits = { requests: null, perMillis: 1_000, concurrency: 1 }

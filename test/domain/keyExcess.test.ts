@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { FastCheck as fc } from "effect"
 import { keyExcess, type KeyBounds } from "../../src/domain/ApiKey.js"
 import { allPermissions } from "../../src/domain/Permission.js"
-import { make } from "../../src/runtime/node/Addresses.js"
+import { make } from "../../src/runtime/process/Addresses.js"
 
 const { covers } = make([])
 const ranges = ["192.0.2.0/24", "192.0.2.0/28", "192.0.2.7", "10.0.0.0/8", "2001:db8::/32", "::ffff:192.0.2.0/120"]

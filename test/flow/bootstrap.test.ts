@@ -4,7 +4,7 @@ import { Effect, Exit, Redacted, Schema, Scope } from "effect"
 import * as fs from "node:fs"
 import { Client } from "pg"
 import { vi } from "vitest"
-import { embedded } from "../../src/runtime/embedded/EmbeddedServer.js"
+import { startEmbedded } from "../../src/runtime/embedded/EmbeddedServer.js"
 import { dataDirectory, service } from "../support/Service.js"
 
 /** Processes and disks: a busy machine takes its time. */
@@ -18,7 +18,7 @@ let administrator = ""
 beforeAll(async () => {
   fs.chmodSync(server.directory, 0o755)
   const postgres = await Effect.runPromise(
-    embedded({ dataDir: server.dataDir, durable: false }).pipe(Scope.extend(scope))
+    startEmbedded({ dataDir: server.dataDir, durable: false }).pipe(Scope.extend(scope))
   )
   const client = new Client({ connectionString: Redacted.value(postgres.admin) })
   await client.connect()

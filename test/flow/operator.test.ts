@@ -8,7 +8,7 @@ import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 import { Client } from "pg"
 import { onTestFinished, vi } from "vitest"
-import { freshTexts } from "../../src/runtime/vault/InstallationSecrets.js"
+import { generateSecrets } from "../../src/runtime/vault/InstallationSecrets.js"
 import { operatorsPostgres } from "../support/operatorsPostgres.js"
 import { announce } from "../support/Heard.js"
 import { dataDirectory, service, type ServiceOptions } from "../support/Service.js"
@@ -54,7 +54,7 @@ const variablesIn = (output: string): Readonly<Record<string, string>> =>
   Object.fromEntries([...output.matchAll(/^(SVC_[A-Z_]+)=(.*)$/gm)].map(([, name, value]) => [name, value]))
 
 const secretsOf = () => {
-  const { keyPepper, masterKeys } = freshTexts(new Date())
+  const { keyPepper, masterKeys } = generateSecrets(new Date())
   return { SVC_MASTER_KEYS: masterKeys, SVC_KEY_PEPPER: keyPepper }
 }
 

@@ -2,7 +2,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
-import { exporter, traced } from "../../src/runtime/telemetry/Tracing.js"
+import { exporter, traceRequest } from "../../src/runtime/telemetry/Tracing.js"
 import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"
 
@@ -117,7 +117,7 @@ describe("with a collector", () => {
       Effect.withSpan("inside")
     )
     const reply = await Effect.withSpan(Effect.void, "beside").pipe(
-      Effect.zipRight(traced(request, handled)),
+      Effect.zipRight(traceRequest(request, handled)),
       Effect.provide(exporter({ otlpUrl: Option.some(baseUrl), otlpHeaders: Option.none() })),
       Effect.withTracerEnabled(false),
       Effect.runPromise

@@ -2,7 +2,7 @@
 import { request as ask, type ClientRequest } from "node:http"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect } from "effect"
-import { Arrival } from "../../src/runtime/http/Arrival.js"
+import { IncomingBody } from "../../src/runtime/http/IncomingBody.js"
 import { eventually } from "../support/eventually.js"
 import { httpServer } from "./egressServer.js"
 
@@ -11,14 +11,14 @@ const MiB = 1024 * 1024
 /** One request, whose sender and whose body the test holds. */
 const arriving = (length: number | null, limit = 64 * MiB, stall = Duration.seconds(5)) =>
   Effect.gen(function* () {
-    let arrived: (arrival: Arrival) => void = () => undefined
-    const arrival = new Promise<Arrival>((resolve) => {
+    let arrived: (arrival: IncomingBody) => void = () => undefined
+    const arrival = new Promise<IncomingBody>((resolve) => {
       arrived = resolve
     })
     let finish = () => {}
     const server = yield* httpServer((request, response) => {
       finish = () => void response.end()
-      arrived(new Arrival(request, { limit, stall }))
+      arrived(new IncomingBody(request, { limit, stall }))
     })
     const headers = length === null ? {} : { "content-length": String(length) }
     const sender = ask(server.origin, { method: "POST", headers, agent: false }).on("error", () => undefined)
@@ -26,7 +26,7 @@ const arriving = (length: number | null, limit = 64 * MiB, stall = Duration.seco
     return { sender, arrival: yield* Effect.promise(() => arrival), finish: () => finish() }
   })
 
-const failureOf = async (arrival: Arrival) => {
+const failureOf = async (arrival: IncomingBody) => {
   for (;;) {
     const piece = await arrival.next()
     if (piece === undefined) return undefined

@@ -4,7 +4,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { Client } from "pg"
 import { vi } from "vitest"
-import { running } from "../../src/runtime/embedded/EmbeddedServer.js"
+import { findRunning } from "../../src/runtime/embedded/EmbeddedServer.js"
 import { dataDirectory, service } from "../support/Service.js"
 
 /** Processes and disks: a busy machine takes its time. */
@@ -15,7 +15,7 @@ fs.chmodSync(directory, 0o755)
 afterAll(remove)
 
 const connected = async <A>(dataDir: string, use: (client: Client) => Promise<A>) => {
-  const found = Option.getOrThrow(await Effect.runPromise(running(dataDir)))
+  const found = Option.getOrThrow(await Effect.runPromise(findRunning(dataDir)))
   const client = new Client({ connectionString: Redacted.value(found.urls.owner) })
   await client.connect()
   try {
@@ -87,7 +87,7 @@ it("a backup can be made while the service is stopped", async () => {
   const file = path.join(directory, "stopped.tar.gz")
   const made = await run(dataDir, "backup", file)
   assert.strictEqual(made.code, 0, made.output)
-  assert.isTrue(Option.isNone(await Effect.runPromise(running(dataDir))))
+  assert.isTrue(Option.isNone(await Effect.runPromise(findRunning(dataDir))))
   assert.strictEqual((await run(path.join(directory, "third"), "restore", file)).code, 0)
 })
 

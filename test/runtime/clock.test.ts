@@ -6,7 +6,7 @@ import { JournalUnavailable } from "../../src/actors/ports/Journal.js"
 import { Runs } from "../../src/actors/ports/Runs.js"
 import { timeOfId } from "../../src/domain/Ids.js"
 import { layer as clockLayer } from "../../src/runtime/postgres/DatabaseClock.js"
-import { layerIdentifiers } from "../../src/runtime/node/Crypto.js"
+import { layerIdentifiers } from "../../src/runtime/process/Crypto.js"
 import { announce } from "../support/Heard.js"
 
 /** Something that keeps the runtime of its making, as a server does. */

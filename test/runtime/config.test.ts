@@ -4,9 +4,10 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { announce } from "../support/Heard.js"
-import { read, table } from "../../src/runtime/configuration/Config.js"
+import { readConfig } from "../../src/runtime/configuration/Config.js"
+import { settingTable } from "../../src/runtime/configuration/SettingTable.js"
 import { environmentExample, environmentTable } from "../../src/runtime/configuration/EnvironmentPages.js"
-import { resolve } from "../../src/runtime/vault/InstallationSecrets.js"
+import { resolveSecrets } from "../../src/runtime/vault/InstallationSecrets.js"
 
 const key = `k1:${Buffer.alloc(32, 7).toString("base64")}`
 const external = {
@@ -30,7 +31,7 @@ const withWarnings = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
 
 it.effect("with no variable at all svc is embedded, local and unlimited", () =>
   Effect.gen(function* () {
-    const config = yield* read({})
+    const config = yield* readConfig({})
     assert.deepStrictEqual(config.database, { _tag: "Embedded" })
     assert.deepStrictEqual(
       [config.host, config.port, config.publicUrl, config.dataDir, config.defaultPlan],
@@ -42,7 +43,7 @@ it.effect("with no variable at all svc is embedded, local and unlimited", () =>
 it.effect("everything that is wrong is reported at once, each in a sentence, and no secret is repeated", () =>
   Effect.gen(function* () {
     const refusal = yield* Effect.flip(
-      read({
+      readConfig({
         SVC_PORT: "eighty",
         SVC_RUNNERS: "0",
         SVC_LOG_LEVEL: "loud",
@@ -71,7 +72,7 @@ it.effect("everything that is wrong is reported at once, each in a sentence, and
 
 it.effect("with a Postgres of the operator's, svc refuses to start without keys and says how to make them", () =>
   Effect.gen(function* () {
-    const refusal = yield* Effect.flip(read({ SVC_DATABASE_URL: external.SVC_DATABASE_URL }))
+    const refusal = yield* Effect.flip(readConfig({ SVC_DATABASE_URL: external.SVC_DATABASE_URL }))
     assert.match(refusal.message, /SVC_MASTER_KEYS is missing.*npm run svc -- keys new/)
     assert.match(refusal.message, /SVC_KEY_PEPPER is missing/)
   })
@@ -79,14 +80,19 @@ it.effect("with a Postgres of the operator's, svc refuses to start without keys 
 
 it.effect("one login takes on each role; a role's own login wins; three of four logins are not enough", () =>
   Effect.gen(function* () {
-    const config = yield* read({ ...external, SVC_DATABASE_URL_OWNER: "postgres://owner@db/svc" })
+    const config = yield* readConfig({ ...external, SVC_DATABASE_URL_OWNER: "postgres://owner@db/svc" })
     if (config.database._tag !== "External") return assert.fail("the Postgres given was not used")
     assert.strictEqual(Redacted.value(config.database.urls.owner), "postgres://owner@db/svc")
     assert.strictEqual(new URL(Redacted.value(config.database.urls.app)).searchParams.get("options"), "-c role=svc_app")
     assert.strictEqual(config.defaultPlan, "starter")
     const { SVC_DATABASE_URL: login, ...keys } = external
     const refusal = yield* Effect.flip(
-      read({ ...keys, SVC_DATABASE_URL_OWNER: login, SVC_DATABASE_URL_WRITER: login, SVC_DATABASE_URL_APP: login })
+      readConfig({
+        ...keys,
+        SVC_DATABASE_URL_OWNER: login,
+        SVC_DATABASE_URL_WRITER: login,
+        SVC_DATABASE_URL_APP: login
+      })
     )
     assert.match(refusal.message, /SVC_DATABASE_URL_AUDIT is missing/)
   })
@@ -96,7 +102,7 @@ it.effect("an unknown SVC_ variable warns, with the name that was probably meant
   Effect.gen(function* () {
     announce(/config\.unknown_variable/, { required: true })
     const warnings = yield* withWarnings(
-      read({ SVC_PROT: "80", SVC_COFFEE: "1", SVC_TEST_KILL: "parsed:1", PATH: "/bin" })
+      readConfig({ SVC_PROT: "80", SVC_COFFEE: "1", SVC_TEST_KILL: "parsed:1", PATH: "/bin" })
     )
     assert.deepStrictEqual(warnings, [
       "config.unknown_variable didYouMean=SVC_PORT variable=SVC_PROT",
@@ -107,7 +113,7 @@ it.effect("an unknown SVC_ variable warns, with the name that was probably meant
 
 it.effect("a keyring is read in order, the active key first", () =>
   Effect.gen(function* () {
-    const { masterKeys } = yield* read({
+    const { masterKeys } = yield* readConfig({
       ...external,
       SVC_MASTER_KEYS: `${key},old:${Buffer.alloc(32, 1).toString("base64")}`
     })
@@ -126,17 +132,17 @@ it.effect("a keyring is read in order, the active key first", () =>
 it.effect("keys are made once, for their owner only, and never anew beside data that needs the old ones", () =>
   Effect.gen(function* () {
     const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), "svc-keys-"))
-    const config = yield* read({ SVC_DATA_DIR: dataDir })
-    const none = yield* Effect.flip(resolve(config, { create: false }))
+    const config = yield* readConfig({ SVC_DATA_DIR: dataDir })
+    const none = yield* Effect.flip(resolveSecrets(config, { create: false }))
     assert.match(none.message, /There is no installation of svc in .*svc-keys-.*SVC_DATA_DIR/)
     assert.deepStrictEqual(fs.readdirSync(dataDir), [], "only a start makes keys")
-    const made = yield* resolve(config, { create: true })
-    assert.deepStrictEqual(yield* resolve(config, { create: false }), made)
+    const made = yield* resolveSecrets(config, { create: true })
+    assert.deepStrictEqual(yield* resolveSecrets(config, { create: false }), made)
     assert.strictEqual(fs.statSync(path.join(dataDir, "master.keys")).mode & 0o777, 0o600)
     fs.mkdirSync(path.join(dataDir, "postgres", "cluster"), { recursive: true })
     fs.rmSync(path.join(dataDir, "master.keys"))
     assert.match(
-      (yield* Effect.flip(resolve(config, { create: true }))).message,
+      (yield* Effect.flip(resolveSecrets(config, { create: true }))).message,
       /master\.keys is missing, and the data/
     )
     fs.rmSync(dataDir, { recursive: true })
@@ -146,7 +152,7 @@ it.effect("keys are made once, for their owner only, and never anew beside data 
 it("the documents of the environment are current and name every variable", () => {
   assert.strictEqual(fs.readFileSync("docs/env.md", "utf8"), environmentTable())
   assert.strictEqual(fs.readFileSync(".env.example", "utf8"), environmentExample())
-  for (const { name } of Object.values(table)) assert.include(environmentTable(), `\`${name}\``)
+  for (const { name } of Object.values(settingTable)) assert.include(environmentTable(), `\`${name}\``)
 })
 
 it("no other file of src reads the environment", () => {

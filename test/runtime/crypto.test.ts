@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import { Redacted, Schema } from "effect"
 import { ExecutionId, timeOfId, WorkflowId } from "../../src/domain/Ids.js"
-import { makeDigests, makeIdentifiers } from "../../src/runtime/node/Crypto.js"
+import { makeDigests, makeIdentifiers } from "../../src/runtime/process/Crypto.js"
 
 const digests = makeDigests({ pepper: Redacted.make("pepper") })
 

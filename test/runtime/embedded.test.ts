@@ -7,8 +7,8 @@ import { createServer } from "node:net"
 import * as path from "node:path"
 import { Client } from "pg"
 import { vi } from "vitest"
-import { running } from "../../src/runtime/embedded/EmbeddedServer.js"
-import { find, isAlive } from "../../src/runtime/embedded/Postmaster.js"
+import { findRunning } from "../../src/runtime/embedded/EmbeddedServer.js"
+import { find, isProcessAlive } from "../../src/runtime/embedded/Postmaster.js"
 import { announce } from "../support/Heard.js"
 import { proofs } from "../support/proofs.js"
 import { dataDirectory, postgresOf, service as start, type Service, type ServiceOptions } from "../support/Service.js"
@@ -38,7 +38,7 @@ afterEach(async () => {
 })
 
 const query = async (dataDir: string, statement: string) => {
-  const found = Option.getOrThrow(await Effect.runPromise(running(dataDir)))
+  const found = Option.getOrThrow(await Effect.runPromise(findRunning(dataDir)))
   const client = new Client({ connectionString: Redacted.value(found.urls.owner) })
   await client.connect()
   try {
@@ -65,11 +65,11 @@ describe("the embedded Postgres", () => {
     const first = service({ dataDir })
     assert.isBelow(await first.ready, 15_000)
     const postgres = postgresOf(dataDir)
-    assert.isTrue(isAlive(postgres))
+    assert.isTrue(isProcessAlive(postgres))
     await query(dataDir, "CREATE TABLE kept (n int)")
     first.kill("SIGTERM")
     assert.strictEqual(await first.ended, 0)
-    assert.isFalse(isAlive(postgres))
+    assert.isFalse(isProcessAlive(postgres))
     const second = service({ dataDir })
     assert.isBelow(await second.ready, 3_000)
     assert.deepStrictEqual(await query(dataDir, "SELECT n FROM kept"), [])
@@ -105,14 +105,14 @@ describe("the embedded Postgres", () => {
     await query(dataDir, "INSERT INTO kept VALUES (1)")
     killed.kill("SIGKILL")
     await killed.ended
-    assert.isTrue(isAlive(postgres))
+    assert.isTrue(isProcessAlive(postgres))
     const next = service({ dataDir })
     await next.ready
     assert.strictEqual(postgresOf(dataDir), postgres)
     assert.deepStrictEqual(await query(dataDir, "SELECT n FROM kept"), [[1]])
     await proofs(next)
     assert.strictEqual(await next.ended, 0)
-    assert.isFalse(isAlive(postgres))
+    assert.isFalse(isProcessAlive(postgres))
   })
 
   it("recovers every acknowledged row when service and Postgres were killed", async () => {
@@ -161,7 +161,7 @@ describe("the embedded Postgres", () => {
     const port = await query(dataDir, "SHOW port")
     process.kill(postgres, "SIGKILL")
     await until(() => survivor.output().includes("postgres.ended"))
-    await until(async () => Option.isSome(await Effect.runPromise(running(dataDir))))
+    await until(async () => Option.isSome(await Effect.runPromise(findRunning(dataDir))))
     assert.deepStrictEqual(await query(dataDir, "SHOW port"), port)
     assert.notStrictEqual(postgresOf(dataDir), postgres)
     await proofs(survivor)
@@ -175,7 +175,7 @@ describe("the embedded Postgres", () => {
     stopped.kill("SIGINT")
     stopped.kill("SIGINT")
     assert.strictEqual(await stopped.ended, 0)
-    assert.isFalse(isAlive(postgres))
+    assert.isFalse(isProcessAlive(postgres))
   })
 
   it("holds nobody up who asks again: a later second signal ends the service at once, and the next start is well", async () => {
@@ -207,7 +207,7 @@ describe("the embedded Postgres", () => {
       refused.output(),
       `Port ${port} of 127.0.0.1 is taken by another program. Stop it, or set SVC_PORT to a free port (0 takes any).\n`
     )
-    assert.isTrue(Option.isNone(await Effect.runPromise(running(dataDir))))
+    assert.isTrue(Option.isNone(await Effect.runPromise(findRunning(dataDir))))
     taker.close()
   })
 })

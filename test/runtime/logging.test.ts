@@ -4,8 +4,8 @@ import { Cause, Effect, Layer, Logger, Option, Redacted } from "effect"
 import { Client } from "pg"
 import { inject } from "vitest"
 import { Unavailable } from "../../src/domain/Failure.js"
-import { OperatorError } from "../../src/runtime/program/OperatorError.js"
-import { safely } from "../../src/runtime/telemetry/Logging.js"
+import { OperatorError } from "../../src/runtime/process/OperatorError.js"
+import { withSafeErrors } from "../../src/runtime/telemetry/Logging.js"
 import { exporter } from "../../src/runtime/telemetry/Tracing.js"
 import { collector } from "../support/collector.js"
 import { announce } from "../support/Heard.js"
@@ -27,8 +27,8 @@ const thrownBy = (body: () => unknown): unknown => {
 const logged = (effect: Effect.Effect<unknown>) =>
   Effect.gen(function* () {
     const lines: Array<string> = []
-    const json = Logger.map(safely(Logger.jsonLogger), (line) => void lines.push(line))
-    const text = Logger.map(safely(Logger.logfmtLogger), (line) => void lines.push(line))
+    const json = Logger.map(withSafeErrors(Logger.jsonLogger), (line) => void lines.push(line))
+    const text = Logger.map(withSafeErrors(Logger.logfmtLogger), (line) => void lines.push(line))
     yield* Effect.provide(effect, Logger.replace(Logger.defaultLogger, Logger.zipLeft(json, text)))
     return lines.join("\n")
   })
@@ -156,7 +156,7 @@ it.live("what is exported of a failure quotes no value, in logs and in spans", (
       Effect.provide(
         Layer.merge(
           exporter({ otlpUrl: Option.some(otlp.url), otlpHeaders: Option.none() }),
-          Logger.replace(Logger.tracerLogger, safely(Logger.tracerLogger))
+          Logger.replace(Logger.tracerLogger, withSafeErrors(Logger.tracerLogger))
         )
       )
     )

@@ -3,7 +3,7 @@ import { Effect, Exit, Redacted, Scope } from "effect"
 import * as fs from "node:fs"
 import { Client } from "pg"
 import { vi } from "vitest"
-import { embedded } from "../../src/runtime/embedded/EmbeddedServer.js"
+import { startEmbedded } from "../../src/runtime/embedded/EmbeddedServer.js"
 import { announce } from "../support/Heard.js"
 import { dataDirectory, service } from "../support/Service.js"
 
@@ -18,7 +18,7 @@ let administrator = ""
 
 beforeAll(async () => {
   fs.chmodSync(directory, 0o755)
-  const server = await Effect.runPromise(embedded({ dataDir, durable: false }).pipe(Scope.extend(scope)))
+  const server = await Effect.runPromise(startEmbedded({ dataDir, durable: false }).pipe(Scope.extend(scope)))
   const client = new Client({ connectionString: Redacted.value(server.admin) })
   await client.connect()
   await client.query("DROP DATABASE svc")

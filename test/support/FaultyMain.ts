@@ -1,7 +1,7 @@
 /** The service with a kill built in: `SVC_TEST_KILL=point:n` ends it, without a word, when it passes a point the nth time. */
 import { Effect, Exit } from "effect"
 import { Faults, type FaultPoint } from "../../src/actors/ports/Faults.js"
-import { start } from "../../src/runtime/program/Start.js"
+import { startService } from "../../src/runtime/program/Start.js"
 
 const [point, count] = (process.env["SVC_TEST_KILL"] ?? ":0").split(":")
 let left = Number(count)
@@ -13,7 +13,7 @@ const at = (passed: FaultPoint) =>
     if (left === 0) process.kill(process.pid, "SIGKILL")
   })
 
-const fiber = Effect.runFork(Effect.provideService(start, Faults, { at }))
+const fiber = Effect.runFork(Effect.provideService(startService, Faults, { at }))
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => fiber.unsafeInterruptAsFork(fiber.id()))
 fiber.addObserver((exit) => {
   if (Exit.isFailure(exit)) process.stderr.write(`${String(exit.cause)}\n`)

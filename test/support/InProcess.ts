@@ -7,11 +7,11 @@ import type { PlanName } from "../../src/domain/Plan.js"
 import type { FirstOrganisation } from "../../src/runtime/program/FirstOrganisation.js"
 import { makeExample, makeFirstOrganisation } from "../../src/runtime/program/FirstOrganisation.js"
 import type { RawReply, RawRequest } from "../../src/http/Wire.js"
-import { read } from "../../src/runtime/configuration/Config.js"
-import { freshTexts, resolve } from "../../src/runtime/vault/InstallationSecrets.js"
-import { Databases, ProvidedSecrets, Settings, WorkspaceServer } from "../../src/runtime/program/Layers.js"
+import { generateSecrets, resolveSecrets } from "../../src/runtime/vault/InstallationSecrets.js"
+import { readConfig, Settings } from "../../src/runtime/configuration/Config.js"
+import { Databases, ProvidedSecrets, WorkspaceServer } from "../../src/runtime/program/Layers.js"
 import { make as makeFront } from "../../src/runtime/http/Front.js"
-import { server, services } from "../../src/runtime/program/Service.js"
+import { server, serviceLayer } from "../../src/runtime/program/Service.js"
 import * as Database from "./Database.js"
 import { documented } from "./documented.js"
 
@@ -45,8 +45,8 @@ const settings = (env: Readonly<Record<string, string>>) =>
   Layer.unwrapScoped(
     Effect.gen(function* () {
       const dataDir = yield* dataDirectory
-      const fresh = freshTexts(new Date())
-      const config = yield* read({
+      const fresh = generateSecrets(new Date())
+      const config = yield* readConfig({
         SVC_DATA_DIR: dataDir,
         SVC_PORT: "0",
         SVC_MASTER_KEYS: fresh.masterKeys,
@@ -57,7 +57,7 @@ const settings = (env: Readonly<Record<string, string>>) =>
       })
       return Layer.merge(
         Layer.succeed(Settings, config),
-        Layer.effect(ProvidedSecrets, resolve(config, { create: true }))
+        Layer.effect(ProvidedSecrets, resolveSecrets(config, { create: true }))
       )
     })
   )
@@ -78,7 +78,7 @@ const workspaces = Layer.scoped(
 )
 
 const layer = (env: Readonly<Record<string, string>>, clock: Clock.Clock) =>
-  services.pipe(
+  serviceLayer.pipe(
     Layer.provideMerge(Layer.merge(databases, workspaces)),
     Layer.provideMerge(Database.layer),
     Layer.provideMerge(settings(env)),

@@ -1,4 +1,4 @@
 /** The program as a release that a test builds runs it. */
-import { main } from "../../src/runtime/program/Main.js"
+import { main } from "../../src/runtime/cli/Main.js"
 
 main()

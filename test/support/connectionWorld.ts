@@ -34,7 +34,7 @@ import type { AuditEntry } from "../../src/domain/Audit.js"
 import type { RefreshIntent } from "../../src/domain/connection/Refresh.js"
 import { type ConnectorManifest, decodeManifest } from "../../src/domain/connector/Definition.js"
 import type { ConnectionId, ConnectSessionId } from "../../src/domain/Ids.js"
-import { makeDigests, makeIdentifiers } from "../../src/runtime/node/Crypto.js"
+import { makeDigests, makeIdentifiers } from "../../src/runtime/process/Crypto.js"
 import * as SigningArithmetic from "../../src/runtime/oauth/SigningArithmetic.js"
 import { computationsInProcess } from "./computations.js"
 

@@ -4,9 +4,9 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import type { TestProject } from "vitest/node"
-import { clusterDirectory, embedded } from "../../src/runtime/embedded/EmbeddedServer.js"
+import { clusterDirectory, startEmbedded } from "../../src/runtime/embedded/EmbeddedServer.js"
 import { migrate } from "../../src/runtime/postgres/Migrations.js"
-import { find, isAlive, stop } from "../../src/runtime/embedded/Postmaster.js"
+import { find, isProcessAlive, stop } from "../../src/runtime/embedded/Postmaster.js"
 import { forEachRole } from "../../src/runtime/postgres/Roles.js"
 
 export interface SharedPostgres {
@@ -28,7 +28,7 @@ export const setup = async (project: TestProject) => {
   const scope = Effect.runSync(Scope.make())
   const shared = await Effect.gen(function* () {
     yield* sweep
-    const postgres = yield* embedded({ dataDir, durable: false, programDir, settings: { max_connections: 200 } })
+    const postgres = yield* startEmbedded({ dataDir, durable: false, programDir, settings: { max_connections: 200 } })
     yield* migrate(postgres.urls.owner)
     return postgres
   }).pipe(Logger.withMinimumLogLevel(LogLevel.Warning), Scope.extend(scope), Effect.runPromise)
@@ -46,7 +46,7 @@ export const setup = async (project: TestProject) => {
 const sweep = Effect.gen(function* () {
   for (const name of fs.readdirSync(place)) {
     const pid = /^svc-test-(\d+)$/.exec(name)?.[1]
-    if (pid === undefined || isAlive(Number(pid))) continue
+    if (pid === undefined || isProcessAlive(Number(pid))) continue
     const dataDir = path.join(place, name)
     const left = yield* find(path.join(clusterDirectory(dataDir), "data"))
     if (Option.isSome(left)) yield* stop(left.value.pid)

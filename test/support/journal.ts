@@ -2,14 +2,14 @@
 import { Effect, Layer } from "effect"
 import type { OpenRun, RunChange } from "../../src/actors/ports/Journal.js"
 import type { CustomerId, ExecutionId, OrganisationId, SpaceId, WorkflowId } from "../../src/domain/Ids.js"
-import { makeIdentifiers } from "../../src/runtime/node/Crypto.js"
+import { makeIdentifiers } from "../../src/runtime/process/Crypto.js"
 import * as Journal from "../../src/runtime/postgres/journal/Journal.js"
 import * as Runs from "../../src/runtime/postgres/Runs.js"
 import * as VirtualTags from "../../src/runtime/postgres/VirtualTags.js"
 import { layerPostgres } from "../../src/runtime/vault/DataKeys.js"
 import { keyringOf } from "./keyring.js"
 import * as Vault from "../../src/runtime/vault/Vault.js"
-import * as Wakeups from "../../src/runtime/node/Wakeups.js"
+import * as Wakeups from "../../src/runtime/process/Wakeups.js"
 import { layer as database, TestDatabase } from "./Database.js"
 
 export const organisation = "org_01jd0000000000000000000000" as OrganisationId
@@ -49,6 +49,7 @@ export const openRun = (overrides: Partial<OpenRun> = {}): OpenRun => {
     customerId: null as CustomerId | null,
     triggerType: "api",
     attempt: 1,
+    mock: "none",
     activations: 0,
     progress: 0,
     wakeAt: now,

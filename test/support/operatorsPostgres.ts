@@ -2,7 +2,7 @@
 import { Effect, Redacted, Scope } from "effect"
 import * as fs from "node:fs"
 import { Client } from "pg"
-import { embedded } from "../../src/runtime/embedded/EmbeddedServer.js"
+import { startEmbedded } from "../../src/runtime/embedded/EmbeddedServer.js"
 import { dataDirectory } from "./Service.js"
 
 export const operatorsPostgres = () => {
@@ -12,7 +12,7 @@ export const operatorsPostgres = () => {
     /** It runs until the scope closes. */
     start: async (scope: Scope.Scope) => {
       fs.chmodSync(directory, 0o755)
-      const server = await Effect.runPromise(embedded({ dataDir, durable: false }).pipe(Scope.extend(scope)))
+      const server = await Effect.runPromise(startEmbedded({ dataDir, durable: false }).pipe(Scope.extend(scope)))
       const client = new Client({ connectionString: Redacted.value(server.admin) })
       await client.connect()
       await client.query("DROP DATABASE svc")

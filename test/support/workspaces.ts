@@ -13,7 +13,7 @@ import type { Json } from "../../src/domain/Json.js"
 import { ExecutionId, OrganisationId, SpaceId } from "../../src/domain/Ids.js"
 import { databaseNamesOf } from "../../src/runtime/workspace/DatabaseNames.js"
 import { layer as workspaceDb } from "../../src/runtime/workspace/WorkspaceDb.js"
-import { safely } from "../../src/runtime/telemetry/Logging.js"
+import { withSafeErrors } from "../../src/runtime/telemetry/Logging.js"
 import * as Database from "./Database.js"
 
 export const testPepper = Redacted.make("a pepper for tests")
@@ -30,7 +30,7 @@ export const startWorkspaces = async (options: { readonly bytes?: number } = {})
   const logged: Array<string> = []
   const capture = Logger.replace(
     Logger.defaultLogger,
-    Logger.map(safely(Logger.jsonLogger), (line) => void logged.push(line))
+    Logger.map(withSafeErrors(Logger.jsonLogger), (line) => void logged.push(line))
   )
   const pepper = testPepper
   const layer = Layer.unwrapEffect(

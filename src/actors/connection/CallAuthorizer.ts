@@ -29,7 +29,7 @@ import {
   type Open,
   type ConnectionOwner,
   ConnectionOwners,
-  refuse
+  failWith
 } from "./ConnectionOwner.js"
 import { Permits } from "./SharedPermits.js"
 import { CredentialTest } from "./CredentialTest.js"
@@ -112,7 +112,7 @@ export const make = Effect.gen(function* () {
     for (let round = 0; ; round++) {
       const open = yield* owners.current(self, organisation)
       const credential = open.plain
-      if (open.connection.status !== "active" || credential === null) return yield* refuse(notActive(open.connection))
+      if (open.connection.status !== "active" || credential === null) return yield* failWith(notActive(open.connection))
       const now = yield* Clock.currentTimeMillis
       const means = yield* meansOf(self, open, now)
       const lifetime = credentialLifetime(credential)
@@ -233,12 +233,12 @@ export const make = Effect.gen(function* () {
   ) {
     const open = yield* owners.current(self, request.organisationId)
     const { connection, plain } = open
-    if (connection.status !== "active" || plain === null) return yield* refuse(notActive(connection))
+    if (connection.status !== "active" || plain === null) return yield* failWith(notActive(connection))
     const { method, origins } = yield* meansOf(self, open, yield* Clock.currentTimeMillis)
     if (!origins.includes(parseUrl(request.url)?.origin ?? "")) return []
     return yield* Effect.catchAll(
       signature(method, credentialValues(plain), request, request.challenge),
-      ({ message, path }) => refuse({ _tag: "NotActive", status: connection.status, reason: `${path} ${message}` })
+      ({ message, path }) => failWith({ _tag: "NotActive", status: connection.status, reason: `${path} ${message}` })
     )
   })
 

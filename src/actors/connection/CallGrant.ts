@@ -11,8 +11,7 @@ import { coolDownMillis, isAlive, isDue, isUsable, type Lifetime } from "../../d
 import { injectedParts, injectedSecrets } from "../../domain/connector/Injection.js"
 import { isRenewable, type Means, type Open, type ConnectionOwner } from "./ConnectionOwner.js"
 import type { CommandRefusal } from "./Protocol.js"
-
-const longestPermitMillis = 600_000
+import { connectedCall } from "../../domain/Limits.js"
 
 export interface Asked {
   readonly organisationId: string
@@ -79,7 +78,13 @@ export const grantCall = (
   if ("at" in shared) return Either.right({ _tag: "WaitUntil", at: shared.at, why: "rate_limit" })
   const own = `${open.credential?.number ?? 0}.${++self.permits}`
   const permit = shared.lease === "" ? own : `${own}.${shared.lease}`
-  const taken = takePermit(means.limits, self.limiter, permit, now, Math.min(asked.timeoutMillis, longestPermitMillis))
+  const taken = takePermit(
+    means.limits,
+    self.limiter,
+    permit,
+    now,
+    Math.min(asked.timeoutMillis, connectedCall.longestMillis)
+  )
   self.limiter = taken.state
   if (taken._tag === "WaitUntil") return Either.right({ _tag: "WaitUntil", at: taken.at, why: "rate_limit" })
   return Either.map(sealedGrant(found, asked, now), (grant) => {

@@ -22,7 +22,7 @@ import {
   type Open,
   type ConnectionOwner,
   ConnectionOwners,
-  refuse,
+  failWith,
   system
 } from "./ConnectionOwner.js"
 import { make as makeCreating } from "./ConnectionCreation.js"
@@ -64,7 +64,7 @@ export const make = Effect.gen(function* () {
     }
   ) {
     const { connection } = yield* owners.current(self, asked.organisationId)
-    if (connection.status === "disconnected") return yield* refuse(ended(connection))
+    if (connection.status === "disconnected") return yield* failWith(ended(connection))
     const definition = yield* owners.definitionOf(connection.organisationId, connection.connector, undefined)
     const method = yield* owners.methodOf(definition, asked.authMethod ?? connection.authMethod)
     const target = { ...connection, config: { ...connection.config, ...asked.config } }
@@ -87,7 +87,7 @@ export const make = Effect.gen(function* () {
     }
   ) {
     const { connection } = yield* owners.current(self, asked.organisationId)
-    if (connection.status === "disconnected") return yield* refuse(ended(connection))
+    if (connection.status === "disconnected") return yield* failWith(ended(connection))
     const definition = yield* owners.definitionOf(connection.organisationId, connection.connector, undefined)
     const method = yield* owners.methodOf(definition, asked.authMethod ?? connection.authMethod)
     const config = { ...connection.config, ...asked.config }
@@ -111,7 +111,7 @@ export const make = Effect.gen(function* () {
   const reveal = Effect.fnUntraced(function* (self: ConnectionOwner, asked: Ordered) {
     const { connection, plain } = yield* owners.current(self, asked.organisationId)
     if (plain === null)
-      return yield* refuse({
+      return yield* failWith({
         _tag: "WrongState",
         status: connection.status,
         message: `the connection holds no credential: ${remedyOf(connection.status)}`
@@ -139,19 +139,19 @@ export const make = Effect.gen(function* () {
 
   const refresh = Effect.fnUntraced(function* (self: ConnectionOwner, asked: Ordered, scope: Scope.Scope) {
     const open = yield* owners.current(self, asked.organisationId)
-    if (open.connection.status !== "active") return yield* refuse(notActive(open.connection))
+    if (open.connection.status !== "active") return yield* failWith(notActive(open.connection))
     const { method } = yield* meansOf(open)
     if (!isRenewable(method, open.plain))
-      return yield* refuse({
+      return yield* failWith({
         _tag: "Invalid",
         path: "connection",
         code: "NOT_RENEWABLE",
         message: "has nothing to renew its credential with: reconnect it to store a new one"
       })
     const { connection, credential } = yield* renewed(self, asked.organisationId, scope)
-    if (connection.status !== "active") return yield* refuse(notActive(connection))
+    if (connection.status !== "active") return yield* failWith(notActive(connection))
     if (credential?.number === open.credential?.number)
-      return yield* refuse(busy(connection.health.lastError ?? "the token was not renewed", 30))
+      return yield* failWith(busy(connection.health.lastError ?? "the token was not renewed", 30))
   })
 
   // --- Enable, disable, edit, disconnect ---
@@ -161,8 +161,8 @@ export const make = Effect.gen(function* () {
     if (connection.status === "inactive" && plain !== null) {
       const { open, probed } = yield* prove(self, asked.organisationId, scope)
       // The renewal before the test found that the grant is gone.
-      if (open.connection.status === "expired") return yield* refuse(notActive(open.connection))
-      if (probed._tag === "NotPassed") return yield* refuse({ _tag: "CredentialRefused", message: probed.message })
+      if (open.connection.status === "expired") return yield* failWith(notActive(open.connection))
+      if (probed._tag === "NotPassed") return yield* failWith({ _tag: "CredentialRefused", message: probed.message })
     }
     const audit = { action: "connection.enable", by: asked.by }
     yield* owners.change(self, asked.organisationId, { _tag: "Enable" }, { audit })
@@ -216,7 +216,7 @@ export const make = Effect.gen(function* () {
     asked: Ordered & { readonly version: number | null }
   ) {
     const before = yield* owners.current(self, asked.organisationId)
-    if (before.connection.status === "disconnected") return yield* refuse({ _tag: "NotFound" })
+    if (before.connection.status === "disconnected") return yield* failWith({ _tag: "NotFound" })
     const found = yield* Effect.option(meansOf(before))
     // A refresh may replace the token before the change commits: the token of that moment is revoked.
     let last = before

@@ -24,13 +24,13 @@ import { Digests } from "../ports/Digests.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { Origin } from "../ports/Origin.js"
 import { type Candidate, CredentialBuilder, type Target } from "./CredentialBuilder.js"
-import { busy, type ConnectionOwner, ConnectionOwners, refuse, system } from "./ConnectionOwner.js"
+import { busy, type ConnectionOwner, ConnectionOwners, failWith, system } from "./ConnectionOwner.js"
 import type { CommandRefusal } from "./Protocol.js"
 import { TokenRefresh } from "./TokenRefresh.js"
 import { parseUrl } from "../../domain/Url.js"
+import { connectSessionLifetime } from "../../domain/Limits.js"
 
 /** How long a link works. */
-const sessionLifetime = Duration.minutes(15)
 const tokenLength = 43
 
 export type ConnectStepOutcome = { readonly _tag: "Connected" } | { readonly _tag: "Redirect"; readonly url: string }
@@ -77,7 +77,7 @@ const make = Effect.gen(function* () {
       status: "open",
       error: null,
       createdBy: by.actor.id,
-      expiresAt: new Date((yield* Clock.currentTimeMillis) + Duration.toMillis(sessionLifetime)).toISOString()
+      expiresAt: new Date((yield* Clock.currentTimeMillis) + Duration.toMillis(connectSessionLifetime)).toISOString()
     }
     return { session, opened: { id: session.id, token: Redacted.make(token), expiresAt: session.expiresAt } }
   })
@@ -100,10 +100,10 @@ const make = Effect.gen(function* () {
     // Any text: no other row matches.
     const found = yield* available(store.session({ id: sessionId as ConnectSessionId }))
     const now = yield* Clock.currentTimeMillis
-    if (Option.isNone(found) || found.value.connectionId !== self.id) return yield* refuse(notOpen)
+    if (Option.isNone(found) || found.value.connectionId !== self.id) return yield* failWith(notOpen)
     const session = found.value
     if (session.status !== "open" || Date.parse(session.expiresAt) <= now || connection.status === "disconnected")
-      return yield* refuse(notOpen)
+      return yield* failWith(notOpen)
     const definition = yield* owners.definitionOf(connection.organisationId, connection.connector, undefined)
     const method = yield* owners.methodOf(definition, session.authMethod)
     const { connector, organisationId } = connection
@@ -159,7 +159,7 @@ const make = Effect.gen(function* () {
     const wanted = Option.match(client, { onNone: () => [], onSome: ({ scopes }) => scopes })
     const base = configuredUrl(method.authorizationUrl ?? "", config)
     if (Either.isLeft(base))
-      return yield* refuse({
+      return yield* failWith({
         _tag: "Invalid",
         path: base.left.path,
         code: "INVALID_VALUE",
@@ -226,7 +226,7 @@ const make = Effect.gen(function* () {
           { session: { id: session.id, status: "failed", error: message } }
         )
       : available(store.failSession(session.id, message))
-    return yield* refuse({ _tag: "CredentialRefused", message })
+    return yield* failWith({ _tag: "CredentialRefused", message })
   })
 
   /** Whether the answer comes from another issuer than the one that was asked: an attack by RFC 9207. */
@@ -252,12 +252,12 @@ const make = Effect.gen(function* () {
   ): Effect.fn.Return<ConnectStepOutcome, CommandRefusal> {
     const found = yield* under(self, request.organisationId, request.sessionId)
     const { method, session, target } = found
-    if (method.type !== "oauth2") return yield* refuse(notOpen)
+    if (method.type !== "oauth2") return yield* failWith(notOpen)
     const param = (name: string) => {
       const value = request.params[name]
       return value === undefined ? undefined : Redacted.value(value)
     }
-    if (!(yield* available(store.redeemSession(session.id)))) return yield* refuse(notOpen)
+    if (!(yield* available(store.redeemSession(session.id)))) return yield* failWith(notOpen)
     const error = param("error")
     if (error !== undefined)
       return yield* declined(
@@ -294,7 +294,7 @@ const make = Effect.gen(function* () {
     )
     const grant = { type: "authorization_code", code, redirectUri: asked.redirectUri, verifier } as const
     return yield* granted(found.definition, method, target, grant, {}, told).pipe(
-      Effect.catchTag("TokenRequestFailed", ({ message }) => refuse({ _tag: "CredentialRefused", message })),
+      Effect.catchTag("TokenRequestFailed", ({ message }) => failWith({ _tag: "CredentialRefused", message })),
       Effect.flatMap((candidate) => activate(self, found, candidate)),
       Effect.catchTag("CredentialRefused", ({ message }) => declined(self, found, message))
     )

@@ -15,12 +15,13 @@ import type { ProviderAnswer, ProviderFailure, ProviderHead } from "../../domain
 import { readRateHeaders } from "../../domain/connector/RateReading.js"
 import { isLimitRefusal, retryPause } from "../../domain/connector/Retry.js"
 import type { NotFound, Unavailable } from "../../domain/Failure.js"
+import { connectedCall } from "../../domain/Limits.js"
 
 /**
  * How long a call may last whose answer is taken while it comes. Its permit lasts as long, so that no more calls are in
  * flight than the provider takes.
  */
-const longestStream = Duration.minutes(10)
+const longestStream = Duration.millis(connectedCall.longestMillis)
 
 type NotPermitted = Postponed | ConnectionNotActive | NotFound | Unavailable
 

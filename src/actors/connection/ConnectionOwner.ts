@@ -96,10 +96,10 @@ export const newOwner = (id: ConnectionId, shard: number): ConnectionOwner => ({
 })
 
 /** One change at a time. */
-export const writing = <A, E, R>(self: ConnectionOwner, change: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+export const withWriteLock = <A, E, R>(self: ConnectionOwner, change: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.suspend(() => (self.writing ??= Effect.unsafeMakeSemaphore(1)).withPermits(1)(change))
 
-export const refuse = (refusal: CommandRefusal): Effect.Effect<never, CommandRefusal> => Effect.fail(refusal)
+export const failWith = (refusal: CommandRefusal): Effect.Effect<never, CommandRefusal> => Effect.fail(refusal)
 export const busy = (reason: string, retryAfterSeconds = 1): CommandRefusal => ({
   _tag: "Busy",
   reason,
@@ -176,13 +176,13 @@ export const make = Effect.gen(function* () {
       catch: () => busy("the stored credential does not open", 60)
     })
     const credential = credentialOf(text)
-    if (Option.isNone(credential)) return yield* refuse(busy("the stored credential is damaged", 60))
+    if (Option.isNone(credential)) return yield* failWith(busy("the stored credential is damaged", 60))
     return { connection, intent, revision, credential: { id, number }, plain: credential.value }
   })
 
   const load = Effect.fnUntraced(function* (self: ConnectionOwner): Effect.fn.Return<Open, CommandRefusal> {
     const found = yield* Effect.mapError(store.load(self.id), ({ reason }) => busy(reason))
-    if (Option.isNone(found)) return yield* refuse(gone)
+    if (Option.isNone(found)) return yield* failWith(gone)
     const open = yield* opened(found.value)
     self.open = open
     return open
@@ -191,7 +191,7 @@ export const make = Effect.gen(function* () {
   /** The connection, for those of its organisation; for all others it is not there. */
   const current = (self: ConnectionOwner, organisation: string): Effect.Effect<Open, CommandRefusal> =>
     Effect.flatMap(self.open === undefined ? load(self) : Effect.succeed(self.open), (open) =>
-      open.connection.organisationId === organisation ? Effect.succeed(open) : refuse(gone)
+      open.connection.organisationId === organisation ? Effect.succeed(open) : failWith(gone)
     )
 
   // --- Its connector ---
@@ -206,7 +206,7 @@ export const make = Effect.gen(function* () {
     const found = version === undefined ? Option.none<ConnectorDefinition>() : yield* find(version)
     const latest = Option.isSome(found) ? found : yield* find()
     return yield* Option.match(latest, {
-      onNone: () => refuse({ _tag: "Invalid", path: "connector", code: "NOT_FOUND", message: "names no connector" }),
+      onNone: () => failWith({ _tag: "Invalid", path: "connector", code: "NOT_FOUND", message: "names no connector" }),
       onSome: Effect.succeed
     })
   })
@@ -218,7 +218,7 @@ export const make = Effect.gen(function* () {
         ? (definition.auth.find((method) => method.default) ?? definition.auth[0])
         : definition.auth.find((method) => method.id === id)
     return found === undefined
-      ? refuse({
+      ? failWith({
           _tag: "Invalid",
           path: "authMethod",
           code: "INVALID_VALUE",
@@ -308,11 +308,11 @@ export const make = Effect.gen(function* () {
   ) {
     const open = yield* current(self, organisation)
     const unfit = extras.unless?.(open)
-    if (unfit !== undefined) return yield* refuse(unfit)
+    if (unfit !== undefined) return yield* failWith(unfit)
     const now = yield* Clock.currentTimeMillis
     const at = new Date(now).toISOString()
     const decided = decide(open.connection, command, now)
-    if (Either.isLeft(decided)) return yield* refuse({ _tag: "WrongState", ...decided.left })
+    if (Either.isLeft(decided)) return yield* failWith({ _tag: "WrongState", ...decided.left })
     const event = decided.right
     const after = evolve(open.connection, event, at)
     const definition = yield* Effect.option(definitionOf(after.organisationId, after.connector, after.connectorVersion))
@@ -355,7 +355,7 @@ export const make = Effect.gen(function* () {
     command: ConnectionCommand,
     extras: Extras = {}
   ): Effect.Effect<Open, CommandRefusal> =>
-    writing(
+    withWriteLock(
       self,
       attempt(self, organisation, command, extras).pipe(
         Effect.tapErrorTag("Stale", () =>
@@ -365,8 +365,8 @@ export const make = Effect.gen(function* () {
         ),
         Effect.retry({ times: 3, while: ({ _tag }) => _tag === "Stale" }),
         Effect.catchTags({
-          Stale: () => refuse(busy("the connection is being changed elsewhere")),
-          Unavailable: ({ reason }) => refuse(busy(reason))
+          Stale: () => failWith(busy("the connection is being changed elsewhere")),
+          Unavailable: ({ reason }) => failWith(busy(reason))
         })
       )
     )

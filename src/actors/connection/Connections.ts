@@ -12,11 +12,11 @@ import { Identifiers } from "../ports/Identifiers.js"
 import { makeActorClient } from "./ActorClient.js"
 import { Connection, type CommandRefusal, type ConnectSessionLink } from "./Protocol.js"
 import { LocalOwners } from "./LocalOwners.js"
+import { connectedCall } from "../../domain/Limits.js"
 
 /** A refresh may wait for a dead owner's request, and then take as long itself. */
 const patience = Duration.seconds(75)
 const briefPatience = Duration.seconds(5)
-const defaultCallMillis = 60_000
 
 const gone = () => new NotFound({ what: "connection" })
 const unreachable = () =>
@@ -122,7 +122,13 @@ export const layer = Layer.effect(
     })
 
     return Connections.of({
-      authorize: ({ connectionId, executionId, organisationId, origin, timeoutMillis = defaultCallMillis }) => {
+      authorize: ({
+        connectionId,
+        executionId,
+        organisationId,
+        origin,
+        timeoutMillis = connectedCall.defaultMillis
+      }) => {
         const request = { organisationId, origin, executionId, timeoutMillis }
         return Effect.flatMap(residents.authorize(connectionId, request), (answer) =>
           answer === undefined

@@ -13,8 +13,8 @@ import type { JsonObject } from "../../domain/Json.js"
 import type { CredentialSecrets } from "../ports/Connections.js"
 import { Computations, type TooCostly, tooCostlyDetail } from "../ports/Computations.js"
 import { Digests } from "../ports/Digests.js"
-import type { Grant, TokenRequestFailed, Tokens } from "../ports/TokenEndpoint.js"
-import { refuse } from "./ConnectionOwner.js"
+import type { OAuthGrant, TokenRequestFailed, Tokens } from "../ports/TokenEndpoint.js"
+import { failWith } from "./ConnectionOwner.js"
 import { CredentialTest } from "./CredentialTest.js"
 import type { CommandRefusal } from "./Protocol.js"
 import { TokenRefresh, tokensCredential } from "./TokenRefresh.js"
@@ -56,9 +56,9 @@ const make = Effect.gen(function* () {
     Effect.catchTags(computation, {
       TooCostly: (error) => {
         const { code, message } = tooCostlyDetail(path, error)
-        return refuse(invalid(path, code, message))
+        return failWith(invalid(path, code, message))
       },
-      Unavailable: ({ reason, retryAfterSeconds }) => refuse({ _tag: "Busy", reason, retryAfterSeconds })
+      Unavailable: ({ reason, retryAfterSeconds }) => failWith({ _tag: "Busy", reason, retryAfterSeconds })
     })
 
   /** Fails unless the connection's settings satisfy the connector's schema. */
@@ -76,7 +76,7 @@ const make = Effect.gen(function* () {
     )
     const first = found.find(({ code, path }) => !(incomplete && path === "" && code === "required"))
     if (first !== undefined)
-      return yield* refuse(
+      return yield* failWith(
         invalid(first.path === "" ? "config" : `config.${first.path}`, "INVALID_VALUE", first.message)
       )
   })
@@ -88,7 +88,7 @@ const make = Effect.gen(function* () {
     given: CredentialSecrets
   ): Effect.fn.Return<void, CommandRefusal> {
     const mistake = fieldMistake(fields, given)
-    if (mistake !== undefined) return yield* refuse(mistake)
+    if (mistake !== undefined) return yield* failWith(mistake)
     const patterned = fields.flatMap(({ name, pattern }) => {
       const text = given[name] === undefined ? "" : Redacted.value(given[name])
       return pattern === undefined || text === "" ? [] : [{ name, pattern, text }]
@@ -98,7 +98,7 @@ const make = Effect.gen(function* () {
     const matched = yield* computed(compute("matchPatterns", organisation, asked), "credential")
     const wrong = patterned.find((_, at) => matched[at] !== true)
     if (wrong !== undefined)
-      return yield* refuse(
+      return yield* failWith(
         invalid(`credential.${wrong.name}`, "INVALID_VALUE", "does not have the form that the connector asks for")
       )
   })
@@ -115,7 +115,7 @@ const make = Effect.gen(function* () {
       more.skipTest === true
         ? ({ _tag: "Passed", accountLabel: null, config: {} } as const)
         : yield* probe(definition, method, value, config)
-    if (probed._tag === "NotPassed") return yield* refuse({ _tag: "CredentialRefused", message: probed.message })
+    if (probed._tag === "NotPassed") return yield* failWith({ _tag: "CredentialRefused", message: probed.message })
     const expiresAt = value._tag === "Tokens" ? value.expiresAt : null
     return {
       value,
@@ -153,7 +153,7 @@ const make = Effect.gen(function* () {
     definition: ConnectorDefinition,
     method: OAuth2Method,
     target: Target,
-    grant: Grant,
+    grant: OAuthGrant,
     fields: CredentialSecrets = {},
     config: JsonObject = {}
   ): Effect.fn.Return<Candidate, CommandRefusal | TokenRequestFailed> {
@@ -172,11 +172,13 @@ const make = Effect.gen(function* () {
   ): Effect.Effect<Candidate, CommandRefusal> =>
     Effect.gen(function* () {
       const unknown = Object.keys(others).find((name) => !method.fields.some((field) => field.name === name))
-      if (unknown !== undefined) return yield* refuse(invalid(`credential.${unknown}`, "UNKNOWN_FIELD", "is not known"))
-      if (accessToken === undefined) return yield* refuse(invalid("credential.accessToken", "REQUIRED", "is required"))
+      if (unknown !== undefined)
+        return yield* failWith(invalid(`credential.${unknown}`, "UNKNOWN_FIELD", "is not known"))
+      if (accessToken === undefined)
+        return yield* failWith(invalid("credential.accessToken", "REQUIRED", "is required"))
       const seconds = expiresIn === undefined ? null : Number(Redacted.value(expiresIn))
       if (seconds !== null && !(seconds > 0))
-        return yield* refuse(invalid("credential.expiresIn", "INVALID_VALUE", "must be a number of seconds"))
+        return yield* failWith(invalid("credential.expiresIn", "INVALID_VALUE", "must be a number of seconds"))
       const now = yield* Clock.currentTimeMillis
       const value: Credential = {
         _tag: "Tokens",
@@ -222,7 +224,7 @@ const make = Effect.gen(function* () {
     return Effect.zipRight(
       checkFields(target.organisationId, known, given),
       granted(definition, method, target, { type: "client_credentials", scope }, given).pipe(
-        Effect.catchTag("TokenRequestFailed", ({ message }) => refuse({ _tag: "CredentialRefused", message }))
+        Effect.catchTag("TokenRequestFailed", ({ message }) => failWith({ _tag: "CredentialRefused", message }))
       )
     )
   }

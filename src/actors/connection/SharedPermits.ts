@@ -9,6 +9,7 @@ import { backgroundTask } from "../BackgroundTask.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { ProviderLimit } from "../provider/Protocol.js"
 import type { CommandRefusal } from "./Protocol.js"
+import { connectedCall } from "../../domain/Limits.js"
 
 export interface SharedPermits {
   /** A permit for now, or when the provider takes the next call; `undefined`: nothing is leased, `fetch` first. */
@@ -52,14 +53,15 @@ const closing = Duration.millis(leaseMillis + 5)
  */
 const placeMillis = 60_000
 const keepInterval = Duration.seconds(15)
-/** No call lasts longer: its end was not heard of. */
-const longestMillis = 660_000
 const unknown: CommandRefusal = {
   _tag: "Busy",
   reason: "the provider's limit cannot be looked up now",
   retryAfterSeconds: 1
 }
 const forgottenAfter = 10_000
+
+/** A permit whose call should have ended a minute ago: its end was not reported. */
+const lostAfterMillis = connectedCall.longestMillis + 60_000
 
 export const layer = Layer.scoped(
   Permits,
@@ -138,7 +140,7 @@ export const layer = Layer.scoped(
         ([key, { leases, limits }]) => {
           if (limits.concurrency === null) return Effect.void
           const lasts = ({ lastAt, used }: Lease) =>
-            used > 0 && now - lastAt >= Duration.toMillis(keepInterval) && now - lastAt < longestMillis
+            used > 0 && now - lastAt >= Duration.toMillis(keepInterval) && now - lastAt < lostAfterMillis
           const ids = [...leases.values()].filter(lasts).map(({ id }) => id)
           if (ids.length === 0) return Effect.void
           return owner(key)

@@ -9,7 +9,14 @@ import { credentialLifetime } from "../../domain/connection/Credential.js"
 import { isAlive, isDue, isJustIssued } from "../../domain/connection/Refresh.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
 import { coolUntil } from "./CallGrant.js"
-import { isRenewable, marginOf, type Open, type ConnectionOwner, ConnectionOwners, refuse } from "./ConnectionOwner.js"
+import {
+  isRenewable,
+  marginOf,
+  type Open,
+  type ConnectionOwner,
+  ConnectionOwners,
+  failWith
+} from "./ConnectionOwner.js"
 import { CredentialTest, type CredentialTestResult } from "./CredentialTest.js"
 import type { CommandRefusal } from "./Protocol.js"
 import { TokenRefresh } from "./TokenRefresh.js"
@@ -102,7 +109,7 @@ const make = Effect.gen(function* () {
     for (let round = 0; ; round++) {
       const open = yield* prepared(self, organisation, scope)
       const { connection, credential, plain } = open
-      if (plain === null || credential === null) return yield* refuse(noCredential(connection))
+      if (plain === null || credential === null) return yield* failWith(noCredential(connection))
       const notPassed = (message: string): StoredCredentialTestResult => ({
         open,
         probed: { _tag: "NotPassed", refused: false, final: false, message },

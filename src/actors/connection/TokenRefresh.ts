@@ -12,16 +12,22 @@ import { Connectors } from "../ports/Connectors.js"
 import { ConnectionStore } from "../ports/ConnectionStore.js"
 import { Digests } from "../ports/Digests.js"
 import { Faults } from "../ports/Faults.js"
-import { type Grant, type TokenClient, TokenEndpoint, TokenRequestFailed, type Tokens } from "../ports/TokenEndpoint.js"
+import {
+  type OAuthGrant,
+  type TokenClient,
+  TokenEndpoint,
+  TokenRequestFailed,
+  type Tokens
+} from "../ports/TokenEndpoint.js"
 import {
   busy,
   isRenewable,
   type Open,
   type ConnectionOwner,
   ConnectionOwners,
-  refuse,
+  failWith,
   system,
-  writing
+  withWriteLock
 } from "./ConnectionOwner.js"
 import type { CommandRefusal } from "./Protocol.js"
 
@@ -90,7 +96,7 @@ const make = Effect.gen(function* () {
         auth: method.clientAuth,
         provider: null
       }
-    return yield* refuse({
+    return yield* failWith({
       _tag: "Invalid",
       path: "authMethod",
       code: "NO_OAUTH_CLIENT",
@@ -102,11 +108,11 @@ const make = Effect.gen(function* () {
     { config }: Pick<Connection, "config">,
     method: OAuth2Method,
     client: TokenClient,
-    grant: Grant
+    grant: OAuthGrant
   ): Effect.fn.Return<Tokens, CommandRefusal | TokenRequestFailed> {
     const url = configuredUrl(method.tokenUrl, config)
     if (url._tag === "Left")
-      return yield* refuse({ _tag: "Invalid", path: url.left.path, code: "INVALID_VALUE", message: url.left.message })
+      return yield* failWith({ _tag: "Invalid", path: url.left.path, code: "INVALID_VALUE", message: url.left.message })
     return yield* endpoint.request({
       url: url.right,
       client,
@@ -118,7 +124,7 @@ const make = Effect.gen(function* () {
     })
   })
 
-  const renewing = (method: OAuth2Method, { refreshToken }: TokenCredential): Grant =>
+  const renewing = (method: OAuth2Method, { refreshToken }: TokenCredential): OAuthGrant =>
     refreshToken === null || method.grant === "client_credentials"
       ? { type: "client_credentials", scope: method.scopes.join(method.scopeSeparator) }
       : { type: "refresh_token", refreshToken }
@@ -181,7 +187,10 @@ const make = Effect.gen(function* () {
     const began = yield* Clock.currentTimeNanos
     const { refreshSeq, tokenHash } = heldOf(open, credential)
     const intent = { refreshSeq: refreshSeq + 1, tokenHash, attempt, at: yield* Clock.currentTimeMillis }
-    const revision = yield* writing(self, self.open === open ? store.intend(open, intent) : Effect.succeed(undefined))
+    const revision = yield* withWriteLock(
+      self,
+      self.open === open ? store.intend(open, intent) : Effect.succeed(undefined)
+    )
     if (revision === undefined) return undefined
     const held: Open = { ...open, revision, intent }
     self.open = held
@@ -190,7 +199,7 @@ const make = Effect.gen(function* () {
     if (elapsed <= latestSendMillis) return held
     // Long enough that another owner may have taken the intent for a dead one's.
     self.open = undefined
-    return yield* refuse(busy("the refresh came too late to be sent; it is begun again"))
+    return yield* failWith(busy("the refresh came too late to be sent; it is begun again"))
   })
 
   const unchanged = (number: number | undefined) => (open: Open) =>
@@ -246,9 +255,9 @@ const make = Effect.gen(function* () {
           Effect.catchTags({
             Stale: () => {
               self.open = undefined
-              return refuse(busy("the connection is being changed elsewhere"))
+              return failWith(busy("the connection is being changed elsewhere"))
             },
-            Unavailable: ({ reason }) => refuse(busy(reason))
+            Unavailable: ({ reason }) => failWith(busy(reason))
           })
         )
         if (held === undefined) return

@@ -3,13 +3,13 @@ import { type Clock, Duration, Effect, Exit, Option } from "effect"
 import { guest } from "../../domain/Limits.js"
 import type { Json } from "../../domain/Json.js"
 import { type CallFailure, type DoneEntry, reuseKey } from "../../domain/RunJournal.js"
-import { between, type FaultPoints } from "../ports/Faults.js"
+import { withFaultPoints, type FaultPoints } from "../ports/Faults.js"
 import type { AppendFailure } from "../ports/Journal.js"
-import { type HostCallResult, failure, type HostCall, isTimer, type Postponement, refused } from "./HostCall.js"
+import { type HostCallResult, failure, type HostCall, isTimer, type Postponement, refusedCall } from "./HostCall.js"
 import type { HostCalls } from "./HostCalls.js"
 import type { PendingCall, Progress } from "./Progress.js"
 
-/** A timer up to this long is waited for in memory; a longer one is durable and the run hibernates. */
+/** A timer up to this long is waited for in memory; a longer one is durable and the run is suspended. */
 export const shortTimerMillis = 1_000
 
 /** A call that ended, or that has to be made later. */
@@ -126,7 +126,7 @@ export const makeCallScheduler = (
     Effect.asVoid(Effect.fork(complete(inbox, call, answer)))
 
   const outside = (answer: Effect.Effect<HostCallResult, CallFailure | Postponement>) =>
-    between(faults, "beforeCall", answer, "called")
+    withFaultPoints(faults, "beforeCall", answer, "called")
 
   /** Writes state and journal row together; nothing else of this run is written meanwhile. */
   const writeState = Effect.fnUntraced(function* (
@@ -252,7 +252,7 @@ export const makeCallScheduler = (
         yield* fork(inbox, call, reuse(p, reused))
         continue
       }
-      const plan = call.tooDeep ? refused(nestsTooDeep(call)) : yield* planned(p, call)
+      const plan = call.tooDeep ? refusedCall(nestsTooDeep(call)) : yield* planned(p, call)
       switch (plan._tag) {
         case "Refused":
           yield* fork(inbox, call, Effect.fail(plan.failure))

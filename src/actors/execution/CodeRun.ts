@@ -31,22 +31,29 @@ import {
   type SessionLost,
   type Turn
 } from "../ports/Sandbox.js"
-import { callbackDeliveries, finishedRun } from "./RunEnd.js"
+import { callbackDeliveries, finishedRun } from "./RunResult.js"
 import { isPoison, type GuestLosses, noLosses, pauseAfter, withLoss } from "./GuestLosses.js"
 import { type Completion, type PostponedCall, Inbox, makeCallScheduler, shortTimerMillis } from "./CallScheduler.js"
 import { makeGuestEvents } from "./GuestEvents.js"
 import { make as makeHostCalls } from "./HostCalls.js"
 import { make as makeOutputCheck } from "./OutputCheck.js"
-import { type PendingCall, Progress } from "./Progress.js"
-import { guestFailure, nonDeterminism, notRecordable, poisoned, stuck, timedOut, totalCpu } from "./RunErrors.js"
-import { failed, type DriveOutcome, type RunSpec, type Stop, stopped } from "./RunSpec.js"
+import { Progress } from "./Progress.js"
+import {
+  guestFailure,
+  nonDeterminismError,
+  notRecordableError,
+  poisonedError,
+  stuckError,
+  timedOutError,
+  totalCpuError
+} from "./RunErrors.js"
+import { failRun, type DriveOutcome, type RunSpec, type Stop, outcomeOfRefusedWrite } from "./RunSpec.js"
 import { TimeSlices } from "./TimeSlices.js"
 import { stepName } from "./Trace.js"
 import { makeRunWriter } from "./RunWriter.js"
 
-/** Outputs of the guest that are taken in at a time, and slow calls that are shown at a time. */
+/** Outputs of the guest that are handled in one slice. */
 const outputsAtOnce = 100
-const shownAtOnce = 200
 
 const succeed: RunCommand = { _tag: "Succeed" }
 const passDeadline: RunCommand = { _tag: "PassDeadline" }
@@ -67,7 +74,7 @@ export const make = Effect.gen(function* () {
     hash: (text: string) => digests.sha256Hex(text).slice(0, 22)
   }
 
-  const { ahead, end: endWith, flush } = makeRunWriter(journal, faults)
+  const { flush, flushAhead, showSlowCalls, writeEnd } = makeRunWriter(journal, faults)
   const { eventOf, fedError, startEvent } = makeGuestEvents(host, digests)
   const { completions, launch } = makeCallScheduler(host, faults, clock, digests.sha256Hex, flush)
 
@@ -88,7 +95,7 @@ export const make = Effect.gen(function* () {
     }
     const events =
       replay.length === 0 ? [] : yield* Effect.forEach(replay, (entry) => eventOf(p, entry, String(entry.call)))
-    yield* ahead(p)
+    yield* flushAhead(p)
     const turn = yield* guestFailure(sandbox.start(program, limits, startEvent(p.spec), events))
     p.spent(turn, replay.length > 0)
     const slices = new TimeSlices(clock)
@@ -133,7 +140,8 @@ export const make = Effect.gen(function* () {
     return Effect.void
   }
 
-  const mismatch = (entry: DoneEntry, now: string): Effect.Effect<never, Stop> => failed(nonDeterminism(entry, now))
+  const mismatch = (entry: DoneEntry, now: string): Effect.Effect<never, Stop> =>
+    failRun(nonDeterminismError(entry, now))
 
   // --- The loop ---
 
@@ -179,7 +187,7 @@ export const make = Effect.gen(function* () {
       )
     }
     if (events.length === 0) return turn
-    yield* ahead(p)
+    yield* flushAhead(p)
     const next = yield* guestFailure(turn.session.feed(events))
     p.spent(next, false)
     for (let i = 0; i < next.outputs.length; i++)
@@ -214,11 +222,11 @@ export const make = Effect.gen(function* () {
     return Effect.as(flush(p, { wakeAt, deadlineAt, waiting, ...attempt }), evolve(run, event))
   }
 
-  const hibernate = Effect.fnUntraced(function* (p: Progress, now: number, until: number) {
+  const suspendUntil = Effect.fnUntraced(function* (p: Progress, now: number, until: number) {
     const call = [...p.calls.values()].find(({ id }) => p.timers.get(id)?.due === until)
     const kind = (call === undefined ? undefined : p.timers.get(call.id)?.held?.why) ?? "wait"
     yield* suspend(p, p.run, now, { kind, step: call === undefined ? null : stepName(call), until })
-    return { _tag: "Hibernated" } as const satisfies DriveOutcome
+    return { _tag: "Suspended" } as const satisfies DriveOutcome
   })
 
   const going = Effect.fnUntraced(function* (
@@ -229,18 +237,18 @@ export const make = Effect.gen(function* () {
     let turn = first
     for (;;) {
       if (overCpu(p)) {
-        return yield* failed(totalCpu(p.run.tier))
+        return yield* failRun(totalCpuError(p.run.tier))
       }
       if (p.end !== undefined) return yield* conclude(p)
       const tooMuch = p.asksTooMuch
-      if (tooMuch !== undefined) return yield* failed(tooMuch)
+      if (tooMuch !== undefined) return yield* failRun(tooMuch)
       if (p.calls.size === 0) {
-        return yield* failed(stuck)
+        return yield* failRun(stuckError)
       }
       yield* launch(p, inbox)
       const now = clock.unsafeCurrentTimeMillis()
       const until = sleepsUntil(p, now)
-      if (until !== undefined) return yield* hibernate(p, now, until)
+      if (until !== undefined) return yield* suspendUntil(p, now, until)
       // What is known now is written while the rest is waited for.
       if (p.opened && p.hasUnwritten) yield* flush(p)
       turn = yield* deliver(p, turn, yield* completions(p, inbox))
@@ -250,7 +258,7 @@ export const make = Effect.gen(function* () {
   /** A guest that was lost is started again and replayed; its calls in flight go on meanwhile. */
   const again = (p: Progress, lost: GuestLosses, inbox: Inbox): Effect.Effect<DriveOutcome, Stop> =>
     isPoison(lost)
-      ? failed(poisoned(lost.deaths))
+      ? failRun(poisonedError(lost.deaths))
       : Effect.gen(function* () {
           if (p.opened) yield* flush(p)
           const rows = p.opened ? yield* journal.read(p.run.organisationId, p.run.id) : [p.spec.start, ...p.unwritten]
@@ -292,9 +300,9 @@ export const make = Effect.gen(function* () {
 
   const conclude = (p: Progress): Effect.Effect<DriveOutcome, Stop> => {
     const end = p.end
-    if (end === undefined || !end.ok) return failed(end?.error ?? stuck)
+    if (end === undefined || !end.ok) return failRun(end?.error ?? stuckError)
     return Effect.flatMap(outputError(p.spec.runnable, end.value), (wrong) =>
-      wrong === undefined ? close(p, decide(p.run, succeed), end.value, null) : failed(wrong)
+      wrong === undefined ? close(p, decide(p.run, succeed), end.value, null) : failRun(wrong)
     )
   }
 
@@ -311,7 +319,7 @@ export const make = Effect.gen(function* () {
       const end = { status, statusReason, output: p.show(output), error, at: clock.unsafeCurrentTimeMillis() }
       const done = finishedRun(p.run, end, p, guest.memoryBytes)
       const deliveries = callbackDeliveries(done, () => identifiers.next("dlv"))
-      return endWith(p, { end: done, ...(deliveries.length > 0 ? { deliveries } : {}) }).pipe(
+      return writeEnd(p, { end: done, ...(deliveries.length > 0 ? { deliveries } : {}) }).pipe(
         Effect.zipRight(faults.at("terminal")),
         Effect.as<DriveOutcome>({ _tag: "Ended", end: { ...done, output } })
       )
@@ -336,7 +344,7 @@ export const make = Effect.gen(function* () {
     const past = buildHistory(p.spec.start, rows.slice(1))
     p.record({ kind: "attempt", attempt, at: now, afresh: transientCalls(past.replay) })
     const suspended = yield* suspend(p, failed, now, { kind: "retry", step: null, until })
-    if (p.run.tier !== "instant") return { _tag: "Hibernated" }
+    if (p.run.tier !== "instant") return { _tag: "Suspended" }
     yield* Effect.sleep(Duration.millis(until - now))
     const resumed = decide(suspended, { _tag: "Resume", at: until })
     if (resumed._tag !== "Resumed") return { _tag: "Fenced" }
@@ -352,7 +360,7 @@ export const make = Effect.gen(function* () {
 
   /** Postgres refused what the run wanted to record: it fails with that reason, and records nothing else. */
   const unrecordable = (p: Progress, { reason }: ChangeRefused): Effect.Effect<DriveOutcome, AppendFailure> => {
-    const error = notRecordable(reason)
+    const error = notRecordableError(reason)
     return close(p, decide(p.run, { _tag: "Fail", error }), null, error)
   }
 
@@ -367,29 +375,17 @@ export const make = Effect.gen(function* () {
           ({ error }) => fail(p, error)
         ),
         Effect.catchTag("ChangeRefused", (error) => unrecordable(p, error)),
-        Effect.catchAll((error) => Effect.succeed(stopped(error)))
+        Effect.catchAll((error) => Effect.succeed(outcomeOfRefusedWrite(error)))
       )
     })
 
   /** Ends a run whose time is up; the fiber that drove it has stopped. */
   const timeOut = (p: Progress): Effect.Effect<DriveOutcome> =>
-    close(p, decide(p.run, passDeadline), null, timedOut).pipe(
-      Effect.catchAll((error) => Effect.succeed(stopped(error)))
+    close(p, decide(p.run, passDeadline), null, timedOutError).pipe(
+      Effect.catchAll((error) => Effect.succeed(outcomeOfRefusedWrite(error)))
     )
 
-  /** Writes the calls that started before `before` and go on as running steps, so that the trace shows them. */
-  const showSlow = (p: Progress, before: number): Effect.Effect<void> | undefined => {
-    if (!p.opened) return undefined
-    const slow: Array<PendingCall> = []
-    for (const call of p.unshown) {
-      if (slow.length === shownAtOnce || call.startedAt >= before) break
-      slow.push(call)
-    }
-    if (slow.length === 0) return undefined
-    return Effect.ignore(journal.append(p.slowSteps(slow)))
-  }
-
-  return { drive, timeOut, showSlow }
+  return { drive, timeOut, showSlowCalls }
 })
 
 export type CodeRun = Effect.Effect.Success<typeof make>

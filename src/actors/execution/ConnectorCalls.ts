@@ -2,7 +2,7 @@
  * `svc.connector.<slug>.<action>(args, opts)`: the binding, the customer's connection, the pinned action, the call, and
  * what it threw. Contract: runtime calls; versioning policy.
  */
-import { Duration, Effect, Either, Option } from "effect"
+import { Effect, Either, Option } from "effect"
 import { actionResult } from "../../domain/connector/ActionResult.js"
 import type { ActionDefinition } from "../../domain/connector/Action.js"
 import { findBinding } from "../../domain/connector/Binding.js"
@@ -12,12 +12,12 @@ import { findMock } from "../../domain/connector/Mocking.js"
 import { pageItems, nextPageArgs } from "../../domain/connector/Pagination.js"
 import type { ProviderFailure } from "../../domain/connector/ProviderAnswer.js"
 import { isObject, type Json } from "../../domain/Json.js"
-import { guest } from "../../domain/Limits.js"
+import { connectedCall, guest } from "../../domain/Limits.js"
 import type { CallFailure, ChosenConnection } from "../../domain/RunJournal.js"
 import { type CallFailed, ConnectedCalls } from "../ports/ConnectedCalls.js"
 import { ConnectionReads, type KnownConnection } from "../ports/ConnectionReads.js"
 import { Connectors } from "../ports/Connectors.js"
-import { failure, type HostCall, type HostRequest, type Postponement, refused } from "./HostCall.js"
+import { failure, type HostCall, type HostRequest, type Postponement, refusedCall } from "./HostCall.js"
 
 interface Options {
   /** A connection's label or id; `null`: the customer's default one. */
@@ -30,7 +30,6 @@ interface Options {
 }
 
 const optionNames = new Set(["connection", "idempotencyKey", "timeoutMs", "retry", "page"])
-const longestTimeout = Duration.toMillis(Duration.minutes(10))
 
 const optionsOf = (value: Json | undefined): Options | string => {
   if (value === undefined || value === null) {
@@ -44,8 +43,11 @@ const optionsOf = (value: Json | undefined): Options | string => {
   if (connection !== undefined && typeof connection !== "string") return "connection is a label or an id"
   if (idempotencyKey !== undefined && (typeof idempotencyKey !== "string" || idempotencyKey === ""))
     return "idempotencyKey is a text that is not empty"
-  if (timeoutMs !== undefined && (typeof timeoutMs !== "number" || !(timeoutMs >= 1 && timeoutMs <= longestTimeout)))
-    return `timeoutMs is a number from 1 to ${longestTimeout}`
+  if (
+    timeoutMs !== undefined &&
+    (typeof timeoutMs !== "number" || !(timeoutMs >= 1 && timeoutMs <= connectedCall.longestMillis))
+  )
+    return `timeoutMs is a number from 1 to ${connectedCall.longestMillis}`
   if (retry !== undefined && typeof retry !== "boolean") return "retry is true or false"
   return {
     connection: connection ?? null,
@@ -271,10 +273,10 @@ export const makeConnectorCalls = Effect.gen(function* () {
   const plan = (request: HostRequest): HostCall => {
     const [, connector = "", action = "", ...more] = request.name.split(".")
     if (connector === "" || action === "" || more.length > 0)
-      return refused(failure("TypeError", "write svc.connector.<slug>.<action>(args, options)"))
+      return refusedCall(failure("TypeError", "write svc.connector.<slug>.<action>(args, options)"))
     const options = optionsOf(request.args[1])
     return typeof options === "string"
-      ? refused(failure("TypeError", `svc.connector.${connector}.${action}: ${options}`))
+      ? refusedCall(failure("TypeError", `svc.connector.${connector}.${action}: ${options}`))
       : { _tag: "Outside", run: call(request, { connector, action }, options) }
   }
 

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { isObject, type Json } from "../../domain/Json.js"
 import type { CallFailure } from "../../domain/RunJournal.js"
 import { type DbCaller, type DbRefused, type DbTransaction, WorkspaceDb } from "../ports/WorkspaceDb.js"
-import { failure, type HostCall, type HostRequest, refused } from "./HostCall.js"
+import { failure, type HostCall, type HostRequest, refusedCall } from "./HostCall.js"
 
 const dbFailure = ({ code, detail, hint, message, position, transient }: DbRefused): CallFailure =>
   failure("DatabaseError", message, transient ? "transient" : "code", { code, data: { detail, hint, position } })
@@ -34,9 +34,9 @@ export const makeDbCalls = Effect.gen(function* () {
   const query = (request: HostRequest): HostCall => {
     const [sql, params = [], transaction] = request.args
     if (typeof sql !== "string" || sql.trim() === "")
-      return refused(failure("TypeError", "svc.db.query takes a statement and, for $1, $2 …, an array of values"))
+      return refusedCall(failure("TypeError", "svc.db.query takes a statement and, for $1, $2 …, an array of values"))
     if (!Array.isArray(params))
-      return refused(failure("TypeError", "svc.db.query: the values for $1, $2 … are an array"))
+      return refusedCall(failure("TypeError", "svc.db.query: the values for $1, $2 … are an array"))
     const effect = db.query(caller(request), sql, params, transactionOf(transaction))
     return outside(Effect.map(effect, ({ fields, rowCount, rows }) => ({ rows, rowCount, fields: [...fields] })))
   }
@@ -46,7 +46,7 @@ export const makeDbCalls = Effect.gen(function* () {
     (request: HostRequest): HostCall => {
       const transaction = transactionOf(request.args[0])
       return transaction === null
-        ? refused(failure("TypeError", "this is not a transaction of svc.db"))
+        ? refusedCall(failure("TypeError", "this is not a transaction of svc.db"))
         : outside(Effect.as(run(caller(request), transaction), null))
     }
 

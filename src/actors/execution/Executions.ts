@@ -22,7 +22,7 @@ import { Ownership } from "../ports/Ownership.js"
 import { Runnables } from "../ports/Runnables.js"
 import { Runs } from "../ports/Runs.js"
 import { Sandbox } from "../ports/Sandbox.js"
-import { callbackDeliveries, finishedRun } from "./RunEnd.js"
+import { callbackDeliveries, finishedRun } from "./RunResult.js"
 import { LiveRuns } from "./LiveRuns.js"
 import { Execution } from "./Protocol.js"
 import { type DriveOutcome, runError, type RunSpec } from "./RunSpec.js"
@@ -104,6 +104,7 @@ export const layer = (options: { readonly slots: number }) =>
           customerId: request.customer?.id ?? null,
           triggerType: request.trigger.type,
           attempt: 1,
+          mock: request.mocking?.mode ?? "none",
           activations: 0,
           progress: 0,
           wakeAt: null,
@@ -164,7 +165,7 @@ export const layer = (options: { readonly slots: number }) =>
             return Effect.succeed({ _tag: "Ended", end: outcome.end })
           case "Repeated":
             return Effect.succeed({ _tag: "Repeated", target: targetOf(outcome.target), hash: outcome.hash })
-          case "Hibernated":
+          case "Suspended":
             return Effect.succeed({ _tag: "Accepted", run })
           case "Fenced":
             return Effect.fail(unavailable("the run goes on on another node"))

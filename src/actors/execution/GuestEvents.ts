@@ -8,7 +8,7 @@ import type { GuestEvent } from "../ports/Sandbox.js"
 import type { HostCalls } from "./HostCalls.js"
 import type { Progress } from "./Progress.js"
 import { secretGone } from "./RunErrors.js"
-import { failed, type RunSpec, type Stop } from "./RunSpec.js"
+import { failRun, type RunSpec, type Stop } from "./RunSpec.js"
 
 export const makeGuestEvents = (host: HostCalls, digests: Digests["Type"]) => {
   const contextOf = ({ run, start }: RunSpec): Json => ({
@@ -47,7 +47,7 @@ export const makeGuestEvents = (host: HostCalls, digests: Digests["Type"]) => {
       Effect.catchAll(() => Effect.fail(new ChangeRefused({ reason: "a secret could not be read" }))),
       Effect.flatMap(
         Option.match({
-          onNone: () => failed(secretGone),
+          onNone: () => failRun(secretGone),
           onSome: (answer): Effect.Effect<GuestEvent> => {
             if (answer.secret !== undefined) p.hide(answer.secret.text)
             return Effect.succeed({ ...event, ok: true, v: answer.value })

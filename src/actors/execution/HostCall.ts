@@ -57,7 +57,7 @@ export const failure = (
   more: Partial<CallFailure> = {}
 ): CallFailure => ({ name, message, category, ...more })
 
-export const refused = (failure: CallFailure): HostCall => ({ _tag: "Refused", failure })
+export const refusedCall = (failure: CallFailure): HostCall => ({ _tag: "Refused", failure })
 
 /** A call that only waits: it holds no place among those that are under way. */
 export const isTimer = (name: string): boolean => name === "timer.sleep"

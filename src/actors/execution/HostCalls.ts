@@ -11,7 +11,7 @@ import { KeyValues, type StateWrite, type Store } from "../ports/KeyValues.js"
 import { type Reader, RunReads, type SecretReference, type SecretValue } from "../ports/RunReads.js"
 import { makeConnectorCalls } from "./ConnectorCalls.js"
 import { makeDbCalls } from "./DbCalls.js"
-import { type HostCallResult, failure, type HostCall, type HostRequest, refused } from "./HostCall.js"
+import { type HostCallResult, failure, type HostCall, type HostRequest, refusedCall } from "./HostCall.js"
 import type { RunSpec } from "./RunSpec.js"
 
 const unavailable = (error: { readonly reason: string }) =>
@@ -135,9 +135,9 @@ export const make = Effect.gen(function* () {
 
   const state = ({ args, name, spec }: HostRequest, now: number): HostCall => {
     const key = checkedKey(args[0])
-    if (typeof key !== "string") return refused(key)
+    if (typeof key !== "string") return refusedCall(key)
     const where = store(spec, args[optionsAt[name] ?? 1])
-    if ("category" in where) return refused(where)
+    if ("category" in where) return refusedCall(where)
     if (name === "state.get") {
       return {
         _tag: "Read",
@@ -148,14 +148,14 @@ export const make = Effect.gen(function* () {
       }
     }
     const write = stateWrite(name, key, args, now)
-    return "_tag" in write ? { _tag: "Write", store: where, write } : refused(write)
+    return "_tag" in write ? { _tag: "Write", store: where, write } : refusedCall(write)
   }
 
   // --- svc.secrets, svc.envConfig ---
 
   const secret = ({ args, spec }: HostRequest): HostCall => {
     const name = args[0]
-    if (typeof name !== "string") return refused(failure("TypeError", "svc.secrets.get takes the name of a secret"))
+    if (typeof name !== "string") return refusedCall(failure("TypeError", "svc.secrets.get takes the name of a secret"))
     return {
       _tag: "Read",
       run: reads.secret(reader(spec), name).pipe(
@@ -182,7 +182,7 @@ export const make = Effect.gen(function* () {
 
   const setting = ({ args, spec }: HostRequest): HostCall => {
     const key = args[0]
-    if (typeof key !== "string") return refused(failure("TypeError", "svc.envConfig.get takes the name of a value"))
+    if (typeof key !== "string") return refusedCall(failure("TypeError", "svc.envConfig.get takes the name of a value"))
     return {
       _tag: "Read",
       run: reads.setting(reader(spec), `env.${key}`).pipe(
@@ -253,9 +253,9 @@ export const make = Effect.gen(function* () {
     const url = member(request, "url")
     const method = String(member(request, "method") ?? "GET").toUpperCase()
     const body = bodyOf(request)
-    if (typeof url !== "string") return refused(failure("TypeError", "fetch takes a URL"))
+    if (typeof url !== "string") return refusedCall(failure("TypeError", "fetch takes a URL"))
     if (body !== null && body.length > guest.fetchBytes) {
-      return refused(failure("RangeError", `fetch: a request body has at most ${guest.fetchBytes} bytes`))
+      return refusedCall(failure("RangeError", `fetch: a request body has at most ${guest.fetchBytes} bytes`))
     }
     const given = headersOf(member(request, "headers"))
     // The key lets a receiver that knows such keys recognise a repetition; reads need none.
@@ -288,7 +288,7 @@ export const make = Effect.gen(function* () {
   }
 
   const needsUnifiedModels = (name: string, instead: string): HostCall =>
-    refused(
+    refusedCall(
       failure(
         "NotAvailable",
         `svc.${name}: this release has no unified models yet; ${instead}: svc.connector.<slug>.<action>(args)`,
@@ -315,7 +315,7 @@ export const make = Effect.gen(function* () {
   const internal = new Set(["db.begin", "db.commit", "db.rollback"])
 
   const notThere = (name: string): HostCall => {
-    return refused(
+    return refusedCall(
       failure(
         "TypeError",
         `svc.${name} does not exist; a workflow has ${Object.keys(calls)

@@ -122,7 +122,7 @@ export const layer = Layer.scoped(
           live.deadlineAt = Infinity
           yield* Effect.forkDaemon(Effect.map(passed(run, live), (outcome) => remove(id, live, outcome)))
         } else if (live.progress !== undefined) {
-          const shown = run.showSlow(live.progress, now - shownAfterMillis)
+          const shown = run.showSlowCalls(live.progress, now - shownAfterMillis)
           if (shown !== undefined) yield* Effect.forkDaemon(shown)
         }
       }

@@ -16,7 +16,7 @@ import { tooManyCalls, tooMuchAsked } from "./RunErrors.js"
 import type { RunSpec } from "./RunSpec.js"
 import { CallTimers } from "./CallTimers.js"
 import { isTimer } from "./HostCall.js"
-import { type Offload, shown, stepName, stepRow, storable, type TracedCall } from "./Trace.js"
+import { type Offload, traceValue, stepName, stepRow, storable, type TracedCall } from "./Trace.js"
 
 /** A host call that has not ended. */
 export interface PendingCall {
@@ -272,7 +272,7 @@ export class Progress {
 
   /** The value as the record shows it. */
   show(value: Json): Json {
-    return shown(value, this.scrub, this.ports.offload, this.blobs)
+    return traceValue(value, this.scrub, this.ports.offload, this.blobs)
   }
 
   /** A row has gone to the journal, or is about to. */

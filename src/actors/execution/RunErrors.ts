@@ -50,7 +50,7 @@ export const guestFailure = <A>(effect: Effect.Effect<A, SandboxFailure>): Effec
     error._tag === "SessionLost" ? error : { _tag: "Failed", error: sandboxError(error) }
   )
 
-export const nonDeterminism = (entry: DoneEntry, now: string): RunError =>
+export const nonDeterminismError = (entry: DoneEntry, now: string): RunError =>
   runError({
     name: "NonDeterminism",
     code: "NON_DETERMINISM",
@@ -60,7 +60,7 @@ export const nonDeterminism = (entry: DoneEntry, now: string): RunError =>
       "a workflow must ask the same again when it is replayed"
   })
 
-export const totalCpu = (tier: Tier): RunError =>
+export const totalCpuError = (tier: Tier): RunError =>
   runError({
     name: "CpuLimit",
     code: "CPU_LIMIT",
@@ -80,14 +80,14 @@ export const tooMuchAsked = runError({
   message: `the arguments of a run's calls that have not ended may hold ${guest.pendingArguments / mebibyte} MiB together: await some before making more`
 })
 
-export const stuck = runError({
+export const stuckError = runError({
   name: "Stuck",
   code: "STUCK",
   category: "code",
   message: "the workflow waits for something that can never come"
 })
 
-export const poisoned = (deaths: number): RunError =>
+export const poisonedError = (deaths: number): RunError =>
   runError({
     name: "Poisoned",
     code: "POISONED",
@@ -109,7 +109,7 @@ export const notStorable = (path: string, why: string): RunError =>
     message: `the returned value${path === "" ? "" : ` at ${path}`} ${why}`
   })
 
-export const notRecordable = (reason: string): RunError =>
+export const notRecordableError = (reason: string): RunError =>
   runError({ name: "NotRecordable", category: "contract", message: `a value of this run cannot be stored: ${reason}` })
 
 export const secretGone = runError({
@@ -119,4 +119,8 @@ export const secretGone = runError({
   message: "a secret that this run read is gone"
 })
 
-export const timedOut = runError({ name: "TimedOut", category: "timeout", message: "the run took longer than it may" })
+export const timedOutError = runError({
+  name: "TimedOut",
+  category: "timeout",
+  message: "the run took longer than it may"
+})

@@ -27,7 +27,7 @@ export interface RunSpec {
 export type DriveOutcome =
   | { readonly _tag: "Ended"; readonly end: FinishedRun }
   /** It waits without computing; a sweep brings it back when it is due. */
-  | { readonly _tag: "Hibernated" }
+  | { readonly _tag: "Suspended" }
   /** Nothing may be done here any more: another owner, or the run was ended from outside. */
   | { readonly _tag: "Fenced" }
   /** Its Idempotency-Key belongs to another run; this one was never seen by anyone. */
@@ -38,10 +38,10 @@ export type DriveOutcome =
 /** The failure of a run as a whole, or the end of this incarnation of it. */
 export type Stop = { readonly _tag: "Failed"; readonly error: RunError } | AppendFailure
 
-export const failed = (error: RunError): Effect.Effect<never, Stop> => Effect.fail({ _tag: "Failed", error })
+export const failRun = (error: RunError): Effect.Effect<never, Stop> => Effect.fail({ _tag: "Failed", error })
 
 /** What a write that was refused means for the run on this node. */
-export const stopped = (error: AppendFailure): DriveOutcome => {
+export const outcomeOfRefusedWrite = (error: AppendFailure): DriveOutcome => {
   switch (error._tag) {
     case "Fenced":
       return { _tag: "Fenced" }

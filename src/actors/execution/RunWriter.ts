@@ -1,28 +1,31 @@
 /**
- * What a run writes, one change after the other. What it has come to is on its way while its guest computes where the
- * last run of the program went on from there: the next call waits for it, and by then most of the wait is over.
+ * Writes a run's journal, one change after the other. While the guest computes, a commit runs in the background if the
+ * previous run of the same program made another call at this point; the next write waits for that commit first.
  */
 import { Effect, Exit, Fiber } from "effect"
-import { between, type FaultPoints } from "../ports/Faults.js"
+import { withFaultPoints, type FaultPoints } from "../ports/Faults.js"
 import type { AppendFailure, Journal, RunChange } from "../ports/Journal.js"
 import { CallPrediction } from "./CallPrediction.js"
-import type { Progress } from "./Progress.js"
+import type { PendingCall, Progress } from "./Progress.js"
 
-type More = Parameters<Progress["take"]>[0]
+type Additions = Parameters<Progress["take"]>[0]
+
+/** Slow calls that one change shows. */
+const slowCallsAtOnce = 200
 
 export const makeRunWriter = (journal: Journal["Type"], faults: FaultPoints) => {
-  const foresight = new CallPrediction()
+  const prediction = new CallPrediction()
 
   const append = (change: RunChange): Effect.Effect<void, AppendFailure> =>
-    between(faults, "beforeAppend", journal.append(change), "appended")
+    withFaultPoints(faults, "beforeAppend", journal.append(change), "appended")
 
-  const taken = (p: Progress, more: More): RunChange => {
+  const takeChange = (p: Progress, additions: Additions): RunChange => {
     p.unwritten = []
-    return p.take(more)
+    return p.take(additions)
   }
 
-  /** Waits for what is on its way. How a write ended that was interrupted, the next one finds out. */
-  const arrived = (p: Progress): Effect.Effect<void, AppendFailure> => {
+  /** Waits for the commit in the background. An interrupted one counts as done: the next write finds out how it ended. */
+  const awaitCommit = (p: Progress): Effect.Effect<void, AppendFailure> => {
     const { writing } = p
     p.writing = undefined
     return writing === undefined
@@ -30,37 +33,48 @@ export const makeRunWriter = (journal: Journal["Type"], faults: FaultPoints) => 
       : Effect.flatMap(Fiber.await(writing), (exit) => (Exit.isInterrupted(exit) ? Effect.void : exit))
   }
 
-  const write = (p: Progress, more: More): Effect.Effect<void, AppendFailure> =>
+  const write = (p: Progress, additions: Additions): Effect.Effect<void, AppendFailure> =>
     Effect.suspend(() => {
-      const change = taken(p, more)
-      return p.writing === undefined ? append(change) : Effect.zipRight(arrived(p), append(change))
+      const change = takeChange(p, additions)
+      return p.writing === undefined ? append(change) : Effect.zipRight(awaitCommit(p), append(change))
     })
 
-  const isTaken = (p: Progress) => p.opened && !p.hasUnwritten
+  const hasNothingToWrite = (p: Progress) => p.opened && !p.hasUnwritten
 
-  /** Everything so far is committed when this is done. */
+  /** Commits everything so far. */
   const flush = (p: Progress, patch?: RunChange["patch"]): Effect.Effect<void, AppendFailure> =>
     Effect.suspend(() => {
       if (patch !== undefined) return write(p, { patch })
-      return isTaken(p) ? arrived(p) : write(p, {})
+      return hasNothingToWrite(p) ? awaitCommit(p) : write(p, {})
     })
 
-  /** Before the guest computes: sends what is not written on its way, where another call will probably follow. */
-  const ahead = (p: Progress): Effect.Effect<void> =>
+  /** Before the guest computes: starts a commit in the background where another call is likely to follow. */
+  const flushAhead = (p: Progress): Effect.Effect<void> =>
     Effect.suspend(() =>
-      isTaken(p) || p.writing !== undefined || !foresight.goesOn(p.program, p.outside)
+      hasNothingToWrite(p) || p.writing !== undefined || !prediction.goesOn(p.program, p.outside)
         ? Effect.void
-        : Effect.map(Effect.fork(append(taken(p, {}))), (fiber) => {
+        : Effect.map(Effect.fork(append(takeChange(p, {}))), (fiber) => {
             p.writing = fiber
           })
     )
 
-  /** The last change of a run. */
-  const end = (p: Progress, more: More): Effect.Effect<void, AppendFailure> =>
+  /** Writes the last change of a run. */
+  const writeEnd = (p: Progress, additions: Additions): Effect.Effect<void, AppendFailure> =>
     Effect.suspend(() => {
-      foresight.learn(p.program, p.outside)
-      return write(p, more)
+      prediction.learn(p.program, p.outside)
+      return write(p, additions)
     })
 
-  return { flush, ahead, end }
+  /** Writes calls that began before `before` and have not ended as running steps, so that the trace shows them. */
+  const showSlowCalls = (p: Progress, before: number): Effect.Effect<void> | undefined => {
+    if (!p.opened) return undefined
+    const slow: Array<PendingCall> = []
+    for (const call of p.unshown) {
+      if (slow.length === slowCallsAtOnce || call.startedAt >= before) break
+      slow.push(call)
+    }
+    return slow.length === 0 ? undefined : Effect.ignore(journal.append(p.slowSteps(slow)))
+  }
+
+  return { flush, flushAhead, showSlowCalls, writeEnd }
 }

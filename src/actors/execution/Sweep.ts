@@ -16,7 +16,7 @@ import { type DueRun, Runs } from "../ports/Runs.js"
 import { Sandbox } from "../ports/Sandbox.js"
 import { Wakeups } from "../ports/Wakeups.js"
 import { type BackgroundTask, backgroundTask } from "../BackgroundTask.js"
-import { callbackDeliveries, finishedRun } from "./RunEnd.js"
+import { callbackDeliveries, finishedRun } from "./RunResult.js"
 import { LiveRuns } from "./LiveRuns.js"
 import { runError } from "./RunSpec.js"
 

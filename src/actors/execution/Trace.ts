@@ -82,7 +82,7 @@ const memberWithoutCredentials = (member: Member): Member => {
 }
 
 /** The value as the trace holds it; a large one becomes a blob and a reference to it. */
-export const shown = (value: Json, scrub: Scrubber, offload: Offload, blobs: Array<Blob>): Json => {
+export const traceValue = (value: Json, scrub: Scrubber, offload: Offload, blobs: Array<Blob>): Json => {
   const clean = storable(scrub.scrubJson(value))
   const text = JSON.stringify(clean)
   // A character is at least one byte: most values need no exact count.
@@ -146,8 +146,8 @@ export const stepRow = (call: TracedCall, scrub: Scrubber, offload: Offload, blo
         finishedAt: iso(attempt.finishedAt),
         error: attempt.error === null ? null : failureJson(attempt.error, scrub)
       })),
-      input: shown(withoutCredentials(call.args), scrub, offload, blobs),
-      output: result !== null && result.ok ? shown(withoutCredentials(result.value), scrub, offload, blobs) : null,
+      input: traceValue(withoutCredentials(call.args), scrub, offload, blobs),
+      output: result !== null && result.ok ? traceValue(withoutCredentials(result.value), scrub, offload, blobs) : null,
       error: result !== null && !result.ok ? failureJson(result.failure, scrub) : null,
       startedAt: iso(call.startedAt),
       finishedAt: iso(call.finishedAt),

@@ -57,7 +57,7 @@ export const principal = (known: KnownKey, request: Pick<Principal, "requestId" 
   ...request
 })
 
-export const missing = (caller: Principal, permission: Permission): Forbidden | undefined =>
+export const missingPermission = (caller: Principal, permission: Permission): Forbidden | undefined =>
   caller.permissions.has(permission)
     ? undefined
     : new Forbidden({ code: "FORBIDDEN", needs: permission, message: `this key lacks the permission ${permission}` })
@@ -110,7 +110,7 @@ export const runReach = ({ scope }: Principal): RunReach | undefined => {
 }
 
 /** Why a key may not make a resource, or change what all of a type depend on: it is narrowed to particular ones. */
-export const narrowed = ({ scope }: Principal, type: ScopeType, what: string): Forbidden | undefined =>
+export const narrowedKeyRefusal = ({ scope }: Principal, type: ScopeType, what: string): Forbidden | undefined =>
   scope[type] === undefined
     ? undefined
     : new Forbidden({

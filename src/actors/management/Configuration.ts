@@ -8,12 +8,12 @@ import {
 } from "../../domain/Configuration.js"
 import { type Failure, Forbidden, invalid } from "../../domain/Failure.js"
 import type { CustomerId } from "../../domain/Ids.js"
-import { configuration } from "../../domain/Limits.js"
+import { configurationValues } from "../../domain/Limits.js"
 import { slugPattern } from "../../domain/Workflow.js"
 import { PlatformConfiguration } from "../ports/PlatformConfiguration.js"
 import type { AlreadyExists, Changed, Tx } from "../ports/Records.js"
 import { type CallContext, checkVersion } from "./CallContext.js"
-import { narrowed, type Principal } from "./Caller.js"
+import { narrowedKeyRefusal, type Principal } from "./Caller.js"
 import { Changes } from "./Changes.js"
 import { findCustomer } from "./CustomerRecords.js"
 import { environmentChangeRefusal, environmentReadRefusal, findEnvironment } from "./EnvironmentRecords.js"
@@ -87,7 +87,7 @@ const storedAt = (tx: Tx, scopes: ReadonlyArray<Scope>, environment: string | nu
     Effect.forEach(scopes, ({ id, level }) =>
       tx.configuration.list({
         where: { level, scopeId: id, environment: ["", environment ?? ""], ...(key === undefined ? {} : { key }) },
-        limit: configuration.valuesPerScope * 2
+        limit: configurationValues.valuesPerScope * 2
       })
     ),
     (found) => found.flat()
@@ -106,7 +106,9 @@ const writableLevel = ({ level, scopeId = null }: SetConfiguration): StoredLevel
 
 /** Why a narrowed key may not write here. What is set above a workflow applies to all of them. */
 const scopeRefusal = (caller: Principal, level: StoredLevel, environment: string | null): Forbidden | undefined =>
-  (level === "flow" ? undefined : narrowed(caller, "workflow", "what applies to all of them is not changed with it")) ??
+  (level === "flow"
+    ? undefined
+    : narrowedKeyRefusal(caller, "workflow", "what applies to all of them is not changed with it")) ??
   environmentChangeRefusal(caller, environment)
 
 const write = Effect.fnUntraced(function* (
@@ -123,8 +125,8 @@ const write = Effect.fnUntraced(function* (
   if (Option.isSome(before))
     return yield* tx.configuration.update({ ...before.value, value, updatedAt, version: before.value.version + 1 })
   const { level, scopeId } = place
-  if ((yield* tx.configuration.count({ level, scopeId })) >= configuration.valuesPerScope)
-    return yield* invalid("key", "OUT_OF_RANGE", `a level holds at most ${configuration.valuesPerScope} values`)
+  if ((yield* tx.configuration.count({ level, scopeId })) >= configurationValues.valuesPerScope)
+    return yield* invalid("key", "OUT_OF_RANGE", `a level holds at most ${configurationValues.valuesPerScope} values`)
   yield* tx.configuration.insert({ ...place, value, updatedAt, version: 1 })
 })
 

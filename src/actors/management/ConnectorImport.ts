@@ -8,7 +8,7 @@ import { type Detail, invalid, type Unavailable, ValidationFailed } from "../../
 import type { OrganisationId } from "../../domain/Ids.js"
 import { detailsOf } from "../../domain/Issues.js"
 import type { Json, JsonObject } from "../../domain/Json.js"
-import { importBytes } from "../../domain/Limits.js"
+import { importBytes, answerItems } from "../../domain/Limits.js"
 import { Computations, type Judged, type TooCostly, tooCostlyDetail } from "../ports/Computations.js"
 import { Egress } from "../ports/Egress.js"
 import { OperatorNetworks } from "../ports/OperatorNetworks.js"
@@ -37,8 +37,6 @@ export class ConnectorImport extends Context.Tag("svc/ConnectorImport")<
 >() {}
 
 const timeout = Duration.seconds(30)
-/** The most mistakes that one answer names. */
-const mostDetails = 200
 
 /** Every mistake of a definition as one failure. */
 const refused = (details: ReadonlyArray<Detail>): ValidationFailed => {
@@ -47,7 +45,7 @@ const refused = (details: ReadonlyArray<Detail>): ValidationFailed => {
   return new ValidationFailed({
     code: all("RESERVED_NAME") ? "RESERVED_NAME" : all("UNKNOWN_FIELD") ? "UNKNOWN_FIELD" : "VALIDATION_FAILED",
     message: first === undefined ? "the definition is not valid" : `${first.path} ${first.message}`.trim(),
-    details: details.slice(0, mostDetails)
+    details: details.slice(0, answerItems.details)
   })
 }
 

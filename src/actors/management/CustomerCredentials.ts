@@ -13,7 +13,7 @@ import { Connections } from "../ports/Connections.js"
 import { CustomerReads } from "../ports/CustomerReads.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { type CallContext, recordedByActor } from "./CallContext.js"
-import { actorOf, missing, narrowed, outOfScope, reaches } from "./Caller.js"
+import { actorOf, missingPermission, narrowedKeyRefusal, outOfScope, reaches } from "./Caller.js"
 import { Changes } from "./Changes.js"
 import {
   connectionScopeRefusal,
@@ -180,7 +180,7 @@ export const layer = Layer.effect(
       params: CredentialListParams,
       reveals: boolean
     ): Effect.fn.Return<PageOf<CredentialView>, Failure> {
-      const refused = reveals ? missing(context.caller, "connections:decrypt") : undefined
+      const refused = reveals ? missingPermission(context.caller, "connections:decrypt") : undefined
       if (refused !== undefined) return yield* refused
       const customerId = yield* findTenant(context, named)
       const found = yield* page(context, customerId, params)
@@ -199,7 +199,8 @@ export const layer = Layer.effect(
       const target = yield* read(context, (tx) => findReplaced(tx, customerId, input))
       const outside =
         target === undefined
-          ? (outOfScope(caller, "connector", input.connector) ?? narrowed(caller, "connection", "it makes none"))
+          ? (outOfScope(caller, "connector", input.connector) ??
+            narrowedKeyRefusal(caller, "connection", "it makes none"))
           : connectionScopeRefusal(caller, target)
       if (outside !== undefined) return yield* outside
       const stored =

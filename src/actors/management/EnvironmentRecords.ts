@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { type Failure, type Forbidden, invalid } from "../../domain/Failure.js"
 import type { Tx } from "../ports/Records.js"
-import { narrowed, outOfScope, type Principal } from "./Caller.js"
+import { narrowedKeyRefusal, outOfScope, type Principal } from "./Caller.js"
 
 /** The slug of an environment that exists, in lower case; `null` where the request names none. `path`: the member that does. */
 export const findEnvironment = Effect.fnUntraced(function* (
@@ -23,5 +23,5 @@ export const environmentReadRefusal = (caller: Principal, environment: string | 
 /** Why a key may not change a record of the environment; one for all environments is closed to a narrowed key. */
 export const environmentChangeRefusal = (caller: Principal, environment: string | null): Forbidden | undefined =>
   environment === null
-    ? narrowed(caller, "environment", "what applies to all of them is not changed with it")
+    ? narrowedKeyRefusal(caller, "environment", "what applies to all of them is not changed with it")
     : outOfScope(caller, "environment", environment)

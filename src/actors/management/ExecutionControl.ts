@@ -11,7 +11,7 @@ import { ExecutionReads, type Rerunnable } from "../ports/ExecutionReads.js"
 import { Executions, type Started } from "../ports/Executions.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { type CallContext, recordedByActor } from "./CallContext.js"
-import { actorOf, missing } from "./Caller.js"
+import { actorOf, missingPermission } from "./Caller.js"
 import { findDetailWith, findExecution } from "./ExecutionRecords.js"
 import { makeRerunStart } from "./RerunStart.js"
 import { timestamp } from "./Timestamp.js"
@@ -69,7 +69,7 @@ export const layer = Layer.effect(
       const { view } = found
       if (!isTerminal(view.status)) return yield* notEnded(view)
       const isDraft = view.workflowVersion === null && request.version !== "latest"
-      const refused = (isDraft ? missing(caller, "workflows:update") : undefined) ?? rerunRefusal(request)
+      const refused = (isDraft ? missingPermission(caller, "workflows:update") : undefined) ?? rerunRefusal(request)
       return refused === undefined ? found : yield* refused
     })
 

@@ -20,7 +20,7 @@ import { Identifiers } from "../ports/Identifiers.js"
 import type { AlreadyExists, Changed, Tx } from "../ports/Records.js"
 import { Vault } from "../ports/Vault.js"
 import { type CallContext, checkVersion } from "./CallContext.js"
-import { narrowed, outOfScope, type Principal } from "./Caller.js"
+import { narrowedKeyRefusal, outOfScope, type Principal } from "./Caller.js"
 import { Changes } from "./Changes.js"
 import { environmentChangeRefusal, environmentReadRefusal, findEnvironment } from "./EnvironmentRecords.js"
 import { type PageRequest, type PageOf, Pages } from "./Pages.js"
@@ -98,7 +98,7 @@ export const layer = Layer.effect(
     // --- Storing ---
 
     const insert = Effect.fnUntraced(function* (tx: Tx, caller: Principal, secret: Secret, text: string) {
-      const refused = narrowed(caller, "secret", "it makes none")
+      const refused = narrowedKeyRefusal(caller, "secret", "it makes none")
       if (refused !== undefined) return yield* refused
       yield* tx.secrets.insert(secret)
       yield* seal(tx, secret, text)

@@ -11,7 +11,7 @@ import { canonicalJson } from "../../domain/Json.js"
 import { latestEnvironment, type Workflow, type WorkflowVersion } from "../../domain/Workflow.js"
 import type { AlreadyExists, Changed, Tx } from "../ports/Records.js"
 import type { CallContext } from "./CallContext.js"
-import { missing, outOfScope, type Principal } from "./Caller.js"
+import { missingPermission, outOfScope, type Principal } from "./Caller.js"
 import type { ChangeOutcome } from "./Changes.js"
 import { makeFreezeBindings } from "./FrozenBindings.js"
 import { timestamp } from "./Timestamp.js"
@@ -37,7 +37,7 @@ export interface Publication {
 const rowsRead = 200
 
 const deployRefusal = (caller: Principal, { protected: isProtected, slug }: Environment): Forbidden | undefined =>
-  missing(caller, slug === "live" || isProtected ? "workflows:deploy_prod" : "workflows:deploy_test")
+  missingPermission(caller, slug === "live" || isProtected ? "workflows:deploy_prod" : "workflows:deploy_test")
 
 /** Where a publication changes what runs: publishing an archived workflow revives all of its deployments. */
 const environmentsChanged = (tx: Tx, workflow: Workflow, automatic: ReadonlyArray<Environment>) =>

@@ -17,7 +17,7 @@ import { Digests } from "../ports/Digests.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import type { Tx } from "../ports/Records.js"
 import { type CallContext, checkVersion } from "./CallContext.js"
-import { narrowed, type Principal, scopedIds } from "./Caller.js"
+import { narrowedKeyRefusal, type Principal, scopedIds } from "./Caller.js"
 import { Changes } from "./Changes.js"
 import { findCustomer } from "./CustomerRecords.js"
 import { customersListed } from "./NamedCustomers.js"
@@ -97,7 +97,7 @@ const environmentRefusal = (caller: Principal, before: Workflow, after: Workflow
   const changed = immediate.find((member) => canonicalJson(before[member]) !== canonicalJson(after[member]))
   return changed === undefined
     ? undefined
-    : narrowed(caller, "environment", `${changed} takes effect in all of them and is not changed with it`)
+    : narrowedKeyRefusal(caller, "environment", `${changed} takes effect in all of them and is not changed with it`)
 }
 
 const checkPlan = Effect.fnUntraced(function* (

@@ -27,7 +27,7 @@ const none: FaultPoints = { at: () => Effect.void }
 export class Faults extends Context.Reference<Faults>()("svc/Faults", { defaultValue: () => none }) {}
 
 /** The effect between two points; nothing but the effect where nothing can happen at them. */
-export const between = <A, E>(
+export const withFaultPoints = <A, E>(
   faults: FaultPoints,
   before: FaultPoint,
   effect: Effect.Effect<A, E>,

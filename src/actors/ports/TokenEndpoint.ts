@@ -14,7 +14,7 @@ export interface TokenClient {
   readonly auth: "basic" | "body" | "none"
 }
 
-export type Grant =
+export type OAuthGrant =
   | {
       readonly type: "authorization_code"
       readonly code: Redacted.Redacted
@@ -27,7 +27,7 @@ export type Grant =
 export interface TokenRequest {
   readonly url: string
   readonly client: TokenClient
-  readonly grant: Grant
+  readonly grant: OAuthGrant
   /** Further parameters that the provider wants. */
   readonly params: { readonly [name: string]: string }
   /** The member of the answer that tells the lifetime in seconds. */

@@ -2,6 +2,7 @@
  * Rate limiter of one connection: a sliding window, leases for calls in flight, and the quota in the provider's headers.
  * Pure; times are Unix milliseconds. Contract: connector definition, rateLimit.
  */
+import { longestProviderBlockMillis } from "../Limits.js"
 
 /** The limits of a provider; `null`: no such limit. */
 export interface CallLimits {
@@ -43,8 +44,6 @@ export type PermitDecision =
 const slotsPerWindow = 16
 /** The pause before asking again while calls are in flight, whose end is unknown. */
 const pollMillis = 100
-/** The longest time for which a provider's header can block a connection. */
-const maxBlockMillis = 24 * 3_600_000
 
 /** Takes a permit for one call. A permit that is not released expires after `leaseMillis`. */
 export const takePermit = (
@@ -96,7 +95,7 @@ export const releasePermit = (
 export const nextBlockedUntil = (until: number, reading: ProviderQuota | null, now: number): number => {
   if (reading === null) return until
   const exhausted = reading.remaining !== null && reading.remaining <= 0 ? (reading.resetAt ?? 0) : 0
-  return Math.min(Math.max(until, reading.retryAfterAt ?? 0, exhausted), now + maxBlockMillis)
+  return Math.min(Math.max(until, reading.retryAfterAt ?? 0, exhausted), now + longestProviderBlockMillis)
 }
 
 /** The state without expired slots and leases. */

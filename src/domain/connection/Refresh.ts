@@ -3,17 +3,18 @@
  * predecessor began. Times are Unix milliseconds. Contract: connection states; design: the actor is the lock.
  */
 import { Duration } from "effect"
+import { tokenRefresh } from "../Limits.js"
 
 /** The remaining lifetime that a token needs for a call. */
 const minimumCallMillis = Duration.toMillis("30 seconds")
 /** A connection whose refreshes fail for this time becomes `expired`. */
-export const giveUpAfterMillis = Duration.toMillis("4 days")
+export const giveUpAfterMillis = Duration.toMillis(tokenRefresh.giveUpAfter)
 /** The longest time of a request to the token endpoint. */
 export const tokenTimeout = Duration.seconds(20)
 /** If more monotonic time passes between the intent's commit and the request, the request is not sent: another owner may have taken over. */
 export const latestSendMillis = 2_000
 /** An unused connection is refreshed at this interval, so that the provider does not end its grant. */
-const idleIntervalMillis = Duration.toMillis("24 hours")
+const idleIntervalMillis = Duration.toMillis(tokenRefresh.idleInterval)
 const largestShareOfLifetime = 0.2
 
 /** The lifetime of a token. */

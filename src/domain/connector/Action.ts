@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { Condition } from "./Condition.js"
 import { withDefault, optionalList, optional, required, partWithDefault } from "./Members.js"
 import { Json, JsonObject } from "../Json.js"
+import { connectedCall } from "../Limits.js"
 
 const text = Schema.String
 const members = withDefault(
@@ -153,7 +154,7 @@ export const ActionDefinition = Schema.Struct({
   ),
   inputSchema: withDefault(JsonObject, () => ({ type: "object" }), "JSON Schema of the arguments."),
   outputSchema: withDefault(JsonObject, () => ({}), "JSON Schema of the result."),
-  timeoutMs: withDefault(Schema.Int.pipe(Schema.between(100, 600_000)), () => 30_000),
+  timeoutMs: withDefault(Schema.Int.pipe(Schema.between(100, connectedCall.longestMillis)), () => 30_000),
   mocks: optionalList(Mock, "Results for mocked runs.")
 }).annotations({ identifier: "ActionDefinition" })
 export type ActionDefinition = typeof ActionDefinition.Type

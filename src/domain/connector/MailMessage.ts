@@ -7,6 +7,7 @@ import { Either, Encoding } from "effect"
 import type { Json, JsonObject } from "../Json.js"
 import { type CallMistake, isList, isObject, callMistake } from "./ValueEncoding.js"
 import { asText } from "./Template.js"
+import { mail } from "../Limits.js"
 
 /** A message with its envelope. */
 export interface MailMessage {
@@ -36,8 +37,8 @@ export const buildMessage = (
     const replyTo = yield* addresses(body["replyTo"], "args.replyTo")
     const recipients = [...new Set([...to, ...cc, ...bcc].map((one) => one.address))]
     if (recipients.length === 0) return yield* callMistake("args.to", "names no recipient")
-    if (recipients.length > maxRecipients)
-      return yield* callMistake("args.to", `names more than ${maxRecipients} recipients`)
+    if (recipients.length > mail.recipients)
+      return yield* callMistake("args.to", `names more than ${mail.recipients} recipients`)
     const subject = yield* headerLine(body["subject"] ?? "", "args.subject")
     const extra = yield* extraHeaders(body["headers"] ?? {})
     const key = idempotencyKey.replace(/[^A-Za-z0-9]/g, "").slice(0, 64)
@@ -56,9 +57,6 @@ export const buildMessage = (
     const head = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("")
     return { from: from.address, recipients, messageId, content: `${head}${yield* contentOf(body, key)}` }
   })
-
-/** The number of recipients that every server must accept (RFC 5321). */
-const maxRecipients = 100
 
 // --- Addresses ---
 

@@ -4,9 +4,9 @@
  */
 import type { RequestHead } from "../Wire.js"
 import { commonCallbackPath } from "../../domain/connection/Callback.js"
+import { Duration } from "effect"
+import { connectSessionLifetime } from "../../domain/Limits.js"
 
-/** The lifetime of a connect session. */
-const lifetimeSeconds = 900
 const nameLength = 16
 
 /** A one-way function under a secret of the service, so that other sites cannot compute the cookie. */
@@ -26,7 +26,7 @@ const attributes = (origin: string, maxAge: number) =>
 /** `Set-Cookie` of the redirect to the provider. */
 export const startCookie = (hash: KeyedHash, origin: string, state: string): string => {
   const { name, value } = cookieOf(hash, state)
-  return `${name}=${value}; ${attributes(origin, lifetimeSeconds)}`
+  return `${name}=${value}; ${attributes(origin, Duration.toSeconds(connectSessionLifetime))}`
 }
 
 /** `Set-Cookie` of the callback's reply: removes the cookie. */

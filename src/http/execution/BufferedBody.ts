@@ -6,7 +6,7 @@ import { Cause, Effect } from "effect"
 import type { Upload } from "../../actors/ports/Egress.js"
 import { concatBytes } from "../../domain/connector/RequestContent.js"
 import type { Failure } from "../../domain/Failure.js"
-import type { IncomingBody } from "../Wire.js"
+import type { BodyStream } from "../Wire.js"
 
 /** Bodies of at most this many bytes are read completely before anything is sent. */
 const smallBytes = 64 * 1024
@@ -24,7 +24,7 @@ export interface BufferedBody {
 }
 
 /** Wraps a body that was read already, or is still being received. */
-export const bufferBody = (body: Uint8Array | IncomingBody): BufferedBody => {
+export const bufferBody = (body: Uint8Array | BodyStream): BufferedBody => {
   if (body instanceof Uint8Array)
     return { readAll: Effect.succeed(body), upload: () => undefined, isAbortedWith: () => false }
   let bytes: Uint8Array | undefined
@@ -34,7 +34,7 @@ export const bufferBody = (body: Uint8Array | IncomingBody): BufferedBody => {
     if (chunk !== undefined && !(chunk instanceof Uint8Array)) abortFailure = chunk.failure
     return chunk
   }
-  const source: IncomingBody = { length: body.length, next }
+  const source: BodyStream = { length: body.length, next }
   return {
     readAll: Effect.suspend(() =>
       bytes === undefined
@@ -50,7 +50,7 @@ export const bufferBody = (body: Uint8Array | IncomingBody): BufferedBody => {
   }
 }
 
-const collectBody = Effect.fnUntraced(function* (body: IncomingBody): Effect.fn.Return<Uint8Array, Failure> {
+const collectBody = Effect.fnUntraced(function* (body: BodyStream): Effect.fn.Return<Uint8Array, Failure> {
   const blocks: Array<Uint8Array> = []
   let chunks: Array<Uint8Array> = []
   for (;;) {
@@ -78,7 +78,7 @@ export class ReplayableUpload implements Upload {
   private pendingRead: Promise<void> | undefined
 
   constructor(
-    private readonly source: IncomingBody,
+    private readonly source: BodyStream,
     readonly length: number
   ) {}
 

@@ -25,7 +25,7 @@ import { idempotencyKeyReused } from "../../domain/RunClaim.js"
 import { workflowHeaders } from "../../domain/Tenancy.js"
 import { disabledRefusal } from "../../domain/Workflow.js"
 import { make as makeCustomerContext } from "../auth/CustomerContext.js"
-import { actorOf, missing, outOfScope, type Principal, runReach } from "../../actors/management/Caller.js"
+import { actorOf, missingPermission, outOfScope, type Principal, runReach } from "../../actors/management/Caller.js"
 import { StartQuota } from "../../actors/management/StartQuota.js"
 import type { Exchange } from "../pipeline/Exchange.js"
 import { runClaim } from "../RunClaim.js"
@@ -130,7 +130,7 @@ export const make = Effect.gen(function* () {
     const body = readExecuteBody(request)
     if (body instanceof Error) return yield* body
     const draft = body.draft === true
-    const draftRefusal = draft ? missing(caller, "workflows:update") : undefined
+    const draftRefusal = draft ? missingPermission(caller, "workflows:update") : undefined
     if (draftRefusal !== undefined) return yield* draftRefusal
     const environment = environmentOf(caller, request, body)
     if (environment instanceof Error) return yield* environment

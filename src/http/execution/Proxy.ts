@@ -24,9 +24,9 @@ import {
   ProviderLimited,
   ProviderTimedOut
 } from "../../domain/Failure.js"
-import { bodyBytes } from "../../domain/Limits.js"
+import { bodyBytes, connectedCall } from "../../domain/Limits.js"
 import { type CustomerContext, make as makeCustomerContext } from "../auth/CustomerContext.js"
-import { missing, outOfScope, type Principal } from "../../actors/management/Caller.js"
+import { missingPermission, outOfScope, type Principal } from "../../actors/management/Caller.js"
 import type { Exchange } from "../pipeline/Exchange.js"
 import type { RawReply, RequestHead } from "../Wire.js"
 import type { BufferedBody } from "./BufferedBody.js"
@@ -34,8 +34,6 @@ import type { BufferedBody } from "./BufferedBody.js"
 /** The path below which everything is forwarded. */
 export const proxyPrefix = "/api/v1/proxy/"
 
-/** The longest time that a provider may take; `x-svc-timeout-ms` shortens it. */
-const maxTimeoutMillis = 60_000
 /** The longest wait for a provider's rate limit; beyond it the caller is answered 429. */
 const maxRateLimitWaitMillis = 5_000
 /** A body that makes no progress for this long is cut off, whether provider or caller stalls. */
@@ -169,11 +167,13 @@ export const make = Effect.gen(function* () {
 
   const timeoutOf = (request: RequestHead): Either.Either<number, InvalidRequest> => {
     const text = request.headers["x-svc-timeout-ms"]
-    if (text === undefined || text === "") return Either.right(maxTimeoutMillis)
+    if (text === undefined || text === "") return Either.right(connectedCall.proxyMillis)
     const millis = /^\d{1,6}$/.test(text) ? Number(text) : 0
-    return millis >= 1 && millis <= maxTimeoutMillis
+    return millis >= 1 && millis <= connectedCall.proxyMillis
       ? Either.right(millis)
-      : Either.left(badHeader(`x-svc-timeout-ms must be a whole number of milliseconds from 1 to ${maxTimeoutMillis}`))
+      : Either.left(
+          badHeader(`x-svc-timeout-ms must be a whole number of milliseconds from 1 to ${connectedCall.proxyMillis}`)
+        )
   }
 
   const forward = Effect.fnUntraced(function* (
@@ -182,7 +182,7 @@ export const make = Effect.gen(function* () {
   ): Effect.fn.Return<RawReply, Failure> {
     const { caller, request } = exchange
     exchange.subject = { type: "connection", id: null, name: null }
-    const permissionRefusal = missing(caller, "connections:read")
+    const permissionRefusal = missingPermission(caller, "connections:read")
     if (permissionRefusal !== undefined) return yield* permissionRefusal
     const timeoutMillis = yield* timeoutOf(request)
     const connection = yield* connectionOf(caller, request, yield* resolveContext(caller, request, "connection"))

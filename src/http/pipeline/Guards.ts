@@ -1,5 +1,11 @@
 /** Checks a caller against what its route declares: permission, records that customers share, the key's resource scope. */
-import { missing, narrowed, outOfScope, type Principal, sharingRefusal } from "../../actors/management/Caller.js"
+import {
+  missingPermission,
+  narrowedKeyRefusal,
+  outOfScope,
+  type Principal,
+  sharingRefusal
+} from "../../actors/management/Caller.js"
 import { Forbidden, type Failure, InvalidRequest, NotFound } from "../../domain/Failure.js"
 import type { ScopeType } from "../../domain/ResourceScope.js"
 import { pathOf } from "../Wire.js"
@@ -9,9 +15,11 @@ import type { Route } from "./Routes.js"
 const permissionRefusal = (caller: Principal, permit: Route["permit"]): Forbidden | undefined => {
   if (permit === undefined) return new Forbidden({ code: "FORBIDDEN", message: "this endpoint declares no permission" })
   if (permit === "anyKey") return undefined
-  if (typeof permit === "string") return missing(caller, permit)
+  if (typeof permit === "string") return missingPermission(caller, permit)
   const [first] = permit
-  return first === undefined || permit.some((one) => caller.permissions.has(one)) ? undefined : missing(caller, first)
+  return first === undefined || permit.some((one) => caller.permissions.has(one))
+    ? undefined
+    : missingPermission(caller, first)
 }
 
 /** The path parameter that has the id of a resource of the type. */
@@ -27,9 +35,9 @@ const scopeRefusal = ({ caller, params, route }: Exchange): Forbidden | undefine
       rule === "path"
         ? outOfScope(caller, type, params[idParameter[type] ?? ""] ?? "")
         : rule === "create"
-          ? narrowed(caller, type, "it makes none")
+          ? narrowedKeyRefusal(caller, type, "it makes none")
           : rule === "closed"
-            ? narrowed(caller, type, "what concerns all of them is closed to it")
+            ? narrowedKeyRefusal(caller, type, "what concerns all of them is closed to it")
             : undefined
     if (refused !== undefined) return refused
   }

@@ -9,8 +9,8 @@ import { operatorText } from "../../domain/OperatorText.js"
 import type { Checkpoint } from "../../actors/ports/AuditTrail.js"
 import { canonicalJson } from "../../domain/Json.js"
 import type { OrganisationId } from "../../domain/Ids.js"
+import { auditSeal } from "../../domain/Limits.js"
 
-const everyMillis = 60_000
 /** A larger file is begun anew at the start, with the last checkpoint of each organisation. */
 const largestBytes = 16 * 1024 * 1024
 
@@ -78,7 +78,7 @@ const shorten = (path: string, latest: ReadonlyMap<OrganisationId, Checkpoint>):
   renameSync(`${path}.new`, path)
 }
 
-export const open = (path: string, sign: (text: string) => string): CheckpointFile => {
+export const openCheckpoints = (path: string, sign: (text: string) => string): CheckpointFile => {
   const latest = read(path, sign)
   shorten(path, latest)
   const changed = new Map<OrganisationId, Head>()
@@ -91,7 +91,7 @@ export const open = (path: string, sign: (text: string) => string): CheckpointFi
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
         const due = [...changed.values()].filter(({ organisationId }) => {
           const last = latest.get(organisationId)
-          return all || last === undefined || now - Date.parse(last.at) >= everyMillis
+          return all || last === undefined || now - Date.parse(last.at) >= auditSeal.checkpointMillis
         })
         if (due.length === 0) return Effect.void
         const at = new Date(now).toISOString()

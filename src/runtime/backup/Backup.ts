@@ -9,9 +9,9 @@ import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
 import { createGzip } from "node:zlib"
 import { Client } from "pg"
-import { files } from "../vault/InstallationSecrets.js"
-import { clusterDirectory, reach } from "../embedded/EmbeddedServer.js"
-import { reasonOf, OperatorError } from "../program/OperatorError.js"
+import { secretFiles } from "../vault/InstallationSecrets.js"
+import { clusterDirectory, reachEmbedded } from "../embedded/EmbeddedServer.js"
+import { reasonOf, OperatorError } from "../process/OperatorError.js"
 import { end, entry, fileEntry } from "./Tar.js"
 
 /** What an archive begins with. */
@@ -24,7 +24,7 @@ export const format = 1
  */
 export const backup = Effect.fn("Backup.write")(function* (dataDir: string, file: string) {
   const cluster = clusterDirectory(dataDir)
-  const { admin } = yield* reach({ dataDir })
+  const { admin } = yield* reachEmbedded({ dataDir })
   const draft = yield* Effect.acquireRelease(
     Effect.sync(() => `${path.resolve(file)}.${process.pid}`),
     (draft) => Effect.sync(() => fs.rmSync(draft, { force: true }))
@@ -54,7 +54,7 @@ export const backup = Effect.fn("Backup.write")(function* (dataDir: string, file
 async function* contents(dataDir: string, cluster: string, session: Client): AsyncGenerator<Uint8Array> {
   const manifest = { format, at: new Date().toISOString(), postgres: majorOf(cluster) }
   yield* entry({ name: manifestName, body: Buffer.from(JSON.stringify(manifest)) })
-  for (const name of Object.values(files)) yield* fileEntry(name, path.join(dataDir, name))
+  for (const name of Object.values(secretFiles)) yield* fileEntry(name, path.join(dataDir, name))
   yield* fileEntry("postgres/cluster/access.json", path.join(cluster, "access.json"))
   // Without the slot a checkpoint may recycle the log that the copy needs. It vanishes with the session.
   await session.query("SELECT pg_create_physical_replication_slot($1, true, true)", [`svc_backup_${process.pid}`])

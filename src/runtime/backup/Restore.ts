@@ -4,10 +4,10 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { pipeline } from "node:stream/promises"
 import { createGunzip } from "node:zlib"
-import { files } from "../vault/InstallationSecrets.js"
-import { clusterDirectory, running } from "../embedded/EmbeddedServer.js"
+import { secretFiles } from "../vault/InstallationSecrets.js"
+import { clusterDirectory, findRunning } from "../embedded/EmbeddedServer.js"
 import { type RunAs, runAs } from "../postgres/RunAs.js"
-import { makeDirectory, reasonOf, OperatorError } from "../program/OperatorError.js"
+import { makeDirectory, reasonOf, OperatorError } from "../process/OperatorError.js"
 import { format, manifestName } from "./Backup.js"
 import { extract } from "./Tar.js"
 
@@ -19,8 +19,8 @@ const Manifest = Schema.parseJson(Schema.Struct({ format: Schema.Literal(format)
  */
 export const restore = Effect.fn("Backup.restore")(function* (dataDir: string, file: string) {
   const home = path.resolve(dataDir)
-  const present = [...Object.values(files), clusterPath].filter((name) => fs.existsSync(path.join(home, name)))
-  if (Option.isSome(yield* running(dataDir))) {
+  const present = [...Object.values(secretFiles), clusterPath].filter((name) => fs.existsSync(path.join(home, name)))
+  if (Option.isSome(yield* findRunning(dataDir))) {
     return yield* new OperatorError({
       message: `svc or its Postgres runs on ${home}. Stop it first; if it was killed, start and stop it once.`
     })
@@ -107,7 +107,7 @@ const settle = (directory: string, data: boolean, user: RunAs) => {
 const exchange = (home: string, draft: string, present: ReadonlyArray<string>, now: number) => {
   const aside = path.join(home, `before-restore-${new Date(now).toISOString().replaceAll(/[:.]/g, "-")}`)
   for (const name of present) move(path.join(home, name), path.join(aside, name))
-  for (const name of [...Object.values(files), clusterPath]) {
+  for (const name of [...Object.values(secretFiles), clusterPath]) {
     if (fs.existsSync(path.join(draft, name))) move(path.join(draft, name), path.join(home, name))
   }
   return present.length > 0 ? Option.some(aside) : Option.none()

@@ -4,8 +4,8 @@ import { Console, Effect, Option } from "effect"
 import * as path from "node:path"
 import { backup as write } from "../backup/Backup.js"
 import { restore as read } from "../backup/Restore.js"
-import { read as readConfig } from "../configuration/Config.js"
-import { OperatorError } from "../program/OperatorError.js"
+import { readConfig } from "../configuration/Config.js"
+import { OperatorError } from "../process/OperatorError.js"
 
 const file = Args.text({ name: "file" }).pipe(Args.withDescription("The archive, a .tar.gz"))
 
@@ -20,7 +20,7 @@ const ownDataDir = Effect.gen(function* () {
       })
 })
 
-export const backup = Command.make("backup", { file }, ({ file }) =>
+export const backupCommand = Command.make("backup", { file }, ({ file }) =>
   Effect.gen(function* () {
     const size = yield* write(yield* ownDataDir, file)
     yield* Console.log(
@@ -33,7 +33,7 @@ const force = Options.boolean("force").pipe(
   Options.withDescription("Needed no more: data that is there is kept aside in any case")
 )
 
-export const restore = Command.make("restore", { file, force }, ({ file }) =>
+export const restoreCommand = Command.make("restore", { file, force }, ({ file }) =>
   Effect.gen(function* () {
     const dataDir = yield* ownDataDir
     const aside = yield* read(dataDir, file)

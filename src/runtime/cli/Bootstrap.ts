@@ -1,11 +1,11 @@
 /** `svc bootstrap`: the first organisation, by which all others and their keys are made. */
 import { Command, Options } from "@effect/cli"
 import { Console, Effect, Redacted } from "effect"
-import { read } from "../configuration/Config.js"
-import { type Databases, layerBeside, type ProvidedSecrets, type Settings } from "../program/Layers.js"
+import { readConfig, type Settings } from "../configuration/Config.js"
+import { type Databases, layerBeside, type ProvidedSecrets } from "../program/Layers.js"
 import type { AppSql, WriterSql } from "../postgres/Pools.js"
-import type { OperatorError } from "../program/OperatorError.js"
-import { refusalOf } from "../postgres/Unreachable.js"
+import type { OperatorError } from "../process/OperatorError.js"
+import { unreachableError } from "../postgres/Unreachable.js"
 
 interface FirstKey {
   readonly organisationId: string
@@ -18,13 +18,13 @@ export type MakeFirst = (
   name: string
 ) => Effect.Effect<FirstKey, OperatorError, AppSql | WriterSql | Databases | ProvidedSecrets | Settings>
 
-export const bootstrap = (makeFirst: MakeFirst) =>
+export const bootstrapCommand = (makeFirst: MakeFirst) =>
   Command.make("bootstrap", { organisation }, ({ organisation }) =>
     Effect.gen(function* () {
-      const config = yield* read()
+      const config = yield* readConfig()
       const first = yield* makeFirst(organisation).pipe(
         Effect.provide(layerBeside(config)),
-        Effect.catchTag("SqlError", refusalOf)
+        Effect.catchTag("SqlError", unreachableError)
       )
       yield* Console.log(`Organisation ${first.organisationId} (${organisation}) is made. Its API key, shown once:`)
       yield* Console.log(Redacted.value(first.apiKey))

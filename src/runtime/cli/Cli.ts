@@ -3,22 +3,29 @@ import { Command, ValidationError } from "@effect/cli"
 import { NodeContext } from "@effect/platform-node"
 import { Effect } from "effect"
 import { makeFirstOrganisation } from "../program/FirstOrganisation.js"
-import { Settings } from "../program/Layers.js"
+import { Settings } from "../configuration/Config.js"
 import { closestName } from "../configuration/ClosestName.js"
-import { OperatorError } from "../program/OperatorError.js"
+import { OperatorError } from "../process/OperatorError.js"
 import { records } from "../program/Service.js"
-import { backup, restore } from "./Backup.js"
-import { bootstrap } from "./Bootstrap.js"
-import { keys } from "./Keys.js"
-import { migrate } from "./Migrate.js"
-import { start } from "./Start.js"
+import { backupCommand, restoreCommand } from "./Backup.js"
+import { bootstrapCommand } from "./Bootstrap.js"
+import { keysCommand } from "./Keys.js"
+import { migrateCommand } from "./Migrate.js"
+import { startCommand } from "./Start.js"
 
 const first = (name: string) =>
   Effect.flatMap(Settings, ({ defaultPlan }) => makeFirstOrganisation(name, defaultPlan)).pipe(Effect.provide(records))
 
 const svc = Command.make("svc").pipe(
   Command.withDescription("An open integration platform. Without a variable set, `svc start` needs nothing else."),
-  Command.withSubcommands([start, migrate, bootstrap(first), keys, backup, restore])
+  Command.withSubcommands([
+    startCommand,
+    migrateCommand,
+    bootstrapCommand(first),
+    keysCommand,
+    backupCommand,
+    restoreCommand
+  ])
 )
 
 /** The options of each command; those that take a value with `=`. */

@@ -1,16 +1,16 @@
 /** `svc keys`: the secrets of an installation. */
 import { Command } from "@effect/cli"
 import { Clock, Console, Effect } from "effect"
-import { read } from "../configuration/Config.js"
-import { freshTexts } from "../vault/InstallationSecrets.js"
+import { readConfig } from "../configuration/Config.js"
+import { generateSecrets } from "../vault/InstallationSecrets.js"
 import { layerUnproven, ProvidedSecrets } from "../program/Layers.js"
 import { acceptSecrets, withSecretsLocked } from "../vault/SecretChecks.js"
-import { rotate } from "./KeysRotate.js"
-import { refusalOf } from "../postgres/Unreachable.js"
+import { rotateCommand } from "./KeysRotate.js"
+import { unreachableError } from "../postgres/Unreachable.js"
 
 const fresh = Command.make("new", {}, () =>
   Effect.gen(function* () {
-    const { masterKeys, keyPepper } = freshTexts(new Date(yield* Clock.currentTimeMillis))
+    const { masterKeys, keyPepper } = generateSecrets(new Date(yield* Clock.currentTimeMillis))
     yield* Console.log(`SVC_MASTER_KEYS=${masterKeys}\nSVC_KEY_PEPPER=${keyPepper}`)
   })
 ).pipe(
@@ -19,7 +19,7 @@ const fresh = Command.make("new", {}, () =>
 
 const accept = Command.make("accept", {}, () =>
   Effect.gen(function* () {
-    const config = yield* read()
+    const config = yield* readConfig()
     const lost = yield* withSecretsLocked(Effect.flatMap(ProvidedSecrets, acceptSecrets)).pipe(
       Effect.provide(layerUnproven(config))
     )
@@ -27,14 +27,14 @@ const accept = Command.make("accept", {}, () =>
     if (lost.length > 0) {
       yield* Console.log(`What is sealed under ${lost.join(", ")} stays closed until svc is given that key again.`)
     }
-  }).pipe(Effect.catchTag("SqlError", refusalOf))
+  }).pipe(Effect.catchTag("SqlError", unreachableError))
 ).pipe(
   Command.withDescription(
     "Go on with other master keys or another pepper than the installation had: what only the lost ones open stays closed"
   )
 )
 
-export const keys = Command.make("keys").pipe(
+export const keysCommand = Command.make("keys").pipe(
   Command.withDescription("The secrets of an installation"),
-  Command.withSubcommands([fresh, rotate, accept])
+  Command.withSubcommands([fresh, rotateCommand, accept])
 )

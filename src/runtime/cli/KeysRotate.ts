@@ -1,19 +1,19 @@
 /** `svc keys rotate`: another master key wraps what seals all stored secrets, while the service runs. */
 import { Command } from "@effect/cli"
 import { Clock, Console, Effect, Option, Redacted } from "effect"
-import { read } from "../configuration/Config.js"
-import { renewMasterKeys, resolve } from "../vault/InstallationSecrets.js"
-import { layerBeside, Settings } from "../program/Layers.js"
-import { OperatorError } from "../program/OperatorError.js"
+import { readConfig, Settings } from "../configuration/Config.js"
+import { rotateMasterKeys, resolveSecrets } from "../vault/InstallationSecrets.js"
+import { layerBeside } from "../program/Layers.js"
+import { OperatorError } from "../process/OperatorError.js"
 import { layerPostgres } from "../vault/DataKeys.js"
-import { freshMasterKey } from "../vault/Keyring.js"
+import { newMasterKey } from "../vault/Keyring.js"
 import { proveSecrets, withSecretsLocked } from "../vault/SecretChecks.js"
 import { rewrapAll } from "../vault/Vault.js"
-import { refusalOf } from "../postgres/Unreachable.js"
+import { unreachableError } from "../postgres/Unreachable.js"
 
 /** The check values follow the keyring: a new key has its own before it wraps anything, one out of use has none. */
 const rewrapped = Effect.gen(function* () {
-  const secrets = yield* resolve(yield* Settings, { create: false })
+  const secrets = yield* resolveSecrets(yield* Settings, { create: false })
   yield* proveSecrets(secrets)
   const keyring = Redacted.value(secrets.masterKeys)
   const count = yield* rewrapAll(keyring)
@@ -25,7 +25,7 @@ const kept = Effect.gen(function* () {
   const { dataDir } = yield* Settings
   // Whatever an interrupted rotation left is wrapped by the active key first: older ones are needed by nothing then.
   const { active } = yield* rewrapped
-  yield* renewMasterKeys(dataDir, [active])
+  yield* rotateMasterKeys(dataDir, [active])
   const now = yield* rewrapped
   yield* Console.log(
     `The master key ${now.active} is active now; ${now.count} data keys are wrapped by it. ` +
@@ -40,22 +40,22 @@ const given = Effect.gen(function* () {
     yield* Console.log(`Nothing needs the keys behind ${active} any more: take them out of SVC_MASTER_KEYS.`)
     return
   }
-  const fresh = freshMasterKey(new Date(yield* Clock.currentTimeMillis))
+  const fresh = newMasterKey(new Date(yield* Clock.currentTimeMillis))
   yield* Console.log("Put this new key and a comma in front of what SVC_MASTER_KEYS is now, and restart svc:")
   yield* Console.log(fresh)
   yield* Console.log("Then run svc keys rotate again, with the new SVC_MASTER_KEYS.")
 })
 
-export const rotate = Command.make("rotate", {}, () =>
+export const rotateCommand = Command.make("rotate", {}, () =>
   Effect.gen(function* () {
-    const config = yield* read()
+    const config = yield* readConfig()
     yield* withSecretsLocked(Option.isSome(config.masterKeys) ? given : kept).pipe(
       Effect.provide(layerPostgres),
       Effect.provide(layerBeside(config))
     )
   }).pipe(
     Effect.catchTags({
-      SqlError: refusalOf,
+      SqlError: unreachableError,
       VaultRefused: ({ reason }) => new OperatorError({ message: `The keys cannot be rotated: ${reason}.` })
     })
   )

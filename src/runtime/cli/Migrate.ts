@@ -1,13 +1,13 @@
 /** `svc migrate`: roles and tables of the database. */
 import { Command, Options } from "@effect/cli"
 import { Console, Effect, Option, Redacted } from "effect"
-import { read } from "../configuration/Config.js"
+import { readConfig } from "../configuration/Config.js"
 import { layerBeside } from "../program/Layers.js"
 import { freshPassword } from "../embedded/DataDirectory.js"
-import { reach } from "../embedded/EmbeddedServer.js"
+import { reachEmbedded } from "../embedded/EmbeddedServer.js"
 import { migrate as migrateTables } from "../postgres/Migrations.js"
 import { ensureRoles, forEachRole, loginVariables, rolesSql, urlsOf, urlsOfLogin } from "../postgres/Roles.js"
-import { refusalOf } from "../postgres/Unreachable.js"
+import { unreachableError } from "../postgres/Unreachable.js"
 
 const adminUrl = Options.redacted("admin-url").pipe(
   Options.withDescription("A login that may create roles and databases: makes what is missing of svc's, then migrates"),
@@ -17,7 +17,7 @@ const print = Options.boolean("print").pipe(
   Options.withDescription("Print the SQL that makes roles and database, for psql, and do nothing")
 )
 
-export const migrate = Command.make("migrate", { adminUrl, print }, ({ adminUrl, print }) =>
+export const migrateCommand = Command.make("migrate", { adminUrl, print }, ({ adminUrl, print }) =>
   print ? printed : Option.match(adminUrl, { onSome: asAdministrator, onNone: () => asConfigured })
 ).pipe(Command.withDescription("Bring the database to this release"))
 
@@ -30,13 +30,13 @@ const printed = Effect.gen(function* () {
 })
 
 const asConfigured = Effect.gen(function* () {
-  const config = yield* read()
+  const config = yield* readConfig()
   const { database, dataDir } = config
-  const { owner } = database._tag === "External" ? database.urls : (yield* reach({ dataDir })).urls
+  const { owner } = database._tag === "External" ? database.urls : (yield* reachEmbedded({ dataDir })).urls
   yield* tell(yield* migrateTables(owner))
   // Before svc is started: that the secrets are this database's.
   yield* Effect.void.pipe(Effect.provide(layerBeside(config)))
-}).pipe(Effect.scoped, Effect.catchTag("SqlError", refusalOf))
+}).pipe(Effect.scoped, Effect.catchTag("SqlError", unreachableError))
 
 const asAdministrator = Effect.fnUntraced(function* (admin: Redacted.Redacted) {
   const passwords = forEachRole(freshPassword)

@@ -1,5 +1,5 @@
 /** `svc start`, for its help; without arguments the program starts without the command line. */
 import { Command } from "@effect/cli"
-import { start as run } from "../program/Start.js"
+import { startService as run } from "../program/Start.js"
 
-export const start = Command.make("start", {}, () => run).pipe(Command.withDescription("Run the service"))
+export const startCommand = Command.make("start", {}, () => run).pipe(Command.withDescription("Run the service"))

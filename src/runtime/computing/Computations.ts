@@ -14,7 +14,7 @@ import {
 import { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { computing } from "../../domain/Limits.js"
-import { type Jail, type JailMode, jails } from "../sandbox/Jail.js"
+import { type Jail, type JailMode, jails } from "../jail/Jail.js"
 import { TurnQueue } from "./TurnQueue.js"
 import { type JobEnd, startWorker, type WorkerProcess } from "./WorkerProcess.js"
 

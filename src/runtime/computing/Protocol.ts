@@ -13,7 +13,7 @@ export type JobAnswer =
   | { readonly tag: "Defect"; readonly frames: string }
 
 /** What the service sends: `u32` number of the job, then a `Job`. */
-export const Ask = { job: 0 } as const
+export const WorkerRequest = { job: 0 } as const
 
 /** What a worker sends: once that it is ready, then for every job its number and a `JobAnswer`. */
-export const Tell = { ready: 0, answer: 1 } as const
+export const WorkerReply = { ready: 0, answer: 1 } as const

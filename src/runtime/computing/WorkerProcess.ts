@@ -5,10 +5,10 @@
 import type { Buffer } from "node:buffer"
 import { spawn } from "node:child_process"
 import type { Duplex } from "node:stream"
-import type { Jail } from "../sandbox/Jail.js"
-import { frameReader, textFrame } from "../sandbox/runner/Protocol.js"
-import { processorMillis } from "./ProcessorTime.js"
-import { Ask, type Job, type JobAnswer, Tell } from "./Protocol.js"
+import type { Jail } from "../jail/Jail.js"
+import { frameReader, textFrame } from "../jail/Frames.js"
+import { childProcessorMillis } from "../jail/ProcessorTime.js"
+import { WorkerRequest, type Job, type JobAnswer, WorkerReply } from "./Protocol.js"
 
 /** A worker that got no processor may take this many times the allowed time by the clock. */
 const starvation = 10
@@ -80,9 +80,9 @@ export const startWorker = (options: WorkerOptions): WorkerProcess => {
   /** Ends the worker when the job has computed for longer than allowed. */
   const watch = (allowedMillis: number): void => {
     const started = performance.now()
-    const before = processorMillis(child)
+    const before = childProcessorMillis(child)
     const look = (): void => {
-      const computed = processorMillis(child) - before
+      const computed = childProcessorMillis(child) - before
       const passed = performance.now() - started
       if (computed < allowedMillis && passed < allowedMillis * starvation) {
         check = setTimeout(look, Math.max(checkMillis, allowedMillis - computed)).unref()
@@ -99,7 +99,7 @@ export const startWorker = (options: WorkerOptions): WorkerProcess => {
     run: (job, allowedMillis, onEnded) => {
       inHand = onEnded
       watch(allowedMillis)
-      socket.write(textFrame(Ask.job, 0, JSON.stringify(job)))
+      socket.write(textFrame(WorkerRequest.job, 0, JSON.stringify(job)))
     },
     kill
   }
@@ -107,7 +107,7 @@ export const startWorker = (options: WorkerOptions): WorkerProcess => {
   // A jail that is not possible here may neither fail nor answer.
   const impatient = setTimeout(() => onGone("the worker did not answer"), startMillis).unref()
   const read = frameReader((kind, payload) => {
-    if (kind === Tell.ready) {
+    if (kind === WorkerReply.ready) {
       clearTimeout(impatient)
       isReady = true
       complaint = ""

@@ -1,48 +1,20 @@
-/**
- * Everything that the operator decides, read from the environment once. The only reader of `process.env`.
- * `docs/env.md` and `.env.example` are made from the same table.
- */
-import {
-  Config,
-  type ConfigError,
-  ConfigProvider,
-  Duration,
-  Effect,
-  Either,
-  LogLevel,
-  Option,
-  type Redacted
-} from "effect"
-import ipaddr from "ipaddr.js"
+/** Reads the configuration from the environment once, and checks it as a whole. The only reader of `process.env`. */
+import { Config, type ConfigError, ConfigProvider, Context, Effect, Either, Option, type Redacted } from "effect"
 import { existsSync, readFileSync } from "node:fs"
-import { availableParallelism } from "node:os"
 import { parseEnv } from "node:util"
 import type { PlanName } from "../../domain/Plan.js"
-import { parseAllowList } from "../egress/Address.js"
 import { type DatabaseUrls, forEachRole, urlsOfLogin } from "../postgres/Roles.js"
-import { readMasterKeys, readPepper } from "../vault/InstallationSecrets.js"
 import { closestName } from "./ClosestName.js"
-import { OperatorError } from "../program/OperatorError.js"
-import { defaultGuestMemory } from "../sandbox/GuestMemory.js"
-import {
-  duration,
-  integer,
-  jsonObject,
-  oneOf,
-  optional,
-  optionalSecret,
-  pairs,
-  type Parse,
-  setting,
-  type Setting,
-  text,
-  url
-} from "./Setting.js"
+import { OperatorError } from "../process/OperatorError.js"
+import { settings, settingTable } from "./SettingTable.js"
 
 /** Where Postgres is: one of the service's own, or the operator's. */
 export type Database = { readonly _tag: "Embedded" } | { readonly _tag: "External"; readonly urls: DatabaseUrls }
 
-export type ServiceConfig = Effect.Effect.Success<ReturnType<typeof read>>
+export type ServiceConfig = Effect.Effect.Success<ReturnType<typeof readConfig>>
+
+/** The configuration of this process. */
+export class Settings extends Context.Tag("svc/Settings")<Settings, ServiceConfig>() {}
 
 /** The environment of this process, over a file `.env` if there is one. A variable set to nothing counts as not set. */
 const environment = (): Readonly<Record<string, string>> => {
@@ -56,7 +28,7 @@ const environment = (): Readonly<Record<string, string>> => {
  * The configuration. Fails with one refusal that names everything that is wrong or missing; warns of a variable
  * `SVC_…` that means nothing.
  */
-export const read = Effect.fn("Config.read")(function* (env: Readonly<Record<string, string>> = environment()) {
+export const readConfig = Effect.fn("Config.read")(function* (env: Readonly<Record<string, string>> = environment()) {
   for (const { meant, name } of unknownVariables(env))
     yield* Effect.annotateLogs(Effect.logWarning("config.unknown_variable"), {
       variable: name,
@@ -91,7 +63,7 @@ export const read = Effect.fn("Config.read")(function* (env: Readonly<Record<str
 })
 
 /** The same on another port, which the address tells where nothing else was configured. */
-export const at = (config: ServiceConfig, port: number): ServiceConfig => ({
+export const withPort = (config: ServiceConfig, port: number): ServiceConfig => ({
   ...config,
   port,
   publicUrl: config.publicUrl === ownUrl(config.host, config.port) ? ownUrl(config.host, port) : config.publicUrl
@@ -105,251 +77,42 @@ const unknownVariables = (
 ): ReadonlyArray<{ readonly name: string; readonly meant: string | undefined }> =>
   Object.keys(env)
     .filter((name) => name.startsWith("SVC_") && !name.startsWith("SVC_TEST_"))
-    .filter((name) => !described.some((one) => one.name === name))
+    .filter((name) => !settings.some((one) => one.name === name))
     .map((name) => {
       const meant = closestName(
         name,
-        described.map((one) => one.name)
+        settings.map((one) => one.name)
       )
       return { name, meant }
     })
 
-// --- The table ---
-
-const allowList: Parse<Either.Either.Right<ReturnType<typeof parseAllowList>>> = (text) =>
-  Either.mapLeft(parseAllowList(text), () => "networks such as 127.0.0.1/32 or 10.0.0.0/8:5432, separated by commas")
-
-const networks: Parse<ReadonlyArray<string>> = (text) => {
-  const found = text
-    .split(",")
-    .map((one) => one.trim())
-    .filter((one) => one !== "")
-  return found.every((one) => ipaddr.isValidCIDR(one) || ipaddr.isValid(one))
-    ? Either.right(found)
-    : Either.left("IP addresses or networks such as 10.0.0.0/8, separated by commas")
-}
-
-const logLevels = {
-  trace: LogLevel.Trace,
-  debug: LogLevel.Debug,
-  info: LogLevel.Info,
-  warning: LogLevel.Warning,
-  error: LogLevel.Error,
-  none: LogLevel.None
-}
-const logLevel: Parse<LogLevel.LogLevel> = (text) =>
-  Either.map(oneOf("trace", "debug", "info", "warning", "error", "none")(text), (name) => logLevels[name])
-
-const postgresUrl = url("postgres", "postgresql")
-
-/** Every variable, in the order of the documents. */
-export const table = {
-  host: setting(
-    { name: "SVC_HOST", meaning: "The address on which svc listens. 0.0.0.0 for every interface." },
-    text,
-    "127.0.0.1"
-  ),
-  port: setting(
-    { name: "SVC_PORT", meaning: "The port on which svc listens; 0 takes a free one." },
-    integer(0, 65_535),
-    8_080
-  ),
-  publicUrl: optional(
-    { name: "SVC_PUBLIC_URL", meaning: "The address by which the outside reaches svc: in webhook and connect links." },
-    url("http", "https"),
-    "`http://SVC_HOST:SVC_PORT`"
-  ),
-  dataDir: setting(
-    { name: "SVC_DATA_DIR", meaning: "Where svc keeps its files: the embedded Postgres, and the keys made for it." },
-    text,
-    ".svc"
-  ),
-  databaseUrl: optionalSecret(
-    {
-      name: "SVC_DATABASE_URL",
-      meaning: "A Postgres of yours (15 or later): one login that is a member of svc's four roles."
-    },
-    postgresUrl,
-    "none: svc runs a Postgres of its own"
-  ),
-  ownerUrl: optionalSecret(
-    { name: "SVC_DATABASE_URL_OWNER", meaning: "The login of svc_owner, who migrates." },
-    postgresUrl,
-    "SVC_DATABASE_URL"
-  ),
-  writerUrl: optionalSecret(
-    { name: "SVC_DATABASE_URL_WRITER", meaning: "The login of svc_writer: journal, intake, sweeps." },
-    postgresUrl,
-    "SVC_DATABASE_URL"
-  ),
-  appUrl: optionalSecret(
-    { name: "SVC_DATABASE_URL_APP", meaning: "The login of svc_app: requests, one organisation at a time." },
-    postgresUrl,
-    "SVC_DATABASE_URL"
-  ),
-  auditUrl: optionalSecret(
-    { name: "SVC_DATABASE_URL_AUDIT", meaning: "The login of svc_audit_reader." },
-    postgresUrl,
-    "SVC_DATABASE_URL"
-  ),
-  workspaceUrl: optionalSecret(
-    {
-      name: "SVC_WS_DATABASE_URL",
-      meaning:
-        "An administrator's login for svc.db: the path names the database from which svc makes one database and one login for each workspace. Best a superuser, on a server of its own: a managed Postgres may not let svc take away what it must, svc takes CONNECT on postgres and template1 from PUBLIC, and where another database lets every login in, svc.db stays off. Bound the memory of that server's processes: svc can only do so on its own machine."
-    },
-    postgresUrl,
-    "the embedded Postgres; otherwise svc.db is off"
-  ),
-  appConnections: setting(
-    { name: "SVC_DB_POOL_APP", meaning: "Connections to Postgres for requests." },
-    integer(1, 500),
-    10
-  ),
-  writerConnections: setting(
-    { name: "SVC_DB_POOL_WRITER", meaning: "Connections to Postgres for journal, intake and sweeps." },
-    integer(1, 500),
-    10
-  ),
-  masterKeys: optionalSecret(
-    {
-      name: "SVC_MASTER_KEYS",
-      meaning:
-        "The keys that wrap every stored secret, `id:base64` of 32 bytes, separated by commas. The first is used for new secrets, the others still open old ones. A start refuses keys that are not this installation's."
-    },
-    readMasterKeys,
-    "made in SVC_DATA_DIR with the embedded Postgres; required otherwise"
-  ),
-  keyPepper: optionalSecret(
-    {
-      name: "SVC_KEY_PEPPER",
-      meaning:
-        "The secret under which API keys are hashed, at least 32 characters. A start refuses another one than this installation's, under which no API key would work."
-    },
-    readPepper,
-    "made in SVC_DATA_DIR with the embedded Postgres; required otherwise"
-  ),
-  defaultPlan: optional(
-    {
-      name: "SVC_DEFAULT_PLAN",
-      meaning: "The plan of an organisation that names none: starter, growth, enterprise or unlimited."
-    },
-    oneOf("starter", "growth", "enterprise", "unlimited"),
-    "unlimited with the embedded Postgres, else starter"
-  ),
-  platformValues: setting(
-    {
-      name: "SVC_PLATFORM_CONFIG",
-      meaning:
-        'The platform\'s values of the configuration hierarchy, as a JSON object: what holds where no organisation says otherwise, e.g. `{"env.REGION":"eu"}`.'
-    },
-    jsonObject,
-    {},
-    "none"
-  ),
-  egressAllow: setting(
-    {
-      name: "SVC_EGRESS_ALLOW",
-      meaning:
-        "Networks of yours that workflows and connectors may call, beside the public internet: `10.1.0.0/16` or `127.0.0.1/32:5000`, separated by commas."
-    },
-    allowList,
-    [],
-    "none"
-  ),
-  trustedProxies: setting(
-    {
-      name: "SVC_TRUSTED_PROXIES",
-      meaning: "Your reverse proxies, whose X-Forwarded-For is believed: addresses or networks, separated by commas."
-    },
-    networks,
-    [],
-    "none"
-  ),
-  runners: setting(
-    { name: "SVC_RUNNERS", meaning: "Processes that run customers' code." },
-    integer(1, 256),
-    availableParallelism(),
-    "one for each core"
-  ),
-  guestMemory: setting(
-    {
-      name: "SVC_GUEST_MEMORY_MB",
-      meaning:
-        "Memory in MiB that customers' code may hold on this node, over all runners. Above it, runs that wait leave memory and are replayed later, first those of the organisation that holds most. At least 192 for each runner is taken."
-    },
-    integer(256, 16_777_216),
-    defaultGuestMemory() / 1_048_576,
-    "a quarter of the machine's or the container's memory, at least 256"
-  ),
-  runSlots: setting(
-    { name: "SVC_RUN_SLOTS", meaning: "Runs in progress at once on this node; more wait." },
-    integer(1, 100_000),
-    256
-  ),
-  logLevel: setting(
-    {
-      name: "SVC_LOG_LEVEL",
-      meaning: "The least severe entry that is logged: trace, debug, info, warning, error or none."
-    },
-    logLevel,
-    LogLevel.Info,
-    "info"
-  ),
-  logFormat: setting(
-    { name: "SVC_LOG_FORMAT", meaning: "json or pretty." },
-    oneOf("json", "pretty"),
-    process.stdout.isTTY ? "pretty" : "json",
-    "pretty on a terminal, else json"
-  ),
-  otlpUrl: optional(
-    { name: "SVC_OTLP_URL", meaning: "An OpenTelemetry collector (OTLP over HTTP) for traces, metrics and logs." },
-    url("http", "https"),
-    "none: nothing is sent"
-  ),
-  otlpHeaders: optionalSecret(
-    { name: "SVC_OTLP_HEADERS", meaning: "Headers for the collector: `name=value`, separated by commas." },
-    pairs,
-    "none"
-  ),
-  shutdownGrace: setting(
-    { name: "SVC_SHUTDOWN_GRACE", meaning: "How long open requests may take to end after SIGTERM." },
-    duration,
-    Duration.seconds(30),
-    "30s"
-  )
-}
-
-/** The table as rows for documents. */
-export const described: ReadonlyArray<Setting<unknown>> = Object.values(table)
-
 const variables = Config.all({
-  host: table.host.config,
-  port: table.port.config,
-  publicUrl: table.publicUrl.config,
-  dataDir: table.dataDir.config,
-  databaseUrl: table.databaseUrl.config,
-  ownerUrl: table.ownerUrl.config,
-  writerUrl: table.writerUrl.config,
-  appUrl: table.appUrl.config,
-  auditUrl: table.auditUrl.config,
-  appConnections: table.appConnections.config,
-  writerConnections: table.writerConnections.config,
-  masterKeys: table.masterKeys.config,
-  keyPepper: table.keyPepper.config,
-  workspaceUrl: table.workspaceUrl.config,
-  defaultPlan: table.defaultPlan.config,
-  platformValues: table.platformValues.config,
-  egressAllow: table.egressAllow.config,
-  trustedProxies: table.trustedProxies.config,
-  runners: table.runners.config,
-  guestMemory: table.guestMemory.config,
-  runSlots: table.runSlots.config,
-  logLevel: table.logLevel.config,
-  logFormat: table.logFormat.config,
-  otlpUrl: table.otlpUrl.config,
-  otlpHeaders: table.otlpHeaders.config,
-  shutdownGrace: table.shutdownGrace.config
+  host: settingTable.host.config,
+  port: settingTable.port.config,
+  publicUrl: settingTable.publicUrl.config,
+  dataDir: settingTable.dataDir.config,
+  databaseUrl: settingTable.databaseUrl.config,
+  ownerUrl: settingTable.ownerUrl.config,
+  writerUrl: settingTable.writerUrl.config,
+  appUrl: settingTable.appUrl.config,
+  auditUrl: settingTable.auditUrl.config,
+  appConnections: settingTable.appConnections.config,
+  writerConnections: settingTable.writerConnections.config,
+  masterKeys: settingTable.masterKeys.config,
+  keyPepper: settingTable.keyPepper.config,
+  workspaceUrl: settingTable.workspaceUrl.config,
+  defaultPlan: settingTable.defaultPlan.config,
+  platformValues: settingTable.platformValues.config,
+  egressAllow: settingTable.egressAllow.config,
+  trustedProxies: settingTable.trustedProxies.config,
+  runners: settingTable.runners.config,
+  guestMemory: settingTable.guestMemory.config,
+  runSlots: settingTable.runSlots.config,
+  logLevel: settingTable.logLevel.config,
+  logFormat: settingTable.logFormat.config,
+  otlpUrl: settingTable.otlpUrl.config,
+  otlpHeaders: settingTable.otlpHeaders.config,
+  shutdownGrace: settingTable.shutdownGrace.config
 })
 
 // --- What depends on more than one variable ---
@@ -360,7 +123,12 @@ const missing = (found: Variables): ReadonlyArray<string> => {
   const own = [found.ownerUrl, found.writerUrl, found.appUrl, found.auditUrl]
   const external = Option.isSome(found.databaseUrl) || own.some(Option.isSome)
   if (!external) return []
-  const names = [table.ownerUrl.name, table.writerUrl.name, table.appUrl.name, table.auditUrl.name]
+  const names = [
+    settingTable.ownerUrl.name,
+    settingTable.writerUrl.name,
+    settingTable.appUrl.name,
+    settingTable.auditUrl.name
+  ]
   return [
     ...(Option.isSome(found.databaseUrl)
       ? []

@@ -30,7 +30,7 @@ export const setting = <A>(about: About, parse: Parse<A>, fallback: A, shown = S
 })
 
 /** A variable that may be absent; `shown` says what that means. */
-export const optional = <A>(about: About, parse: Parse<A>, shown: string): Setting<Option.Option<A>> => ({
+export const optionalSetting = <A>(about: About, parse: Parse<A>, shown: string): Setting<Option.Option<A>> => ({
   ...about,
   shown,
   secret: false,
@@ -38,7 +38,7 @@ export const optional = <A>(about: About, parse: Parse<A>, shown: string): Setti
 })
 
 /** A secret that may be absent. Its text is in no message. */
-export const optionalSecret = <A>(
+export const secretSetting = <A>(
   about: About,
   parse: Parse<A>,
   shown: string
@@ -67,16 +67,16 @@ const judged =
 
 // --- Forms ---
 
-export const text: Parse<string> = Either.right
+export const anyText: Parse<string> = Either.right
 
-export const integer =
+export const integerText =
   (least: number, most: number): Parse<number> =>
   (text) =>
     /^\d{1,15}$/.test(text) && Number(text) >= least && Number(text) <= most
       ? Either.right(Number(text))
       : Either.left(`a whole number from ${least} to ${most}`)
 
-export const jsonObject: Parse<{ readonly [member: string]: Json }> = (text) => {
+export const jsonObjectText: Parse<{ readonly [member: string]: Json }> = (text) => {
   const wanted = Either.left("a JSON object")
   try {
     const value: unknown = JSON.parse(text)
@@ -86,14 +86,14 @@ export const jsonObject: Parse<{ readonly [member: string]: Json }> = (text) => 
   }
 }
 
-export const oneOf =
+export const oneOfTexts =
   <const A extends string>(...choices: ReadonlyArray<A>): Parse<A> =>
   (text) => {
     const choice = choices.find((one) => one === text.toLowerCase())
     return choice === undefined ? Either.left(`one of ${choices.join(", ")}`) : Either.right(choice)
   }
 
-export const duration: Parse<Duration.Duration> = (text) => {
+export const durationText: Parse<Duration.Duration> = (text) => {
   const [, amount, unit] = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|milliseconds?|seconds?|minutes?|hours?)$/.exec(text) ?? []
   if (amount === undefined || unit === undefined) return Either.left(`a duration such as "500ms", "30s" or "2m"`)
   const scale = /^(ms|milli)/.test(unit) ? 1 : unit.startsWith("s") ? 1_000 : unit.startsWith("m") ? 60_000 : 3_600_000
@@ -101,7 +101,7 @@ export const duration: Parse<Duration.Duration> = (text) => {
 }
 
 /** An address of one of the protocols, without the ending slash. */
-export const url =
+export const urlText =
   (...protocols: ReadonlyArray<string>): Parse<string> =>
   (text) =>
     protocols.includes(parseUrl(text)?.protocol.slice(0, -1) ?? "")
@@ -109,7 +109,7 @@ export const url =
       : Either.left(`an address that begins with ${protocols.map((protocol) => `${protocol}://`).join(" or ")}`)
 
 /** Pairs `name=value`, separated by commas. */
-export const pairs: Parse<Readonly<Record<string, string>>> = (text) => {
+export const pairsText: Parse<Readonly<Record<string, string>>> = (text) => {
   const found = text.split(",").map((pair) => /^\s*([^=\s]+)\s*=\s*(.*?)\s*$/.exec(pair))
   return found.every((match) => match !== null)
     ? Either.right(Object.fromEntries(found.map((match) => [match[1], match[2]])))

@@ -16,8 +16,7 @@ import { type InjectedPart, injectParts } from "../../domain/connector/Injection
 import { headerOf } from "../../domain/connector/ProviderAnswer.js"
 import { type EchoFilter, echoFilter } from "./Echo.js"
 import { parseUrl } from "../../domain/Url.js"
-
-const mostRedirects = 3
+import { egress } from "../../domain/Limits.js"
 
 const refused = (reason: string) => new GrantRefused({ reason })
 
@@ -26,7 +25,7 @@ const refused = (reason: string) => new GrantRefused({ reason })
  * the body: then it is answered as it is.
  */
 const redirectsOf = (parts: ReadonlyArray<InjectedPart>): number =>
-  parts.every((part) => part.in === "header") ? mostRedirects : 0
+  parts.every((part) => part.in === "header") ? egress.redirects : 0
 
 export const layer = Layer.effect(
   ConnectedEgress,

@@ -14,13 +14,13 @@ import {
   type OpenResponse
 } from "../../actors/ports/Egress.js"
 import { MailEgress } from "../../actors/ports/MailEgress.js"
-import { headerBytes } from "../../domain/Limits.js"
+import { egress, headerBytes } from "../../domain/Limits.js"
 import type { AllowList } from "./Address.js"
 import { BlockedAddress, type ConnectOptions, guardedConnector, type Resolve, systemResolve } from "./Connect.js"
 import { type ExchangeResponse, BodyTooLarge, exchange } from "./Exchange.js"
 import { makeMailEgress } from "./MailEgress.js"
-import { type Opened, opening } from "./Opening.js"
-import { reasonOf } from "./Reason.js"
+import { type OpenExchange, openExchange } from "./OpenExchange.js"
+import { networkReasonOf } from "./NetworkReason.js"
 import {
   type Hop,
   isRedirect,
@@ -28,7 +28,7 @@ import {
   readHeaders,
   readMethod,
   readUrl,
-  redirected,
+  redirectHop,
   tellable
 } from "./RequestForm.js"
 import { parseUrl } from "../../domain/Url.js"
@@ -42,8 +42,6 @@ export interface EgressOptions {
   readonly ca?: ReadonlyArray<string>
 }
 
-const connectTimeout = Duration.seconds(10)
-const mostRedirects = 3
 /** Connections to one origin, whoever asks; further requests wait their turn inside their own time. */
 const connectionsPerOrigin = 128
 const longestTimer = 2 ** 31 - 1
@@ -51,7 +49,7 @@ const longestTimer = 2 ** 31 - 1
 const connectOptions = ({ allow, ca, resolve = systemResolve }: EgressOptions): ConnectOptions => ({
   allow,
   resolve,
-  timeoutMillis: Duration.toMillis(connectTimeout),
+  timeoutMillis: Duration.toMillis(egress.connectTimeout),
   ...(ca === undefined ? {} : { ca })
 })
 
@@ -75,9 +73,9 @@ export const makeEgress = (dispatcher: Dispatcher, allow: AllowList): typeof Egr
         exchange(dispatcher, hop, { maxBytes: request.maxBytes, discards: follows }, done)
       ).pipe(Effect.map(({ answer, url }): EgressResponse => ({ ...answer, url }))),
     open: (request) =>
-      travelled<Opened>(request, allow, (hop, _, done) => {
+      travelled<OpenExchange>(request, allow, (hop, _, done) => {
         const stallMillis = Math.min(Duration.toMillis(request.stall), longestTimer)
-        return opening(dispatcher, hop, { maxBytes: request.maxBytes, stallMillis }, done)
+        return openExchange(dispatcher, hop, { maxBytes: request.maxBytes, stallMillis }, done)
       }).pipe(
         Effect.map(({ answer, url }): OpenResponse => ({ ...answer, url, ended: Effect.promise(() => answer.ended) }))
       ),
@@ -98,7 +96,7 @@ interface Arrived<A> {
 
 type Leaving = EgressRequest & Pick<OpenRequest, "upload">
 
-const travelled = <A extends ExchangeResponse | Opened>(
+const travelled = <A extends ExchangeResponse | OpenExchange>(
   request: Leaving,
   allow: AllowList,
   sending: Sending<A>
@@ -156,7 +154,7 @@ class Stopwatch {
 }
 
 /** A request with all its redirects, up to the one answer or failure. */
-class Journey<A extends ExchangeResponse | Opened> {
+class Journey<A extends ExchangeResponse | OpenExchange> {
   private readonly millis: number
   private readonly redirects: number
   private readonly clock: Stopwatch
@@ -170,7 +168,7 @@ class Journey<A extends ExchangeResponse | Opened> {
     private readonly resume: (result: Effect.Effect<Arrived<A>, EgressFailure>) => void
   ) {
     this.millis = Math.min(Duration.toMillis(request.timeout), longestTimer)
-    this.redirects = Math.min(request.redirects, mostRedirects)
+    this.redirects = Math.min(request.redirects, egress.redirects)
     this.clock = new Stopwatch(this.millis, () => this.giveUp(new OutOfTime()))
   }
 
@@ -220,7 +218,7 @@ class Journey<A extends ExchangeResponse | Opened> {
     }
     const absolute = parseUrl(location, hop.url.href)?.href ?? location
     const url = readUrl(absolute, this.allow)
-    return typeof url === "string" ? blocked(absolute, `a redirect ${url}`) : redirected(hop, status, url)
+    return typeof url === "string" ? blocked(absolute, `a redirect ${url}`) : redirectHop(hop, status, url)
   }
 
   private end(result: Effect.Effect<Arrived<A>, EgressFailure>): void {
@@ -233,7 +231,7 @@ class Journey<A extends ExchangeResponse | Opened> {
     if (error instanceof OutOfTime) return new EgressTimedOut({ url, afterMillis: this.millis })
     if (error instanceof BodyTooLarge) return new EgressTooLarge({ url, limitBytes: this.request.maxBytes })
     if (error instanceof BlockedAddress) return new EgressBlocked({ url, reason: `leads to ${error.message}` })
-    return new EgressUnreachable({ url, reason: reasonOf(error) })
+    return new EgressUnreachable({ url, reason: networkReasonOf(error) })
   }
 }
 

@@ -3,6 +3,7 @@ import type { Readable } from "node:stream"
 import type { Dispatcher } from "undici"
 import { type Encoding, encodingsOf, inflate, type Inflater } from "./Inflate.js"
 import { type Hop, isUpload } from "./RequestForm.js"
+import { egress } from "../../domain/Limits.js"
 
 export interface ExchangeResponse {
   readonly status: number
@@ -29,12 +30,12 @@ export const exchange = (
   done: (result: ExchangeResponse | Error) => void
 ): ((reason: Error) => void) => {
   const receiver = new Receiver(hop.method, options, done)
-  dispatcher.dispatch(dispatched(hop), receiver)
+  dispatcher.dispatch(dispatchOptions(hop), receiver)
   return (reason) => receiver.finish(reason)
 }
 
 /** A hop as undici takes it, which sends no more and no less of a body than its length says. */
-export const dispatched = (hop: Hop): Dispatcher.DispatchOptions => {
+export const dispatchOptions = (hop: Hop): Dispatcher.DispatchOptions => {
   const { body } = hop
   const incoming = isUpload(body)
   return {
@@ -46,9 +47,6 @@ export const dispatched = (hop: Hop): Dispatcher.DispatchOptions => {
     body: incoming ? (body.pieces() as unknown as Readable) : body
   }
 }
-
-/** undici limits the bytes of names and values together, which leaves room for thousands of tiny headers. */
-export const mostHeaders = 500
 
 /** An uninteresting body is read this far to keep the connection, and no further. */
 const discardBytes = 64 * 1024
@@ -89,8 +87,8 @@ class Receiver implements Dispatcher.DispatchHandler {
     if (status < 200) return
     this.status = status
     this.headers = headerPairs(controller.rawHeaders)
-    if (this.headers.length > mostHeaders)
-      return this.finish(new Error(`the answer has more than ${mostHeaders} headers`))
+    if (this.headers.length > egress.responseHeaders)
+      return this.finish(new Error(`the answer has more than ${egress.responseHeaders} headers`))
     this.discarding = this.options.discards(status)
     if (this.discarding || this.method === "HEAD" || status === 204 || status === 304) return
     this.encodings = encodingsOf(this.headers)

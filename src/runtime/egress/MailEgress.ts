@@ -19,9 +19,10 @@ import { type MailMessage, buildMessage } from "../../domain/connector/MailMessa
 import { headerOf, jsonOf } from "../../domain/connector/ProviderAnswer.js"
 import type { Json } from "../../domain/Json.js"
 import { BlockedAddress, type ConnectOptions, guardedConnector } from "./Connect.js"
-import { reasonOf } from "./Reason.js"
+import { networkReasonOf } from "./NetworkReason.js"
 import { tellable } from "./RequestForm.js"
 import { parseUrl } from "../../domain/Url.js"
+import { mail } from "../../domain/Limits.js"
 
 export const makeMailEgress = (options: ConnectOptions): typeof MailEgress.Service => {
   const open = guardedConnector(options)
@@ -44,8 +45,6 @@ export const makeMailEgress = (options: ConnectOptions): typeof MailEgress.Servi
   })
 }
 
-/** Largest message, in bytes as it is sent: what the large providers take. */
-const messageBytes = 25 * 1024 * 1024
 /** Largest reply of a server, in bytes. */
 const replyBytes = 64 * 1024
 const longestTimer = 2 ** 31 - 1
@@ -77,8 +76,10 @@ const readRequest = (request: MailRequest, now: number): Either.Either<Errand, E
     const { message: what, path } = message.left
     return Either.left(answered(request.url, 422, { code: "INVALID_MESSAGE", message: `${path} ${what}` }))
   }
-  return message.right.content.length > messageBytes
-    ? Either.left(answered(request.url, 413, { code: "TOO_LARGE", message: `it has more than ${messageBytes} bytes` }))
+  return message.right.content.length > mail.messageBytes
+    ? Either.left(
+        answered(request.url, 413, { code: "TOO_LARGE", message: `it has more than ${mail.messageBytes} bytes` })
+      )
     : Either.right({ ...errand, message: message.right })
 }
 
@@ -234,8 +235,8 @@ const withoutReply = (url: string, error: SmtpError): Effect.Effect<EgressRespon
     code === "ETLS" && response !== undefined
       ? `the server does not offer TLS, which the connection asks for: ${response.slice(0, 200)}`
       : originalCode === undefined
-        ? reasonOf(Object.assign(new Error(message), isOwn(code) ? {} : { code }))
-        : reasonOf(Object.assign(new Error(message), { code: originalCode }))
+        ? networkReasonOf(Object.assign(new Error(message), isOwn(code) ? {} : { code }))
+        : networkReasonOf(Object.assign(new Error(message), { code: originalCode }))
   return Effect.fail(new EgressUnreachable({ url, reason }))
 }
 

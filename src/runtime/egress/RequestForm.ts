@@ -107,7 +107,7 @@ const harmless: ReadonlySet<string> = new Set([
 ])
 
 /** The request that a redirect asks for. `location` must have been read by `readUrl`. */
-export const redirected = (hop: Hop, status: number, location: URL): Hop => {
+export const redirectHop = (hop: Hop, status: number, location: URL): Hop => {
   const toGet = (status === 303 && hop.method !== "HEAD") || (status <= 302 && hop.method === "POST")
   const sameOrigin = hop.url.origin === location.origin
   const keeps = (name: string) => (sameOrigin || harmless.has(name)) && !(toGet && name.startsWith("content-"))

@@ -4,7 +4,7 @@ import * as fs from "node:fs"
 import { createRequire } from "node:module"
 import * as os from "node:os"
 import * as path from "node:path"
-import { reasonOf, OperatorError } from "../program/OperatorError.js"
+import { reasonOf, OperatorError } from "../process/OperatorError.js"
 import { mayEnter, type RunAs } from "../postgres/RunAs.js"
 
 export interface Binaries {

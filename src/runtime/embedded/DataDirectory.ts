@@ -4,9 +4,9 @@ import { spawnSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { reasonOf, OperatorError } from "../program/OperatorError.js"
+import { reasonOf, OperatorError } from "../process/OperatorError.js"
 import type { Binaries } from "./Binaries.js"
-import { isAlive } from "./Postmaster.js"
+import { isProcessAlive } from "./Postmaster.js"
 import { childEnvironment, identity, passage, type RunAs } from "../postgres/RunAs.js"
 
 const Access = Schema.Struct({
@@ -43,7 +43,7 @@ export const noInstallation = (dataDir: string): OperatorError =>
 export const freshPassword = () => Redacted.make(randomBytes(32).toString("base64url"))
 
 /** Opens the cluster in `directory`, and makes it first if there is none. It appears complete or not at all. */
-export const open = Effect.fn("Cluster.open")(function* (
+export const openDataDirectory = Effect.fn("Cluster.open")(function* (
   directory: string,
   binaries: Binaries,
   user: RunAs,
@@ -130,7 +130,7 @@ const create = (directory: string, binaries: Binaries, user: RunAs, options: { r
 const sweep = (directory: string) => {
   for (const name of fs.readdirSync(path.dirname(directory))) {
     const pid = /^cluster\.(\d+)-/.exec(name)?.[1]
-    if (pid === undefined || isAlive(Number(pid))) continue
+    if (pid === undefined || isProcessAlive(Number(pid))) continue
     try {
       fs.rmSync(path.join(path.dirname(directory), name), { recursive: true, force: true })
     } catch {

@@ -10,10 +10,19 @@ import { createHash } from "node:crypto"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { Client } from "pg"
-import { makeDirectory, reasonOf, OperatorError } from "../program/OperatorError.js"
+import { makeDirectory, reasonOf, OperatorError } from "../process/OperatorError.js"
 import { install } from "./Binaries.js"
-import { type Cluster, clusterDirectory, isInstalled, noInstallation, open } from "./DataDirectory.js"
-import { Contended, isAlive, type Launch, type Postmaster, signalTo, start, stop, untilReady } from "./Postmaster.js"
+import { type Cluster, clusterDirectory, isInstalled, noInstallation, openDataDirectory } from "./DataDirectory.js"
+import {
+  Contended,
+  isProcessAlive,
+  type Launch,
+  type Postmaster,
+  signalTo,
+  startPostmaster,
+  stop,
+  untilReady
+} from "./Postmaster.js"
 import { type DatabaseUrls, ensureRoles, isComplete, urlsOf } from "../postgres/Roles.js"
 import { runAs } from "../postgres/RunAs.js"
 
@@ -38,7 +47,7 @@ export interface EmbeddedOptions {
  * The server with its roles and the database `svc`, for as long as the scope lives.
  * Fails when another process owns it, or when the operator must do something first.
  */
-export const embedded = Effect.fn("Embedded.start")(function* (options: EmbeddedOptions) {
+export const startEmbedded = Effect.fn("Embedded.start")(function* (options: EmbeddedOptions) {
   const { cluster, launch } = yield* prepare(options)
   const held = yield* Effect.acquireRelease(Effect.interruptible(own(launch, cluster)), (held) => release(held))
   const admin = adminUrl(held.server, cluster)
@@ -49,7 +58,7 @@ export const embedded = Effect.fn("Embedded.start")(function* (options: Embedded
 })
 
 /** The server that runs on this data directory, whoever owns it. */
-export const running = Effect.fn("Embedded.running")(function* (dataDir: string) {
+export const findRunning = Effect.fn("Embedded.running")(function* (dataDir: string) {
   const directory = clusterDirectory(dataDir)
   if (!fs.existsSync(directory)) return Option.none<Embedded>()
   const found = yield* untilReady(path.join(directory, "data"))
@@ -63,10 +72,10 @@ export const running = Effect.fn("Embedded.running")(function* (dataDir: string)
  * The server of the service that runs on this data directory, or else one for as long as the scope lives. Fails where
  * there is no installation: only a start makes one.
  */
-export const reach = Effect.fn("Embedded.reach")(function* (options: EmbeddedOptions) {
+export const reachEmbedded = Effect.fn("Embedded.reach")(function* (options: EmbeddedOptions) {
   if (!isInstalled(options.dataDir)) return yield* noInstallation(options.dataDir)
-  const found = yield* running(options.dataDir)
-  return Option.isSome(found) ? found.value : yield* embedded(options)
+  const found = yield* findRunning(options.dataDir)
+  return Option.isSome(found) ? found.value : yield* startEmbedded(options)
 })
 
 export { clusterDirectory }
@@ -91,7 +100,7 @@ const prepare = Effect.fn("Embedded.prepare")(function* (options: EmbeddedOption
   const directory = clusterDirectory(dataDir)
   const user = runAs(path.join(directory, "data"))
   const binaries = yield* install(options.programDir ?? state, user)
-  const cluster = yield* open(directory, binaries, user, { durable })
+  const cluster = yield* openDataDirectory(directory, binaries, user, { durable })
   const settings = { ...smallService, ...(durable ? {} : forgetful), ...options.settings }
   const mark = createHash("sha256")
     .update(JSON.stringify([binaries.version, settings]))
@@ -122,7 +131,7 @@ const own = (launch: Launch, cluster: Cluster) =>
 
 const attempt = Effect.fnUntraced(function* (launch: Launch, cluster: Cluster) {
   const found = yield* untilReady(cluster.data)
-  const server = Option.isSome(found) ? found.value : yield* start(launch)
+  const server = Option.isSome(found) ? found.value : yield* startPostmaster(launch)
   const enter = Effect.gen(function* () {
     const session = yield* lock(server, launch, cluster)
     if (Option.isSome(found) && (yield* launchedAs(session)) !== launch.settings["svc.launch"]) {
@@ -184,10 +193,10 @@ const release = (held: Held) =>
 /** Restarts the server on the same port if it dies under us, so that the pools find it again. */
 const supervise = (held: Held, launch: Launch, cluster: Cluster) =>
   Effect.gen(function* () {
-    if (!lost.has(held.session) && isAlive(held.server.pid)) return
+    if (!lost.has(held.session) && isProcessAlive(held.server.pid)) return
     yield* Effect.annotateLogs(Effect.logError("postgres.ended"), { pid: held.server.pid })
     const found = yield* untilReady(cluster.data)
-    held.server = Option.isSome(found) ? found.value : yield* start(launch, held.server.port)
+    held.server = Option.isSome(found) ? found.value : yield* startPostmaster(launch, held.server.port)
     held.session = yield* lock(held.server, launch, cluster)
   }).pipe(
     Effect.catchAll((failure) => Effect.logError("postgres.not_restarted", Cause.fail(failure))),

@@ -5,7 +5,7 @@ import { execFileSync, spawn } from "node:child_process"
 import * as fs from "node:fs"
 import { createServer } from "node:net"
 import * as path from "node:path"
-import { reasonOf, OperatorError } from "../program/OperatorError.js"
+import { reasonOf, OperatorError } from "../process/OperatorError.js"
 import type { Binaries } from "./Binaries.js"
 import { childEnvironment, identity, passage, type RunAs } from "../postgres/RunAs.js"
 
@@ -26,7 +26,7 @@ export class Contended extends Data.TaggedError("Contended")<{ readonly message:
 export const find = (data: string): Effect.Effect<Option.Option<Postmaster>> =>
   Effect.sync(() => {
     const found = read(data)
-    if (Option.isNone(found) || (isAlive(found.value.pid) && worksIn(found.value.pid, data))) return found
+    if (Option.isNone(found) || (isProcessAlive(found.value.pid) && worksIn(found.value.pid, data))) return found
     fs.rmSync(pidFile(data), { force: true })
     return Option.none()
   })
@@ -44,7 +44,7 @@ export interface Launch {
  * Starts a server on 127.0.0.1, on a free port unless one is given, and in a session of its own, so that Ctrl-C
  * reaches it only through us. Returns when it accepts connections, however long its recovery takes.
  */
-export const start = Effect.fn("Postmaster.start")(function* (launch: Launch, givenPort?: number) {
+export const startPostmaster = Effect.fn("Postmaster.start")(function* (launch: Launch, givenPort?: number) {
   const port = givenPort ?? (yield* freePort)
   const child = yield* Effect.try({
     try: () => spawnServer(launch, port),
@@ -77,11 +77,11 @@ export const stop = Effect.fn("Postmaster.stop")(function* (pid: number) {
   for (const [signal, patience] of escalation) {
     signalTo(pid, signal)
     const deadline = (yield* Clock.currentTimeMillis) + Duration.toMillis(patience)
-    while (isAlive(pid)) {
+    while (isProcessAlive(pid)) {
       if ((yield* Clock.currentTimeMillis) > deadline) break
       yield* Effect.sleep(pollInterval)
     }
-    if (!isAlive(pid)) return
+    if (!isProcessAlive(pid)) return
     yield* Effect.annotateLogs(Effect.logWarning("postgres.signal_ignored"), { pid, signal })
   }
 })
@@ -96,7 +96,7 @@ export const signalTo = (pid: number, signal: NodeJS.Signals) => {
 }
 
 /** Whether the process lives. A zombie has ended, although signals still reach it. */
-export const isAlive = (pid: number): boolean => {
+export const isProcessAlive = (pid: number): boolean => {
   try {
     if (process.platform === "linux") {
       const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8")

@@ -4,11 +4,11 @@ import { Identifiers } from "../../actors/ports/Identifiers.js"
 import type { Failure } from "../../domain/Failure.js"
 import { errorReply, failureReply, methodRow } from "../../http/ErrorRows.js"
 import { pathOf, type RawReply, type RawRequest, type RequestHead } from "../../http/Wire.js"
-import { make as makeHealth } from "../program/Health.js"
-import { Settings } from "../program/Layers.js"
+import { make as makeHealth } from "./Health.js"
+import { Settings } from "../configuration/Config.js"
 import { countRequest, type Surface } from "../telemetry/Metrics.js"
 import { make as makeScrape } from "../telemetry/Scrape.js"
-import { echoed, traced } from "../telemetry/Tracing.js"
+import { returnCallersTrace, traceRequest } from "../telemetry/Tracing.js"
 import { make as makeDocs } from "./Docs.js"
 import type { Handlers } from "./NodeServer.js"
 import { Surfaces } from "./Surfaces.js"
@@ -58,9 +58,9 @@ export const make = Effect.gen(function* () {
   /** Counted; with a collector, traced. */
   const observed = Option.isSome(otlpUrl)
     ? (surface: Surface, request: RequestHead, handled: Effect.Effect<RawReply>) =>
-        counted(surface, traced(request, handled), (reply) => reply)
+        counted(surface, traceRequest(request, handled), (reply) => reply)
     : (surface: Surface, request: RequestHead, handled: Effect.Effect<RawReply>) =>
-        counted(surface, handled, (reply) => echoed(request, reply))
+        counted(surface, handled, (reply) => returnCallersTrace(request, reply))
 
   return {
     execute: (request, workflow) => observed("execution", request, surfaces.execute(request, workflow)),

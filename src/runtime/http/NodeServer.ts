@@ -10,12 +10,12 @@ import { type Failure, InvalidRequest, PayloadTooLarge } from "../../domain/Fail
 import { bodyBytes, headerBytes, headerDeadline } from "../../domain/Limits.js"
 import { proxyPrefix } from "../../http/execution/Proxy.js"
 import type { IncomingRequest, RawReply, RawRequest, RequestHead } from "../../http/Wire.js"
-import { portRefusal } from "../program/Port.js"
-import type { OperatorError } from "../program/OperatorError.js"
+import { portRefusal } from "../process/Port.js"
+import type { OperatorError } from "../process/OperatorError.js"
 import { refuse, type Rest, write } from "./Answer.js"
-import { Arrival, gone } from "./Arrival.js"
+import { IncomingBody, callerGone } from "./IncomingBody.js"
 import { defaultBudget } from "./BodyBudget.js"
-import { announced, hasBody, type Identified, Receiving } from "./Receiving.js"
+import { declaredLength, hasBody, type Identified, BodyReceiver } from "./BodyReceiver.js"
 
 export interface Handlers {
   /** `POST …/execute` and `POST …/run`. */
@@ -57,7 +57,7 @@ const stall = Duration.seconds(30)
 /** Why a body does not come in to its end. */
 const brokenBy = ({ code }: NodeJS.ErrnoException): string => {
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") return "the request took too long to come in"
-  return code === "HPE_INVALID_EOF_STATE" || code === "ECONNRESET" ? gone : "the body is not valid HTTP"
+  return code === "HPE_INVALID_EOF_STATE" || code === "ECONNRESET" ? callerGone : "the body is not valid HTTP"
 }
 
 const headersOf = (request: IncomingMessage): { readonly [name: string]: string } => {
@@ -112,7 +112,7 @@ export const serve = (
     let open = 0
 
     /** Bodies that are handed on while they come, by the connection that they come over. */
-    const arrivals = new WeakMap<Duplex, Arrival>()
+    const arrivals = new WeakMap<Duplex, IncomingBody>()
 
     const answer = (handled: Effect.Effect<RawReply>, response: ServerResponse, rest?: Rest) => {
       const fiber = runFork(handled)
@@ -123,7 +123,7 @@ export const serve = (
       return fiber
     }
 
-    const receiving = new Receiving(options.bodyBudget ?? defaultBudget())
+    const receiving = new BodyReceiver(options.bodyBudget ?? defaultBudget())
     const expiry = setInterval(() => receiving.expire(performance.now()), 1_000).unref()
     yield* Effect.addFinalizer(() => Effect.sync(() => clearInterval(expiry)))
 
@@ -140,12 +140,12 @@ export const serve = (
 
     const pass = (request: IncomingMessage, response: ServerResponse, proceed: () => void) => {
       const limit = bodyBytes.unified
-      if ((announced(request) ?? 0) > limit)
+      if ((declaredLength(request) ?? 0) > limit)
         return turnAway(request, response, handlers.refused(new PayloadTooLarge({ limitBytes: limit }), false))
       const head = headOf(request)
       const take = (bytes: number) => share.take(bytes)
       const share = receiving.share(handlers.addressOf(head), response)
-      const arrival = hasBody(request) ? new Arrival(request, { limit, stall, take, asked: proceed }) : undefined
+      const arrival = hasBody(request) ? new IncomingBody(request, { limit, stall, take, asked: proceed }) : undefined
       if (arrival === undefined) request.resume()
       else arrivals.set(request.socket, arrival)
       const fiber = answer(

@@ -32,7 +32,7 @@ import { CredentialsLive } from "../../http/tenant/CredentialsHandlers.js"
 import { isTenantPath, tenantRules } from "../../http/tenant/Rules.js"
 import { type IncomingRequest, pathOf, type RawReply, type RawRequest, type RequestHead } from "../../http/Wire.js"
 import type { Handlers } from "./NodeServer.js"
-import type { Identified } from "./Receiving.js"
+import type { Identified } from "./BodyReceiver.js"
 
 interface Surface extends Pick<Handlers, "execute" | "proxy" | "handle" | "identify" | "addressOf"> {
   /** The reply to a request for a page where people connect accounts; `undefined` for all others. */

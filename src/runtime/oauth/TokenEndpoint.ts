@@ -5,7 +5,7 @@
 import { Duration, Effect, Layer, Redacted } from "effect"
 import { Egress, type EgressFailure, type EgressResponse } from "../../actors/ports/Egress.js"
 import {
-  type Grant,
+  type OAuthGrant,
   type TokenClient,
   TokenEndpoint,
   type TokenRequest,
@@ -90,7 +90,7 @@ const asForm: Written = (pairs) => ({
 
 const asJson: Written = (pairs) => ({ type: "application/json", body: JSON.stringify(Object.fromEntries(pairs)) })
 
-const grantPairs = (grant: Grant): Pairs => {
+const grantPairs = (grant: OAuthGrant): Pairs => {
   switch (grant.type) {
     case "authorization_code":
       return [
@@ -136,7 +136,7 @@ const secretsOf = (client: TokenClient): ReadonlyArray<string> => {
   return secret === "" ? [] : [secret, formEncoded(secret), basicOf(client)]
 }
 
-const secretsIn = (grant: Grant): ReadonlyArray<string> => {
+const secretsIn = (grant: OAuthGrant): ReadonlyArray<string> => {
   switch (grant.type) {
     case "authorization_code":
       return [grant.code, ...(grant.verifier === null ? [] : [grant.verifier])].map(Redacted.value)

@@ -37,6 +37,6 @@ export const makeCommitLog = (): CommitLog => {
 export class Commits extends Context.Reference<Commits>()("svc/Commits", { defaultValue: makeCommitLog }) {}
 
 /** Of the transaction that the fiber is in: whether it has written. */
-export const written: FiberRef.FiberRef<{ isWritten: boolean } | undefined> = FiberRef.unsafeMake<
+export const transactionWrites: FiberRef.FiberRef<{ isWritten: boolean } | undefined> = FiberRef.unsafeMake<
   { isWritten: boolean } | undefined
 >(undefined)

@@ -2,7 +2,7 @@
 import type { SqlClient } from "@effect/sql"
 import type { SqlError } from "@effect/sql/SqlError"
 import { Cause, Deferred, Effect, Schedule } from "effect"
-import { OperatorError } from "../program/OperatorError.js"
+import { OperatorError } from "../process/OperatorError.js"
 
 /**
  * Holds the database for this process as long as the scope lives, by a lock of a session, which ends with the

@@ -2,7 +2,7 @@
 import { Migrator, SqlClient } from "@effect/sql"
 import { Cause, Effect, Option, type Redacted } from "effect"
 import { migrations } from "../../../migrations/index.js"
-import { reasonOf, OperatorError } from "../program/OperatorError.js"
+import { reasonOf, OperatorError } from "../process/OperatorError.js"
 import { connect } from "./Pools.js"
 import { variableOf } from "./Roles.js"
 import { Unreachable } from "./Unreachable.js"
@@ -35,7 +35,7 @@ export const migrate = Effect.fn("Migrations.migrate")(
 )
 
 /** The names of the migrations that the database still lacks. */
-export const missing = Effect.fn("Migrations.missing")(function* () {
+export const pendingMigrations = Effect.fn("Migrations.missing")(function* () {
   const sql = yield* SqlClient.SqlClient
   const table = yield* sql<{ readonly present: boolean }>`SELECT to_regclass('svc_migrations') IS NOT NULL AS present`
   const done =

@@ -4,7 +4,7 @@
  */
 import { Effect, Redacted } from "effect"
 import { Client, escapeLiteral } from "pg"
-import { reasonOf, OperatorError } from "../program/OperatorError.js"
+import { reasonOf, OperatorError } from "../process/OperatorError.js"
 import { explainUnreachable, Unreachable } from "./Unreachable.js"
 
 /** Where each role logs in. */

@@ -1,7 +1,7 @@
 /** Why no connection to Postgres could be opened: which setting is wrong and what to do, in a sentence for the operator. */
 import type { SqlError } from "@effect/sql"
 import { Redacted } from "effect"
-import { reasonOf, OperatorError } from "../program/OperatorError.js"
+import { reasonOf, OperatorError } from "../process/OperatorError.js"
 
 /** The server cannot be reached, or refuses the login. The message is complete. */
 export class Unreachable extends Error {
@@ -33,5 +33,5 @@ export const explainUnreachable = (cause: unknown, login: Redacted.Redacted, set
 }
 
 /** What the operator is told of a statement or a connection that failed. */
-export const refusalOf = ({ cause, message }: SqlError.SqlError): OperatorError =>
+export const unreachableError = ({ cause, message }: SqlError.SqlError): OperatorError =>
   new OperatorError({ message: cause instanceof Unreachable ? cause.message : `${message}: ${String(cause)}` })

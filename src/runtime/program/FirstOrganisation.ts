@@ -20,7 +20,7 @@ import { builtinRoles } from "../../domain/Person.js"
 import { allPermissions, toMatrix } from "../../domain/Permission.js"
 import type { PlanName } from "../../domain/Plan.js"
 import { slugOf } from "../../domain/Workflow.js"
-import { OperatorError } from "./OperatorError.js"
+import { OperatorError } from "../process/OperatorError.js"
 
 export interface FirstOrganisation {
   readonly organisationId: OrganisationId

@@ -5,7 +5,7 @@ import * as path from "node:path"
 import { CallbackSecrets } from "../../actors/ports/CallbackSecrets.js"
 import type { ServiceConfig } from "../configuration/Config.js"
 import { makeExample, makeFirstOrganisation } from "./FirstOrganisation.js"
-import { reasonOf, OperatorError } from "./OperatorError.js"
+import { reasonOf, OperatorError } from "../process/OperatorError.js"
 import { WriterSql } from "../postgres/Pools.js"
 import { replaceSecretFile } from "../vault/SecretFile.js"
 
@@ -88,7 +88,7 @@ const make = Effect.fn("Welcome.make")(function* (config: ServiceConfig, baseUrl
  * Makes what a developer begins with, on the first start, and writes `dev.json`; returns it where it was made. Embedded
  * services only: the operator's own Postgres gets its first organisation by `svc bootstrap`.
  */
-export const prepare = Effect.fn("Welcome.prepare")(function* (config: ServiceConfig, baseUrl: string) {
+export const prepareFirstStart = Effect.fn("Welcome.prepare")(function* (config: ServiceConfig, baseUrl: string) {
   if (config.database._tag !== "Embedded") return Option.none<DevFile>()
   const sql = yield* WriterSql
   const [row] = yield* sql<{ n: number }>`SELECT count(*)::int AS n FROM organisations`
@@ -99,5 +99,5 @@ export const prepare = Effect.fn("Welcome.prepare")(function* (config: ServiceCo
 })
 
 /** For a person at a terminal, beside the log. */
-export const greet = (config: ServiceConfig, dev: DevFile) =>
+export const printGreeting = (config: ServiceConfig, dev: DevFile) =>
   Effect.sync(() => void process.stdout.write(`${text(config, dev)}\n`))

@@ -1,17 +1,14 @@
 /** The composition of the program, in the order of the data flow. */
 import { Context, Effect, Layer, Option, Redacted } from "effect"
-import type { ServiceConfig } from "../configuration/Config.js"
-import { type InstallationSecrets, resolve } from "../vault/InstallationSecrets.js"
-import { whenFree } from "./Port.js"
-import { embedded, reach } from "../embedded/EmbeddedServer.js"
+import { type ServiceConfig, Settings } from "../configuration/Config.js"
+import { type InstallationSecrets, resolveSecrets } from "../vault/InstallationSecrets.js"
+import { waitForPort } from "../process/Port.js"
+import { startEmbedded, reachEmbedded } from "../embedded/EmbeddedServer.js"
 import { migrate } from "../postgres/Migrations.js"
 import { connect, layer as pools } from "../postgres/Pools.js"
 import type { DatabaseUrls } from "../postgres/Roles.js"
 import { holdDatabase } from "../postgres/DatabaseLock.js"
 import { proveSecrets, withSecretsLocked } from "../vault/SecretChecks.js"
-
-/** The configuration of this process. */
-export class Settings extends Context.Tag("svc/Settings")<Settings, ServiceConfig>() {}
 
 /** The keyring and the pepper, from the configuration or from the data directory. */
 export class ProvidedSecrets extends Context.Tag("svc/Secrets")<ProvidedSecrets, InstallationSecrets>() {}
@@ -30,13 +27,13 @@ export class WorkspaceServer extends Context.Tag("svc/WorkspaceServer")<
 const secrets = (options: { readonly create: boolean }) =>
   Layer.effect(
     ProvidedSecrets,
-    Effect.flatMap(Settings, (settings) => resolve(settings, options))
+    Effect.flatMap(Settings, (settings) => resolveSecrets(settings, options))
   )
 
 // --- Postgres ---
 
 /** Needs the secrets only because they must be made before the data that needs them. */
-const databasesBy = (server: typeof embedded | typeof reach) =>
+const databasesBy = (server: typeof startEmbedded | typeof reachEmbedded) =>
   Layer.scopedContext(
     Effect.gen(function* () {
       const { database, dataDir, workspaceUrl } = yield* Settings
@@ -78,12 +75,12 @@ const alone = Layer.scopedDiscard(
 const proven = Layer.effectDiscard(
   Effect.gen(function* () {
     const settings = yield* Settings
-    yield* withSecretsLocked(Effect.flatMap(resolve(settings, { create: false }), proveSecrets))
+    yield* withSecretsLocked(Effect.flatMap(resolveSecrets(settings, { create: false }), proveSecrets))
   })
 )
 
 /** Asked early, so that a taken port is told at once and plainly. */
-const listenable = Layer.effectDiscard(Effect.flatMap(Settings, ({ host, port }) => whenFree(host, port)))
+const listenable = Layer.effectDiscard(Effect.flatMap(Settings, ({ host, port }) => waitForPort(host, port)))
 
 const stop = Effect.sync(() => void process.kill(process.pid, "SIGTERM"))
 
@@ -93,7 +90,7 @@ export const layer = (config: ServiceConfig) =>
     Layer.provideMerge(alone),
     Layer.provideMerge(connections),
     Layer.provideMerge(listenable),
-    Layer.provideMerge(databasesBy(embedded)),
+    Layer.provideMerge(databasesBy(startEmbedded)),
     Layer.provideMerge(secrets({ create: true })),
     Layer.provideMerge(Layer.succeed(Settings, config))
   )
@@ -104,7 +101,7 @@ export const layerBeside = (config: ServiceConfig) => Layer.provideMerge(proven,
 /** The same with secrets that may be wrong. */
 export const layerUnproven = (config: ServiceConfig) =>
   connections.pipe(
-    Layer.provideMerge(databasesBy(reach)),
+    Layer.provideMerge(databasesBy(reachEmbedded)),
     Layer.provideMerge(secrets({ create: false })),
     Layer.provideMerge(Layer.succeed(Settings, config))
   )

@@ -22,22 +22,23 @@ import * as ProviderActor from "../../actors/provider/Actor.js"
 import * as TenantActor from "../../actors/organisation/Actor.js"
 import * as CallbackSecrets from "../../actors/organisation/CallbackSecrets.js"
 import * as RateLimits from "../../actors/organisation/RateLimits.js"
-import * as Addresses from "../node/Addresses.js"
+import * as Addresses from "../process/Addresses.js"
 import * as Clock from "../postgres/DatabaseClock.js"
-import { open as openCheckpoints } from "../audit/Checkpoints.js"
+import { openCheckpoints } from "../audit/Checkpoints.js"
 import * as Sealer from "../audit/Sealer.js"
-import * as Trail from "../audit/Trail.js"
+import * as Trail from "../audit/AuditTrail.js"
 import * as SingleNode from "../cluster/SingleNode.js"
 import * as Computations from "../computing/Computations.js"
-import * as Crypto from "../node/Crypto.js"
+import * as Crypto from "../process/Crypto.js"
 import * as ConnectedEgress from "../egress/ConnectedEgress.js"
 import * as Egress from "../egress/Egress.js"
 import * as OperatorNetworks from "../egress/OperatorNetworks.js"
 import { make as makeFront } from "../http/Front.js"
 import { serve } from "../http/NodeServer.js"
 import * as Surfaces from "../http/Surfaces.js"
-import { resolve } from "../vault/InstallationSecrets.js"
-import { Databases, ProvidedSecrets, Settings, WorkspaceServer } from "./Layers.js"
+import { resolveSecrets } from "../vault/InstallationSecrets.js"
+import { Settings } from "../configuration/Config.js"
+import { Databases, ProvidedSecrets, WorkspaceServer } from "./Layers.js"
 import * as SigningArithmetic from "../oauth/SigningArithmetic.js"
 import * as TokenEndpoint from "../oauth/TokenEndpoint.js"
 import * as ConnectionReads from "../postgres/connections/ConnectionReads.js"
@@ -88,9 +89,9 @@ import * as Runs from "../postgres/Runs.js"
 import * as VirtualTags from "../postgres/VirtualTags.js"
 import * as Pool from "../sandbox/Pool.js"
 import { layerPostgres as dataKeys } from "../vault/DataKeys.js"
-import { counted } from "../telemetry/JournalMetrics.js"
+import { countJournal } from "../telemetry/JournalMetrics.js"
 import * as Vault from "../vault/Vault.js"
-import * as Wakeups from "../node/Wakeups.js"
+import * as Wakeups from "../process/Wakeups.js"
 import * as WorkspaceDb from "../workspace/WorkspaceDb.js"
 
 const journalCapacity = 20_000
@@ -132,7 +133,7 @@ const vault = Layer.unwrapEffect(
       // What the environment gave stays; the file in the data directory is renewed by `svc keys rotate`.
       reread: Option.isSome(settings.masterKeys)
         ? undefined
-        : Effect.map(resolve(settings, { create: false }), (secrets) => Redacted.value(secrets.masterKeys))
+        : Effect.map(resolveSecrets(settings, { create: false }), (secrets) => Redacted.value(secrets.masterKeys))
     })
   })
 ).pipe(Layer.provide(dataKeys))
@@ -140,7 +141,7 @@ const vault = Layer.unwrapEffect(
 // --- Postgres ---
 
 const journal = Layer.unwrapEffect(
-  Effect.map(Databases, ({ writer }) => counted(Journal.layer({ capacity: journalCapacity, writer })))
+  Effect.map(Databases, ({ writer }) => countJournal(Journal.layer({ capacity: journalCapacity, writer })))
 )
 
 const trail = Layer.unwrapEffect(
@@ -260,7 +261,7 @@ const useCases = Layer.mergeAll(
 ).pipe(Layer.provide(Layer.merge(ConnectorImport.layer, ConnectorRecords.layer)), Layer.provideMerge(StartQuota.layer))
 
 /** Everything but the server. */
-export const services = Surfaces.layer.pipe(
+export const serviceLayer = Surfaces.layer.pipe(
   Layer.provide(useCases),
   Layer.provideMerge(Deliver.layer()),
   Layer.provideMerge(Layer.merge(RateLimits.layer, CallbackSecrets.layer)),

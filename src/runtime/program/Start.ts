@@ -1,22 +1,22 @@
 /** `svc start`: the service, from its configuration until it is told to stop. */
 import { Effect, Layer, Logger, Option, RuntimeFlags, RuntimeFlagsPatch } from "effect"
-import { at, read } from "../configuration/Config.js"
-import { layer, Settings } from "./Layers.js"
-import { free } from "./Port.js"
-import { refusalOf } from "../postgres/Unreachable.js"
-import { OperatorError } from "./OperatorError.js"
-import { sandbox, serverAfter, services } from "./Service.js"
+import { readConfig, Settings, withPort } from "../configuration/Config.js"
+import { layer } from "./Layers.js"
+import { freePort } from "../process/Port.js"
+import { unreachableError } from "../postgres/Unreachable.js"
+import { OperatorError } from "../process/OperatorError.js"
+import { sandbox, serverAfter, serviceLayer } from "./Service.js"
 import * as Logging from "../telemetry/Logging.js"
 import { exporter } from "../telemetry/Tracing.js"
-import { greet, prepare } from "./FirstStart.js"
+import { printGreeting, prepareFirstStart } from "./FirstStart.js"
 
 /** Runs until interrupted; then drains and closes everything that it opened. */
-export const start = Effect.gen(function* () {
-  const asked = yield* read()
-  const config = asked.port === 0 ? at(asked, yield* free(asked.host)) : asked
+export const startService = Effect.gen(function* () {
+  const asked = yield* readConfig()
+  const config = asked.port === 0 ? withPort(asked, yield* freePort(asked.host)) : asked
   const run = Effect.gen(function* () {
-    const { prepared: made } = yield* serverAfter(prepare(config, config.publicUrl))
-    if (Option.isSome(made)) yield* greet(config, made.value)
+    const { prepared: made } = yield* serverAfter(prepareFirstStart(config, config.publicUrl))
+    if (Option.isSome(made)) yield* printGreeting(config, made.value)
     yield* Effect.annotateLogs(Effect.logInfo("service.ready"), {
       url: config.publicUrl,
       afterMillis: Math.round(performance.now())
@@ -26,7 +26,7 @@ export const start = Effect.gen(function* () {
   // The same layer as in the services, so that it is built once.
   const early = Layer.provide(sandbox, Layer.succeed(Settings, config))
   return yield* Effect.scoped(run).pipe(
-    Effect.provide(Layer.provideMerge(services, Layer.merge(layer(config), early))),
+    Effect.provide(Layer.provideMerge(serviceLayer, Layer.merge(layer(config), early))),
     Effect.provide(exporter(config)),
     Effect.provide(Layer.merge(Logging.layer(config.logFormat), Logger.minimumLogLevel(config.logLevel))),
     Effect.withTracerEnabled(false),
@@ -35,7 +35,7 @@ export const start = Effect.gen(function* () {
   )
 }).pipe(
   Effect.catchTags({
-    SqlError: refusalOf,
+    SqlError: unreachableError,
     NotFound: ({ what }) => new OperatorError({ message: `The ${what} is not there.` }),
     Unavailable: ({ reason }) => new OperatorError({ message: `svc cannot start: ${reason}.` })
   })

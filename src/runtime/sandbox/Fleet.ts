@@ -4,7 +4,7 @@
  */
 import type { Buffer } from "node:buffer"
 import type { JailReport } from "../../actors/ports/Sandbox.js"
-import type { Jail } from "./Jail.js"
+import type { Jail } from "../jail/Jail.js"
 import type { RunnerOptions, RunnerProcess } from "./RunnerProcess.js"
 import { startRunner } from "./RunnerProcess.js"
 

@@ -2,24 +2,23 @@
  * One runner as the pool sees it: frames out, answers back, and a watch over the guest that it works on. Callbacks,
  * not effects: this is the path of every turn.
  */
+import { frame, frameReader } from "../jail/Frames.js"
 import { Buffer } from "node:buffer"
 import { spawn } from "node:child_process"
 import type { Duplex } from "node:stream"
 import type { GuestLimits } from "../../actors/ports/Sandbox.js"
-import { processorMillis } from "../computing/ProcessorTime.js"
-import { type AskedTurn, AskedTurns } from "./AskedTurns.js"
+import { childProcessorMillis } from "../jail/ProcessorTime.js"
+import { type AskedTurn, PendingTurns } from "./PendingTurns.js"
 import type { TurnAnswer } from "./TurnAnswer.js"
-import type { Jail } from "./Jail.js"
-import { KnownPrograms } from "./KnownPrograms.js"
+import type { Jail } from "../jail/Jail.js"
+import { LoadedPrograms } from "./LoadedPrograms.js"
 import { readOutputs } from "./Outputs.js"
 import {
-  Ask,
+  RunnerRequest,
   eventsFrame,
-  frame,
-  frameReader,
   idFrame,
   type TurnFailure,
-  Tell,
+  RunnerReply,
   turnFlag,
   turnHeader
 } from "./runner/Protocol.js"
@@ -99,10 +98,10 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
   // Node types further pipes as readable or writable; a "pipe" is a socket, hence both.
   const socket = child.stdio[3] as Duplex
   /** The first is in hand unless `current` says otherwise. */
-  const asked = new AskedTurns()
+  const asked = new PendingTurns()
   /** Replays that stepped aside. */
   const paused = new Map<number, AskedTurn>()
-  const programs = new KnownPrograms((bytes) => send(bytes))
+  const programs = new LoadedPrograms((bytes) => send(bytes))
   let current: number | undefined
   let since = 0
   let hung: number | undefined
@@ -172,7 +171,7 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
   const onFrame = (kind: number, payload: Buffer): void => {
     const session = payload.readUInt32BE(0)
     switch (kind) {
-      case Tell.turn: {
+      case RunnerReply.turn: {
         const flags = payload[4] ?? 0
         const answer = answered(session)
         return readOutputs(
@@ -191,22 +190,22 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
           }
         )
       }
-      case Tell.failed: {
+      case RunnerReply.failed: {
         const refusal = JSON.parse(payload.toString("utf8", 4)) as TurnFailure
         return answered(session)(refusal)
       }
-      case Tell.yielded: {
+      case RunnerReply.yielded: {
         const waiting = asked.take(session)
         if (waiting !== undefined) paused.set(session, waiting)
         current = undefined
         since = performance.now()
         return
       }
-      case Tell.begin:
+      case RunnerReply.begin:
         current = session
         since = performance.now()
         return
-      case Tell.ready:
+      case RunnerReply.ready:
         ready = true
         complaint = ""
         return options.onReady(payload.toString("utf8", 4))
@@ -239,7 +238,7 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
       if (session === atWork || one.tenant === tenant || now - one.askedAt < patienceMillis) continue
       if (!hasPlace(one.tenant)) continue
       asked.take(session)
-      send(idFrame(Ask.close, session))
+      send(idFrame(RunnerRequest.close, session))
       tell(one.onAnswer, { tag: "SessionLost", reason: "evicted" })
     }
   }
@@ -258,7 +257,7 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
     const session = inHand()
     // Between a replay that stepped aside and the next piece of work nothing is in hand.
     if (session === undefined) return
-    if (seen.since !== since) seen = { since, processor: processorMillis(child) }
+    if (seen.since !== since) seen = { since, processor: childProcessorMillis(child) }
     const allowed = ((asked.get(session) ?? paused.get(session))?.limitMillis ?? 0) + graceMillis
     const silent = performance.now() - since
     if (silent < allowed) return
@@ -266,7 +265,7 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
     const suspected = since
     const judge = guarded("timer", () => {
       if (gone || since !== suspected || inHand() !== session) return
-      const computed = processorMillis(child) - seen.processor
+      const computed = childProcessorMillis(child) - seen.processor
       if (computed < allowed && silent < allowed * starvation) return
       hung = session
       kill()
@@ -334,7 +333,7 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
   // Its end is told by the socket and by the process; a source that could not be delivered is told by both.
   child.stdin?.on("error", () => undefined)
   child.stdin?.end(options.source)
-  const init = frame(Ask.init, 4 + options.wasm.length)
+  const init = frame(RunnerRequest.init, 4 + options.wasm.length)
   init.writeUInt32BE(options.mostLive, 5)
   options.wasm.copy(init, 9)
   send(init)
@@ -346,13 +345,15 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
     start: (session, program, limits, events, onAnswer) => {
       const id = programs.idOf(program.key, program.script)
       ask(session, program.tenant, limits, onAnswer)
-      send(eventsFrame(Ask.start, [session, id, limits.memoryBytes, Math.ceil(limits.cpuPerStepMillis)], events))
+      send(
+        eventsFrame(RunnerRequest.start, [session, id, limits.memoryBytes, Math.ceil(limits.cpuPerStepMillis)], events)
+      )
     },
     feed: (session, tenant, limits, events, onAnswer) => {
       ask(session, tenant, limits, onAnswer)
-      send(eventsFrame(Ask.feed, [session], events))
+      send(eventsFrame(RunnerRequest.feed, [session], events))
     },
-    close: (session) => send(idFrame(Ask.close, session)),
+    close: (session) => send(idFrame(RunnerRequest.close, session)),
     heldBy,
     relieve,
     kill

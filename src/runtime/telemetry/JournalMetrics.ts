@@ -13,7 +13,7 @@ const committed = ({ end, epoch, open }: RunChange): void => {
 }
 
 /** The same journal, and how much waits in it. */
-export const counted = <E, R>(journal: Layer.Layer<Journal, E, R>): Layer.Layer<Journal | JournalDepth, E, R> =>
+export const countJournal = <E, R>(journal: Layer.Layer<Journal, E, R>): Layer.Layer<Journal | JournalDepth, E, R> =>
   Layer.map(journal, (context) => {
     const { append, read } = Context.get(context, Journal)
     let waiting = 0

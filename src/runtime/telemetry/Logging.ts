@@ -4,7 +4,7 @@ import type { ServiceConfig } from "../configuration/Config.js"
 import { describe, safeCause } from "./SafeError.js"
 
 /** The same logger, for which errors in the cause, the message and the annotations are replaced by safe ones. */
-export const safely = <Output>(logger: Logger.Logger<unknown, Output>): Logger.Logger<unknown, Output> =>
+export const withSafeErrors = <Output>(logger: Logger.Logger<unknown, Output>): Logger.Logger<unknown, Output> =>
   Logger.mapInputOptions(logger, (options: Logger.Logger.Options<unknown>): Logger.Logger.Options<unknown> => ({
     ...options,
     cause: safeCause(options.cause),
@@ -16,7 +16,7 @@ export const safely = <Output>(logger: Logger.Logger<unknown, Output>): Logger.L
 export const layer = (format: ServiceConfig["logFormat"]): Layer.Layer<never> =>
   Layer.merge(
     Logger.replace(Logger.defaultLogger, format === "pretty" ? pretty : json),
-    Logger.replace(Logger.tracerLogger, safely(Logger.tracerLogger))
+    Logger.replace(Logger.tracerLogger, withSafeErrors(Logger.tracerLogger))
   )
 
 /** Errors of the message, and a value of whatever kind, without what they quote. */
@@ -25,8 +25,8 @@ const messageOf = (message: unknown): unknown =>
 
 // --- Private ---
 
-const json = Logger.withConsoleLog(safely(Logger.jsonLogger))
-const pretty = safely(Logger.prettyLogger())
+const json = Logger.withConsoleLog(withSafeErrors(Logger.jsonLogger))
+const pretty = withSafeErrors(Logger.prettyLogger())
 
 const mostDepth = 4
 

@@ -11,7 +11,7 @@ import * as OtlpTracer from "@effect/opentelemetry/OtlpTracer"
 import { Effect, Exit, Layer, Logger, Option, Redacted, Tracer } from "effect"
 import { pathOf, type RawReply, type RequestHead } from "../../http/Wire.js"
 import type { ServiceConfig } from "../configuration/Config.js"
-import { safely } from "./Logging.js"
+import { withSafeErrors } from "./Logging.js"
 import { safeCause } from "./SafeError.js"
 
 const valid = /^[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
@@ -22,7 +22,7 @@ const returned = (reply: RawReply, traceparent: string): RawReply => ({
 })
 
 /** Without a collector: the caller's own trace goes back to it. */
-export const echoed = (request: RequestHead, reply: RawReply): RawReply => {
+export const returnCallersTrace = (request: RequestHead, reply: RawReply): RawReply => {
   const traceparent = request.headers["traceparent"]
   return traceparent !== undefined && valid.test(traceparent) ? returned(reply, traceparent) : reply
 }
@@ -37,7 +37,7 @@ const shownPath = (target: string) =>
     .replace(/^\/api\/v1\/proxy\/.*/, "/api/v1/proxy/:path")
 
 /** With a collector: the request is a span, of the caller's trace where there is one. */
-export const traced = (request: RequestHead, handled: Effect.Effect<RawReply>): Effect.Effect<RawReply> =>
+export const traceRequest = (request: RequestHead, handled: Effect.Effect<RawReply>): Effect.Effect<RawReply> =>
   Effect.useSpan(
     // Without ids, so that requests of one kind have one name.
     `${request.method} ${shownPath(request.target).replace(/\/[a-z]{2,5}_[0-9a-z]+/g, "/:id")}`,
@@ -71,7 +71,7 @@ export const exporter = ({ otlpHeaders, otlpUrl }: Pick<ServiceConfig, "otlpHead
           })
         })
         return Layer.mergeAll(
-          Logger.addScoped(Effect.map(OtlpLogger.make(options("logs")), safely)),
+          Logger.addScoped(Effect.map(OtlpLogger.make(options("logs")), withSafeErrors)),
           OtlpMetrics.layer(options("metrics")),
           Layer.unwrapScoped(
             Effect.map(OtlpTracer.make(options("traces")), (tracer) => Layer.setTracer(safeTracer(tracer)))

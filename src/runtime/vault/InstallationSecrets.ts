@@ -6,10 +6,12 @@ import { Clock, Effect, Either, Option, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import * as path from "node:path"
 import { isInstalled, noInstallation } from "../embedded/DataDirectory.js"
-import { makeDirectory, reasonOf, OperatorError } from "../program/OperatorError.js"
-import type { Parse } from "../configuration/Setting.js"
-import { freshMasterKey, type Keyring, parseKeyring } from "./Keyring.js"
+import { makeDirectory, reasonOf, OperatorError } from "../process/OperatorError.js"
+import { newMasterKey, type Keyring, parseKeyring } from "./Keyring.js"
 import { createSecretFile, readSecretFile, replaceSecretFile } from "./SecretFile.js"
+
+/** Reads the text of a secret; Left says what it must be, as the end of a sentence "SVC_X must be …". */
+type ReadText<A> = (text: string) => Either.Either<A, string>
 
 export interface InstallationSecrets {
   readonly masterKeys: Redacted.Redacted<Keyring>
@@ -25,19 +27,19 @@ export interface SecretSources {
   readonly keyPepper: Option.Option<Redacted.Redacted>
 }
 
-export const readMasterKeys: Parse<Keyring> = (text) =>
+export const readMasterKeys: ReadText<Keyring> = (text) =>
   Either.mapLeft(
     parseKeyring(Redacted.make(text)),
     () =>
       "keys id:base64 of 32 bytes each, with different ids, separated by commas; `npm run svc -- keys new` makes one"
   )
 
-export const readPepper: Parse<string> = (text) =>
+export const readPepper: ReadText<string> = (text) =>
   text.length >= 32 ? Either.right(text) : Either.left("at least 32 characters; `npm run svc -- keys new` makes one")
 
 /** Fresh values of both, as texts for the environment. */
-export const freshTexts = (today: Date) => ({
-  masterKeys: freshMasterKey(today),
+export const generateSecrets = (today: Date) => ({
+  masterKeys: newMasterKey(today),
   keyPepper: randomBytes(32).toString("base64url")
 })
 
@@ -45,23 +47,23 @@ export const freshTexts = (today: Date) => ({
  * The secrets as configured, or else those kept in the data directory; `create` makes them there if there is no
  * installation. Fails rather than make new ones for data that was sealed under others.
  */
-export const resolve = Effect.fn("InstallationSecrets.resolve")(function* (
+export const resolveSecrets = Effect.fn("InstallationSecrets.resolve")(function* (
   sources: SecretSources,
   options: { readonly create: boolean }
 ) {
-  const fresh = freshTexts(new Date(yield* Clock.currentTimeMillis))
+  const fresh = generateSecrets(new Date(yield* Clock.currentTimeMillis))
   const fileOf = (name: string) => path.join(sources.dataDir, name)
-  const kept = <A>(name: string, text: string, parse: Parse<A>, variable: string) =>
+  const kept = <A>(name: string, text: string, parse: ReadText<A>, variable: string) =>
     readOrCreate(fileOf(name), parse, variable, options.create ? text : undefined)
   const masterKeys = Option.isSome(sources.masterKeys)
     ? sources.masterKeys.value
-    : yield* kept(files.masterKeys, fresh.masterKeys, readMasterKeys, variables.masterKeys)
+    : yield* kept(secretFiles.masterKeys, fresh.masterKeys, readMasterKeys, variables.masterKeys)
   const keyPepper = Option.isSome(sources.keyPepper)
     ? sources.keyPepper.value
-    : yield* kept(files.keyPepper, fresh.keyPepper, readPepper, variables.keyPepper)
+    : yield* kept(secretFiles.keyPepper, fresh.keyPepper, readPepper, variables.keyPepper)
   const from = {
-    masterKeys: Option.isSome(sources.masterKeys) ? variables.masterKeys : fileOf(files.masterKeys),
-    keyPepper: Option.isSome(sources.keyPepper) ? variables.keyPepper : fileOf(files.keyPepper)
+    masterKeys: Option.isSome(sources.masterKeys) ? variables.masterKeys : fileOf(secretFiles.masterKeys),
+    keyPepper: Option.isSome(sources.keyPepper) ? variables.keyPepper : fileOf(secretFiles.keyPepper)
   }
   return { masterKeys, keyPepper, from } satisfies InstallationSecrets
 })
@@ -70,10 +72,10 @@ export const resolve = Effect.fn("InstallationSecrets.resolve")(function* (
  * Puts a new master key in front of the kept ones, of which those named in `needed` stay. Readers see the old file or
  * the new one; two renewals at once must be prevented by the caller.
  */
-export const renewMasterKeys = (dataDir: string, needed: ReadonlyArray<string>) =>
+export const rotateMasterKeys = (dataDir: string, needed: ReadonlyArray<string>) =>
   Effect.gen(function* () {
-    const file = path.join(dataDir, files.masterKeys)
-    const fresh = freshMasterKey(new Date(yield* Clock.currentTimeMillis))
+    const file = path.join(dataDir, secretFiles.masterKeys)
+    const fresh = newMasterKey(new Date(yield* Clock.currentTimeMillis))
     yield* Effect.try({
       try: () => {
         const entries = (readSecretFile(file) ?? "").split(",").map((entry) => entry.trim())
@@ -90,12 +92,12 @@ export const renewMasterKeys = (dataDir: string, needed: ReadonlyArray<string>) 
   })
 
 /** Their files in the data directory. */
-export const files = { masterKeys: "master.keys", keyPepper: "key.pepper" } as const
+export const secretFiles = { masterKeys: "master.keys", keyPepper: "key.pepper" } as const
 
 const variables = { masterKeys: "SVC_MASTER_KEYS", keyPepper: "SVC_KEY_PEPPER" } as const
 
 /** `fresh`: what is written where there is neither the file nor an installation; none where only a start may do so. */
-const readOrCreate = <A>(file: string, parse: Parse<A>, variable: string, fresh: string | undefined) =>
+const readOrCreate = <A>(file: string, parse: ReadText<A>, variable: string, fresh: string | undefined) =>
   Effect.try({
     try: () => {
       const present = readSecretFile(file)

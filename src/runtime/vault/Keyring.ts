@@ -25,6 +25,6 @@ export const parseKeyring = (text: Redacted.Redacted): Either.Either<Keyring, st
 }
 
 /** A new master key as text. `today` is in its id, so that keyrings read as a history. */
-export const freshMasterKey = (today: Date): string =>
+export const newMasterKey = (today: Date): string =>
   `k${today.toISOString().slice(0, 10).replaceAll("-", "")}-${randomBytes(2).toString("hex")}:` +
   randomBytes(32).toString("base64")

@@ -7,7 +7,7 @@ import { Effect, Redacted } from "effect"
 import { createHmac } from "node:crypto"
 import type { InstallationSecrets } from "./InstallationSecrets.js"
 import { WriterSql } from "../postgres/Pools.js"
-import { OperatorError } from "../program/OperatorError.js"
+import { OperatorError } from "../process/OperatorError.js"
 import type { DataKey } from "./DataKeys.js"
 import { unwrapDataKey } from "./Vault.js"
 

@@ -6,7 +6,7 @@
 import { randomBytes } from "node:crypto"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { OperatorError } from "../program/OperatorError.js"
+import { OperatorError } from "../process/OperatorError.js"
 
 /** The text of the file without white space around it, or `undefined` where there is none. Throws a `Refusal`. */
 export const readSecretFile = (file: string): string | undefined => {

@@ -2,33 +2,33 @@
 import { DatabaseError } from "pg"
 import { DbRefused } from "../../actors/ports/WorkspaceDb.js"
 import { workspaceDb } from "../../domain/Limits.js"
-import { reasonOf } from "../program/OperatorError.js"
-import { tooLarge } from "./Answer.js"
+import { reasonOf } from "../process/OperatorError.js"
+import { resultTooLarge } from "./StatementResult.js"
 import { TooLarge } from "./DatabaseSession.js"
 import { Unreadable } from "./Values.js"
 
-export const refused = (message: string, code: string, more: Partial<DbRefused> = {}): DbRefused =>
+export const dbRefusal = (message: string, code: string, more: Partial<DbRefused> = {}): DbRefused =>
   new DbRefused({ message, code, detail: null, hint: null, position: null, transient: false, ...more })
 
-export const unusable = (reason: string): DbRefused => refused(`svc.db is off: ${reason}`, "DB_OFF")
+export const dbOff = (reason: string): DbRefused => dbRefusal(`svc.db is off: ${reason}`, "DB_OFF")
 
-export const full = (limit: number): DbRefused =>
-  refused(
+export const dbFull = (limit: number): DbRefused =>
+  dbRefusal(
     `the workspace's database holds more than its ${limit} bytes: DELETE, TRUNCATE or DROP something first`,
     "53100"
   )
 
 export const tooMuchMemory = (): DbRefused =>
-  refused(`the statement took more than ${workspaceDb.memoryBytes} bytes of memory: work on less at once`, "53200")
+  dbRefusal(`the statement took more than ${workspaceDb.memoryBytes} bytes of memory: work on less at once`, "53200")
 
 /** `offBecause`: why the server cannot be used at all; empty when it can. */
-export const refusalOf = (error: unknown, offBecause: string): DbRefused => {
+export const dbRefusalOf = (error: unknown, offBecause: string): DbRefused => {
   if (error instanceof DbRefused) return error
-  if (error instanceof TooLarge) return refused(tooLarge, "TOO_LARGE")
-  if (error instanceof Unreadable) return refused(error.message, error.code)
+  if (error instanceof TooLarge) return dbRefusal(resultTooLarge, "TOO_LARGE")
+  if (error instanceof Unreadable) return dbRefusal(error.message, error.code)
   if (error instanceof DatabaseError) {
     const code = error.code ?? "XX000"
-    return refused(shortened(error.message), code, {
+    return dbRefusal(shortened(error.message), code, {
       detail: error.detail === undefined ? null : shortened(error.detail),
       hint: error.hint === undefined ? null : shortened(error.hint),
       position: error.position === undefined ? null : Number(error.position),
@@ -37,8 +37,8 @@ export const refusalOf = (error: unknown, offBecause: string): DbRefused => {
     })
   }
   return offBecause === ""
-    ? refused(`the database did not answer: ${shortened(reasonOf(error))}`, "UNREACHABLE", { transient: true })
-    : unusable(offBecause)
+    ? dbRefusal(`the database did not answer: ${shortened(reasonOf(error))}`, "UNREACHABLE", { transient: true })
+    : dbOff(offBecause)
 }
 
 /** Resources that the statement itself used up: the disk's share, memory, temporary files. */

@@ -9,7 +9,7 @@ import {
   type WorkspaceDb
 } from "../../actors/ports/WorkspaceDb.js"
 import { workspaceDb } from "../../domain/Limits.js"
-import { refused } from "./Refusals.js"
+import { dbRefusal } from "./Refusals.js"
 import type { DatabaseSession } from "./DatabaseSession.js"
 import type { Release, TurnKind } from "./Turns.js"
 import type { WorkspaceDatabases } from "./WorkspaceDatabases.js"
@@ -138,7 +138,7 @@ export const makeTransactions = ({ attempt, giveBack, run, take }: TransactionsO
         Effect.flatMap(({ command }) =>
           command === "COMMIT"
             ? Effect.void
-            : refused("a statement of the transaction failed: nothing is kept", "25P02")
+            : dbRefusal("a statement of the transaction failed: nothing is kept", "25P02")
         )
       )
     })
@@ -162,6 +162,6 @@ export const makeTransactions = ({ attempt, giveBack, run, take }: TransactionsO
 }
 
 const lost = (): DbRefused =>
-  refused("the transaction is no longer open, and what it did is undone: begin it again", transactionLost, {
+  dbRefusal("the transaction is no longer open, and what it did is undone: begin it again", transactionLost, {
     transient: true
   })

@@ -1,6 +1,6 @@
 /** The Postgres server of the workspaces: opened at first use, and again after a failure, with back-off. */
 import type { Redacted } from "effect"
-import { reasonOf } from "../program/OperatorError.js"
+import { reasonOf } from "../process/OperatorError.js"
 import { openWorkspaceDatabases, type WorkspaceDatabases } from "./WorkspaceDatabases.js"
 
 export interface WorkspaceDatabaseServer {

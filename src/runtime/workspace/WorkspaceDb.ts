@@ -8,9 +8,9 @@ import { backgroundTask } from "../../actors/BackgroundTask.js"
 import { type Json, findUnstorable, unstorableMessage } from "../../domain/Json.js"
 import { workspaceDb } from "../../domain/Limits.js"
 import { allowedCommands, type SqlCommand, sqlCommand } from "../../domain/SqlCommand.js"
-import { answerOf } from "./Answer.js"
+import { readResult } from "./StatementResult.js"
 import { makeSessionPool } from "./SessionPool.js"
-import { full, refusalOf, refused, tooMuchMemory, unusable } from "./Refusals.js"
+import { dbFull, dbRefusalOf, dbRefusal, tooMuchMemory, dbOff } from "./Refusals.js"
 import { makeMemoryWatch } from "./Memory.js"
 import { makeWorkspaceDatabaseServer, type WorkspaceDatabaseServer } from "./WorkspaceDatabaseServer.js"
 import type { DatabaseSession } from "./DatabaseSession.js"
@@ -60,9 +60,9 @@ export const layer = (options: WorkspaceDbOptions): Layer.Layer<WorkspaceDb> =>
 
 const off = (reason: string) =>
   WorkspaceDb.of({
-    query: () => unusable(reason),
-    begin: () => unusable(reason),
-    commit: () => unusable(reason),
+    query: () => dbOff(reason),
+    begin: () => dbOff(reason),
+    commit: () => dbOff(reason),
     rollback: () => Effect.void,
     status: Effect.succeed({ ok: false, detail: reason })
   })
@@ -103,7 +103,7 @@ const make = (server: WorkspaceDatabaseServer, limit: number, onDefect: (cause: 
   const attempt = <A>(body: (workspaces: WorkspaceDatabases) => Promise<A>): Effect.Effect<A, DbRefused> =>
     Effect.tryPromise({
       try: async () => body(await server.get()),
-      catch: (error) => refusalOf(error, server.failure())
+      catch: (error) => dbRefusalOf(error, server.failure())
     })
 
   // --- Connections ---
@@ -119,7 +119,7 @@ const make = (server: WorkspaceDatabaseServer, limit: number, onDefect: (cause: 
   ): Effect.Effect<LeasedSession, DbRefused> =>
     restore(turns.acquire(organisationId, kind)).pipe(
       Effect.mapError((reason) =>
-        refused(`too many statements and transactions of the organisation at once (${reason}): try again`, "53300", {
+        dbRefusal(`too many statements and transactions of the organisation at once (${reason}): try again`, "53300", {
           transient: true
         })
       ),
@@ -138,7 +138,7 @@ const make = (server: WorkspaceDatabaseServer, limit: number, onDefect: (cause: 
     Effect.async((resume) => {
       body().then(
         (value) => resume(Effect.succeed(value)),
-        (error: unknown) => resume(refusalOf(error, server.failure()))
+        (error: unknown) => resume(dbRefusalOf(error, server.failure()))
       )
       return Effect.sync(() => session.abort(new Error("the run no longer waits")))
     })
@@ -157,16 +157,16 @@ const make = (server: WorkspaceDatabaseServer, limit: number, onDefect: (cause: 
       stopped ??= why
       workspaces.terminate([session.pid], which).catch(() => undefined)
     }
-    const unwatchSize = sizes.watch(spaceId, { frees: command.freesSpace, stop: () => stop("writers", full(limit)) })
+    const unwatchSize = sizes.watch(spaceId, { frees: command.freesSpace, stop: () => stop("writers", dbFull(limit)) })
     const unwatchMemory = memory.watch(session.pid, workspaces.databaseOf(spaceId), () => stop("all", tooMuchMemory()))
     try {
       if (readsOnly) await session.control(readOnly[place].before)
       const raw = await session.query(sql, params)
       if (readsOnly) await session.control(readOnly[place].after)
-      return await answerOf(raw)
+      return await readResult(raw)
     } catch (error) {
       const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined
-      if (readsOnly && code === "25006") throw full(limit)
+      if (readsOnly && code === "25006") throw dbFull(limit)
       throw stopped !== undefined && code === "57P01" ? stopped : error
     } finally {
       unwatchSize()
@@ -185,7 +185,7 @@ const make = (server: WorkspaceDatabaseServer, limit: number, onDefect: (cause: 
     Effect.gen(function* () {
       const command = sqlCommand(sql)
       if (command === undefined)
-        return yield* refused(`svc.db.query takes one statement: ${allowedCommands}`, "COMMAND_NOT_ALLOWED")
+        return yield* dbRefusal(`svc.db.query takes one statement: ${allowedCommands}`, "COMMAND_NOT_ALLOWED")
       yield* checkRequest(sql, params)
       if (transaction !== null)
         return yield* transactions.use(caller, transaction, (held) =>
@@ -244,10 +244,10 @@ const checkRequest = (sql: string, params: ReadonlyArray<Json>): Effect.Effect<v
   Effect.suspend(() => {
     const found = findUnstorable(sql) ?? findUnstorable(params)
     if (found !== undefined)
-      return refused(`the statement or a value ${unstorableMessage[found.reason]}`, "NOT_STORABLE")
+      return dbRefusal(`the statement or a value ${unstorableMessage[found.reason]}`, "NOT_STORABLE")
     if (params.length > workspaceDb.parameters)
-      return refused(`a statement takes at most ${workspaceDb.parameters} values`, "TOO_LARGE")
+      return dbRefusal(`a statement takes at most ${workspaceDb.parameters} values`, "TOO_LARGE")
     if (Buffer.byteLength(sql) + JSON.stringify(params).length > workspaceDb.requestBytes)
-      return refused(`a statement and its values have at most ${workspaceDb.requestBytes} bytes`, "TOO_LARGE")
+      return dbRefusal(`a statement and its values have at most ${workspaceDb.requestBytes} bytes`, "TOO_LARGE")
     return Effect.void
   })

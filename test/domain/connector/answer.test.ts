@@ -161,7 +161,7 @@ describe("a failure", () => {
     assert.strictEqual(failure(answer(page, { type: "text/html", status: 502 })).message, "HTTP 502: Sign in")
     assert.match(failure(answer('{"a":', {})).message, /has the content type JSON but is not JSON/)
     assert.match(failure(answer(new Uint8Array([1, 2]), { type: "image/png" })).message, /image\/png/)
-    assert.match(failure(answer('{"a":"\\u0000"}')).message, /cannot be kept: a contains the character U\+0000/)
+    assert.match(failure(answer('{"a":"\\u0000"}')).message, /cannot be stored: a contains the character U\+0000/)
     assert.match(failure(answer(`${"[".repeat(20_000)}${"]".repeat(20_000)}`)).message, /nests deeper/)
     assert.strictEqual(failure(answer("", { status: 500, type: "" })).message, "HTTP 500")
   })

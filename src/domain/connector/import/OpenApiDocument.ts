@@ -1,5 +1,6 @@
 /** Reads an OpenAPI document: follows references within it, and collects warnings. Cyclic and external references resolve to nothing. */
 import { isObject, type Json, type JsonObject } from "../../Json.js"
+import { answerItems } from "../../Limits.js"
 
 /** A document. `generation`: 3 for OpenAPI 3.0 and 3.1, 2 for Swagger 2. */
 export interface OpenApiDocument {
@@ -20,8 +21,6 @@ export interface ImportWarning {
   readonly message: string
 }
 
-const maxWarnings = 200
-
 const maxReferences = 32
 
 /** The document of a value, or why it is not one. */
@@ -34,7 +33,7 @@ export const readDocument = (value: Json): OpenApiDocument | string => {
   }
   const warnings = new Map<string, ImportWarning>()
   const warn = (path: string, message: string) => {
-    if (warnings.size < maxWarnings) warnings.set(`${path} ${message}`, { path: path.slice(0, 500), message })
+    if (warnings.size < answerItems.warnings) warnings.set(`${path} ${message}`, { path: path.slice(0, 500), message })
   }
   const at = (reference: string) => {
     const found = followPointer(value, reference)

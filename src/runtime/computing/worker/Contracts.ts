@@ -6,6 +6,7 @@ import { dereference, type OutputUnit, type Schema, Validator } from "@cfworker/
 import { schemaPatternMistake } from "../../../domain/connector/Pattern.js"
 import type { Detail } from "../../../domain/Failure.js"
 import type { Json, JsonObject } from "../../../domain/Json.js"
+import { answerItems } from "../../../domain/Limits.js"
 
 /** The names in a pointer such as `#/items/0/name`. */
 const namesIn = (pointer: string): ReadonlyArray<string> =>
@@ -63,15 +64,13 @@ export const compileSchema = (schema: JsonObject): ((value: Json) => ReadonlyArr
     const { errors, valid } = validator.validate(value)
     if (valid) return []
     const precise = errors.filter((error) => !wrappers.has(error.keyword))
-    return (precise.length > 0 ? precise : errors).slice(0, mostViolations).map((error) => ({
+    return (precise.length > 0 ? precise : errors).slice(0, answerItems.violations).map((error) => ({
       path: dotted(error.instanceLocation),
       code: error.keyword,
       message: messageOf(schema, error)
     }))
   }
 }
-
-const mostViolations = 20
 
 /** What is wrong with a schema itself; one without mistakes can be used on every value without an exception. */
 export const schemaMistakes = (schema: JsonObject): ReadonlyArray<Detail> => {

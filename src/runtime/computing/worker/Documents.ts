@@ -2,8 +2,7 @@
 import { Either } from "effect"
 import { type Document, isScalar, LineCounter, parseDocument, visit } from "yaml"
 import type { Json } from "../../../domain/Json.js"
-
-const mostAliases = 1_000
+import { yamlDocument } from "../../../domain/Limits.js"
 
 /** Left: what is wrong and where, as the end of a sentence about the text. */
 export const parseText = (text: string): Either.Either<Json, string> => {
@@ -23,7 +22,7 @@ const yaml = (text: string): Either.Either<Json, string> => {
   if (why !== undefined) return Either.left(`is neither JSON nor YAML: ${why}`)
   return Either.try({
     // Through JSON: maps with keys that are no text, dates and the like become what JSON has for them.
-    try: (): Json => JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: mostAliases })) ?? "null"),
+    try: (): Json => JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: yamlDocument.aliases })) ?? "null"),
     catch: (cause) => `cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`
   })
 }

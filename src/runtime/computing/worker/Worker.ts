@@ -5,8 +5,8 @@
 import { Socket } from "node:net"
 import { constants, setPriority } from "node:os"
 import { computing } from "../../../domain/Limits.js"
-import { frameReader, textFrame } from "../../sandbox/runner/Protocol.js"
-import { type Job, type JobAnswer, Tell } from "../Protocol.js"
+import { frameReader, textFrame } from "../../jail/Frames.js"
+import { type Job, type JobAnswer, WorkerReply } from "../Protocol.js"
 import { computations } from "./Table.js"
 
 const socket = new Socket({ fd: 3, readable: true, writable: true })
@@ -39,7 +39,7 @@ const onFrame = (_kind: number, payload: Buffer): void => {
   const job = JSON.parse(payload.toString("utf8", 4)) as Job
   const answer = JSON.stringify(answerTo(job))
   const isTooLarge = answer.length > computing.answerBytes
-  socket.write(textFrame(Tell.answer, 0, isTooLarge ? tooMuchMemory : answer))
+  socket.write(textFrame(WorkerReply.answer, 0, isTooLarge ? tooMuchMemory : answer))
 }
 
 // The service and its runs go first.
@@ -51,4 +51,4 @@ try {
 socket.on("data", frameReader(onFrame))
 socket.on("close", () => process.exit(0))
 socket.on("error", () => process.exit(0))
-socket.write(textFrame(Tell.ready, 0, ""))
+socket.write(textFrame(WorkerReply.ready, 0, ""))

@@ -2,8 +2,9 @@
 import type { AnyNode, CallExpression } from "acorn"
 import type { Binding, SourceIssue } from "../../../domain/WorkflowAnalysis.js"
 import type { CompiledWorkflow } from "./Compile.js"
-import { hostPath, type ScopeNames, type ServicePath, services } from "./ScopeNames.js"
+import { hostPath, type ScopeNames, type ServicePath, servicePaths } from "./ScopeNames.js"
 import { isFunction } from "./Syntax.js"
+import { answerItems } from "../../../domain/Limits.js"
 
 export interface Findings {
   /** Without repetition, in the order of the source. Slugs are as written: `acmeCrm` may stand for `acme-crm`. */
@@ -11,15 +12,12 @@ export interface Findings {
   readonly warnings: ReadonlyArray<SourceIssue>
 }
 
-/** Nobody reads more. */
-const mostWarnings = 200
-
 export const findings = (compiled: CompiledWorkflow, names: ScopeNames): Findings => {
   const { tree } = compiled
   const bindings = new Map<string, Binding>()
   const warnings = new Map<string, SourceIssue>()
   const warn = (node: AnyNode, code: string, message: string) => {
-    if (warnings.size >= mostWarnings) return
+    if (warnings.size >= answerItems.warnings) return
     const issue = tree.issue(node, code, message)
     warnings.set(`${code} ${issue.line} ${issue.column}`, issue)
   }
@@ -34,11 +32,11 @@ export const findings = (compiled: CompiledWorkflow, names: ScopeNames): Finding
       warn(node, "DYNAMIC_NAME", "svc is passed on: which connectors are used cannot be told from here")
     }
     if (root === undefined || root.startsWith("@")) return
-    if (!services.has(root)) {
+    if (!servicePaths.has(root)) {
       const message =
         root === "*"
           ? "svc is used with a computed name: write svc.connector, svc.db and so on, so that the use can be checked"
-          : `svc.${root} does not exist (there are ${[...services].join(", ")})`
+          : `svc.${root} does not exist (there are ${[...servicePaths].join(", ")})`
       return warn(node, root === "*" ? "DYNAMIC_NAME" : "UNKNOWN_CALL", message)
     }
     if (root !== "connector") return

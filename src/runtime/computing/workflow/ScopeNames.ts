@@ -154,7 +154,7 @@ const memberName = (property: AnyNode, computed: boolean): string => {
 }
 
 /** What a service path is, once called. */
-export const services: ReadonlySet<string> = new Set([
+export const servicePaths: ReadonlySet<string> = new Set([
   "connector",
   "unified",
   "db",
@@ -167,4 +167,6 @@ export const services: ReadonlySet<string> = new Set([
 
 /** The path of a call that leaves the guest, as written from `svc` on; `undefined` for any other. */
 export const hostPath = (names: ScopeNames, callee: AnyNode): ServicePath | undefined =>
-  names.pathsOf(callee).find((path) => services.has(path[0] ?? "") && path.length >= (path[0] === "connector" ? 3 : 2))
+  names
+    .pathsOf(callee)
+    .find((path) => servicePaths.has(path[0] ?? "") && path.length >= (path[0] === "connector" ? 3 : 2))

@@ -17,7 +17,7 @@ import type { AuditEntry } from "../../../domain/Audit.js"
 import { Unavailable } from "../../../domain/Failure.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
 import { connections, credentials, installations } from "../connections/Tables.js"
-import { Commits, written } from "../Commits.js"
+import { Commits, transactionWrites } from "../Commits.js"
 import { AppSql } from "../Pools.js"
 import { column, parameter, recordOf, selection, type Table } from "./Table.js"
 import * as tables from "./Tables.js"
@@ -36,7 +36,7 @@ const writeError = (error: SqlError): Effect.Effect<never, AlreadyExists | Unava
 const readError = (error: SqlError): Effect.Effect<never, Unavailable> =>
   Effect.catchTag(writeError(error), "AlreadyExists", () => Effect.die(error))
 
-const noteWrite = Effect.map(FiberRef.get(written), (state) => {
+const noteWrite = Effect.map(FiberRef.get(transactionWrites), (state) => {
   if (state !== undefined) state.isWritten = true
 })
 
@@ -291,11 +291,11 @@ export const layer = Layer.effect(
 
     /** Tells the node, once the transaction is committed, that the organisation's records have changed. */
     const tracked = <A, E, R>(organisation: OrganisationId, transaction: Effect.Effect<A, E, R>) =>
-      Effect.flatMap(FiberRef.get(written), (outer) => {
+      Effect.flatMap(FiberRef.get(transactionWrites), (outer) => {
         // A transaction inside another one is committed with it.
         if (outer !== undefined) return transaction
         const state = { isWritten: false }
-        return Effect.locally(transaction, written, state).pipe(
+        return Effect.locally(transaction, transactionWrites, state).pipe(
           Effect.tap(() =>
             Effect.sync(() => {
               if (state.isWritten) commits.committed(organisation)

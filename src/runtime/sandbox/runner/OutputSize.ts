@@ -14,11 +14,11 @@ const smallBytes = 256 * 1024
 const weightOnly = { depth: Number.MAX_SAFE_INTEGER, weight: jsonWeight }
 
 /** Whether the outputs hold more values than the service may be made to handle at once. `outputs`: a JSON array. */
-export const tooHeavy = (outputs: Buffer): boolean =>
+export const isTooHeavy = (outputs: Buffer): boolean =>
   outputs.length > smallBytes && exceededBound(outputs.toString("latin1"), weightOnly) === "tooHeavy"
 
 /** Whether one of the outputs, or all together, are larger than allowed. `outputs`: a JSON array. */
-export const oversized = (outputs: Buffer): boolean => {
+export const isOversized = (outputs: Buffer): boolean => {
   if (outputs.length <= guest.outputBytes) return false
   if (outputs.length > stepBytes) return true
   const read: unknown = JSON.parse(outputs.toString())

@@ -1,15 +1,15 @@
 /**
- * The frames between the pool and a runner, over one inherited socket. A frame is its length (four bytes, big-endian,
- * not counting themselves), one byte of kind, and the kind's own bytes. Events and outputs stay JSON text from end to
- * end, so that a runner never parses them.
+ * The messages between the pool and a runner, as the frames of `src/runtime/jail/Frames.ts`. Events and outputs stay
+ * JSON text from end to end, so that a runner never parses them.
  */
 import { Buffer } from "node:buffer"
+import { frame } from "../../jail/Frames.js"
 
 /** Raised whenever the meaning of events, outputs or prelude calls changes: it is part of the engine's identity. */
 export const protocolVersion = 1
 
 /** What the pool tells a runner. */
-export const Ask = {
+export const RunnerRequest = {
   /** `u32` live guests, then the bytes of the wasm module. */
   init: 0,
   /** `u32` program, then its script. */
@@ -25,7 +25,7 @@ export const Ask = {
 } as const
 
 /** What a runner tells the pool. Every `start` and `feed` is answered by exactly one `turn` or `failed`. */
-export const Tell = {
+export const RunnerReply = {
   /** The engine's identity as text. */
   ready: 0,
   /** `u32` session, `u8` flags, `f64` processor milliseconds, `f64` memory in bytes, then the outputs as JSON. */
@@ -48,26 +48,6 @@ export type TurnFailure =
   | { readonly tag: "OutOfMemory" | "CpuLimit" | "OutputTooLarge" | "TooManyValues"; readonly limit: number }
   | { readonly tag: "LoadFailed"; readonly name: string; readonly message: string }
   | { readonly tag: "SessionLost"; readonly reason: "evicted" | "closed" }
-
-/** No frame is larger: start event of 2 MiB, outputs of one turn, a long replay. More is a broken peer. */
-export const maxFrameBytes = 256 * 1024 * 1024
-
-/** Starts a frame of `bytes` payload bytes; the payload begins at offset 5. */
-export const frame = (kind: number, bytes: number): Buffer => {
-  const buffer = Buffer.allocUnsafe(5 + bytes)
-  buffer.writeUInt32BE(1 + bytes, 0)
-  buffer[4] = kind
-  return buffer
-}
-
-/** A frame of one number and a text. */
-export const textFrame = (kind: number, id: number, text: string): Buffer => {
-  const bytes = Buffer.byteLength(text)
-  const buffer = frame(kind, 4 + bytes)
-  buffer.writeUInt32BE(id, 5)
-  buffer.write(text, 9)
-  return buffer
-}
 
 /** A frame of one number. */
 export const idFrame = (kind: number, id: number): Buffer => {
@@ -104,34 +84,4 @@ export const readEvents = (payload: Buffer, at: number): Array<Buffer> => {
     at += 4 + size
   }
   return events
-}
-
-/**
- * Cuts a byte stream into frames. The payload handed on is a view that is good only during the call when `keep` is
- * not set by the stream; node hands out a fresh buffer per read, so it may be kept.
- */
-export const frameReader = (onFrame: (kind: number, payload: Buffer) => void): ((chunk: Buffer) => void) => {
-  let parts: Array<Buffer> = []
-  let held = 0
-  let wanted = 4
-  return (chunk) => {
-    parts.push(chunk)
-    held += chunk.length
-    if (held < wanted) return
-    const data = parts.length === 1 ? chunk : Buffer.concat(parts, held)
-    let at = 0
-    wanted = 4
-    while (data.length - at >= 4) {
-      const length = data.readUInt32BE(at)
-      if (length < 1 || length > maxFrameBytes) throw new Error(`a frame of ${length} bytes`)
-      if (data.length - at - 4 < length) {
-        wanted = 4 + length
-        break
-      }
-      onFrame(data[at + 4] ?? 0, data.subarray(at + 5, at + 4 + length))
-      at += 4 + length
-    }
-    parts = at === data.length ? [] : [data.subarray(at)]
-    held = data.length - at
-  }
 }

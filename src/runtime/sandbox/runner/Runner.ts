@@ -3,6 +3,7 @@
  * and one socket to the pool, and holds nothing that is worth reaching for. It does one thing at a time, in the order
  * in which it was asked; a long replay steps aside for its neighbours every few milliseconds. It ends when the socket does.
  */
+import { frame, frameReader, textFrame } from "../../jail/Frames.js"
 import { Buffer } from "node:buffer"
 import { Socket } from "node:net"
 import { guest, jsonWeight } from "../../../domain/Limits.js"
@@ -12,20 +13,9 @@ import { GuestStopped } from "./GuestStopped.js"
 import { engineIdentity } from "./Identity.js"
 import type { Guests, Live } from "./Guests.js"
 import { makeGuests } from "./Guests.js"
-import { oversized, tooHeavy } from "./OutputSize.js"
+import { isOversized, isTooHeavy } from "./OutputSize.js"
 import { processorMillis, wallMillis } from "./Processor.js"
-import {
-  Ask,
-  frame,
-  frameReader,
-  idFrame,
-  readEvents,
-  type TurnFailure,
-  Tell,
-  textFrame,
-  turnFlag,
-  turnHeader
-} from "./Protocol.js"
+import { RunnerRequest, idFrame, readEvents, type TurnFailure, RunnerReply, turnFlag, turnHeader } from "./Protocol.js"
 
 /** How long a replay computes before its neighbours have their turn. */
 const sliceMillis = 10
@@ -69,7 +59,7 @@ const refuse = (work: Work, refusal: TurnFailure): void => {
   // Closed before its turn came: the guest was never taken in hand, and is there all the same.
   const live = work.live ?? guests.find(work.session)
   if (live !== undefined) guests.release(live)
-  send(textFrame(Tell.failed, work.session, JSON.stringify(refusal)))
+  send(textFrame(RunnerReply.failed, work.session, JSON.stringify(refusal)))
 }
 
 const comma = Buffer.from(",")
@@ -77,7 +67,7 @@ const answer = (work: Work, live: Live): void => {
   let size = 2
   for (const output of work.outputs) size += output.length
   size += Math.max(0, work.outputs.length - 1)
-  const bytes = frame(Tell.turn, turnHeader + size)
+  const bytes = frame(RunnerReply.turn, turnHeader + size)
   bytes.writeUInt32BE(work.session, 5)
   bytes[9] = work.ended ? turnFlag.ended : 0
   bytes.writeDoubleBE(work.cpuMillis, 10)
@@ -137,11 +127,11 @@ const deliver = (work: Work, live: Live, event: Buffer): boolean => {
     refuse(work, { tag: "OutOfMemory", limit: live.instance.limits.memoryBytes })
     return false
   }
-  if (state === states.tooLarge || oversized(outputs)) {
+  if (state === states.tooLarge || isOversized(outputs)) {
     refuse(work, { tag: "OutputTooLarge", limit: guest.outputBytes })
     return false
   }
-  if (tooHeavy(outputs)) {
+  if (isTooHeavy(outputs)) {
     refuse(work, { tag: "TooManyValues", limit: jsonWeight })
     return false
   }
@@ -200,13 +190,13 @@ const workOff = async (): Promise<void> => {
   for (let work = queue.shift(); work !== undefined; work = queue.shift()) {
     inHand = work
     if (socket.writableLength > 0) await new Promise<void>((resolve) => socket.once("drain", resolve))
-    if (paused > 0) send(idFrame(Tell.begin, work.session))
+    if (paused > 0) send(idFrame(RunnerReply.begin, work.session))
     if (work.paused) paused--
     work.paused = !(await proceed(work))
     if (work.paused) {
       paused++
       queue.push(work)
-      send(idFrame(Tell.yielded, work.session))
+      send(idFrame(RunnerReply.yielded, work.session))
     }
     inHand = undefined
     guests.collect(false)
@@ -253,28 +243,28 @@ const enqueue = (session: number, events: ReadonlyArray<Buffer>, open: Work["ope
 const initialise = async (mostLive: number, wasm: Uint8Array<ArrayBuffer>): Promise<void> => {
   engine = await makeEngine(wasm)
   guests = makeGuests(engine, mostLive)
-  send(textFrame(Tell.ready, 0, engineIdentity(wasm)))
+  send(textFrame(RunnerReply.ready, 0, engineIdentity(wasm)))
 }
 
 const onFrame = (kind: number, payload: Buffer): void => {
   const number = (index: number): number => payload.readUInt32BE(index * 4)
   switch (kind) {
-    case Ask.init:
+    case RunnerRequest.init:
       void initialise(number(0), Uint8Array.from(payload.subarray(4)))
       return
-    case Ask.program:
+    case RunnerRequest.program:
       return guests.define(number(0), payload.subarray(4))
-    case Ask.forget:
+    case RunnerRequest.forget:
       return guests.forget(number(0))
-    case Ask.start:
+    case RunnerRequest.start:
       return enqueue(number(0), readEvents(payload, 16), {
         program: number(1),
         memoryBytes: number(2),
         cpuMillis: number(3)
       })
-    case Ask.feed:
+    case RunnerRequest.feed:
       return enqueue(number(0), readEvents(payload, 4), undefined)
-    case Ask.close: {
+    case RunnerRequest.close: {
       const session = number(0)
       const open = inHand?.session === session ? inHand : queue.find((work) => work.session === session)
       if (open !== undefined) {

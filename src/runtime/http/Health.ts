@@ -8,8 +8,9 @@ import { BackgroundTasks, isFailing } from "../../actors/ports/BackgroundTasks.j
 import { WorkspaceDb } from "../../actors/ports/WorkspaceDb.js"
 import { jsonReply, type RawReply } from "../../http/Wire.js"
 import { type LostAction, lostActions } from "../postgres/BoundActions.js"
-import { missing } from "../postgres/Migrations.js"
+import { pendingMigrations } from "../postgres/Migrations.js"
 import { WriterSql } from "../postgres/Pools.js"
+import { auditSeal } from "../../domain/Limits.js"
 
 export interface Health {
   readonly healthz: Effect.Effect<RawReply>
@@ -56,7 +57,7 @@ export const make = Effect.gen(function* () {
     Effect.catchAll(() => Effect.succeed([]))
   )
 
-  const migrations = missing().pipe(
+  const migrations = pendingMigrations().pipe(
     Effect.provideService(SqlClient.SqlClient, sql),
     Effect.catchAll(() => Effect.succeed([]))
   )
@@ -76,7 +77,7 @@ export const make = Effect.gen(function* () {
   /** Whether entries wait for their seal longer than a working sealer lets them. */
   const audit = trail.backlog.pipe(
     Effect.map(({ oldestSeconds, unsealed }) => ({
-      ok: oldestSeconds <= sealedWithinSeconds,
+      ok: oldestSeconds <= auditSeal.overdueSeconds,
       unsealed,
       oldestSeconds
     })),
@@ -123,9 +124,6 @@ export const make = Effect.gen(function* () {
     }
   } satisfies Health
 })
-
-/** Entries are sealed within a second; one that waits this long is not sealed at all. */
-const sealedWithinSeconds = 10
 
 const lostText = ({ action, connector, version, workflows }: LostAction): string =>
   `${connector}.${action}@${version} (${workflows} workflow${workflows === 1 ? "" : "s"})`

@@ -1,12 +1,13 @@
 /** The programs that a runner was told, so that each is sent once; those that were used least lately are forgotten. */
 import type { Buffer } from "node:buffer"
-import { Ask, idFrame, textFrame } from "./runner/Protocol.js"
+import { textFrame } from "../jail/Frames.js"
+import { RunnerRequest, idFrame } from "./runner/Protocol.js"
 
 /** A runner is made to remember this many programs, and this many bytes of script. */
 const programsKept = 512
 const scriptBytesKept = 64 * 1024 * 1024
 
-export class KnownPrograms {
+export class LoadedPrograms {
   /** Least lately used first. */
   readonly #programs = new Map<string, { readonly id: number; readonly bytes: number }>()
   #count = 0
@@ -27,11 +28,11 @@ export class KnownPrograms {
       if (this.#programs.size < programsKept && this.#scriptBytes + added.bytes <= scriptBytesKept) break
       this.#programs.delete(oldest)
       this.#scriptBytes -= bytes
-      this.send(idFrame(Ask.forget, id))
+      this.send(idFrame(RunnerRequest.forget, id))
     }
     this.#programs.set(key, added)
     this.#scriptBytes += added.bytes
-    this.send(textFrame(Ask.program, added.id, script))
+    this.send(textFrame(RunnerRequest.program, added.id, script))
     return added.id
   }
 }

@@ -5,7 +5,7 @@
 import { Duration } from "effect"
 import type { IncomingMessage } from "node:http"
 import { type Failure, InvalidRequest, PayloadTooLarge } from "../../domain/Failure.js"
-import type { IncomingBody, AbortedBody } from "../../http/Wire.js"
+import type { BodyStream, AbortedBody } from "../../http/Wire.js"
 
 export interface ArrivalOptions {
   /** Largest body, in bytes. */
@@ -19,13 +19,13 @@ export interface ArrivalOptions {
 }
 
 /** Why a body breaks off whose sender does. */
-export const gone = "the caller went away"
+export const callerGone = "the caller went away"
 
 type Next = Uint8Array | undefined | AbortedBody
 
 const broken = (message: string) => new InvalidRequest({ code: "INVALID_REQUEST", message })
 
-export class Arrival implements IncomingBody {
+export class IncomingBody implements BodyStream {
   readonly length: number | null
   private readonly waiting: Array<Uint8Array> = []
   private asked: ((next: Next) => void) | undefined
@@ -40,7 +40,7 @@ export class Arrival implements IncomingBody {
   ) {
     const told = request.headers["content-length"]
     this.length = told === undefined ? null : Number(told)
-    const leave = () => this.finish(broken(gone))
+    const leave = () => this.finish(broken(callerGone))
     // Nothing flows before it is asked for.
     request.pause()
     request

@@ -14,7 +14,7 @@ const reasons: ReadonlyMap<string, string> = new Map(
   })
 )
 
-export const reasonOf = (error: Error): string => {
+export const networkReasonOf = (error: Error): string => {
   const code = "code" in error && typeof error.code === "string" ? error.code : ""
   if (error.name === "HTTPParserError" && code === "") return `the answer is not valid HTTP (${error.message})`
   if (code.startsWith("HPE_")) return `the answer is not valid HTTP (${code})`

@@ -6,7 +6,7 @@ import { makeRunWriter } from "../../src/actors/execution/RunWriter.js"
 import { type AppendFailure, ClaimTaken, Journal, type RunChange } from "../../src/actors/ports/Journal.js"
 import type { Runnable } from "../../src/actors/ports/Runnables.js"
 import { defaultRetryPolicy } from "../../src/domain/Execution.js"
-import { makeIdentifiers } from "../../src/runtime/node/Crypto.js"
+import { makeIdentifiers } from "../../src/runtime/process/Crypto.js"
 import { openRun, organisation, space, workflow } from "../support/journal.js"
 
 const runnable: Runnable = {
@@ -72,23 +72,23 @@ const settled = Effect.yieldNow().pipe(Effect.repeatN(20))
 /** As after a run of the program that made one call to the outside. */
 const learned = Effect.gen(function* () {
   const slow = slowJournal()
-  const writing = makeRunWriter(slow.journal, faults)
+  const writer = makeRunWriter(slow.journal, faults)
   const before = progress()
   before.outside = 1
-  const ending = yield* Effect.fork(writing.end(before, {}))
+  const ending = yield* Effect.fork(writer.writeEnd(before, {}))
   yield* settled
   yield* slow.commit(0)
   yield* Fiber.join(ending)
   slow.appended.length = 0
   slow.commits.length = 0
-  return { ...slow, writing }
+  return { ...slow, writer }
 })
 
 describe("what a run writes", () => {
   it.effect("stays until it is needed, where nothing is known of the program", () =>
     Effect.gen(function* () {
       const { appended, journal } = slowJournal()
-      yield* makeRunWriter(journal, faults).ahead(progress())
+      yield* makeRunWriter(journal, faults).flushAhead(progress())
       yield* settled
       assert.lengthOf(appended, 0)
     })
@@ -98,15 +98,15 @@ describe("what a run writes", () => {
     "is on its way while the guest computes, where the last run went on; the next call waits for its commit",
     () =>
       Effect.gen(function* () {
-        const { appended, commit, writing } = yield* learned
+        const { appended, commit, writer } = yield* learned
         const run = progress()
-        yield* writing.ahead(run)
+        yield* writer.flushAhead(run)
         yield* settled
         assert.deepStrictEqual(
           appended.map(({ open }) => open?.id),
           [run.run.id]
         )
-        const flushed = yield* Effect.fork(writing.flush(run))
+        const flushed = yield* Effect.fork(writer.flush(run))
         yield* settled
         assert.strictEqual((yield* Fiber.poll(flushed))._tag, "None")
         yield* commit(0)
@@ -117,10 +117,10 @@ describe("what a run writes", () => {
 
   it.effect("stays again where a run has come as far as the last one did", () =>
     Effect.gen(function* () {
-      const { appended, writing } = yield* learned
+      const { appended, writer } = yield* learned
       const run = progress()
       run.outside = 1
-      yield* writing.ahead(run)
+      yield* writer.flushAhead(run)
       yield* settled
       assert.lengthOf(appended, 0)
     })
@@ -128,11 +128,11 @@ describe("what a run writes", () => {
 
   it.effect("is in order: the end waits for what is on its way", () =>
     Effect.gen(function* () {
-      const { appended, commit, writing } = yield* learned
+      const { appended, commit, writer } = yield* learned
       const run = progress()
-      yield* writing.ahead(run)
+      yield* writer.flushAhead(run)
       run.record({ kind: "timer", call: 0, hash: "h", due: 1 })
-      const ended = yield* Effect.fork(writing.end(run, {}))
+      const ended = yield* Effect.fork(writer.writeEnd(run, {}))
       yield* settled
       assert.lengthOf(appended, 1)
       yield* commit(0)
@@ -148,24 +148,24 @@ describe("what a run writes", () => {
 
   it.effect("that was refused on its way stops the run at its next call", () =>
     Effect.gen(function* () {
-      const { commits, writing } = yield* learned
+      const { commits, writer } = yield* learned
       const run = progress()
-      yield* writing.ahead(run)
+      yield* writer.flushAhead(run)
       yield* settled
       yield* Deferred.fail(commits[0]!, new ClaimTaken({ target: "exec_other", hash: null }))
-      const flushed = yield* Effect.either(writing.flush(run))
+      const flushed = yield* Effect.either(writer.flush(run))
       assert.strictEqual(Either.isLeft(flushed) ? flushed.left._tag : null, "ClaimTaken")
     })
   )
 
   it.effect("whose writer was interrupted leaves the next write to find out", () =>
     Effect.gen(function* () {
-      const { appended, commit, writing } = yield* learned
+      const { appended, commit, writer } = yield* learned
       const run = progress()
-      yield* writing.ahead(run)
+      yield* writer.flushAhead(run)
       yield* settled
       yield* Fiber.interrupt(run.writing!)
-      const ended = yield* Effect.fork(writing.end(run, {}))
+      const ended = yield* Effect.fork(writer.writeEnd(run, {}))
       yield* settled
       assert.lengthOf(appended, 2)
       yield* commit(1)

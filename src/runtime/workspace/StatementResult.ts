@@ -6,7 +6,7 @@ import type { RawResult } from "./DatabaseSession.js"
 import { type Budget, Unreadable, valueOf } from "./Values.js"
 
 /** Rejects with `Unreadable`. */
-export const answerOf = async ({ fields, rowCount, rows }: RawResult): Promise<DbResult> => {
+export const readResult = async ({ fields, rowCount, rows }: RawResult): Promise<DbResult> => {
   const budget: Budget = { left: workspaceDb.values }
   const names = fields.map(({ name }) => name)
   const nameBytes = names.reduce((sum, name) => sum + JSON.stringify(name).length + 2, 2)
@@ -21,7 +21,7 @@ export const answerOf = async ({ fields, rowCount, rows }: RawResult): Promise<D
       const value = text === null ? null : valueOf(fields[column]?.type ?? 0, text, budget)
       bytes += text === null ? 4 : typeof value === "string" ? JSON.stringify(value).length : text.length
       values.push([names[column] ?? "", value])
-      if (bytes > workspaceDb.resultBytes) throw new Unreadable("TOO_LARGE", tooLarge)
+      if (bytes > workspaceDb.resultBytes) throw new Unreadable("TOO_LARGE", resultTooLarge)
       // A value is at most 8 MiB: the next one waits for the next turn of the loop.
       if (text !== null && text.length > sliceLength) began = await pause()
     }
@@ -32,7 +32,7 @@ export const answerOf = async ({ fields, rowCount, rows }: RawResult): Promise<D
   return { rows: read, rowCount, fields }
 }
 
-export const tooLarge = `the result has more than ${workspaceDb.rows} rows or ${workspaceDb.resultBytes} bytes: use LIMIT`
+export const resultTooLarge = `the result has more than ${workspaceDb.rows} rows or ${workspaceDb.resultBytes} bytes: use LIMIT`
 
 /** How long rows are read before others get their turn. */
 const sliceMillis = 10

@@ -4,11 +4,12 @@
  */
 import { pipeline, Readable } from "node:stream"
 import type { Dispatcher } from "undici"
-import { BodyTooLarge, dispatched, headerPairs, mostHeaders } from "./Exchange.js"
+import { BodyTooLarge, dispatchOptions, headerPairs } from "./Exchange.js"
 import { decoders, encodingsOf, type Encoding } from "./Inflate.js"
 import type { Hop } from "./RequestForm.js"
+import { egress } from "../../domain/Limits.js"
 
-export interface Opened {
+export interface OpenExchange {
   readonly status: number
   /** Names in lower case, in the order in which they came. */
   readonly headers: ReadonlyArray<readonly [name: string, value: string]>
@@ -21,21 +22,21 @@ export interface Opened {
 /** Nothing of the body moved. */
 export class Stalled extends Error {}
 
-export interface OpeningOptions {
+export interface OpenExchangeOptions {
   /** Largest body in bytes, after decompression. */
   readonly maxBytes: number
   readonly stallMillis: number
 }
 
 /** Sends the hop and tells `done` once: the answer's head, or the error before it. The function gives up before that. */
-export const opening = (
+export const openExchange = (
   dispatcher: Dispatcher,
   hop: Hop,
-  options: OpeningOptions,
-  done: (result: Opened | Error) => void
+  options: OpenExchangeOptions,
+  done: (result: OpenExchange | Error) => void
 ): ((reason: Error) => void) => {
   const receiver = new Receiver(hop.method, options, done)
-  dispatcher.dispatch(dispatched(hop), receiver)
+  dispatcher.dispatch(dispatchOptions(hop), receiver)
   return (reason) => receiver.giveUp(reason)
 }
 
@@ -55,8 +56,8 @@ class Receiver implements Dispatcher.DispatchHandler {
 
   constructor(
     private readonly method: string,
-    private readonly options: OpeningOptions,
-    private readonly done: (result: Opened | Error) => void
+    private readonly options: OpenExchangeOptions,
+    private readonly done: (result: OpenExchange | Error) => void
   ) {
     this.source = new Readable({
       highWaterMark: waitingBytes,
@@ -93,7 +94,8 @@ class Receiver implements Dispatcher.DispatchHandler {
   onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
     if (status < 200 || this.told) return
     const headers = headerPairs(controller.rawHeaders)
-    if (headers.length > mostHeaders) return this.giveUp(new Error(`the answer has more than ${mostHeaders} headers`))
+    if (headers.length > egress.responseHeaders)
+      return this.giveUp(new Error(`the answer has more than ${egress.responseHeaders} headers`))
     const bodiless = this.method === "HEAD" || status === 204 || status === 304
     const encodings = bodiless ? [] : encodingsOf(headers)
     const announced = headers.find(([name]) => name === "content-length")?.[1]

@@ -1,20 +1,20 @@
 /** The program. `svc start` goes straight to work; every other command loads the command line first. */
 import { Cause, Effect, Exit, Option } from "effect"
-import type { OperatorError } from "./OperatorError.js"
+import type { OperatorError } from "../process/OperatorError.js"
 import { prettyCause } from "../telemetry/SafeError.js"
 
-const starting = () => import("./Start.js")
-const commandLine = () => import("../cli/Cli.js")
+const starting = () => import("../program/Start.js")
+const commandLine = () => import("./Cli.js")
 
 const program = Effect.suspend((): Effect.Effect<void, OperatorError> => {
   const [, , command, ...rest] = process.argv
   return command === "start" && rest.length === 0
-    ? Effect.flatMap(Effect.promise(starting), ({ start }) => start)
+    ? Effect.flatMap(Effect.promise(starting), ({ startService: start }) => start)
     : Effect.flatMap(Effect.promise(commandLine), ({ cli }) => cli(process.argv))
 })
 
 /** A refusal is for the operator: its message, nothing else. What is left is a bug: its kind and where it happened. */
-const told = (cause: Cause.Cause<OperatorError>): string =>
+const messageOf = (cause: Cause.Cause<OperatorError>): string =>
   Option.match(Cause.failureOption(cause), {
     onSome: ({ message }) => message,
     onNone: () => prettyCause(cause)
@@ -49,7 +49,7 @@ export const main = (): void => {
   }
   fiber.addObserver((exit) => {
     const failed = Exit.isFailure(exit) && !Cause.isInterruptedOnly(exit.cause)
-    if (failed) process.stderr.write(`${told(exit.cause)}\n`, () => process.exit(1))
+    if (failed) process.stderr.write(`${messageOf(exit.cause)}\n`, () => process.exit(1))
     else process.exit(0)
   })
 }

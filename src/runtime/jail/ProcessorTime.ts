@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs"
 const jailDepth = 3
 
 /** Milliseconds of processor time, to ten; wall time where the system keeps no such books. */
-export const processorMillis = (child: ChildProcess): number => {
+export const childProcessorMillis = (child: ChildProcess): number => {
   try {
     let pid = String(child.pid)
     for (let depth = 0; depth < jailDepth; depth++) {

@@ -8,7 +8,7 @@ export interface AskedTurn {
   readonly askedAt: number
 }
 
-export class AskedTurns {
+export class PendingTurns {
   private readonly turns = new Map<number, AskedTurn>()
   /** Counted as they come and go: it is asked for at every start of a run. */
   private readonly byTenant = new Map<string, number>()

@@ -7,7 +7,7 @@ import type { DeliveryRow, FinishedRun, OpenRun } from "../ports/Journal.js"
 import type { Progress } from "./Progress.js"
 import { errorJson } from "./RunSpec.js"
 
-export interface RunEnd {
+export interface RunResult {
   readonly status: FinishedRun["status"]
   readonly statusReason: string | null
   readonly output: Json
@@ -49,7 +49,7 @@ const recordedRun = (run: OpenRun, progress: Progress | null): OpenRun => {
 
 export const finishedRun = (
   run: OpenRun,
-  end: RunEnd,
+  end: RunResult,
   progress: Progress | null,
   memoryLimit: number
 ): FinishedRun => ({

@@ -7,15 +7,13 @@ import { pollWhileBusy } from "../../actors/PollWhileBusy.js"
 import { type AuditEntry, auditHashInput } from "../../domain/Audit.js"
 import { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
-import { refusalLimits } from "../../domain/Limits.js"
+import { auditSeal, refusalLimits } from "../../domain/Limits.js"
 import { AppSql, WriterSql } from "../postgres/Pools.js"
 import { auditRow } from "../postgres/AuditRow.js"
 
 const noteInterval = "100 millis"
 const mostWaiting = 50_000
 const verifyBatch = 2_000
-/** An entry that waits longer for its seal is a failure of the sealer. */
-const sealedWithinSeconds = 10
 
 interface Sealed {
   readonly seq: number
@@ -208,7 +206,7 @@ export const layer = (checkpoints: { readonly latest: (organisation: Organisatio
             // The end of the chain can only be cut off before the last checkpoint if that is noticed here.
             if (firstBadSeq === null && to === undefined && checkpoint !== null && next <= checkpoint.seq)
               firstBadSeq = next
-            const isLate = oldest !== null && oldest.ageSeconds > sealedWithinSeconds
+            const isLate = oldest !== null && oldest.ageSeconds > auditSeal.overdueSeconds
             return {
               ok: firstBadSeq === null && !isLate,
               checked,

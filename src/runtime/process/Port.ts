@@ -4,7 +4,7 @@ import { createServer } from "node:net"
 import { reasonOf, OperatorError } from "./OperatorError.js"
 
 /** Succeeds when a server could listen there now. */
-export const whenFree = (host: string, port: number): Effect.Effect<void, OperatorError> =>
+export const waitForPort = (host: string, port: number): Effect.Effect<void, OperatorError> =>
   Effect.async((resume) => {
     const server = createServer()
     server.once("error", (cause) => resume(portRefusal(cause, host, port)))
@@ -16,9 +16,9 @@ const firstFree = 10_240
 const freePorts = 22_000
 
 /** A port on which nobody listens now. */
-export const free = (host: string): Effect.Effect<number, OperatorError> =>
+export const freePort = (host: string): Effect.Effect<number, OperatorError> =>
   Random.nextIntBetween(firstFree, firstFree + freePorts).pipe(
-    Effect.tap((port) => whenFree(host, port)),
+    Effect.tap((port) => waitForPort(host, port)),
     Effect.retry({ times: 10 })
   )
 

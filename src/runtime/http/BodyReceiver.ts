@@ -32,12 +32,12 @@ const noBody = new Uint8Array(0)
 const failed = (failure: Failure): RefusedBody => ({ _tag: "Failed", failure })
 
 /** The length that the head tells; `undefined` of a body in chunks. */
-export const announced = ({ headers }: IncomingMessage): number | undefined =>
+export const declaredLength = ({ headers }: IncomingMessage): number | undefined =>
   headers["transfer-encoding"] !== undefined ? undefined : Number(headers["content-length"] ?? 0)
 
-export const hasBody = (request: IncomingMessage): boolean => announced(request) !== 0
+export const hasBody = (request: IncomingMessage): boolean => declaredLength(request) !== 0
 
-export class Receiving {
+export class BodyReceiver {
   /** Of requests whose key is not known yet. */
   private readonly arriving: BodyBudget
   private readonly held: BodyBudget
@@ -67,7 +67,7 @@ export class Receiving {
     options: ReceiveOptions,
     done: (body: Uint8Array | RefusedBody) => void
   ): void {
-    const length = announced(request)
+    const length = declaredLength(request)
     if (length === 0) {
       request.resume()
       return done(noBody)

@@ -1,0 +1,228 @@
+/** Every environment variable of the service. `docs/env.md` and `.env.example` are generated from it. */
+import { Duration, Either, LogLevel } from "effect"
+import ipaddr from "ipaddr.js"
+import { availableParallelism } from "node:os"
+import { parseAllowList } from "../egress/Address.js"
+import { defaultGuestMemory } from "../sandbox/GuestMemory.js"
+import { readMasterKeys, readPepper } from "../vault/InstallationSecrets.js"
+import {
+  durationText,
+  integerText,
+  jsonObjectText,
+  oneOfTexts,
+  optionalSetting,
+  secretSetting,
+  pairsText,
+  type Parse,
+  setting,
+  type Setting,
+  anyText,
+  urlText
+} from "./Setting.js"
+
+const allowList: Parse<Either.Either.Right<ReturnType<typeof parseAllowList>>> = (text) =>
+  Either.mapLeft(parseAllowList(text), () => "networks such as 127.0.0.1/32 or 10.0.0.0/8:5432, separated by commas")
+
+const networks: Parse<ReadonlyArray<string>> = (text) => {
+  const found = text
+    .split(",")
+    .map((one) => one.trim())
+    .filter((one) => one !== "")
+  return found.every((one) => ipaddr.isValidCIDR(one) || ipaddr.isValid(one))
+    ? Either.right(found)
+    : Either.left("IP addresses or networks such as 10.0.0.0/8, separated by commas")
+}
+
+const logLevels = {
+  trace: LogLevel.Trace,
+  debug: LogLevel.Debug,
+  info: LogLevel.Info,
+  warning: LogLevel.Warning,
+  error: LogLevel.Error,
+  none: LogLevel.None
+}
+const logLevel: Parse<LogLevel.LogLevel> = (text) =>
+  Either.map(oneOfTexts("trace", "debug", "info", "warning", "error", "none")(text), (name) => logLevels[name])
+
+const postgresUrl = urlText("postgres", "postgresql")
+
+/** Every variable, in the order of the documents. */
+export const settingTable = {
+  host: setting(
+    { name: "SVC_HOST", meaning: "The address on which svc listens. 0.0.0.0 for every interface." },
+    anyText,
+    "127.0.0.1"
+  ),
+  port: setting(
+    { name: "SVC_PORT", meaning: "The port on which svc listens; 0 takes a free one." },
+    integerText(0, 65_535),
+    8_080
+  ),
+  publicUrl: optionalSetting(
+    { name: "SVC_PUBLIC_URL", meaning: "The address by which the outside reaches svc: in webhook and connect links." },
+    urlText("http", "https"),
+    "`http://SVC_HOST:SVC_PORT`"
+  ),
+  dataDir: setting(
+    { name: "SVC_DATA_DIR", meaning: "Where svc keeps its files: the embedded Postgres, and the keys made for it." },
+    anyText,
+    ".svc"
+  ),
+  databaseUrl: secretSetting(
+    {
+      name: "SVC_DATABASE_URL",
+      meaning: "A Postgres of yours (15 or later): one login that is a member of svc's four roles."
+    },
+    postgresUrl,
+    "none: svc runs a Postgres of its own"
+  ),
+  ownerUrl: secretSetting(
+    { name: "SVC_DATABASE_URL_OWNER", meaning: "The login of svc_owner, who migrates." },
+    postgresUrl,
+    "SVC_DATABASE_URL"
+  ),
+  writerUrl: secretSetting(
+    { name: "SVC_DATABASE_URL_WRITER", meaning: "The login of svc_writer: journal, intake, sweeps." },
+    postgresUrl,
+    "SVC_DATABASE_URL"
+  ),
+  appUrl: secretSetting(
+    { name: "SVC_DATABASE_URL_APP", meaning: "The login of svc_app: requests, one organisation at a time." },
+    postgresUrl,
+    "SVC_DATABASE_URL"
+  ),
+  auditUrl: secretSetting(
+    { name: "SVC_DATABASE_URL_AUDIT", meaning: "The login of svc_audit_reader." },
+    postgresUrl,
+    "SVC_DATABASE_URL"
+  ),
+  workspaceUrl: secretSetting(
+    {
+      name: "SVC_WS_DATABASE_URL",
+      meaning:
+        "An administrator's login for svc.db: the path names the database from which svc makes one database and one login for each workspace. Best a superuser, on a server of its own: a managed Postgres may not let svc take away what it must, svc takes CONNECT on postgres and template1 from PUBLIC, and where another database lets every login in, svc.db stays off. Bound the memory of that server's processes: svc can only do so on its own machine."
+    },
+    postgresUrl,
+    "the embedded Postgres; otherwise svc.db is off"
+  ),
+  appConnections: setting(
+    { name: "SVC_DB_POOL_APP", meaning: "Connections to Postgres for requests." },
+    integerText(1, 500),
+    10
+  ),
+  writerConnections: setting(
+    { name: "SVC_DB_POOL_WRITER", meaning: "Connections to Postgres for journal, intake and sweeps." },
+    integerText(1, 500),
+    10
+  ),
+  masterKeys: secretSetting(
+    {
+      name: "SVC_MASTER_KEYS",
+      meaning:
+        "The keys that wrap every stored secret, `id:base64` of 32 bytes, separated by commas. The first is used for new secrets, the others still open old ones. A start refuses keys that are not this installation's."
+    },
+    readMasterKeys,
+    "made in SVC_DATA_DIR with the embedded Postgres; required otherwise"
+  ),
+  keyPepper: secretSetting(
+    {
+      name: "SVC_KEY_PEPPER",
+      meaning:
+        "The secret under which API keys are hashed, at least 32 characters. A start refuses another one than this installation's, under which no API key would work."
+    },
+    readPepper,
+    "made in SVC_DATA_DIR with the embedded Postgres; required otherwise"
+  ),
+  defaultPlan: optionalSetting(
+    {
+      name: "SVC_DEFAULT_PLAN",
+      meaning: "The plan of an organisation that names none: starter, growth, enterprise or unlimited."
+    },
+    oneOfTexts("starter", "growth", "enterprise", "unlimited"),
+    "unlimited with the embedded Postgres, else starter"
+  ),
+  platformValues: setting(
+    {
+      name: "SVC_PLATFORM_CONFIG",
+      meaning:
+        'The platform\'s values of the configuration hierarchy, as a JSON object: what holds where no organisation says otherwise, e.g. `{"env.REGION":"eu"}`.'
+    },
+    jsonObjectText,
+    {},
+    "none"
+  ),
+  egressAllow: setting(
+    {
+      name: "SVC_EGRESS_ALLOW",
+      meaning:
+        "Networks of yours that workflows and connectors may call, beside the public internet: `10.1.0.0/16` or `127.0.0.1/32:5000`, separated by commas."
+    },
+    allowList,
+    [],
+    "none"
+  ),
+  trustedProxies: setting(
+    {
+      name: "SVC_TRUSTED_PROXIES",
+      meaning: "Your reverse proxies, whose X-Forwarded-For is believed: addresses or networks, separated by commas."
+    },
+    networks,
+    [],
+    "none"
+  ),
+  runners: setting(
+    { name: "SVC_RUNNERS", meaning: "Processes that run customers' code." },
+    integerText(1, 256),
+    availableParallelism(),
+    "one for each core"
+  ),
+  guestMemory: setting(
+    {
+      name: "SVC_GUEST_MEMORY_MB",
+      meaning:
+        "Memory in MiB that customers' code may hold on this node, over all runners. Above it, runs that wait leave memory and are replayed later, first those of the organisation that holds most. At least 192 for each runner is taken."
+    },
+    integerText(256, 16_777_216),
+    defaultGuestMemory() / 1_048_576,
+    "a quarter of the machine's or the container's memory, at least 256"
+  ),
+  runSlots: setting(
+    { name: "SVC_RUN_SLOTS", meaning: "Runs in progress at once on this node; more wait." },
+    integerText(1, 100_000),
+    256
+  ),
+  logLevel: setting(
+    {
+      name: "SVC_LOG_LEVEL",
+      meaning: "The least severe entry that is logged: trace, debug, info, warning, error or none."
+    },
+    logLevel,
+    LogLevel.Info,
+    "info"
+  ),
+  logFormat: setting(
+    { name: "SVC_LOG_FORMAT", meaning: "json or pretty." },
+    oneOfTexts("json", "pretty"),
+    process.stdout.isTTY ? "pretty" : "json",
+    "pretty on a terminal, else json"
+  ),
+  otlpUrl: optionalSetting(
+    { name: "SVC_OTLP_URL", meaning: "An OpenTelemetry collector (OTLP over HTTP) for traces, metrics and logs." },
+    urlText("http", "https"),
+    "none: nothing is sent"
+  ),
+  otlpHeaders: secretSetting(
+    { name: "SVC_OTLP_HEADERS", meaning: "Headers for the collector: `name=value`, separated by commas." },
+    pairsText,
+    "none"
+  ),
+  shutdownGrace: setting(
+    { name: "SVC_SHUTDOWN_GRACE", meaning: "How long open requests may take to end after SIGTERM." },
+    durationText,
+    Duration.seconds(30),
+    "30s"
+  )
+}
+
+/** The table as rows for documents. */
+export const settings: ReadonlyArray<Setting<unknown>> = Object.values(settingTable)
