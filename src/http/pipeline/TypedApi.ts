@@ -5,7 +5,7 @@ import { NotFound } from "../../domain/Failure.js"
 import { rateLimitHeaders } from "../RateLimitHeaders.js"
 import { methodRow } from "../ErrorRows.js"
 import { pathOf, type RawReply, type RawRequest, type RequestHead } from "../Wire.js"
-import { EndpointHandlers, handlerKey } from "./EndpointHandlers.js"
+import { HandlerTable, handlerKey } from "./HandlerTable.js"
 import type { make as makePipeline, SurfaceRules } from "./Pipeline.js"
 import { makeMatcher, type Route } from "./Routes.js"
 
@@ -22,7 +22,7 @@ export const make = (
 ) =>
   Effect.gen(function* () {
     const identifiers = yield* Identifiers
-    const handlers = yield* EndpointHandlers
+    const handlers = yield* HandlerTable
     const findRoute = makeMatcher([...routes, ...otherRoutes])
     const unhandled = routes.filter((route) => !handlers.has(keyOf(route)))
     if (unhandled.length > 0)

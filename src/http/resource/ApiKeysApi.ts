@@ -5,7 +5,7 @@ import { CreateApiKey, KeyMode, UpdateApiKey } from "../../domain/ApiKey.js"
 import { ResourceScope } from "../../domain/ResourceScope.js"
 import { PermissionMatrix, Preset } from "../../domain/Permission.js"
 import { Audited, auditAction, NoStore, Permit, auditRead, Scoped, Shared } from "../Endpoint.js"
-import { CreatedData, Data, listParams, NullableTime, Page, replacing, strict, Time } from "./Shapes.js"
+import { CreatedData, Data, listParams, NullableTime, Page, putPayload, strictPayload, Time } from "./Shapes.js"
 
 const fields = {
   id: Schema.String,
@@ -58,7 +58,7 @@ export const ApiKeysApi = HttpApiGroup.make("apiKeys")
   )
   .add(
     HttpApiEndpoint.post("create", basePath)
-      .setPayload(strict(CreateApiKey))
+      .setPayload(strictPayload(CreateApiKey))
       .addSuccess(CreatedData(IssuedApiKey))
       .annotate(Permit, "settings:manage")
       .annotate(Audited, auditAction("api_key.create"))
@@ -78,7 +78,7 @@ export const ApiKeysApi = HttpApiGroup.make("apiKeys")
   .add(
     HttpApiEndpoint.put("update", `${basePath}/:kid`)
       .setPath(path)
-      .setPayload(replacing(UpdateApiKey, ApiKeyView))
+      .setPayload(putPayload(UpdateApiKey, ApiKeyView))
       .addSuccess(Data(ApiKeyView))
       .annotate(Permit, "settings:manage")
       .annotate(Audited, auditAction("api_key.update"))
@@ -97,7 +97,7 @@ export const ApiKeysApi = HttpApiGroup.make("apiKeys")
   .add(
     HttpApiEndpoint.post("rotate", `${basePath}/:kid/rotate`)
       .setPath(path)
-      .setPayload(strict(Rotate))
+      .setPayload(strictPayload(Rotate))
       .addSuccess(Data(IssuedApiKey))
       .annotate(Permit, "settings:manage")
       .annotate(Audited, auditAction("api_key.rotate"))

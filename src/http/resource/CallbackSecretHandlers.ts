@@ -2,7 +2,7 @@
 import { Effect, Redacted } from "effect"
 import { CallbackSecret } from "../../actors/management/CallbackSecret.js"
 import { CurrentExchange } from "../auth/CurrentExchange.js"
-import { groupLayer } from "../pipeline/EndpointHandlers.js"
+import { groupLayer } from "../pipeline/HandlerTable.js"
 import { ResourceApi } from "./Api.js"
 
 const shape = (secret: Redacted.Redacted) => ({ data: { secret: Redacted.value(secret) } })

@@ -4,7 +4,7 @@ import { Schema } from "effect"
 import { Level, SetConfiguration } from "../../domain/Configuration.js"
 import { Json } from "../../domain/Json.js"
 import { Audited, auditAction, Permit, auditRead, Scoped, Shared } from "../Endpoint.js"
-import { Data, strict } from "./Shapes.js"
+import { Data, strictPayload } from "./Shapes.js"
 
 const ResolvedValue = Schema.Struct({
   key: Schema.String,
@@ -32,7 +32,7 @@ export const ConfigApi = HttpApiGroup.make("config")
   )
   .add(
     HttpApiEndpoint.put("set", basePath)
-      .setPayload(strict(SetConfiguration))
+      .setPayload(strictPayload(SetConfiguration))
       .addSuccess(Data(Schema.NullOr(ResolvedValue)))
       .annotate(Permit, "settings:update")
       .annotate(Audited, auditAction("config.update"))

@@ -6,7 +6,7 @@ import { CreateConnection, ReconnectConnection, UpdateConnection } from "../../d
 import { ConnectionId, CustomerId } from "../../domain/Ids.js"
 import { JsonObject } from "../../domain/Json.js"
 import { Audited, auditAction, Form, NoStore, Permit, auditRead, Scoped, Shared } from "../Endpoint.js"
-import { CreatedData, Data, listParams, NullableTime, Page, replacing, strict, Time } from "./Shapes.js"
+import { CreatedData, Data, listParams, NullableTime, Page, putPayload, strictPayload, Time } from "./Shapes.js"
 
 const nullable = Schema.NullOr(Schema.String)
 const Status = Schema.Literal(...connectionStatuses)
@@ -103,7 +103,7 @@ export const ConnectionsApi = HttpApiGroup.make("connections")
   )
   .add(
     HttpApiEndpoint.post("create", basePath)
-      .setPayload(strict(CreateConnection))
+      .setPayload(strictPayload(CreateConnection))
       .addSuccess(CreatedData(OpenedConnection))
       .annotate(Form, { idempotency: "lease" })
       .annotate(Permit, "connections:create")
@@ -123,7 +123,7 @@ export const ConnectionsApi = HttpApiGroup.make("connections")
   .add(
     HttpApiEndpoint.put("update", `${basePath}/:conn`)
       .setPath(path)
-      .setPayload(replacing(UpdateConnection, ConnectionView))
+      .setPayload(putPayload(UpdateConnection, ConnectionView))
       .addSuccess(Data(ConnectionView))
       .annotate(Permit, "connections:update")
       .annotate(Audited, auditAction("connection.update"))
@@ -150,7 +150,7 @@ export const ConnectionsApi = HttpApiGroup.make("connections")
   )
   .add(
     postToConnection("reconnect")
-      .setPayload(strict(ReconnectConnection))
+      .setPayload(strictPayload(ReconnectConnection))
       .addSuccess(Data(OpenedConnection))
       .annotate(Form, { idempotency: "lease" })
       .annotate(Permit, "connections:update")

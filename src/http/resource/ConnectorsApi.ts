@@ -6,7 +6,7 @@ import { ConnectorKind } from "../../domain/connector/Definition.js"
 import { ConnectorFile } from "../../domain/connector/FileSchema.js"
 import { Json, JsonObject } from "../../domain/Json.js"
 import { Audited, auditAction, Form, Permit, auditRead, Scoped, Shared } from "../Endpoint.js"
-import { Data, listParams, NullableTime, Page, replacing, strict, Time } from "./Shapes.js"
+import { Data, listParams, NullableTime, Page, putPayload, strictPayload, Time } from "./Shapes.js"
 
 const nullable = Schema.NullOr(Schema.String)
 
@@ -168,7 +168,7 @@ export const ConnectorsApi = HttpApiGroup.make("connectors")
   )
   .add(
     HttpApiEndpoint.post("discover", `${basePath}/discover`)
-      .setPayload(strict(DiscoverBody))
+      .setPayload(strictPayload(DiscoverBody))
       .addSuccess(DataWithWarnings(Offer))
       .annotate(Form, { idempotency: "lease" })
       .annotate(Permit, "connectors:read")
@@ -209,7 +209,9 @@ export const ConnectorsApi = HttpApiGroup.make("connectors")
   .add(
     HttpApiEndpoint.post("publish", `${basePath}/:ctr/publish`)
       .setPath(path)
-      .setPayload(strict(Schema.Struct({ notes: Schema.optional(Schema.String.pipe(Schema.maxLength(10_000))) })))
+      .setPayload(
+        strictPayload(Schema.Struct({ notes: Schema.optional(Schema.String.pipe(Schema.maxLength(10_000))) }))
+      )
       .addSuccess(Data(ConnectorView))
       .annotate(Permit, "connectors:write")
       .annotate(Audited, auditAction("connector.publish"))
@@ -241,7 +243,7 @@ export const AuthProvidersApi = HttpApiGroup.make("authProviders")
   .add(
     HttpApiEndpoint.put("upsert", `${basePath}/:ctr/auth-providers`)
       .setPath(path)
-      .setPayload(replacing(UpsertAuthProvider, AuthProviderView))
+      .setPayload(putPayload(UpsertAuthProvider, AuthProviderView))
       .addSuccess(Data(AuthProviderView))
       .annotate(Permit, "connectors:write")
       .annotate(Audited, auditAction("auth_provider.upsert"))

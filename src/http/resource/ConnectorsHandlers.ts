@@ -5,7 +5,7 @@ import { ConnectorAuthoring } from "../../actors/management/ConnectorAuthoring.j
 import { ConnectorCatalogue } from "../../actors/management/ConnectorCatalogue.js"
 import type { SavedConnector } from "../../actors/management/ConnectorDrafts.js"
 import { CurrentExchange } from "../auth/CurrentExchange.js"
-import { groupLayer } from "../pipeline/EndpointHandlers.js"
+import { groupLayer } from "../pipeline/HandlerTable.js"
 import type { Exchange } from "../pipeline/Exchange.js"
 import { ResourceApi } from "./Api.js"
 

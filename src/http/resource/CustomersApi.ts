@@ -7,7 +7,7 @@ import { JsonObject } from "../../domain/Json.js"
 import { PlanName } from "../../domain/Plan.js"
 import { Audited, auditAction, Permit, auditRead, Scoped, Shared } from "../Endpoint.js"
 import { closedToNarrowedKeys } from "./ClosedScope.js"
-import { AcceptedData, CreatedData, Data, listParams, Page, replacing, strict, Time } from "./Shapes.js"
+import { AcceptedData, CreatedData, Data, listParams, Page, putPayload, strictPayload, Time } from "./Shapes.js"
 
 const CustomerView = Schema.Struct({
   id: CustomerId,
@@ -40,7 +40,7 @@ export const CustomersApi = HttpApiGroup.make("customers")
   )
   .add(
     HttpApiEndpoint.post("create", "/api/v1/customers")
-      .setPayload(strict(CreateCustomer))
+      .setPayload(strictPayload(CreateCustomer))
       .addSuccess(CreatedData(CustomerView))
       .annotate(Permit, "users:create")
       .annotate(Audited, auditAction("customer.create"))
@@ -59,7 +59,7 @@ export const CustomersApi = HttpApiGroup.make("customers")
   .add(
     HttpApiEndpoint.put("update", "/api/v1/customers/:cid")
       .setPath(path)
-      .setPayload(replacing(UpdateCustomer, CustomerView))
+      .setPayload(putPayload(UpdateCustomer, CustomerView))
       .addSuccess(Data(CustomerView))
       .annotate(Permit, "users:update")
       .annotate(Audited, auditAction("customer.update"))

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { Customers } from "../../actors/management/Customers.js"
 import { CurrentExchange } from "../auth/CurrentExchange.js"
-import { groupLayer } from "../pipeline/EndpointHandlers.js"
+import { groupLayer } from "../pipeline/HandlerTable.js"
 import { ResourceApi } from "./Api.js"
 import { inData } from "./Envelope.js"
 

@@ -6,7 +6,7 @@ import { ExecutionDetail, ExecutionView } from "../../domain/ExecutionView.js"
 import { Fixture } from "../../domain/connector/Mocking.js"
 import { Json } from "../../domain/Json.js"
 import { Audited, auditAction, Form, Permit, auditRead, Scoped, Shared } from "../Endpoint.js"
-import { AcceptedData, Data, listParams, Page, strict, Time } from "./Shapes.js"
+import { AcceptedData, Data, listParams, Page, strictPayload, Time } from "./Shapes.js"
 
 const ExecutionSummary = ExecutionView.annotations({ identifier: "ExecutionSummary" })
 const Execution = ExecutionDetail.annotations({ identifier: "Execution" })
@@ -67,7 +67,7 @@ export const ExecutionsApi = HttpApiGroup.make("executions")
   .add(
     HttpApiEndpoint.post("rerun", `${basePath}/:eid/rerun`)
       .setPath(path)
-      .setPayload(strict(Rerun))
+      .setPayload(strictPayload(Rerun))
       .addSuccess(AcceptedData(ExecutionSummary))
       .annotate(Permit, "executions:create")
       .annotate(Audited, auditAction("execution.rerun"))

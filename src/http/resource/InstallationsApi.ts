@@ -4,7 +4,7 @@ import { Schema } from "effect"
 import { CreateInstallation, installationStatuses, UpdateInstallation } from "../../domain/Installation.js"
 import { JsonObject } from "../../domain/Json.js"
 import { Audited, auditAction, Permit, auditRead, Scoped, Shared } from "../Endpoint.js"
-import { CreatedData, Data, listParams, Page, replacing, strict, Time } from "./Shapes.js"
+import { CreatedData, Data, listParams, Page, putPayload, strictPayload, Time } from "./Shapes.js"
 
 const Status = Schema.Literal(...installationStatuses)
 
@@ -52,7 +52,7 @@ export const InstallationsApi = HttpApiGroup.make("installations")
   )
   .add(
     HttpApiEndpoint.post("create", basePath)
-      .setPayload(strict(CreateInstallation))
+      .setPayload(strictPayload(CreateInstallation))
       .addSuccess(CreatedData(InstallationView))
       .annotate(Permit, "widgets:create")
       .annotate(Audited, auditAction("installation.create"))
@@ -71,7 +71,7 @@ export const InstallationsApi = HttpApiGroup.make("installations")
   .add(
     HttpApiEndpoint.put("update", `${basePath}/:inst`)
       .setPath(path)
-      .setPayload(replacing(UpdateInstallation, InstallationView))
+      .setPayload(putPayload(UpdateInstallation, InstallationView))
       .addSuccess(Data(InstallationView))
       .annotate(Permit, "widgets:update")
       .annotate(Audited, auditAction("installation.update"))

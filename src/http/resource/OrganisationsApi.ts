@@ -5,7 +5,7 @@ import { CreateWorkspace, OrganisationStatus, UpdateOrganisation, UpdateWorkspac
 import { PlanName } from "../../domain/Plan.js"
 import { Audited, auditAction, OpenWhileSuspended, Permit, auditRead, Scoped, Shared } from "../Endpoint.js"
 import { closedToNarrowedKeys } from "./ClosedScope.js"
-import { CreatedData, Data, listParams, Page, replacing, strict, Time } from "./Shapes.js"
+import { CreatedData, Data, listParams, Page, putPayload, strictPayload, Time } from "./Shapes.js"
 
 const OrganisationView = Schema.Struct({
   id: Schema.String,
@@ -69,7 +69,7 @@ export const OrganisationsApi = HttpApiGroup.make("organisations")
   .add(
     HttpApiEndpoint.put("update", `${organisationsPath}/:oid`)
       .setPath(organisationPath)
-      .setPayload(replacing(UpdateOrganisation, OrganisationView))
+      .setPayload(putPayload(UpdateOrganisation, OrganisationView))
       .addSuccess(Data(OrganisationView))
       .annotate(Permit, "settings:manage")
       .annotate(Audited, auditAction("organisation.update"))
@@ -94,7 +94,7 @@ export const WorkspacesApi = HttpApiGroup.make("workspaces")
   )
   .add(
     HttpApiEndpoint.post("create", workspacesPath)
-      .setPayload(strict(CreateWorkspace))
+      .setPayload(strictPayload(CreateWorkspace))
       .addSuccess(CreatedData(WorkspaceView))
       .annotate(Permit, "settings:manage")
       .annotate(Audited, auditAction("workspace.create"))
@@ -113,7 +113,7 @@ export const WorkspacesApi = HttpApiGroup.make("workspaces")
   .add(
     HttpApiEndpoint.put("update", `${workspacesPath}/:spid`)
       .setPath(workspacePath)
-      .setPayload(replacing(UpdateWorkspace, WorkspaceView))
+      .setPayload(putPayload(UpdateWorkspace, WorkspaceView))
       .addSuccess(Data(WorkspaceView))
       .annotate(Permit, "settings:manage")
       .annotate(Audited, auditAction("workspace.update"))

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { Organisations } from "../../actors/management/Organisations.js"
 import { Workspaces } from "../../actors/management/Workspaces.js"
 import { CurrentExchange } from "../auth/CurrentExchange.js"
-import { groupLayer } from "../pipeline/EndpointHandlers.js"
+import { groupLayer } from "../pipeline/HandlerTable.js"
 import { ResourceApi } from "./Api.js"
 import { inData } from "./Envelope.js"
 

@@ -4,7 +4,7 @@ import { Schema } from "effect"
 import { Json } from "../../domain/Json.js"
 import { CreateSecret } from "../../domain/Secret.js"
 import { Audited, auditAction, NoStore, Permit, auditRead, Scoped, Shared } from "../Endpoint.js"
-import { CreatedData, Data, listParams, Page, strict, Time } from "./Shapes.js"
+import { CreatedData, Data, listParams, Page, strictPayload, Time } from "./Shapes.js"
 
 const SecretType = Schema.Literal("text", "json")
 
@@ -47,7 +47,7 @@ export const SecretsApi = HttpApiGroup.make("secrets")
   )
   .add(
     HttpApiEndpoint.post("store", basePath)
-      .setPayload(strict(CreateSecret))
+      .setPayload(strictPayload(CreateSecret))
       .addSuccess(CreatedData(SecretView))
       .addSuccess(Data(SecretView))
       .annotate(Permit, "secrets:write")

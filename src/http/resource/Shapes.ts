@@ -3,7 +3,7 @@ import { HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { TimeBound } from "../../domain/Scalars.js"
 
-export { putPayload as replacing, strictPayload as strict } from "../PayloadSchema.js"
+export { putPayload, strictPayload } from "../PayloadSchema.js"
 
 /** One record in its envelope. */
 export const Data = <A, I, R>(schema: Schema.Schema<A, I, R>) => Schema.Struct({ data: schema })

@@ -5,7 +5,7 @@ import { CreateRole, InviteUser } from "../../domain/Person.js"
 import { PermissionMatrix } from "../../domain/Permission.js"
 import { Audited, auditAction, NoStore, Permit, auditRead, Scoped, Shared } from "../Endpoint.js"
 import { closedToNarrowedKeys } from "./ClosedScope.js"
-import { CreatedData, listParams, NullableTime, Page, strict, Time } from "./Shapes.js"
+import { CreatedData, listParams, NullableTime, Page, strictPayload, Time } from "./Shapes.js"
 
 const UserStatus = Schema.Literal("active", "invited", "disabled")
 
@@ -61,7 +61,7 @@ export const UsersApi = HttpApiGroup.make("users")
   )
   .add(
     HttpApiEndpoint.post("invite", "/api/v1/users/invite")
-      .setPayload(strict(InviteUser))
+      .setPayload(strictPayload(InviteUser))
       .addSuccess(CreatedData(Invitation))
       .annotate(Permit, "users:invite")
       .annotate(Audited, auditAction("user.invite"))
@@ -83,7 +83,7 @@ export const RolesApi = HttpApiGroup.make("roles")
   )
   .add(
     HttpApiEndpoint.post("create", "/api/v1/roles")
-      .setPayload(strict(CreateRole))
+      .setPayload(strictPayload(CreateRole))
       .addSuccess(CreatedData(RoleView))
       .annotate(Permit, "settings:manage")
       .annotate(Audited, auditAction("role.create"))

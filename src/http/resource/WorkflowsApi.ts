@@ -6,7 +6,7 @@ import { Json, JsonObject } from "../../domain/Json.js"
 import { WorkflowId } from "../../domain/Ids.js"
 import { CreateWorkflow, UpdateWorkflow } from "../../domain/Workflow.js"
 import { Audited, auditAction, Form, Permit, auditRead, Scoped, Shared } from "../Endpoint.js"
-import { CreatedData, Data, listParams, NullableTime, Page, replacing, strict, Time } from "./Shapes.js"
+import { CreatedData, Data, listParams, NullableTime, Page, putPayload, strictPayload, Time } from "./Shapes.js"
 import { Counter } from "../../domain/Scalars.js"
 
 /** An action that a workflow's code calls. */
@@ -101,7 +101,7 @@ export const WorkflowsApi = HttpApiGroup.make("workflows")
   )
   .add(
     HttpApiEndpoint.post("create", basePath)
-      .setPayload(strict(CreateWorkflow))
+      .setPayload(strictPayload(CreateWorkflow))
       .addSuccess(CreatedData(WorkflowView))
       .annotate(Form, { idempotency: "lease" })
       .annotate(Permit, "workflows:create")
@@ -122,7 +122,7 @@ export const WorkflowsApi = HttpApiGroup.make("workflows")
   .add(
     HttpApiEndpoint.put("update", `${basePath}/:wid`)
       .setPath(path)
-      .setPayload(replacing(UpdateWorkflow, WorkflowView))
+      .setPayload(putPayload(UpdateWorkflow, WorkflowView))
       .addSuccess(Data(WorkflowView))
       .annotate(Form, { idempotency: "lease" })
       .annotate(Permit, "workflows:update")
@@ -143,7 +143,7 @@ export const WorkflowsApi = HttpApiGroup.make("workflows")
     HttpApiEndpoint.post("publish", `${basePath}/:wid/publish`)
       .setPath(path)
       .setPayload(
-        strict(
+        strictPayload(
           Schema.Struct({
             notes: Schema.optional(Schema.String.pipe(Schema.maxLength(10_000))),
             version: Schema.optional(Counter)

@@ -4,7 +4,7 @@ import { Workflows } from "../../actors/management/Workflows.js"
 import { versionsShown, WorkflowVersions } from "../../actors/management/WorkflowVersions.js"
 import { NotFound } from "../../domain/Failure.js"
 import { CurrentExchange } from "../auth/CurrentExchange.js"
-import { groupLayer } from "../pipeline/EndpointHandlers.js"
+import { groupLayer } from "../pipeline/HandlerTable.js"
 import { ResourceApi } from "./Api.js"
 import { inData } from "./Envelope.js"
 

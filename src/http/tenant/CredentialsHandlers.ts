@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { CustomerCredentials } from "../../actors/management/CustomerCredentials.js"
 import { CurrentExchange } from "../auth/CurrentExchange.js"
-import { groupLayer } from "../pipeline/EndpointHandlers.js"
+import { groupLayer } from "../pipeline/HandlerTable.js"
 import { TenantApi } from "./Api.js"
 
 /** The handlers of `CredentialsApi`. */

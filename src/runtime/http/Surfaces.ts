@@ -8,7 +8,7 @@ import { ExecutionApi, RunApi } from "../../http/execution/Api.js"
 import { make as makeExecute } from "../../http/execution/Execute.js"
 import { make as makeProxy, proxyPrefix } from "../../http/execution/Proxy.js"
 import { bufferBody } from "../../http/execution/BufferedBody.js"
-import * as EndpointHandlers from "../../http/pipeline/EndpointHandlers.js"
+import * as HandlerTable from "../../http/pipeline/HandlerTable.js"
 import { make as makePipeline, defaultRules } from "../../http/pipeline/Pipeline.js"
 import { type Route, routesOf } from "../../http/pipeline/Routes.js"
 import { make as makeTypedApi } from "../../http/pipeline/TypedApi.js"
@@ -60,7 +60,7 @@ const groups = Layer.mergeAll(
   AuditLive
 )
 
-const endpoints = Layer.mergeAll(groups, CredentialsLive).pipe(Layer.provideMerge(EndpointHandlers.layer))
+const endpoints = Layer.mergeAll(groups, CredentialsLive).pipe(Layer.provideMerge(HandlerTable.layer))
 
 /** The one route of an API that has this name. */
 const routeNamed = (routes: ReadonlyArray<Route>, name: string): Route => {

@@ -21,13 +21,10 @@ import type { Exchange } from "./Exchange.js"
 type EndpointHandler = (exchange: Exchange) => Effect.Effect<RawReply, unknown>
 
 /** The handler of each endpoint, by `handlerKey`. */
-export class EndpointHandlers extends Context.Tag("svc/EndpointHandlers")<
-  EndpointHandlers,
-  Map<string, EndpointHandler>
->() {}
+export class HandlerTable extends Context.Tag("svc/HandlerTable")<HandlerTable, Map<string, EndpointHandler>>() {}
 
 /** An empty table, which the layers of the groups fill. */
-export const layer = Layer.sync(EndpointHandlers, () => new Map())
+export const layer = Layer.sync(HandlerTable, () => new Map())
 
 /** The key of an endpoint in the table: `workflows.create`. */
 export const handlerKey = (group: string, endpoint: string): string => `${group}.${endpoint}`
@@ -185,11 +182,11 @@ export const groupLayer = <
 ): Layer.Layer<
   never,
   HttpApiBuilder.Handlers.Error<Return>,
-  EndpointHandlers | Exclude<HttpApiBuilder.Handlers.Context<Return>, Scope.Scope>
+  HandlerTable | Exclude<HttpApiBuilder.Handlers.Context<Return>, Scope.Scope>
 > =>
   Layer.effectDiscard(
     Effect.gen(function* () {
-      const table = yield* EndpointHandlers
+      const table = yield* HandlerTable
       const context = yield* Effect.context<never>()
       const endpoints = (api.groups as unknown as { readonly [group: string]: HttpApiGroup.HttpApiGroup.AnyWithProps })[
         name
