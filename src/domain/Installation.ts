@@ -5,7 +5,7 @@ import { type BoundAction, possibleSlugs } from "./connector/Binding.js"
 import { InvalidState, invalid, type ValidationFailed } from "./Failure.js"
 import type { ConnectionId, CustomerId, InstallationId, OrganisationId, WorkflowId } from "./Ids.js"
 import { JsonObject } from "./Json.js"
-import { configurationValues, installation } from "./Limits.js"
+import { configurationValues, installationLimits } from "./Limits.js"
 import { slugPattern } from "./Workflow.js"
 import { Counter } from "./Scalars.js"
 
@@ -41,13 +41,13 @@ const SmallObject = JsonObject.pipe(
 )
 
 const fields = {
-  workflowIds: Schema.optional(Schema.Array(Schema.String).pipe(Schema.maxItems(installation.workflows))),
+  workflowIds: Schema.optional(Schema.Array(Schema.String).pipe(Schema.maxItems(installationLimits.workflows))),
   connections: Schema.optional(
     Schema.Record({ key: Schema.String, value: Schema.String }).pipe(
       Schema.filter(
         (all) =>
-          Object.keys(all).length <= installation.connections ||
-          `must have at most ${installation.connections} connections`
+          Object.keys(all).length <= installationLimits.connections ||
+          `must have at most ${installationLimits.connections} connections`
       )
     )
   ),

@@ -90,8 +90,12 @@ export const unstorableMessage: Record<Unstorable["reason"], string> = {
   tooDeep: `nests deeper than ${jsonDepth} levels: flatten it`
 }
 
+/** Whether a value is an object and not a list. */
 export const isObject = (value: unknown): value is { readonly [member: string]: Json } =>
   typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** Whether a value is a list. */
+export const isList = (value: Json | undefined): value is ReadonlyArray<Json> => Array.isArray(value)
 
 /**
  * The canonical text of a JSON value (RFC 8785): members sorted by UTF-16 code units, no white space, numbers as

@@ -204,7 +204,7 @@ export const egress = {
 export const headerValues = { connections: 50, configBytes: 8 * KiB } as const
 
 /** Workflows and connections of one installation. */
-export const installation = { workflows: 100, connections: 50 } as const
+export const installationLimits = { workflows: 100, connections: 50 } as const
 
 /** A message by SMTP: recipients that every server must accept (RFC 5321), and bytes that large providers accept. */
 export const mail = { recipients: 100, messageBytes: 25 * MiB } as const

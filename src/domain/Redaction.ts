@@ -2,7 +2,7 @@
  * Replaces the secret values that a run used wherever they appear in text and JSON, in every encoding of
  * `SecretForms.ts`. Specification: secrets never appear in logs, traces, errors.
  */
-import type { Json } from "./Json.js"
+import { type Json, isList } from "./Json.js"
 import { minSecretLength, secretForms } from "./SecretForms.js"
 import { SecretIndex, type Span } from "./SecretIndex.js"
 import { credentialHeaders, redacted } from "./SecretNames.js"
@@ -95,5 +95,3 @@ const replaceSpans = (input: string, spans: ReadonlyArray<Span>): string => {
   }
   return shown + input.slice(at)
 }
-
-const isList = (value: Json): value is ReadonlyArray<Json> => Array.isArray(value)

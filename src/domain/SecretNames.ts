@@ -1,5 +1,5 @@
 /** Recognises secrets by the names of headers and members, and replaces their values. */
-import type { Json } from "./Json.js"
+import { type Json, isList } from "./Json.js"
 
 /** What stands in the place of a secret. */
 export const redacted = "[redacted]"
@@ -95,5 +95,3 @@ const replaceSecretMembers = (value: Json): Json => {
     ])
   )
 }
-
-const isList = (value: Json): value is ReadonlyArray<Json> => Array.isArray(value)

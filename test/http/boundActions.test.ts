@@ -1,7 +1,7 @@
 /** What an operator is told when a release lacks an action that a published workflow calls. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import type { BuiltInConnector } from "../../src/domain/connector/Definition.js"
+import type { BundledConnector } from "../../src/domain/connector/Definition.js"
 import { builtInConnectors, builtInFor } from "../../src/domain/connectors/index.js"
 import { lostActions } from "../../src/runtime/postgres/BoundActions.js"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
@@ -11,7 +11,7 @@ beforeAll(() => startCalls(), 60_000)
 afterAll(() => stopCalls())
 
 /** GitHub as a later release might have it: every action is in its ninth version. */
-const later = (previous: BuiltInConnector["previous"]): ReadonlyArray<BuiltInConnector> => [
+const later = (previous: BundledConnector["previous"]): ReadonlyArray<BundledConnector> => [
   {
     slug: "github",
     definition: () => {
@@ -26,7 +26,7 @@ const github = () => {
   if (found === undefined) throw new Error("github is gone")
   return found.definition()
 }
-const lost = (builtIns: ReadonlyArray<BuiltInConnector>) =>
+const lost = (builtIns: ReadonlyArray<BundledConnector>) =>
   svc.run(Effect.flatMap(WriterSql, (sql) => lostActions(sql, builtIns)))
 
 describe("an action that a published workflow is bound to", () => {

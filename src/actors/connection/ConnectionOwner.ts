@@ -7,7 +7,7 @@ import type { AuditActor } from "../../domain/Audit.js"
 import { changesBetween } from "../../domain/Audit.js"
 import {
   outboundEventType,
-  type ConnectionCommand,
+  type ConnectionStateCommand,
   connectionView,
   decide,
   evolve
@@ -303,7 +303,7 @@ export const make = Effect.gen(function* () {
   const attempt = Effect.fnUntraced(function* (
     self: ConnectionOwner,
     organisation: string,
-    command: ConnectionCommand,
+    command: ConnectionStateCommand,
     extras: Extras
   ) {
     const open = yield* current(self, organisation)
@@ -352,7 +352,7 @@ export const make = Effect.gen(function* () {
   const change = (
     self: ConnectionOwner,
     organisation: string,
-    command: ConnectionCommand,
+    command: ConnectionStateCommand,
     extras: Extras = {}
   ): Effect.Effect<Open, CommandRefusal> =>
     withWriteLock(

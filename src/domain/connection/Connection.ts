@@ -79,7 +79,7 @@ export interface CredentialFacts {
   readonly fingerprint: string
 }
 
-export type ConnectionCommand =
+export type ConnectionStateCommand =
   /** A credential was stored and its test passed. */
   | { readonly _tag: "Activate"; readonly facts: CredentialFacts }
   /** The provider or the test refused the first credential. */
@@ -106,7 +106,7 @@ export type ConnectionCommand =
       readonly tags: Connection["tags"] | undefined
     }
 
-export type ConnectionEvent =
+export type ConnectionStateEvent =
   | { readonly _tag: "Activated"; readonly facts: CredentialFacts }
   | {
       readonly _tag: "Refreshed"
@@ -132,16 +132,16 @@ export interface WrongState {
 /** The event that a command causes, or why it is refused. `now`: Unix milliseconds. */
 export const decide = (
   connection: Connection,
-  command: ConnectionCommand,
+  command: ConnectionStateCommand,
   now: number
-): Either.Either<ConnectionEvent, WrongState> => {
+): Either.Either<ConnectionStateEvent, WrongState> => {
   const { status } = connection
   const refuse = (message: string) => Either.left({ status, message })
   if (status === "disconnected") return refuse("the connection is disconnected: create a new one")
-  const onlyActive = (event: ConnectionEvent) =>
+  const onlyActive = (event: ConnectionStateEvent) =>
     status === "active" ? Either.right(event) : refuse(`the connection is ${status}: ${remedyOf(status)}`)
   // A refresh that ends after the connection was disabled is stored, or a rotated grant would be lost.
-  const unlessEnded = (event: ConnectionEvent) => (status === "inactive" ? Either.right(event) : onlyActive(event))
+  const unlessEnded = (event: ConnectionStateEvent) => (status === "inactive" ? Either.right(event) : onlyActive(event))
   switch (command._tag) {
     case "Activate":
       return Either.right({ _tag: "Activated", facts: command.facts })
@@ -199,9 +199,9 @@ export const notActiveReason = ({ health, status }: Pick<Connection, "health" | 
   return `the connection is ${status}${cause}: ${remedyOf(status)}`
 }
 
-type RefreshFailure = ConnectionCommand & { readonly _tag: "NoteRefreshFailure" }
+type RefreshFailure = ConnectionStateCommand & { readonly _tag: "NoteRefreshFailure" }
 
-const afterFailure = (connection: Connection, { lost, reason }: RefreshFailure, now: number): ConnectionEvent => {
+const afterFailure = (connection: Connection, { lost, reason }: RefreshFailure, now: number): ConnectionStateEvent => {
   if (lost) return { _tag: "Expired", reason }
   const since = connection.refreshFailedAt
   return since !== null && now - Date.parse(since) >= giveUpAfterMillis
@@ -224,7 +224,7 @@ const unhealthy = ({ health }: Connection, at: string, reason: string): Connecti
 })
 
 /** The connection after an event. `at`: RFC 3339. */
-export const evolve = (connection: Connection, event: ConnectionEvent, at: string): Connection => {
+export const evolve = (connection: Connection, event: ConnectionStateEvent, at: string): Connection => {
   const changed = { ...connection, updatedAt: at }
   const next = { ...changed, version: connection.version + 1 }
   switch (event._tag) {
@@ -288,7 +288,7 @@ export const evolve = (connection: Connection, event: ConnectionEvent, at: strin
 }
 
 /** The type of the outbound event that announces an event; `null`: none. */
-export const outboundEventType = (before: Connection, event: ConnectionEvent): string | null => {
+export const outboundEventType = (before: Connection, event: ConnectionStateEvent): string | null => {
   switch (event._tag) {
     case "Activated":
       return before.status === "pending"

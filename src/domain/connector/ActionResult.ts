@@ -8,7 +8,7 @@ import type { ActionDefinition } from "./Action.js"
 import { meetsCondition } from "./Condition.js"
 import type { ConnectorDefinition } from "./Definition.js"
 import { valueAt } from "./Path.js"
-import { jsonOf, mediaType, type ProviderAnswer, type ProviderFailure, textOf } from "./ProviderAnswer.js"
+import { answerJson, mediaType, type ProviderAnswer, type ProviderFailure, answerText } from "./ProviderAnswer.js"
 import { readRateHeaders } from "./RateReading.js"
 import { isTransient } from "./Retry.js"
 import { asText, renderAll } from "./Template.js"
@@ -35,11 +35,11 @@ export const actionResult = (
       retryAfterMillis
     })
   if (answer.status < 200 || answer.status > 299) {
-    const body = jsonOf(answer) ?? textOf(answer)
+    const body = answerJson(answer) ?? answerText(answer)
     return failed(undefined, body, codeOf(action, body))
   }
   const read = readSuccessBody(action, answer)
-  if (Either.isLeft(read)) return failed(read.left, textOf(answer), null, "provider")
+  if (Either.isLeft(read)) return failed(read.left, answerText(answer), null, "provider")
   const body = read.right
   const { errorWhen } = action.response
   if (errorWhen !== undefined && meetsCondition(errorWhen, body)) return failed(undefined, body, codeOf(action, body))
@@ -53,21 +53,21 @@ const readSuccessBody = (action: ActionDefinition, answer: ProviderAnswer): Eith
   const type = mediaType(answer)
   switch (action.response.type) {
     case "text":
-      return Either.right(textOf(answer))
+      return Either.right(answerText(answer))
     case "base64":
       return Either.right(Encoding.encodeBase64(answer.body))
     case "auto":
       if (isJsonType(type)) return readJsonBody(answer, type)
       return Either.right(
-        /^text\/|[/+]xml$|javascript|urlencoded/.test(type) ? textOf(answer) : Encoding.encodeBase64(answer.body)
+        /^text\/|[/+]xml$|javascript|urlencoded/.test(type) ? answerText(answer) : Encoding.encodeBase64(answer.body)
       )
     case "json":
-      return textOf(answer).trim() === "" ? Either.right(null) : readJsonBody(answer, type)
+      return answerText(answer).trim() === "" ? Either.right(null) : readJsonBody(answer, type)
   }
 }
 
 const readJsonBody = (answer: ProviderAnswer, type: string): Either.Either<Json, string> => {
-  const value = jsonOf(answer)
+  const value = answerJson(answer)
   if (value === undefined) {
     return Either.left(
       isJsonType(type)
@@ -141,7 +141,7 @@ const errorMessageIn = (action: ActionDefinition, body: Json): string | undefine
 }
 
 const messageFromText = (answer: ProviderAnswer): string => {
-  const text = textOf(answer)
+  const text = answerText(answer)
   const html = /html/.test(mediaType(answer)) || /^\s*<(?:!doctype|html)/i.test(text)
   const words = html ? (/<title[^>]*>([^<]{1,300})/i.exec(text.slice(0, 20_000))?.[1] ?? "a page of HTML") : text
   const said = words.replace(/\s+/g, " ").trim().slice(0, 300)

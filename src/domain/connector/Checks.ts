@@ -1,7 +1,7 @@
 /** Checks that all parts of a definition share: paths, templates, conditions, names. Each returns all mistakes that it finds. */
 import { Either } from "effect"
 import type { Detail } from "../Failure.js"
-import type { Json } from "../Json.js"
+import { type Json, isList } from "../Json.js"
 import type { Condition } from "./Condition.js"
 import { parsePath, type Path } from "./Path.js"
 import { patternMistake } from "./Pattern.js"
@@ -101,5 +101,3 @@ export const referenceMistakes = (
   what: string
 ): Mistakes =>
   name === undefined || known.has(name) ? [] : mistakeAt(path, "UNKNOWN_NAME", `there is no ${what} "${name}"`)
-
-const isList = (value: Json): value is ReadonlyArray<Json> => Array.isArray(value)

@@ -1,6 +1,6 @@
 /** Conditions over JSON values, written as data. Contract: condition AST. */
 import { Schema } from "effect"
-import { canonicalJson, Json } from "../Json.js"
+import { canonicalJson, Json, isList } from "../Json.js"
 import { valueAt } from "./Path.js"
 import { matchesPattern } from "./Pattern.js"
 
@@ -49,7 +49,6 @@ export const meetsCondition = (condition: Condition, value: Json | undefined): b
   return compare(condition.op, valueAt(value, condition.path), condition.value)
 }
 
-const isList = (value: Json | undefined): value is ReadonlyArray<Json> => Array.isArray(value)
 const isSame = (a: Json | undefined, b: Json | undefined) =>
   a !== undefined && b !== undefined && canonicalJson(a) === canonicalJson(b)
 

@@ -213,7 +213,7 @@ export const decodeManifest: (manifest: ConnectorManifest) => ConnectorDefinitio
   Schema.decodeSync(ConnectorDefinition)
 
 /** A connector that comes with the service. */
-export interface BuiltInConnector {
+export interface BundledConnector {
   readonly slug: string
   /** Decoded on first use, since starting the service needs none. */
   readonly definition: () => ConnectorDefinition
@@ -228,7 +228,7 @@ const decodeActions = Schema.decodeSync(Schema.Array(ActionDefinition))
 export const defineBuiltIn = (
   manifest: ConnectorManifest,
   previous: ReadonlyArray<PreviousAction> = []
-): BuiltInConnector => {
+): BundledConnector => {
   let definition: ConnectorDefinition | undefined
   let earlier: ReadonlyArray<ActionDefinition> | undefined
   return {

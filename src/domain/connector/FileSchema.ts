@@ -1,6 +1,6 @@
 /** The JSON Schema of `*.connector.json` files, with which editors complete and check them. */
 import { JSONSchema, Schema, SchemaAST } from "effect"
-import { isObject, type Json, type JsonObject } from "../Json.js"
+import { isObject, type Json, type JsonObject, isList } from "../Json.js"
 import { ConnectorDefinition, type ConnectorManifest } from "./Definition.js"
 
 /** The encoded side of a schema with the descriptions of its members, which the library drops. */
@@ -81,5 +81,3 @@ const removeTitles = (value: Json): Json => {
     )
   )
 }
-
-const isList = (value: Json): value is ReadonlyArray<Json> => Array.isArray(value)

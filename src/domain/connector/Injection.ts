@@ -3,10 +3,10 @@
  * never have values of the credential. Contract: connector definition, `inject`.
  */
 import { Either, Encoding, Redacted } from "effect"
-import type { Json, JsonObject } from "../Json.js"
+import { type Json, type JsonObject, isObject } from "../Json.js"
 import type { AuthMethod, Injection } from "./AuthMethod.js"
 import type { UnsignedRequest } from "./UnsignedRequest.js"
-import { type CallMistake, encodeHeader, isObject, callMistake } from "./ValueEncoding.js"
+import { type CallMistake, encodeHeader, callMistake } from "./ValueEncoding.js"
 import { asText, templatePaths, renderText, cachedTemplate } from "./Template.js"
 
 /** One rendered part of a request. */

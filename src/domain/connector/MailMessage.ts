@@ -4,8 +4,8 @@
  * Message-ID, so that receivers recognise repetitions.
  */
 import { Either, Encoding } from "effect"
-import type { Json, JsonObject } from "../Json.js"
-import { type CallMistake, isList, isObject, callMistake } from "./ValueEncoding.js"
+import { type Json, type JsonObject, isList, isObject } from "../Json.js"
+import { type CallMistake, callMistake } from "./ValueEncoding.js"
 import { asText } from "./Template.js"
 import { mail } from "../Limits.js"
 

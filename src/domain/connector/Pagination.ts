@@ -1,10 +1,10 @@
 /** Computes the arguments of a list's next page from an answer. Pure. */
 import { Either } from "effect"
-import type { Json, JsonObject } from "../Json.js"
+import { type Json, type JsonObject, isList, isObject } from "../Json.js"
 import type { ActionDefinition, Pagination } from "./Action.js"
 import { valueAt } from "./Path.js"
-import { type CallMistake, isList, isObject, callMistake } from "./ValueEncoding.js"
-import { headerOf, jsonOf, type ProviderAnswer } from "./ProviderAnswer.js"
+import { type CallMistake, callMistake } from "./ValueEncoding.js"
+import { headerOf, answerJson, type ProviderAnswer } from "./ProviderAnswer.js"
 import { parseUrl } from "../Url.js"
 
 /** The argument for a link that is followed as it is. */
@@ -14,7 +14,7 @@ export const linkArgument = "$next"
 export const nextPageArgs = (action: ActionDefinition, args: Json, answer: ProviderAnswer): Json | null => {
   const { pagination } = action
   if (pagination === undefined) return null
-  const body = jsonOf(answer)
+  const body = answerJson(answer)
   const current = isObject(args) ? args : {}
   const more = pagination.hasMore === undefined ? undefined : valueAt(body, pagination.hasMore)
   if (more === false || more === "false" || more === 0) return null

@@ -1,6 +1,6 @@
 /** Data paths into JSON: `$.items[0].name`. A path reads own members only. Contract: data paths. */
 import { Either } from "effect"
-import type { Json } from "../Json.js"
+import { type Json, isList } from "../Json.js"
 
 /** A member's name, or an index; a negative index counts from the end. */
 export type Segment = string | number
@@ -67,5 +67,4 @@ const firstSegment = new RegExp(`^(?:${namePattern}|${placePattern})`)
 const nextSegment = new RegExp(String.raw`^(?:\.${namePattern}|${placePattern})`)
 
 const unescape = (text: string) => text.replace(/\\(.)/g, "$1")
-const isList = (value: Json): value is ReadonlyArray<Json> => Array.isArray(value)
 const cachedPath = memoize(parsePath)

@@ -43,8 +43,8 @@ export const headerOf = (headers: ProviderHeaders, name: string): string | undef
 }
 
 /** The body as JSON, ignoring its content type; `undefined` if it is not JSON or has too many values. */
-export const jsonOf = (answer: ProviderAnswer): Json | undefined => {
-  const text = textOf(answer).trim()
+export const answerJson = (answer: ProviderAnswer): Json | undefined => {
+  const text = answerText(answer).trim()
   if (text === "" || exceededBound(text, answerBounds) !== undefined) return undefined
   try {
     const value: Json = JSON.parse(text)
@@ -59,7 +59,7 @@ export const mediaType = (answer: ProviderAnswer): string =>
   (headerOf(answer.headers, "content-type") ?? "").split(";")[0]?.trim().toLowerCase() ?? ""
 
 /** The body as text, in the declared character set. */
-export const textOf = (answer: ProviderAnswer): string => {
+export const answerText = (answer: ProviderAnswer): string => {
   const charset = /charset\s*=\s*"?([\w.:-]+)/i.exec(headerOf(answer.headers, "content-type") ?? "")?.[1]
   return decoderOf(charset).decode(answer.body)
 }

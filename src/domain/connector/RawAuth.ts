@@ -1,5 +1,5 @@
 /** Replaces types of authentication that other tools use by auth methods. Contract: connector definition, raw values. */
-import { isObject, type Json, type JsonObject } from "../Json.js"
+import { isObject, type Json, type JsonObject, isList } from "../Json.js"
 
 /** The document with known raw types replaced; validation checks the rest. */
 export const replaceRawAuth = (document: Json): Json => {
@@ -30,5 +30,3 @@ const rawTypes: { readonly [type: string]: JsonObject } = {
   INPUT: { type: "custom" },
   NO_AUTH: { type: "none" }
 }
-
-const isList = (value: Json | undefined): value is ReadonlyArray<Json> => Array.isArray(value)

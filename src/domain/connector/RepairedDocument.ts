@@ -2,8 +2,7 @@
  * Replaces malformed parts of a document by placeholders, so that the rest can be checked and all mistakes are reported at
  * once. Mistakes of placeholders are not reported.
  */
-import { isObject, type Json, type JsonObject } from "../Json.js"
-import { isList } from "./ValueEncoding.js"
+import { isObject, type Json, type JsonObject, isList } from "../Json.js"
 
 /** A document in which malformed parts are replaced. */
 export interface RepairedDocument {

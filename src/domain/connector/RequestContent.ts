@@ -1,8 +1,8 @@
 /** Encodes the body of a request as the action's `bodyType` says. Pure. */
 import { Either, Encoding } from "effect"
-import type { Json, JsonObject } from "../Json.js"
+import { type Json, type JsonObject, isObject } from "../Json.js"
 import type { ActionDefinition } from "./Action.js"
-import { CallMistake, isHeaderText, isObject, callMistake, encodeQueryPairs } from "./ValueEncoding.js"
+import { CallMistake, isHeaderText, callMistake, encodeQueryPairs } from "./ValueEncoding.js"
 import { asText, renderAll, renderBody } from "./Template.js"
 
 /** An encoded body with its content type. */

@@ -1,7 +1,6 @@
 /** Resolves references of a definition's JSON Schemas to its shared `schemas`, written `#/$defs/NAME`. */
-import type { Json, JsonObject } from "../Json.js"
+import { type Json, type JsonObject, isList, isObject } from "../Json.js"
 import type { ConnectorDefinition } from "./Definition.js"
-import { isList, isObject } from "./ValueEncoding.js"
 
 /**
  * The schema with all shared schemas that it needs in its `$defs`.

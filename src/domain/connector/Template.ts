@@ -3,7 +3,7 @@
  * Contract: connector definition, template language.
  */
 import { Either } from "effect"
-import type { Json, JsonObject } from "../Json.js"
+import { type Json, type JsonObject, isList } from "../Json.js"
 import { parsePath, type Path, readPath, memoize } from "./Path.js"
 
 /** One alternative of an expression: a path or a literal. */
@@ -103,8 +103,6 @@ export const templatePaths = (parts: Template): ReadonlyArray<Path> =>
   parts.flatMap((part) =>
     part._tag === "Text" ? [] : part.operands.flatMap((operand) => (operand._tag === "Path" ? [operand.path] : []))
   )
-
-const isList = (value: Json): value is ReadonlyArray<Json> => Array.isArray(value)
 
 const join = (parts: Template, scope: JsonObject, write: (value: Json) => string): string =>
   parts.map((part) => (part._tag === "Text" ? part.text : write(evaluate(part.operands, scope)))).join("")

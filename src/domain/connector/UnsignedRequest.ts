@@ -3,7 +3,7 @@
  * No argument can change the structure of path, query, headers or body. Contract: connector definition.
  */
 import { Either } from "effect"
-import type { Json, JsonObject } from "../Json.js"
+import { type Json, type JsonObject, isObject } from "../Json.js"
 import type { ActionDefinition } from "./Action.js"
 import { actionBaseUrl, expressionName, ownOrigin } from "./BaseUrl.js"
 import { type Content, contentOf } from "./RequestContent.js"
@@ -13,7 +13,6 @@ import {
   type CallMistake,
   encodeHeader,
   isDotSegment,
-  isObject,
   callMistake,
   encodePathValue,
   encodeQueryPairs

@@ -3,7 +3,7 @@
  * cannot be encoded are refused.
  */
 import { Data, Either } from "effect"
-import type { Json, JsonObject } from "../Json.js"
+import { type Json, isList, isObject } from "../Json.js"
 import type { ListStyle } from "./Action.js"
 import { asText } from "./Template.js"
 
@@ -88,12 +88,6 @@ export const isHeaderText = (text: string): boolean => /^[\t\x20-\x7e\x80-\xff]*
 
 /** Whether a segment is `.` or `..`, also percent-encoded. */
 export const isDotSegment = (segment: string): boolean => /^(?:\.|%2e){1,2}$/i.test(segment)
-
-/** Whether a value is a list. */
-export const isList = (value: Json): value is ReadonlyArray<Json> => Array.isArray(value)
-/** Whether a value is an object and not a list. */
-export const isObject = (value: Json): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
 
 const hasControl = (text: string) => /\p{Cc}/u.test(text)
 /** Leaves `:` and `,` unencoded, which have no meaning in a query. */

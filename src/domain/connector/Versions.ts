@@ -1,7 +1,7 @@
 /** Versions of connectors (MAJOR.MINOR.PATCH) and of their actions (1, 2, 3 …). Contract: versioning policy. */
 import { canonicalJson } from "../Json.js"
 import type { ActionDefinition } from "./Action.js"
-import { type BuiltInConnector, type ConnectorDefinition, semverPattern } from "./Definition.js"
+import { type BundledConnector, type ConnectorDefinition, semverPattern } from "./Definition.js"
 
 /** Negative if `a` is older than `b`. Both must be valid versions. */
 export const compareVersions = (a: string, b: string): number => {
@@ -58,7 +58,7 @@ export const callableActionVersions = (
  * that version, or it is not callable.
  */
 export const builtInAtVersion = (
-  { definition, previous }: BuiltInConnector,
+  { definition, previous }: BundledConnector,
   { bound, name, version }: { readonly name: string; readonly version: number; readonly bound: boolean }
 ): ConnectorDefinition | undefined => {
   const newest = definition()

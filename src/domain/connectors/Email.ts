@@ -1,7 +1,7 @@
 /** E-mail through any SMTP server. The transport makes the message of the request's body: see connector/Mail.ts. */
 import { defineBuiltIn } from "../connector/Definition.js"
 import type { JsonObject } from "../Json.js"
-import { args, described, fromArgs, list, record, text, texts } from "./Shapes.js"
+import { args, described, fromArgs, list, record, text, texts } from "./SchemaShorthands.js"
 
 const one: JsonObject = { anyOf: [text, args({ name: text, address: text }, "address")] }
 const several: JsonObject = { anyOf: [text, args({ name: text, address: text }, "address"), list(one)] }

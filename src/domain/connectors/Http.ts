@@ -1,7 +1,7 @@
 /** Any HTTP API: the caller says path, query, headers and body; the connection says where and with which credential. */
 import { defineBuiltIn } from "../connector/Definition.js"
 import type { JsonObject } from "../Json.js"
-import { type ActionManifest, anything, args, described, integer, record, text } from "./Shapes.js"
+import { type ActionManifest, anything, args, described, integer, record, text } from "./SchemaShorthands.js"
 
 const values: JsonObject = { type: ["string", "number", "boolean", "null"] }
 const place: JsonObject = {

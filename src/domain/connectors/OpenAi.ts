@@ -13,7 +13,7 @@ import {
   record,
   text,
   upTo
-} from "./Shapes.js"
+} from "./SchemaShorthands.js"
 
 const headers = {
   "OpenAI-Organization": "{{connection.config.organization}}",

@@ -1,5 +1,5 @@
 /** The connectors that come with the service. Shared code knows them by nothing but what they declare. */
-import type { BuiltInConnector, ConnectorDefinition } from "../connector/Definition.js"
+import type { BundledConnector, ConnectorDefinition } from "../connector/Definition.js"
 import { cin7 } from "./cin7/Cin7.js"
 import { github } from "./github/GitHub.js"
 import { email } from "./Email.js"
@@ -12,7 +12,7 @@ import { slack } from "./slack/Slack.js"
 import { stripe } from "./stripe/Stripe.js"
 import { xero } from "./xero/Xero.js"
 
-export const builtInConnectors: ReadonlyArray<BuiltInConnector> = [
+export const builtInConnectors: ReadonlyArray<BundledConnector> = [
   shopify,
   stripe,
   quickbooks,
@@ -37,5 +37,5 @@ export const catalogue = (): ReadonlyArray<ConnectorDefinition> =>
 export const builtInOf = (slug: string): ConnectorDefinition | undefined => builtInFor(slug)?.definition()
 
 /** The same with the earlier versions of its actions. */
-export const builtInFor = (slug: string): BuiltInConnector | undefined =>
+export const builtInFor = (slug: string): BundledConnector | undefined =>
   builtInConnectors.find((one) => one.slug === slug)

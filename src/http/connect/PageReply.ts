@@ -22,7 +22,7 @@ button{margin-top:1.75rem;padding:.6rem 1.2rem;font:inherit;font-weight:600;bord
 @media (prefers-color-scheme:dark){:root{--ink:#eee;--paper:#151515;--soft:#b0b0b0;--line:#8a8a8a;--blue:#8ab4ff;--red:#f87171;--blush:#2a1010}}`
 
 /** A page of the connect flow. */
-export interface Page {
+export interface HtmlPage {
   readonly status: number
   readonly title: string
   readonly body: Markup
@@ -34,7 +34,7 @@ export interface Page {
 }
 
 /** A page as HTML that is not cached. */
-export const pageReply = ({ body, formTargets = [], nonce, script, status, title }: Page): RawReply => ({
+export const pageReply = ({ body, formTargets = [], nonce, script, status, title }: HtmlPage): RawReply => ({
   status,
   headers: {
     "content-type": "text/html; charset=utf-8",

@@ -16,7 +16,7 @@ import {
 } from "../../actors/ports/Egress.js"
 import { MailEgress, type MailRequest } from "../../actors/ports/MailEgress.js"
 import { type MailMessage, buildMessage } from "../../domain/connector/MailMessage.js"
-import { headerOf, jsonOf } from "../../domain/connector/ProviderAnswer.js"
+import { headerOf, answerJson } from "../../domain/connector/ProviderAnswer.js"
 import type { Json } from "../../domain/Json.js"
 import { BlockedAddress, type ConnectOptions, guardedConnector } from "./Connect.js"
 import { networkReasonOf } from "./NetworkReason.js"
@@ -70,7 +70,7 @@ const readRequest = (request: MailRequest, now: number): Either.Either<Errand, E
   const errand = { url, security: securityOf(url, request), login: loginOf(request), message: undefined }
   if (request.method === "VERIFY") return Either.right(errand)
   if (request.method !== "SEND") return `has the method ${request.method}, which SMTP does not have`
-  const body = jsonOf({ status: 200, headers: [], body: Buffer.from(request.body ?? "") })
+  const body = answerJson({ status: 200, headers: [], body: Buffer.from(request.body ?? "") })
   const message = buildMessage(body ?? null, headerOf(request.headers, "message-key") ?? "", now)
   if (Either.isLeft(message)) {
     const { message: what, path } = message.left

@@ -14,7 +14,7 @@ import {
 } from "../../actors/ports/TokenEndpoint.js"
 import { tokenTimeout } from "../../domain/connection/Refresh.js"
 import { valueAt } from "../../domain/connector/Path.js"
-import { jsonOf, mediaType, textOf } from "../../domain/connector/ProviderAnswer.js"
+import { answerJson, mediaType, answerText } from "../../domain/connector/ProviderAnswer.js"
 import { isObject, type JsonObject } from "../../domain/Json.js"
 import { makeScrubber } from "../../domain/Redaction.js"
 
@@ -155,11 +155,11 @@ const issuedIn = (answer: JsonObject): ReadonlyArray<string> =>
 
 /** The body as an object, whichever way it is written; empty where it is none. */
 const answerOf = (response: EgressResponse): JsonObject => {
-  const json = jsonOf(response)
+  const json = answerJson(response)
   if (isObject(json)) return json
   const type = mediaType(response)
   return json === undefined && (type.includes("form") || type === "text/plain")
-    ? Object.fromEntries(new URLSearchParams(textOf(response)))
+    ? Object.fromEntries(new URLSearchParams(answerText(response)))
     : {}
 }
 

@@ -4,7 +4,7 @@
  */
 import type { SqlClient } from "@effect/sql"
 import { Effect } from "effect"
-import type { BuiltInConnector } from "../../domain/connector/Definition.js"
+import type { BundledConnector } from "../../domain/connector/Definition.js"
 import { builtInAtVersion } from "../../domain/connector/Versions.js"
 
 export interface LostAction {
@@ -16,7 +16,7 @@ export interface LostAction {
 }
 
 /** Looked up once, at the start: whatever is published later is bound to what this release carries. */
-export const lostActions = (sql: SqlClient.SqlClient, builtIns: ReadonlyArray<BuiltInConnector>) =>
+export const lostActions = (sql: SqlClient.SqlClient, builtIns: ReadonlyArray<BundledConnector>) =>
   Effect.map(
     sql<LostAction>`
       SELECT b ->> 'connector' AS connector, b ->> 'action' AS action, (b ->> 'version')::int AS version,

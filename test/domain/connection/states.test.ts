@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Either } from "effect"
 import {
   outboundEventType,
-  type ConnectionCommand,
+  type ConnectionStateCommand,
   type Connection,
   type ConnectionStatus,
   decide,
@@ -67,10 +67,10 @@ const commands = {
   disable: { _tag: "Disable" },
   enable: { _tag: "Enable" },
   disconnect: { _tag: "Disconnect" }
-} as const satisfies { readonly [name: string]: ConnectionCommand }
+} as const satisfies { readonly [name: string]: ConnectionStateCommand }
 
 /** Where a command leads and what is told of it; `-` where it is refused. */
-const outcome = (before: Connection, command: ConnectionCommand): string =>
+const outcome = (before: Connection, command: ConnectionStateCommand): string =>
   Either.match(decide(before, command, now), {
     onLeft: () => "-",
     onRight: (event) => {

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import {
-  type BuiltInConnector,
+  type BundledConnector,
   defineBuiltIn,
   type ConnectorManifest
 } from "../../../src/domain/connector/Definition.js"
@@ -24,7 +24,7 @@ const list: Action = {
 const acme = (
   actions: ReadonlyArray<Action>,
   { previous = [], version = "1.0.0", order = {} }: Partial<Parts> = {}
-): BuiltInConnector =>
+): BundledConnector =>
   defineBuiltIn(
     {
       svcConnector: 1,
@@ -53,7 +53,7 @@ interface Change {
 }
 
 const { lock } = locked({}, [acme([list])])
-const brokenBy = (...built: ReadonlyArray<BuiltInConnector>) => locked(lock, built).broken
+const brokenBy = (...built: ReadonlyArray<BundledConnector>) => locked(lock, built).broken
 
 describe("the built-in connectors", () => {
   const file = readFileSync(fileURLToPath(new URL(actionLockFile, root)), "utf8")

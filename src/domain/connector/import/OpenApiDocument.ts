@@ -1,5 +1,5 @@
 /** Reads an OpenAPI document: follows references within it, and collects warnings. Cyclic and external references resolve to nothing. */
-import { isObject, type Json, type JsonObject } from "../../Json.js"
+import { isObject, type Json, type JsonObject, isList } from "../../Json.js"
 import { answerItems } from "../../Limits.js"
 
 /** A document. `generation`: 3 for OpenAPI 3.0 and 3.1, 2 for Swagger 2. */
@@ -98,9 +98,6 @@ export class UniqueNames {
     return name
   }
 }
-
-/** Whether a value is a list. */
-export const isList = (value: Json | undefined): value is ReadonlyArray<Json> => Array.isArray(value)
 
 /** Follows a JSON pointer such as `#/components/schemas/Pet`. */
 const followPointer = (root: JsonObject, reference: string): Json | undefined => {

@@ -2,9 +2,9 @@
  * Converts schemas of OpenAPI to JSON Schema 2020-12. Referenced schemas are converted once and shared, so that cycles end
  * and the result is about as large as the document; unreferenced ones are left out.
  */
-import { isObject, type Json, type JsonObject } from "../../Json.js"
+import { isObject, type Json, type JsonObject, isList } from "../../Json.js"
 import { schemaPatternMistake } from "../Pattern.js"
-import { type OpenApiDocument, isList, UniqueNames } from "./OpenApiDocument.js"
+import { type OpenApiDocument, UniqueNames } from "./OpenApiDocument.js"
 
 /** The conversion of one document's schemas. */
 export interface SchemaConversion {

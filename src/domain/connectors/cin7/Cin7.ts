@@ -1,6 +1,6 @@
 /** Cin7 Core (before: DEAR Inventory), external API v2. https://dearinventory.docs.apiary.io */
 import { defineBuiltIn } from "../../connector/Definition.js"
-import { args, below, type EventManifest, list, oneOf, pairs, record, text } from "../Shapes.js"
+import { args, below, type EventManifest, list, oneOf, pairs, record, text } from "../SchemaShorthands.js"
 import { products } from "./Products.js"
 import { reading, response, writing } from "./Requests.js"
 import { sales } from "./Sales.js"

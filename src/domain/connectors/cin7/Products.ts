@@ -1,5 +1,5 @@
 /** Products, their stock at locations, and its adjustments. */
-import { type ActionManifest, flag, list, nullable, number, oneOf, record, text, time } from "../Shapes.js"
+import { type ActionManifest, flag, list, nullable, number, oneOf, record, text, time } from "../SchemaShorthands.js"
 import { listing, reading, writing } from "./Requests.js"
 
 const product = record(

@@ -1,6 +1,6 @@
 /** What every request to Cin7 Core has in common. */
 import type { JsonObject } from "../../Json.js"
-import { args, type ActionManifest, fromArgs, list, type Listing, record, upTo } from "../Shapes.js"
+import { args, type ActionManifest, fromArgs, list, type Listing, record, upTo } from "../SchemaShorthands.js"
 
 /** An error is `[{ErrorCode, Exception}]`, with a success status at times. */
 export const response: NonNullable<ActionManifest["response"]> = {

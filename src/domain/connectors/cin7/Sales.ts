@@ -1,5 +1,5 @@
 /** Customers, suppliers, sales and purchases. */
-import { type ActionManifest, args, flag, list, number, oneOf, record, text, time } from "../Shapes.js"
+import { type ActionManifest, args, flag, list, number, oneOf, record, text, time } from "../SchemaShorthands.js"
 import { listing, reading, response, writing } from "./Requests.js"
 
 const customer = record({ ID: text, Name: text, Status: text, Currency: text, LastModifiedOn: text }, "ID", "Name")

@@ -1,6 +1,6 @@
 /** GitHub, REST API version 2022-11-28, which GitHub keeps until March 2028 at least. https://docs.github.com/rest */
 import { defineBuiltIn } from "../../connector/Definition.js"
-import { type EventManifest, record, text } from "../Shapes.js"
+import { type EventManifest, record, text } from "../SchemaShorthands.js"
 import { issues } from "./Issues.js"
 import { repositories } from "./Repositories.js"
 import { reading } from "./Requests.js"

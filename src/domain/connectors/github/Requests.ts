@@ -1,6 +1,6 @@
 /** What every request to GitHub has in common. */
 import type { JsonObject } from "../../Json.js"
-import { args, type ActionManifest, fromArgs, text, upTo } from "../Shapes.js"
+import { args, type ActionManifest, fromArgs, text, upTo } from "../SchemaShorthands.js"
 
 export const headers = {
   Accept: "application/vnd.github+json",

@@ -1,6 +1,6 @@
 /** The common entities that QuickBooks has. A change needs the `SyncToken`, which no common entity holds. */
 import type { ConnectorManifest } from "../../connector/Definition.js"
-import { below, pairs } from "../Shapes.js"
+import { below, pairs } from "../SchemaShorthands.js"
 
 const addressFields = {
   Line1: "line1",

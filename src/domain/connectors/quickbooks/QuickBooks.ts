@@ -3,7 +3,7 @@
  * Lists are queries; a change needs the record's `SyncToken`.
  */
 import { defineBuiltIn } from "../../connector/Definition.js"
-import { args, type EventManifest, number, record, text } from "../Shapes.js"
+import { args, type EventManifest, number, record, text } from "../SchemaShorthands.js"
 import { entities } from "./Entities.js"
 import { deleteOf, getOf, idempotency, listOf, response, version, writes } from "./Requests.js"
 import { invoice, payment, resources } from "./Resources.js"

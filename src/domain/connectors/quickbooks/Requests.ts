@@ -1,6 +1,6 @@
 /** How a resource of QuickBooks is listed, read, created, changed and deleted: the same for each of them. */
 import type { JsonObject } from "../../Json.js"
-import { args, type ActionManifest, described, fromArgs, list, record, text, upTo } from "../Shapes.js"
+import { args, type ActionManifest, described, fromArgs, list, record, text, upTo } from "../SchemaShorthands.js"
 
 export const version = { minorversion: 75 }
 export const response: NonNullable<ActionManifest["response"]> = {

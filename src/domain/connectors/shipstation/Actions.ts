@@ -1,5 +1,16 @@
 /** Orders, shipments, products, customers and carriers. */
-import { type ActionManifest, flag, integer, list, nullable, number, oneOf, record, text, time } from "../Shapes.js"
+import {
+  type ActionManifest,
+  flag,
+  integer,
+  list,
+  nullable,
+  number,
+  oneOf,
+  record,
+  text,
+  time
+} from "../SchemaShorthands.js"
 import { listing, reading, writing } from "./Requests.js"
 
 const address = record({

@@ -11,7 +11,7 @@ import {
   record,
   text,
   upTo
-} from "../Shapes.js"
+} from "../SchemaShorthands.js"
 
 const response = { errorMessage: "$.Message" } as const
 

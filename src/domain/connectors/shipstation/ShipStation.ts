@@ -3,7 +3,7 @@
  * https://docs.shipstation.com/apis/shipstation-v1
  */
 import { defineBuiltIn } from "../../connector/Definition.js"
-import { below, type EventManifest, pairs, record, text } from "../Shapes.js"
+import { below, type EventManifest, pairs, record, text } from "../SchemaShorthands.js"
 import { actions } from "./Actions.js"
 
 const event = (id: string, key: string, title: string, entity?: string): EventManifest => ({

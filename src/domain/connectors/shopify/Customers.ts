@@ -14,7 +14,7 @@ import {
   text,
   time,
   upTo
-} from "../Shapes.js"
+} from "../SchemaShorthands.js"
 import { creating, getting, updating } from "./Requests.js"
 
 const address = record({

@@ -17,7 +17,7 @@ import {
   text,
   time,
   upTo
-} from "../Shapes.js"
+} from "../SchemaShorthands.js"
 import { creating, getting, updating } from "./Requests.js"
 import { addressFields } from "./Customers.js"
 

@@ -15,7 +15,7 @@ import {
   text,
   time,
   upTo
-} from "../Shapes.js"
+} from "../SchemaShorthands.js"
 import { creating, getting, updating } from "./Requests.js"
 
 const variant = record({

@@ -1,6 +1,6 @@
 /** What Shopify's main resources have in common: one record under its own name, at `/NAMEs/ID.json`. */
 import type { JsonObject } from "../../Json.js"
-import { type ActionManifest, args, id } from "../Shapes.js"
+import { type ActionManifest, args, id } from "../SchemaShorthands.js"
 
 interface Resource {
   /** In capitals as an action names it, e.g. `Order`. */

@@ -3,7 +3,7 @@
  * Shopify serves a version for twelve months and then the oldest one that it still has.
  */
 import { defineBuiltIn } from "../../connector/Definition.js"
-import { args, type EventManifest, fromArgs, id, oneOf, record, text } from "../Shapes.js"
+import { args, type EventManifest, fromArgs, id, oneOf, record, text } from "../SchemaShorthands.js"
 import { customerEntity, customers } from "./Customers.js"
 import { fulfillmentEntity, orderEntity, orders } from "./Orders.js"
 import { productEntity, products } from "./Products.js"

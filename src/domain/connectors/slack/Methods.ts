@@ -1,6 +1,6 @@
 /** Slack's methods: reads by GET with a query, writes by POST with JSON; an error is a 200 with `ok: false`. */
 import type { JsonObject } from "../../Json.js"
-import { args, type ActionManifest, flag, fromArgs, list, record, text, upTo } from "../Shapes.js"
+import { args, type ActionManifest, flag, fromArgs, list, record, text, upTo } from "../SchemaShorthands.js"
 
 const response: NonNullable<ActionManifest["response"]> = {
   errorWhen: { path: "ok", op: "eq", value: false },

@@ -1,6 +1,6 @@
 /** Slack, Web API and Events API. https://docs.slack.dev/reference/methods */
 import { defineBuiltIn } from "../../connector/Definition.js"
-import { type EventManifest, flag, integer, list, pairs, record, text } from "../Shapes.js"
+import { type EventManifest, flag, integer, list, pairs, record, text } from "../SchemaShorthands.js"
 import { listing, reads, writes } from "./Methods.js"
 
 const channel = record({ id: text, name: text, is_private: flag, is_archived: flag, num_members: integer }, "id")

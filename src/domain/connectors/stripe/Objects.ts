@@ -1,6 +1,17 @@
 /** How an object of Stripe's is listed, read, created and changed: the same for each of them. */
 import type { JsonObject } from "../../Json.js"
-import { args, type ActionManifest, flag, fromArgs, integer, list, record, text, texts, upTo } from "../Shapes.js"
+import {
+  args,
+  type ActionManifest,
+  flag,
+  fromArgs,
+  integer,
+  list,
+  record,
+  text,
+  texts,
+  upTo
+} from "../SchemaShorthands.js"
 
 /** `{gte, gt, lte, lt}` in Unix seconds, or one instant. */
 export const created: JsonObject = {

@@ -1,6 +1,6 @@
 /** Stripe, API version 2025-08-27.basil. https://docs.stripe.com/api */
 import { defineBuiltIn } from "../../connector/Definition.js"
-import { amounts, below, type EventManifest, pairs } from "../Shapes.js"
+import { amounts, below, type EventManifest, pairs } from "../SchemaShorthands.js"
 import { billing } from "./Billing.js"
 import { apiVersion } from "./Objects.js"
 import { payments } from "./Payments.js"

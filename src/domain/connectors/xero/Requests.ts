@@ -1,6 +1,6 @@
 /** What every request to Xero's Accounting API has in common. */
 import type { JsonObject } from "../../Json.js"
-import { args, type ActionManifest, fromArgs, list, record, text, time, upTo } from "../Shapes.js"
+import { args, type ActionManifest, fromArgs, list, record, text, time, upTo } from "../SchemaShorthands.js"
 
 export const headers = { "Xero-Tenant-Id": "{{connection.config.tenantId}}" }
 export const response: NonNullable<ActionManifest["response"]> = {

@@ -1,6 +1,6 @@
 /** Xero, Accounting API 2.0. https://developer.xero.com/documentation/api/accounting/overview */
 import { defineBuiltIn } from "../../connector/Definition.js"
-import { args, below, type EventManifest, list, pairs, record, text } from "../Shapes.js"
+import { args, below, type EventManifest, list, pairs, record, text } from "../SchemaShorthands.js"
 import { createOf, getOf, headers, idempotency, listOf, response, updateOf } from "./Requests.js"
 import { account, contact, creditNote, invoice, item, payment } from "./Resources.js"
 
