@@ -171,6 +171,9 @@ export const refusalLimits = {
   unknownKeys: 100,
   /** Calls with one key that is revoked, expired or wrongly signed. */
   ofOneKey: 30,
+  /** Calls over a limit are answered one after the other with this pause, but none waits longer than `longestWait`. */
+  pause: Duration.millis(2),
+  longestWait: Duration.seconds(2),
   /** Addresses and keys that are counted at once. */
   entries: 20_000,
   /** Audit entries of one key per minute, by address; further addresses share one more entry. */

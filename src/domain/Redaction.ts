@@ -11,6 +11,8 @@ import { credentialHeaders, redacted } from "./SecretNames.js"
 export interface Scrubber {
   /** Adds a secret value. */
   readonly hide: (value: string) => void
+  /** Adds a secret value in short steps, whatever its length. It is added when the iteration ends. */
+  readonly hideInSteps: (value: string) => Iterable<void>
   readonly scrubText: (text: string) => string
   /** The index from which the end of the text could be the beginning of a secret; its length if it could not. */
   readonly openSecretStart: (text: string) => number
@@ -30,9 +32,18 @@ export interface Scrubber {
  */
 export const makeScrubber = (values: Iterable<string>): Scrubber => {
   const index = new SecretIndex()
-  const hide = (value: string): void => {
+  function* hideInSteps(value: string): Generator<void, void> {
     if (value.length < minSecretLength) return
-    for (const form of new Set(secretForms(value))) index.add(form)
+    const added = new Set<string>()
+    for (const form of secretForms(value)) {
+      yield
+      if (form.length < minSecretLength || added.has(form)) continue
+      added.add(form)
+      yield* index.addInSteps(form)
+    }
+  }
+  const hide = (value: string): void => {
+    for (const _step of hideInSteps(value));
   }
   for (const value of values) hide(value)
 
@@ -70,6 +81,7 @@ export const makeScrubber = (values: Iterable<string>): Scrubber => {
 
   return {
     hide,
+    hideInSteps,
     scrubText: (input) => orRedacted(() => text(input)),
     openSecretStart: (input) => (index.isEmpty ? input.length : index.openSecretStart(input)),
     scrubChunk: (input) => (index.isEmpty ? { safe: input, pending: "" } : piece(input)),

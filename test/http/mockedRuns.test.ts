@@ -46,8 +46,26 @@ describe("the member mock of an execution", () => {
     assert.deepStrictEqual([cancelled.body.data.status, cancelled.body.data.mock], ["cancelled", "full"])
     assert.deepStrictEqual(await listed(workflow), ["full"])
 
+    // Its journal has the fixtures.
     const again = await ask("POST", `/executions/${body.executionId}/rerun`, {})
     assert.deepStrictEqual([again.status, again.body.data.mock], [202, "full"], again.text)
     assert.strictEqual((await ask("POST", `/executions/${again.body.data.id}/cancel`)).status, 200)
+  })
+
+  it("keeps a run without a journal from being repeated, which would call the real providers", async () => {
+    const workflow = await publish("mock_gone", "instant", "export default async () => 1")
+    const rerun = async (mock: string) => {
+      const ran = await ask("POST", `/workflows/${workflow}/execute`, { input: {}, mock })
+      const id = String(ran.headers["x-svc-execution-id"])
+      await eventually(
+        () => ask("GET", `/executions/${id}`),
+        (found) => found.body.data?.status === "completed"
+      )
+      return ask("POST", `/executions/${id}/rerun`, {})
+    }
+    const refused = await rerun("full")
+    assert.deepStrictEqual([refused.status, refused.body.code], [409, "INVALID_STATE"], refused.text)
+    assert.include(refused.body.message, "fixtures")
+    assert.strictEqual((await rerun("none")).status, 202)
   })
 })

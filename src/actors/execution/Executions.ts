@@ -82,6 +82,7 @@ export const layer = (options: { readonly slots: number }) =>
         callbackUrl: request.callback?.url ?? request.runnable.callbackUrl,
         callbackEvents: request.callback?.events ?? null,
         traceparent: request.traceparent,
+        ...(request.connections === null ? {} : { connections: request.connections }),
         ...(shownInput === request.input ? {} : { inputRedacted: true })
       })
 

@@ -31,7 +31,7 @@ const metrics = (run: OpenRun, progress: Progress | null, memoryLimit: number): 
   queuedMs: run.startedAt === null ? null : Math.max(0, run.startedAt - run.createdAt)
 })
 
-/** The headers that a re-run gets once the journal of the run is gone; a run that commits once may never have one. */
+/** The headers that a re-run gets of a run that commits once, and so never has a journal. */
 const headersOf = ({ scrub, spec }: Progress): { readonly [name: string]: string } => {
   const shown = Object.entries(redactHeaders(spec.start.headers))
   return Object.fromEntries(shown.map(([name, value]) => [name, scrub.scrubText(value)]))

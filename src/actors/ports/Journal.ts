@@ -10,7 +10,7 @@ import type { ExecutionStatus, TriggerType, Waiting } from "../../domain/Executi
 import type { RunHead, RunOrigin } from "../../domain/ExecutionView.js"
 import type { BlobId, DeliveryId, ExecutionId, OrganisationId, SpaceId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
-import type { JournalEntry } from "../../domain/RunJournal.js"
+import type { ChosenConnection, JournalEntry } from "../../domain/RunJournal.js"
 
 /** What is known of a run from its acceptance on and never changes. */
 export interface RunRecord extends RunOrigin {
@@ -28,6 +28,8 @@ export interface RunRecord extends RunOrigin {
    * so that none is a secret.
    */
   readonly headers?: { readonly [name: string]: string }
+  /** The connections that the request chose, for re-runs that come when the journal is gone. */
+  readonly connections?: ReadonlyArray<ChosenConnection>
   /** The recorded input lacks secrets that the run was given: only its journal has the exact input. */
   readonly inputRedacted?: boolean
 }

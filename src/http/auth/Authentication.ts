@@ -176,14 +176,15 @@ export const make = Effect.gen(function* () {
     const from = subscriberOf(addressOf(request))
     const exceeded = refusals.unknownKeys.exceeded(from, now)
     refusals.unknownKeys.count(from, now)
-    return Effect.fail(exceeded ?? unauthorized(message))
+    return exceeded === undefined ? Effect.fail(unauthorized(message)) : refusals.failInTurn(exceeded)
   }
 
   /** Verifies the signature, unless this key and address have sent too many wrong ones in this minute. */
   const verifySignatureWithinLimit = (known: KnownKey, caller: Principal, request: LazyRequest, now: number) => {
     const counted = counterKey(known.key, caller.ip)
     const exceeded = refusals.signatures.exceeded(counted, now)
-    if (exceeded !== undefined) return refuseAndAudit(caller, exceeded, now)
+    if (exceeded !== undefined)
+      return Effect.catchAll(refuseAndAudit(caller, exceeded, now), () => refusals.failInTurn(exceeded))
     return Effect.catchAll(verifySignature(known, request, now), (failure) => {
       if (failure._tag !== "Unauthorized") return Effect.fail(failure)
       if (failure.code === "IDENTITY_HMAC_INVALID") refusals.signatures.count(counted, now)
@@ -205,7 +206,9 @@ export const make = Effect.gen(function* () {
     const counted = counterKey(known.key, ip)
     const exceeded = refusals.knownKeys.exceeded(counted, now)
     refusals.knownKeys.count(counted, now)
-    return Effect.catchAll(refuseAndAudit(caller, refusal, now), (failure) => Effect.fail(exceeded ?? failure))
+    return Effect.catchAll(refuseAndAudit(caller, refusal, now), (failure) =>
+      exceeded === undefined ? Effect.fail(failure) : refusals.failInTurn(exceeded)
+    )
   }
 
   /** The caller by its key alone, without its signature: needs only the request's head. */

@@ -2,7 +2,7 @@
  * Counts refused keys per minute, so that guessing keys is answered 429 without a look-up. A key that exists is counted
  * together with its sender's address, unknown keys by address.
  */
-import { Context, Effect, Layer } from "effect"
+import { type Clock, Context, Duration, Effect, Layer } from "effect"
 import { RateLimited } from "../../domain/Failure.js"
 import { refusalLimits } from "../../domain/Limits.js"
 
@@ -23,12 +23,24 @@ interface Counter {
 /** Counters of refused attempts, shared by all surfaces of the node. */
 export class RefusalCounters extends Context.Tag("svc/RefusalCounters")<
   RefusalCounters,
-  { readonly unknownKeys: Counter; readonly knownKeys: Counter; readonly signatures: Counter }
+  {
+    readonly unknownKeys: Counter
+    readonly knownKeys: Counter
+    readonly signatures: Counter
+    /** Fails with the refusal, one call after the other with a pause, so that calls over a limit take a small share of the node. */
+    readonly failInTurn: (exceeded: RateLimited) => Effect.Effect<never, RateLimited>
+  }
 >() {}
 
 /** Keeps a bounded number of windows; evicts the one counted longest ago. */
 const makeCounter = (limit: number): Counter => {
   const windows = new Map<string, Window>()
+  /** Created once a minute, since the stack trace of an error costs more than the rest of a refusal. */
+  let failure: RateLimited | undefined
+  const failureUntil = (resetAt: number): RateLimited => {
+    if (failure?.resetAt !== resetAt) failure = new RateLimited({ limit, what: "refused calls", resetAt })
+    return failure
+  }
   const current = (of: string, now: number) => {
     const found = windows.get(of)
     return found?.minute === Math.floor(now / minuteMillis) ? found : undefined
@@ -45,11 +57,7 @@ const makeCounter = (limit: number): Counter => {
     exceeded: (of, now) =>
       (current(of, now)?.count ?? 0) < limit
         ? undefined
-        : new RateLimited({
-            limit,
-            what: "refused calls",
-            resetAt: (Math.floor(now / minuteMillis) + 1) * (minuteMillis / 1000)
-          })
+        : failureUntil((Math.floor(now / minuteMillis) + 1) * (minuteMillis / 1000))
   }
 }
 
@@ -65,11 +73,29 @@ export const subscriberOf = (address: string): string => {
   return `${[...before, ...zeros, ...after].slice(0, 4).join(":")}::/64`
 }
 
+const [pauseMillis, longestMillis] = [
+  Duration.toMillis(refusalLimits.pause),
+  Duration.toMillis(refusalLimits.longestWait)
+]
+
+/** Fails one call after each pause; a call never waits longer than the longest wait. */
+const makeFailInTurn = (clock: Clock.Clock) => {
+  let freeAt = 0
+  return (exceeded: RateLimited): Effect.Effect<never, RateLimited> =>
+    Effect.suspend(() => {
+      const now = clock.unsafeCurrentTimeMillis()
+      const wait = Math.min(Math.max(0, freeAt - now), longestMillis)
+      freeAt = now + wait + pauseMillis
+      return Effect.zipRight(Effect.sleep(Duration.millis(wait)), Effect.fail(exceeded))
+    })
+}
+
 export const layer = Layer.effect(
   RefusalCounters,
-  Effect.sync(() => ({
+  Effect.map(Effect.clock, (clock) => ({
     unknownKeys: makeCounter(refusalLimits.unknownKeys),
     knownKeys: makeCounter(refusalLimits.ofOneKey),
-    signatures: makeCounter(refusalLimits.ofOneKey)
+    signatures: makeCounter(refusalLimits.ofOneKey),
+    failInTurn: makeFailInTurn(clock)
   }))
 )

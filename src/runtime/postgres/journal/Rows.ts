@@ -78,7 +78,7 @@ export const batch = (prepared: ReadonlyArray<Prepared>): Batch => {
       steps: all("steps"),
       logs: all("logs"),
       blobs: all("blobs"),
-      outbox: all("outbox"),
+      start_queue: all("start_queue"),
       audit_entries: all("audit_entries"),
       deliveries: all("deliveries")
     }

@@ -36,7 +36,8 @@ export interface Writer {
 
 const flushes = 2
 const batchChanges = 500
-const batchCharacters = 8_000_000
+/** A larger batch is written and parsed for so long that every change behind it waits; a larger change goes alone. */
+const batchCharacters = 1_000_000
 /** A batch whose connection is lost is sent again for this long. */
 const resendMillis = 10_000
 
