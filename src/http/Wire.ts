@@ -1,5 +1,6 @@
 /** Requests and replies as bytes: what the server driver passes to the surfaces and gets back. */
 
+import type { Effect } from "effect"
 import type { Failure } from "../domain/Failure.js"
 
 /** A request without its body. */
@@ -21,6 +22,11 @@ export interface RawRequest extends RequestHead {
 /** A request whose body may not have been read yet. */
 export interface IncomingRequest extends RequestHead {
   readonly body: Uint8Array | BodyStream
+}
+
+/** A request whose body is read only if something needs it, such as a signature that covers it. */
+export interface LazyRequest extends RequestHead {
+  readonly body: Uint8Array | Effect.Effect<Uint8Array, Failure>
 }
 
 /** A request's body that is still being received: read on demand, up to the limit of its size. */

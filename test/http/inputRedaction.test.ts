@@ -89,7 +89,7 @@ describe("a member of the input that is secret by its name", () => {
     await dropJournal(id)
     const refused = await ask("POST", `/executions/${id}/rerun`, {})
     assert.deepStrictEqual([refused.status, refused.body.details[0].path], [422, "input"], refused.text)
-    assert.include(refused.body.message, "held secrets")
+    assert.include(refused.body.message, "had secrets")
     await rerun(id, { input })
   })
 

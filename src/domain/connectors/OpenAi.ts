@@ -1,4 +1,4 @@
-/** Generative AI over the API that OpenAI made and many serve. https://platform.openai.com/docs/api-reference */
+/** Generative AI over the API of OpenAI, which many providers serve. https://platform.openai.com/docs/api-reference */
 import { defineBuiltIn } from "../connector/Definition.js"
 import {
   type ActionManifest,
@@ -68,7 +68,7 @@ const chat = {
 }
 const embedding = {
   model: text,
-  /** Texts, or their tokens. */
+  /** Texts or tokens. */
   input: { anyOf: [text, list(text), list(integer), list(list(integer))] },
   dimensions: integer,
   encoding_format: oneOf("float", "base64"),

@@ -2,19 +2,17 @@
  * Authenticates a request: finds its API key and checks the key's state, address list, Test mode, workspace and identity
  * signature. Refused attempts are counted and, beyond a limit, answered 429. Specification: Authentication.
  */
-import { Effect, Either, Option } from "effect"
+import { Effect, Option } from "effect"
 import { Addresses } from "../../actors/ports/Addresses.js"
 import { AuditTrail } from "../../actors/ports/AuditTrail.js"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { Keys, type KnownKey } from "../../actors/ports/Keys.js"
-import { Nonces } from "../../actors/ports/Nonces.js"
-import { keyStatus } from "../../domain/ApiKey.js"
-import { type Failure, Forbidden, Unauthorized } from "../../domain/Failure.js"
+import { type Failure, Unauthorized } from "../../domain/Failure.js"
 import type { RequestId } from "../../domain/Ids.js"
-import { nonceLifetime } from "../../domain/Limits.js"
-import { identityHeader, verifyIdentity } from "../../domain/Signature.js"
-import type { RequestHead } from "../Wire.js"
+import type { LazyRequest, RequestHead } from "../Wire.js"
+import { keyRefusal } from "./KeyRefusal.js"
+import { makeSignatureCheck } from "./SignatureCheck.js"
 import { actorOf, type Principal, principal } from "../../actors/management/Caller.js"
 import { RefusalCounters, subscriberOf } from "./RefusalCounters.js"
 
@@ -22,11 +20,6 @@ import { RefusalCounters, subscriberOf } from "./RefusalCounters.js"
 const keyPattern = /^svk_(live|test)_[A-Za-z0-9_-]{43}$/
 
 const peerCacheSize = 1_000
-
-/** A request whose body is read only if something needs it, such as a signature that covers it. */
-export interface LazyRequest extends RequestHead {
-  readonly body: Uint8Array | Effect.Effect<Uint8Array, Failure>
-}
 
 const unauthorized = (message: string) => new Unauthorized({ code: "UNAUTHORIZED", message })
 
@@ -52,19 +45,11 @@ const readKey = ({ headers }: RequestHead, keyHint: string): string | Unauthoriz
   return token ?? (header !== undefined && header !== "" ? header : unauthorized(`no API key: ${keyHint}`))
 }
 
-export const make = Effect.gen(function* () {
-  const keys = yield* Keys
-  const digests = yield* Digests
-  const addresses = yield* Addresses
-  const nonces = yield* Nonces
-  const trail = yield* AuditTrail
-  const identifiers = yield* Identifiers
-  const refusals = yield* RefusalCounters
-  const clock = yield* Effect.clock
-
+/** Makes the function that finds a request's client address behind trusted proxies. */
+const makeClientAddress = (addresses: Addresses["Type"]) => {
   /** Client addresses of peers that send no `x-forwarded-for`, by socket address: saves parsing on every request. */
   const peers = new Map<string, string>()
-  const addressOf = ({ headers, remoteAddress }: RequestHead): string => {
+  return ({ headers, remoteAddress }: RequestHead): string => {
     const forwarded = headers["x-forwarded-for"]
     const known = forwarded === undefined ? peers.get(remoteAddress) : undefined
     if (known !== undefined) return known
@@ -75,78 +60,19 @@ export const make = Effect.gen(function* () {
     }
     return address
   }
+}
 
-  const stateRefusal = (
-    { key, organisation, rotated }: KnownKey,
-    request: RequestHead,
-    ip: string,
-    now: number,
-    openWhileSuspended: boolean
-  ): Failure | undefined => {
-    const status = keyStatus(key, now)
-    if (status === "revoked") return new Unauthorized({ code: "KEY_REVOKED", message: "this key was revoked" })
-    if (status === "expired") return new Unauthorized({ code: "KEY_EXPIRED", message: "this key has expired" })
-    if (rotated && (key.beforeUntil === null || Date.parse(key.beforeUntil) <= now))
-      return unauthorized("this key was rotated: send its new text")
-    if (organisation.status !== "active" && !openWhileSuspended)
-      return new Forbidden({ code: "FORBIDDEN", message: "the organisation is suspended" })
-    if (key.allowedIps.length > 0 && !addresses.within(ip, key.allowedIps)) {
-      return new Forbidden({ code: "IP_NOT_ALLOWED", message: `this key may not be used from ${ip}` })
-    }
-    if (key.mode === "test" && request.headers["x-svc-test-mode"]?.toLowerCase() !== "true") {
-      return new Forbidden({
-        code: "TEST_MODE_HEADER_REQUIRED",
-        message: "a Test key must send the header X-svc-Test-Mode: true"
-      })
-    }
-    const space = request.headers["x-svc-space-id"]
-    if (space !== undefined && space !== "" && space !== key.spaceId) {
-      return new Forbidden({ code: "FORBIDDEN", message: "x-svc-space-id names another workspace than the key's" })
-    }
-    return undefined
-  }
-
-  const verifySignature = Effect.fnUntraced(function* (
-    { key }: KnownKey,
-    request: LazyRequest,
-    now: number
-  ): Effect.fn.Return<void, Failure> {
-    const header = request.headers[identityHeader]
-    if (header === undefined || header === "") {
-      return yield* new Unauthorized({
-        code: "IDENTITY_HMAC_REQUIRED",
-        message: `this key verifies its caller: sign the request in ${identityHeader}`
-      })
-    }
-    const invalid = (message: string) => new Unauthorized({ code: "IDENTITY_HMAC_INVALID", message })
-    const body = request.body instanceof Uint8Array ? request.body : yield* request.body
-    const secret = yield* keys.identitySecret(key.organisationId, key)
-    const verified = verifyIdentity(
-      digests,
-      [secret],
-      {
-        method: request.method,
-        target: request.target,
-        header: (name) => request.headers[name],
-        bodySha256: digests.sha256Hex(body)
-      },
-      header,
-      Math.floor(now / 1000)
-    )
-    if (Either.isLeft(verified)) {
-      return yield* invalid(
-        {
-          malformed: `${identityHeader} is not of the form t=<unix seconds>,v1=<hex>`,
-          stale: `${identityHeader} has a time that is more than 300 seconds from the service's clock`,
-          mismatch: `${identityHeader} does not match this request: sign it with this key's identity secret`
-        }[verified.left]
-      )
-    }
-    const { nonce } = verified.right
-    if (nonce !== "" && !(yield* nonces.use(key.organisationId, `${key.id}|${nonce}`, nonceLifetime))) {
-      return yield* invalid("the nonce was used before: sign each request with a new one")
-    }
-  })
+/** Makes the authentication that all surfaces of the node share. */
+export const make = Effect.gen(function* () {
+  const keys = yield* Keys
+  const digests = yield* Digests
+  const addresses = yield* Addresses
+  const addressOf = makeClientAddress(addresses)
+  const verifySignature = yield* makeSignatureCheck
+  const trail = yield* AuditTrail
+  const identifiers = yield* Identifiers
+  const refusals = yield* RefusalCounters
+  const clock = yield* Effect.clock
 
   // --- Counted refusals ---
 
@@ -200,7 +126,7 @@ export const make = Effect.gen(function* () {
     openWhileSuspended = false
   ): Effect.Effect<RecognisedKey, Failure> => {
     const ip = addressOf(request)
-    const refusal = stateRefusal(known, request, ip, now, openWhileSuspended)
+    const refusal = keyRefusal(addresses, known, request, ip, now, openWhileSuspended)
     const caller = principal(known, { requestId, ip, userAgent: request.headers["user-agent"]?.slice(0, 500) ?? null })
     if (refusal === undefined) return Effect.succeed({ known, caller, now })
     const counted = counterKey(known.key, ip)

@@ -2,26 +2,14 @@
  * Starts a run for `POST …/execute` (surface A) and `POST …/run` (surface C). The route bypasses the typed API's schemas,
  * since it is hot; pipeline and errors are the same. Specification: Surface A.
  */
-import { Effect, Option } from "effect"
-import { Computations, tooCostlyDetail } from "../../actors/ports/Computations.js"
+import { Effect } from "effect"
 import { Digests } from "../../actors/ports/Digests.js"
-import { Egress } from "../../actors/ports/Egress.js"
-import { ExecutionReads } from "../../actors/ports/ExecutionReads.js"
-import { Executions, type Started } from "../../actors/ports/Executions.js"
+import { Executions } from "../../actors/ports/Executions.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { type Runnable, Runnables } from "../../actors/ports/Runnables.js"
 import type { AuditEntry } from "../../domain/Audit.js"
-import { isTerminal } from "../../domain/Execution.js"
-import {
-  type Failure,
-  IdempotencyInProgress,
-  InvalidRequest,
-  NotFound,
-  Unavailable,
-  ValidationFailed
-} from "../../domain/Failure.js"
+import { type Failure, NotFound } from "../../domain/Failure.js"
 import type { ExecutionId, WorkflowId } from "../../domain/Ids.js"
-import { idempotencyKeyReused } from "../../domain/RunClaim.js"
 import { workflowHeaders } from "../../domain/Tenancy.js"
 import { disabledRefusal } from "../../domain/Workflow.js"
 import { make as makeCustomerContext } from "../auth/CustomerContext.js"
@@ -30,73 +18,22 @@ import { StartQuota } from "../../actors/management/StartQuota.js"
 import type { Exchange } from "../pipeline/Exchange.js"
 import { runClaim } from "../RunClaim.js"
 import type { RawReply, RawRequest } from "../Wire.js"
-import { type ExecuteBody, readExecuteBody } from "./ExecuteBody.js"
-import { acceptedReply, endedReply } from "./RunReply.js"
+import { readExecuteBody } from "./ExecuteBody.js"
+import { environmentOf, makeStartChecks } from "./StartChecks.js"
+import { makeStartReplies } from "./StartReplies.js"
 
-const environmentPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/
 const isWorkflowId = (text: string): text is WorkflowId => /^wf_[0-9a-f]{12}$/.test(text)
 
 export const make = Effect.gen(function* () {
   const { resolveContext } = yield* makeCustomerContext
   const runnables = yield* Runnables
   const executions = yield* Executions
-  const reads = yield* ExecutionReads
-  const { compute } = yield* Computations
+  const { checkCallback, checkInput } = yield* makeStartChecks
+  const { replyTo } = yield* makeStartReplies
   const digests = yield* Digests
   const identifiers = yield* Identifiers
-  const egress = yield* Egress
   const quota = yield* StartQuota
   const clock = yield* Effect.clock
-
-  // --- The request ---
-
-  const environmentOf = (
-    caller: Principal,
-    request: RawRequest,
-    body: { readonly environment?: string }
-  ): string | InvalidRequest => {
-    const header = request.headers["x-svc-env"]
-    const slug =
-      body.environment ?? (header === undefined || header === "" ? caller.organisation.defaultEnvironment : header)
-    return environmentPattern.test(slug)
-      ? slug.toLowerCase()
-      : new InvalidRequest({
-          code: "INVALID_HEADER",
-          message: "x-svc-env is not the slug of an environment: send letters, digits, - and _"
-        })
-  }
-
-  const checkInput = Effect.fnUntraced(function* (
-    { inputContract, organisationId }: Runnable,
-    { input }: ExecuteBody
-  ): Effect.fn.Return<void, ValidationFailed | Unavailable> {
-    if (inputContract === null) return
-    const details = yield* compute("checkValue", organisationId, { schema: inputContract, value: input }).pipe(
-      Effect.catchTag("TooCostly", (error) => Effect.succeed([tooCostlyDetail("", error)]))
-    )
-    const [first] = details
-    if (first !== undefined)
-      return yield* new ValidationFailed({
-        code: "INPUT_CONTRACT_VIOLATION",
-        message: `input breaks the workflow's input contract: ${first.message}`,
-        details: details.map((detail) => ({ ...detail, path: detail.path === "" ? "input" : `input.${detail.path}` }))
-      })
-  })
-
-  const callbackOf = (request: RawRequest, body: ExecuteBody): Effect.Effect<ExecuteBody["callback"], Failure> => {
-    const header = request.headers["x-svc-callback-url"]
-    const callback = body.callback ?? (header === undefined || header === "" ? null : { url: header, events: null })
-    if (callback === null) return Effect.succeed(null)
-    return Effect.mapBoth(egress.check(callback.url), {
-      onSuccess: () => callback,
-      onFailure: ({ reason }) =>
-        new ValidationFailed({
-          code: "VALIDATION_FAILED",
-          message: `callback.url cannot be called: ${reason}`,
-          details: [{ path: "callback.url", code: "URL_NOT_ALLOWED", message: reason }]
-        })
-    })
-  }
 
   const runnableOf = (caller: Principal, workflow: WorkflowId, environment: string, draft: boolean) =>
     draft
@@ -146,7 +83,7 @@ export const make = Effect.gen(function* () {
     const disabledFailure = disabledRefusal(runnable)
     if (disabledFailure !== undefined) return yield* disabledFailure
     yield* checkInput(runnable, body)
-    const callback = yield* callbackOf(request, body)
+    const callback = yield* checkCallback(request, body)
     const now = clock.unsafeCurrentTimeMillis()
     const start = executions.start({
       runnable,
@@ -172,69 +109,7 @@ export const make = Effect.gen(function* () {
     const started = yield* quota.counted(caller, context.customer, start)
     // The run's audit entry commits with its first row.
     exchange.audited = true
-    return yield* replyOf(caller, runnable, started, claim?.hash, now)
-  })
-
-  // --- The reply ---
-
-  const replyOf = (
-    caller: Principal,
-    runnable: Runnable,
-    started: Started,
-    hash: string | undefined,
-    now: number
-  ): Effect.Effect<RawReply, Failure> => {
-    switch (started._tag) {
-      case "Ended": {
-        const { error, output, run, status } = started.end
-        return Effect.succeed(
-          endedReply({ id: run.id, status, version: runnable.version, output, error }, caller.requestId, now)
-        )
-      }
-      case "Accepted": {
-        const { record, tier, id } = started.run
-        return Effect.succeed(
-          acceptedReply(
-            { id, tier, version: runnable.version, callback: record.callbackUrl !== null },
-            caller.requestId
-          )
-        )
-      }
-      case "Repeated":
-        return replyToRepetition(caller, started.target, hash === started.hash, now)
-    }
-  }
-
-  /** Answers a repetition from the run that claimed the key. */
-  const replyToRepetition = Effect.fnUntraced(function* (
-    caller: Principal,
-    target: ExecutionId,
-    sameBody: boolean,
-    now: number
-  ): Effect.fn.Return<RawReply, Failure> {
-    if (!sameBody) return yield* idempotencyKeyReused()
-    const found = yield* reads.rerunnable(caller, target)
-    if (Option.isNone(found))
-      return yield* new Unavailable({
-        reason: "the first run with this Idempotency-Key is being recorded",
-        retryAfterSeconds: 1
-      })
-    const { record, view: run } = found.value
-    const replayHeader = { "idempotent-replayed": "true" }
-    if (run.tier !== "instant") {
-      return acceptedReply(
-        { id: run.id, tier: run.tier, version: run.workflowVersion, callback: record.callbackUrl !== null },
-        caller.requestId,
-        replayHeader
-      )
-    }
-    if (!isTerminal(run.status)) return yield* new IdempotencyInProgress()
-    return endedReply(
-      { id: run.id, status: run.status, version: run.workflowVersion, output: run.output, error: run.error },
-      caller.requestId,
-      now,
-      replayHeader
-    )
+    return yield* replyTo(caller, runnable, started, claim?.hash, now)
   })
 
   /** Handles `POST …/execute` and `…/run`. `request`: the request with its body. */

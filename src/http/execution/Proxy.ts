@@ -72,6 +72,59 @@ const connectionsFor = (
     : new ConnectionRequired({ connector: slug, message: `no connection to ${slug}: the installation has none` })
 }
 
+/** The failure that the caller gets for a failed call. `now`: Unix milliseconds. */
+const failureOf =
+  (connector: string, now: number) =>
+  (failed: CallFailed): Failure => {
+    switch (failed._tag) {
+      case "Postponed":
+        return new ProviderLimited({ connector, retryAfterSeconds: Math.max(1, Math.ceil((failed.at - now) / 1000)) })
+      case "ProviderRefused": {
+        const { body, category, message, status } = failed.failure
+        return category === "timeout"
+          ? new ProviderTimedOut({ connector, message })
+          : new ProviderFailed({ connector, status, body, message })
+      }
+      case "ConnectionNotActive":
+        return new ConnectionInactive({ message: failed.message })
+      case "NotFound":
+        return new ConnectionRequired({ connector, message: "the connection was deleted" })
+      case "Unavailable":
+        return failed
+    }
+  }
+
+/** Makes the call; waits for a rate limit of the provider if the wait is short. */
+const openAfterShortLimits = Effect.fnUntraced(function* (
+  calls: ConnectedCalls["Type"],
+  call: Omit<ConnectedCall, "made"> & Pick<OpenRequest, "upload">
+): Effect.fn.Return<OpenResponse, CallFailed> {
+  for (let made = 0; ;) {
+    const outcome = yield* Effect.either(
+      calls.open({ ...call, made, stall: stallTimeout }, retryableFailure(call.definition.retry))
+    )
+    if (Either.isRight(outcome)) return outcome.right
+    const failed = outcome.left
+    if (failed._tag !== "Postponed") return yield* Effect.fail(failed)
+    const pause = failed.at - (yield* Clock.currentTimeMillis)
+    if (pause > maxRateLimitWaitMillis) return yield* Effect.fail(failed)
+    yield* Effect.sleep(Duration.millis(Math.max(0, pause)))
+    made = failed.made
+  }
+})
+
+/** The timeout in `x-svc-timeout-ms`, in milliseconds. */
+const timeoutOf = (request: RequestHead): Either.Either<number, InvalidRequest> => {
+  const text = request.headers["x-svc-timeout-ms"]
+  if (text === undefined || text === "") return Either.right(connectedCall.proxyMillis)
+  const millis = /^\d{1,6}$/.test(text) ? Number(text) : 0
+  return millis >= 1 && millis <= connectedCall.proxyMillis
+    ? Either.right(millis)
+    : Either.left(
+        badHeader(`x-svc-timeout-ms must be a whole number of milliseconds from 1 to ${connectedCall.proxyMillis}`)
+      )
+}
+
 export const make = Effect.gen(function* () {
   const { resolveContext } = yield* makeCustomerContext
   const calls = yield* ConnectedCalls
@@ -126,56 +179,6 @@ export const make = Effect.gen(function* () {
 
   // --- The call ---
 
-  const failureOf =
-    (connector: string, now: number) =>
-    (failed: CallFailed): Failure => {
-      switch (failed._tag) {
-        case "Postponed":
-          return new ProviderLimited({ connector, retryAfterSeconds: Math.max(1, Math.ceil((failed.at - now) / 1000)) })
-        case "ProviderRefused": {
-          const { body, category, message, status } = failed.failure
-          return category === "timeout"
-            ? new ProviderTimedOut({ connector, message })
-            : new ProviderFailed({ connector, status, body, message })
-        }
-        case "ConnectionNotActive":
-          return new ConnectionInactive({ message: failed.message })
-        case "NotFound":
-          return new ConnectionRequired({ connector, message: "the connection was deleted" })
-        case "Unavailable":
-          return failed
-      }
-    }
-
-  /** Makes the call; waits for a rate limit of the provider if the wait is short. */
-  const openAfterShortLimits = Effect.fnUntraced(function* (
-    call: Omit<ConnectedCall, "made"> & Pick<OpenRequest, "upload">
-  ): Effect.fn.Return<OpenResponse, CallFailed> {
-    for (let made = 0; ;) {
-      const outcome = yield* Effect.either(
-        calls.open({ ...call, made, stall: stallTimeout }, retryableFailure(call.definition.retry))
-      )
-      if (Either.isRight(outcome)) return outcome.right
-      const failed = outcome.left
-      if (failed._tag !== "Postponed") return yield* Effect.fail(failed)
-      const pause = failed.at - (yield* Clock.currentTimeMillis)
-      if (pause > maxRateLimitWaitMillis) return yield* Effect.fail(failed)
-      yield* Effect.sleep(Duration.millis(Math.max(0, pause)))
-      made = failed.made
-    }
-  })
-
-  const timeoutOf = (request: RequestHead): Either.Either<number, InvalidRequest> => {
-    const text = request.headers["x-svc-timeout-ms"]
-    if (text === undefined || text === "") return Either.right(connectedCall.proxyMillis)
-    const millis = /^\d{1,6}$/.test(text) ? Number(text) : 0
-    return millis >= 1 && millis <= connectedCall.proxyMillis
-      ? Either.right(millis)
-      : Either.left(
-          badHeader(`x-svc-timeout-ms must be a whole number of milliseconds from 1 to ${connectedCall.proxyMillis}`)
-        )
-  }
-
   const forward = Effect.fnUntraced(function* (
     exchange: Exchange,
     body: BufferedBody
@@ -202,7 +205,7 @@ export const make = Effect.gen(function* () {
       return yield* new InvalidRequest({ code: "INVALID_REQUEST", message: `${path} ${message}` })
     }
     const unsigned = made.right
-    const opening = openAfterShortLimits({
+    const opening = openAfterShortLimits(calls, {
       organisationId: caller.organisationId,
       connectionId: connection.id,
       executionId: null,

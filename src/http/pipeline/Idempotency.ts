@@ -71,16 +71,14 @@ interface IdempotentReply {
 const asFirstReply = (reply: RawReply): IdempotentReply => ({ reply, isRepeated: false })
 const asRepeatedReply = (reply: RawReply): IdempotentReply => ({ reply, isRepeated: true })
 
-/** Makes `handleOnce`. One instance per node, since it bounds the node's concurrent transactions. */
-export const make = Effect.gen(function* () {
-  const records = yield* Records
-  const digests = yield* Digests
-  const vault = yield* Vault
-  const permits = makeFairPermits(transactionLimits.perOrganisation, transactionLimits.perNode)
+const expiryAfter = (time: Duration.Duration): Effect.Effect<string> =>
+  Effect.map(DateTime.now, (now) => DateTime.formatIso(DateTime.addDuration(now, time)))
 
-  /** Hashed under the pepper, since a body may hold secrets that are short enough to guess. */
-  const hashBody = (request: RawRequest): string => digests.keyHash(digests.sha256Hex(request.body))
+const insertReply = (tx: Tx, reply: RememberedReply): Effect.Effect<void, Failure> =>
+  Effect.catchTag(tx.remember(reply), "AlreadyExists", () => new IdempotencyInProgress())
 
+/** Opens and seals stored replies. */
+const makeReplySeal = (vault: Vault["Type"]) => {
   const openReply = Effect.fnUntraced(function* (
     { organisation, row }: Claim,
     sealed: Uint8Array
@@ -89,22 +87,6 @@ export const make = Effect.gen(function* () {
     const reply = yield* Effect.orDie(Schema.decode(StoredReply)(Redacted.value(text)))
     return { ...reply, headers: { ...reply.headers, "idempotent-replayed": "true" } }
   })
-
-  /** The stored reply; fails while the first request is in progress, or if it had another body. */
-  const firstReply = Effect.fnUntraced(function* (
-    tx: Tx,
-    claim: Claim
-  ): Effect.fn.Return<Option.Option<RawReply>, Failure> {
-    if (!(yield* tx.tryHold(claim.row))) return yield* new IdempotencyInProgress()
-    const found = yield* tx.remembered(claim.row)
-    if (Option.isNone(found)) return Option.none()
-    if (found.value.hash !== claim.bodyHash) return yield* idempotencyKeyReused()
-    if (found.value.sealed.length === 0) return yield* new IdempotencyInProgress()
-    return Option.some(yield* openReply(claim, found.value.sealed))
-  })
-
-  const expiryAfter = (time: Duration.Duration): Effect.Effect<string> =>
-    Effect.map(DateTime.now, (now) => DateTime.formatIso(DateTime.addDuration(now, time)))
 
   /** The sealed reply; `undefined` for a streamed one, which is not stored. */
   const sealReply = Effect.fnUntraced(function* (
@@ -120,8 +102,31 @@ export const make = Effect.gen(function* () {
     return { key: row, hash: bodyHash, sealed, expiresAt: yield* expiryAfter(idempotencyLifetime) }
   })
 
-  const insertReply = (tx: Tx, reply: RememberedReply): Effect.Effect<void, Failure> =>
-    Effect.catchTag(tx.remember(reply), "AlreadyExists", () => new IdempotencyInProgress())
+  return { openReply, sealReply }
+}
+
+/** Makes `handleOnce`. One instance per node, since it bounds the node's concurrent transactions. */
+export const make = Effect.gen(function* () {
+  const records = yield* Records
+  const digests = yield* Digests
+  const { openReply, sealReply } = makeReplySeal(yield* Vault)
+  const permits = makeFairPermits(transactionLimits.perOrganisation, transactionLimits.perNode)
+
+  /** Hashed under the pepper, since a body may hold secrets that are short enough to guess. */
+  const hashBody = (request: RawRequest): string => digests.keyHash(digests.sha256Hex(request.body))
+
+  /** The stored reply; fails while the first request is in progress, or if it had another body. */
+  const firstReply = Effect.fnUntraced(function* (
+    tx: Tx,
+    claim: Claim
+  ): Effect.fn.Return<Option.Option<RawReply>, Failure> {
+    if (!(yield* tx.tryHold(claim.row))) return yield* new IdempotencyInProgress()
+    const found = yield* tx.remembered(claim.row)
+    if (Option.isNone(found)) return Option.none()
+    if (found.value.hash !== claim.bodyHash) return yield* idempotencyKeyReused()
+    if (found.value.sealed.length === 0) return yield* new IdempotencyInProgress()
+    return Option.some(yield* openReply(claim, found.value.sealed))
+  })
 
   /** Commits the handler's changes and its reply in one transaction. */
   const handleInTransaction = <E>(

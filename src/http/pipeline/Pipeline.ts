@@ -3,23 +3,23 @@
  * customer, parse the body, answer repetitions, handle, audit, translate failures. The route table says what a route
  * needs. No client input is answered with 5xx.
  */
-import { Cause, DateTime, Effect, Option } from "effect"
-import { AuditTrail } from "../../actors/ports/AuditTrail.js"
-import { actorOf, type Principal } from "../../actors/management/Caller.js"
+import { Cause, Effect, Option } from "effect"
+import { type Principal } from "../../actors/management/Caller.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { type Admission, RateLimits } from "../../actors/ports/RateLimits.js"
 import { type Failure, InvalidRequest } from "../../domain/Failure.js"
 import type { RequestId } from "../../domain/Ids.js"
 import { bodyBytes } from "../../domain/Limits.js"
-import { make as makeAuthentication, type LazyRequest } from "../auth/Authentication.js"
+import { make as makeAuthentication } from "../auth/Authentication.js"
 import { readRecord } from "../JsonBody.js"
 import { rateLimitHeaders, failureRateLimitHeaders } from "../RateLimitHeaders.js"
 import { defectRow, errorReply, failureReply, isFailure } from "../ErrorRows.js"
-import type { RawReply, RawRequest, RequestHead } from "../Wire.js"
+import type { LazyRequest, RawReply, RawRequest, RequestHead } from "../Wire.js"
 import { Exchange } from "./Exchange.js"
 import { refusalOf } from "./Guards.js"
 import { make as makeIdempotency } from "./Idempotency.js"
 import { make as makeCustomerNarrowing } from "./NamedCustomer.js"
+import { makeExchangeAudit } from "./ExchangeAudit.js"
 import type { Route } from "./Routes.js"
 
 /** How a surface differs from the others. */
@@ -81,41 +81,10 @@ export const make = Effect.gen(function* () {
   const { addressOf, authenticate, recognise } = yield* makeAuthentication
   const limits = yield* RateLimits
   const identifiers = yield* Identifiers
-  const trail = yield* AuditTrail
+  const auditExchange = yield* makeExchangeAudit
   const { handleOnce } = yield* makeIdempotency
   const { narrowToCustomer } = yield* makeCustomerNarrowing
   const clock = yield* Effect.clock
-
-  // --- Audit ---
-
-  /** Audits reads, refusals and successes without an entry; a change writes its own entry in its transaction. */
-  const auditExchange = (exchange: Exchange | undefined, failure: Ending | undefined): Effect.Effect<void> => {
-    if (exchange === undefined) return Effect.void
-    const { audited, caller, changes, customerId, params, route, subject } = exchange
-    const policy = route.audit
-    if (policy === undefined || policy._tag === "NotAudited" || (failure === undefined && audited)) return Effect.void
-    return Effect.map(DateTime.now, (now) => {
-      const resource = subject ?? { type: policy.resource, id: Object.values(params)[0] ?? null, name: null }
-      const entry = {
-        id: identifiers.next("aud"),
-        organisationId: caller.organisationId,
-        at: DateTime.formatIso(now),
-        actor: actorOf(caller),
-        action: policy._tag === "Audited" ? policy.action : `${policy.resource}.read`,
-        resource,
-        customerId,
-        outcome: failure === undefined ? "success" : isDenial(failure) ? "denied" : "failure",
-        requestId: caller.requestId,
-        changes: failure === undefined ? changes : [...changes, errorChange(failure)],
-        count: 1
-      } as const
-      if (failure === undefined && policy._tag === "Read") return trail.read(entry)
-      // A client can exceed a limit any number of times, so these refusals are counted in one entry.
-      return isLimit(failure) ? trail.refusal(entry) : trail.note(entry)
-    })
-  }
-
-  // --- Handling ---
 
   /** Parses the body if the route's form is `record`; the failure if it is not valid. */
   const parseBody = (exchange: Exchange, buffered: RawRequest | undefined): Failure | undefined => {
@@ -244,18 +213,3 @@ const logFields = ({ caller, route }: Exchange) => ({
   organisationId: caller.organisationId,
   key: caller.key.name
 })
-
-/** How a request ended that did not succeed. */
-type Ending = Failure | "defect" | "interrupted"
-
-const isDenial = (end: Ending): boolean => typeof end === "object" && end._tag === "Forbidden"
-const limitTags: ReadonlySet<string> = new Set(["RateLimited", "TooManyRuns", "QuotaExceeded"])
-const isLimit = (end: Ending | undefined): boolean => typeof end === "object" && limitTags.has(end._tag)
-
-const errorText = (end: Ending): string => {
-  if (end === "defect") return "INTERNAL_ERROR"
-  if (end === "interrupted") return "the caller disconnected"
-  return "code" in end ? end.code : end._tag
-}
-
-const errorChange = (end: Ending) => ({ path: "error", before: null, after: errorText(end) })

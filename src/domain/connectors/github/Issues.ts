@@ -1,4 +1,4 @@
-/** Issues, their comments, and pull requests. */
+/** Actions of GitHub on issues, comments and pull requests. */
 import {
   type ActionManifest,
   flag,

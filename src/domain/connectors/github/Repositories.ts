@@ -1,4 +1,4 @@
-/** Repositories, what is in them, their releases and workflows. */
+/** Actions of GitHub on repositories, contents, releases and workflows. */
 import {
   type ActionManifest,
   flag,

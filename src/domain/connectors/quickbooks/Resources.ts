@@ -1,4 +1,4 @@
-/** The resources of a company's books. */
+/** Actions of QuickBooks on a company's resources. */
 import { decimal, flag, list, number, oneOf, record, text } from "../SchemaShorthands.js"
 import { address, reference, type QuickbooksResource } from "./Requests.js"
 

@@ -1,4 +1,4 @@
-/** Orders and what ships them. */
+/** Actions of Shopify on orders and fulfillments. */
 import {
   args,
   type ActionManifest,

@@ -1,4 +1,4 @@
-/** Products and their variants. */
+/** Actions of Shopify on products and variants. */
 import {
   args,
   decimal,

@@ -1,4 +1,4 @@
-/** Stock at locations. */
+/** Actions of Shopify on stock at locations. */
 import {
   args,
   type ActionManifest,

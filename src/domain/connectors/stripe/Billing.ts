@@ -1,4 +1,4 @@
-/** Customers, products, prices, invoices and subscriptions. */
+/** Actions of Stripe on customers, products, prices, invoices and subscriptions. */
 import {
   args,
   type ActionManifest,

@@ -1,4 +1,4 @@
-/** Payments, refunds, the balance and what happened. */
+/** Actions of Stripe on payments, refunds, the balance and events. */
 import {
   type ActionManifest,
   args,

@@ -1,4 +1,4 @@
-/** What an organisation's books hold. */
+/** Actions of Xero on an organisation's resources. */
 import { decimal, flag, list, number, oneOf, record, text, texts } from "../SchemaShorthands.js"
 import type { XeroResource } from "./Requests.js"
 
