@@ -6,9 +6,9 @@ export const minSecretLength = 4
 /** The forms in which a value can appear: as it is, in JSON, in URLs and forms, hexadecimal, base64; one at a time. */
 export function* secretForms(value: string): Generator<string, void> {
   const bytes = new TextEncoder().encode(value)
-  const json = jsonWritten(value)
+  const json = jsonEscaped(value)
   // Escaped inside a JSON string, and inside a JSON string of a JSON string: a key may have line breaks.
-  for (const written of new Set([value, json, jsonWritten(json)])) {
+  for (const written of new Set([value, json, jsonEscaped(json)])) {
     yield written
     yield* urlForms(written)
   }
@@ -29,7 +29,7 @@ function* urlForms(value: string): Generator<string, void> {
   yield encodeURIComponent(url)
 }
 
-const jsonWritten = (text: string) => JSON.stringify(text).slice(1, -1)
+const jsonEscaped = (text: string) => JSON.stringify(text).slice(1, -1)
 const percent = (letter: string) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`
 const lowerPercent = (text: string) => text.replace(/(?:%[0-9A-F]{2})+/g, (codes) => codes.toLowerCase())
 

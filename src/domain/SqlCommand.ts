@@ -25,7 +25,7 @@ const definitions = [
 ]
 const spaceFreeingCommands = new Set(["DELETE", "TRUNCATE", ...objects.map((object) => `DROP ${object}`)])
 /** The longest first, so that `CREATE UNIQUE INDEX` is matched before its prefixes. */
-const allowed = [...reads, ...changes, ...definitions].sort((a, b) => b.length - a.length)
+const commandsByLength = [...reads, ...changes, ...definitions].sort((a, b) => b.length - a.length)
 
 /** The allowed commands, for an error message. */
 export const allowedCommands =
@@ -34,7 +34,7 @@ export const allowedCommands =
 /** The command of a statement; `undefined` if a workflow may not send it. */
 export const sqlCommand = (sql: string): SqlCommand | undefined => {
   const words = leadingWords(sql)
-  const name = allowed.find((command) => words === command || words.startsWith(`${command} `))
+  const name = commandsByLength.find((command) => words === command || words.startsWith(`${command} `))
   return name === undefined ? undefined : { name, freesSpace: spaceFreeingCommands.has(name) }
 }
 

@@ -42,7 +42,7 @@ const isSameReference = (a: CustomerReference, b: CustomerReference): boolean =>
   ("id" in a && "id" in b && a.id === b.id) || ("ref" in a && "ref" in b && a.ref === b.ref)
 
 /** All references to a customer. Ids must agree, and so must external references; an id and a reference are compared once the record is read. */
-const customersNamed = (
+const customerReferences = (
   header: Header,
   organisationId: string
 ): ReadonlyArray<readonly [string, CustomerReference]> => {
@@ -101,7 +101,7 @@ export const parseCustomer = (
   header: Header,
   organisationId: string
 ): Either.Either<CustomerReference | null, InvalidRequest> => {
-  const named = customersNamed(header, organisationId)
+  const named = customerReferences(header, organisationId)
   const [first, ...others] = named
   for (const [name, reference] of others) {
     const rival = named.find(([, other]) => "id" in other === "id" in reference)

@@ -57,7 +57,7 @@ describe("Retry-After", () => {
     assert.strictEqual(seconds("Saturday, 21-Nov-26 07:00:10 GMT"), 10)
     assert.strictEqual(seconds("Sat Nov 21 07:00:10 2026 GMT"), 10)
   })
-  it("asks for nothing where it is neither, or lies in the past", () => {
+  it("is ignored if it is neither form, or in the past", () => {
     for (const value of ["", "soon", "-5", "1.5", "2099-01-01", "Fri, 20 Nov 2026 07:00:00 GMT"])
       assert.strictEqual(seconds(value), 0, value)
   })

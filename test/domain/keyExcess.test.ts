@@ -87,7 +87,7 @@ describe("a key is within another", () => {
     assert.deepStrictEqual([refused?._tag, refused?.path], ["Forbidden", attribute])
   })
 
-  it("names the permission that the other lacks", () => {
+  it("names the permission that the other does not have", () => {
     const held = { ...bounded, permissions: new Set(allPermissions.slice(1)) }
     const refused = keyExcess({ ...bounded, permissions: new Set(allPermissions) }, held, covers)
     assert.deepStrictEqual([refused?.path, refused?.needs], ["permissions", allPermissions[0]])

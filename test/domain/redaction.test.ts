@@ -62,7 +62,7 @@ describe("the scrubber", () => {
     assert.strictEqual(makeScrubber(["abcd", "abcdefgh"]).scrubText("x abcdefgh abcd"), "x [redacted] [redacted]")
   })
 
-  it("takes values literally, not as patterns", () => {
+  it("matches values literally, not as patterns", () => {
     const scrubber = makeScrubber(["a.*b$^()[]{}|\\-/"])
     assert.strictEqual(scrubber.scrubText("a.*b$^()[]{}|\\-/ axxb"), "[redacted] axxb")
   })
@@ -72,7 +72,7 @@ describe("the scrubber", () => {
     assert.strictEqual(makeScrubber(["abcd"]).scrubText("abcd"), "[redacted]")
   })
 
-  it("takes credential headers out by their name, where it is at work at all", () => {
+  it("replaces credential headers by name, if it has any secret", () => {
     const value = { headers: { Authorization: "Bearer other", accept: "*/*" } }
     assert.deepStrictEqual(makeScrubber(["hunter22"]).scrubJson(value), {
       headers: { Authorization: "[redacted]", accept: "*/*" }
@@ -164,7 +164,7 @@ describe("the scrubber", () => {
     }
   )
 
-  it("hides everything when it cannot search", () => {
+  it("replaces everything if it cannot search", () => {
     let deep: Json = "hunter22"
     for (let n = 0; n < 100_000; n++) deep = [deep]
     assert.strictEqual(makeScrubber(["hunter22"]).scrubJson(deep), "[redacted]")

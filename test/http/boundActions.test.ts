@@ -30,7 +30,7 @@ const lost = (builtIns: ReadonlyArray<BundledConnector>) =>
   svc.run(Effect.flatMap(WriterSql, (sql) => lostActions(sql, builtIns)))
 
 describe("an action that a published workflow is bound to", () => {
-  it("is told of when the release does not carry its version, until the workflow is gone or the connector is the organisation's own", async () => {
+  it("is reported when the release does not have its version, until the workflow is deleted or the connector is the organisation's own", async () => {
     const first = await workflow("return svc.connector.github.getAuthenticatedUser({})")
     await workflow("return svc.connector.github.getAuthenticatedUser({})")
     assert.deepStrictEqual(await lost(builtInConnectors), [])
@@ -45,7 +45,7 @@ describe("an action that a published workflow is bound to", () => {
     assert.deepStrictEqual(await lost(later(() => [])), [])
   })
 
-  it("is part of what /readyz tells", async () => {
+  it("is reported by /readyz", async () => {
     const { body } = await svc.ask("GET", "/readyz", {})
     assert.deepStrictEqual(body.checks.actions, { ok: true, lost: [] })
   })

@@ -86,7 +86,7 @@ describe("a key that is refused", () => {
     assert.strictEqual(started.status, 429)
   })
 
-  it("is not verified any more after wrong signatures, from that address", async () => {
+  it("is no longer verified after wrong signatures, from that address", async () => {
     const signing = await make({ preset: "full_access", hmac: { enabled: true } })
     const wrong = { "x-identity-hmac": `t=${Math.floor(Date.now() / 1000)},v1=${"0".repeat(64)}` }
     const answers = await repeated(4 * refusalLimits.ofOneKey, () => list(signing.key, "192.0.2.21", wrong))
@@ -94,7 +94,7 @@ describe("a key that is refused", () => {
     assert.strictEqual((await list(signing.key, "192.0.2.22", wrong)).status, 401)
   })
 
-  it("of a good key that lacks a header is no lock on the calls that have it", async () => {
+  it("without a required header does not lock out calls that have it", async () => {
     const test = await make({ mode: "test", preset: "full_access" })
     await repeated(3 * refusalLimits.ofOneKey, () => list(test.key, "192.0.2.23"))
     assert.strictEqual((await list(test.key, "192.0.2.23", { "x-svc-test-mode": "true" })).status, 200)

@@ -67,7 +67,7 @@ describe.each([
   ["handlers", plain],
   ["an effect of handlers", effectful]
 ] as const)("a group given as %s", (_, handlers) => {
-  it("an answer that its own schema refuses is a defect of the service, not a mistake of the client", async () => {
+  it("an answer that does not fit its schema is a defect, not a client error", async () => {
     announce(/"request\.failed".*AnswerDefect: an answer does not fit its schema: data\.kind/, { required: true })
     const { body, logged, status } = await ask(handlers, "toolong")
     assert.deepStrictEqual([status, body.code, body.retryable], [500, "INTERNAL_ERROR", false])
@@ -78,7 +78,7 @@ describe.each([
     assert.notInclude(line, "toolong", "what a customer has is in no log")
   })
 
-  it("what is wrong with the request is still the client's, and what fits is answered", async () => {
+  it("a request that does not fit is a client error, and one that fits is answered", async () => {
     const wrong = await ask(handlers, "UP")
     assert.deepStrictEqual([wrong.status, wrong.body.code], [400, "INVALID_REQUEST"])
     assert.deepStrictEqual([(await ask(handlers, "abc")).status, wrong.logged], [200, []])

@@ -144,8 +144,8 @@ const messageFromText = (answer: ProviderAnswer): string => {
   const text = answerText(answer)
   const html = /html/.test(mediaType(answer)) || /^\s*<(?:!doctype|html)/i.test(text)
   const words = html ? (/<title[^>]*>([^<]{1,300})/i.exec(text.slice(0, 20_000))?.[1] ?? "a page of HTML") : text
-  const said = words.replace(/\s+/g, " ").trim().slice(0, 300)
-  return said === "" ? `HTTP ${answer.status}` : `HTTP ${answer.status}: ${said}`
+  const shortText = words.replace(/\s+/g, " ").trim().slice(0, 300)
+  return shortText === "" ? `HTTP ${answer.status}` : `HTTP ${answer.status}: ${shortText}`
 }
 
 const maxMessageLength = 2_000

@@ -63,9 +63,9 @@ const compareValues = (a: Json | undefined, b: Json | undefined): number | undef
 
 const compare = (op: Comparison, found: Json | undefined, value: Json | undefined): boolean => {
   const text = typeof found === "string" ? found : undefined
-  const wanted = typeof value === "string" ? value : undefined
+  const expected = typeof value === "string" ? value : undefined
   const texts = (test: (a: string, b: string) => boolean) =>
-    text !== undefined && wanted !== undefined && test(text, wanted)
+    text !== undefined && expected !== undefined && test(text, expected)
   const ordered = (test: (difference: number) => boolean) => {
     const difference = compareValues(found, value)
     return difference !== undefined && test(difference)

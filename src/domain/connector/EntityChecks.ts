@@ -78,12 +78,12 @@ const listCount = (path: string) => path.split("[*]").length
 /** Checks that every pair leads to a member of the common entity. */
 const targetMistakes = ({ cdm, fields }: EntityDefinition, path: string): Mistakes => {
   if (cdm === undefined || !isCdmEntity(cdm)) return []
-  const known: ReadonlyArray<string> = [...cdmFields(cdm), ...commonFields]
+  const fieldNames: ReadonlyArray<string> = [...cdmFields(cdm), ...commonFields]
   return mistakesInEach(`${path}.fields`, fields, ({ to }, at) =>
     Either.match(parsePath(firstItemPath(to)), {
       onLeft: () => [],
       onRight: ([member]) =>
-        known.includes(String(member))
+        fieldNames.includes(String(member))
           ? []
           : mistakeAt(`${at}.to`, "UNKNOWN_NAME", `${cdm} has no member "${String(member)}"`)
     })

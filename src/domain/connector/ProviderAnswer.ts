@@ -38,8 +38,8 @@ export interface ProviderFailure {
 
 /** The first header with this name, ignoring case. */
 export const headerOf = (headers: ProviderHeaders, name: string): string | undefined => {
-  const wanted = name.toLowerCase()
-  return headers.find(([key]) => key.toLowerCase() === wanted)?.[1]
+  const lowerName = name.toLowerCase()
+  return headers.find(([key]) => key.toLowerCase() === lowerName)?.[1]
 }
 
 /** The body as JSON, ignoring its content type; `undefined` if it is not JSON or has too many values. */

@@ -28,7 +28,7 @@ export const sharedNamesIn = (schema: Json): ReadonlyArray<string> => {
   if (isList(schema)) return schema.flatMap(sharedNamesIn)
   const reference = schema["$ref"]
   const name = typeof reference === "string" ? /^#\/\$defs\/([^/]+)$/.exec(reference)?.[1] : undefined
-  return [...(name === undefined ? [] : [decoded(name)]), ...Object.values(schema).flatMap(sharedNamesIn)]
+  return [...(name === undefined ? [] : [decodePointer(name)]), ...Object.values(schema).flatMap(sharedNamesIn)]
 }
 
-const decoded = (name: string): string => decodeURIComponent(name).replaceAll("~1", "/").replaceAll("~0", "~")
+const decodePointer = (name: string): string => decodeURIComponent(name).replaceAll("~1", "/").replaceAll("~0", "~")

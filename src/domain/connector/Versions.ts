@@ -30,13 +30,16 @@ export const assignActionVersions = (
   before: ConnectorDefinition | undefined,
   after: ConnectorDefinition
 ): ConnectorDefinition => {
-  const known = new Map(before?.actions.map((action) => [action.name, action]))
+  const publishedActions = new Map(before?.actions.map((action) => [action.name, action]))
   return {
     ...after,
     actions: after.actions.map((action) => {
-      const old = known.get(action.name)
-      if (old === undefined) return action
-      return { ...action, version: isSameAction(old, action) ? old.version : Math.max(action.version, old.version + 1) }
+      const published = publishedActions.get(action.name)
+      if (published === undefined) return action
+      return {
+        ...action,
+        version: isSameAction(published, action) ? published.version : Math.max(action.version, published.version + 1)
+      }
     })
   }
 }
@@ -97,9 +100,11 @@ const changeOf = (before: ConnectorDefinition, after: ConnectorDefinition): "bre
 const requiresMore = (before: ConnectorDefinition, after: ConnectorDefinition): boolean => {
   const more = (old: unknown, now: unknown) =>
     Array.isArray(now) && now.some((name) => !(Array.isArray(old) && old.includes(name)))
-  const known = new Map(before.actions.map((action) => [action.name, action.inputSchema["required"]]))
+  const requiredBefore = new Map(before.actions.map((action) => [action.name, action.inputSchema["required"]]))
   return (
     more(before.connectionConfig?.["required"], after.connectionConfig?.["required"]) ||
-    after.actions.some(({ inputSchema, name }) => known.has(name) && more(known.get(name), inputSchema["required"]))
+    after.actions.some(
+      ({ inputSchema, name }) => requiredBefore.has(name) && more(requiredBefore.get(name), inputSchema["required"])
+    )
   )
 }

@@ -51,8 +51,8 @@ const makeClientAddress = (addresses: Addresses["Type"]) => {
   const peers = new Map<string, string>()
   return ({ headers, remoteAddress }: RequestHead): string => {
     const forwarded = headers["x-forwarded-for"]
-    const known = forwarded === undefined ? peers.get(remoteAddress) : undefined
-    if (known !== undefined) return known
+    const cached = forwarded === undefined ? peers.get(remoteAddress) : undefined
+    if (cached !== undefined) return cached
     const address = addresses.client(remoteAddress, forwarded)
     if (forwarded === undefined) {
       if (peers.size >= peerCacheSize) peers.clear()

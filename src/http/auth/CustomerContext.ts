@@ -72,10 +72,10 @@ export const make = Effect.gen(function* () {
     const id = one.connectionId as ConnectionId
     const scopeRefusal = outOfScope(caller, "connection", id)
     if (scopeRefusal !== undefined) return yield* scopeRefusal
-    const known = Option.getOrUndefined(yield* connections.byId(caller.organisationId, id))
+    const connection = Option.getOrUndefined(yield* connections.byId(caller.organisationId, id))
     // A connection that the key does not reach is answered like an unknown one.
-    if (known === undefined || !reaches(caller, known.customerId)) return yield* connectionNotOfCustomer()
-    return { id: known.customerId }
+    if (connection === undefined || !reaches(caller, connection.customerId)) return yield* connectionNotOfCustomer()
+    return { id: connection.customerId }
   })
 
   /** Counts the call against the customer's own limit per minute. */

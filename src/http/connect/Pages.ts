@@ -65,8 +65,8 @@ export const make = Effect.gen(function* () {
     if (Option.isNone(definition)) return undefined
     const method = definition.value.auth.find(({ id }) => id === session.authMethod)
     if (method === undefined) return undefined
-    const given = session.config
-    return { session, definition: definition.value, method, fields: fieldsOf(definition.value, method, given) }
+    const config = session.config
+    return { session, definition: definition.value, method, fields: fieldsOf(definition.value, method, config) }
   })
 
   type SessionDetails = Exclude<Effect.Effect.Success<ReturnType<typeof loadDetails>>, undefined>
@@ -125,10 +125,10 @@ export const make = Effect.gen(function* () {
 
   const submit = (found: SessionDetails, path: string, body: Uint8Array): Effect.Effect<RawReply> => {
     const { connectionId, id, organisationId } = found.session
-    const given = readEntries(found.fields, body)
-    const empty = missingField(found.fields, given)
+    const entries = readEntries(found.fields, body)
+    const empty = missingField(found.fields, entries)
     if (empty !== undefined) return formPage(found, path, { body, problem: empty })
-    return connections.submit({ organisationId, connectionId, sessionId: id, ...given }).pipe(
+    return connections.submit({ organisationId, connectionId, sessionId: id, ...entries }).pipe(
       Effect.flatMap((done) =>
         done._tag === "Redirect"
           ? redirectToProvider(found, done.url)

@@ -193,18 +193,18 @@ export const make = Effect.gen(function* () {
     exchange.customerId = connection.customerId
     const definition = yield* definitionOf(caller, connection)
     const upload = needsWholeBody(definition) ? undefined : body.upload()
-    const made = buildProxyRequest(definition, connection.config, {
+    const built = buildProxyRequest(definition, connection.config, {
       method: request.method,
       target: request.target.slice(proxyPrefix.length),
       headers: request.headers,
       body: upload === undefined ? yield* body.readAll : null,
       timeoutMillis
     })
-    if (Either.isLeft(made)) {
-      const { message, path } = made.left
+    if (Either.isLeft(built)) {
+      const { message, path } = built.left
       return yield* new InvalidRequest({ code: "INVALID_REQUEST", message: `${path} ${message}` })
     }
-    const unsigned = made.right
+    const unsigned = built.right
     const opening = openAfterShortLimits(calls, {
       organisationId: caller.organisationId,
       connectionId: connection.id,

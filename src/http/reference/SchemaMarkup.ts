@@ -28,11 +28,11 @@ const typeWords = ({ const: only, enum: values, type }: JsonObject): string => {
   return types.join(" or ")
 }
 
-const combining = ["anyOf", "oneOf", "allOf", "properties", "items"]
+const combiningMembers = ["anyOf", "oneOf", "allOf", "properties", "items"]
 
 /** Whether the schema allows any value, since no member restricts it. */
 const isOpen = (schema: JsonObject): boolean =>
-  ["type", "enum", "const", ...combining].every((member) => schema[member] === undefined)
+  ["type", "enum", "const", ...combiningMembers].every((member) => schema[member] === undefined)
 
 /** Type, bounds and description on one line. */
 const schemaLine = (schema: JsonObject): Markup => {

@@ -48,7 +48,7 @@ describe("a provider's rate limit", () => {
     )
   })
 
-  it("tells when to ask again, and then gives", () => {
+  it("says when to ask again, and then grants", () => {
     let state: LimiterState = idleLimiter
     for (let i = 0; i < 100; i++) state = takePermit(limits, state, `p${i}`, 0, lease).state
     const refused = takePermit(limits, state, "late", 1, lease)
@@ -58,7 +58,7 @@ describe("a provider's rate limit", () => {
     assert.strictEqual(takePermit(limits, refused.state, "late", refused.at - 1, lease)._tag, "WaitUntil")
   })
 
-  it("remembers little, however long it runs", () => {
+  it("keeps a bounded state", () => {
     let state: LimiterState = idleLimiter
     for (let at = 0; at < 1_000_000; at += 100) {
       const taken = takePermit({ ...limits, requests: 1_000_000 }, state, `p${at}`, at, 1)
@@ -77,7 +77,7 @@ describe("calls at once", () => {
     assert.strictEqual(takePermit(two, state, "c", 0, lease)._tag, "WaitUntil")
     assert.strictEqual(takePermit(two, releasePermit(state, "a", null, 0), "c", 0, lease)._tag, "Granted")
   })
-  it("a permit that is lost ends by itself", () => {
+  it("a lost permit expires", () => {
     let state = takePermit(two, idleLimiter, "a", 0, 500).state
     state = takePermit(two, state, "b", 0, 500).state
     assert.strictEqual(takePermit(two, state, "c", 499, lease)._tag, "WaitUntil")
@@ -85,7 +85,7 @@ describe("calls at once", () => {
   })
 })
 
-describe("what the provider says", () => {
+describe("the provider's quota", () => {
   const after = (reading: Partial<typeof nothing> | { readonly [name: string]: number }) =>
     releasePermit(idleLimiter, "p", { ...nothing, ...reading }, 1_000)
   it.each([
@@ -99,6 +99,6 @@ describe("what the provider says", () => {
     const taken = takePermit({ ...limits, requests: null }, state, "q", 1_001, lease)
     assert.strictEqual(taken._tag, until === 0 ? "Granted" : "WaitUntil")
   })
-  it("a later answer without news does not shorten the pause", () =>
+  it("a later answer without a quota does not shorten the pause", () =>
     assert.strictEqual(releasePermit(after({ retryAfterAt: 5_000 }), "p", nothing, 1_500).blockedUntil, 5_000))
 })

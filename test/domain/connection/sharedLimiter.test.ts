@@ -26,7 +26,7 @@ const step = FastCheck.record({
 })
 
 describe("a provider's limit over all connections", () => {
-  it("is never exceeded in any window, also where nodes die with what they leased", () => {
+  it("is never exceeded in any window, even if nodes die with leases", () => {
     FastCheck.assert(
       FastCheck.property(
         FastCheck.array(step, { maxLength: 150 }),
@@ -74,7 +74,7 @@ describe("a provider's limit over all connections", () => {
     assert.strictEqual(leaseCalls(limits, state, asked("later"), 1_020)._tag, "Leased")
   })
 
-  it("of calls in flight leaves no place to a call of which nobody knows whether it is over", () => {
+  it("of calls in flight counts a call until it is known to have ended", () => {
     const rule: CallLimits = { requests: null, perMillis: 1_000, concurrency: 2 }
     const first = leaseCalls(rule, unusedState, asked("a"), 0)
     const second = leaseCalls(rule, first.state, asked("b"), 0)
@@ -85,7 +85,7 @@ describe("a provider's limit over all connections", () => {
     assert.strictEqual(leaseCalls(rule, second.state, asked("e"), 36_000)._tag, "Leased")
   })
 
-  it("gives way to what the provider says", () => {
+  it("follows the provider's quota", () => {
     const reading = { limit: null, remaining: null, resetAt: null, retryAfterAt: 30_000 }
     const told = observeQuota(unusedState, reading, 0)
     assert.deepInclude(leaseCalls(limits, told, asked("a"), 29_999), { _tag: "WaitUntil", at: 30_000 })

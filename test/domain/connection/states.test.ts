@@ -154,7 +154,7 @@ describe("a connection whose refreshes fail", () => {
   const fail = (before: Connection, reason = "503") =>
     evolve(before, Either.getOrThrow(decide(before, { _tag: "NoteRefreshFailure", lost: false, reason }, now)), at)
 
-  it("is degraded, counts the failures, says why, and is told of once", () => {
+  it("is degraded, counts the failures with the reason, and is announced once", () => {
     const first = fail(connection("active"))
     assert.deepStrictEqual(first.health, {
       state: "degraded",
@@ -174,7 +174,7 @@ describe("a connection whose refreshes fail", () => {
     assert.strictEqual(outcome(since(4 * day), commands.transient), "expired expired")
   })
 
-  it("is well again after one that succeeds", () => {
+  it("is healthy again after one that succeeds", () => {
     const before = fail(connection("active"))
     const after = evolve(before, Either.getOrThrow(decide(before, commands.refreshed, now)), at)
     assert.strictEqual(after.health.state, "ok")
@@ -182,7 +182,7 @@ describe("a connection whose refreshes fail", () => {
   })
 })
 
-it("what is left of a disconnected connection names nobody", () => {
+it("the record of a disconnected connection has no personal data", () => {
   const before = connection("active")
   const left = evolve(before, Either.getOrThrow(decide(before, commands.disconnect, now)), at)
   assert.deepStrictEqual(

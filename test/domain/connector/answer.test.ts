@@ -52,7 +52,7 @@ const failure = (given: ProviderAnswer, response: ActionManifest["response"] = {
   })
 
 describe("a result", () => {
-  it("is the whole body, the part that a path names, or an object of templates", () => {
+  it("is the whole body, the part at a path, or an object of templates", () => {
     const given = answer({ results: [{ id: 1 }], total: 1 }, { headers: { ETag: "x" }, status: 201 })
     assert.deepStrictEqual(result(given), Either.right({ results: [{ id: 1 }], total: 1 }))
     assert.deepStrictEqual(result(given, { map: "$.results[0].id" }), Either.right(1))
@@ -74,12 +74,12 @@ describe("a result", () => {
     }
   })
 
-  it("is JSON also where the type does not say so", () => {
+  it("is JSON even if the content type does not say so", () => {
     assert.deepStrictEqual(result(answer('{"a":1}', { type: "text/plain" })), Either.right({ a: 1 }))
     assert.deepStrictEqual(result(answer('\ufeff{"a":1}', { type: "" })), Either.right({ a: 1 }))
   })
 
-  it("is text, base64 or whatever the type says, as the action asks", () => {
+  it("is text, base64 or by content type, as the action says", () => {
     assert.deepStrictEqual(result(answer("<p>", { type: "text/html" }), { type: "text" }), Either.right("<p>"))
     assert.deepStrictEqual(result(answer(new Uint8Array([0, 255])), { type: "base64" }), Either.right("AP8="))
     assert.deepStrictEqual(
@@ -115,7 +115,7 @@ describe("a failure", () => {
     assert.deepStrictEqual([found.category, found.status, found.message, found.code], [category, status, "no", "x_y"])
   })
 
-  it("of the status 403 is a limit's where nothing is left or a wait is told, else the provider's no", () => {
+  it("of the status 403 is a rate limit if no calls are left or there is a retry-after, else a refusal", () => {
     const { action, definition } = connector({}, { rateLimit: { headers: { remaining: "x-left" } } })
     const forbidden = (headers: Record<string, string>) => {
       const found = actionResult(definition, action, answer({ message: "no" }, { status: 403, headers }), now)
@@ -126,7 +126,7 @@ describe("a failure", () => {
     assert.strictEqual(forbidden({ "X-Left": "1" }).category, "provider")
   })
 
-  it("whose code is final is the provider's no, whatever its status", () => {
+  it("whose code is final is a refusal, whatever its status", () => {
     const told = (code: string) =>
       failure(answer({ error: { code, message: "no" } }, { status: 429 }), { finalCodes: ["out_of_credit"] })
     assert.strictEqual(told("out_of_credit").category, "provider")
@@ -154,7 +154,7 @@ describe("a failure", () => {
     assert.strictEqual(asked("ratelimited").category, "transient")
   })
 
-  it("is what a page of HTML, a broken or an unexpected body is", () => {
+  it("is also HTML, a broken or an unexpected body", () => {
     const page = "<!doctype html><html><head><title>Sign\n in</title></head><body>…</body></html>"
     assert.deepInclude(failure(answer(page, { type: "text/html" })), { category: "provider", body: page })
     assert.match(failure(answer(page, { type: "text/html" })).message, /text\/html where JSON was expected/)
@@ -166,7 +166,7 @@ describe("a failure", () => {
     assert.strictEqual(failure(answer("", { status: 500, type: "" })).message, "HTTP 500")
   })
 
-  it("tells how long to wait, and keeps no more of the body than is useful", () => {
+  it("has the time to wait, and a shortened body", () => {
     const found = failure(
       answer({ message: "m".repeat(9_000), x: "y".repeat(100_000) }, { status: 429, headers: { "Retry-After": "7" } })
     )
@@ -242,7 +242,7 @@ describe("pages", () => {
     }
   })
 
-  it("counts the items of the result where a page does not say where they are", () => {
+  it("counts the items of the result if `items` is absent", () => {
     const { action } = connector({ pagination: { type: "offset" }, response: { map: "$.data" } })
     assert.deepStrictEqual(nextPageArgs(action, { offset: 1 }, answer({ data: [1, 2] })), { offset: 3 })
     assert.isNull(nextPageArgs(action, { offset: 3 }, answer({ data: [] })))
@@ -273,7 +273,7 @@ describe("pages", () => {
     })
   })
 
-  it("are never asked for again and again: whatever comes, the next page has other arguments", () => {
+  it("never repeat: the next page always has other arguments", () => {
     const { action } = connector({ pagination: { type: "cursor", next: "$.n", param: "c" } })
     let args: Json = {}
     for (let at = 0; at < 3; at++) {
@@ -293,7 +293,7 @@ describe("pages", () => {
   })
 })
 
-describe("what a provider tells of its limits", () => {
+describe("a provider's quota in headers", () => {
   it.each([
     ["7", 7_000],
     ["0", 0],
@@ -334,7 +334,7 @@ describe("what a provider tells of its limits", () => {
     assert.strictEqual(resetAt, after === null ? null : now + after)
   })
 
-  it("limits and what remains, with policies and as used of so many", () => {
+  it("has limit and remaining calls, also with policies and as `used/limit`", () => {
     const plain = reading({ L: "100, 100;w=60", R: "7" }, { limit: "l", remaining: "r" })
     assert.deepStrictEqual([plain.limit, plain.remaining], [100, 7])
     const usage = reading({ "X-Shopify-Shop-Api-Call-Limit": "32/40" }, { usage: "x-shopify-shop-api-call-limit" })

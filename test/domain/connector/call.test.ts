@@ -183,7 +183,7 @@ describe("values in a query", () => {
 })
 
 describe("values in headers", () => {
-  it.prop("hold no line break and no other control, under any name", [hostile, hostile], ([value, name]) => {
+  it.prop("have no line break and no other control character, under any name", [hostile, hostile], ([value, name]) => {
     const asked = call(connector(get("/h", { headers: "{{args.headers}}" })), { args: { headers: { [name]: value } } })
     if (Either.isLeft(asked)) return
     const headers = asked.right.headers.filter(([key]) => key !== "accept")

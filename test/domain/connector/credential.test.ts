@@ -70,7 +70,7 @@ describe("a credential", () => {
     )
   })
 
-  it("that lacks what is needed, or cannot stand in its place, is a mistake that does not tell it", () => {
+  it("that lacks a required value, or cannot be encoded, is a mistake that does not contain it", () => {
     for (const credential of [
       {},
       { apiKey: "" },
@@ -105,7 +105,7 @@ describe("a credential", () => {
     )
   })
 
-  it("stands in JSON objects and forms, in nothing else", () => {
+  it("is injected into JSON objects and forms only", () => {
     const token = [{ in: "body" as const, name: "t", value: Redacted.make("x&y") }]
     const form = {
       ...request,
@@ -177,7 +177,7 @@ describe("a signature", () => {
     )
   })
 
-  it("covers the very bytes of a body", () => {
+  it("covers the exact bytes of a body", () => {
     const body = new Uint8Array([0, 200, 255])
     const expected = createHmac("sha512", Buffer.from("aGk=", "base64"))
       .update(Buffer.concat([Buffer.from("é"), body]))

@@ -17,7 +17,7 @@ const json = Schema.decodeUnknownSync(AnyJson)
 describe("the schema of a definition's file", () => {
   it("is a schema itself", () => assert.deepStrictEqual(schemaMistakes(schema), []))
 
-  it("takes the contract's example", () => assert.deepStrictEqual(violations(schema, acme), []))
+  it("accepts the contract's example", () => assert.deepStrictEqual(violations(schema, acme), []))
 
   for (const definition of catalogue())
     it(`takes ${definition.slug} as it is exported`, () =>
@@ -38,7 +38,7 @@ describe("the schema of a definition's file", () => {
     assert.isTrue(Either.isLeft(validateDefinition(document, schemaMistakes)))
   })
 
-  it("tells of every member of the definition itself what it is, where its name does not", () => {
+  it("describes every member of the definition whose name does not say it", () => {
     const properties = schema["properties"]
     const silent = Object.entries(isObject(properties) ? properties : {}).flatMap(([name, one]) =>
       isObject(one) && one["description"] === undefined ? [name] : []
@@ -56,15 +56,15 @@ describe("the schema of a definition's file", () => {
   })
 })
 
-describe("where a file tells an editor its schema", () => {
+describe("a file that names its schema for editors", () => {
   const told: Json = { $schema: "../docs/connector.schema.json", ...but() }
 
-  it("the schema takes it", () => assert.deepStrictEqual(violations(schema, told), []))
+  it("is accepted by the schema", () => assert.deepStrictEqual(violations(schema, told), []))
 
-  it("the definition is the same as without", () =>
+  it("gives the same definition as without it", () =>
     assert.deepStrictEqual(validateDefinition(told, schemaMistakes), validateDefinition(but(), schemaMistakes)))
 
-  it("what is no text is refused", () =>
+  it("is refused if the name is not a string", () =>
     assert.deepInclude(
       Either.getOrThrow(Either.flip(validateDefinition({ $schema: 1, ...but() }, schemaMistakes)))[0],
       {

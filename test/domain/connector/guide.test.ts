@@ -28,7 +28,7 @@ const taken = (document: JsonObject) => {
 }
 
 describe("docs/connectors.md", () => {
-  it("shows a definition that is taken", () => taken(whole))
+  it("shows a valid definition", () => taken(whole))
 
   const parts = blocks.filter(({ what }) => /^\w+(?:\[\])?$/.test(what) && !["definition", "import"].includes(what))
   it("shows parts of definitions", () => assert.isAtLeast(parts.length, 7))
@@ -37,7 +37,7 @@ describe("docs/connectors.md", () => {
     (_, { text, what }) => taken(having(what, JSON.parse(text)))
   )
 
-  it("tells what a mistake is like", () => {
+  it("shows a mistake as it is reported", () => {
     const wrong = structuredClone(whole)
     delete wrong.actions[1].request.query.cursor
     assert.deepStrictEqual(Either.getOrThrow(Either.flip(validateDefinition(wrong, schemaMistakes))), [

@@ -35,7 +35,7 @@ const urlOf = (definition: ReturnType<typeof imported>["definition"], name: stri
 }
 
 describe("servers", () => {
-  it("of paths and operations are where their operations go", () => {
+  it("of paths and operations are used by their operations", () => {
     const { definition, warnings } = imported({
       paths: {
         "/list": { get: { operationId: "list", ...answers } },
@@ -59,7 +59,7 @@ describe("servers", () => {
     assert.deepStrictEqual(warnings, [])
   })
 
-  it("of an operation whose host is not told are named, with what happens instead", () => {
+  it("of an operation without a host are reported, with the consequence", () => {
     const servers = [{ url: "https://{shard}.files.example", variables: { shard: {} } }]
     const { definition, warnings } = imported({ paths: { "/a": { get: { operationId: "a", servers, ...answers } } } })
     assert.strictEqual(urlOf(definition, "a"), "https://api.files.example/v1/a")
@@ -67,7 +67,7 @@ describe("servers", () => {
     assert.match(warnings[0]?.message ?? "", /shard.*no default.*base URL/)
   })
 
-  it("whose scheme and host are variables ask each connection for its host", () => {
+  it("whose scheme and host are variables become config of each connection", () => {
     const { definition } = imported({
       servers: [
         {
@@ -83,7 +83,7 @@ describe("servers", () => {
     assert.deepStrictEqual(definition.connectionConfig?.["required"], ["hostname"])
   })
 
-  it("that are one variable ask for it, and show its default", () => {
+  it("that are one variable become config, with its default", () => {
     const servers = [{ url: "{server}/v1", variables: { server: { default: "https://eu.files.example" } } }]
     const { definition } = imported({ servers })
     assert.strictEqual(
@@ -109,7 +109,7 @@ describe("security", () => {
     assert.include(warnings[0]?.message, flow)
   })
 
-  it("that a definition cannot have is named", () => {
+  it("that cannot be imported is reported", () => {
     const { definition, warnings } = schemes({ cert: { type: "mutualTLS" } })
     assert.strictEqual(definition.auth[0]?.type, "none")
     assert.deepStrictEqual(
@@ -120,7 +120,7 @@ describe("security", () => {
 })
 
 describe("references", () => {
-  it("to other documents are named once each", () => {
+  it("to other documents are reported once each", () => {
     const schema = { $ref: "common.yaml#/Item" }
     const content = { "application/json": { schema } }
     const operation = { responses: { "200": { description: "fine", content } }, requestBody: { content } }

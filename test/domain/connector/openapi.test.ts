@@ -145,7 +145,7 @@ describe("an OpenAPI 3.0 document", () => {
     ])
   })
 
-  it("is called where its server says, with the variables as the connection's config, and never in the clear", () => {
+  it("is called at its server, with variables as the connection's config, and always over TLS", () => {
     const made = request(
       definition,
       "listPets",
@@ -163,7 +163,7 @@ describe("an OpenAPI 3.0 document", () => {
     assert.deepStrictEqual(definition.connectionConfig?.["required"], ["base"])
   })
 
-  it("types arguments: unknown and missing ones are told, cycles and shared schemas hold", () => {
+  it("checks arguments: unknown and missing ones are reported, cycles and shared schemas work", () => {
     assert.deepStrictEqual(wrongArgs(definition, "listPets", { tags: ["a"], "X-Trace": "t" }), [])
     assert.isNotEmpty(wrongArgs(definition, "listPets", { colour: "red" }))
     assert.isNotEmpty(wrongArgs(definition, "listPets", { "page size": 0 }))
@@ -177,7 +177,7 @@ describe("an OpenAPI 3.0 document", () => {
     assert.deepStrictEqual(Object.keys(definition.schemas).sort(), ["Kind_Name", "Pet"])
   })
 
-  it("keeps arguments of one name apart, fills the idempotency key itself, and leaves credentials to the connection", () => {
+  it("separates arguments of one name, fills in the idempotency key, and leaves credentials to the connection", () => {
     const put = request(
       definition,
       "putPetsByPetIdPhotosByBody",
@@ -193,7 +193,7 @@ describe("an OpenAPI 3.0 document", () => {
     assert.deepStrictEqual(action(definition, "listPets_2").outputSchema, { $ref: "#/$defs/Pet" })
   })
 
-  it("is connected to by its security schemes, several at once as one", () => {
+  it("has auth methods for its security schemes, several required together as one", () => {
     assert.deepStrictEqual(
       definition.auth.map(({ default: first, id, type }) => [id, type, first]),
       [
@@ -214,7 +214,7 @@ describe("an OpenAPI 3.0 document", () => {
   })
 })
 
-describe("other generations and odd documents", () => {
+describe("other versions and unusual documents", () => {
   it("Swagger 2: host, form data, files, list formats, body schemas", () => {
     const definition = imported({
       swagger: "2.0",
@@ -308,7 +308,7 @@ describe("other generations and odd documents", () => {
     )
   })
 
-  it("without a server the connection says where it is; a relative one stands beside the document", () => {
+  it("without a server the connection has the base URL; a relative server is resolved against the document", () => {
     const document = {
       openapi: "3.0.0",
       info: { title: "x", version: "" },
@@ -366,7 +366,7 @@ describe("other generations and odd documents", () => {
     { openapi: "3.0.0", paths: { "/a": { get: 1, $ref: "#/x" } } }
   ])("%j is none, and says so", (document) => assert.isTrue(Either.isLeft(importOpenApi(document, {}))))
 
-  it("names that are no plain words, paths that are no plain paths", () => {
+  it("unusual names and paths", () => {
     const definition = imported({
       openapi: "3.0.0",
       info: { title: "日本" },

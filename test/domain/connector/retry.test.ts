@@ -33,7 +33,7 @@ describe("the pause before another attempt", () => {
     )
   })
 
-  it("is at least what the provider asks for", () =>
+  it("is at least the provider's retry-after", () =>
     assert.strictEqual(retryPause(retry, 1, failed({ retryAfterMillis: 45_000 }), 0.5), 45_000))
 
   it.each([

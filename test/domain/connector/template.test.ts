@@ -28,7 +28,7 @@ describe("a path", () => {
     (text) => assert.isTrue(Either.isLeft(parsePath(text)))
   )
 
-  it("reads own members only: the prototype is not there, its names are plain data", () => {
+  it("reads own members only, not the prototype", () => {
     for (const name of ["__proto__", "constructor", "toString", "length"]) {
       assert.isUndefined(valueAt({ a: 1 }, name))
       assert.isUndefined(valueAt([1, 2], name))
@@ -37,7 +37,7 @@ describe("a path", () => {
     assert.strictEqual(valueAt(JSON.parse('{"__proto__":{"constructor":1}}'), "__proto__.constructor"), 1)
   })
 
-  it("counts negative places from the end", () => {
+  it("counts negative indexes from the end", () => {
     assert.strictEqual(valueAt({ data: [{ id: 1 }, { id: 2 }] }, "$.data[-1].id"), 2)
     assert.isUndefined(valueAt({ data: [] }, "$.data[-1].id"))
   })
@@ -91,7 +91,7 @@ describe("a template", () => {
     assert.strictEqual(Object.getPrototypeOf(made), Object.prototype)
   })
 
-  it("tells the paths that it reads", () => {
+  it("lists the paths that it reads", () => {
     const parts = Either.getOrThrow(parseTemplate('a {{args.x ?? connection.config.y[0] ?? "z"}}'))
     assert.deepStrictEqual(templatePaths(parts), [
       ["args", "x"],
@@ -99,14 +99,14 @@ describe("a template", () => {
     ])
   })
 
-  it.prop("hands out every value of one whole expression as it is", [fc.jsonValue()], ([value]) => {
+  it.prop("keeps the type of a value that is the whole template", [fc.jsonValue()], ([value]) => {
     const json: Json = JSON.parse(JSON.stringify(value))
     const inside: JsonObject = { args: { x: json } }
     assert.deepStrictEqual(render("{{args.x}}", inside), json)
     assert.deepStrictEqual(renderAll(["{{args.x}}"], inside), [json])
   })
 
-  it.prop("leaves the text around values as it is", [fc.string(), fc.string()], ([before, after]) => {
+  it.prop("does not change the text around values", [fc.string(), fc.string()], ([before, after]) => {
     fc.pre(!before.includes("{{") && !after.includes("{{") && !before.endsWith("{"))
     assert.strictEqual(
       renderText(`${before}{{args.id}}${after}`, scope, () => "|"),

@@ -12,7 +12,7 @@ const found = (document: Json): ReadonlyArray<string> =>
   })
 
 describe("a definition", () => {
-  it("of the contract's example is taken, with its defaults filled in", () => {
+  it("of the contract's example is valid, with its defaults filled in", () => {
     assert.deepStrictEqual(found(but()), [])
     const made = Either.getOrThrow(validateDefinition(but(), schemaMistakes))
     assert.strictEqual(made.retry.maxMs, 30_000)
@@ -116,7 +116,7 @@ describe("a definition", () => {
     ]
   ])("with %s = %j is refused: %3$s", (path, value, expected) => assert.include(found(but([path, value])), expected))
 
-  it("tells every mistake, not the first one", () => {
+  it("reports every mistake, not only the first", () => {
     const all = found(
       but(["test.action", "nope"], ["baseUrl", "ftp://x"], ["auth.3.sign", "x"], ["actions.1.request.path", "me"])
     )
@@ -128,7 +128,7 @@ describe("a definition", () => {
     ])
   })
 
-  it("tells what is wrong elsewhere, too, when the form is wrong in one place; and nothing that is not", () => {
+  it("reports mistakes elsewhere when the form is wrong in one place, and no false ones", () => {
     assert.deepStrictEqual(
       found(but(["version", "1"], ["baseUrl", "http://x"], ["colour", 1]))
         .slice()
@@ -161,7 +161,7 @@ describe("a definition", () => {
     assert.isAbove(found(document).length, 0)
   )
 
-  it("may name types of authentication as other tools do", () => {
+  it("may use raw authentication types of other tools", () => {
     const auth = ["OAUTH_2", "API_KEY", "BEARER", "BASIC", "DIGEST", "INPUT", "NO_AUTH"].map((type) => ({
       id: type.toLowerCase(),
       type,

@@ -27,24 +27,24 @@ const pathOf = (name: string, version: number, bound: boolean) =>
   builtInAtVersion(acme, { name, version, bound })?.actions.find((one) => one.name === name)?.request.path
 
 describe("an action of a built-in connector", () => {
-  it("is called in its three newest versions", () =>
+  it("can be called in its three newest versions", () =>
     assert.deepStrictEqual(
       [5, 4, 3].map((version) => pathOf("list", version, false)),
       ["/v5/list", "/v4/list", "/v3/list"]
     ))
 
-  it("is called in an older one only by a workflow that is bound to it", () => {
+  it("can be called in an older version only by a workflow that is bound to it", () => {
     assert.isUndefined(pathOf("list", 1, false))
     assert.strictEqual(pathOf("list", 1, true), "/v1/list")
   })
 
-  it("is gone in a version that the release does not carry, whoever is bound to it", () => {
+  it("cannot be called in a version that the release does not have, whatever is bound to it", () => {
     assert.isUndefined(pathOf("list", 2, true))
     assert.isUndefined(pathOf("list", 6, true))
     assert.isUndefined(pathOf("nothing", 1, true))
   })
 
-  it("leaves the others as they are", () => {
+  it("does not affect the others", () => {
     const found = builtInAtVersion(acme, { name: "list", version: 3, bound: true })
     assert.deepStrictEqual(found?.actions.map(({ name, version }) => `${name}@${version}`).sort(), ["get@1", "list@3"])
     assert.strictEqual(builtInAtVersion(acme, { name: "get", version: 1, bound: true }), acme.definition())

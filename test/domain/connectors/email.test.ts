@@ -78,7 +78,7 @@ describe("e-mail", () => {
     assert.strictEqual(Either.getOrThrow(sent(hello)).content, message.content)
   })
 
-  it("reaches everybody once, and shows nobody the blind copies", () => {
+  it("reaches every recipient once, and hides blind copies", () => {
     const message = Either.getOrThrow(
       sent({
         ...hello,
@@ -124,7 +124,7 @@ describe("e-mail", () => {
     assert.isTrue(body.endsWith(`--=_${key}m--\r\n`))
   })
 
-  it("takes the caller's headers, but none that the message has of its own", () => {
+  it("sends the caller's headers, except those that the message sets", () => {
     const headers = (more: JsonObject) => sent({ ...hello, headers: more })
     assert.strictEqual(read(Either.getOrThrow(headers({ "X-Order": "7" }))).headers["X-Order"], "7")
     for (const name of ["Bcc", "from", "Content-Type", "Message-ID", "X Y", "X:Y", "Received"]) {
@@ -132,7 +132,7 @@ describe("e-mail", () => {
     }
   })
 
-  it("refuses what is no address, no file or nobody", () => {
+  it("refuses invalid addresses, invalid files and no recipients", () => {
     const refused = (more: JsonObject) => Either.getOrThrow(Either.flip(sent({ ...hello, ...more }))).path
     assert.strictEqual(refused({ from: "ada" }), "args.from")
     assert.strictEqual(refused({ to: ["bob@example.com", "x@y, z@y"] }), "args.to[1]")

@@ -85,8 +85,8 @@ const longestText = 1_000
 
 const keepType: Member = (value) => {
   if (value === "file") return "string"
-  const known = (isList(value) ? value : [value]).filter((name) => typeof name === "string" && types.has(name))
-  return known.length === 0 ? undefined : isList(value) ? known : (known[0] ?? undefined)
+  const knownTypes = (isList(value) ? value : [value]).filter((name) => typeof name === "string" && types.has(name))
+  return knownTypes.length === 0 ? undefined : isList(value) ? knownTypes : (knownTypes[0] ?? undefined)
 }
 
 const keepPattern: Member = (value) =>

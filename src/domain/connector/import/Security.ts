@@ -155,11 +155,11 @@ const oauth = (
     ...grantMethods(common, flowOf("clientCredentials", "application"), "client_credentials", origin)
   ]
   if (methods.length > 0) return methods
-  const given = ["implicit", "password"].filter((name) => flowOf(name) !== undefined)
+  const otherFlows = ["implicit", "password"].filter((name) => flowOf(name) !== undefined)
   const why =
-    given.length === 0
+    otherFlows.length === 0
       ? "its flows have no token URL"
-      : `the flow ${given.join(" and ")} has no token that can be refreshed without the user`
+      : `the flow ${otherFlows.join(" and ")} has no token that can be refreshed without the user`
   warn(`${why}: connections need a bearer token, which must be replaced when it expires.`)
   return [{ ...common, ...token("Bearer") }]
 }
