@@ -4,8 +4,8 @@
  */
 import type { SqlClient } from "@effect/sql"
 import { Effect } from "effect"
-import type { BuiltIn } from "../../domain/connector/Definition.js"
-import { atVersion } from "../../domain/connector/Versions.js"
+import type { BundledConnector } from "../../domain/connector/Definition.js"
+import { builtInAtVersion } from "../../domain/connector/Versions.js"
 
 export interface LostAction {
   readonly connector: string
@@ -16,7 +16,7 @@ export interface LostAction {
 }
 
 /** Looked up once, at the start: whatever is published later is bound to what this release carries. */
-export const lostActions = (sql: SqlClient.SqlClient, builtIns: ReadonlyArray<BuiltIn>) =>
+export const lostActions = (sql: SqlClient.SqlClient, builtIns: ReadonlyArray<BundledConnector>) =>
   Effect.map(
     sql<LostAction>`
       SELECT b ->> 'connector' AS connector, b ->> 'action' AS action, (b ->> 'version')::int AS version,
@@ -31,6 +31,6 @@ export const lostActions = (sql: SqlClient.SqlClient, builtIns: ReadonlyArray<Bu
     (bound) =>
       bound.filter(({ action, connector, version }) => {
         const carried = builtIns.find(({ slug }) => slug === connector)
-        return carried !== undefined && atVersion(carried, { name: action, version, bound: true }) === undefined
+        return carried !== undefined && builtInAtVersion(carried, { name: action, version, bound: true }) === undefined
       })
   )
