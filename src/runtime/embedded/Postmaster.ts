@@ -7,7 +7,7 @@ import { createServer } from "node:net"
 import * as path from "node:path"
 import { reasonOf, OperatorError } from "../process/OperatorError.js"
 import type { Binaries } from "./Binaries.js"
-import { childEnvironment, identity, passage, type RunAs } from "../postgres/RunAs.js"
+import { childEnvironment, spawnIdentity, openPassage, type SystemUser } from "./SystemUser.js"
 
 export interface Postmaster {
   readonly pid: number
@@ -33,7 +33,7 @@ export const find = (data: string): Effect.Effect<Option.Option<Postmaster>> =>
 
 export interface Launch {
   readonly binaries: Binaries
-  readonly user: RunAs
+  readonly user: SystemUser
   readonly data: string
   /** Where the server's own messages go; started anew at 8 MiB. */
   readonly log: string
@@ -148,7 +148,7 @@ const worksIn = (pid: number, data: string) => {
 }
 
 const spawnServer = (launch: Launch, port: number) => {
-  const way = passage(launch.data, launch.user)
+  const way = openPassage(launch.data, launch.user)
   const large = (fs.statSync(launch.log, { throwIfNoEntry: false })?.size ?? 0) > maximumLog
   const log = fs.openSync(launch.log, large ? "w" : "a", 0o600)
   try {
@@ -160,7 +160,7 @@ const spawnServer = (launch: Launch, port: number) => {
       ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])
     ])
     const child = spawn(program, args, {
-      ...identity(launch.user),
+      ...spawnIdentity(launch.user),
       cwd: "/",
       env: childEnvironment,
       detached: true,

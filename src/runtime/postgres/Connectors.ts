@@ -8,17 +8,17 @@ import { atVersion, callable } from "../../domain/connector/Versions.js"
 import { builtInFor, builtInOf } from "../../domain/connectors/index.js"
 import { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
-import { make as makeFresh, ofNoOrganisation, organisationFirst } from "./ReadCache.js"
+import { makeReadCache, noOrganisation, organisationOfKey } from "./ReadCache.js"
 import { WriterSql } from "./Pools.js"
 
 /** What is published may be this old. */
-const freshMillis = 800
-const heldSlugs = 10_000
+const publishedMaxAgeMillis = 800
+const maxCachedSlugs = 10_000
 /** Definitions do not age; the bounds only keep memory free of those that nobody asks for. */
-const keptMillis = 600_000
-const heldDefinitions = 200
+const definitionMaxAgeMillis = 600_000
+const maxCachedDefinitions = 200
 
-interface Published {
+interface PublishedVersion {
   readonly id: string
   readonly number: number
   readonly semver: string
@@ -32,29 +32,32 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const sql = yield* WriterSql
     const vault = yield* Vault
-    const heads = yield* makeFresh<ReadonlyArray<Published>, Unavailable>({
-      millis: freshMillis,
-      most: heldSlugs,
-      organisationOf: organisationFirst
+    const publishedVersions = yield* makeReadCache<ReadonlyArray<PublishedVersion>, Unavailable>({
+      maxAgeMillis: publishedMaxAgeMillis,
+      maxEntries: maxCachedSlugs,
+      organisationOf: organisationOfKey
     })
-    const definitions = yield* makeFresh<ConnectorDefinition, Unavailable>({
-      millis: keptMillis,
-      most: heldDefinitions,
-      organisationOf: ofNoOrganisation
+    const definitions = yield* makeReadCache<ConnectorDefinition, Unavailable>({
+      maxAgeMillis: definitionMaxAgeMillis,
+      maxEntries: maxCachedDefinitions,
+      organisationOf: noOrganisation
     })
-    const actions = yield* makeFresh<ReadonlyArray<{ number: number; version: number }>, Unavailable>({
-      millis: freshMillis,
-      most: heldSlugs,
-      organisationOf: organisationFirst
+    const actions = yield* makeReadCache<ReadonlyArray<{ number: number; version: number }>, Unavailable>({
+      maxAgeMillis: publishedMaxAgeMillis,
+      maxEntries: maxCachedSlugs,
+      organisationOf: organisationOfKey
     })
 
     /** Newest first; empty where the organisation has none of that name, or nothing published. */
-    const read = (organisation: OrganisationId, slug: string) =>
-      sql<Published>`SELECT c.id, v.number, v.semver FROM connectors c JOIN connector_versions v ON v.connector_id = c.id
+    const loadPublished = (organisation: OrganisationId, slug: string) =>
+      sql<PublishedVersion>`SELECT c.id, v.number, v.semver FROM connectors c JOIN connector_versions v ON v.connector_id = c.id
         WHERE c.org = ${organisation} AND c.slug = ${slug} AND c.deleted_at IS NULL AND v.published_at IS NOT NULL
         ORDER BY v.number DESC`.pipe(Effect.mapError(unavailable))
     const publishedOf = (organisation: OrganisationId, slug: string) =>
-      Effect.map(heads.get(`${organisation}|${slug}`, read(organisation, slug)), (rows) => rows ?? [])
+      Effect.map(
+        publishedVersions.get(`${organisation}|${slug}`, loadPublished(organisation, slug)),
+        (rows) => rows ?? []
+      )
 
     const definitionOf = (id: string, number: number) =>
       Effect.map(
@@ -72,20 +75,20 @@ export const layer = Layer.effect(
     const find = Effect.fnUntraced(function* (organisation: OrganisationId, slug: string, version?: string) {
       const published = yield* publishedOf(organisation, slug)
       if (published.length === 0) return builtIn(slug)
-      const wanted = version === undefined ? published[0] : published.find(({ semver }) => semver === version)
-      return wanted === undefined ? Option.none() : yield* definitionOf(wanted.id, wanted.number)
+      const match = version === undefined ? published[0] : published.find(({ semver }) => semver === version)
+      return match === undefined ? Option.none() : yield* definitionOf(match.id, match.number)
     })
 
     const current = Effect.fnUntraced(function* (organisation: OrganisationId, slug: string) {
-      const [newest] = yield* read(organisation, slug)
+      const [newest] = yield* loadPublished(organisation, slug)
       return newest === undefined ? builtIn(slug) : yield* definitionOf(newest.id, newest.number)
     })
 
     const withAction: Connectors["Type"]["withAction"] = Effect.fnUntraced(function* (organisation, slug, action) {
       const [newest] = yield* publishedOf(organisation, slug)
       if (newest === undefined) {
-        const carried = builtInFor(slug)
-        return Option.fromNullable(carried === undefined ? undefined : atVersion(carried, action))
+        const shipped = builtInFor(slug)
+        return Option.fromNullable(shipped === undefined ? undefined : atVersion(shipped, action))
       }
       const rows = yield* actions.get(
         `${organisation}|${newest.id}|${action.name}`,
@@ -93,13 +96,15 @@ export const layer = Layer.effect(
           FROM connector_versions WHERE connector_id = ${newest.id} AND published_at IS NOT NULL
             AND actions ->> ${action.name} IS NOT NULL ORDER BY number DESC`.pipe(Effect.mapError(unavailable))
       )
-      const all = rows ?? []
+      const versionRows = rows ?? []
       const bound = action.bound ? [action.version] : []
-      const stays = callable(
-        all.map(({ version }) => version),
+      const callableVersions = callable(
+        versionRows.map(({ version }) => version),
         bound
       )
-      const found = stays.includes(action.version) ? all.find(({ version }) => version === action.version) : undefined
+      const found = callableVersions.includes(action.version)
+        ? versionRows.find(({ version }) => version === action.version)
+        : undefined
       return found === undefined ? Option.none() : yield* definitionOf(newest.id, found.number)
     })
 

@@ -18,7 +18,7 @@ interface CorrectedClock extends Clock.Clock {
 }
 
 /** Tells another clock's time, moved by the correction. What sleeps on it sleeps as long as on the other. */
-const corrected = (base: Clock.Clock): CorrectedClock => {
+const correctedClock = (base: Clock.Clock): CorrectedClock => {
   let ahead = 0
   const millis = () => base.unsafeCurrentTimeMillis() + ahead
   const nanos = () => base.unsafeCurrentTimeNanos() + BigInt(ahead) * 1_000_000n
@@ -36,7 +36,7 @@ const corrected = (base: Clock.Clock): CorrectedClock => {
 }
 
 /** The median of a few: one slow answer would pass for an offset. */
-const measured = Effect.gen(function* () {
+const measureOffset = Effect.gen(function* () {
   const runs = yield* Runs
   const offsets = yield* Effect.replicateEffect(runs.clockOffset, samples)
   return offsets.sort((a, b) => a - b)[Math.floor(samples / 2)] ?? 0
@@ -45,20 +45,20 @@ const measured = Effect.gen(function* () {
 /** Everything that is built on this layer goes by Postgres' time, from its start on. */
 export const layer = Layer.unwrapScoped(
   Effect.gen(function* () {
-    const clock = corrected(yield* Effect.clock)
-    let told = 0
-    const look = Effect.gen(function* () {
-      const offset = yield* measured
+    const clock = correctedClock(yield* Effect.clock)
+    let lastAhead = 0
+    const correctClock = Effect.gen(function* () {
+      const offset = yield* measureOffset
       const ahead = Math.abs(offset) > Duration.toMillis(tolerance) ? Math.round(offset) : 0
       clock.correct(ahead)
-      if (Math.abs(ahead - told) > 1_000)
+      if (Math.abs(ahead - lastAhead) > 1_000)
         yield* Effect.annotateLogs(Effect.logWarning("clock.differs_from_postgres"), {
           postgresAheadMillis: ahead,
           remedy: "set the clock of one of the two machines right"
         })
-      told = ahead
+      lastAhead = ahead
     })
-    const task = yield* backgroundTask("clock.correct", look)
+    const task = yield* backgroundTask("clock.correct", correctClock)
     // Its reports bear the time that everything above this layer goes by.
     const pass = Effect.withClock(task.run, clock)
     yield* pass

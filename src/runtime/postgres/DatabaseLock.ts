@@ -10,31 +10,31 @@ import { OperatorError } from "../process/OperatorError.js"
  * if another process was faster, `onLost` runs: this one must end.
  */
 export const holdDatabase = Effect.fn("Single.hold")(function* (sql: SqlClient.SqlClient, onLost: Effect.Effect<void>) {
-  const first = yield* Deferred.make<void, OperatorError | SqlError>()
-  const later = (failure: OperatorError | SqlError, what: Effect.Effect<void>) =>
-    Effect.flatMap(Deferred.fail(first, failure), (wasFirst) => (wasFirst ? Effect.never : what))
-  yield* hold(sql, Deferred.succeed(first, undefined)).pipe(
+  const acquired = yield* Deferred.make<void, OperatorError | SqlError>()
+  const onFailure = (failure: OperatorError | SqlError, what: Effect.Effect<void>) =>
+    Effect.flatMap(Deferred.fail(acquired, failure), (wasFirst) => (wasFirst ? Effect.never : what))
+  yield* hold(sql, Deferred.succeed(acquired, undefined)).pipe(
     Effect.catchTags({
       Refusal: (failure) =>
-        later(failure, Effect.zipRight(Effect.logFatal("database.held_by_another", Cause.fail(failure)), onLost)),
-      SqlError: (failure) => later(failure, Effect.logWarning("database.session_lost", Cause.fail(failure)))
+        onFailure(failure, Effect.zipRight(Effect.logFatal("database.held_by_another", Cause.fail(failure)), onLost)),
+      SqlError: (failure) => onFailure(failure, Effect.logWarning("database.session_lost", Cause.fail(failure)))
     }),
-    Effect.repeat(Schedule.spaced(beat)),
+    Effect.repeat(Schedule.spaced(checkInterval)),
     Effect.forkScoped
   )
-  return yield* Deferred.await(first)
+  return yield* Deferred.await(acquired)
 })
 
 /** Holds until the session is lost. */
-const hold = (sql: SqlClient.SqlClient, held: Effect.Effect<unknown>) =>
+const hold = (sql: SqlClient.SqlClient, onAcquired: Effect.Effect<unknown>) =>
   Effect.scoped(
     Effect.gen(function* () {
       const session = yield* sql.reserve
       const rows = yield* session.executeValues("SELECT pg_try_advisory_lock($1)", [lockKey])
       if (rows[0]?.[0] !== true) return yield* refusal(sql)
       yield* Effect.addFinalizer(() => Effect.ignore(session.executeValues("SELECT pg_advisory_unlock($1)", [lockKey])))
-      yield* held
-      return yield* Effect.repeat(session.executeValues("SELECT 1", []), Schedule.spaced(beat))
+      yield* onAcquired
+      return yield* Effect.repeat(session.executeValues("SELECT 1", []), Schedule.spaced(checkInterval))
     })
   )
 
@@ -50,6 +50,6 @@ const refusal = (sql: SqlClient.SqlClient) =>
     })
   })
 
-const beat = "1 second"
+const checkInterval = "1 second"
 /** Arbitrary, and the same in every release. */
 const lockKey = 1_937_137_967

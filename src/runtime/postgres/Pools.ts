@@ -5,7 +5,7 @@ import { SqlError } from "@effect/sql/SqlError"
 import { Context, Duration, Effect, Layer, Redacted } from "effect"
 import { Pool, type PoolClient, types } from "pg"
 import { type DatabaseUrls, variableOf } from "./Roles.js"
-import { explainUnreachable } from "./Unreachable.js"
+import { explainUnreachable } from "./UnreachableDatabase.js"
 
 /** As `svc_app`: requests. Row-level security shows one organisation, named by `svc.org` in each transaction. */
 export class AppSql extends Context.Tag("svc/AppSql")<AppSql, PgClient.PgClient>() {}
@@ -94,7 +94,11 @@ const makePool = (url: Redacted.Redacted, options: PoolOptions) => {
   return pool
 }
 
-type Connected = (error: Error | undefined, client: PoolClient | undefined, release: (cause?: unknown) => void) => void
+type ConnectCallback = (
+  error: Error | undefined,
+  client: PoolClient | undefined,
+  release: (cause?: unknown) => void
+) => void
 
 /**
  * A pool that hands a connection over in a microtask of its own. The pool of `pg` does so inside the release of its last
@@ -102,8 +106,8 @@ type Connected = (error: Error | undefined, client: PoolClient | undefined, rele
  */
 class QueuedPool extends Pool {
   override connect(): Promise<PoolClient>
-  override connect(onConnected: Connected): void
-  override connect(onConnected?: Connected): Promise<PoolClient> | void {
+  override connect(onConnected: ConnectCallback): void
+  override connect(onConnected?: ConnectCallback): Promise<PoolClient> | void {
     if (onConnected === undefined) return super.connect()
     super.connect((error, client, release) => {
       // Until its user listens: a connection that breaks meanwhile says so again to the first statement.
@@ -121,9 +125,9 @@ const ignore = (): void => undefined
 /** The server, too, must notice a peer that vanished: a half-open session would keep its locks for hours. */
 const withServerSettings = (href: string) => {
   const url = new URL(href)
-  const given = url.searchParams.get("options")
+  const existing = url.searchParams.get("options")
   const keepAlive = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3"
-  url.searchParams.set("options", `${given === null ? "" : `${given} `}${keepAlive} -c tcp_user_timeout=25000`)
+  url.searchParams.set("options", `${existing === null ? "" : `${existing} `}${keepAlive} -c tcp_user_timeout=25000`)
   return url.href
 }
 

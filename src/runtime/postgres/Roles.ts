@@ -5,7 +5,7 @@
 import { Effect, Redacted } from "effect"
 import { Client, escapeLiteral } from "pg"
 import { reasonOf, OperatorError } from "../process/OperatorError.js"
-import { explainUnreachable, Unreachable } from "./Unreachable.js"
+import { explainUnreachable, UnreachableDatabase } from "./UnreachableDatabase.js"
 
 /** Where each role logs in. */
 export interface DatabaseUrls {
@@ -95,7 +95,7 @@ export const ensureRoles = Effect.fn("Roles.ensure")(function* (
 ) {
   return yield* Effect.tryPromise({
     try: async () => {
-      const made = await onServer(admin, undefined, async (client) => {
+      const created = await withAdmin(admin, undefined, async (client) => {
         const present = await client.query<{ readonly rolname: string }>(
           "SELECT rolname FROM pg_roles WHERE rolname = ANY($1)",
           [Object.values(roleNames)]
@@ -113,15 +113,15 @@ export const ensureRoles = Effect.fn("Roles.ensure")(function* (
         }
         return Object.values(roleNames).filter((name) => !present.rows.some((row) => row.rolname === name))
       })
-      await onServer(admin, database, async (client) => {
+      await withAdmin(admin, database, async (client) => {
         for (const statement of databaseStatements(database)) await client.query(statement)
       })
-      return made
+      return created
     },
     catch: (cause) =>
       new OperatorError({
         message:
-          cause instanceof Unreachable
+          cause instanceof UnreachableDatabase
             ? cause.message
             : `The roles could not be made: ${reasonOf(cause)}. ` +
               "Use an administrator's URL, or run what `npm run svc -- migrate --print` prints."
@@ -130,7 +130,7 @@ export const ensureRoles = Effect.fn("Roles.ensure")(function* (
 })
 
 /** Whether `ensureRoles` once came to its end. */
-export const isComplete = async (session: Client, database = "svc"): Promise<boolean> => {
+export const hasRoles = async (session: Client, database = "svc"): Promise<boolean> => {
   const answer = await session.query<{ readonly complete: boolean }>(
     `SELECT count(*) = $1 AND EXISTS (
        SELECT FROM pg_database WHERE datname = $2 AND NOT has_database_privilege('public', oid, 'TEMPORARY')
@@ -140,7 +140,7 @@ export const isComplete = async (session: Client, database = "svc"): Promise<boo
   return answer.rows[0]?.complete === true
 }
 
-const onServer = async <A>(
+const withAdmin = async <A>(
   admin: Redacted.Redacted,
   database: string | undefined,
   use: (client: Client) => Promise<A>

@@ -22,7 +22,7 @@ const getSql = `SELECT ${selectOpen("runs")} FROM runs WHERE id = $1 AND org = $
 const weights = [8, 4, 2, 1] as const
 
 /** Runs that an organisation may have under way at once, by its plan. */
-const caps = Object.entries(plans)
+const planLimits = Object.entries(plans)
   .map(([plan, { concurrentRuns }]) => `('${plan}', ${concurrentRuns ?? "NULL"}::int)`)
   .join(", ")
 
@@ -33,7 +33,7 @@ const caps = Object.entries(plans)
  * of a run is what `evolve` makes of `Started`.
  */
 const claimSql = `
-  WITH cap (plan, most) AS (VALUES ${caps}), under_way AS (
+  WITH cap (plan, most) AS (VALUES ${planLimits}), under_way AS (
     SELECT u.org, u.n, cap.most FROM unnest($4::text[], $5::int[]) AS u (org, n)
       LEFT JOIN organisations o ON o.id = u.org LEFT JOIN cap ON cap.plan = o.plan
   ), head AS (
@@ -74,11 +74,11 @@ const dueCondition = `shard = ANY($1::int[]) AND wake_at <= now() AND status = '
 const takeOverSql = `UPDATE runs SET ${raiseEpoch("runs")}, activations = activations + 1, wake_at = now(), waiting = NULL
   WHERE id = $1 AND status = 'running' RETURNING ${selectOpen("runs")}`
 
-const progressedSql = updateOwned("activations = 1, progress = $3")
-const survivedSql = updateOwned("activations = 0")
-const adoptSql = updateOwned("engine = $3")
+const resetActivationsSql = updateOwned("activations = 1, progress = $3")
+const clearActivationsSql = updateOwned("activations = 0")
+const setEngineSql = updateOwned("engine = $3")
 
-const ripeSql = `SELECT EXISTS (SELECT FROM runs WHERE ${dueCondition}) AS due,
+const hasWorkSql = `SELECT EXISTS (SELECT FROM runs WHERE ${dueCondition}) AS due,
   EXISTS (SELECT FROM outbox WHERE shard = ANY($1::int[]) AND not_before <= now()) AS queued,
   EXISTS (SELECT FROM runs WHERE deadline_at <= now()) AS overdue,
   EXISTS (SELECT FROM deliveries WHERE status = 'pending' AND next_at <= now()
@@ -92,7 +92,7 @@ export const layer = Layer.effect(
     const sql = yield* WriterSql
     const tags = yield* VirtualTags
     /** Virtual time of each class: runs started, divided by the class's weight. */
-    const served: [number, number, number, number] = [0, 0, 0, 0]
+    const virtualTimes: [number, number, number, number] = [0, 0, 0, 0]
 
     const get = Effect.fn("Runs.get")(function* (organisation: OrganisationId, id: ExecutionId) {
       const [run] = yield* sql.unsafe<OpenRun>(getSql, [id, organisation])
@@ -105,17 +105,17 @@ export const layer = Layer.effect(
     }, Effect.mapError(unavailable))
 
     const progressed = Effect.fn("Runs.progressed")(function* (run: OpenRun, rows: number) {
-      yield* sql.unsafe(progressedSql, [[run.id], [run.epoch], rows])
+      yield* sql.unsafe(resetActivationsSql, [[run.id], [run.epoch], rows])
     }, Effect.mapError(unavailable))
 
     const survived = Effect.fn("Runs.survived")(function* (
       found: ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }>
     ) {
-      yield* sql.unsafe(survivedSql, [found.map(({ id }) => id), found.map(({ epoch }) => epoch)])
+      yield* sql.unsafe(clearActivationsSql, [found.map(({ id }) => id), found.map(({ epoch }) => epoch)])
     }, Effect.mapError(unavailable))
 
     const adopt = Effect.fn("Runs.adopt")(function* (run: OpenRun, engine: string) {
-      yield* sql.unsafe(adoptSql, [[run.id], [run.epoch], engine])
+      yield* sql.unsafe(setEngineSql, [[run.id], [run.epoch], engine])
       return { ...run, engine }
     }, Effect.mapError(unavailable))
 
@@ -124,7 +124,7 @@ export const layer = Layer.effect(
       active: ReadonlyArray<ExecutionId>,
       engines: ReadonlyArray<string>
     ) {
-      const [found] = yield* sql.unsafe<Ripe>(ripeSql, [shards, active, engines])
+      const [found] = yield* sql.unsafe<Ripe>(hasWorkSql, [shards, active, engines])
       return found ?? { due: true, queued: true, overdue: true, deliveries: true }
     }, Effect.mapError(unavailable))
 
@@ -148,17 +148,17 @@ export const layer = Layer.effect(
       const rows = yield* sql.unsafe<ClaimedRow>(claimSql, [
         shards,
         slots,
-        served,
+        virtualTimes,
         [...underWay.keys()],
         [...underWay.values()]
       ])
       for (const row of rows) {
         tags.started(row.vtag)
-        served[row.priority - 1] = (served[row.priority - 1] ?? 0) + 1 / (weights[row.priority - 1] ?? 1)
+        virtualTimes[row.priority - 1] = (virtualTimes[row.priority - 1] ?? 0) + 1 / (weights[row.priority - 1] ?? 1)
       }
       // A class that had nothing to start does not save up for later.
-      const ahead = Math.max(...served)
-      for (let i = 0; i < served.length; i++) served[i] = Math.max(served[i] ?? 0, ahead - 1)
+      const ahead = Math.max(...virtualTimes)
+      for (let i = 0; i < virtualTimes.length; i++) virtualTimes[i] = Math.max(virtualTimes[i] ?? 0, ahead - 1)
       const started = rows.map(({ hasPassedOver: _passed, vtag: _vtag, ...run }) => run)
       return { started, hasPassedOver: rows[0]?.hasPassedOver === true }
     }, Effect.mapError(unavailable))

@@ -6,7 +6,7 @@
 import { Context, Effect, Layer } from "effect"
 import { WriterSql } from "./Pools.js"
 
-const remembered = 10_000
+const maxOrganisations = 10_000
 
 export class VirtualTags extends Context.Tag("svc/VirtualTags")<
   VirtualTags,
@@ -30,7 +30,7 @@ export const layer = Layer.effect(
         const key = `${organisation}|${priority}`
         const tag = Math.max(current, last.get(key) ?? 0) + 1
         last.set(key, tag)
-        if (last.size > remembered) last.clear()
+        if (last.size > maxOrganisations) last.clear()
         return tag
       },
       started: (tag) => {

@@ -4,7 +4,7 @@
  * the module is loaded. `runs` and `executions` have no other columns.
  */
 import type { FinishedRun, OpenRun, RunPatch } from "../../../actors/ports/Journal.js"
-import { columnName } from "../records/Table.js"
+import { defaultColumn } from "../records/Table.js"
 
 /** Types of Postgres that hold a value; a time is Unix milliseconds here and `timestamptz` there. */
 type TypeFor<Value> = [NonNullable<Value>] extends [boolean]
@@ -26,7 +26,7 @@ interface RunColumn<Value> {
 type RunColumns<Record> = { readonly [Member in keyof Record]-?: RunColumn<Record[Member]> }
 
 /** A run that has not ended: its row in `runs`. */
-const open: RunColumns<OpenRun> = {
+const openMembers: RunColumns<OpenRun> = {
   id: { type: "text", ended: "column" },
   organisationId: { type: "text", ended: "column" },
   spaceId: { type: "text", ended: "column" },
@@ -54,7 +54,7 @@ const open: RunColumns<OpenRun> = {
 }
 
 /** What a run has only once it has ended: the rest of its row in `executions`. */
-const end: RunColumns<Omit<FinishedRun, "run">> = {
+const endMembers: RunColumns<Omit<FinishedRun, "run">> = {
   status: { type: "text", ended: "column" },
   statusReason: { type: "text", ended: "record" },
   finishedAt: { type: "timestamptz", ended: "column" },
@@ -64,7 +64,7 @@ const end: RunColumns<Omit<FinishedRun, "run">> = {
 }
 
 /** Members that a patch of a run may change; one that may be null needs a mark that it is set. */
-const patchable: { readonly [Member in keyof Required<RunPatch>]: { readonly isNullable: boolean } } = {
+const patchMembers: { readonly [Member in keyof Required<RunPatch>]: { readonly isNullable: boolean } } = {
   attempt: { isNullable: false },
   wakeAt: { isNullable: true },
   deadlineAt: { isNullable: false },
@@ -87,24 +87,24 @@ interface Members {
 const bind = (columns: {
   readonly [member: string]: Omit<BoundColumn, "member" | "column"> & { readonly column?: string }
 }): ReadonlyArray<BoundColumn> =>
-  Object.entries(columns).map(([member, { column = columnName(member), ended, type }]) => ({
+  Object.entries(columns).map(([member, { column = defaultColumn(member), ended, type }]) => ({
     member,
     column,
     type,
     ended
   }))
 
-const inRuns = bind(open)
+const runsColumns = bind(openMembers)
 /** The end's status replaces the one that the run had. */
-const keptOfOpen = inRuns.filter(({ ended }) => ended !== "none")
-const keptOfEnd = bind(end)
-const inExecutions = [...keptOfOpen, ...keptOfEnd]
-const endedInColumns = inExecutions.filter(({ ended }) => ended === "column")
+const retainedOpenColumns = runsColumns.filter(({ ended }) => ended !== "none")
+const endColumns = bind(endMembers)
+const executionsColumns = [...retainedOpenColumns, ...endColumns]
+const endedTableColumns = executionsColumns.filter(({ ended }) => ended === "column")
 const typesOf = (columns: ReadonlyArray<BoundColumn>): { readonly [column: string]: string } =>
   Object.fromEntries(columns.map(({ column, type }) => [column, type]))
 
-export const openColumns = typesOf(inRuns)
-export const endedColumns = typesOf(endedInColumns)
+export const openColumns = typesOf(runsColumns)
+export const endedColumns = typesOf(endedTableColumns)
 
 // --- Rows ---
 
@@ -134,7 +134,7 @@ const membersOf = (value: object) => value as Members
 export const openRow = (run: OpenRun): Members => {
   const row = { ...emptyOpenRow }
   const members = membersOf(run)
-  for (const column of inRuns) row[column.column] = columnValue(column, members)
+  for (const column of runsColumns) row[column.column] = columnValue(column, members)
   return row
 }
 
@@ -143,12 +143,12 @@ export const endedRow = (finished: FinishedRun): Members => {
   const row = { ...emptyEndedRow }
   const record: { [member: string]: unknown } = { ...finished.run.record }
   const members = membersOf(finished.run)
-  for (const column of keptOfOpen) {
+  for (const column of retainedOpenColumns) {
     if (column.ended === "column") row[column.column] = columnValue(column, members)
     else record[column.member] = members[column.member]
   }
   const own = membersOf(finished)
-  for (const column of keptOfEnd) {
+  for (const column of endColumns) {
     if (column.ended === "column") row[column.column] = columnValue(column, own)
     else record[column.member] = own[column.member]
   }
@@ -158,19 +158,19 @@ export const endedRow = (finished: FinishedRun): Members => {
 
 // --- Patches ---
 
-const patched = inRuns.flatMap((column) =>
-  Object.hasOwn(patchable, column.member)
-    ? [{ ...column, isNullable: patchable[column.member as keyof RunPatch].isNullable }]
+const patchedColumns = runsColumns.flatMap((column) =>
+  Object.hasOwn(patchMembers, column.member)
+    ? [{ ...column, isNullable: patchMembers[column.member as keyof RunPatch].isNullable }]
     : []
 )
-const mark = (column: string) => `sets_${column}`
+const markColumn = (column: string) => `sets_${column}`
 
 export const patchColumns: { readonly [column: string]: string } = {
   id: "text",
   ...Object.fromEntries(
-    patched.flatMap(({ column, isNullable, type }) => [
+    patchedColumns.flatMap(({ column, isNullable, type }) => [
       [column, type],
-      ...(isNullable ? [[mark(column), "boolean"]] : [])
+      ...(isNullable ? [[markColumn(column), "boolean"]] : [])
     ])
   )
 }
@@ -178,9 +178,9 @@ export const patchColumns: { readonly [column: string]: string } = {
 export const patchRow = (id: string, patch: RunPatch): Members => {
   const members: Members = { ...patch }
   const row: { [column: string]: unknown } = { id }
-  for (const column of patched) {
+  for (const column of patchedColumns) {
     row[column.column] = columnValue(column, members) ?? null
-    if (column.isNullable) row[mark(column.column)] = members[column.member] !== undefined
+    if (column.isNullable) row[markColumn(column.column)] = members[column.member] !== undefined
   }
   return row
 }
@@ -188,32 +188,32 @@ export const patchRow = (id: string, patch: RunPatch): Members => {
 /** Sets the columns of `run` that `patch` sets. A run that is suspended was survived: its activations begin anew. */
 export const patchAssignments = (run: string, patch: string): string =>
   [
-    ...patched.map(({ column, isNullable }) =>
+    ...patchedColumns.map(({ column, isNullable }) =>
       isNullable
-        ? `${column} = CASE WHEN ${patch}.${mark(column)} THEN ${patch}.${column} ELSE ${run}.${column} END`
+        ? `${column} = CASE WHEN ${patch}.${markColumn(column)} THEN ${patch}.${column} ELSE ${run}.${column} END`
         : `${column} = COALESCE(${patch}.${column}, ${run}.${column})`
     ),
-    `activations = CASE WHEN ${patch}.${mark("wake_at")} THEN 0 ELSE ${run}.activations END`
+    `activations = CASE WHEN ${patch}.${markColumn("wake_at")} THEN 0 ELSE ${run}.activations END`
   ].join(", ")
 
 // --- Reads ---
 
 /** A column under the name of its member; a time as Unix milliseconds. */
-const selected = ({ column, member, type }: BoundColumn, table: string): string =>
+const selectColumn = ({ column, member, type }: BoundColumn, table: string): string =>
   type === "timestamptz"
     ? `floor(extract(epoch FROM ${table}.${column}) * 1000)::float8 AS "${member}"`
     : `${table}.${column} AS "${member}"`
 
 /** Selects rows of `runs` that are `OpenRun`s as they come. */
-export const selectOpen = (table: string): string => inRuns.map((column) => selected(column, table)).join(", ")
+export const selectOpen = (table: string): string => runsColumns.map((column) => selectColumn(column, table)).join(", ")
 
-const allColumns = [...inRuns, ...inExecutions]
+const allColumns = [...runsColumns, ...executionsColumns]
 const columnOf = (table: "runs" | "executions", member: string): BoundColumn | undefined =>
-  (table === "runs" ? inRuns : endedInColumns).find((column) => column.member === member)
+  (table === "runs" ? runsColumns : endedTableColumns).find((column) => column.member === member)
 
 export const isColumn = (table: "runs" | "executions", member: string): boolean => columnOf(table, member) !== undefined
 
-const absent = (member: string): string => {
+const selectNull = (member: string): string => {
   const type = allColumns.find((column) => column.member === member)?.type ?? "text"
   return `NULL::${type === "timestamptz" ? "float8" : type} AS "${member}"`
 }
@@ -223,7 +223,7 @@ export const selectMembers = (table: "runs" | "executions", members: ReadonlyArr
   members
     .map((member) => {
       const column = columnOf(table, member)
-      return column === undefined ? absent(member) : selected(column, table)
+      return column === undefined ? selectNull(member) : selectColumn(column, table)
     })
     .join(", ")
 

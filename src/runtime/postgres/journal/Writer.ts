@@ -12,10 +12,10 @@ import {
   type AppendFailure
 } from "../../../actors/ports/Journal.js"
 import { selectAppended } from "./Fence.js"
-import { batch, type Prepared } from "./Rows.js"
+import { makeBatch, type PreparedChange } from "./Batch.js"
 import { makeStatements } from "./Statement.js"
 
-interface Waiter extends Prepared {
+interface QueuedChange extends PreparedChange {
   readonly done: (failure: AppendFailure | undefined) => void
 }
 
@@ -24,42 +24,42 @@ export interface WriterOptions {
   /** Changes that may wait; one more is refused. */
   readonly capacity: number
   /** Told after each commit. */
-  readonly committed: (changes: ReadonlyArray<Prepared>) => void
+  readonly onCommit: (changes: ReadonlyArray<PreparedChange>) => void
 }
 
 export interface Writer {
-  readonly write: (prepared: Prepared, done: (failure: AppendFailure | undefined) => void) => void
+  readonly write: (prepared: PreparedChange, done: (failure: AppendFailure | undefined) => void) => void
   /** Changes that wait or are in flight. */
   readonly pending: () => number
   readonly close: () => Promise<void>
 }
 
-const flushes = 2
-const batchChanges = 500
-const batchCharacters = 8_000_000
+const maxFlushes = 2
+const maxBatchChanges = 500
+const maxBatchCharacters = 8_000_000
 /** A batch whose connection is lost is sent again for this long. */
 const resendMillis = 10_000
 
-const claimKey = ({ change }: Prepared): string | undefined =>
+const claimKey = ({ change }: PreparedChange): string | undefined =>
   change.claim === undefined ? undefined : `${change.organisationId}|${change.claim.scope}|${change.claim.key}`
 
 const sqlState = (error: unknown): string => (error instanceof DatabaseError ? (error.code ?? "") : "")
 /** Postgres judged the statement; anything else means that the connection failed and the outcome is unknown. */
-const isJudged = (error: unknown): boolean => /^(2[0-9A-Z]|3|4[24]|5[45]|XX|P0)/.test(sqlState(error))
+const isRejected = (error: unknown): boolean => /^(2[0-9A-Z]|3|4[24]|5[45]|XX|P0)/.test(sqlState(error))
 const isRetryable = (error: unknown): boolean => sqlState(error).startsWith("40")
 
 const pause = (millis: number) => new Promise<void>((resolve) => setTimeout(resolve, millis))
 
 export const makeWriter = (options: WriterOptions): Writer => {
-  let waiting: Array<Waiter> = []
+  let queue: Array<QueuedChange> = []
   const statementOf = makeStatements()
   /** Runs and claims that a flush is writing. */
-  const flying = new Set<string>()
+  const keysInFlight = new Set<string>()
   let inFlight = 0
   let scheduled = false
   let closed = false
-  const idle: Array<Client | undefined> = Array.from({ length: flushes }, () => undefined)
-  let drained: (() => void) | undefined
+  const idle: Array<Client | undefined> = Array.from({ length: maxFlushes }, () => undefined)
+  let onDrained: (() => void) | undefined
 
   const connect = async (): Promise<Client> => {
     const client = new Client({
@@ -77,44 +77,44 @@ export const makeWriter = (options: WriterOptions): Writer => {
   // --- Batching ---
 
   /** Takes what may be written now: one change of a run at a time, in their order, and one of a claim. */
-  const take = (): ReadonlyArray<Waiter> => {
-    const taken: Array<Waiter> = []
-    const left: Array<Waiter> = []
+  const takeBatch = (): ReadonlyArray<QueuedChange> => {
+    const items: Array<QueuedChange> = []
+    const left: Array<QueuedChange> = []
     const passed = new Set<string>()
     let size = 0
-    for (const item of waiting) {
+    for (const item of queue) {
       const keys = [item.change.id, claimKey(item) ?? item.change.id]
-      const full = taken.length >= batchChanges || (taken.length > 0 && size + item.size > batchCharacters)
-      if (full || keys.some((key) => flying.has(key) || passed.has(key))) left.push(item)
+      const full = items.length >= maxBatchChanges || (items.length > 0 && size + item.size > maxBatchCharacters)
+      if (full || keys.some((key) => keysInFlight.has(key) || passed.has(key))) left.push(item)
       else {
         size += item.size
-        taken.push(item)
+        items.push(item)
       }
       for (const key of keys) passed.add(key)
     }
-    for (const item of taken) land(item, "add")
-    waiting = left
-    return taken
+    for (const item of items) markInFlight(item, "add")
+    queue = left
+    return items
   }
 
-  const land = (item: Waiter, how: "add" | "delete") => {
-    flying[how](item.change.id)
+  const markInFlight = (item: QueuedChange, how: "add" | "delete") => {
+    keysInFlight[how](item.change.id)
     const key = claimKey(item)
-    if (key !== undefined) flying[how](key)
+    if (key !== undefined) keysInFlight[how](key)
   }
 
-  const pump = () => {
+  const startFlushes = () => {
     scheduled = false
-    while (inFlight < flushes && waiting.length > 0) {
-      const items = take()
+    while (inFlight < maxFlushes && queue.length > 0) {
+      const items = takeBatch()
       if (items.length === 0) return
       inFlight++
       void flush(idle.pop(), items, performance.now(), false).then((client) => {
         idle.push(client)
         inFlight--
-        for (const item of items) land(item, "delete")
-        if (waiting.length > 0) schedule()
-        else if (inFlight === 0) drained?.()
+        for (const item of items) markInFlight(item, "delete")
+        if (queue.length > 0) schedule()
+        else if (inFlight === 0) onDrained?.()
       })
     }
   }
@@ -122,44 +122,44 @@ export const makeWriter = (options: WriterOptions): Writer => {
   const schedule = () => {
     if (scheduled) return
     scheduled = true
-    setImmediate(pump)
+    setImmediate(startFlushes)
   }
 
   // --- Writing ---
 
   /** Writes the batch and answers everyone in it; gives back the connection, or nothing when it is broken. */
   const flush = async (
-    held: Client | undefined,
-    items: ReadonlyArray<Waiter>,
-    since: number,
-    resent: boolean
+    idleClient: Client | undefined,
+    items: ReadonlyArray<QueuedChange>,
+    startedAt: number,
+    isResend: boolean
   ): Promise<Client | undefined> => {
-    let client = held
+    let client = idleClient
     try {
       client ??= await connect()
-      const { name, text, values } = statementOf(batch(items))
+      const { name, text, values } = statementOf(makeBatch(items))
       const result = await client.query<{ id: string }>({ name, text, values: [...values] })
       const refused = new Set(result.rows.map((row) => row.id))
-      await answer(client, items, refused, resent)
+      await reportResults(client, items, refused, isResend)
       return client
     } catch (error) {
-      if (isJudged(error)) return judged(client, items, since, error)
+      if (isRejected(error)) return splitRejected(client, items, startedAt, error)
       if (!isRetryable(error)) void client?.end().catch(() => undefined)
-      if (performance.now() - since > resendMillis || closed) {
+      if (performance.now() - startedAt > resendMillis || closed) {
         const failure = new JournalUnavailable({ reason: describe(error) })
         for (const item of items) item.done(failure)
         return undefined
       }
       await pause(isRetryable(error) ? 5 : 100)
-      return flush(isRetryable(error) ? client : undefined, items, since, true)
+      return flush(isRetryable(error) ? client : undefined, items, startedAt, true)
     }
   }
 
   /** A statement that Postgres refuses is halved until the change that it refuses is alone. */
-  const judged = async (
+  const splitRejected = async (
     client: Client | undefined,
-    items: ReadonlyArray<Waiter>,
-    since: number,
+    items: ReadonlyArray<QueuedChange>,
+    startedAt: number,
     error: unknown
   ): Promise<Client | undefined> => {
     const [first] = items
@@ -168,35 +168,35 @@ export const makeWriter = (options: WriterOptions): Writer => {
       return client
     }
     const middle = Math.ceil(items.length / 2)
-    const next = await flush(client, items.slice(0, middle), since, true)
-    return flush(next, items.slice(middle), since, true)
+    const next = await flush(client, items.slice(0, middle), startedAt, true)
+    return flush(next, items.slice(middle), startedAt, true)
   }
 
-  const answer = async (
+  const reportResults = async (
     client: Client,
-    items: ReadonlyArray<Waiter>,
+    items: ReadonlyArray<QueuedChange>,
     refused: ReadonlySet<string>,
-    resent: boolean
+    isResend: boolean
   ): Promise<void> => {
-    const committed: Array<Waiter> = []
+    const committed: Array<QueuedChange> = []
     for (const item of items) {
       if (!refused.has(item.change.id)) {
         committed.push(item)
         continue
       }
-      const failure = await whyRefused(client, item, resent)
+      const failure = await findRefusal(client, item, isResend)
       if (failure === undefined) committed.push(item)
       else item.done(failure)
     }
     for (const item of committed) item.done(undefined)
-    options.committed(committed)
+    options.onCommit(committed)
   }
 
   /** A refused change: another's claim, another incarnation, or, sent again, one that had committed already. */
-  const whyRefused = async (
+  const findRefusal = async (
     client: Client,
-    { change }: Waiter,
-    resent: boolean
+    { change }: QueuedChange,
+    isResend: boolean
   ): Promise<AppendFailure | undefined> => {
     if (change.claim !== undefined) {
       const found = await client.query<{ target_id: string; hash: string | null }>(
@@ -208,11 +208,11 @@ export const makeWriter = (options: WriterOptions): Writer => {
         return new ClaimTaken({ target: row.target_id, hash: row.hash })
       if (row !== undefined) return undefined
     }
-    if (resent && (await wasCommitted(client, { change }))) return undefined
+    if (isResend && (await wasCommitted(client, { change }))) return undefined
     return new Fenced({ id: change.id })
   }
 
-  const wasCommitted = async (client: Client, { change }: Pick<Waiter, "change">): Promise<boolean> => {
+  const wasCommitted = async (client: Client, { change }: Pick<QueuedChange, "change">): Promise<boolean> => {
     if (change.end !== undefined) {
       const found = await client.query(
         "SELECT 1 FROM executions WHERE id = $1 AND class = $2 AND status = $3 AND finished_at = $4",
@@ -229,17 +229,17 @@ export const makeWriter = (options: WriterOptions): Writer => {
   return {
     write: (prepared, done) => {
       if (closed) return done(new JournalUnavailable({ reason: "the service is stopping" }))
-      if (waiting.length >= options.capacity)
+      if (queue.length >= options.capacity)
         return done(new JournalUnavailable({ reason: "too many changes wait to be written" }))
-      waiting.push({ ...prepared, done })
+      queue.push({ ...prepared, done })
       schedule()
     },
-    pending: () => waiting.length + inFlight,
+    pending: () => queue.length + inFlight,
     close: async () => {
-      if (waiting.length > 0 || inFlight > 0) {
+      if (queue.length > 0 || inFlight > 0) {
         await Promise.race([
           new Promise<void>((resolve) => {
-            drained = resolve
+            onDrained = resolve
           }),
           pause(5_000)
         ])

@@ -10,21 +10,21 @@ export interface Table<R> {
   /** What identifies a row. */
   readonly key: ReadonlyArray<keyof R & string>
   /** The member that tells when it was made. */
-  readonly created: keyof R & string
-  readonly versioned: boolean
+  readonly createdMember: keyof R & string
+  readonly isVersioned: boolean
 }
 
-const special: { readonly [member: string]: string } = { organisationId: "org", spaceId: "space" }
+const renamedColumns: { readonly [member: string]: string } = { organisationId: "org", spaceId: "space" }
 
 /** The column of a member, where its table does not say otherwise. */
-export const columnName = (member: string): string =>
-  special[member] ?? member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+export const defaultColumn = (member: string): string =>
+  renamedColumns[member] ?? member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-export const column = <R>(table: Table<R>, member: keyof R & string): string =>
-  table.columns?.[member] ?? columnName(member)
+export const columnOf = <R>(table: Table<R>, member: keyof R & string): string =>
+  table.columns?.[member] ?? defaultColumn(member)
 
 /** A member's value as a query parameter. */
-export const parameter = <R>(table: Table<R>, member: keyof R & string, value: unknown): unknown =>
+export const parameterOf = <R>(table: Table<R>, member: keyof R & string, value: unknown): unknown =>
   table.json?.includes(member) === true && value !== null ? JSON.stringify(value) : value
 
 /** A row as its record: columns were selected under the members' names. */
@@ -36,5 +36,5 @@ export const recordOf = <R>(row: { readonly [member: string]: unknown }): R => {
   return record as R
 }
 
-export const selection = <R>(table: Table<R>): string =>
-  table.members.map((member) => `"${column(table, member)}" AS "${member}"`).join(", ")
+export const selectColumns = <R>(table: Table<R>): string =>
+  table.members.map((member) => `"${columnOf(table, member)}" AS "${member}"`).join(", ")

@@ -35,8 +35,8 @@ export const connections: Table<Connection> = {
   ],
   json: ["health", "config", "metadata", "tags"],
   key: ["id"],
-  created: "createdAt",
-  versioned: true
+  createdMember: "createdAt",
+  isVersioned: true
 }
 
 /** Never selects what is sealed: requests may not. */
@@ -44,8 +44,8 @@ export const credentials: Table<CredentialRecord> = {
   name: "credentials",
   members: ["id", "organisationId", "connectionId", "members", "fingerprint", "expiresAt", "createdAt", "rotatedAt"],
   key: ["id"],
-  created: "createdAt",
-  versioned: false
+  createdMember: "createdAt",
+  isVersioned: false
 }
 
 export const installations: Table<Installation> = {
@@ -68,6 +68,6 @@ export const installations: Table<Installation> = {
   ],
   json: ["connections", "config", "configSchema"],
   key: ["id"],
-  created: "createdAt",
-  versioned: true
+  createdMember: "createdAt",
+  isVersioned: true
 }

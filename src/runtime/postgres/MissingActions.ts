@@ -7,7 +7,7 @@ import { Effect } from "effect"
 import type { BuiltIn } from "../../domain/connector/Definition.js"
 import { atVersion } from "../../domain/connector/Versions.js"
 
-export interface LostAction {
+export interface MissingAction {
   readonly connector: string
   readonly action: string
   readonly version: number
@@ -16,9 +16,9 @@ export interface LostAction {
 }
 
 /** Looked up once, at the start: whatever is published later is bound to what this release carries. */
-export const lostActions = (sql: SqlClient.SqlClient, builtIns: ReadonlyArray<BuiltIn>) =>
+export const findMissingActions = (sql: SqlClient.SqlClient, builtIns: ReadonlyArray<BuiltIn>) =>
   Effect.map(
-    sql<LostAction>`
+    sql<MissingAction>`
       SELECT b ->> 'connector' AS connector, b ->> 'action' AS action, (b ->> 'version')::int AS version,
         count(DISTINCT d.workflow_id)::int AS workflows
       FROM deployments d
@@ -30,7 +30,7 @@ export const lostActions = (sql: SqlClient.SqlClient, builtIns: ReadonlyArray<Bu
       GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
     (bound) =>
       bound.filter(({ action, connector, version }) => {
-        const carried = builtIns.find(({ slug }) => slug === connector)
-        return carried !== undefined && atVersion(carried, { name: action, version, bound: true }) === undefined
+        const builtIn = builtIns.find(({ slug }) => slug === connector)
+        return builtIn !== undefined && atVersion(builtIn, { name: action, version, bound: true }) === undefined
       })
   )

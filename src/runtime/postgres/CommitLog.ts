@@ -7,29 +7,29 @@ import type { OrganisationId } from "../../domain/Ids.js"
 
 export interface CommitLog {
   /** A number that grows with every commit. What was read at it knows all commits up to it. */
-  readonly now: () => number
-  readonly committed: (organisation: OrganisationId) => void
+  readonly current: () => number
+  readonly recordCommit: (organisation: OrganisationId) => void
   /** The number of the organisation's last commit; 0 where none is known. */
-  readonly last: (organisation: OrganisationId) => number
+  readonly lastCommit: (organisation: OrganisationId) => number
 }
 
 /** Beyond so many organisations all are forgotten: everything is then read anew, once. */
-const mostOrganisations = 100_000
+const maxOrganisations = 100_000
 
 export const makeCommitLog = (): CommitLog => {
   const last = new Map<OrganisationId, number>()
   let now = 0
   let before = 0
   return {
-    now: () => now,
-    committed: (organisation) => {
-      if (last.size >= mostOrganisations) {
+    current: () => now,
+    recordCommit: (organisation) => {
+      if (last.size >= maxOrganisations) {
         last.clear()
         before = now
       }
       last.set(organisation, ++now)
     },
-    last: (organisation) => last.get(organisation) ?? before
+    lastCommit: (organisation) => last.get(organisation) ?? before
   }
 }
 

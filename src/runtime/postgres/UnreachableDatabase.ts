@@ -4,7 +4,7 @@ import { Redacted } from "effect"
 import { reasonOf, OperatorError } from "../process/OperatorError.js"
 
 /** The server cannot be reached, or refuses the login. The message is complete. */
-export class Unreachable extends Error {
+export class UnreachableDatabase extends Error {
   readonly _tag = "Unreachable"
 }
 
@@ -15,17 +15,17 @@ export const explainUnreachable = (cause: unknown, login: Redacted.Redacted, set
   const reason = reasonOf(cause)
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : ""
   if (code === "28P01" || code === "28000") {
-    return new Unreachable(
+    return new UnreachableDatabase(
       `Postgres on ${server} refuses the login ${username} (${reason}). Put the right user and password into ${setting}.`
     )
   }
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") {
-    return new Unreachable(
+    return new UnreachableDatabase(
       `The host ${hostname} is unknown (${code}). Put the address of your Postgres into ${setting}.`
     )
   }
   if (/^(ECONNREFUSED|ECONNRESET|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/.test(code) || /timeout/.test(reason)) {
-    return new Unreachable(
+    return new UnreachableDatabase(
       `No Postgres answers on ${server} (${code === "" ? reason : code}). Start it, or put its address into ${setting}.`
     )
   }
@@ -34,4 +34,4 @@ export const explainUnreachable = (cause: unknown, login: Redacted.Redacted, set
 
 /** What the operator is told of a statement or a connection that failed. */
 export const unreachableError = ({ cause, message }: SqlError.SqlError): OperatorError =>
-  new OperatorError({ message: cause instanceof Unreachable ? cause.message : `${message}: ${String(cause)}` })
+  new OperatorError({ message: cause instanceof UnreachableDatabase ? cause.message : `${message}: ${String(cause)}` })
