@@ -72,7 +72,9 @@ export const untilReady = Effect.fn("Postmaster.untilReady")(function* (data: st
   }
 })
 
-/** Ends the server and returns when it is gone: its clients are cut off; after 20 s by force, which costs a recovery. */
+/**
+ * Ends the server and returns when it is gone: its clients are cut off; after 20 s by force, which costs a recovery.
+ */
 export const stop = Effect.fn("Postmaster.stop")(function* (pid: number) {
   for (const [signal, patience] of escalation) {
     signalTo(pid, signal)
@@ -176,9 +178,9 @@ const spawnServer = (launch: Launch, port: number) => {
 }
 
 /**
- * The command with a bound on the private memory of each server process: Postgres bounds single values (1 GB) and sorts,
- * not what a statement holds. Beyond it a statement fails with `out of memory`; a batch of the largest outputs stays below.
- * Shared buffers do not count. Linux; where there is no shell, there is no bound.
+ * The command with a bound on the private memory of each server process: Postgres bounds single values (1 GB) and
+ * sorts, not what a statement holds. Beyond it a statement fails with `out of memory`; a batch of the largest outputs
+ * stays below. Shared buffers do not count. Linux; where there is no shell, there is no bound.
  */
 const limited = (command: readonly [string, ...ReadonlyArray<string>]): readonly [string, ...ReadonlyArray<string>] =>
   process.platform === "linux" && fs.existsSync(shell)

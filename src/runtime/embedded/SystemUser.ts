@@ -1,15 +1,20 @@
-/** Which user runs Postgres, which refuses to run as root, and which paths that user can reach. */
+/**
+ * Chooses the user that runs the embedded Postgres, which refuses to run as root, and gives it access to directories.
+ */
 import * as fs from "node:fs"
 import * as path from "node:path"
 
 export interface SystemUser {
   readonly uid: number
   readonly gid: number
-  /** True when the service is root and Postgres therefore runs as somebody else. */
+  /** The service is root, so Postgres runs as another user. */
   readonly isSwitched: boolean
 }
 
-/** The user `nobody`, unless the data already belongs to somebody who is not root. */
+/**
+ * The service's own user; if that is root, the owner of the data directory, or `nobody` if root owns it or it is
+ * missing.
+ */
 export const postgresUser = (data: string): SystemUser => {
   const uid = process.getuid?.() ?? 0
   const gid = process.getgid?.() ?? 0
@@ -20,7 +25,7 @@ export const postgresUser = (data: string): SystemUser => {
     : { uid: owner.uid, gid: owner.gid, isSwitched: true }
 }
 
-/** Whether every directory down to this one lets the user through. */
+/** Whether the user may enter the directory and all its parents. */
 export const canEnter = (directory: string, user: SystemUser): boolean => {
   const found = fs.statSync(directory)
   const bit = found.uid === user.uid ? 0o100 : found.gid === user.gid ? 0o010 : 0o001
@@ -29,18 +34,18 @@ export const canEnter = (directory: string, user: SystemUser): boolean => {
   return parent === directory || canEnter(parent, user)
 }
 
-/** A way for a child process into a directory. */
+/** Access to a directory for a child process. */
 export interface Passage {
-  /** The path by which a child that was given `stdio` reaches the directory. */
+  /** The directory's path for a child that inherits `descriptors`. */
   readonly path: string
-  /** What the child must inherit as its descriptors from 3 on. */
+  /** File descriptors that the child must inherit, from number 3 on. */
   readonly descriptors: ReadonlyArray<number>
   readonly close: () => void
 }
 
 /**
- * A passage into a directory. Under a closed directory (root's home, say) the child reaches it through a descriptor
- * that it inherits: /proc/self/fd leads to the directory itself, not through those above it. Linux only.
+ * Opens a directory for a child process of the user. If a parent directory is closed to the user (root's home, say),
+ * the child inherits a descriptor and uses /proc/self/fd, which does not resolve the parents. Linux only.
  */
 export const openPassage = (directory: string, user: SystemUser): Passage => {
   if (!user.isSwitched || canEnter(directory, user)) return { path: directory, descriptors: [], close: () => {} }
@@ -49,7 +54,7 @@ export const openPassage = (directory: string, user: SystemUser): Passage => {
   return { path: "/proc/self/fd/3", descriptors: [descriptor], close: () => fs.closeSync(descriptor) }
 }
 
-/** The child's whole environment: nothing of the service's own goes to Postgres. */
+/** The complete environment of the child: it inherits no variable of the service. */
 export const childEnvironment = { PATH: "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" }
 
 export const spawnIdentity = (user: SystemUser) => (user.isSwitched ? { uid: user.uid, gid: user.gid } : {})

@@ -1,19 +1,19 @@
 /**
- * When this node last committed a change of an organisation's records, so that what it keeps of them for a moment is read
- * again afterwards: whoever has the answer to a change sees it in the next request to this node.
+ * Numbers the commits of this node by organisation, so that read caches drop what they read before a change: a client
+ * that has the response to a change sees it in its next request to this node.
  */
 import { Context, FiberRef } from "effect"
 import type { OrganisationId } from "../../domain/Ids.js"
 
 export interface CommitLog {
-  /** A number that grows with every commit. What was read at it knows all commits up to it. */
+  /** The number of the latest commit. A read that begins at it sees all commits up to it. */
   readonly current: () => number
   readonly recordCommit: (organisation: OrganisationId) => void
-  /** The number of the organisation's last commit; 0 where none is known. */
+  /** The number of the organisation's last commit, or 0 if none is recorded. */
   readonly lastCommit: (organisation: OrganisationId) => number
 }
 
-/** Beyond so many organisations all are forgotten: everything is then read anew, once. */
+/** Beyond this many organisations the log is cleared, and every cache reads once more. */
 const maxOrganisations = 100_000
 
 export const makeCommitLog = (): CommitLog => {
@@ -33,10 +33,10 @@ export const makeCommitLog = (): CommitLog => {
   }
 }
 
-/** One for a node; a test that does not care gets one of its own. */
+/** One per node. Without a layer each reference gets a log of its own, for tests. */
 export class Commits extends Context.Reference<Commits>()("svc/Commits", { defaultValue: makeCommitLog }) {}
 
-/** Of the transaction that the fiber is in: whether it has written. */
+/** Whether the fiber's transaction has written; `undefined` outside a transaction. */
 export const transactionWrites: FiberRef.FiberRef<{ isWritten: boolean } | undefined> = FiberRef.unsafeMake<
   { isWritten: boolean } | undefined
 >(undefined)

@@ -1,4 +1,7 @@
-/** Connectors on Postgres, and the built-in ones beside them. Published definitions never change, so they are kept decoded. */
+/**
+ * The port `Connectors`: an organisation's own on Postgres, else the built-in ones. Published definitions never change,
+ * so they are cached decoded.
+ */
 import { Effect, Layer, Option, type Redacted } from "effect"
 import { Connectors } from "../../actors/ports/Connectors.js"
 import { Vault } from "../../actors/ports/Vault.js"
@@ -11,10 +14,10 @@ import type { OrganisationId } from "../../domain/Ids.js"
 import { makeReadCache, noOrganisation, organisationOfKey } from "./ReadCache.js"
 import { WriterSql } from "./Pools.js"
 
-/** What is published may be this old. */
+/** A list of published versions is cached for this long. */
 const publishedMaxAgeMillis = 800
 const maxCachedSlugs = 10_000
-/** Definitions do not age; the bounds only keep memory free of those that nobody asks for. */
+/** Definitions never go stale; these bounds only free the memory of unused ones. */
 const definitionMaxAgeMillis = 600_000
 const maxCachedDefinitions = 200
 
@@ -48,7 +51,7 @@ export const layer = Layer.effect(
       organisationOf: organisationOfKey
     })
 
-    /** Newest first; empty where the organisation has none of that name, or nothing published. */
+    /** Newest first; empty if the organisation has no published connector with that slug. */
     const loadPublished = (organisation: OrganisationId, slug: string) =>
       sql<PublishedVersion>`SELECT c.id, v.number, v.semver FROM connectors c JOIN connector_versions v ON v.connector_id = c.id
         WHERE c.org = ${organisation} AND c.slug = ${slug} AND c.deleted_at IS NULL AND v.published_at IS NOT NULL
@@ -108,7 +111,7 @@ export const layer = Layer.effect(
       return found === undefined ? Option.none() : yield* definitionOf(newest.id, found.number)
     })
 
-    // Read each time: it is rarely asked for, and no plain secret is kept.
+    // Not cached: it is rarely needed, and no plain secret stays in memory.
     const clientOf: Connectors["Type"]["clientOf"] = Effect.fnUntraced(
       function* (organisation, slug, methodId, provider) {
         const which = provider === null ? sql`is_default` : sql`id = ${provider}`

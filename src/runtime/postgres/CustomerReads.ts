@@ -1,4 +1,4 @@
-/** Customers as requests name them, cached for less than a second and not beyond a change that this node commits. */
+/** The port `CustomerReads`, cached for less than a second and never beyond a change that this node commits. */
 import { Effect, Layer, Option } from "effect"
 import { CustomerReads, type KnownCustomer } from "../../actors/ports/CustomerReads.js"
 import { Unavailable } from "../../domain/Failure.js"

@@ -1,13 +1,13 @@
-/** One service per database, where one node does everything and no other may. */
+/** Ensures that one service runs per database: the single-node layout has no other protection. */
 import type { SqlClient } from "@effect/sql"
 import type { SqlError } from "@effect/sql/SqlError"
 import { Cause, Deferred, Effect, Schedule } from "effect"
 import { OperatorError } from "../process/OperatorError.js"
 
 /**
- * Holds the database for this process as long as the scope lives, by a lock of a session, which ends with the
- * process however it ends. Fails when another process holds it. A session that is lost is replaced within seconds;
- * if another process was faster, `onLost` runs: this one must end.
+ * Holds an advisory lock on the database as long as the scope lives. It is a session's lock, so it ends with the
+ * process, however that ends. Fails when another process holds it. A session that is lost is replaced within seconds;
+ * if another process takes the lock before, `onLost` runs and must end this process.
  */
 export const holdDatabase = Effect.fn("Single.hold")(function* (sql: SqlClient.SqlClient, onLost: Effect.Effect<void>) {
   const acquired = yield* Deferred.make<void, OperatorError | SqlError>()
@@ -25,7 +25,7 @@ export const holdDatabase = Effect.fn("Single.hold")(function* (sql: SqlClient.S
   return yield* Deferred.await(acquired)
 })
 
-/** Holds until the session is lost. */
+/** Takes the lock and checks its session until that is lost. */
 const hold = (sql: SqlClient.SqlClient, onAcquired: Effect.Effect<unknown>) =>
   Effect.scoped(
     Effect.gen(function* () {

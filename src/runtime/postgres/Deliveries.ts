@@ -1,4 +1,4 @@
-/** The deliveries that wait, on the writer's pool. Every time is Postgres' own. */
+/** The port `Deliveries` on the writer's pool: claims due deliveries and records results. All times are Postgres'. */
 import { describe } from "../telemetry/SafeError.js"
 import { Duration, Effect, Layer } from "effect"
 import { Deliveries } from "../../actors/ports/Deliveries.js"
@@ -7,22 +7,22 @@ import { Unavailable } from "../../domain/Failure.js"
 import { WriterSql } from "./Pools.js"
 
 export interface DeliveriesOptions {
-  /** No other node works on this database: what is claimed at the start was claimed by a process that is gone. */
+  /** No other node uses this database, so claims found at the start belong to a process that has ended. */
   readonly isOnlyNode: boolean
 }
 
-/** Longer than any attempt takes, with the secrets read before it and the result written after it. */
+/** Longer than any attempt, including the read of its secrets and the write of its result. */
 const lease = Duration.sum(answerTimeout, Duration.seconds(15))
 
-/** How many of those that are due one look considers. */
+/** Due deliveries that one claim considers. */
 const maxCandidates = 1_000
 
-/** The endpoint of a URL, as `endpointOf` has it. */
+/** The endpoint of a URL, as `endpointOf` computes it. */
 const endpointSql = "split_part(split_part(url, '#', 1), '?', 1)"
 
 /**
- * Places are dealt out by endpoint, longest due first, among the first of all that are due to endpoints with a free
- * place: $2 are those without one, $3 and $4 those with some of theirs taken, and how many.
+ * Claims the longest-due deliveries, at most `inFlight.perEndpoint` for each endpoint. `$2`: endpoints that are full;
+ * `$3` and `$4`: endpoints with deliveries in flight, and how many.
  */
 const claimSql = `
   WITH due AS MATERIALIZED (

@@ -1,6 +1,6 @@
 /**
- * Executions for the API. Unfinished ones stand in `runs`, finished ones in `executions`; a page is read from both by
- * keyset on the id, which is time, and merged. No query counts.
+ * The port `ExecutionReads`. Unfinished executions are rows of `runs`, finished ones of `executions`; a page is read
+ * from both by keyset on the id, which sorts by time, and merged. No query counts rows.
  */
 import { Clock, Duration, Effect, Layer, Option } from "effect"
 import { type ExecutionHome, ExecutionReads, type ExecutionQuery } from "../../actors/ports/ExecutionReads.js"
@@ -13,17 +13,17 @@ import { isObject, type Json } from "../../domain/Json.js"
 import { isColumn, isTime, selectMembers, sharedColumn } from "./journal/RunColumns.js"
 import { AppSql } from "./Pools.js"
 
-/** A run of either table by its members; times are Unix milliseconds. */
+/** A run of either table under the names of its members; times are Unix milliseconds. */
 interface Row extends Pick<OpenRun, "id" | "retention" | "waiting"> {
   readonly status: ExecutionStatus
-  /** Of a run that has ended, with the members that `executions` has no column for. */
+  /** For a run that has ended it has also the members without a column in `executions`. */
   readonly record: RunRecord
   readonly [member: string]: unknown
 }
 
 const rfc3339 = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
 
-/** Members that are not shown as they are kept, and those that are not kept at all. */
+/** Members of the view that are computed from the row. */
 const computedMembers: {
   readonly [Member in Exclude<keyof ExecutionView, keyof OpenRun | keyof RunRecord | keyof FinishedRun> | "waiting"]: (
     row: Row,
@@ -40,7 +40,7 @@ const computedMembers: {
 const storedMembers = Object.keys(ExecutionView.fields).filter((member) => !Object.hasOwn(computedMembers, member))
 const timeMembers = new Set(storedMembers.filter(isTime))
 const hasColumn = (member: string) => isColumn("runs", member) || isColumn("executions", member)
-/** Where the members of a view are: in a column, or in the document `record`. */
+/** Where each member of the view is stored: in a column, or in the document `record`. */
 const sources = {
   runs: storedMembers.map((member) => ({ member, isColumn: isColumn("runs", member) })),
   executions: storedMembers.map((member) => ({ member, isColumn: isColumn("executions", member) }))
@@ -54,7 +54,7 @@ const viewOf = (row: Row): ExecutionView => {
     view[member] = typeof value === "number" && timeMembers.has(member) ? rfc3339(value) : value
   }
   for (const [member, compute] of Object.entries(computedMembers)) view[member] = compute(row, view)
-  // Its members are those of the schema, and the types of their columns are the ports'.
+  // The members are those of the schema, and their columns have the types that the ports name.
   return view as ExecutionView
 }
 
@@ -71,7 +71,7 @@ const findSql = tables
   )
   .join(" UNION ALL ")
 
-/** A step as it is shown: one that was under way when its run was ended from outside has failed. */
+/** Shows a step as failed if it was still open when its run was ended from outside. */
 const closeStep = (step: Json, isEnded: boolean): Json =>
   isEnded &&
   isObject(step) &&
@@ -83,12 +83,12 @@ const closeStep = (step: Json, isEnded: boolean): Json =>
       }
     : step
 
-/** The periods, newest first, that are read for a page before all of time is. */
+/** Periods that a page is searched in before all partitions are. */
 const recentPeriods = [Duration.days(2), Duration.days(16)]
 
 const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
 
-/** Rows of one workflow come from their index in the order of the page; those of several do not. */
+/** With one workflow an index yields the rows in the page's order; `ANY` of several does not. */
 const workflowCondition = (ids: ReadonlyArray<string>, add: (value: unknown) => string): string =>
   ids.length === 1
     ? `${sharedColumn("workflowId")} = ${add(ids[0])}`
@@ -120,7 +120,7 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const sql = yield* AppSql
 
-    /** As the request role: row-level security needs the organisation, and so do the indexes. */
+    /** A transaction as the request role: row-level security and the indexes need the organisation. */
     const asOrganisation = <A>(
       organisation: OrganisationId,
       body: Effect.Effect<A, unknown>
@@ -145,8 +145,8 @@ export const layer = Layer.effect(
     }
 
     /**
-     * A page nearly always lies within a few days, that is in a few partitions; opening all partitions costs several times
-     * what reading the page does. Earlier days are read only where the page is not full.
+     * A page nearly always lies within a few days, hence a few partitions; opening all partitions costs several times
+     * the read of the page. Earlier periods are read only if the page is not full.
      */
     const list = Effect.fnUntraced(function* (home: ExecutionHome, query: ExecutionQuery) {
       const newest = query.before === undefined ? yield* Clock.currentTimeMillis : timeOfId(query.before)

@@ -1,4 +1,4 @@
-/** Installations as requests name them, remembered for less than a second. */
+/** The port `InstallationReads`, cached for less than a second. */
 import { Effect, Layer, Option } from "effect"
 import { InstallationReads, type KnownInstallation } from "../../actors/ports/InstallationReads.js"
 import { Unavailable } from "../../domain/Failure.js"

@@ -1,4 +1,6 @@
-/** `svc.state` on Postgres: a write and the journal row that remembers it are one transaction. */
+/**
+ * The port `KeyValues` (`svc.state`) on Postgres: a write and the journal entry that records it are one transaction.
+ */
 import { describe } from "../telemetry/SafeError.js"
 import { Effect, Layer } from "effect"
 import { Fenced, JournalUnavailable } from "../../actors/ports/Journal.js"
@@ -86,7 +88,7 @@ export const layer = Layer.effect(
     const write: KeyValues["Type"]["write"] = (store, write, run, entry) =>
       Effect.gen(function* () {
         const sealer = yield* vault.of(store.organisationId)
-        // The run first, then the key: the order in which every transaction here locks.
+        // Locks the run before the key, as every transaction here does: two writes never deadlock.
         const owned = yield* sql.unsafe(lockOwned, [[run.id], [run.epoch]])
         if (owned.length === 0) return yield* new Fenced({ id: run.id })
         const lock = canonicalJson([

@@ -1,4 +1,7 @@
-/** Keys by their hash, as the writer: a request's organisation is not known before its key is. */
+/**
+ * The port `Keys`: looks API keys up by their hash, cached for less than a second. As the writer's role, since the
+ * organisation of a request is unknown until its key is found.
+ */
 import { backgroundTask } from "../../actors/BackgroundTask.js"
 import { Effect, Layer, Option, Redacted } from "effect"
 import { Keys, type KnownKey } from "../../actors/ports/Keys.js"
@@ -10,16 +13,16 @@ import { WriterSql } from "./Pools.js"
 import { recordOf, selectColumns } from "./records/Table.js"
 import { apiKeys } from "./records/RecordTables.js"
 
-/** Less than the second that revocation may take: the rest is for the request in flight. */
+/** Revocation may take a second; the rest is for requests in flight. */
 const maxAgeMillis = 800
 const maxCachedKeys = 10_000
 const writeUsesInterval = "2 seconds"
-/** Digits of a hash that tell whether it may be a key's, how old they may be, and of how many keys they are held. */
+/** A set of hash prefixes tells which hashes may be a key's: their length, the set's age, and its size. */
 const prefixLength = 10
 const prefixesMaxAgeMillis = 1_000
 const maxPrefixes = 50_000
 
-/** Where a key's identity secret is sealed. */
+/** The place that a key's identity secret is sealed to. */
 export const identityPlace = (organisation: string, keyId: string) => ({
   organisation,
   table: "api_keys",
@@ -43,7 +46,7 @@ export const layer = Layer.scoped(
   Effect.gen(function* () {
     const sql = yield* WriterSql
     const vault = yield* Vault
-    // Unknown keys are not remembered: guesses must not push out the keys in use.
+    // Unknown keys are not cached: guesses must not evict the keys in use.
     const cache = yield* makeReadCache<KnownKey, Unavailable>({
       maxAgeMillis,
       maxEntries: maxCachedKeys,
@@ -81,7 +84,7 @@ export const layer = Layer.scoped(
 
     const find = (hash: string) => Effect.map(cache.get(hash, load(hash)), Option.fromNullable)
 
-    /** Read only while some address sends many unknown keys. With more keys than these it says nothing. */
+    /** Used only while some address sends many unknown keys. With more keys than `maxPrefixes` it filters nothing. */
     const hashPrefixes = yield* makeReadCache<ReadonlySet<string> | "too many", Unavailable>({
       maxAgeMillis: prefixesMaxAgeMillis,
       maxEntries: 1,

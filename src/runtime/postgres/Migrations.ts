@@ -1,4 +1,4 @@
-/** Brings the database to the schema of this release. */
+/** Migrates the database to the schema of this release. */
 import { Migrator, SqlClient } from "@effect/sql"
 import { Cause, Effect, Option, type Redacted } from "effect"
 import { migrations } from "../../../migrations/index.js"
@@ -8,8 +8,8 @@ import { variableOf } from "./Roles.js"
 import { UnreachableDatabase } from "./UnreachableDatabase.js"
 
 /**
- * Runs the migrations that the database lacks, all of them or none, and returns their names. Two processes never
- * migrate at once: the second waits, then finds nothing to do.
+ * Runs the pending migrations, all of them or none, and returns their names. Two processes never migrate at once: the
+ * second waits for the lock and then has none to run.
  */
 export const migrate = Effect.fn("Migrations.migrate")(
   function* (owner: Redacted.Redacted) {
@@ -34,7 +34,7 @@ export const migrate = Effect.fn("Migrations.migrate")(
   })
 )
 
-/** The names of the migrations that the database still lacks. */
+/** The names of the migrations that the database has not run. */
 export const pendingMigrations = Effect.fn("Migrations.missing")(function* () {
   const sql = yield* SqlClient.SqlClient
   const table = yield* sql<{ readonly present: boolean }>`SELECT to_regclass('svc_migrations') IS NOT NULL AS present`
@@ -53,7 +53,7 @@ const runMigrations = Effect.catchAllCause(
     })
 )
 
-/** Held on a connection of its own: the migrations run on the other. */
+/** Holds the lock on a connection of its own: the migrations use the other one. */
 const holdMigrationLock = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const session = yield* sql.reserve

@@ -1,6 +1,6 @@
 /**
- * Actions of built-in connectors that a live deployment is bound to and that this release does not carry: their calls
- * fail until the workflow is published again. Contract: versioning policy.
+ * Finds actions of built-in connectors that a live deployment is bound to and that this release does not contain: their
+ * calls fail until the workflow is published again. Contract: versioning policy.
  */
 import type { SqlClient } from "@effect/sql"
 import { Effect } from "effect"
@@ -15,7 +15,7 @@ export interface MissingAction {
   readonly workflows: number
 }
 
-/** Looked up once, at the start: whatever is published later is bound to what this release carries. */
+/** One query, at the start of the service: later publications are bound to the actions of this release. */
 export const findMissingActions = (sql: SqlClient.SqlClient, builtIns: ReadonlyArray<BuiltIn>) =>
   Effect.map(
     sql<MissingAction>`

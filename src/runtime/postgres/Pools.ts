@@ -1,4 +1,4 @@
-/** The service's connections: one pool per role that it works as. */
+/** The connection pools of the service, one for each Postgres role that it uses. */
 import { Reactivity } from "@effect/experimental"
 import { PgClient } from "@effect/sql-pg"
 import { SqlError } from "@effect/sql/SqlError"
@@ -18,13 +18,13 @@ export interface PoolOptions {
   readonly applicationName: string
   /** The server ends a statement that takes longer. Default: none. */
   readonly statementTimeout?: Duration.DurationInput
-  /** The setting that holds the login, for messages. */
+  /** The setting that the login comes from, for messages. */
   readonly setting?: string
 }
 
 /**
- * A pool that lives as long as the scope, with one connection open. `bigint` columns read as number where that is
- * exact, else as text; `numeric` as text; times as Date.
+ * Opens a pool for the life of the scope, with one connection open. `bigint` columns are read as numbers if that is
+ * exact, else as text; `numeric` as text; times as `Date`. Fails with `SqlError` when Postgres cannot be reached.
  */
 export const connect = Effect.fn("Pools.connect")(function* (url: Redacted.Redacted, options: PoolOptions) {
   const acquire = Effect.acquireRelease(
@@ -89,7 +89,7 @@ const makePool = (url: Redacted.Redacted, options: PoolOptions) => {
     idle_in_transaction_session_timeout: 60_000,
     types: { getTypeParser }
   })
-  // The pool drops the connection by itself; without a listener the process would end.
+  // The pool drops a broken connection by itself; without a listener the error would end the process.
   pool.on("error", () => {})
   return pool
 }
@@ -101,8 +101,8 @@ type ConnectCallback = (
 ) => void
 
 /**
- * A pool that hands a connection over in a microtask of its own. The pool of `pg` does so inside the release of its last
- * user: waiters that were interrupted release it at once, and a thousand of them in a row overflow the stack.
+ * A pool that hands over each connection in a microtask of its own. The pool of `pg` calls the next waiter inside the
+ * release of a connection: a thousand interrupted waiters, which release at once, would overflow the stack.
  */
 class QueuedPool extends Pool {
   override connect(): Promise<PoolClient>
@@ -110,7 +110,7 @@ class QueuedPool extends Pool {
   override connect(onConnected?: ConnectCallback): Promise<PoolClient> | void {
     if (onConnected === undefined) return super.connect()
     super.connect((error, client, release) => {
-      // Until its user listens: a connection that breaks meanwhile says so again to the first statement.
+      // Until the user of the connection listens. If it breaks before, the first statement fails.
       client?.once("error", ignore)
       queueMicrotask(() => {
         client?.off("error", ignore)
@@ -122,7 +122,7 @@ class QueuedPool extends Pool {
 
 const ignore = (): void => undefined
 
-/** The server, too, must notice a peer that vanished: a half-open session would keep its locks for hours. */
+/** Makes the server detect a vanished client: a half-open session would keep its locks for hours. */
 const withServerSettings = (href: string) => {
   const url = new URL(href)
   const existing = url.searchParams.get("options")

@@ -1,26 +1,28 @@
-/** What was read a moment ago and may be used again; whoever asks while it is being read waits for the same answer. */
+/** A read cache for values that may be a moment old. Concurrent reads of one key share one load. */
 import { Deferred, Effect, FiberId } from "effect"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { Commits } from "./CommitLog.js"
 
 export interface ReadCache<A, E> {
-  /** The value, if it was read less than the allowed time before `now`. */
+  /** The cached value, if it was read less than `maxAgeMillis` before `now`. */
   readonly peek: (key: string, now: number) => A | undefined
-  /** The value, read now if need be. What `load` does not find, `undefined`, is not kept. */
+  /** The cached value, else the one that `load` returns. `undefined`, not found, is not cached. */
   readonly get: (key: string, load: Effect.Effect<A | undefined, E>) => Effect.Effect<A | undefined, E>
 }
 
 export interface ReadCacheOptions<A> {
   readonly maxAgeMillis: number
-  /** Beyond it all are forgotten. */
+  /** Beyond it the cache is cleared. */
   readonly maxEntries: number
-  /** Whose records the value tells of: what this node read before it last changed them is not used again. */
+  /**
+   * The organisation whose records the value comes from: what was read before its last commit on this node is stale.
+   */
   readonly organisationOf: (key: string, value: A) => OrganisationId | undefined
 }
 
 interface Entry<A> {
   readonly at: number
-  /** The node's commits that the value may know of. */
+  /** The number of the node's last commit when the read began. */
   readonly commit: number
   readonly value: A
 }
@@ -57,7 +59,7 @@ export const makeReadCache = <A, E>(options: ReadCacheOptions<A>): Effect.Effect
         }
         return Deferred.done(answer, exit)
       })
-      // Whoever asked first may go away: the others still wait for what it began.
+      // The caller that began the load may be interrupted while others wait for its result.
       return Effect.uninterruptible(publishing)
     }
 
@@ -67,7 +69,7 @@ export const makeReadCache = <A, E>(options: ReadCacheOptions<A>): Effect.Effect
         const value = peek(key, now)
         if (value !== undefined) return Effect.succeed(value)
         const pendingRead = loading.get(key)
-        // A read that began before the last change of anybody may not know of it.
+        // A load that began before this node's last commit may not see it.
         return pendingRead === undefined || pendingRead.commit !== commits.current()
           ? read(key, load, now)
           : Deferred.await(pendingRead.answer)
@@ -76,8 +78,8 @@ export const makeReadCache = <A, E>(options: ReadCacheOptions<A>): Effect.Effect
     return { peek, get }
   })
 
-/** For keys of the form `organisation|…`. */
+/** The organisation of a key of the form `organisation|…`. */
 export const organisationOfKey = (key: string): OrganisationId => key.slice(0, key.indexOf("|")) as OrganisationId // by its caller
 
-/** For values that no change of records makes untrue, or that may be a moment old. */
+/** For values that no commit makes stale before their age does. */
 export const noOrganisation = (): undefined => undefined

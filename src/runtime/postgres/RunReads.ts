@@ -1,4 +1,4 @@
-/** Secrets and configuration as a run resolves them. */
+/** The port `RunReads`: resolves the secrets and configuration values that a run reads. */
 import { describe } from "../telemetry/SafeError.js"
 import { Effect, Layer, Option, Redacted } from "effect"
 import { JournalUnavailable } from "../../actors/ports/Journal.js"
@@ -62,7 +62,8 @@ export const layer = Layer.effect(
       return yield* openSecret(organisation, row)
     }, Effect.mapError(unavailable))
 
-    // Highest level first: flow, integration, tenant, organisation, platform; within a level the environment's own value.
+    // Highest level first: flow, integration, tenant, organisation, platform; within a level the environment's own
+    // value.
     const setting = Effect.fn("RunReads.setting")(function* (reader: Reader, key: string) {
       const rows = yield* sql<{ value: Json }>`
       SELECT value FROM settings WHERE org = ${reader.organisationId} AND key = ${key}

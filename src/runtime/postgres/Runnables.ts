@@ -1,4 +1,7 @@
-/** Workflows as they are run. What is deployed where may be a second old; a version's content never changes. */
+/**
+ * The port `Runnables`: workflows to run. Deployments are cached for less than a second; a version's content never
+ * changes.
+ */
 import { Effect, Layer, Option } from "effect"
 import { type Runnable, Runnables } from "../../actors/ports/Runnables.js"
 import { bindingsOf } from "../../domain/connector/Binding.js"
@@ -11,7 +14,7 @@ import { WriterSql } from "./Pools.js"
 
 const headMaxAgeMillis = 900
 const maxCachedVersions = 1_000
-/** A snapshot is extended once for so many days, and outlives every run that it was kept for. */
+/** A draft's snapshot is kept this much longer than its runs, so that it is not extended at every run. */
 const snapshotMarginDays = 2
 
 const jsonOf = (value: Json): string | null => (value === null ? null : JSON.stringify(value))
@@ -24,7 +27,7 @@ interface WorkflowHead extends Omit<Runnable, "version" | keyof Content> {
 
 type Content = Pick<Runnable, "script" | "contentHash" | "inputContract" | "outputContract" | "bindings">
 
-/** As the columns hold it. */
+/** Content as the columns hold it. */
 interface ContentRow extends Omit<Content, "bindings"> {
   readonly bindings: Json
 }
@@ -91,7 +94,7 @@ export const layer = Layer.effect(
       version: number | null
     ): Runnable => ({ ...head, ...found, version })
 
-    /** Put together once for each read of a workflow's head, not for each run. */
+    /** Makes a `Runnable` once for each read of a workflow's head, not for each run. */
     const published = new WeakMap<WorkflowHead, Map<number, Runnable>>()
     const publishedOf = (head: WorkflowHead, number: number): Effect.Effect<Runnable, NotFound | Unavailable> => {
       const known = published.get(head) ?? new Map<number, Runnable>()
@@ -120,7 +123,7 @@ export const layer = Layer.effect(
       }
       const archived = archivedRefusal(found)
       if (archived !== undefined) return archived
-      // An environment may be called as what every object inherits.
+      // An environment may have the name of an inherited property, such as `constructor`.
       const deployedNumber = Object.hasOwn(found.deployments, environment) ? found.deployments[environment] : undefined
       const number = environment === latestEnvironment ? found.publishedVersion : deployedNumber
       return number !== undefined
@@ -147,7 +150,7 @@ export const layer = Layer.effect(
     })
 
     const keepDraft: Runnables["Type"]["keepDraft"] = (draft, retention) =>
-      // Written when it is new, or when the run will be kept for longer than what is there: not at every run.
+      // Updates an existing snapshot only if it expires before the run does: not at every run.
       sql`INSERT INTO draft_snapshots AS s
             (org, workflow_id, content_hash, script, input_contract, output_contract, bindings, kept_until)
           VALUES (${draft.organisationId}, ${draft.workflowId}, ${draft.contentHash}, ${draft.script},

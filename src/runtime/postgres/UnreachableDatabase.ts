@@ -1,14 +1,17 @@
-/** Why no connection to Postgres could be opened: which setting is wrong and what to do, in a sentence for the operator. */
+/** Explains to the operator why a connection to Postgres failed: which setting is wrong and what to do. */
 import type { SqlError } from "@effect/sql"
 import { Redacted } from "effect"
 import { reasonOf, OperatorError } from "../process/OperatorError.js"
 
-/** The server cannot be reached, or refuses the login. The message is complete. */
+/** The server cannot be reached, or refuses the login. The message tells the operator what to do. */
 export class UnreachableDatabase extends Error {
   readonly _tag = "Unreachable"
 }
 
-/** The cause as a sentence where the address or the login is wrong; any other cause as it is. `setting`: what holds the login. */
+/**
+ * An `UnreachableDatabase` if the address or the login is wrong, else the cause itself. `setting`: where the login
+ * comes from.
+ */
 export const explainUnreachable = (cause: unknown, login: Redacted.Redacted, setting: string): unknown => {
   const { host, hostname, port, username } = new URL(Redacted.value(login))
   const server = port === "" ? `${host}:5432` : host
@@ -32,6 +35,6 @@ export const explainUnreachable = (cause: unknown, login: Redacted.Redacted, set
   return cause
 }
 
-/** What the operator is told of a statement or a connection that failed. */
+/** The error that the operator sees for a failed statement or connection. */
 export const unreachableError = ({ cause, message }: SqlError.SqlError): OperatorError =>
   new OperatorError({ message: cause instanceof UnreachableDatabase ? cause.message : `${message}: ${String(cause)}` })

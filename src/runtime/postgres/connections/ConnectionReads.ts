@@ -1,4 +1,4 @@
-/** Connections as calls look for them, remembered for less than a second. */
+/** The port `ConnectionReads`: finds the connection of a call, cached for less than a second. */
 import { Effect, Layer, Option } from "effect"
 import { ConnectionReads, type ConnectionWanted, type KnownConnection } from "../../../actors/ports/ConnectionReads.js"
 import { Unavailable } from "../../../domain/Failure.js"
@@ -20,7 +20,7 @@ export const layer = Layer.effect(
     const cache = yield* makeReadCache<KnownConnection, Unavailable>({
       maxAgeMillis,
       maxEntries: maxCachedConnections,
-      // Their actors write them, not the records.
+      // Connection actors write connections, and their commits are not in the commit log.
       organisationOf: noOrganisation
     })
 

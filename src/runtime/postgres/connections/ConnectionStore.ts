@@ -1,4 +1,6 @@
-/** The port `ConnectionStore` on the writer's pool: each change is one transaction, fenced by the connection's revision. */
+/**
+ * The port `ConnectionStore` on the writer's pool: each change is one transaction, fenced by the connection's revision.
+ */
 import { SqlError } from "@effect/sql/SqlError"
 import { Effect, Layer, Option } from "effect"
 import {
@@ -23,7 +25,7 @@ import { connections } from "./ConnectionTables.js"
 
 const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
 
-/** Members that another statement than the one of a change writes. */
+/** Members that the statement of a change does not write. */
 const separatelyWritten: ReadonlySet<string> = new Set(["id", "isDefault", "lastUsedAt"])
 const updatedMembers = connections.members.filter((member) => !separatelyWritten.has(member))
 
@@ -60,7 +62,7 @@ interface LoadRow {
   readonly intent_at: Date
 }
 
-/** Texts that very many connections have in common, each once in memory. */
+/** Interned texts: very many connections in memory share them. */
 const internedTexts = new Map<string, string>()
 const intern = <Text extends string | null>(text: Text): Text => {
   if (text === null) return text
@@ -75,8 +77,8 @@ const emptyList: ReadonlyArray<never> = []
 const internEmpty = <A extends object>(value: A): A => (Object.keys(value).length === 0 ? (emptyObject as A) : value)
 
 /**
- * The same record as the literal that it is: an owner keeps it for as long as it is idle, and what is put together
- * member by member takes V8 six times the room.
+ * Copies a connection into an object literal. Owners keep it in memory while they are idle, and an object that is built
+ * member by member takes six times as much in V8.
  */
 const compactConnection = (read: Connection): Connection => ({
   id: read.id,
@@ -163,7 +165,7 @@ export const layer = Layer.effect(
               entry json)`
       })
 
-    /** One default of a kind: whoever changes it waits for whoever does so now. */
+    /** Serialises changes of the default connection of a customer, user and connector. */
     const lockKind = ({ connector, customerId, organisationId, userId }: Connection) =>
       sql`SELECT pg_advisory_xact_lock(hashtextextended(${[organisationId, customerId, userId, connector].join("|")}, 2))`
 

@@ -1,10 +1,10 @@
-/** The port `ConnectionSweeps` on the writer's pool. */
+/** The port `ConnectionSweeps` on the writer's pool: finds connections that are due for renewal or removal. */
 import { Effect, Layer } from "effect"
 import { ConnectionSweeps, type Due } from "../../../actors/ports/ConnectionSweeps.js"
 import { Unavailable } from "../../../domain/Failure.js"
 import { WriterSql } from "../Pools.js"
 
-/** How long a disconnected connection stays as a tombstone, and how long a connect session tells its outcome. */
+/** How long a disconnected connection is kept as a tombstone, and a finished connect session for its outcome. */
 const tombstoneRetention = "interval '30 days'"
 const sessionRetention = "interval '1 day'"
 const batchSize = 1_000

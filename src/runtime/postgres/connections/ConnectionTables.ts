@@ -1,4 +1,4 @@
-/** The tables of connections, as requests read them, and of installations. */
+/** Table descriptions of connections and their credentials, as requests read them, and of installations. */
 import type { Connection, CredentialRecord } from "../../../domain/connection/Connection.js"
 import type { Installation } from "../../../domain/Installation.js"
 import type { Table } from "../records/Table.js"
@@ -39,7 +39,7 @@ export const connections: Table<Connection> = {
   isVersioned: true
 }
 
-/** Never selects what is sealed: requests may not. */
+/** Without the sealed column, which the request role may not select. */
 export const credentials: Table<CredentialRecord> = {
   name: "credentials",
   members: ["id", "organisationId", "connectionId", "members", "fingerprint", "expiresAt", "createdAt", "rotatedAt"],

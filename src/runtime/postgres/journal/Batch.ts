@@ -1,25 +1,25 @@
-/** Turns changes of runs into the rows that a flush writes. */
+/** Turns changes of runs into the rows that one flush writes. */
 import type { RunChange } from "../../../actors/ports/Journal.js"
 import { flushTables, type Row, type RowContext, type FlushTableName, flushTableNames } from "./FlushTables.js"
 import { patchRow, timestamp } from "./RunColumns.js"
 
-/** One change made ready before it enters the queue. */
+/** A change with its rows serialised, before it enters the queue. */
 export interface PreparedChange {
   readonly change: RunChange
-  /** Each row as JSON: written once, and put together by the statement. */
+  /** Each row as JSON, serialised once; the statement concatenates them. */
   readonly rows: { readonly [T in FlushTableName]?: ReadonlyArray<string> }
-  /** About how many characters it adds to the statement. */
+  /** Approximate number of characters that it adds to the statement. */
   readonly size: number
 }
 
 export interface Batch {
   readonly changes: ReadonlyArray<Row>
-  /** The fence: runs that must have these epochs, in the same order. */
+  /** Runs that must still have these epochs, in the same order. */
   readonly fence: { readonly ids: ReadonlyArray<string>; readonly epochs: ReadonlyArray<number> }
   readonly hasClaims: boolean
   readonly patches: ReadonlyArray<Row>
   readonly endedRuns: ReadonlyArray<string>
-  /** Of these, the ones that never started: they leave the queue. */
+  /** Ended runs that never started: their rows in the queue are deleted. */
   readonly dequeuedRuns: ReadonlyArray<string>
   readonly rows: { readonly [T in FlushTableName]: ReadonlyArray<string> }
 }

@@ -1,6 +1,6 @@
 /**
- * The tables that a flush adds rows to: of each the columns, what a change of a run adds, and what happens to a row that
- * is there already.
+ * The tables that a flush inserts into: their columns, the rows that a change of a run adds, and what happens when a
+ * row exists already.
  */
 import type { RunChange } from "../../../actors/ports/Journal.js"
 import type { OrganisationVault } from "../../../actors/ports/Vault.js"
@@ -13,18 +13,18 @@ export type ColumnTypes = { readonly [column: string]: string }
 
 export type Row = { readonly [column: string]: unknown }
 
-/** What rows are made with beside the change. */
+/** What rows are made with, beside the change. */
 export interface RowContext {
-  /** Of the change's organisation. */
+  /** The vault of the change's organisation. */
   readonly vault: () => OrganisationVault
   /** The next virtual tag of the organisation. */
   readonly vtag: () => number
 }
 
 interface FlushTable<C extends ColumnTypes> {
-  /** A column `run` is not inserted: it names the change where the row's own id is not the run's. */
+  /** A column `run` is not inserted: it names the row's change if the row's own id is not the run's. */
   readonly columns: C
-  /** What is inserted, where it is not the columns as they are. */
+  /** The expressions to insert, if they are not simply the columns. */
   readonly values?: string
   readonly conflict: string
   readonly rows: (change: RunChange, context: RowContext) => ReadonlyArray<{ readonly [Column in keyof C]: unknown }>

@@ -1,4 +1,4 @@
-/** The journal on Postgres: appends through the group-commit writer, reads on the writer's pool. */
+/** The port `Journal` on Postgres: appends through the group-commit writer, reads on the writer's pool. */
 import { describe } from "../../telemetry/SafeError.js"
 import { Effect, Layer, Redacted } from "effect"
 import { type AppendFailure, Journal, JournalUnavailable, type RunChange } from "../../../actors/ports/Journal.js"
@@ -10,13 +10,14 @@ import { decodeEntry } from "./JournalRow.js"
 import { prepareChange, type PreparedChange } from "./Batch.js"
 import { makeWriter } from "./Writer.js"
 
-/** Only a change with journal rows asks for a vault. */
+/** Only a change with journal rows needs a vault. */
 const noVault = (): never => {
   throw new Error("the rows of a journal cannot be sealed without their organisation's vault")
 }
 
 const needsVault = (change: RunChange): boolean => (change.journal?.length ?? 0) > 0
 
+/** `capacity`: changes that may be queued; `writer`: the login of the writer's role. */
 export const layer = (options: { readonly capacity: number; readonly writer: Redacted.Redacted }) =>
   Layer.scoped(
     Journal,

@@ -1,12 +1,12 @@
 /**
- * The columns of a run: what each member is called in `runs`, its type, and where it goes when the run ends. The rows and
- * the statement of a flush, the queries that hand out runs and the reads of the API are all made of these tables, when
- * the module is loaded. `runs` and `executions` have no other columns.
+ * The columns of a run: each member's column in `runs`, its type, and where it is kept when the run ends. The rows and
+ * the statement of a flush, the queries that claim runs and the reads of the API are built from these tables when the
+ * module loads. `runs` and `executions` have no other columns.
  */
 import type { FinishedRun, OpenRun, RunPatch } from "../../../actors/ports/Journal.js"
 import { defaultColumn } from "../records/Table.js"
 
-/** Types of Postgres that hold a value; a time is Unix milliseconds here and `timestamptz` there. */
+/** The Postgres types that hold a value. A time is Unix milliseconds in memory and `timestamptz` in Postgres. */
 type TypeFor<Value> = [NonNullable<Value>] extends [boolean]
   ? "boolean"
   : [NonNullable<Value>] extends [number]
@@ -17,15 +17,15 @@ type TypeFor<Value> = [NonNullable<Value>] extends [boolean]
 
 interface RunColumn<Value> {
   readonly type: TypeFor<Value>
-  /** Where a run that has ended keeps it: in a column of `executions`, as a member of its document `record`, or nowhere. */
+  /** Where an ended run keeps it: in a column of `executions`, as a member of its document `record`, or nowhere. */
   readonly ended: "column" | "record" | "none"
-  /** What it is called in Postgres, where that is not the member's name in snake case. */
+  /** The column's name, if it is not the member's name in snake case. */
   readonly column?: string
 }
 
 type RunColumns<Record> = { readonly [Member in keyof Record]-?: RunColumn<Record[Member]> }
 
-/** A run that has not ended: its row in `runs`. */
+/** The row of a run in `runs`: it has not ended. */
 const openMembers: RunColumns<OpenRun> = {
   id: { type: "text", ended: "column" },
   organisationId: { type: "text", ended: "column" },
@@ -53,7 +53,7 @@ const openMembers: RunColumns<OpenRun> = {
   input: { type: "json", ended: "column" }
 }
 
-/** What a run has only once it has ended: the rest of its row in `executions`. */
+/** Members that a run has only once it has ended: the rest of its row in `executions`. */
 const endMembers: RunColumns<Omit<FinishedRun, "run">> = {
   status: { type: "text", ended: "column" },
   statusReason: { type: "text", ended: "record" },
@@ -63,7 +63,7 @@ const endMembers: RunColumns<Omit<FinishedRun, "run">> = {
   metrics: { type: "json", ended: "record" }
 }
 
-/** Members that a patch of a run may change; one that may be null needs a mark that it is set. */
+/** Members that a patch of a run may change. A nullable one needs a marker column that says that it is set. */
 const patchMembers: { readonly [Member in keyof Required<RunPatch>]: { readonly isNullable: boolean } } = {
   attempt: { isNullable: false },
   wakeAt: { isNullable: true },
@@ -71,7 +71,7 @@ const patchMembers: { readonly [Member in keyof Required<RunPatch>]: { readonly 
   waiting: { isNullable: true }
 }
 
-// --- The tables above, as rows and statements need them ---
+// --- The tables above, bound to columns ---
 
 interface BoundColumn {
   readonly member: string
@@ -95,7 +95,7 @@ const bind = (columns: {
   }))
 
 const runsColumns = bind(openMembers)
-/** The end's status replaces the one that the run had. */
+/** Without the run's status: that of its end replaces it. */
 const retainedOpenColumns = runsColumns.filter(({ ended }) => ended !== "none")
 const endColumns = bind(endMembers)
 const executionsColumns = [...retainedOpenColumns, ...endColumns]
@@ -108,19 +108,19 @@ export const endedColumns = typesOf(endedTableColumns)
 
 // --- Rows ---
 
-/** An instant as a row's JSON holds it. */
+/** A time as a row's JSON document holds it: RFC 3339. */
 export const timestamp = (millis: number | null): string | null =>
   millis === null ? null : new Date(millis).toISOString()
 
-/** The value of a column as a row's JSON holds it. */
+/** The value of a column as a row's JSON document holds it. */
 const columnValue = ({ member, type }: BoundColumn, members: Members): unknown => {
   const value = members[member]
   return type === "timestamptz" && typeof value === "number" ? timestamp(value) : value
 }
 
 /**
- * A copy has all keys from the start: an object that gets them one by one becomes a hash table, which takes half as long
- * again to write as JSON.
+ * A row to copy, with all keys set. An object that gets its keys one by one becomes a dictionary in V8, which takes 1.5
+ * times as long to serialise.
  */
 const emptyRow = (keys: ReadonlyArray<string>): { [key: string]: unknown } =>
   Object.fromEntries(keys.map((key) => [key, null]))
@@ -138,7 +138,7 @@ export const openRow = (run: OpenRun): Members => {
   return row
 }
 
-/** The record of a run that has ended: what was known at its start and what came of it. */
+/** The row in `executions` of a run that has ended. */
 export const endedRow = (finished: FinishedRun): Members => {
   const row = { ...emptyEndedRow }
   const record: { [member: string]: unknown } = { ...finished.run.record }
@@ -185,7 +185,10 @@ export const patchRow = (id: string, patch: RunPatch): Members => {
   return row
 }
 
-/** Sets the columns of `run` that `patch` sets. A run that is suspended was survived: its activations begin anew. */
+/**
+ * Assignments for the columns of `run` that `patch` sets. A run that is suspended did not crash: its activations
+ * restart.
+ */
 export const patchAssignments = (run: string, patch: string): string =>
   [
     ...patchedColumns.map(({ column, isNullable }) =>
@@ -198,13 +201,13 @@ export const patchAssignments = (run: string, patch: string): string =>
 
 // --- Reads ---
 
-/** A column under the name of its member; a time as Unix milliseconds. */
+/** Selects a column under the name of its member; a time as Unix milliseconds. */
 const selectColumn = ({ column, member, type }: BoundColumn, table: string): string =>
   type === "timestamptz"
     ? `floor(extract(epoch FROM ${table}.${column}) * 1000)::float8 AS "${member}"`
     : `${table}.${column} AS "${member}"`
 
-/** Selects rows of `runs` that are `OpenRun`s as they come. */
+/** Selects the columns of `runs` so that each row is an `OpenRun`. */
 export const selectOpen = (table: string): string => runsColumns.map((column) => selectColumn(column, table)).join(", ")
 
 const allColumns = [...runsColumns, ...executionsColumns]
@@ -218,7 +221,7 @@ const selectNull = (member: string): string => {
   return `NULL::${type === "timestamptz" ? "float8" : type} AS "${member}"`
 }
 
-/** Selects the same members of either table: `NULL` where the table has no column for one. */
+/** Selects the same members from either table, as `NULL` if the table has no column for one. */
 export const selectMembers = (table: "runs" | "executions", members: ReadonlyArray<string>): string =>
   members
     .map((member) => {
@@ -227,7 +230,7 @@ export const selectMembers = (table: "runs" | "executions", members: ReadonlyArr
     })
     .join(", ")
 
-/** The name of a column that both tables have: a condition on it holds for both. */
+/** The name of a column that both tables have, so that one condition serves both. */
 export const sharedColumn = (member: keyof OpenRun): string => columnOf("executions", member)?.column ?? member
 
 export const isTime = (member: string): boolean =>

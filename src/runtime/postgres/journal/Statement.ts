@@ -1,7 +1,7 @@
 /**
- * The one statement of a flush: everything that a batch of changes writes, fenced by the epochs of its runs.
- * It is put together from the parts that the batch needs, so that a batch of runs that commit once is a plain insert;
- * each combination is one prepared statement. Rows travel as one JSON document a table: half the CPU of arrays here.
+ * The statement of a flush: writes everything of a batch of changes, fenced by the epochs of its runs. It contains only
+ * the parts that the batch needs, and each combination of parts is one prepared statement. Each table's rows are one
+ * JSON parameter, which costs half the CPU of array parameters.
  */
 import { flushTables, type ColumnTypes, type FlushTableName, flushTableNames } from "./FlushTables.js"
 import { selectOwned } from "./Fence.js"
@@ -38,7 +38,7 @@ const insertCte = (table: FlushTableName, parameter: number): string => {
     WHERE ${columns["run"] === undefined ? "id" : "run"} IN (SELECT ok.id FROM ok) ${conflict})`
 }
 
-// An expired claim that nobody has purged yet is free.
+// A claim that has expired is free, even if it is not yet purged.
 const claimsCte = `taken AS (INSERT INTO claims (org, scope, key, target_id, hash, expires_at)
     SELECT org, scope, key, id, hash, expires_at FROM ch WHERE key IS NOT NULL ORDER BY org, scope, key
     ON CONFLICT (org, scope, key) DO UPDATE SET target_id = excluded.target_id, hash = excluded.hash,
@@ -68,7 +68,7 @@ export interface Statement {
   readonly values: ReadonlyArray<unknown>
 }
 
-/** What a batch has, which decides the text of its statement. */
+/** What a batch contains: decides the text of its statement. */
 interface Parts {
   readonly fenced: boolean
   readonly claimed: boolean
@@ -122,8 +122,8 @@ const valuesOf = (batch: Batch, parts: Parts): ReadonlyArray<unknown> => [
 ]
 
 /**
- * Makes the statements of a writer. The statement of a batch returns the ids of the changes that were not accepted. The
- * text of each combination of parts is built once.
+ * Returns a function that makes the statement of a batch; it caches the text of each combination of parts. The
+ * statement returns the ids of the changes that were not applied.
  */
 export const makeStatements = (): ((batch: Batch) => Statement) => {
   const statements = new Map<string, { readonly name: string; readonly text: string }>()
@@ -140,7 +140,7 @@ export const makeStatements = (): ((batch: Batch) => Statement) => {
   }
 }
 
-/** A short name for a long one: Postgres cuts names at 63 bytes. */
+/** Shortens a statement's name: Postgres truncates names to 63 bytes. */
 const hash = (text: string): string => {
   let h = 5381n
   for (const letter of text) h = ((h * 33n) ^ BigInt(letter.charCodeAt(0))) & 0xffffffffffffffffn

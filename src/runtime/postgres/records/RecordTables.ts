@@ -1,4 +1,4 @@
-/** The tables of the management records. */
+/** Table descriptions of the management records. */
 import type { ApiKey } from "../../../domain/ApiKey.js"
 import type { StoredValue } from "../../../domain/Configuration.js"
 import type { AuthProvider, ConnectorRecord, ConnectorVersion } from "../../../domain/connector/Connector.js"

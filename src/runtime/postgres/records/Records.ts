@@ -1,4 +1,7 @@
-/** Management records on Postgres, as the request role: each transaction names its organisation first. */
+/**
+ * The port `Records` on Postgres: management records, as the request role. Each transaction first sets the organisation
+ * that row-level security admits.
+ */
 import { SqlError } from "@effect/sql/SqlError"
 import { Effect, FiberRef, Layer, Option } from "effect"
 import {
@@ -27,7 +30,10 @@ const databaseError = (error: unknown): { readonly code?: string; readonly const
 
 const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
 
-/** A unique violation is the client's; what Postgres refuses otherwise is a bug; no answer means that it is away. */
+/**
+ * A unique violation is the client's error, a lost connection is `Unavailable`, any other error of Postgres is a
+ * defect.
+ */
 const writeError = (error: SqlError): Effect.Effect<never, AlreadyExists | Unavailable> => {
   const { code, constraint } = databaseError(error)
   if (code === "23505") return new AlreadyExists({ index: constraint ?? "" })
@@ -40,7 +46,7 @@ const noteWrite = Effect.map(FiberRef.get(transactionWrites), (state) => {
   if (state !== undefined) state.isWritten = true
 })
 
-/** Collects parameters while a statement is put together. */
+/** Collects the parameters of a statement; `add` returns the placeholder of a value. */
 const makeParameters = () => {
   const values: Array<unknown> = []
   return { values, add: (value: unknown) => `$${values.push(value)}` }
@@ -91,7 +97,7 @@ export const layer = Layer.effect(
           : [`(${found.in.map((member) => `"${columnOf(table, member)}" ILIKE ${pattern}`).join(" OR ")})`]),
         ...(query.createdAfter === undefined ? [] : [`${created} > ${add(query.createdAfter)}`]),
         ...(query.createdBefore === undefined ? [] : [`${created} < ${add(query.createdBefore)}`]),
-        // Times are told in milliseconds and stored in microseconds: both sides are cut to what was told.
+        // The API shows milliseconds and Postgres stores microseconds: both sides are truncated to milliseconds.
         ...(query.after === undefined
           ? []
           : [
@@ -289,10 +295,10 @@ export const layer = Layer.effect(
       tryHold
     }
 
-    /** Tells the node, once the transaction is committed, that the organisation's records have changed. */
+    /** Records the commit of a transaction that wrote, so that read caches of this node drop older values. */
     const recordWrites = <A, E, R>(organisation: OrganisationId, transaction: Effect.Effect<A, E, R>) =>
       Effect.flatMap(FiberRef.get(transactionWrites), (outer) => {
-        // A transaction inside another one is committed with it.
+        // A nested transaction commits with the outer one.
         if (outer !== undefined) return transaction
         const state = { isWritten: false }
         return Effect.locally(transaction, transactionWrites, state).pipe(
