@@ -164,6 +164,9 @@ export const refusals = {
   unknownKeys: 100,
   /** With one key that is revoked, has expired or is signed wrongly. */
   ofOneKey: 30,
+  /** Calls over one of these limits are answered one after the other, at most one in this time; none waits longer. */
+  pause: Duration.millis(2),
+  longestWait: Duration.seconds(2),
   /** Addresses and keys that are counted at a time. */
   entries: 20_000,
   /** Audit entries of one key in a minute; what other addresses add is one entry more. */

@@ -10,6 +10,8 @@ export const redacted = "[redacted]"
 export interface Scrubber {
   /** From now on this value is taken out, too. */
   readonly hide: (value: string) => void
+  /** The same in steps, each of them short, whatever the length of the value. Done when there is no further one. */
+  readonly hiding: (value: string) => Iterable<void>
   readonly text: (text: string) => string
   /** Where the end of a text begins that may go on as a secret; its length where none can. */
   readonly openEnd: (text: string) => number
@@ -32,9 +34,18 @@ const shortestSecret = 4
  */
 export const makeScrubber = (values: Iterable<string>): Scrubber => {
   const index = new SecretIndex()
-  const hide = (value: string): void => {
+  function* hiding(value: string): Generator<void, void> {
     if (value.length < shortestSecret) return
-    for (const form of new Set(formsOf(value))) index.add(form)
+    const added = new Set<string>()
+    for (const form of formsOf(value)) {
+      yield
+      if (form.length < shortestSecret || added.has(form)) continue
+      added.add(form)
+      yield* index.adding(form)
+    }
+  }
+  const hide = (value: string): void => {
+    for (const _step of hiding(value));
   }
   for (const value of values) hide(value)
 
@@ -72,6 +83,7 @@ export const makeScrubber = (values: Iterable<string>): Scrubber => {
 
   return {
     hide,
+    hiding,
     text: (input) => orHidden(() => text(input)),
     openEnd: (input) => (index.isEmpty ? input.length : index.openEnd(input)),
     piece: (input) => (index.isEmpty ? { shown: input, waits: "" } : piece(input)),
@@ -196,71 +208,80 @@ const withoutSecretMembers = (value: Json): Json => {
 
 const isList = (value: Json): value is ReadonlyArray<Json> => Array.isArray(value)
 
-const formsOf = (value: string): ReadonlyArray<string> => {
+function* formsOf(value: string): Generator<string, void> {
   const bytes = new TextEncoder().encode(value)
   const json = jsonWritten(value)
   // As JSON writes it inside a string, e.g. a key with line breaks; and where such a document is part of another.
-  const written = [...new Set([value, json, jsonWritten(json)])]
-  return [...written, ...written.flatMap(urlForms), ...hexForms(bytes), ...base64Forms(bytes)].filter(
-    (form) => form.length >= shortestSecret
-  )
+  for (const written of new Set([value, json, jsonWritten(json)])) {
+    yield written
+    yield* urlForms(written)
+  }
+  yield* hexForms(bytes)
+  yield* base64Forms(bytes)
 }
 
 /** As URLs and forms write it; the last one in a URL that is part of another. */
-const urlForms = (value: string): ReadonlyArray<string> => {
+function* urlForms(value: string): Generator<string, void> {
   const url = encodeURIComponent(value.toWellFormed())
-  return [
-    url,
-    // As forms write it: a plus for a space, and more characters encoded than encodeURIComponent does.
-    url.replace(/%20/g, "+"),
-    url.replace(/%20/g, "+").replace(/[!'()~]/g, percent),
-    url.replace(/[!'()*~]/g, percent),
-    lowerPercent(url),
-    encodeURIComponent(url)
-  ]
+  yield url
+  // As forms write it: a plus for a space, and more characters encoded than encodeURIComponent does.
+  const form = url.replace(/%20/g, "+")
+  yield form
+  yield form.replace(/[!'()~]/g, percent)
+  yield url.replace(/[!'()*~]/g, percent)
+  yield lowerPercent(url)
+  yield encodeURIComponent(url)
 }
 
 const jsonWritten = (text: string) => JSON.stringify(text).slice(1, -1)
 const percent = (letter: string) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`
-const lowerPercent = (text: string) => text.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase())
+const lowerPercent = (text: string) => text.replace(/(?:%[0-9A-F]{2})+/g, (codes) => codes.toLowerCase())
 
-const hexForms = (bytes: Uint8Array): ReadonlyArray<string> => {
-  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")
-  return [hex, hex.toUpperCase()]
+/** Characters of ASCII as text: many times faster than putting them together one by one. */
+const ascii = (codes: Uint8Array): string => new TextDecoder().decode(codes)
+const codesOf = (letters: string): Uint8Array => new TextEncoder().encode(letters)
+const hexDigits = codesOf("0123456789abcdef")
+
+function* hexForms(bytes: Uint8Array): Generator<string, void> {
+  const codes = new Uint8Array(2 * bytes.length)
+  bytes.forEach((byte, at) => {
+    codes[2 * at] = hexDigits[byte >> 4] ?? 0
+    codes[2 * at + 1] = hexDigits[byte & 15] ?? 0
+  })
+  const hex = ascii(codes)
+  yield hex
+  yield hex.toUpperCase()
 }
 
-const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+const base64Digits = codesOf("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 
 /**
  * Base64 of bytes that begin at each of the three places inside a group, without the letters that neighbouring bytes
  * take part in: what is left appears in every longer text that holds the value.
  */
-const base64Forms = (bytes: Uint8Array): ReadonlyArray<string> =>
-  [0, 1, 2].flatMap((offset) => {
-    const whole = base64([...Array.from({ length: offset }, () => 0), ...bytes])
+function* base64Forms(bytes: Uint8Array): Generator<string, void> {
+  for (const offset of [0, 1, 2]) {
+    const whole = base64(bytes, offset)
     const first = Math.ceil((offset * 8) / 6)
     const last = Math.floor(((offset + bytes.length) * 8) / 6)
     const inner = whole.slice(first, last)
-    const exact = offset === 0 ? [whole] : []
     // A few letters of base64 occur by chance everywhere.
-    return [...exact, ...(inner.length >= 5 ? [inner] : [])].flatMap((form) => [
-      form,
-      form.replace(/\+/g, "-").replace(/\//g, "_")
-    ])
-  })
-
-/** Without padding: text with padding holds it as well. */
-const base64 = (bytes: ReadonlyArray<number>): string => {
-  let out = ""
-  let held = 0
-  let bits = 0
-  for (const byte of bytes) {
-    held = (held << 8) | byte
-    for (bits += 8; bits >= 6;) {
-      bits -= 6
-      out += alphabet.charAt((held >> bits) & 63)
+    for (const form of [...(offset === 0 ? [whole] : []), ...(inner.length >= 5 ? [inner] : [])]) {
+      yield form
+      yield form.replace(/\+/g, "-").replace(/\//g, "_")
     }
-    held &= (1 << bits) - 1
   }
-  return bits === 0 ? out : out + alphabet.charAt((held << (6 - bits)) & 63)
+}
+
+/** After so many bytes that are zero. Without padding: text with padding holds it as well. */
+const base64 = (value: Uint8Array, offset: number): string => {
+  const bytes = new Uint8Array(offset + value.length)
+  bytes.set(value, offset)
+  const codes = new Uint8Array(Math.ceil((bytes.length * 8) / 6))
+  for (let at = 0; at < codes.length; at++) {
+    const bit = at * 6
+    const pair = ((bytes[bit >> 3] ?? 0) << 8) | (bytes[(bit >> 3) + 1] ?? 0)
+    codes[at] = base64Digits[(pair >> (10 - (bit & 7))) & 63] ?? 0
+  }
+  return ascii(codes)
 }

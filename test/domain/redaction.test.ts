@@ -119,6 +119,26 @@ describe("the scrubber", () => {
       })
     })
 
+    it("in steps that are short, whatever the length of the secret", () => {
+      const scrubber = makeScrubber([])
+      const value = Array.from({ length: longest / 8 }, (_, n) => n.toString(16).padStart(8, "x")).join("")
+      let steps = 0
+      for (const _step of scrubber.hiding(value)) steps++
+      // Its forms have some 600,000 characters, of which a step takes in 8,192.
+      assert.isAbove(steps, 60)
+      for (const encode of Object.values(encodings))
+        assert.notInclude(scrubber.text(`a ${encode(value)} b`), encode(value).slice(1_000, 1_040))
+    })
+
+    it("in a text of megabytes with thirty secrets of which no two parts are equal", () => {
+      const scrubber = makeScrubber([])
+      const part = (n: number) => (Math.imul(n, 2_654_435_761) >>> 0).toString(36).padStart(8, "z")
+      for (let n = 0; n < 30; n++)
+        scrubber.hide(Array.from({ length: longest / 8 }, (_, at) => part(n * 10_000 + at)).join(""))
+      const text = Array.from({ length: 500_000 }, (_, at) => part(1_000_000 + at)).join("")
+      within(5_000, () => assert.strictEqual(scrubber.text(text), text))
+    })
+
     it("with secrets and texts that repeat one letter, and a text that is nearly a secret everywhere", () => {
       const scrubber = makeScrubber(Array.from({ length: 30 }, (_, n) => `${"a".repeat(2_000 + n)}b`))
       within(3_000, () => void scrubber.text("a".repeat(1_000_000)))

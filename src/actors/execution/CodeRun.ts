@@ -48,7 +48,7 @@ import {
   totalCpuError
 } from "./RunErrors.js"
 import { failRun, type DriveOutcome, type RunSpec, type Stop, outcomeOfRefusedWrite } from "./RunSpec.js"
-import { TimeSlices } from "./TimeSlices.js"
+import { SliceOrder, type TimeSlices } from "./TimeSlices.js"
 import { stepName } from "./Trace.js"
 import { makeRunWriter } from "./RunWriter.js"
 
@@ -69,6 +69,7 @@ export const make = Effect.gen(function* () {
   const host = yield* makeHostCalls
   const faults = yield* Faults
   const clock = yield* Effect.clock
+  const slicing = new SliceOrder(clock)
   const ports = {
     offload: { id: () => identifiers.next("blob"), sha256: digests.sha256Hex },
     hash: (text: string) => digests.sha256Hex(text).slice(0, 22)
@@ -93,12 +94,13 @@ export const make = Effect.gen(function* () {
       engine: p.run.engine,
       alone: p.spec.alone === true
     }
+    const slices = slicing.of(p.run.organisationId)
     const events =
-      replay.length === 0 ? [] : yield* Effect.forEach(replay, (entry) => eventOf(p, entry, String(entry.call)))
+      replay.length === 0 ? [] : yield* Effect.forEach(replay, (entry) => eventOf(p, entry, String(entry.call), slices))
     yield* flushAhead(p)
     const turn = yield* guestFailure(sandbox.start(program, limits, startEvent(p.spec), events))
+    slices.restart()
     p.spent(turn, replay.length > 0)
-    const slices = new TimeSlices(clock)
     for (let i = 0; i < turn.outputs.length; i++) {
       const before = replay[i - 1]
       if (before !== undefined && !known) yield* matched(p, before)
@@ -148,7 +150,7 @@ export const make = Effect.gen(function* () {
   /** Takes completions in and feeds them one by one, in the order in which they are recorded. */
   const deliver = Effect.fnUntraced(function* (p: Progress, turn: Turn, completions: ReadonlyArray<Completion>) {
     const events: Array<GuestEvent> = []
-    const slices = new TimeSlices(clock)
+    const slices = slicing.of(p.run.organisationId)
     for (const completion of completions) {
       if (slices.isOver) yield* slices.yield
       p.underWay.delete(completion.call.id)
@@ -161,7 +163,7 @@ export const make = Effect.gen(function* () {
       const { at, attempts, call, result, secret, written } = completion
       p.settle(call)
       p.lastEventAt = Math.max(at, p.lastEventAt)
-      if (secret !== undefined) p.hide(secret.text)
+      if (secret !== undefined) yield* slices.through(p.hiding(secret.text))
       const entry: DoneEntry = {
         kind: "done",
         call: call.id,
@@ -189,6 +191,7 @@ export const make = Effect.gen(function* () {
     if (events.length === 0) return turn
     yield* flushAhead(p)
     const next = yield* guestFailure(turn.session.feed(events))
+    slices.restart()
     p.spent(next, false)
     for (let i = 0; i < next.outputs.length; i++)
       yield* absorb(p, next.outputs[i] ?? [], events[i]?.now ?? p.lastEventAt, false, slices)
@@ -249,8 +252,8 @@ export const make = Effect.gen(function* () {
       const now = clock.unsafeCurrentTimeMillis()
       const until = sleepsUntil(p, now)
       if (until !== undefined) return yield* suspendUntil(p, now, until)
-      // What is known now is written while the rest is waited for.
-      if (p.opened && p.hasUnwritten) yield* flush(p)
+      // Results so far are written while the run waits for the rest; a short run is written once, at its end.
+      if (p.hasUnwritten && (p.opened || p.hasMuchUnwritten)) yield* flush(p)
       turn = yield* deliver(p, turn, yield* completions(p, inbox))
     }
   })

@@ -9,6 +9,7 @@ import type { HostCalls } from "./HostCalls.js"
 import type { Progress } from "./Progress.js"
 import { secretGone } from "./RunErrors.js"
 import { failRun, type RunSpec, type Stop } from "./RunSpec.js"
+import type { TimeSlices } from "./TimeSlices.js"
 
 export const makeGuestEvents = (host: HostCalls, digests: Digests["Type"]) => {
   const contextOf = ({ run, start }: RunSpec): Json => ({
@@ -39,7 +40,12 @@ export const makeGuestEvents = (host: HostCalls, digests: Digests["Type"]) => {
   })
 
   /** The event that feeds a recorded result; a secret is fetched again, in the version that was read. */
-  const eventOf = (p: Progress, entry: DoneEntry, step: string): Effect.Effect<GuestEvent, Stop> => {
+  const eventOf = (
+    p: Progress,
+    entry: DoneEntry,
+    step: string,
+    slices: TimeSlices
+  ): Effect.Effect<GuestEvent, Stop> => {
     const event = { t: "done", id: entry.call, now: entry.at } as const
     if (!entry.result.ok) return Effect.succeed({ ...event, ok: false, e: fedError(entry.result.failure, step) })
     if (entry.secret === undefined) return Effect.succeed({ ...event, ok: true, v: entry.result.value })
@@ -49,8 +55,10 @@ export const makeGuestEvents = (host: HostCalls, digests: Digests["Type"]) => {
         Option.match({
           onNone: () => failRun(secretGone),
           onSome: (answer): Effect.Effect<GuestEvent> => {
-            if (answer.secret !== undefined) p.hide(answer.secret.text)
-            return Effect.succeed({ ...event, ok: true, v: answer.value })
+            const fed: GuestEvent = { ...event, ok: true, v: answer.value }
+            return answer.secret === undefined
+              ? Effect.succeed(fed)
+              : Effect.as(slices.through(p.hiding(answer.secret.text)), fed)
           }
         })
       )

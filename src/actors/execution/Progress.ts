@@ -9,14 +9,14 @@ import { makeScrubber, type Scrubber } from "../../domain/Redaction.js"
 import { slugNamed } from "../../domain/connector/Binding.js"
 import type { Json } from "../../domain/Json.js"
 import type { DoneEntry, JournalEntry, TimerEntry } from "../../domain/RunJournal.js"
-import type { AppendFailure, Blob, LogChunk, OpenRun, RunChange, StepRow } from "../ports/Journal.js"
+import type { AppendFailure, LogChunk, OpenRun, RunChange, StepRow } from "../ports/Journal.js"
 import type { GuestOutput, Turn } from "../ports/Sandbox.js"
 import type { CallNotes } from "./HostCall.js"
 import { tooManyCalls, tooMuchAsked } from "./RunErrors.js"
 import type { RunSpec } from "./RunSpec.js"
 import { CallTimers } from "./CallTimers.js"
 import { isTimer } from "./HostCall.js"
-import { type Offload, traceValue, stepName, stepRow, storable, type TracedCall } from "./Trace.js"
+import { type Offload, Recorded, stepName, stepRow, storable, traceValue, type TracedCall } from "./Trace.js"
 
 /** A host call that has not ended. */
 export interface PendingCall {
@@ -45,6 +45,10 @@ export interface Ports {
 }
 
 const nothingHidden = makeScrubber([])
+
+/** What a run that is not opened yet keeps until it is written. */
+const mostRows = 200
+const mostCharacters = 256 * 1024
 
 /** Chunks of later attempts come after all of earlier ones. */
 const attemptStride = 1_000_000
@@ -95,7 +99,7 @@ export class Progress {
   private entries: Array<{ readonly seq: number; readonly entry: JournalEntry }> = []
   private steps: Array<StepRow> = []
   private logs: Array<LogChunk> = []
-  private blobs: Array<Blob> = []
+  private recorded = new Recorded()
 
   /** What its guest runs: the same for all runs of a version. */
   readonly program: string
@@ -133,6 +137,7 @@ export class Progress {
         case "log":
           if (++this.lines <= guest.logLines) {
             lines.push({ at: new Date(at).toISOString(), level: output.level, message: this.text(output.m) })
+            this.recorded.characters += output.m.length
           }
           break
         case "ret":
@@ -224,12 +229,12 @@ export class Progress {
     this.peakMemory = Math.max(this.peakMemory, turn.memoryBytes)
   }
 
-  /** Adds a value that must not appear in anything recorded of this run. */
-  hide(secret: string): void {
-    if (this.secrets.has(secret)) return
+  /** Adds a value that must not appear in anything recorded of this run: once all steps are taken. */
+  hiding(secret: string): Iterable<void> {
+    if (this.secrets.has(secret)) return []
     this.secrets.add(secret)
-    if (this.scrub === nothingHidden) this.scrub = makeScrubber([secret])
-    else this.scrub.hide(secret)
+    if (this.scrub === nothingHidden) this.scrub = makeScrubber([])
+    return this.scrub.hiding(secret)
   }
 
   /** The error as it may be recorded: whatever the guest put into it is the guest's. */
@@ -267,12 +272,12 @@ export class Progress {
       const millis = Math.max(0, finishedAt - startedAt)
       if (this.slowest === null || millis > this.slowest.millis) this.slowest = { step: stepName(call), millis }
     }
-    this.steps.push(stepRow(call, this.scrub, this.ports.offload, this.blobs))
+    this.steps.push(stepRow(call, this.scrub, this.ports.offload, this.recorded))
   }
 
   /** The value as the record shows it. */
   show(value: Json): Json {
-    return traceValue(value, this.scrub, this.ports.offload, this.blobs)
+    return traceValue(value, this.scrub, this.ports.offload, this.recorded)
   }
 
   /** A row has gone to the journal, or is about to. */
@@ -281,19 +286,33 @@ export class Progress {
   }
 
   get hasUnwritten(): boolean {
-    return this.entries.length + this.steps.length + this.logs.length > 0
+    return this.unwrittenRows > 0
+  }
+
+  /** So much that it is written now: one change of a run is bounded, in rows and in characters. */
+  get hasMuchUnwritten(): boolean {
+    return this.unwrittenRows >= mostRows || this.recorded.characters >= mostCharacters
+  }
+
+  private get unwrittenRows(): number {
+    return this.entries.length + this.steps.length + this.logs.length
   }
 
   /** Calls in flight as running steps; a change of its own, because nothing is lost when it fails. */
   slowSteps(calls: ReadonlyArray<PendingCall>): RunChange {
     const { id, organisationId, retention, spaceId } = this.run
-    const blobs: Array<Blob> = []
+    const recorded = new Recorded()
     const steps = calls.map((call) => {
       call.shown = true
       this.unshown.delete(call)
-      return stepRow({ ...call, attempts: [], finishedAt: null, result: null }, this.scrub, this.ports.offload, blobs)
+      return stepRow(
+        { ...call, attempts: [], finishedAt: null, result: null },
+        this.scrub,
+        this.ports.offload,
+        recorded
+      )
     })
-    return { id, organisationId, spaceId, retention, epoch: this.run.epoch, steps, blobs }
+    return { id, organisationId, spaceId, retention, epoch: this.run.epoch, steps, blobs: recorded.blobs }
   }
 
   /** Everything not written yet as one change, and forgets it. A run's first change opens it unless it also ends it. */
@@ -315,7 +334,7 @@ export class Progress {
       ...(journal.length > 0 ? { journal } : {}),
       ...(this.steps.length > 0 ? { steps: this.steps } : {}),
       ...(this.logs.length > 0 ? { logs: this.logs } : {}),
-      ...(this.blobs.length > 0 ? { blobs: this.blobs } : {}),
+      ...(this.recorded.blobs.length > 0 ? { blobs: this.recorded.blobs } : {}),
       ...more
     }
     this.first = false
@@ -323,7 +342,7 @@ export class Progress {
     this.entries = []
     this.steps = []
     this.logs = []
-    this.blobs = []
+    this.recorded = new Recorded()
     return change
   }
 }

@@ -36,6 +36,14 @@ export interface Offload {
   readonly sha256: (text: string) => string
 }
 
+/** What values leave behind as they are made ready for the record. */
+export class Recorded {
+  /** Those that were too large for their place. */
+  readonly blobs: Array<Blob> = []
+  /** Of all of them as JSON, about. */
+  characters = 0
+}
+
 type Member = readonly [name: string, value: Json]
 
 /** The value with each item or member changed; the same value where nothing changed, which is the rule. */
@@ -81,15 +89,16 @@ const memberWithoutCredentials = (member: Member): Member => {
 }
 
 /** The value as the trace holds it; a large one becomes a blob and a reference to it. */
-export const traceValue = (value: Json, scrub: Scrubber, offload: Offload, blobs: Array<Blob>): Json => {
+export const traceValue = (value: Json, scrub: Scrubber, offload: Offload, recorded: Recorded): Json => {
   const clean = storable(scrub.json(value))
   const text = JSON.stringify(clean)
+  recorded.characters += text.length
   // A character is at least one byte: most values need no exact count.
   if (text.length * 3 < traceValueBytes) return clean
   const bytes = utf8Length(text)
   if (bytes <= traceValueBytes) return clean
   const id = offload.id()
-  blobs.push({ id, content: clean })
+  recorded.blobs.push({ id, content: clean })
   return { $blob: id, bytes, sha256: offload.sha256(text) }
 }
 
@@ -125,8 +134,8 @@ const connectorOf = (name: string): { readonly connector: string | null; readonl
 
 const typeOf = (name: string): string => (name.startsWith("timer.") ? "wait" : "action")
 
-/** The row of a call's step. Blobs that it needs are added to `blobs`. */
-export const stepRow = (call: TracedCall, scrub: Scrubber, offload: Offload, blobs: Array<Blob>): StepRow => {
+/** The row of a call's step. Blobs that it needs are added to `recorded`. */
+export const stepRow = (call: TracedCall, scrub: Scrubber, offload: Offload, recorded: Recorded): StepRow => {
   const { result } = call
   const status =
     result === null ? (typeOf(call.name) === "wait" ? "waiting" : "running") : result.ok ? "completed" : "failed"
@@ -145,8 +154,9 @@ export const stepRow = (call: TracedCall, scrub: Scrubber, offload: Offload, blo
         finishedAt: iso(attempt.finishedAt),
         error: attempt.error === null ? null : failureJson(attempt.error, scrub)
       })),
-      input: traceValue(withoutCredentials(call.args), scrub, offload, blobs),
-      output: result !== null && result.ok ? traceValue(withoutCredentials(result.value), scrub, offload, blobs) : null,
+      input: traceValue(withoutCredentials(call.args), scrub, offload, recorded),
+      output:
+        result !== null && result.ok ? traceValue(withoutCredentials(result.value), scrub, offload, recorded) : null,
       error: result !== null && !result.ok ? failureJson(result.failure, scrub) : null,
       startedAt: iso(call.startedAt),
       finishedAt: iso(call.finishedAt),

@@ -176,14 +176,15 @@ export const make = Effect.gen(function* () {
     const from = subscriberOf(addressOf(request))
     const exceeded = refusals.unknown.exceeded(from, now)
     refusals.unknown.count(from, now)
-    return Effect.fail(exceeded ?? unauthorized(message))
+    return exceeded === undefined ? Effect.fail(unauthorized(message)) : refusals.inTurn(exceeded)
   }
 
   /** Signatures of a key that were wrong too often are not verified any more in this minute, for that address. */
   const verified = (known: KnownKey, caller: Principal, request: Presented, now: number) => {
     const of = caseOf(known.key, caller.ip)
     const exceeded = refusals.signatures.exceeded(of, now)
-    if (exceeded !== undefined) return refusedTo(caller, exceeded, now)
+    if (exceeded !== undefined)
+      return Effect.catchAll(refusedTo(caller, exceeded, now), () => refusals.inTurn(exceeded))
     return Effect.catchAll(signed(known, request, now), (failure) => {
       if (failure._tag !== "Unauthorized") return Effect.fail(failure)
       if (failure.code === "IDENTITY_HMAC_INVALID") refusals.signatures.count(of, now)
@@ -205,7 +206,9 @@ export const make = Effect.gen(function* () {
     const of = caseOf(known.key, ip)
     const exceeded = refusals.known.exceeded(of, now)
     refusals.known.count(of, now)
-    return Effect.catchAll(refusedTo(caller, refused, now), (failure) => Effect.fail(exceeded ?? failure))
+    return Effect.catchAll(refusedTo(caller, refused, now), (failure) =>
+      exceeded === undefined ? Effect.fail(failure) : refusals.inTurn(exceeded)
+    )
   }
 
   /** The caller by its key, before its signature: what can be said of a request of which only the head is there. */

@@ -39,7 +39,7 @@ const claimSql = `
   ), head AS (
     ${weights
       .map(
-        (_, i) => `(SELECT seq, org, vtag, ${i + 1} AS priority FROM outbox
+        (_, i) => `(SELECT seq, org, vtag, ${i + 1} AS priority FROM start_queue
       WHERE priority = ${i + 1} AND shard = ANY($1::int[]) AND not_before <= now()
         AND org <> ALL(ARRAY(SELECT u.org FROM under_way u WHERE u.n >= u.most))
       ORDER BY vtag, seq LIMIT $2)`
@@ -55,10 +55,10 @@ const claimSql = `
       LEFT JOIN organisations o ON o.id = n.org LEFT JOIN cap ON cap.plan = o.plan
       LEFT JOIN under_way u ON u.org = n.org
   ), chosen AS (
-    SELECT o.seq FROM outbox o WHERE o.seq IN (SELECT seq FROM allowed WHERE ok ORDER BY rank LIMIT $2)
+    SELECT o.seq FROM start_queue o WHERE o.seq IN (SELECT seq FROM allowed WHERE ok ORDER BY rank LIMIT $2)
     FOR UPDATE SKIP LOCKED
   ), gone AS (
-    DELETE FROM outbox WHERE seq IN (SELECT seq FROM chosen) RETURNING id, vtag
+    DELETE FROM start_queue WHERE seq IN (SELECT seq FROM chosen) RETURNING id, vtag
   )
   UPDATE runs r SET status = 'running', started_at = COALESCE(r.started_at, now()), ${raiseEpoch("r")}, activations = 1,
     wake_at = now(), deadline_at = CASE WHEN r.started_at IS NULL AND r.tier <> 'instant'
@@ -79,7 +79,7 @@ const clearActivationsSql = updateOwned("activations = 0")
 const setEngineSql = updateOwned("engine = $3")
 
 const hasWorkSql = `SELECT EXISTS (SELECT FROM runs WHERE ${dueCondition}) AS due,
-  EXISTS (SELECT FROM outbox WHERE shard = ANY($1::int[]) AND not_before <= now()) AS queued,
+  EXISTS (SELECT FROM start_queue WHERE shard = ANY($1::int[]) AND not_before <= now()) AS queued,
   EXISTS (SELECT FROM runs WHERE deadline_at <= now()) AS overdue,
   EXISTS (SELECT FROM deliveries WHERE status = 'pending' AND next_at <= now()
     AND (claimed_until IS NULL OR claimed_until <= now())) AS deliveries`

@@ -23,7 +23,7 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const sql = yield* WriterSql
     // Runs that were queued before a restart keep their place.
-    const [row] = yield* sql<{ tag: number }>`SELECT COALESCE(min(vtag), 0)::float8 AS tag FROM outbox`
+    const [row] = yield* sql<{ tag: number }>`SELECT COALESCE(min(vtag), 0)::float8 AS tag FROM start_queue`
     const last = new Map<string, number>()
     let current = row?.tag ?? 0
     return VirtualTags.of({

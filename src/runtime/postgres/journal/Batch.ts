@@ -78,7 +78,7 @@ export const makeBatch = (prepared: ReadonlyArray<PreparedChange>): Batch => {
       steps: rowsOf("steps"),
       logs: rowsOf("logs"),
       blobs: rowsOf("blobs"),
-      outbox: rowsOf("outbox"),
+      start_queue: rowsOf("start_queue"),
       audit_entries: rowsOf("audit_entries"),
       deliveries: rowsOf("deliveries")
     }

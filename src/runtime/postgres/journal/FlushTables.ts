@@ -75,7 +75,7 @@ export const flushTables = {
     rows: ({ blobs = noRows, id, organisationId: org, retention }) =>
       blobs.map((blob) => ({ id, class: retention, org, blob_id: blob.id, content: blob.content }))
   }),
-  outbox: flushTable({
+  start_queue: flushTable({
     columns: { id: "text", org: "text", shard: "int", priority: "smallint", vtag: "bigint", not_before: "timestamptz" },
     conflict: "ON CONFLICT (id) DO NOTHING",
     rows: ({ enqueue, id, open, organisationId: org }, { vtag }) =>

@@ -60,7 +60,7 @@ const deleteEndedCte = (parameter: number) =>
   `ended AS (DELETE FROM runs r WHERE r.id = ANY($${parameter}::text[]) AND r.id IN (SELECT ok.id FROM ok))`
 
 const dequeueCte = (parameter: number) =>
-  `dequeued AS (DELETE FROM outbox o WHERE o.id = ANY($${parameter}::text[]) AND o.id IN (SELECT ok.id FROM ok))`
+  `dequeued AS (DELETE FROM start_queue o WHERE o.id = ANY($${parameter}::text[]) AND o.id IN (SELECT ok.id FROM ok))`
 
 export interface Statement {
   readonly name: string

@@ -30,7 +30,8 @@ export interface Writer {
 
 const maxFlushes = 2
 const maxBatchChanges = 500
-const maxBatchCharacters = 8_000_000
+/** Every later change waits while a batch is written and parsed. A larger change is written alone. */
+const maxBatchCharacters = 1_000_000
 /** How long a batch is resent after its connection is lost. */
 const resendMillis = 10_000
 
