@@ -1,4 +1,4 @@
-/** No key makes or changes a key that is wider than itself, in any attribute. */
+/** No key creates or changes a key that is wider in any attribute. */
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck as fc } from "effect"
 import { keyExcess, type KeyBounds } from "../../src/domain/ApiKey.js"

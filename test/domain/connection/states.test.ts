@@ -16,7 +16,7 @@ const now = Date.parse(at)
 const day = 24 * 3_600_000
 
 const connection = (status: ConnectionStatus, more: Partial<Connection> = {}): Connection => ({
-  // Ids are not looked into here.
+  // Ids are not checked here.
   id: "conn_1" as ConnectionId,
   organisationId: "org_1" as OrganisationId,
   customerId: "cus_1" as CustomerId,
@@ -69,7 +69,7 @@ const commands = {
   disconnect: { _tag: "Disconnect" }
 } as const satisfies { readonly [name: string]: ConnectionStateCommand }
 
-/** Where a command leads and what is told of it; `-` where it is refused. */
+/** The resulting status and the outbound event of each command; `-` if it is refused. */
 const outcome = (before: Connection, command: ConnectionStateCommand): string =>
   Either.match(decide(before, command, now), {
     onLeft: () => "-",
