@@ -1,14 +1,16 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Either } from "effect"
 import {
-  outboundEventType,
-  type ConnectionStateCommand,
   type Connection,
   type ConnectionStatus,
-  decide,
-  evolve,
   connectionStatuses
 } from "../../../src/domain/connection/Connection.js"
+import {
+  outboundEventType,
+  type ConnectionStateCommand,
+  decide,
+  evolve
+} from "../../../src/domain/connection/ConnectionStates.js"
 import type { ConnectionId, CustomerId, OrganisationId } from "../../../src/domain/Ids.js"
 
 const at = "2026-11-21T07:00:00.000Z"
