@@ -3,7 +3,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { BundledConnector } from "../../src/domain/connector/Definition.js"
 import { builtInConnectors, builtInFor } from "../../src/domain/connectors/index.js"
-import { lostActions } from "../../src/runtime/postgres/BoundActions.js"
+import { findMissingActions } from "../../src/runtime/postgres/MissingActions.js"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
 import { definition, startCalls, stopCalls, svc, workflow } from "../support/calls.js"
 
@@ -27,7 +27,7 @@ const github = () => {
   return found.definition()
 }
 const lost = (builtIns: ReadonlyArray<BundledConnector>) =>
-  svc.run(Effect.flatMap(WriterSql, (sql) => lostActions(sql, builtIns)))
+  svc.run(Effect.flatMap(WriterSql, (sql) => findMissingActions(sql, builtIns)))
 
 describe("an action that a published workflow is bound to", () => {
   it("is reported when the release does not have its version, until the workflow is deleted or the connector is the organisation's own", async () => {

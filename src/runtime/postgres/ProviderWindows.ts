@@ -1,4 +1,7 @@
-/** What was granted of providers' limits, one row for a connector in an organisation, fenced by its revision. */
+/**
+ * The port `ProviderWindows`: the usage of a provider's limits, one row per organisation and connector, fenced by its
+ * revision.
+ */
 import { Effect, Layer, Schema } from "effect"
 import { ProviderWindows } from "../../actors/ports/ProviderWindows.js"
 import { unusedState } from "../../domain/connection/SharedLimiter.js"

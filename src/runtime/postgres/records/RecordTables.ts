@@ -1,4 +1,4 @@
-/** The tables of the management records. */
+/** Table descriptions of the management records. */
 import type { ApiKey } from "../../../domain/ApiKey.js"
 import type { StoredValue } from "../../../domain/Configuration.js"
 import type { AuthProvider, ConnectorRecord, ConnectorVersion } from "../../../domain/connector/ConnectorRecord.js"
@@ -28,8 +28,8 @@ export const organisations: Table<Organisation> = {
   ],
   json: ["settings"],
   key: ["id"],
-  created: "createdAt",
-  versioned: true
+  createdMember: "createdAt",
+  isVersioned: true
 }
 
 export const workspaces: Table<Workspace> = {
@@ -47,8 +47,8 @@ export const workspaces: Table<Workspace> = {
     "version"
   ],
   key: ["id"],
-  created: "createdAt",
-  versioned: false
+  createdMember: "createdAt",
+  isVersioned: false
 }
 
 export const customers: Table<Customer> = {
@@ -71,8 +71,8 @@ export const customers: Table<Customer> = {
   ],
   json: ["metadata", "limits"],
   key: ["id"],
-  created: "createdAt",
-  versioned: true
+  createdMember: "createdAt",
+  isVersioned: true
 }
 
 export const environments: Table<Environment> = {
@@ -90,8 +90,8 @@ export const environments: Table<Environment> = {
     "createdAt"
   ],
   key: ["id"],
-  created: "createdAt",
-  versioned: false
+  createdMember: "createdAt",
+  isVersioned: false
 }
 
 export const apiKeys: Table<ApiKey> = {
@@ -126,8 +126,8 @@ export const apiKeys: Table<ApiKey> = {
   ],
   json: ["permissions", "resourceScope"],
   key: ["id"],
-  created: "createdAt",
-  versioned: true
+  createdMember: "createdAt",
+  isVersioned: true
 }
 
 export const roles: Table<Role> = {
@@ -135,8 +135,8 @@ export const roles: Table<Role> = {
   members: ["id", "organisationId", "name", "builtin", "parent", "permissions", "createdAt", "updatedAt", "version"],
   json: ["permissions"],
   key: ["id"],
-  created: "createdAt",
-  versioned: true
+  createdMember: "createdAt",
+  isVersioned: true
 }
 
 export const users: Table<User> = {
@@ -159,8 +159,8 @@ export const users: Table<User> = {
   ],
   json: ["customerIds", "teams"],
   key: ["id"],
-  created: "createdAt",
-  versioned: true
+  createdMember: "createdAt",
+  isVersioned: true
 }
 
 export const secrets: Table<Secret> = {
@@ -180,16 +180,16 @@ export const secrets: Table<Secret> = {
     "version"
   ],
   key: ["id"],
-  created: "createdAt",
-  versioned: true
+  createdMember: "createdAt",
+  isVersioned: true
 }
 
 export const secretVersions: Table<SecretVersion> = {
   name: "secret_versions",
   members: ["organisationId", "secretId", "number", "sealed", "retiredAt"],
   key: ["secretId", "number"],
-  created: "number",
-  versioned: false
+  createdMember: "number",
+  isVersioned: false
 }
 
 export const workflows: Table<Workflow> = {
@@ -230,8 +230,8 @@ export const workflows: Table<Workflow> = {
   ],
   json: ["retry", "spec", "inputContract", "outputContract", "bindings", "diagram", "warnings"],
   key: ["id"],
-  created: "createdAt",
-  versioned: true
+  createdMember: "createdAt",
+  isVersioned: true
 }
 
 export const workflowVersions: Table<WorkflowVersion> = {
@@ -255,16 +255,16 @@ export const workflowVersions: Table<WorkflowVersion> = {
   ],
   json: ["spec", "inputContract", "outputContract", "bindings", "diagram"],
   key: ["workflowId", "number"],
-  created: "publishedAt",
-  versioned: false
+  createdMember: "publishedAt",
+  isVersioned: false
 }
 
 export const deployments: Table<Deployment> = {
   name: "deployments",
   members: ["organisationId", "workflowId", "environment", "number", "deployedAt", "deployedBy"],
   key: ["workflowId", "environment"],
-  created: "deployedAt",
-  versioned: false
+  createdMember: "deployedAt",
+  isVersioned: false
 }
 
 export const configuration: Table<StoredValue> = {
@@ -272,8 +272,8 @@ export const configuration: Table<StoredValue> = {
   members: ["level", "scopeId", "key", "environment", "value", "updatedAt", "version"],
   json: ["value"],
   key: ["level", "scopeId", "key", "environment"],
-  created: "updatedAt",
-  versioned: true
+  createdMember: "updatedAt",
+  isVersioned: true
 }
 
 export const connectors: Table<ConnectorRecord> = {
@@ -297,8 +297,8 @@ export const connectors: Table<ConnectorRecord> = {
   ],
   json: ["summary"],
   key: ["id"],
-  created: "createdAt",
-  versioned: true
+  createdMember: "createdAt",
+  isVersioned: true
 }
 
 export const connectorVersions: Table<ConnectorVersion> = {
@@ -318,8 +318,8 @@ export const connectorVersions: Table<ConnectorVersion> = {
   ],
   json: ["definition", "actions"],
   key: ["connectorId", "number"],
-  created: "number",
-  versioned: false
+  createdMember: "number",
+  isVersioned: false
 }
 
 export const authProviders: Table<AuthProvider> = {
@@ -339,6 +339,6 @@ export const authProviders: Table<AuthProvider> = {
     "version"
   ],
   key: ["id"],
-  created: "createdAt",
-  versioned: true
+  createdMember: "createdAt",
+  isVersioned: true
 }

@@ -1,37 +1,40 @@
-/** Why no connection to Postgres could be opened: which setting is wrong and what to do, in a sentence for the operator. */
+/** Explains to the operator why a connection to Postgres failed: which setting is wrong and what to do. */
 import type { SqlError } from "@effect/sql"
 import { Redacted } from "effect"
 import { reasonOf, OperatorError } from "../process/OperatorError.js"
 
-/** The server cannot be reached, or refuses the login. The message is complete. */
-export class Unreachable extends Error {
+/** The server cannot be reached, or refuses the login. The message tells the operator what to do. */
+export class UnreachableDatabase extends Error {
   readonly _tag = "Unreachable"
 }
 
-/** The cause as a sentence where the address or the login is wrong; any other cause as it is. `setting`: what holds the login. */
+/**
+ * An `UnreachableDatabase` if the address or the login is wrong, else the cause itself. `setting`: where the login
+ * comes from.
+ */
 export const explainUnreachable = (cause: unknown, login: Redacted.Redacted, setting: string): unknown => {
   const { host, hostname, port, username } = new URL(Redacted.value(login))
   const server = port === "" ? `${host}:5432` : host
   const reason = reasonOf(cause)
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : ""
   if (code === "28P01" || code === "28000") {
-    return new Unreachable(
+    return new UnreachableDatabase(
       `Postgres on ${server} refuses the login ${username} (${reason}). Put the right user and password into ${setting}.`
     )
   }
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") {
-    return new Unreachable(
+    return new UnreachableDatabase(
       `The host ${hostname} is unknown (${code}). Put the address of your Postgres into ${setting}.`
     )
   }
   if (/^(ECONNREFUSED|ECONNRESET|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/.test(code) || /timeout/.test(reason)) {
-    return new Unreachable(
+    return new UnreachableDatabase(
       `No Postgres answers on ${server} (${code === "" ? reason : code}). Start it, or put its address into ${setting}.`
     )
   }
   return cause
 }
 
-/** What the operator is told of a statement or a connection that failed. */
+/** The error that the operator sees for a failed statement or connection. */
 export const unreachableError = ({ cause, message }: SqlError.SqlError): OperatorError =>
-  new OperatorError({ message: cause instanceof Unreachable ? cause.message : `${message}: ${String(cause)}` })
+  new OperatorError({ message: cause instanceof UnreachableDatabase ? cause.message : `${message}: ${String(cause)}` })

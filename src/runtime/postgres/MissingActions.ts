@@ -1,13 +1,13 @@
 /**
- * Actions of built-in connectors that a live deployment is bound to and that this release does not carry: their calls
- * fail until the workflow is published again. Contract: versioning policy.
+ * Finds actions of built-in connectors that a live deployment is bound to and that this release does not contain: their
+ * calls fail until the workflow is published again. Contract: versioning policy.
  */
 import type { SqlClient } from "@effect/sql"
 import { Effect } from "effect"
 import type { BundledConnector } from "../../domain/connector/Definition.js"
 import { builtInAtVersion } from "../../domain/connector/Versions.js"
 
-export interface LostAction {
+export interface MissingAction {
   readonly connector: string
   readonly action: string
   readonly version: number
@@ -15,10 +15,10 @@ export interface LostAction {
   readonly workflows: number
 }
 
-/** Looked up once, at the start: whatever is published later is bound to what this release carries. */
-export const lostActions = (sql: SqlClient.SqlClient, builtIns: ReadonlyArray<BundledConnector>) =>
+/** One query, at the start of the service: later publications are bound to the actions of this release. */
+export const findMissingActions = (sql: SqlClient.SqlClient, builtIns: ReadonlyArray<BundledConnector>) =>
   Effect.map(
-    sql<LostAction>`
+    sql<MissingAction>`
       SELECT b ->> 'connector' AS connector, b ->> 'action' AS action, (b ->> 'version')::int AS version,
         count(DISTINCT d.workflow_id)::int AS workflows
       FROM deployments d
@@ -30,7 +30,7 @@ export const lostActions = (sql: SqlClient.SqlClient, builtIns: ReadonlyArray<Bu
       GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
     (bound) =>
       bound.filter(({ action, connector, version }) => {
-        const carried = builtIns.find(({ slug }) => slug === connector)
-        return carried !== undefined && builtInAtVersion(carried, { name: action, version, bound: true }) === undefined
+        const builtIn = builtIns.find(({ slug }) => slug === connector)
+        return builtIn !== undefined && builtInAtVersion(builtIn, { name: action, version, bound: true }) === undefined
       })
   )

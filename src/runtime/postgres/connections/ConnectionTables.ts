@@ -1,4 +1,4 @@
-/** The tables of connections, as requests read them, and of installations. */
+/** Table descriptions of connections and their credentials, as requests read them, and of installations. */
 import type { Connection, CredentialRecord } from "../../../domain/connection/Connection.js"
 import type { Installation } from "../../../domain/Installation.js"
 import type { Table } from "../records/Table.js"
@@ -35,17 +35,17 @@ export const connections: Table<Connection> = {
   ],
   json: ["health", "config", "metadata", "tags"],
   key: ["id"],
-  created: "createdAt",
-  versioned: true
+  createdMember: "createdAt",
+  isVersioned: true
 }
 
-/** Never selects what is sealed: requests may not. */
+/** Without the sealed column, which the request role may not select. */
 export const credentials: Table<CredentialRecord> = {
   name: "credentials",
   members: ["id", "organisationId", "connectionId", "members", "fingerprint", "expiresAt", "createdAt", "rotatedAt"],
   key: ["id"],
-  created: "createdAt",
-  versioned: false
+  createdMember: "createdAt",
+  isVersioned: false
 }
 
 export const installations: Table<Installation> = {
@@ -68,6 +68,6 @@ export const installations: Table<Installation> = {
   ],
   json: ["connections", "config", "configSchema"],
   key: ["id"],
-  created: "createdAt",
-  versioned: true
+  createdMember: "createdAt",
+  isVersioned: true
 }
