@@ -1,6 +1,7 @@
 /** What is checked of an API key before it is stored: its addresses, customers, scope, its maker's bounds and the plan. */
 import { Effect, Option } from "effect"
-import { type ApiKey, type CreateApiKey, keyExcess, expiryOf, keyBounds } from "../../domain/ApiKey.js"
+import { type ApiKey, type CreateApiKey, expiryOf } from "../../domain/ApiKey.js"
+import { keyExcess, keyBounds } from "../../domain/KeyBounds.js"
 import type { KeyCustomers } from "../../domain/ApiKeyChanges.js"
 import { builtInConnectorId, type ConnectorRecord } from "../../domain/connector/ConnectorRecord.js"
 import { builtInConnectors } from "../../domain/connectors/index.js"
