@@ -156,7 +156,7 @@ const here = Effect.gen(function* () {
     residentsLayer.pipe(
       Layer.provide(Layer.succeed(LastUse, LastUse.of({ note: () => Effect.void }))),
       Layer.provide(
-        Layer.succeed(Ownership, { shardOf: () => 7, holds: (shard) => held.has(shard), held: () => [...held] })
+        Layer.succeed(Ownership, { shardOf: () => 7, owns: (shard) => held.has(shard), ownedShards: () => [...held] })
       )
     )
   )

@@ -332,7 +332,7 @@ const makeWorld = Effect.fnUntraced(function* (
         claimedUntil: 0,
         error: null
       }),
-    wake: wakeups.delivery,
+    wake: wakeups.signalDelivery,
     look,
     until: yieldUntil,
     begin: Effect.map(Effect.forkScoped(sweep), Fiber.id),

@@ -286,7 +286,7 @@ export const makeWorld = (options: WorldOptions) =>
     const residents = yield* Layer.build(
       residentsLayer.pipe(
         Layer.provide(uses),
-        Layer.provide(Layer.succeed(Ownership, { shardOf: () => 1, holds: () => true, held: () => [1] }))
+        Layer.provide(Layer.succeed(Ownership, { shardOf: () => 1, owns: () => true, ownedShards: () => [1] }))
       )
     )
 

@@ -32,7 +32,7 @@ export const layer = Layer.scoped(
     const task = yield* backgroundTask("connections.uses", write)
     const pass = Effect.zipRight(
       task.run,
-      Effect.suspend(() => task.waiting(uses.size > 0))
+      Effect.suspend(() => task.reportWaiting(uses.size > 0))
     )
     yield* pass.pipe(Effect.delay(writeInterval), Effect.forever, Effect.interruptible, Effect.forkScoped)
     yield* Effect.addFinalizer(() => task.run)

@@ -37,7 +37,7 @@ export const layer = Layer.effect(
     /** Never the owner of a shard that this node has lost, however far its actor is with its end. */
     const find = (id: ConnectionId): ConnectionOwner | undefined => {
       const owner = residents.get(id)
-      return owner !== undefined && ownership.holds(owner.shard) ? owner : undefined
+      return owner !== undefined && ownership.owns(owner.shard) ? owner : undefined
     }
 
     return LocalOwners.of({

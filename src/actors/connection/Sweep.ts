@@ -32,7 +32,7 @@ export const make = Effect.gen(function* () {
   ) =>
     Effect.flatMap(found(batch), (all) =>
       Effect.forEach(
-        all.filter(({ id }) => ownership.holds(ownership.shardOf(id))),
+        all.filter(({ id }) => ownership.owns(ownership.shardOf(id))),
         // What cannot be done now is found again.
         (due) => ask(due).pipe(Effect.timeout(patience), Effect.sandbox, Effect.ignoreLogged, Effect.zipRight(advance)),
         { concurrency: atOnce, discard: true }

@@ -12,7 +12,13 @@ import { Connectors } from "../ports/Connectors.js"
 import { ConnectionStore } from "../ports/ConnectionStore.js"
 import { Digests } from "../ports/Digests.js"
 import { Faults } from "../ports/Faults.js"
-import { type OAuthGrant, type TokenClient, TokenEndpoint, TokenRequestFailed, type Tokens } from "../ports/TokenEndpoint.js"
+import {
+  type OAuthGrant,
+  type TokenClient,
+  TokenEndpoint,
+  TokenRequestFailed,
+  type Tokens
+} from "../ports/TokenEndpoint.js"
 import {
   busy,
   isRenewable,

@@ -1,4 +1,4 @@
-/** What a guest is fed: its start, and the result of each call, as events. */
+/** Makes the events that are fed to a guest: its start and the result of each call. */
 import { Effect, Option } from "effect"
 import { isObject, type Json } from "../../domain/Json.js"
 import type { CallFailure, DoneEntry } from "../../domain/RunJournal.js"
@@ -7,9 +7,10 @@ import { ChangeRefused } from "../ports/Journal.js"
 import type { GuestEvent } from "../ports/Sandbox.js"
 import type { HostCalls } from "./HostCalls.js"
 import type { Progress } from "./Progress.js"
-import { secretGone } from "./RunErrors.js"
-import { failRun, type RunSpec, type Stop } from "./RunSpec.js"
+import { secretGoneError } from "./RunErrors.js"
+import { failRun, type RunSpec, type DriveFailure } from "./RunSpec.js"
 
+/** Makes the functions that build events; secrets are read through `host`. */
 export const makeGuestEvents = (host: HostCalls, digests: Digests["Type"]) => {
   const contextOf = ({ run, start }: RunSpec): Json => ({
     input: start.input,
@@ -38,8 +39,8 @@ export const makeGuestEvents = (host: HostCalls, digests: Digests["Type"]) => {
     data: { ...(isObject(data ?? null) ? (data as object) : {}), category, step }
   })
 
-  /** The event that feeds a recorded result; a secret is fetched again, in the version that was read. */
-  const eventOf = (p: Progress, entry: DoneEntry, step: string): Effect.Effect<GuestEvent, Stop> => {
+  /** The event of a journaled result. A secret is read again, in the version that the run read first. */
+  const eventOf = (p: Progress, entry: DoneEntry, step: string): Effect.Effect<GuestEvent, DriveFailure> => {
     const event = { t: "done", id: entry.call, now: entry.at } as const
     if (!entry.result.ok) return Effect.succeed({ ...event, ok: false, e: fedError(entry.result.failure, step) })
     if (entry.secret === undefined) return Effect.succeed({ ...event, ok: true, v: entry.result.value })
@@ -47,7 +48,7 @@ export const makeGuestEvents = (host: HostCalls, digests: Digests["Type"]) => {
       Effect.catchAll(() => Effect.fail(new ChangeRefused({ reason: "a secret could not be read" }))),
       Effect.flatMap(
         Option.match({
-          onNone: () => failRun(secretGone),
+          onNone: () => failRun(secretGoneError),
           onSome: (answer): Effect.Effect<GuestEvent> => {
             if (answer.secret !== undefined) p.hide(answer.secret.text)
             return Effect.succeed({ ...event, ok: true, v: answer.value })

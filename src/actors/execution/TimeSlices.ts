@@ -1,10 +1,10 @@
-/** Cuts what a run costs on the main loop into slices, so that one run delays no other for long. */
+/** Cuts a run's work on the main thread into slices, so that one run delays the others by one slice at most. */
 import { type Clock, Duration, Effect } from "effect"
 
 const sliceMillis = 10
 
-/** A turn of the event loop: what came in meanwhile is dealt with. */
-const others = Effect.sleep(Duration.zero)
+/** One turn of the event loop: events that arrived meanwhile are handled. */
+const awaitEventLoop = Effect.sleep(Duration.zero)
 
 export class TimeSlices {
   private since: number
@@ -17,8 +17,8 @@ export class TimeSlices {
     return this.clock.unsafeCurrentTimeMillis() - this.since >= sliceMillis
   }
 
-  /** Lets the others have their turn; the next slice begins after it. */
-  readonly yield = Effect.map(others, () => {
+  /** Yields to the event loop and begins the next slice. */
+  readonly yield = Effect.map(awaitEventLoop, () => {
     this.since = this.clock.unsafeCurrentTimeMillis()
   })
 }

@@ -8,7 +8,7 @@ import type { ExecutionId } from "../../domain/Ids.js"
 import { rerunRefusal, type RerunRequest } from "../../domain/Rerun.js"
 import { keyReused, type RunClaim } from "../../domain/RunClaim.js"
 import { ExecutionReads, type Rerunnable } from "../ports/ExecutionReads.js"
-import { Executions, type Started } from "../ports/Executions.js"
+import { Executions, type StartResult } from "../ports/Executions.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { type CallContext, recordedByActor } from "./CallContext.js"
 import { actorOf, missingPermission } from "./Caller.js"
@@ -92,7 +92,7 @@ export const layer = Layer.effect(
       count: 1
     })
 
-    const runOf = (started: Started, claim: RunClaim | undefined): Effect.Effect<ExecutionId, Failure> => {
+    const runOf = (started: StartResult, claim: RunClaim | undefined): Effect.Effect<ExecutionId, Failure> => {
       if (started._tag === "Accepted") return Effect.succeed(started.run.id)
       if (started._tag === "Ended") return new Unavailable({ reason: "the run was not queued", retryAfterSeconds: 1 })
       return started.hash === claim?.hash ? Effect.succeed(started.target) : keyReused()

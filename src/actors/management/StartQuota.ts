@@ -7,7 +7,7 @@ import type { Customer } from "../../domain/Customer.js"
 import type { QuotaExceeded, Unavailable } from "../../domain/Failure.js"
 import { customerCeiling } from "../../domain/Quota.js"
 import { CustomerReads } from "../ports/CustomerReads.js"
-import type { Started } from "../ports/Executions.js"
+import type { StartResult } from "../ports/Executions.js"
 import { RateLimits, type StartCeilings } from "../ports/RateLimits.js"
 import type { Principal } from "./Caller.js"
 
@@ -18,8 +18,8 @@ export class StartQuota extends Context.Tag("svc/StartQuota")<
     readonly counted: <E>(
       caller: Principal,
       customer: Pick<Customer, "id"> | null,
-      start: Effect.Effect<Started, E>
-    ) => Effect.Effect<Started, E | QuotaExceeded | Unavailable>
+      start: Effect.Effect<StartResult, E>
+    ) => Effect.Effect<StartResult, E | QuotaExceeded | Unavailable>
   }
 >() {}
 
@@ -36,8 +36,8 @@ export const layer = Layer.effect(
 
     const countedWithin = <E>(
       ceilings: StartCeilings,
-      start: Effect.Effect<Started, E>
-    ): Effect.Effect<Started, E | QuotaExceeded | Unavailable> =>
+      start: Effect.Effect<StartResult, E>
+    ): Effect.Effect<StartResult, E | QuotaExceeded | Unavailable> =>
       ceilings.organisation === null && ceilings.customer === null
         ? start
         : Effect.flatMap(limits.takeStart(ceilings), ({ giveBack }) =>

@@ -70,7 +70,7 @@ export const layer = Layer.scoped(
     const lookAfter = yield* pollWhileBusy(
       Duration.millis(leaseMillis),
       task.run.pipe(
-        Effect.zipRight(Effect.suspend(() => task.waiting(leases.size > 0))),
+        Effect.zipRight(Effect.suspend(() => task.reportWaiting(leases.size > 0))),
         Effect.map(() => leases.size > 0)
       )
     )

@@ -137,11 +137,11 @@ export const make = (options: DeliverOptions = {}) =>
 
     const task = yield* backgroundTask("deliveries.send", look)
     const sweep = task.run.pipe(
-      Effect.zipRight(task.waiting(false)),
+      Effect.zipRight(task.reportWaiting(false)),
       Effect.zipRight(
-        Effect.raceAll([wakeups.untilDelivery, Effect.zipRight(freed.await, freed.close), Effect.sleep(pollInterval)])
+        Effect.raceAll([wakeups.awaitDelivery, Effect.zipRight(freed.await, freed.close), Effect.sleep(pollInterval)])
       ),
-      Effect.zipRight(task.waiting(true)),
+      Effect.zipRight(task.reportWaiting(true)),
       Effect.forever
     )
 

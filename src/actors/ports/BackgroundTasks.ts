@@ -19,12 +19,12 @@ export interface TaskStatus {
 
 export interface TaskReport {
   /** A pass begins, or has done a part of its work. */
-  readonly started: (now: number) => void
-  readonly succeeded: (now: number) => void
+  readonly recordStart: (now: number) => void
+  readonly recordSuccess: (now: number) => void
   /** Answers how many passes in a row have failed now. */
-  readonly failed: (now: number) => number
+  readonly recordFailure: (now: number) => number
   /** Whether work is waiting for the next pass. */
-  readonly waiting: (isWaiting: boolean, now: number) => void
+  readonly recordWaiting: (isWaiting: boolean, now: number) => void
 }
 
 export interface TaskRegistry {
@@ -67,13 +67,13 @@ export const makeRegistry = (): TaskRegistry => {
       }
       change({})
       return {
-        started: (now) => void change({ runningSince: now }),
-        succeeded: (now) => void change({ failuresInARow: 0, succeededAt: now, runningSince: null }),
-        failed: () => {
+        recordStart: (now) => void change({ runningSince: now }),
+        recordSuccess: (now) => void change({ failuresInARow: 0, succeededAt: now, runningSince: null }),
+        recordFailure: () => {
           const { failures, failuresInARow } = change({ runningSince: null })
           return change({ failuresInARow: failuresInARow + 1, failures: failures + 1 }).failuresInARow
         },
-        waiting: (isWaiting, now) => {
+        recordWaiting: (isWaiting, now) => {
           const { waitingSince } = change({})
           if (isWaiting !== (waitingSince !== null)) change({ waitingSince: isWaiting ? now : null })
         }

@@ -47,7 +47,7 @@ export interface StartRequest {
   }
 }
 
-export type Started =
+export type StartResult =
   /** It ran inline to its end. */
   | { readonly _tag: "Ended"; readonly end: FinishedRun }
   /** It is durable and will start when a slot is free. */
@@ -59,7 +59,7 @@ export class Executions extends Context.Tag("svc/Executions")<
   Executions,
   {
     /** `TooManyRuns`: of an Instant run only; others wait in the queue. */
-    readonly start: (request: StartRequest) => Effect.Effect<Started, Unavailable | TooManyRuns>
+    readonly start: (request: StartRequest) => Effect.Effect<StartResult, Unavailable | TooManyRuns>
     /** Durable at once; a call in flight is aborted, and whatever comes later from the run is ignored. */
     readonly cancel: (
       organisation: OrganisationId,
@@ -67,6 +67,6 @@ export class Executions extends Context.Tag("svc/Executions")<
       audit: AuditEntry
     ) => Effect.Effect<FinishedRun, NotFound | InvalidState | Unavailable>
     /** Runs that this node drives at the moment. */
-    readonly live: Effect.Effect<number>
+    readonly liveCount: Effect.Effect<number>
   }
 >() {}

@@ -5,7 +5,7 @@ export class Ownership extends Context.Tag("svc/Ownership")<
   Ownership,
   {
     readonly shardOf: (executionId: string) => number
-    readonly holds: (shard: number) => boolean
-    readonly held: () => ReadonlyArray<number>
+    readonly owns: (shard: number) => boolean
+    readonly ownedShards: () => ReadonlyArray<number>
   }
 >() {}

@@ -12,14 +12,14 @@ export interface DueRun {
 }
 
 /** Queued runs that were started. */
-export interface Claimed {
-  readonly started: ReadonlyArray<OpenRun>
+export interface ClaimedRuns {
+  readonly runs: ReadonlyArray<OpenRun>
   /** Others were passed over, since their organisations have as many runs under way as their plans allow at once. */
   readonly hasPassedOver: boolean
 }
 
 /** What there is to do for runs at this moment. */
-export interface Ripe {
+export interface PendingWork {
   /** Unfinished runs that should be going on, as `due` finds them. */
   readonly due: boolean
   /** Queued runs that may start. */
@@ -43,24 +43,24 @@ export class Runs extends Context.Tag("svc/Runs")<
      */
     readonly takeOver: (id: ExecutionId) => Effect.Effect<Option.Option<OpenRun>, JournalUnavailable>
     /** Notes that the journal has grown since the last activation, so that this one counts as the first. */
-    readonly progressed: (run: OpenRun, rows: number) => Effect.Effect<void, JournalUnavailable>
+    readonly recordProgress: (run: OpenRun, rows: number) => Effect.Effect<void, JournalUnavailable>
     /** These runs, of these epochs, live on: that they were taken up counts no more against them. */
-    readonly survived: (
+    readonly clearActivations: (
       runs: ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }>
     ) => Effect.Effect<void, JournalUnavailable>
     /** The run goes on with another engine than it was made for. */
-    readonly adopt: (run: OpenRun, engine: string) => Effect.Effect<OpenRun, JournalUnavailable>
+    readonly changeEngine: (run: OpenRun, engine: string) => Effect.Effect<OpenRun, JournalUnavailable>
     /** Whether any look would find something: one statement in place of four, while there is nothing to do. */
-    readonly ripe: (
+    readonly findWork: (
       shards: ReadonlyArray<number>,
       active: ReadonlyArray<ExecutionId>,
       engines: ReadonlyArray<string>
-    ) => Effect.Effect<Ripe, JournalUnavailable>
+    ) => Effect.Effect<PendingWork, JournalUnavailable>
     /**
      * Unfinished runs of these shards that should be going on now, the longest due first, without those in `active`
      * and those with a history that was made on none of these engines.
      */
-    readonly due: (
+    readonly findDue: (
       shards: ReadonlyArray<number>,
       active: ReadonlyArray<ExecutionId>,
       limit: number,
@@ -74,9 +74,9 @@ export class Runs extends Context.Tag("svc/Runs")<
       shards: ReadonlyArray<number>,
       slots: number,
       underWay: ReadonlyMap<OrganisationId, number>
-    ) => Effect.Effect<Claimed, JournalUnavailable>
+    ) => Effect.Effect<ClaimedRuns, JournalUnavailable>
     /** Runs whose deadline has passed. */
-    readonly overdue: (
+    readonly findOverdue: (
       limit: number
     ) => Effect.Effect<
       ReadonlyArray<{ readonly id: ExecutionId; readonly organisationId: OrganisationId }>,

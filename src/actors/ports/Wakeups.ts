@@ -5,10 +5,10 @@ export class Wakeups extends Context.Tag("svc/Wakeups")<
   Wakeups,
   {
     /** Called after a commit that put a run in the start queue. */
-    readonly queued: () => void
+    readonly signalQueued: () => void
     /** Waits until something was queued since the last wait ended. */
-    readonly untilQueued: Effect.Effect<void>
-    readonly delivery: () => void
-    readonly untilDelivery: Effect.Effect<void>
+    readonly awaitQueued: Effect.Effect<void>
+    readonly signalDelivery: () => void
+    readonly awaitDelivery: Effect.Effect<void>
   }
 >() {}

@@ -7,7 +7,7 @@ import { Computations, tooCostlyDetail } from "../../actors/ports/Computations.j
 import { Digests } from "../../actors/ports/Digests.js"
 import { Egress } from "../../actors/ports/Egress.js"
 import { ExecutionReads } from "../../actors/ports/ExecutionReads.js"
-import { Executions, type Started } from "../../actors/ports/Executions.js"
+import { Executions, type StartResult } from "../../actors/ports/Executions.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { type Runnable, Runnables } from "../../actors/ports/Runnables.js"
 import type { AuditEntry } from "../../domain/Audit.js"
@@ -177,7 +177,7 @@ export const make = Effect.gen(function* () {
   const replyOf = (
     caller: Principal,
     runnable: Runnable,
-    started: Started,
+    started: StartResult,
     hash: string | undefined,
     now: number
   ): Effect.Effect<RawReply, Failure> => {

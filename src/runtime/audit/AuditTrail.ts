@@ -87,7 +87,7 @@ export const layer = (checkpoints: { readonly latest: (organisation: Organisatio
       const task = yield* backgroundTask("audit.write", flush)
       const pass = closeMinute(false).pipe(
         Effect.zipRight(task.run),
-        Effect.zipRight(Effect.suspend(() => task.waiting(waiting.length > 0))),
+        Effect.zipRight(Effect.suspend(() => task.reportWaiting(waiting.length > 0))),
         Effect.map(() => waiting.length > 0 || reads.size > 0)
       )
       const lookAfter = yield* pollWhileBusy(noteInterval, pass)

@@ -119,7 +119,7 @@ export const layer = Layer.scoped(
     const task = yield* backgroundTask("keys.uses", writeUses)
     const pass = Effect.zipRight(
       task.run,
-      Effect.suspend(() => task.waiting(lastUsed.size > 0))
+      Effect.suspend(() => task.reportWaiting(lastUsed.size > 0))
     )
     yield* pass.pipe(Effect.delay(usedInterval), Effect.forever, Effect.forkScoped)
     yield* Effect.addFinalizer(() => task.run)

@@ -2,7 +2,7 @@
 import { describe } from "../telemetry/SafeError.js"
 import { Effect, Layer, Option } from "effect"
 import { JournalUnavailable, type OpenRun, type RunRecord } from "../../actors/ports/Journal.js"
-import { type DueRun, type Ripe, Runs } from "../../actors/ports/Runs.js"
+import { type DueRun, type PendingWork, Runs } from "../../actors/ports/Runs.js"
 import type { Waiting } from "../../domain/Execution.js"
 import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
@@ -139,11 +139,11 @@ export const layer = Layer.effect(
       )
     }, Effect.mapError(unavailable))
 
-    const progressed = Effect.fn("Runs.progressed")(function* (run: OpenRun, rows: number) {
+    const recordProgress = Effect.fn("Runs.recordProgress")(function* (run: OpenRun, rows: number) {
       yield* sql`UPDATE runs SET activations = 1, progress = ${rows} WHERE id = ${run.id} AND epoch = ${run.epoch}`
     }, Effect.mapError(unavailable))
 
-    const survived = Effect.fn("Runs.survived")(function* (
+    const clearActivations = Effect.fn("Runs.clearActivations")(function* (
       found: ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }>
     ) {
       yield* sql.unsafe(
@@ -155,21 +155,21 @@ export const layer = Layer.effect(
       )
     }, Effect.mapError(unavailable))
 
-    const adopt = Effect.fn("Runs.adopt")(function* (run: OpenRun, engine: string) {
+    const changeEngine = Effect.fn("Runs.changeEngine")(function* (run: OpenRun, engine: string) {
       yield* sql`UPDATE runs SET engine = ${engine} WHERE id = ${run.id} AND epoch = ${run.epoch}`
       return { ...run, engine }
     }, Effect.mapError(unavailable))
 
-    const ripe = Effect.fn("Runs.ripe")(function* (
+    const findWork = Effect.fn("Runs.findWork")(function* (
       shards: ReadonlyArray<number>,
       active: ReadonlyArray<ExecutionId>,
       engines: ReadonlyArray<string>
     ) {
-      const [found] = yield* sql.unsafe<Ripe>(ripeSql, [shards, active, engines])
+      const [found] = yield* sql.unsafe<PendingWork>(ripeSql, [shards, active, engines])
       return found ?? { due: true, queued: true, overdue: true, deliveries: true }
     }, Effect.mapError(unavailable))
 
-    const due = Effect.fn("Runs.due")(function* (
+    const findDue = Effect.fn("Runs.findDue")(function* (
       shards: ReadonlyArray<number>,
       active: ReadonlyArray<ExecutionId>,
       limit: number,
@@ -200,10 +200,10 @@ export const layer = Layer.effect(
       // A class that had nothing to start does not save up for later.
       const ahead = Math.max(...served)
       for (let i = 0; i < served.length; i++) served[i] = Math.max(served[i] ?? 0, ahead - 1)
-      return { started: rows.map(openRunOf), hasPassedOver: rows[0]?.has_passed_over === true }
+      return { runs: rows.map(openRunOf), hasPassedOver: rows[0]?.has_passed_over === true }
     }, Effect.mapError(unavailable))
 
-    const overdue = Effect.fn("Runs.overdue")(function* (limit: number) {
+    const findOverdue = Effect.fn("Runs.findOverdue")(function* (limit: number) {
       return yield* sql<{ id: ExecutionId; organisationId: OrganisationId }>`
       SELECT id, org AS "organisationId" FROM runs WHERE deadline_at <= now() ORDER BY deadline_at LIMIT ${limit}`
     }, Effect.mapError(unavailable))
@@ -215,6 +215,17 @@ export const layer = Layer.effect(
       return (row?.at ?? after) - (before + after) / 2
     }).pipe(Effect.mapError(unavailable))
 
-    return Runs.of({ get, takeOver, progressed, survived, adopt, ripe, due, claim, overdue, clockOffset })
+    return Runs.of({
+      get,
+      takeOver,
+      recordProgress,
+      clearActivations,
+      changeEngine,
+      findWork,
+      findDue,
+      claim,
+      findOverdue,
+      clockOffset
+    })
   })
 )
