@@ -1,4 +1,4 @@
-/** Every migration, in order. A released one is never changed; the next number follows. */
+/** Every migration, in order; generated. A released one is never changed: the next number follows. */
 import { Effect } from "effect"
 import tenancy from "./0001_tenancy.js"
 import workflows from "./0002_workflows.js"
@@ -15,6 +15,7 @@ import secretChecks from "./0012_secret_checks.js"
 import workspaceVersions from "./0013_workspace_versions.js"
 import erasure from "./0014_erasure.js"
 import queueLeases from "./0015_queue_leases.js"
+import mockedRuns from "./0016_mocked_runs.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -31,5 +32,6 @@ export const migrations = {
   "0012_secret_checks": Effect.asVoid(secretChecks),
   "0013_workspace_versions": Effect.asVoid(workspaceVersions),
   "0014_erasure": Effect.asVoid(erasure),
-  "0015_queue_leases": Effect.asVoid(queueLeases)
+  "0015_queue_leases": Effect.asVoid(queueLeases),
+  "0016_mocked_runs": Effect.asVoid(mockedRuns)
 }

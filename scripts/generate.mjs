@@ -1,6 +1,6 @@
 // Writes what is generated from the source. With --check: writes nothing, and fails if something is out of date.
 // With --unreleased SLUG.ACTION@VERSION…: forgets first how these actions were locked, because no release had them so.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
 import { tsImport } from "tsx/esm/api"
 import { errorTable } from "./errors.mjs"
@@ -24,6 +24,23 @@ if (broken.length > 0) {
   process.exit(1)
 }
 
+/** The module that lists the migrations of the folder, in the order of their numbers. */
+const migrationIndex = () => {
+  const names = readdirSync("migrations").flatMap((file) => /^(\d{4}_\w+)\.ts$/.exec(file)?.[1] ?? [])
+  const valueOf = (name) => name.slice(5).replaceAll(/_(\w)/g, (_, letter) => letter.toUpperCase())
+  const lines = (line) => names.sort().map(line)
+  return [
+    "/** Every migration, in order; generated. A released one is never changed: the next number follows. */",
+    'import { Effect } from "effect"',
+    ...lines((name) => `import ${valueOf(name)} from "./${name}.js"`),
+    "",
+    "export const migrations = {",
+    lines((name) => `  "${name}": Effect.asVoid(${valueOf(name)})`).join(",\n"),
+    "}",
+    ""
+  ].join("\n")
+}
+
 /** Path and content of every generated file. */
 const generated = {
   "docs/env.md": environmentTable(),
@@ -33,6 +50,7 @@ const generated = {
   "docs/openapi/b.json": documentText("b"),
   "docs/openapi/c.json": documentText("c"),
   "docs/connector.schema.json": documentText("connector"),
+  "migrations/index.ts": migrationIndex(),
   [actionLockFile]: actionLockText(lock)
 }
 

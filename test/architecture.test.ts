@@ -83,6 +83,10 @@ it("docs/connections.md names only errors that there are, by their status", () =
   assert.includeMembers(rows(read("docs/errors.md")), named)
 })
 
+const sources = readdirSync(path.join(root, "src"), { recursive: true, encoding: "utf8" })
+  .filter((name) => name.endsWith(".ts"))
+  .map((name) => `src/${name}`)
+
 describe("an expression that is made from data", () => {
   /** Where one may be made: of constants, or for a tenant in a computing worker or in the guest itself. */
   const allowed = new Set([
@@ -92,13 +96,42 @@ describe("an expression that is made from data", () => {
     "src/runtime/computing/worker/Table.ts",
     "src/runtime/sandbox/runner/prelude/Text.ts"
   ])
-  const sources = readdirSync(path.join(root, "src"), { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(".ts"))
-    .map((name) => `src/${name}`)
-
   it("is made in few places, none of which matches a tenant's on the main loop", () => {
     const made = sources.filter((file) => /\bRegExp\(/.test(read(file)))
     assert.sameMembers(made, [...allowed])
+  })
+})
+
+describe("the fence of runs", () => {
+  const fence = "src/runtime/postgres/journal/Fence.ts"
+  const comparisons = [
+    /\bepoch"?\)?\s*(?:=(?!>)|!=|<|>|\b(?:IN|BETWEEN|IS (?:NOT )?DISTINCT)\b)/i,
+    /[=<>]\s*(?:\$\{)?\w+\.epoch\b/,
+    /\bUSING\s*\([^)]*\bepoch\b/i
+  ]
+  /** Whether a change has an epoch at all is no comparison. */
+  const comparesEpochs = (text: string) => {
+    const rest = text.replaceAll(/\bepoch [!=]== null/g, "")
+    return comparisons.some((comparison) => comparison.test(rest))
+  }
+
+  it("is the only place of the runtime that compares or raises an epoch", () => {
+    assert.isTrue(comparesEpochs(read(fence)))
+    for (const own of [
+      "WHERE id = ${id} AND epoch = ${run.epoch}",
+      "JOIN held ON held.epoch = ch.epoch",
+      "WHERE (id, epoch) IN (SELECT 1, 2)",
+      "JOIN held USING (id, epoch)",
+      "SET epoch = epoch + 1",
+      "if (row.epoch !== run.epoch) return",
+      "WHERE $2 = r.epoch"
+    ])
+      assert.isTrue(comparesEpochs(own), own)
+    const others = sources.filter((file) => file.startsWith("src/runtime/") && file !== fence)
+    assert.deepStrictEqual(
+      others.filter((file) => comparesEpochs(read(file))),
+      []
+    )
   })
 })
 

@@ -53,6 +53,16 @@ describe("a re-run", () => {
     assert.strictEqual(again.headers["location"], `/api/v1/executions/${again.body.data.id}`)
   })
 
+  it("tells, once it has ended, how long it took from its start to its end", async () => {
+    const again = await rerun(await runOf(await makeWorkflow()))
+    const { body } = await eventually(
+      () => ask("GET", `/executions/${again.body.data.id}`),
+      (found) => found.body.data.status === "completed"
+    )
+    const { durationMs, finishedAt, startedAt } = body.data
+    assert.strictEqual(durationMs, Date.parse(finishedAt) - Date.parse(startedAt))
+  })
+
   it("needs the permission to start executions and no other", async () => {
     const first = await runOf(await makeWorkflow())
     const enough = await makeKey(svc, { preset: "custom", permissions: { executions: ["create"] } })

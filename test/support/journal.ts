@@ -49,6 +49,7 @@ export const openRun = (overrides: Partial<OpenRun> = {}): OpenRun => {
     customerId: null as CustomerId | null,
     triggerType: "api",
     attempt: 1,
+    mock: "none",
     activations: 0,
     progress: 0,
     wakeAt: now,

@@ -10,7 +10,7 @@ import type { StartRequest } from "../ports/Executions.js"
 import type { Claim, OpenRun, RunRecord } from "../ports/Journal.js"
 
 /** What the node adds to a request. `now`: Unix milliseconds. */
-export interface RunOrigin {
+export interface RunIdentity {
   readonly id: ExecutionId
   readonly shard: number
   /** The sandbox engine that the run begins on. */
@@ -45,11 +45,12 @@ const recordOf = (request: StartRequest, id: ExecutionId, shownInput: Json): Run
   callbackUrl: request.callback?.url ?? request.runnable.callbackUrl,
   callbackEvents: request.callback?.events ?? null,
   traceparent: request.traceparent,
+  ...(request.connections === null ? {} : { connections: request.connections }),
   ...(shownInput === request.input ? {} : { inputRedacted: true })
 })
 
 /** The run as it is accepted, not yet started. Its input is redacted. */
-export const pendingRun = (request: StartRequest, { engine, id, now, shard }: RunOrigin): OpenRun => {
+export const pendingRun = (request: StartRequest, { engine, id, now, shard }: RunIdentity): OpenRun => {
   const instant = request.runnable.tier === "instant"
   const input = redactMembers(request.input)
   return {
@@ -67,6 +68,7 @@ export const pendingRun = (request: StartRequest, { engine, id, now, shard }: Ru
     customerId: request.customer?.id ?? null,
     triggerType: request.trigger.type,
     attempt: 1,
+    mock: request.mocking?.mode ?? "none",
     activations: 0,
     progress: 0,
     wakeAt: null,

@@ -32,7 +32,7 @@ const runMetrics = (run: OpenRun, progress: Progress | null, memoryLimit: number
   queuedMs: run.startedAt === null ? null : Math.max(0, run.startedAt - run.createdAt)
 })
 
-/** The request headers for a re-run of a run that ended without a journal, redacted. */
+/** The request headers for a re-run of a run that was committed once, and so never had a journal; redacted. */
 const headersOf = ({ scrub, spec }: Progress): { readonly [name: string]: string } => {
   const shown = Object.entries(redactHeaders(spec.start.headers))
   return Object.fromEntries(shown.map(([name, value]) => [name, scrub.text(value)]))

@@ -44,31 +44,32 @@ export type RerunStart = Omit<StartRequest, "audit" | "idempotency" | "tracepare
 const draftGone = "the draft that ran is not kept any more: publish the workflow and use version latest"
 const journalGone = "the journal of this run is gone, or it made no call that could be kept: use the mode fresh"
 
+/** A repetition without them would call the real providers. */
+const fixturesGone = "the fixtures of this mocked run are not kept any more: execute the workflow with them again"
+
 const isStart = (entry: JournalEntry | undefined): entry is StartEntry => entry?.kind === "start"
 
 const callbackOf = ({ callbackEvents, callbackUrl }: RunRecord): StartRequest["callback"] =>
   callbackUrl === null ? null : { url: callbackUrl, events: callbackEvents }
 
-/**
- * What the run was begun with besides its input; of a run without a journal its headers as they may be shown, and
- * its installation as it is now.
- */
-const begunWith = (
-  { headers: shown = {} }: RunRecord,
-  installation: KnownInstallation | null,
-  start: StartEntry | undefined
-): Pick<StartRequest, "headers" | "installation" | "connections" | "mocking"> => {
-  if (start !== undefined) {
-    const { connections, headers, installation: given, mocking } = start
-    return { headers, installation: given, connections, mocking }
-  }
-  if (installation === null) return { headers: shown, installation: null, connections: null }
+type StartContext = Pick<StartRequest, "headers" | "installation" | "connections" | "mocking">
+
+const startContextOf = ({ connections, headers, installation, mocking }: StartEntry): StartContext => ({
+  headers,
+  installation,
+  connections,
+  mocking
+})
+
+/** The same for a run without a journal: its headers as they may be shown, and its installation as it is now. */
+const startContextWithoutJournal = (
+  { connections: chosen, headers = {} }: RunRecord,
+  installation: KnownInstallation | null
+): StartContext => {
+  if (installation === null) return { headers, installation: null, connections: chosen ?? null }
   const { config, connections, id } = installation
-  return {
-    headers: shown,
-    installation: { id, config },
-    connections: Object.entries(connections).map(([connector, own]) => ({ connector, alias: null, id: own }))
-  }
+  const own = Object.entries(connections).map(([connector, its]) => ({ connector, alias: null, id: its }))
+  return { headers, installation: { id, config }, connections: chosen ?? own }
 }
 
 /** Why the key may not use the connections that the run was given. */
@@ -157,7 +158,9 @@ export const makeRerunStart = Effect.gen(function* () {
     if (isResumed && start === undefined) return yield* notResumable(journalGone)
     const input = rerunInput(view, record, request, start)
     if (input instanceof ValidationFailed) return yield* input
-    const begun = begunWith(record, installation, start)
+    if (start === undefined && view.mock !== "none")
+      return yield* new InvalidState({ state: view.status, message: fixturesGone })
+    const begun = start === undefined ? startContextWithoutJournal(record, installation) : startContextOf(start)
     const refused = connectionRefusal(caller, begun.connections)
     if (refused !== undefined) return yield* refused
     const runnable = yield* findCode(caller, found, request.version ?? "same")

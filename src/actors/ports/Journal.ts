@@ -6,44 +6,18 @@ import { operatorText } from "../../domain/OperatorText.js"
 import type { Effect } from "effect"
 import { Context, Data } from "effect"
 import type { AuditEntry } from "../../domain/Audit.js"
-import type { ExecutionStatus, Tier, TriggerType, Waiting } from "../../domain/Execution.js"
-import type {
-  ApiKeyId,
-  BlobId,
-  CustomerId,
-  DeliveryId,
-  ExecutionId,
-  InstallationId,
-  OrganisationId,
-  SpaceId,
-  WorkflowId
-} from "../../domain/Ids.js"
+import type { ExecutionStatus, TriggerType, Waiting } from "../../domain/Execution.js"
+import type { RunHead, RunOrigin } from "../../domain/ExecutionView.js"
+import type { BlobId, DeliveryId, ExecutionId, OrganisationId, SpaceId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
-import type { JournalEntry } from "../../domain/RunJournal.js"
+import type { ChosenConnection, JournalEntry } from "../../domain/RunJournal.js"
 
 /** What is known of a run from its acceptance on and never changes. */
-export interface RunRecord {
-  readonly workflowName: string
-  readonly workflowVersion: number | null
-  readonly environment: string
-  readonly customerRef: string | null
-  readonly installationId: InstallationId | null
-  readonly userId: string | null
-  readonly trigger: {
-    readonly type: TriggerType
-    readonly id: string | null
-    readonly eventId: string | null
-    readonly keyId: ApiKeyId | null
-    readonly keyName: string | null
-  }
-  readonly maxAttempts: number
+export interface RunRecord extends RunOrigin {
   /** How long it may take, from its acceptance for Instant and from its start for the other tiers. */
   readonly ceilingMillis: number
-  /** The run that this one repeats. */
-  readonly parentId: ExecutionId | null
   /** The first run of a chain of resumed ones: idempotency keys and seeds hang on it. */
   readonly rootId: ExecutionId
-  readonly metadata: Json
   /** Identifies the code; a draft's version is `null`, its content is not. */
   readonly contentHash: string
   readonly callbackUrl: string | null
@@ -54,6 +28,8 @@ export interface RunRecord {
    * so that none is a secret.
    */
   readonly headers?: { readonly [name: string]: string }
+  /** The connections that the request chose, for re-runs that come when the journal is gone. */
+  readonly connections?: ReadonlyArray<ChosenConnection>
   /** The recorded input lacks secrets that the run was given: only its journal has the exact input. */
   readonly inputRedacted?: boolean
 }
@@ -62,8 +38,7 @@ export interface RunRecord {
 export type RetentionClass = 7 | 30 | 365
 
 /** A run that has not ended, as its row says. Times are Unix milliseconds. */
-export interface OpenRun {
-  readonly id: ExecutionId
+export interface OpenRun extends RunHead {
   readonly organisationId: OrganisationId
   readonly spaceId: SpaceId
   readonly shard: number
@@ -71,12 +46,8 @@ export interface OpenRun {
   readonly engine: string
   readonly retention: RetentionClass
   readonly status: "pending" | "running"
-  readonly tier: Tier
   readonly priority: 1 | 2 | 3 | 4
-  readonly workflowId: WorkflowId
-  readonly customerId: CustomerId | null
   readonly triggerType: TriggerType
-  readonly attempt: number
   /** How often it was taken up, and not survived, since its journal last grew. */
   readonly activations: number
   /** How many journal rows there were at the activation that set `activations` to one. */
@@ -92,12 +63,7 @@ export interface OpenRun {
 }
 
 /** What a run's row changes to; absent members stay. A run that goes to sleep was survived: its activations begin anew. */
-export interface RunPatch {
-  readonly attempt?: number
-  readonly wakeAt?: number | null
-  readonly deadlineAt?: number
-  readonly waiting?: Waiting | null
-}
+export type RunPatch = Partial<Pick<OpenRun, "attempt" | "wakeAt" | "deadlineAt" | "waiting">>
 
 /** How a run ended. The members of its row are repeated so that a run that never had one is recorded alike. */
 export interface FinishedRun {

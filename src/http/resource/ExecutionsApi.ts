@@ -1,53 +1,15 @@
 /** Executions: what ran and runs. Specification: Surface C; contract: execution record. */
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
-import { ExecutionStatus, Tier, TriggerType } from "../../domain/Execution.js"
+import { ExecutionStatus, TriggerType } from "../../domain/Execution.js"
+import { ExecutionDetail, ExecutionView } from "../../domain/ExecutionView.js"
 import { Fixture } from "../../domain/connector/Mocking.js"
 import { Json } from "../../domain/Json.js"
 import { Audited, audited, Form, Permit, read, Scoped, Shared } from "../Endpoint.js"
-import { accepted, Data, listParams, NullableTime, Page, strict, Time } from "./Shapes.js"
+import { accepted, Data, listParams, Page, strict, Time } from "./Shapes.js"
 
-const fields = {
-  id: Schema.String,
-  workflowId: Schema.String,
-  workflowName: Schema.String,
-  workflowVersion: Schema.NullOr(Schema.Number),
-  environment: Schema.String,
-  tier: Tier,
-  status: ExecutionStatus,
-  statusReason: Schema.NullOr(Schema.String),
-  customerId: Schema.NullOr(Schema.String),
-  customerRef: Schema.NullOr(Schema.String),
-  installationId: Schema.NullOr(Schema.String),
-  userId: Schema.NullOr(Schema.String),
-  trigger: Schema.Struct({
-    type: TriggerType,
-    id: Schema.NullOr(Schema.String),
-    eventId: Schema.NullOr(Schema.String),
-    keyId: Schema.NullOr(Schema.String),
-    keyName: Schema.NullOr(Schema.String)
-  }),
-  priority: Schema.Number,
-  attempt: Schema.Number,
-  maxAttempts: Schema.Number,
-  parentId: Schema.NullOr(Schema.String),
-  error: Json,
-  waiting: Schema.NullOr(
-    Schema.Struct({ kind: Schema.String, step: Schema.NullOr(Schema.String), until: NullableTime })
-  ),
-  metrics: Json,
-  metadata: Json,
-  createdAt: Time,
-  startedAt: NullableTime,
-  finishedAt: NullableTime,
-  deadlineAt: Time,
-  durationMs: Schema.NullOr(Schema.Number)
-}
-
-const ExecutionSummary = Schema.Struct(fields).annotations({ identifier: "ExecutionSummary" })
-const ExecutionView = Schema.Struct({ ...fields, input: Json, output: Json, steps: Schema.Array(Json) }).annotations({
-  identifier: "Execution"
-})
+const ExecutionSummary = ExecutionView.annotations({ identifier: "ExecutionSummary" })
+const Execution = ExecutionDetail.annotations({ identifier: "Execution" })
 
 const LogLine = Schema.Struct({
   seq: Schema.Number,
@@ -86,7 +48,7 @@ export const ExecutionsApi = HttpApiGroup.make("executions")
   .add(
     HttpApiEndpoint.get("get", `${at}/:eid`)
       .setPath(path)
-      .addSuccess(Data(ExecutionView))
+      .addSuccess(Data(Execution))
       .annotate(Permit, "executions:read")
       .annotate(Audited, read("execution"))
       .annotate(Shared, "customers")
@@ -95,7 +57,7 @@ export const ExecutionsApi = HttpApiGroup.make("executions")
   .add(
     HttpApiEndpoint.post("cancel", `${at}/:eid/cancel`)
       .setPath(path)
-      .addSuccess(Data(ExecutionView))
+      .addSuccess(Data(Execution))
       .annotate(Permit, "executions:create")
       .annotate(Audited, audited("execution.cancel"))
       .annotate(Shared, "customers")

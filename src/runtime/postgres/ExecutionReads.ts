@@ -4,85 +4,70 @@
  */
 import { Clock, Duration, Effect, Layer, Option } from "effect"
 import { type ExecutionHome, ExecutionReads, type ExecutionQuery } from "../../actors/ports/ExecutionReads.js"
-import type { RetentionClass, RunRecord } from "../../actors/ports/Journal.js"
-import { isTerminal, type ExecutionStatus, type Tier, type Waiting } from "../../domain/Execution.js"
-import type { ExecutionDetail, ExecutionView, LogLine } from "../../domain/ExecutionView.js"
+import type { FinishedRun, OpenRun, RunRecord } from "../../actors/ports/Journal.js"
+import { type ExecutionStatus, isTerminal } from "../../domain/Execution.js"
+import { type ExecutionDetail, ExecutionView, type LogLine } from "../../domain/ExecutionView.js"
 import { Unavailable } from "../../domain/Failure.js"
-import {
-  type BlobId,
-  type CustomerId,
-  type ExecutionId,
-  type OrganisationId,
-  timeOfId,
-  ulidTime,
-  type WorkflowId
-} from "../../domain/Ids.js"
+import { type BlobId, type ExecutionId, type OrganisationId, timeOfId, ulidTime } from "../../domain/Ids.js"
 import { isObject, type Json } from "../../domain/Json.js"
+import { isColumn, isTime, selectMembers, sharedColumn } from "./journal/RunColumns.js"
 import { AppSql } from "./Pools.js"
 
-interface Row {
-  readonly id: ExecutionId
-  readonly class: RetentionClass
+/** A run of either table by its members; times are Unix milliseconds. */
+interface Row extends Pick<OpenRun, "id" | "retention" | "waiting"> {
   readonly status: ExecutionStatus
-  readonly workflow_id: WorkflowId
-  readonly customer_id: CustomerId | null
-  readonly record: RunRecord & { readonly [more: string]: unknown }
-  readonly tier: Tier
-  readonly priority: number
-  readonly attempt: number
-  readonly waiting: Waiting | null
-  readonly created_at: number
-  readonly started_at: number | null
-  readonly finished_at: number | null
-  readonly deadline_at: number
-  readonly input?: Json
-  readonly output?: Json
+  /** Of a run that has ended, with the members that `executions` has no column for. */
+  readonly record: RunRecord
+  readonly [member: string]: unknown
 }
 
-const millis = (column: string) => `floor(extract(epoch FROM ${column}) * 1000)::float8`
-const runColumns = `id, class, status, workflow_id, customer_id, record, tier, priority::int, attempt, waiting,
-  ${millis("created_at")} AS created_at, ${millis("started_at")} AS started_at, NULL::float8 AS finished_at, ${millis("deadline_at")} AS deadline_at`
-const finishedColumns = `id, class, status, workflow_id, customer_id, record, record->>'tier' AS tier, (record->>'priority')::int AS priority,
-  (record->>'attempt')::int AS attempt, NULL::json AS waiting, (record->>'createdAt')::float8 AS created_at,
-  (record->>'startedAt')::float8 AS started_at, ${millis("finished_at")} AS finished_at, (record->>'deadlineAt')::float8 AS deadline_at`
+const rfc3339 = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
 
-const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
+/** Members that are not shown as they are kept, and those that are not kept at all. */
+const computed: {
+  readonly [Member in Exclude<keyof ExecutionView, keyof OpenRun | keyof RunRecord | keyof FinishedRun> | "waiting"]: (
+    row: Row,
+    view: { readonly [member: string]: unknown }
+  ) => ExecutionView[Member]
+} = {
+  waiting: ({ waiting }) => (waiting === null ? null : { ...waiting, until: rfc3339(waiting.until) }),
+  durationMs: (_, { finishedAt, startedAt }) =>
+    typeof startedAt === "string" && typeof finishedAt === "string"
+      ? Math.max(0, Date.parse(finishedAt) - Date.parse(startedAt))
+      : null
+}
+
+const shown = Object.keys(ExecutionView.fields).filter((member) => !Object.hasOwn(computed, member))
+const shownTimes = new Set(shown.filter(isTime))
+const hasColumn = (member: string) => isColumn("runs", member) || isColumn("executions", member)
+/** Where the members of a view are: in a column, or in the document `record`. */
+const sources = {
+  runs: shown.map((member) => ({ member, isColumn: isColumn("runs", member) })),
+  executions: shown.map((member) => ({ member, isColumn: isColumn("executions", member) }))
+}
 
 const viewOf = (row: Row): ExecutionView => {
-  const { record } = row
-  return {
-    id: row.id,
-    workflowId: row.workflow_id,
-    workflowName: record.workflowName,
-    workflowVersion: record.workflowVersion,
-    environment: record.environment,
-    tier: row.tier,
-    status: row.status,
-    statusReason: typeof record["statusReason"] === "string" ? record["statusReason"] : null,
-    customerId: row.customer_id,
-    customerRef: record.customerRef,
-    installationId: record.installationId,
-    userId: record.userId,
-    trigger: record.trigger,
-    priority: row.priority,
-    attempt: row.attempt,
-    maxAttempts: record.maxAttempts,
-    parentId: record.parentId,
-    error: json(record["error"]),
-    waiting: row.waiting === null ? null : { ...row.waiting, until: iso(row.waiting.until) },
-    metrics: json(record["metrics"]),
-    metadata: record.metadata,
-    createdAt: new Date(row.created_at).toISOString(),
-    startedAt: iso(row.started_at),
-    finishedAt: iso(row.finished_at),
-    deadlineAt: new Date(row.deadline_at).toISOString(),
-    durationMs:
-      row.started_at === null || row.finished_at === null ? null : Math.max(0, row.finished_at - row.started_at)
+  const document: { readonly [member: string]: unknown } = { ...row.record }
+  const view: { [member: string]: unknown } = {}
+  for (const { isColumn, member } of isTerminal(row.status) ? sources.executions : sources.runs) {
+    const value = (isColumn ? row[member] : document[member]) ?? null
+    view[member] = typeof value === "number" && shownTimes.has(member) ? rfc3339(value) : value
   }
+  for (const [member, compute] of Object.entries(computed)) view[member] = compute(row, view)
+  // Its members are those of the schema, and the types of their columns are the ports'.
+  return view as ExecutionView
 }
 
-/** The record is JSON that this service wrote. */
-const json = (value: unknown): Json => (value ?? null) as Json
+const listed = [...new Set([...shown.filter(hasColumn), "id", "retention", "waiting", "record"])]
+const detailed = [...listed, "input", "output"]
+const tables = ["runs", "executions"] as const
+const listSql = {
+  runs: `SELECT ${selectMembers("runs", listed)} FROM runs`,
+  executions: `SELECT ${selectMembers("executions", listed)} FROM executions`
+}
+const findSql = tables
+  .map((table) => `SELECT ${selectMembers(table, detailed)} FROM ${table} WHERE org = $1 AND space = $2 AND id = $3`)
+  .join(" UNION ALL ")
 
 /** A step as it is shown: one that was under way when its run was ended from outside has failed. */
 const closeStep = (step: Json, terminal: boolean): Json =>
@@ -103,7 +88,9 @@ const unavailable = () => new Unavailable({ reason: "the database cannot be reac
 
 /** Rows of one workflow come from their index in the order of the page; those of several do not. */
 const workflowCondition = (ids: ReadonlyArray<string>, add: (value: unknown) => string): string =>
-  ids.length === 1 ? `workflow_id = ${add(ids[0])}` : `workflow_id = ANY(${add(ids)})`
+  ids.length === 1
+    ? `${sharedColumn("workflowId")} = ${add(ids[0])}`
+    : `${sharedColumn("workflowId")} = ANY(${add(ids)})`
 
 const conditions = (query: ExecutionQuery, add: (value: unknown) => string): ReadonlyArray<string> => [
   ...(query.before === undefined ? [] : [`id < ${add(query.before)}`]),
@@ -111,8 +98,8 @@ const conditions = (query: ExecutionQuery, add: (value: unknown) => string): Rea
   ...(query.to === undefined ? [] : [`id < ${add(`exec_${ulidTime(query.to)}`)}`]),
   ...(query.workflowIds === undefined ? [] : [workflowCondition(query.workflowIds, add)]),
   ...(query.environments === undefined ? [] : [`record->>'environment' = ANY(${add(query.environments)})`]),
-  ...(query.triggerType === undefined ? [] : [`trigger_type = ${add(query.triggerType)}`]),
-  ...(query.customerIds === undefined ? [] : [`customer_id = ANY(${add(query.customerIds)})`]),
+  ...(query.triggerType === undefined ? [] : [`${sharedColumn("triggerType")} = ${add(query.triggerType)}`]),
+  ...(query.customerIds === undefined ? [] : [`${sharedColumn("customerId")} = ANY(${add(query.customerIds)})`]),
   ...(query.status === undefined
     ? []
     : [
@@ -143,10 +130,9 @@ export const layer = Layer.effect(
       const add = (value: unknown) => `$${values.push(value)}`
       const where = [`org = $1`, `space = $2`, ...conditions(query, add)].join(" AND ")
       const limit = add(query.limit)
-      const unfinished = `(SELECT ${runColumns} FROM runs WHERE ${where} ORDER BY id DESC LIMIT ${limit})`
-      const finished = `(SELECT ${finishedColumns} FROM executions WHERE ${where} ORDER BY id DESC LIMIT ${limit})`
-      const parts =
-        query.status === undefined ? [unfinished, finished] : [isTerminal(query.status) ? finished : unfinished]
+      const asked =
+        query.status === undefined ? tables : isTerminal(query.status) ? (["executions"] as const) : (["runs"] as const)
+      const parts = asked.map((table) => `(${listSql[table]} WHERE ${where} ORDER BY id DESC LIMIT ${limit})`)
       return sql.unsafe<Row>(
         `SELECT * FROM (${parts.join(" UNION ALL ")}) AS page ORDER BY id DESC LIMIT ${limit}`,
         values
@@ -169,15 +155,11 @@ export const layer = Layer.effect(
     })
 
     const find = ({ organisationId, spaceId }: ExecutionHome, id: ExecutionId) =>
-      sql.unsafe<Row>(
-        `SELECT ${runColumns}, input, NULL::json AS output FROM runs WHERE org = $1 AND space = $2 AND id = $3
-       UNION ALL SELECT ${finishedColumns}, input, output FROM executions WHERE org = $1 AND space = $2 AND id = $3 LIMIT 1`,
-        [organisationId, spaceId, id]
-      )
+      sql.unsafe<Row & Pick<ExecutionDetail, "input" | "output">>(`${findSql} LIMIT 1`, [organisationId, spaceId, id])
 
     const steps = (organisation: OrganisationId, row: Row) =>
       sql<{ status: string; record: { readonly [member: string]: Json } }>`
-      SELECT status, record FROM steps WHERE org = ${organisation} AND id = ${row.id} AND class = ${row.class} ORDER BY index`.pipe(
+      SELECT status, record FROM steps WHERE org = ${organisation} AND id = ${row.id} AND class = ${row.retention} ORDER BY index`.pipe(
         Effect.map((rows) => rows.map(({ record, status }) => closeStep({ ...record, status }, isTerminal(row.status))))
       )
 
@@ -190,7 +172,7 @@ export const layer = Layer.effect(
         output: row.output ?? null,
         steps: yield* steps(home.organisationId, row)
       }
-      return Option.some({ view, record: row.record as RunRecord, retention: row.class })
+      return Option.some({ view, record: row.record, retention: row.retention })
     })
 
     const logs = (organisation: OrganisationId, id: ExecutionId, after: number, limit: number) =>

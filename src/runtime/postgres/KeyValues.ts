@@ -5,10 +5,15 @@ import { Fenced, JournalUnavailable } from "../../actors/ports/Journal.js"
 import { KeyValues, StateRefused, type StateWrite, type Store } from "../../actors/ports/KeyValues.js"
 import { Vault } from "../../actors/ports/Vault.js"
 import { canonicalJson, type Json } from "../../domain/Json.js"
-import { kinds } from "./journal/Rows.js"
+import { selectOwned } from "./journal/Fence.js"
+import { encodeEntry } from "./journal/JournalRow.js"
+import { insertRows } from "./journal/Statement.js"
 import { WriterSql } from "./Pools.js"
 
 const unavailable = (error: unknown) => new JournalUnavailable({ reason: describe(error) })
+
+const lockOwned = selectOwned("$1", "$2")
+const insertEntry = insertRows("journal", 1)
 
 /** What a write does to the stored value; `undefined` removes it. */
 interface Effected {
@@ -82,8 +87,8 @@ export const layer = Layer.effect(
       Effect.gen(function* () {
         const sealer = yield* vault.of(store.organisationId)
         // The run first, then the key: the order in which every transaction here locks.
-        const held = yield* sql`SELECT id FROM runs WHERE id = ${run.id} AND epoch = ${run.epoch} FOR NO KEY UPDATE`
-        if (held.length === 0) return yield* new Fenced({ id: run.id })
+        const owned = yield* sql.unsafe(lockOwned, [[run.id], [run.epoch]])
+        if (owned.length === 0) return yield* new Fenced({ id: run.id })
         const lock = canonicalJson([
           store.organisationId,
           store.spaceId,
@@ -97,13 +102,7 @@ export const layer = Layer.effect(
         const change = effected(write, row?.value)
         if (change instanceof StateRefused) return yield* change
         yield* put(store, write.key, change)
-        const done = entry(change.result)
-        const body = sealer.seal(
-          { table: "journal", column: "body", row: `${run.id}/${run.seq}` },
-          JSON.stringify(done)
-        )
-        yield* sql`INSERT INTO journal (id, seq, epoch, kind, call, hash, body) VALUES (${run.id}, ${run.seq}, ${run.epoch}, ${kinds.done},
-        ${"call" in done ? done.call : null}, ${"hash" in done ? done.hash : null}, ${body})`
+        yield* sql.unsafe(insertEntry, [JSON.stringify([encodeEntry(sealer, run, entry(change.result))])])
         return change.result
       }).pipe(
         sql.withTransaction,

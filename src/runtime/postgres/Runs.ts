@@ -1,60 +1,22 @@
 /** The table of unfinished runs, on the writer's pool. */
 import { describe } from "../telemetry/SafeError.js"
 import { Effect, Layer, Option } from "effect"
-import { JournalUnavailable, type OpenRun, type RunRecord } from "../../actors/ports/Journal.js"
+import { JournalUnavailable, type OpenRun } from "../../actors/ports/Journal.js"
 import { type DueRun, type PendingWork, Runs } from "../../actors/ports/Runs.js"
-import type { Waiting } from "../../domain/Execution.js"
 import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
-import type { Json } from "../../domain/Json.js"
 import { plans } from "../../domain/Plan.js"
-import { kinds } from "./journal/Rows.js"
+import { raiseEpoch, updateOwned } from "./journal/Fence.js"
+import { hasHistory } from "./journal/JournalRow.js"
+import { selectOpen } from "./journal/RunColumns.js"
 import { WriterSql } from "./Pools.js"
 import { VirtualTags } from "./VirtualTags.js"
 
-type Row = Pick<
-  OpenRun,
-  "id" | "shard" | "epoch" | "engine" | "status" | "tier" | "priority" | "attempt" | "activations" | "progress"
-> & {
-  readonly org: OpenRun["organisationId"]
-  readonly space: OpenRun["spaceId"]
-  readonly class: OpenRun["retention"]
-  readonly workflow_id: OpenRun["workflowId"]
-  readonly customer_id: OpenRun["customerId"]
-  readonly trigger_type: OpenRun["triggerType"]
-  readonly wake_at: Date | null
-  readonly deadline_at: Date
-  readonly created_at: Date
-  readonly started_at: Date | null
-  readonly waiting: Waiting | null
-  readonly record: RunRecord
-  readonly input: Json
+interface ClaimedRow extends OpenRun {
+  readonly vtag: number
+  readonly hasPassedOver: boolean
 }
 
-export const openRunOf = (row: Row): OpenRun => ({
-  id: row.id,
-  organisationId: row.org,
-  spaceId: row.space,
-  shard: row.shard,
-  epoch: row.epoch,
-  engine: row.engine,
-  retention: row.class,
-  status: row.status,
-  tier: row.tier,
-  priority: row.priority,
-  workflowId: row.workflow_id,
-  customerId: row.customer_id,
-  triggerType: row.trigger_type,
-  attempt: row.attempt,
-  activations: row.activations,
-  progress: row.progress,
-  wakeAt: row.wake_at?.getTime() ?? null,
-  deadlineAt: row.deadline_at.getTime(),
-  waiting: row.waiting,
-  createdAt: row.created_at.getTime(),
-  startedAt: row.started_at?.getTime() ?? null,
-  record: row.record,
-  input: row.input
-})
+const getSql = `SELECT ${selectOpen("runs")} FROM runs WHERE id = $1 AND org = $2`
 
 /** Shares of the classes P1 to P4 among the runs that start, when all of them wait. */
 const weights = [8, 4, 2, 1] as const
@@ -98,17 +60,25 @@ const claimSql = `
   ), gone AS (
     DELETE FROM outbox WHERE seq IN (SELECT seq FROM chosen) RETURNING id, vtag
   )
-  UPDATE runs r SET status = 'running', started_at = COALESCE(r.started_at, now()), epoch = r.epoch + 1, activations = 1, wake_at = now(),
-    deadline_at = CASE WHEN r.started_at IS NULL AND r.tier <> 'instant'
+  UPDATE runs r SET status = 'running', started_at = COALESCE(r.started_at, now()), ${raiseEpoch("r")}, activations = 1,
+    wake_at = now(), deadline_at = CASE WHEN r.started_at IS NULL AND r.tier <> 'instant'
       THEN now() + (r.record->>'ceilingMillis')::float8 * interval '1 millisecond' ELSE r.deadline_at END
   FROM gone WHERE r.id = gone.id
-  RETURNING r.*, gone.vtag::float8 AS vtag, EXISTS (SELECT FROM allowed WHERE NOT ok) AS has_passed_over`
+  RETURNING ${selectOpen("r")}, gone.vtag::float8 AS vtag, EXISTS (SELECT FROM allowed WHERE NOT ok) AS "hasPassedOver"`
 
 /** `$1` shards, `$2` runs that are driven here, `$3` engines. */
 const dueCondition = `shard = ANY($1::int[]) AND wake_at <= now() AND status = 'running' AND NOT id = ANY($2::text[])
-  AND (engine = ANY($3::text[]) OR NOT EXISTS (SELECT FROM journal j WHERE j.id = runs.id AND j.kind <> ${kinds.start}))`
+  AND (engine = ANY($3::text[]) OR NOT ${hasHistory})`
 
-const ripeSql = `SELECT EXISTS (SELECT FROM runs WHERE ${dueCondition}) AS due,
+/** What changes of the run besides its owner is what `evolve` makes of `Resumed`. */
+const takeOverSql = `UPDATE runs SET ${raiseEpoch("runs")}, activations = activations + 1, wake_at = now(), waiting = NULL
+  WHERE id = $1 AND status = 'running' RETURNING ${selectOpen("runs")}`
+
+const recordProgressSql = updateOwned("activations = 1, progress = $3")
+const clearActivationsSql = updateOwned("activations = 0")
+const changeEngineSql = updateOwned("engine = $3")
+
+const findWorkSql = `SELECT EXISTS (SELECT FROM runs WHERE ${dueCondition}) AS due,
   EXISTS (SELECT FROM outbox WHERE shard = ANY($1::int[]) AND not_before <= now()) AS queued,
   EXISTS (SELECT FROM runs WHERE deadline_at <= now()) AS overdue,
   EXISTS (SELECT FROM deliveries WHERE status = 'pending' AND next_at <= now()
@@ -124,39 +94,28 @@ export const layer = Layer.effect(
     /** Virtual time of each class: runs started, divided by the class's weight. */
     const served: [number, number, number, number] = [0, 0, 0, 0]
 
-    const one = (rows: ReadonlyArray<Row>): Option.Option<OpenRun> =>
-      Option.map(Option.fromNullable(rows[0]), openRunOf)
-
     const get = Effect.fn("Runs.get")(function* (organisation: OrganisationId, id: ExecutionId) {
-      return one(yield* sql<Row>`SELECT * FROM runs WHERE id = ${id} AND org = ${organisation}`)
+      const [run] = yield* sql.unsafe<OpenRun>(getSql, [id, organisation])
+      return Option.fromNullable(run)
     }, Effect.mapError(unavailable))
 
-    /** What changes of the run besides its owner is what `evolve` makes of `Resumed`. */
     const takeOver = Effect.fn("Runs.takeOver")(function* (id: ExecutionId) {
-      return one(
-        yield* sql<Row>`UPDATE runs SET epoch = epoch + 1, activations = activations + 1, wake_at = now(), waiting = NULL
-        WHERE id = ${id} AND status = 'running' RETURNING *`
-      )
+      const [run] = yield* sql.unsafe<OpenRun>(takeOverSql, [id])
+      return Option.fromNullable(run)
     }, Effect.mapError(unavailable))
 
     const recordProgress = Effect.fn("Runs.recordProgress")(function* (run: OpenRun, rows: number) {
-      yield* sql`UPDATE runs SET activations = 1, progress = ${rows} WHERE id = ${run.id} AND epoch = ${run.epoch}`
+      yield* sql.unsafe(recordProgressSql, [[run.id], [run.epoch], rows])
     }, Effect.mapError(unavailable))
 
     const clearActivations = Effect.fn("Runs.clearActivations")(function* (
       found: ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }>
     ) {
-      yield* sql.unsafe(
-        `WITH held AS (
-          SELECT r.id FROM runs r JOIN unnest($1::text[], $2::int[]) AS s (id, epoch) ON r.id = s.id AND r.epoch = s.epoch
-          ORDER BY r.id FOR NO KEY UPDATE OF r
-        ) UPDATE runs SET activations = 0 FROM held WHERE runs.id = held.id`,
-        [found.map(({ id }) => id), found.map(({ epoch }) => epoch)]
-      )
+      yield* sql.unsafe(clearActivationsSql, [found.map(({ id }) => id), found.map(({ epoch }) => epoch)])
     }, Effect.mapError(unavailable))
 
     const changeEngine = Effect.fn("Runs.changeEngine")(function* (run: OpenRun, engine: string) {
-      yield* sql`UPDATE runs SET engine = ${engine} WHERE id = ${run.id} AND epoch = ${run.epoch}`
+      yield* sql.unsafe(changeEngineSql, [[run.id], [run.epoch], engine])
       return { ...run, engine }
     }, Effect.mapError(unavailable))
 
@@ -165,7 +124,7 @@ export const layer = Layer.effect(
       active: ReadonlyArray<ExecutionId>,
       engines: ReadonlyArray<string>
     ) {
-      const [found] = yield* sql.unsafe<PendingWork>(ripeSql, [shards, active, engines])
+      const [found] = yield* sql.unsafe<PendingWork>(findWorkSql, [shards, active, engines])
       return found ?? { due: true, queued: true, overdue: true, deliveries: true }
     }, Effect.mapError(unavailable))
 
@@ -186,7 +145,7 @@ export const layer = Layer.effect(
       slots: number,
       underWay: ReadonlyMap<OrganisationId, number>
     ) {
-      const rows = yield* sql.unsafe<Row & { readonly vtag: number; readonly has_passed_over: boolean }>(claimSql, [
+      const rows = yield* sql.unsafe<ClaimedRow>(claimSql, [
         shards,
         slots,
         served,
@@ -200,7 +159,8 @@ export const layer = Layer.effect(
       // A class that had nothing to start does not save up for later.
       const ahead = Math.max(...served)
       for (let i = 0; i < served.length; i++) served[i] = Math.max(served[i] ?? 0, ahead - 1)
-      return { runs: rows.map(openRunOf), hasPassedOver: rows[0]?.has_passed_over === true }
+      const runs = rows.map(({ hasPassedOver: _passed, vtag: _vtag, ...run }) => run)
+      return { runs, hasPassedOver: rows[0]?.hasPassedOver === true }
     }, Effect.mapError(unavailable))
 
     const findOverdue = Effect.fn("Runs.findOverdue")(function* (limit: number) {

@@ -4,11 +4,16 @@ import { Effect, Layer, Redacted } from "effect"
 import { type AppendFailure, Journal, JournalUnavailable, type RunChange } from "../../../actors/ports/Journal.js"
 import { Vault } from "../../../actors/ports/Vault.js"
 import { Wakeups } from "../../../actors/ports/Wakeups.js"
-import type { JournalEntry } from "../../../domain/RunJournal.js"
 import { WriterSql } from "../Pools.js"
 import { VirtualTags } from "../VirtualTags.js"
+import { decodeEntry } from "./JournalRow.js"
 import { prepare, type Prepared } from "./Rows.js"
 import { makeWriter } from "./Writer.js"
+
+/** Only a change with journal rows asks for a vault. */
+const noVault = (): never => {
+  throw new Error("the rows of a journal cannot be sealed without their organisation's vault")
+}
 
 const needsVault = (change: RunChange): boolean => (change.journal?.length ?? 0) > 0
 
@@ -47,9 +52,9 @@ export const layer = (options: { readonly capacity: number; readonly writer: Red
         needsVault(change)
           ? vault.of(change.organisationId).pipe(
               Effect.mapError((refused) => new JournalUnavailable({ reason: refused.reason })),
-              Effect.flatMap((sealer) => write(prepare(change, sealer, tag(change))))
+              Effect.flatMap((sealer) => write(prepare(change, { vault: () => sealer, vtag: tag(change) })))
             )
-          : Effect.suspend(() => write(prepare(change, null, tag(change))))
+          : Effect.suspend(() => write(prepare(change, { vault: noVault, vtag: tag(change) })))
 
       const read = Effect.fn("Journal.read")(
         function* (organisation: string, id: string) {
@@ -58,13 +63,7 @@ export const layer = (options: { readonly capacity: number; readonly writer: Red
             seq: number
             body: Uint8Array
           }>`SELECT seq, body FROM journal WHERE id = ${id} ORDER BY seq`
-          return rows.map(
-            ({ body, seq }) =>
-              // The journal's own rows, sealed by `prepare`: their shape is ours.
-              JSON.parse(
-                Buffer.from(sealer.open({ table: "journal", column: "body", row: `${id}/${seq}` }, body)).toString()
-              ) as JournalEntry
-          )
+          return rows.map((row) => decodeEntry(sealer, id, row))
         },
         Effect.mapError((error) => new JournalUnavailable({ reason: describe(error) }))
       )

@@ -3,8 +3,10 @@
  * It is put together from the parts that the batch needs, so that a batch of runs that commit once is a plain insert;
  * each combination is one prepared statement. Rows travel as one JSON document a table: half the CPU of arrays here.
  */
-import { additions, type Columns, type Table, tables } from "./Additions.js"
+import { additions, type Columns, type FlushedTable, tables } from "./Additions.js"
+import { selectOwned } from "./Fence.js"
 import type { Batch } from "./Rows.js"
+import { patchAssignments, patchColumns } from "./RunColumns.js"
 
 const list = (columns: Columns) => Object.keys(columns).join(", ")
 const recordset = (parameter: number, columns: Columns) =>
@@ -15,24 +17,26 @@ const recordset = (parameter: number, columns: Columns) =>
 const change = {
   id: "text",
   org: "text",
-  epoch: "int",
+  fenced: "boolean",
   scope: "text",
   key: "text",
   hash: "text",
   expires_at: "timestamptz"
 }
 
-const addition = (table: Table, parameter: number): string => {
-  const shape: { columns: Columns; conflict: string; select?: string } = additions[table]
-  const { run, ...columns } = shape.columns
-  return `${table}_in AS (INSERT INTO ${table} (${list(columns)}) SELECT ${shape.select ?? list(columns)}
-    FROM ${recordset(parameter, shape.columns)} WHERE ${run === undefined ? "id" : "run"} IN (SELECT ok.id FROM ok)
-    ${shape.conflict})`
+/** Inserts the rows of a table from the JSON document in a parameter. */
+export const insertRows = (table: FlushedTable, parameter: number): string => {
+  const shape: { readonly columns: Columns; readonly values?: string } = additions[table]
+  const { run: _run, ...columns } = shape.columns
+  return `INSERT INTO ${table} (${list(columns)}) SELECT ${shape.values ?? list(columns)}
+    FROM ${recordset(parameter, shape.columns)}`
 }
 
-const held = (parameter: number) =>
-  `held AS MATERIALIZED (SELECT r.id, r.epoch FROM runs r WHERE r.id = ANY($${parameter}::text[])
-     ORDER BY r.id FOR NO KEY UPDATE)`
+const addition = (table: FlushedTable, parameter: number): string => {
+  const { columns, conflict }: { readonly columns: Columns; readonly conflict: string } = additions[table]
+  return `${table}_in AS (${insertRows(table, parameter)}
+    WHERE ${columns["run"] === undefined ? "id" : "run"} IN (SELECT ok.id FROM ok) ${conflict})`
+}
 
 // An expired claim that nobody has purged yet is free.
 const taken = `taken AS (INSERT INTO claims (org, scope, key, target_id, hash, expires_at)
@@ -43,26 +47,14 @@ const taken = `taken AS (INSERT INTO claims (org, scope, key, target_id, hash, e
 
 const ok = (fenced: boolean, claimed: boolean) =>
   `ok AS MATERIALIZED (SELECT ch.id FROM ch
-     ${fenced ? "LEFT JOIN held ON held.id = ch.id" : ""}
+     ${fenced ? "LEFT JOIN owned ON owned.id = ch.id" : ""}
      ${claimed ? "LEFT JOIN taken ON taken.org = ch.org AND taken.scope = ch.scope AND taken.key = ch.key" : ""}
-     WHERE ${fenced ? "(ch.epoch IS NULL OR held.epoch = ch.epoch)" : "true"}
+     WHERE ${fenced ? "(NOT ch.fenced OR owned.id IS NOT NULL)" : "true"}
        AND ${claimed ? "(ch.key IS NULL OR taken.key IS NOT NULL)" : "true"})`
 
 const patched = (parameter: number) =>
-  `patched AS (UPDATE runs r SET attempt = COALESCE(t.attempt, r.attempt),
-     wake_at = CASE WHEN t.sets_wake THEN t.wake_at ELSE r.wake_at END,
-     activations = CASE WHEN t.sets_wake THEN 0 ELSE r.activations END,
-     deadline_at = COALESCE(t.deadline_at, r.deadline_at),
-     waiting = CASE WHEN t.sets_waiting THEN t.waiting ELSE r.waiting END
-     FROM ${recordset(parameter, {
-       id: "text",
-       attempt: "int",
-       wake_at: "timestamptz",
-       sets_wake: "boolean",
-       deadline_at: "timestamptz",
-       waiting: "json",
-       sets_waiting: "boolean"
-     })} WHERE r.id = t.id AND r.id IN (SELECT ok.id FROM ok))`
+  `patched AS (UPDATE runs r SET ${patchAssignments("r", "t")}
+     FROM ${recordset(parameter, patchColumns)} WHERE r.id = t.id AND r.id IN (SELECT ok.id FROM ok))`
 
 const ended = (parameter: number) =>
   `ended AS (DELETE FROM runs r WHERE r.id = ANY($${parameter}::text[]) AND r.id IN (SELECT ok.id FROM ok))`
@@ -76,37 +68,76 @@ export interface Statement {
   readonly values: ReadonlyArray<unknown>
 }
 
-const texts = new Map<string, string>()
+/** What a batch has, which decides the text of its statement. */
+interface Parts {
+  readonly fenced: boolean
+  readonly claimed: boolean
+  readonly patched: boolean
+  readonly ended: boolean
+  readonly dequeued: boolean
+  readonly tables: ReadonlyArray<FlushedTable>
+}
 
-/** The statement that writes the batch; its rows are the ids of the changes that were not accepted. */
-export const statement = (batch: Batch): Statement => {
-  const present = tables.filter((table) => batch.rows[table].length > 0)
-  const fenced = batch.fenced.length > 0
-  const parts = [
-    fenced ? "f" : "",
-    batch.claimed ? "c" : "",
-    batch.patches.length > 0 ? "p" : "",
-    batch.ended.length > 0 ? "e" : "",
-    batch.dequeued.length > 0 ? "d" : "",
-    ...present.map((table) => `.${table}`)
+const partsOf = (batch: Batch): Parts => ({
+  fenced: batch.owned.ids.length > 0,
+  claimed: batch.claimed,
+  patched: batch.patches.length > 0,
+  ended: batch.ended.length > 0,
+  dequeued: batch.dequeued.length > 0,
+  tables: tables.filter((table) => batch.rows[table].length > 0)
+})
+
+const keyOf = (parts: Parts): string =>
+  [
+    parts.fenced ? "f" : "",
+    parts.claimed ? "c" : "",
+    parts.patched ? "p" : "",
+    parts.ended ? "e" : "",
+    parts.dequeued ? "d" : "",
+    ...parts.tables.map((table) => `.${table}`)
   ].join("")
-  const values: Array<unknown> = [JSON.stringify(batch.changes)]
-  const parameter = (value: unknown) => values.push(value)
+
+/** Parameters are numbered in the order in which `valuesOf` gives their values. */
+const textOf = (parts: Parts): string => {
+  let last = 1
+  const next = () => (last += 1)
   const ctes = [`ch AS MATERIALIZED (SELECT * FROM ${recordset(1, change)})`]
-  if (fenced) ctes.push(held(parameter(batch.fenced)))
-  if (batch.claimed) ctes.push(taken)
-  ctes.push(ok(fenced, batch.claimed))
-  if (batch.patches.length > 0) ctes.push(patched(parameter(JSON.stringify(batch.patches))))
-  for (const table of present) ctes.push(addition(table, parameter(`[${batch.rows[table].join(",")}]`)))
-  if (batch.ended.length > 0) ctes.push(ended(parameter(batch.ended)))
-  if (batch.dequeued.length > 0) ctes.push(dequeued(parameter(batch.dequeued)))
-  const name = `svc_${parts}`
-  let text = texts.get(name)
-  if (text === undefined) {
-    text = `WITH ${ctes.join(",\n")}\nSELECT ch.id FROM ch WHERE ch.id NOT IN (SELECT ok.id FROM ok)`
-    texts.set(name, text)
+  if (parts.fenced) ctes.push(`owned AS MATERIALIZED (${selectOwned(`$${next()}`, `$${next()}`)})`)
+  if (parts.claimed) ctes.push(taken)
+  ctes.push(ok(parts.fenced, parts.claimed))
+  if (parts.patched) ctes.push(patched(next()))
+  for (const table of parts.tables) ctes.push(addition(table, next()))
+  if (parts.ended) ctes.push(ended(next()))
+  if (parts.dequeued) ctes.push(dequeued(next()))
+  return `WITH ${ctes.join(",\n")}\nSELECT ch.id FROM ch WHERE ch.id NOT IN (SELECT ok.id FROM ok)`
+}
+
+const valuesOf = (batch: Batch, parts: Parts): ReadonlyArray<unknown> => [
+  JSON.stringify(batch.changes),
+  ...(parts.fenced ? [batch.owned.ids, batch.owned.epochs] : []),
+  ...(parts.patched ? [JSON.stringify(batch.patches)] : []),
+  ...parts.tables.map((table) => `[${batch.rows[table].join(",")}]`),
+  ...(parts.ended ? [batch.ended] : []),
+  ...(parts.dequeued ? [batch.dequeued] : [])
+]
+
+/**
+ * Makes the statements of a writer. The statement of a batch returns the ids of the changes that were not accepted. The
+ * text of each combination of parts is built once.
+ */
+export const makeStatements = (): ((batch: Batch) => Statement) => {
+  const built = new Map<string, { readonly name: string; readonly text: string }>()
+  return (batch) => {
+    const parts = partsOf(batch)
+    const key = keyOf(parts)
+    let found = built.get(key)
+    if (found === undefined) {
+      const name = `svc_${key}`
+      found = { name: name.length > 60 ? `svc_${hash(name)}` : name, text: textOf(parts) }
+      built.set(key, found)
+    }
+    return { ...found, values: valuesOf(batch, parts) }
   }
-  return { name: name.length > 60 ? `svc_${hash(name)}` : name, text, values }
 }
 
 /** A short name for a long one: Postgres cuts names at 63 bytes. */

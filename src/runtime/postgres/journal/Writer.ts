@@ -11,8 +11,9 @@ import {
   JournalUnavailable,
   type AppendFailure
 } from "../../../actors/ports/Journal.js"
+import { selectAppended } from "./Fence.js"
 import { batch, type Prepared } from "./Rows.js"
-import { statement } from "./Statement.js"
+import { makeStatements } from "./Statement.js"
 
 interface Waiter extends Prepared {
   readonly done: (failure: AppendFailure | undefined) => void
@@ -51,6 +52,7 @@ const pause = (millis: number) => new Promise<void>((resolve) => setTimeout(reso
 
 export const makeWriter = (options: WriterOptions): Writer => {
   let waiting: Array<Waiter> = []
+  const statementOf = makeStatements()
   /** Runs and claims that a flush is writing. */
   const flying = new Set<string>()
   let inFlight = 0
@@ -135,7 +137,7 @@ export const makeWriter = (options: WriterOptions): Writer => {
     let client = held
     try {
       client ??= await connect()
-      const { name, text, values } = statement(batch(items))
+      const { name, text, values } = statementOf(batch(items))
       const result = await client.query<{ id: string }>({ name, text, values: [...values] })
       const refused = new Set(result.rows.map((row) => row.id))
       await answer(client, items, refused, resent)
@@ -220,11 +222,7 @@ export const makeWriter = (options: WriterOptions): Writer => {
     }
     const last = change.journal?.at(-1)
     if (last === undefined) return false
-    const found = await client.query("SELECT 1 FROM journal WHERE id = $1 AND seq = $2 AND epoch = $3", [
-      change.id,
-      last.seq,
-      change.epoch
-    ])
+    const found = await client.query(selectAppended, [change.id, last.seq, change.epoch])
     return found.rows.length > 0
   }
 

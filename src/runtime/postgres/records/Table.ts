@@ -16,8 +16,12 @@ export interface Table<R> {
 
 const special: { readonly [member: string]: string } = { organisationId: "org", spaceId: "space" }
 
+/** The column of a member, where its table does not say otherwise. */
+export const columnName = (member: string): string =>
+  special[member] ?? member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
 export const column = <R>(table: Table<R>, member: keyof R & string): string =>
-  table.columns?.[member] ?? special[member] ?? member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+  table.columns?.[member] ?? columnName(member)
 
 /** A member's value as a query parameter. */
 export const parameter = <R>(table: Table<R>, member: keyof R & string, value: unknown): unknown =>
