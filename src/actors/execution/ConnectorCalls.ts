@@ -15,7 +15,7 @@ import { isObject, type Json } from "../../domain/Json.js"
 import { connectedCall, guest } from "../../domain/Limits.js"
 import type { CallFailure, ChosenConnection } from "../../domain/RunJournal.js"
 import { type CallFailed, ConnectedCalls } from "../ports/ConnectedCalls.js"
-import { ConnectionReads, type KnownConnection } from "../ports/ConnectionReads.js"
+import { ConnectionReads, type CallableConnection } from "../ports/ConnectionReads.js"
 import { Connectors } from "../ports/Connectors.js"
 import { failure, type HostCall, type HostRequest, type Postponement, refusedCall } from "./HostCall.js"
 
@@ -148,12 +148,12 @@ export const makeConnectorCalls = Effect.gen(function* () {
     at: ActionRef,
     slug: string,
     named: string | null
-  ): Effect.fn.Return<KnownConnection, CallFailure> {
+  ): Effect.fn.Return<CallableConnection, CallFailure> {
     const { run, start } = spec
     const one = chooseConnection(start.connections, slug, named)
     const found =
       one === "none"
-        ? Option.none<KnownConnection>()
+        ? Option.none<CallableConnection>()
         : yield* reads
             .find({
               organisationId: run.organisationId,
@@ -258,7 +258,7 @@ export const makeConnectorCalls = Effect.gen(function* () {
             definition,
             request: { ...unsigned.right, timeoutMillis: options.timeoutMillis ?? unsigned.right.timeoutMillis },
             maxBytes: guest.fetchBytes,
-            made: notes.earlierAttempts,
+            earlierAttempts: notes.earlierAttempts,
             retries: options.retries ? retriesOf(action) : "none"
           },
           (answer, now) =>

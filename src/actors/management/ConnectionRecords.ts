@@ -4,7 +4,7 @@ import { type Connection, connectionView, livingStatuses } from "../../domain/co
 import { type Failure, type Forbidden, invalid, NotFound, type ValidationFailed } from "../../domain/Failure.js"
 import { UpdateConnection } from "../../domain/connection/Requests.js"
 import type { ConnectionId } from "../../domain/Ids.js"
-import type { By, CredentialSecrets } from "../ports/Connections.js"
+import type { Initiator, CredentialSecrets } from "../ports/Connections.js"
 import type { Tx, Where } from "../ports/Records.js"
 import type { CallContext } from "./CallContext.js"
 import { actorOf, outOfScope, type Principal, reaches, scopedIds } from "./Caller.js"
@@ -99,7 +99,10 @@ export interface RevealedCredential {
 }
 
 /** On whose order an actor acts, for its audit entry. */
-export const orderedBy = ({ caller }: CallContext): By => ({ actor: actorOf(caller), requestId: caller.requestId })
+export const orderedBy = ({ caller }: CallContext): Initiator => ({
+  actor: actorOf(caller),
+  requestId: caller.requestId
+})
 
 export const redactedCredential = (input: { readonly [name: string]: string | number }): CredentialSecrets =>
   Object.fromEntries(Object.entries(input).map(([name, value]) => [name, Redacted.make(String(value))]))

@@ -7,7 +7,12 @@ import type { Connection, ConnectionStatus } from "../../domain/connection/Conne
 import type { CreateConnection, ReconnectConnection, UpdateConnection } from "../../domain/connection/Requests.js"
 import type { Failure } from "../../domain/Failure.js"
 import type { ConnectionId } from "../../domain/Ids.js"
-import { Connections, type OpenedSession, type ConnectionRequest, type Tested } from "../ports/Connections.js"
+import {
+  Connections,
+  type OpenedSession,
+  type ConnectionRequest,
+  type ConnectionTestResult
+} from "../ports/Connections.js"
 import { Origin } from "../ports/Origin.js"
 import { type CallContext, checkVersion, recordedByActor } from "./CallContext.js"
 import { outOfScope } from "./Caller.js"
@@ -62,7 +67,7 @@ export class CustomerConnections extends Context.Tag("svc/CustomerConnections")<
     readonly test: (
       context: CallContext,
       id: string
-    ) => Effect.Effect<Tested & { readonly connection: ConnectionView }, Failure>
+    ) => Effect.Effect<ConnectionTestResult & { readonly connection: ConnectionView }, Failure>
     /** Stores the credential of the body; without one, opens a session in which a person gives it. */
     readonly reconnect: (
       context: CallContext,

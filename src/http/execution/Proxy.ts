@@ -9,7 +9,7 @@
  */
 import { Clock, Duration, Effect, Either, Option } from "effect"
 import { type CallFailed, type ConnectedCall, ConnectedCalls } from "../../actors/ports/ConnectedCalls.js"
-import { ConnectionReads, type KnownConnection } from "../../actors/ports/ConnectionReads.js"
+import { ConnectionReads, type CallableConnection } from "../../actors/ports/ConnectionReads.js"
 import { Connectors } from "../../actors/ports/Connectors.js"
 import type { OpenRequest, OpenResponse } from "../../actors/ports/Egress.js"
 import type { RetryRule } from "../../domain/connector/Definition.js"
@@ -84,7 +84,7 @@ export const make = Effect.gen(function* () {
     caller: Principal,
     request: RequestHead,
     acting: ActingFor
-  ): Effect.fn.Return<KnownConnection, Failure> {
+  ): Effect.fn.Return<CallableConnection, Failure> {
     const { customer, userId } = acting
     const slug = request.headers["x-svc-connector"]
     const chosen = yield* chosenFor(acting, slug)
@@ -111,7 +111,7 @@ export const make = Effect.gen(function* () {
     return scope === undefined ? found.value : yield* scope
   })
 
-  const definitionOf = (caller: Principal, { connector, connectorVersion }: KnownConnection) =>
+  const definitionOf = (caller: Principal, { connector, connectorVersion }: CallableConnection) =>
     Effect.flatMap(
       connectors.find(caller.organisationId, connector, connectorVersion),
       Option.match({
@@ -145,10 +145,12 @@ export const make = Effect.gen(function* () {
 
   /** Waits out a short limit of the provider; a longer one is the caller's to wait for. */
   const called = Effect.fnUntraced(function* (
-    call: Omit<ConnectedCall, "made"> & Pick<OpenRequest, "upload">
+    call: Omit<ConnectedCall, "earlierAttempts"> & Pick<OpenRequest, "upload">
   ): Effect.fn.Return<OpenResponse, CallFailed> {
     for (let made = 0; ;) {
-      const outcome = yield* Effect.either(calls.open({ ...call, made, stall }, again(call.definition.retry)))
+      const outcome = yield* Effect.either(
+        calls.open({ ...call, earlierAttempts: made, stall }, again(call.definition.retry))
+      )
       if (Either.isRight(outcome)) return outcome.right
       const failed = outcome.left
       if (failed._tag !== "Postponed") return yield* Effect.fail(failed)
