@@ -266,7 +266,7 @@ export const makeWorld = (options: WorldOptions) =>
         Connectors,
         Connectors.of({
           find: (_organisation, slug) => Effect.succeed(slug === "acme" ? Option.some(definition) : Option.none()),
-          current: (_organisation, slug) =>
+          findLatest: (_organisation, slug) =>
             Effect.succeed(slug === definition.slug ? Option.some(definition) : Option.none()),
           withAction: () => Effect.succeedNone,
           clientOf: () =>

@@ -20,7 +20,7 @@ import type { Principal } from "./Caller.js"
 import { checkCustomerLimit } from "./CustomerLimits.js"
 
 /** More keys than any plan allows. */
-const keysCounted = 10_000
+const maxCountedKeys = 10_000
 
 /** The customers that a request names, all of which exist. */
 export const findKeyCustomers = Effect.fnUntraced(function* (
@@ -41,7 +41,7 @@ export const findKeyCustomers = Effect.fnUntraced(function* (
 })
 
 /** When a new key ends, in Unix milliseconds: where its maker does not say so, not after the maker's own key. */
-export const expiryAsked = (
+export const requestedExpiry = (
   caller: Principal,
   expires: CreateApiKey["expires"],
   at: number
@@ -58,8 +58,8 @@ export const checkKeyPlan = Effect.fnUntraced(function* (
   { customerIds, customersMode }: KeyCustomers
 ): Effect.fn.Return<void, Failure> {
   // The count is exact: creations of one organisation wait for each other.
-  yield* tx.hold("api_keys")
-  const keys = yield* tx.apiKeys.list({ where: { revokedAt: null }, limit: keysCounted })
+  yield* tx.lockKey("api_keys")
+  const keys = yield* tx.apiKeys.list({ where: { revokedAt: null }, limit: maxCountedKeys })
   if (customersMode === "all") {
     const used = keys.filter((key) => key.customersMode === "all").length
     if (organisationKeys !== null && used >= organisationKeys)

@@ -7,7 +7,7 @@ import { Digests } from "../ports/Digests.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import type { Tx } from "../ports/Records.js"
 import { Vault } from "../ports/Vault.js"
-import { checkKeyPlan, expiryAsked, findKeyCustomers, makeApiKeyChecks } from "./ApiKeyChecks.js"
+import { checkKeyPlan, requestedExpiry, findKeyCustomers, makeApiKeyChecks } from "./ApiKeyChecks.js"
 import type { Principal } from "./Caller.js"
 import { findKeyWorkspace } from "./WorkspaceRecords.js"
 
@@ -58,7 +58,7 @@ export const makeApiKeyIssuer = Effect.gen(function* () {
     const at = yield* Clock.currentTimeMillis
     const permissions = askedPermissions(input.preset ?? "viewer", input.permissions)
     if (permissions instanceof ValidationFailed) return yield* permissions
-    const expiresAt = expiryAsked(caller, input.expires, at)
+    const expiresAt = requestedExpiry(caller, input.expires, at)
     if (expiresAt instanceof ValidationFailed) return yield* expiresAt
     const mistake = addressRefusal(input.allowedIps)
     if (mistake !== undefined) return yield* mistake

@@ -51,7 +51,7 @@ export class ApiKeys extends Context.Tag("svc/ApiKeys")<
 >() {}
 
 /** The service itself notes the use of a key. */
-const movingMembers = ["lastUsedAt"]
+const volatileMembers = ["lastUsedAt"]
 
 const findKey = (tx: Tx, { spaceId }: Principal, id: string, lock = false): Effect.Effect<ApiKey, Failure> => {
   const where = { id: id as ApiKeyId, spaceId } // any text: no other row matches
@@ -144,7 +144,7 @@ export const layer = Layer.effect(
             const at = yield* Clock.currentTimeMillis
             const before = yield* lockActiveKey(tx, context.caller, id, at)
             yield* checkVersion(context, sent.version, before.version)
-            const changes = yield* pickChanges(UpdateApiKey, sent, keyView(before, at), movingMembers)
+            const changes = yield* pickChanges(UpdateApiKey, sent, keyView(before, at), volatileMembers)
             const after = yield* applyChanges(tx, context.caller, before, changes, at)
             yield* tx.apiKeys.update(after)
             return outcomeOf(keyView(after, at), before, after, at)

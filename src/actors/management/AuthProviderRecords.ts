@@ -11,7 +11,7 @@ import { timestamp } from "./Timestamp.js"
 const vaultClosed = () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
 
 /** Connectors have few clients: all of them are one page. */
-export const mostAuthProviders = 200
+export const maxAuthProviders = 200
 
 /** A change of a client. `before`: null where it is a new one. */
 export interface AuthProviderChange {
@@ -53,7 +53,7 @@ export const make = Effect.gen(function* () {
     Effect.gen(function* () {
       const { clientId, clientSecret, methodId, name } = input
       const now = yield* timestamp
-      const ofMethod = yield* tx.authProviders.list({ where: { connector, methodId }, limit: mostAuthProviders })
+      const ofMethod = yield* tx.authProviders.list({ where: { connector, methodId }, limit: maxAuthProviders })
       const others = ofMethod.filter((provider) => provider.name !== name)
       const isDefault = input.isDefault ?? found?.isDefault ?? !others.some((provider) => provider.isDefault)
       if (isDefault) yield* clearDefaults(tx, others, now)

@@ -6,7 +6,7 @@ import { Context, Effect, Layer, Option } from "effect"
 import { type AuthProvider, authProviderView, UpsertAuthProvider } from "../../domain/connector/Connector.js"
 import { type Failure, invalid, NotFound } from "../../domain/Failure.js"
 import type { Tx } from "../ports/Records.js"
-import { make as makeAuthProviderRecords, mostAuthProviders } from "./AuthProviderRecords.js"
+import { make as makeAuthProviderRecords, maxAuthProviders } from "./AuthProviderRecords.js"
 import { type CallContext, checkVersion } from "./CallContext.js"
 import type { Principal } from "./Caller.js"
 import { Changes } from "./Changes.js"
@@ -65,9 +65,9 @@ export const layer = Layer.effect(
       read(context, (tx) =>
         Effect.gen(function* () {
           const { slug } = yield* findMethods(tx, context.caller, connector)
-          const rows = yield* tx.authProviders.list({ where: { connector: slug }, limit: mostAuthProviders })
+          const rows = yield* tx.authProviders.list({ where: { connector: slug }, limit: maxAuthProviders })
           const data = rows.map((row) => viewOf(context.caller, row))
-          return { data, page: { size: mostAuthProviders, nextCursor: null, hasMore: false } }
+          return { data, page: { size: maxAuthProviders, nextCursor: null, hasMore: false } }
         })
       )
 

@@ -14,7 +14,7 @@ export interface CallContext {
   /** The customer that the call turned out to be about. */
   customerId: AuditEntry["customerId"]
   /** The call was recorded with its own audit entry: no other one is written for it. */
-  audited: boolean
+  isAudited: boolean
 }
 
 export const versionMismatch = () =>
@@ -31,9 +31,12 @@ export const checkVersion = (
 }
 
 /** What an actor does, which writes the audit entry of it. */
-export const recordedByActor = <A, E, R>(context: CallContext, order: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+export const runAuditedCommand = <A, E, R>(
+  context: CallContext,
+  order: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> =>
   Effect.tap(order, () =>
     Effect.sync(() => {
-      context.audited = true
+      context.isAudited = true
     })
   )

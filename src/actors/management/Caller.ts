@@ -33,18 +33,18 @@ export interface Principal {
 }
 
 /** What follows from a key alone, worked out once for as long as the key is kept in memory. */
-const derived = new WeakMap<ApiKey, Pick<Principal, "permissions" | "customers" | "scope">>()
+const keyFacts = new WeakMap<ApiKey, Pick<Principal, "permissions" | "customers" | "scope">>()
 
 const derivedFrom = (key: ApiKey): Pick<Principal, "permissions" | "customers" | "scope"> => {
-  const known = derived.get(key)
+  const known = keyFacts.get(key)
   if (known !== undefined) return known
-  const made = {
+  const facts = {
     permissions: toSet(key.permissions),
     customers: key.customersMode === "all" ? ("all" as const) : new Set(key.customerIds),
     scope: scopeIds(key.resourceScope)
   }
-  derived.set(key, made)
-  return made
+  keyFacts.set(key, facts)
+  return facts
 }
 
 export const principal = (known: KnownKey, request: Pick<Principal, "requestId" | "ip" | "userAgent">): Principal => ({

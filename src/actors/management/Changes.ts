@@ -107,7 +107,7 @@ export const layer = Layer.effect(
             }),
             Effect.tap(() =>
               Effect.sync(() => {
-                context.audited = true
+                context.isAudited = true
               })
             )
           ),

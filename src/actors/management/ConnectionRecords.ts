@@ -43,7 +43,7 @@ export const findLivingConnection = (tx: Tx, context: CallContext, id: string): 
   )
 
 /** The condition of a list on the connections in the key's scope, and on the connector that the request asks for. */
-export const connectionsListed = (
+export const connectionListFilter = (
   caller: Principal,
   connector: string | undefined
 ): Pick<Where<Connection>, "id" | "connector"> => {
@@ -69,14 +69,14 @@ export const viewOfConnection = (connection: Connection) => ({
 export type ConnectionView = ReturnType<typeof viewOfConnection>
 
 /** What moves while a connection is used and renewed, without a new version of it. */
-const moving = ["expiresAt", "health", "lastRefreshAt", "lastUsedAt", "refreshFailedAt", "scopes", "updatedAt"]
+const volatileMembers = ["expiresAt", "health", "lastRefreshAt", "lastUsedAt", "refreshFailedAt", "scopes", "updatedAt"]
 
 /** What of a body is to be changed: read-only members may stand in it as they were read. */
 export const pickConnectionChanges = Effect.fnUntraced(function* (
   connection: Connection,
   input: UpdateConnection
 ): Effect.fn.Return<UpdateConnection, ValidationFailed> {
-  const changes = yield* pickChanges(UpdateConnection, input, viewOfConnection(connection), moving)
+  const changes = yield* pickChanges(UpdateConnection, input, viewOfConnection(connection), volatileMembers)
   if (changes.isDefault === false && connection.isDefault)
     return yield* invalid(
       "isDefault",
@@ -99,7 +99,7 @@ export interface RevealedCredential {
 }
 
 /** On whose order an actor acts, for its audit entry. */
-export const orderedBy = ({ caller }: CallContext): Initiator => ({
+export const initiatorOf = ({ caller }: CallContext): Initiator => ({
   actor: actorOf(caller),
   requestId: caller.requestId
 })

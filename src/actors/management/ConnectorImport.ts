@@ -9,7 +9,7 @@ import type { OrganisationId } from "../../domain/Ids.js"
 import { detailsOf } from "../../domain/Issues.js"
 import type { Json, JsonObject } from "../../domain/Json.js"
 import { importBytes, answerItems } from "../../domain/Limits.js"
-import { Computations, type Judged, type TooCostly, tooCostlyDetail } from "../ports/Computations.js"
+import { Computations, type Validated, type TooCostly, tooCostlyDetail } from "../ports/Computations.js"
 import { Egress } from "../ports/Egress.js"
 import { OperatorNetworks } from "../ports/OperatorNetworks.js"
 
@@ -39,7 +39,7 @@ export class ConnectorImport extends Context.Tag("svc/ConnectorImport")<
 const timeout = Duration.seconds(30)
 
 /** Every mistake of a definition as one failure. */
-const refused = (details: ReadonlyArray<Detail>): ValidationFailed => {
+const validationFailure = (details: ReadonlyArray<Detail>): ValidationFailed => {
   const [first] = details
   const all = (code: Detail["code"]) => details.every((detail) => detail.code === code)
   return new ValidationFailed({
@@ -76,18 +76,18 @@ export const layer = Layer.effect(
         return host === undefined ? Effect.succeed(true) : Effect.map(networks.covers(host), (covered) => !covered)
       }).pipe(
         Effect.flatMap((found) =>
-          found.length === 0 ? Effect.void : refused(found.map(({ path }) => plainMistake(path)))
+          found.length === 0 ? Effect.void : validationFailure(found.map(({ path }) => plainMistake(path)))
         )
       )
 
     /** The value, or every mistake in the document as one failure. */
-    const judged = <A>(
-      computation: Effect.Effect<Judged<A>, TooCostly | Unavailable>,
+    const valueOrFail = <A>(
+      computation: Effect.Effect<Validated<A>, TooCostly | Unavailable>,
       path: string
     ): Effect.Effect<A, ValidationFailed | Unavailable> =>
       computation.pipe(
-        Effect.catchTag("TooCostly", (error) => refused([tooCostlyDetail(path, error)])),
-        Effect.flatMap((result) => (result.ok ? Effect.succeed(result.value) : refused(result.mistakes)))
+        Effect.catchTag("TooCostly", (error) => validationFailure([tooCostlyDetail(path, error)])),
+        Effect.flatMap((result) => (result.ok ? Effect.succeed(result.value) : validationFailure(result.mistakes)))
       )
 
     const fetchText = (url: string, path: string): Effect.Effect<string, ValidationFailed> =>
@@ -122,7 +122,7 @@ export const layer = Layer.effect(
     const importFrom = Effect.fnUntraced(function* (organisation: OrganisationId, body: JsonObject, slug?: string) {
       const path = "import.source"
       const { import: request } = yield* Either.mapLeft(readImport({ import: body["import"] }), (error) =>
-        refused(importMistakes(error))
+        validationFailure(importMistakes(error))
       )
       const source = yield* contentOf(request.source, path)
       const options = {
@@ -138,12 +138,12 @@ export const layer = Layer.effect(
         options,
         allowsHttp
       })
-      return yield* judged(imported, path)
+      return yield* valueOrFail(imported, path)
     })
 
     const readDefinition = (organisation: OrganisationId, document: JsonObject) =>
       Effect.map(
-        judged(compute("readDefinition", organisation, { document, allowsHttp }), ""),
+        valueOrFail(compute("readDefinition", organisation, { document, allowsHttp }), ""),
         (definition): ReadDefinition => ({ definition })
       )
 
@@ -157,7 +157,10 @@ export const layer = Layer.effect(
         const path = "openapi"
         return Effect.flatMap(contentOf(document, path), (source) => {
           const options = locationOf(document)
-          return judged(compute("importDefinition", organisation, { source, path, format: "openapi", options }), path)
+          return valueOrFail(
+            compute("importDefinition", organisation, { source, path, format: "openapi", options }),
+            path
+          )
         })
       }
     })

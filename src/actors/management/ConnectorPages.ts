@@ -26,7 +26,7 @@ export interface ConnectorListParams extends PageRequest {
 }
 
 /** Whole actions may be megabytes: pages with them are short. */
-const wholeSize = 20
+const maxDetailedPageSize = 20
 
 export const make = Effect.gen(function* () {
   const { read } = yield* Changes
@@ -83,7 +83,7 @@ export const make = Effect.gen(function* () {
   ): Effect.Effect<PageOf<ConnectorSummaryView>, Failure> => {
     const { caller } = context
     const whole = asked.include?.split(",").includes("actions") ?? false
-    const params = whole ? { ...asked, page_size: Math.min(sizeOf(asked), wholeSize) } : asked
+    const params = whole ? { ...asked, page_size: Math.min(sizeOf(asked), maxDetailedPageSize) } : asked
     return read(context, (tx) =>
       Effect.gen(function* () {
         const after = yield* pages.position(params.cursor)

@@ -119,7 +119,7 @@ const sendsPeople = ({ auth }: ConnectorDefinition) =>
   auth.some((method) => method.type === "oauth2" && method.grant === "authorization_code")
 
 /** All of a connector. */
-const wholeView = (found: FoundConnector, definition: ConnectorDefinition, redirectUri: string) => ({
+const detailView = (found: FoundConnector, definition: ConnectorDefinition, redirectUri: string) => ({
   ...summaryView(found),
   version: definition.version,
   transport: definition.transport,
@@ -136,7 +136,7 @@ const wholeView = (found: FoundConnector, definition: ConnectorDefinition, redir
   retry: jsonOf(definition.retry),
   schemas: definition.schemas
 })
-export type ConnectorView = ReturnType<typeof wholeView>
+export type ConnectorView = ReturnType<typeof detailView>
 
 export const layer = Layer.effect(
   ConnectorRecords,
@@ -183,7 +183,7 @@ export const layer = Layer.effect(
         ),
       redirectUri,
       view: (organisation, found, definition) =>
-        wholeView(found, definition, redirectUri(organisation, definition.slug))
+        detailView(found, definition, redirectUri(organisation, definition.slug))
     })
   })
 )

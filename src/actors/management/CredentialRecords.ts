@@ -9,7 +9,7 @@ import type { Principal } from "./Caller.js"
 import { connectionScopeRefusal, livingConnections } from "./ConnectionRecords.js"
 
 /** A customer has one or two connections for each connector. */
-export const mostConnections = 1_000
+export const maxConnections = 1_000
 
 export const viewOfCredential = (credential: CredentialRecord, connection: Connection) => ({
   id: credential.id,
@@ -59,7 +59,7 @@ export const findReplaced = (
     const named = label === undefined ? { isDefault: true } : { label }
     const alike = yield* tx.connections.list({
       where: { customerId, connector, authMethod, userId: null, ...livingConnections, ...named },
-      limit: mostConnections
+      limit: maxConnections
     })
     const [newest] = yield* tx.credentials.list({ where: { connectionId: alike.map(({ id }) => id) }, limit: 1 })
     return alike.find(({ id }) => id === newest?.connectionId)

@@ -12,14 +12,14 @@ import { AuditTrail } from "../ports/AuditTrail.js"
 import { Connections } from "../ports/Connections.js"
 import { CustomerReads } from "../ports/CustomerReads.js"
 import { Identifiers } from "../ports/Identifiers.js"
-import { type CallContext, recordedByActor } from "./CallContext.js"
+import { type CallContext, runAuditedCommand } from "./CallContext.js"
 import { actorOf, missingPermission, narrowedKeyRefusal, outOfScope, reaches } from "./Caller.js"
 import { Changes } from "./Changes.js"
 import {
   connectionScopeRefusal,
-  connectionsListed,
+  connectionListFilter,
   livingConnections,
-  orderedBy,
+  initiatorOf,
   plainCredential,
   redactedCredential
 } from "./ConnectionRecords.js"
@@ -27,7 +27,7 @@ import {
   type CredentialView,
   findCredential,
   findReplaced,
-  mostConnections,
+  maxConnections,
   viewOfCredential
 } from "./CredentialRecords.js"
 import { type PageRequest, type PageOf, Pages } from "./Pages.js"
@@ -102,8 +102,8 @@ export const layer = Layer.effect(
       read(context, (tx) =>
         Effect.gen(function* () {
           const reached = yield* tx.connections.list({
-            where: { customerId, ...livingConnections, ...connectionsListed(context.caller, params.connector) },
-            limit: mostConnections
+            where: { customerId, ...livingConnections, ...connectionListFilter(context.caller, params.connector) },
+            limit: maxConnections
           })
           const byId = new Map(reached.map((connection) => [connection.id, connection]))
           const found = yield* pages.list(tx.credentials, params, { where: { connectionId: [...byId.keys()] } })
@@ -122,9 +122,9 @@ export const layer = Layer.effect(
       const secrets = yield* connections.reveal({
         organisationId,
         connectionId: view.connectionId,
-        by: orderedBy(context)
+        by: initiatorOf(context)
       })
-      trail.note({
+      trail.append({
         id: identifiers.next("aud"),
         organisationId,
         at: new Date(yield* Clock.currentTimeMillis).toISOString(),
@@ -155,7 +155,7 @@ export const layer = Layer.effect(
         tags: {},
         metadata: {},
         redirectUrl: null,
-        by: orderedBy(context)
+        by: initiatorOf(context)
       })
     }
 
@@ -171,7 +171,7 @@ export const layer = Layer.effect(
         config: config ?? null,
         authMethod: null,
         skipTest,
-        by: orderedBy(context)
+        by: initiatorOf(context)
       })
 
     const list = Effect.fnUntraced(function* (
@@ -207,7 +207,7 @@ export const layer = Layer.effect(
         target === undefined
           ? Effect.map(connect(context, customerId, input), ({ id }) => id)
           : Effect.as(replace(context, target, input), target.id)
-      return yield* recordedByActor(
+      return yield* runAuditedCommand(
         context,
         Effect.flatMap(stored, (id) => readView(context, customerId, id))
       )
@@ -225,7 +225,7 @@ export const layer = Layer.effect(
       const found = yield* read(context, (tx) => findCredential(tx, context.caller, customerId, where))
       const { connection } = found
       const changes = yield* pickChanges(RotateCredential, input, viewOfCredential(found.credential, connection))
-      return yield* recordedByActor(
+      return yield* runAuditedCommand(
         context,
         Effect.zipRight(replace(context, connection, changes), readView(context, customerId, connection.id))
       )

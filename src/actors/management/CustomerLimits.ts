@@ -29,7 +29,7 @@ const ceilingOf = (
   )
 
 /** Serialises what counts towards a customer's ceiling, so that it is exact. */
-const hold = (tx: Tx, customerId: CustomerId, dimension: string) => tx.hold(`${dimension}|${customerId}`)
+const lock = (tx: Tx, customerId: CustomerId, dimension: string) => tx.lockKey(`${dimension}|${customerId}`)
 
 /** Fails with `PlanLimitReached` where one more is more than the customer may have. Exact. */
 export const checkCustomerLimit = Effect.fnUntraced(function* (
@@ -39,7 +39,7 @@ export const checkCustomerLimit = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, Failure> {
   const limit = yield* ceilingOf(tx, customerId, dimension)
   if (limit === null) return
-  yield* hold(tx, customerId, dimension)
+  yield* lock(tx, customerId, dimension)
   const used = yield* counts[dimension](tx, customerId)
   if (used >= limit) return yield* new PlanLimitReached({ dimension, limit, used })
 })

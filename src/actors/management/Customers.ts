@@ -57,7 +57,7 @@ const viewOf = (tx: Tx, customer: Customer) =>
 /** A slug that was derived from the name gets a suffix where another customer has it. */
 const withFreeSlug = Effect.fnUntraced(function* (tx: Tx, customer: Customer) {
   // Serialises creations under the same slug.
-  yield* tx.hold(`customer_slug|${customer.slug}`)
+  yield* tx.lockKey(`customer_slug|${customer.slug}`)
   const taken = yield* tx.customers.find({ slug: customer.slug, deletedAt: null })
   return Option.isNone(taken) ? customer : { ...customer, slug: suffixedSlug(customer.slug, customer.id) }
 })

@@ -7,10 +7,10 @@ import { type Failure, InvalidState, Unavailable } from "../../domain/Failure.js
 import type { ExecutionId } from "../../domain/Ids.js"
 import { rerunRefusal, type RerunRequest } from "../../domain/Rerun.js"
 import { keyReused, type RunClaim } from "../../domain/RunClaim.js"
-import { ExecutionReads, type Rerunnable } from "../ports/ExecutionReads.js"
+import { ExecutionReads, type RerunSource } from "../ports/ExecutionReads.js"
 import { Executions, type StartResult } from "../ports/Executions.js"
 import { Identifiers } from "../ports/Identifiers.js"
-import { type CallContext, recordedByActor } from "./CallContext.js"
+import { type CallContext, runAuditedCommand } from "./CallContext.js"
 import { actorOf, missingPermission } from "./Caller.js"
 import { findDetailWith, findExecution } from "./ExecutionRecords.js"
 import { makeRerunStart } from "./RerunStart.js"
@@ -18,7 +18,7 @@ import { timestamp } from "./Timestamp.js"
 import { StartQuota } from "./StartQuota.js"
 
 /** How a repetition was asked for. */
-export interface RerunOrder extends RerunRequest {
+export interface RerunCommand extends RerunRequest {
   readonly claim: RunClaim | undefined
   readonly traceparent: string | null
 }
@@ -36,7 +36,7 @@ export class ExecutionControl extends Context.Tag("svc/ExecutionControl")<
     /** Durable at once. Fails with `InvalidState` when the run has ended. */
     readonly cancel: (context: CallContext, id: string) => Effect.Effect<ExecutionDetail, Failure>
     /** Queues a new run. The guards are those of a start; a draft also needs the permission to change workflows. */
-    readonly rerun: (context: CallContext, id: string, order: RerunOrder) => Effect.Effect<RerunStarted, Failure>
+    readonly rerun: (context: CallContext, id: string, order: RerunCommand) => Effect.Effect<RerunStarted, Failure>
   }
 >() {}
 
@@ -59,11 +59,11 @@ export const layer = Layer.effect(
       { caller }: CallContext,
       id: string,
       request: RerunRequest
-    ): Effect.fn.Return<Rerunnable, Failure> {
+    ): Effect.fn.Return<RerunSource, Failure> {
       const found = yield* findExecution(
         caller,
         id,
-        (known) => reads.rerunnable(caller, known),
+        (known) => reads.findRerunSource(caller, known),
         ({ view }) => view
       )
       const { view } = found
@@ -106,7 +106,7 @@ export const layer = Layer.effect(
             return yield* new InvalidState({ state: view.status, message: `the execution is ${view.status} already` })
           const change = { path: "status", before: view.status, after: "cancelled" }
           const entry = auditEntry(context, view, yield* timestamp, change)
-          yield* recordedByActor(context, executions.cancel(context.caller.organisationId, view.id, entry)).pipe(
+          yield* runAuditedCommand(context, executions.cancel(context.caller.organisationId, view.id, entry)).pipe(
             Effect.catchTag(
               "NotFound",
               () => new InvalidState({ state: "completed", message: "the execution has just ended" })
@@ -129,7 +129,7 @@ export const layer = Layer.effect(
           })
           const { customerId } = found.view
           const acting = customerId === null ? null : { id: customerId }
-          const started = yield* recordedByActor(context, quota.counted(context.caller, acting, order))
+          const started = yield* runAuditedCommand(context, quota.countStart(context.caller, acting, order))
           const run = yield* runOf(started, claim)
           return { execution: executionSummary(yield* find(context, run)), isRepeated: started._tag === "Repeated" }
         })

@@ -14,7 +14,7 @@ export const makeFreezeBindings = Effect.map(Connectors, (connectors) => {
     written: string
   ): Effect.fn.Return<ConnectorDefinition | undefined, Unavailable> {
     for (const slug of slugsOf(written)) {
-      const found = yield* connectors.current(organisation, slug)
+      const found = yield* connectors.findLatest(organisation, slug)
       if (Option.isSome(found)) return found.value
     }
     return undefined

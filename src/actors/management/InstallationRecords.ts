@@ -18,7 +18,7 @@ import { type Installation, type InstallationView, installationView } from "../.
 import type { JsonObject } from "../../domain/Json.js"
 import type { ScopeType } from "../../domain/ResourceScope.js"
 import { type Computations, tooCostlyDetail } from "../ports/Computations.js"
-import type { Only, Tx } from "../ports/Records.js"
+import type { MemberFilter, Tx } from "../ports/Records.js"
 import { type CallContext, checkVersion } from "./CallContext.js"
 import { outOfScope, type Principal, reaches, scopedIds } from "./Caller.js"
 
@@ -43,8 +43,8 @@ export const installationRefusal = (caller: Principal, { connections, workflowId
 }
 
 /** The condition of a list on the installations in the key's scope. */
-export const installationsListed = (caller: Principal): ReadonlyArray<Only<Installation>> => {
-  const conditions: ReadonlyArray<readonly [ScopeType, Pick<Only<Installation>, "member" | "part">]> = [
+export const installationListFilter = (caller: Principal): ReadonlyArray<MemberFilter<Installation>> => {
+  const conditions: ReadonlyArray<readonly [ScopeType, Pick<MemberFilter<Installation>, "member" | "part">]> = [
     ["workflow", { member: "workflowIds", part: "items" }],
     ["connection", { member: "connections", part: "values" }],
     ["connector", { member: "connections", part: "keys" }]

@@ -27,12 +27,12 @@ import {
   checkConnections,
   checkWorkflows,
   findInstallation,
-  installationsListed,
+  installationListFilter,
   lockInstalled,
   viewOfInstallation,
   viewsOf
 } from "./InstallationRecords.js"
-import { customerOfBody, customersListed } from "./NamedCustomers.js"
+import { customerOfBody, customerListFilter } from "./NamedCustomers.js"
 import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
 import { timestamp } from "./Timestamp.js"
@@ -82,7 +82,7 @@ const checkPlan = Effect.fnUntraced(function* (
   yield* checkCustomerLimit(tx, customerId, "active_integrations")
   const limit = plan.activeIntegrations
   if (limit === null) return
-  yield* tx.hold("active_integrations")
+  yield* tx.lockKey("active_integrations")
   const used = yield* tx.installations.count({ status: "active" })
   if (used >= limit) return yield* new PlanLimitReached({ dimension: "active_integrations", limit, used })
 })
@@ -102,7 +102,7 @@ export const layer = Layer.effect(
       event: "created" | "updated" | "removed",
       status: InstallationStatus
     ) =>
-      tx.tell({
+      tx.emit({
         id: identifiers.next("evt"),
         organisationId,
         type: `installation.${event}`,
@@ -118,11 +118,11 @@ export const layer = Layer.effect(
           const { customer_id, integration, q, status } = params
           const page = yield* pages.list(tx.installations, params, {
             where: {
-              ...(yield* customersListed(tx, context.caller, customer_id)),
+              ...(yield* customerListFilter(tx, context.caller, customer_id)),
               ...(integration === undefined ? {} : { integration }),
               status: storedStatus(status)
             },
-            only: installationsListed(context.caller),
+            only: installationListFilter(context.caller),
             ...(q === undefined ? {} : { search: { text: q, in: ["integration"] } })
           })
           const data = yield* viewsOf(tx, page.data)

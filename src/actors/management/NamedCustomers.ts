@@ -17,7 +17,7 @@ export const customerOfBody = (tx: Tx, caller: Principal, named: string): Effect
  * The condition of a list on the customers of its records: those that the caller reaches, or of these the one that the
  * request asks for. An unknown customer has no records.
  */
-export const customersListed = (
+export const customerListFilter = (
   tx: Tx,
   caller: Principal,
   asked: string | undefined

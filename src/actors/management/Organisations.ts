@@ -84,7 +84,7 @@ const checkStocks = Effect.fnUntraced(function* (tx: Tx, name: PlanName): Effect
   for (const { count, dimension, key, limit } of stocks) {
     const most = limit(plans[name])
     if (most === null) continue
-    yield* tx.hold(key)
+    yield* tx.lockKey(key)
     const used = yield* count(tx)
     if (used > most)
       details.push({

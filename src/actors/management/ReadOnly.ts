@@ -15,7 +15,7 @@ const detailOf = (path: string): Detail => ({
 const valueOf = (record: object, member: string): unknown => Reflect.get(record, member)
 
 /** Whether a member that the service moves by itself may have been read with this value: a time, if it is not later. */
-const canHaveBeen = (sent: unknown, now: unknown): boolean => {
+const isEarlierValue = (sent: unknown, now: unknown): boolean => {
   if (sent === null) return true
   return typeof sent === "string" && typeof now === "string" ? sent <= now : typeof sent === typeof now
 }
@@ -36,7 +36,7 @@ export const pickChanges = <A extends object, I>(
       if (Object.hasOwn(changes.fields, member)) return false
       const [old, now] = [valueOf(sent, member), valueOf(record, member)]
       if (canonicalJson(old) === canonicalJson(now)) return false
-      return !(moving.includes(member) && canHaveBeen(old, now))
+      return !(moving.includes(member) && isEarlierValue(old, now))
     }
     const details = Object.keys(sent).filter(isChanged).map(detailOf)
     const [first] = details

@@ -27,7 +27,7 @@ import {
 import type { AttemptEntry, JournalEntry, StartEntry } from "../../domain/RunJournal.js"
 import { archivedRefusal, disabledRefusal } from "../../domain/Workflow.js"
 import { CustomerReads } from "../ports/CustomerReads.js"
-import type { Rerunnable } from "../ports/ExecutionReads.js"
+import type { RerunSource } from "../ports/ExecutionReads.js"
 import type { StartRequest } from "../ports/Executions.js"
 import { InstallationReads, type KnownInstallation } from "../ports/InstallationReads.js"
 import { Journal, type RunRecord } from "../ports/Journal.js"
@@ -123,7 +123,7 @@ export const makeRerunStart = Effect.gen(function* () {
   /** The code that ran, or what is deployed now. */
   const findCode = (
     { organisationId }: Principal,
-    { record, view }: Rerunnable,
+    { record, view }: RerunSource,
     version: "same" | "latest"
   ): Effect.Effect<Runnable, Failure> => {
     const { environment, status, workflowId, workflowVersion } = view
@@ -144,7 +144,7 @@ export const makeRerunStart = Effect.gen(function* () {
   /** `found`: the run that is repeated. */
   return Effect.fnUntraced(function* (
     context: CallContext,
-    found: Rerunnable,
+    found: RerunSource,
     request: RerunRequest
   ): Effect.fn.Return<RerunStart, Failure> {
     const { caller } = context

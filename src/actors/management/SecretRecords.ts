@@ -38,7 +38,7 @@ export const findSecretOwner = Effect.fnUntraced(function* (
 })
 
 /** Of what a list asks for, what is allowed; where it asks for nothing, all of that, and what belongs to no one in particular. */
-const within = <A extends string>(
+const allowedValues = <A extends string>(
   asked: A | undefined,
   allowed: ReadonlyArray<A> | undefined
 ): A | ReadonlyArray<A | null> | undefined => {
@@ -48,14 +48,14 @@ const within = <A extends string>(
 }
 
 /** The condition of a list on the secrets that the caller reaches. */
-export const secretsListed = (
+export const secretListFilter = (
   caller: Principal,
   asked: { readonly customer_id?: string | undefined; readonly environment?: string | undefined }
 ) => {
   const ids = scopedIds(caller, "secret")
   const customers = caller.customers === "all" ? undefined : [...caller.customers]
-  const customerId = within(asked.customer_id as CustomerId | undefined, customers) // any text: no other row matches
-  const environment = within(asked.environment?.toLowerCase(), scopedIds(caller, "environment"))
+  const customerId = allowedValues(asked.customer_id as CustomerId | undefined, customers) // any text: no other row matches
+  const environment = allowedValues(asked.environment?.toLowerCase(), scopedIds(caller, "environment"))
   return {
     deletedAt: null,
     spaceId: caller.spaceId,

@@ -24,7 +24,7 @@ import { narrowedKeyRefusal, outOfScope, type Principal } from "./Caller.js"
 import { Changes } from "./Changes.js"
 import { environmentChangeRefusal, environmentReadRefusal, findEnvironment } from "./EnvironmentRecords.js"
 import { type PageRequest, type PageOf, Pages } from "./Pages.js"
-import { findSecretOwner, lockSecret, secretNotFound, secretsListed } from "./SecretRecords.js"
+import { findSecretOwner, lockSecret, secretNotFound, secretListFilter } from "./SecretRecords.js"
 import { timestamp } from "./Timestamp.js"
 
 export type SecretView = ReturnType<typeof secretView>
@@ -149,7 +149,7 @@ export const layer = Layer.effect(
         Effect.map(
           read(context, (tx) =>
             pages.list(tx.secrets, params, {
-              where: secretsListed(context.caller, params),
+              where: secretListFilter(context.caller, params),
               ...(params.q === undefined ? {} : { search: { text: params.q, in: ["name"] } })
             })
           ),

@@ -15,7 +15,7 @@ export class StartQuota extends Context.Tag("svc/StartQuota")<
   StartQuota,
   {
     /** Starts a run, if its day has a unit left. A start that fails, or repeats an earlier one, gives its unit back. */
-    readonly counted: <E>(
+    readonly countStart: <E>(
       caller: Principal,
       customer: Pick<Customer, "id"> | null,
       start: Effect.Effect<StartResult, E>
@@ -48,7 +48,7 @@ export const layer = Layer.effect(
             )
           )
 
-    const counted: StartQuota["Type"]["counted"] = (caller, customer, start) => {
+    const countStart: StartQuota["Type"]["countStart"] = (caller, customer, start) => {
       const ceilings = { organisationId: caller.organisationId, organisation: caller.plan.eventsPerDay }
       return customer === null
         ? countedWithin({ ...ceilings, customerId: null, customer: null }, start)
@@ -57,6 +57,6 @@ export const layer = Layer.effect(
           )
     }
 
-    return StartQuota.of({ counted })
+    return StartQuota.of({ countStart })
   })
 )

@@ -18,7 +18,7 @@ export interface VersionDiff {
 }
 
 /** Versions and deployments shown of a workflow. */
-export const versionsShown = 200
+export const maxVersionsShown = 200
 
 /** Each fails with `NotFound` where there is no such workflow in the key's workspace, or the caller does not reach it. */
 export class WorkflowVersions extends Context.Tag("svc/WorkflowVersions")<
@@ -51,7 +51,7 @@ export const layer = Layer.effect(
       list: (context, id) =>
         read(context, (tx) =>
           Effect.flatMap(findWorkflow(tx, context.caller, id), (workflow) =>
-            tx.workflowVersions.list({ where: { workflowId: workflow.id }, limit: versionsShown })
+            tx.workflowVersions.list({ where: { workflowId: workflow.id }, limit: maxVersionsShown })
           )
         ).pipe(Effect.map((versions) => versions.map(versionView))),
 

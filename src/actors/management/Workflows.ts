@@ -20,7 +20,7 @@ import { type CallContext, checkVersion } from "./CallContext.js"
 import { narrowedKeyRefusal, type Principal, scopedIds } from "./Caller.js"
 import { Changes } from "./Changes.js"
 import { findCustomer } from "./CustomerRecords.js"
-import { customersListed } from "./NamedCustomers.js"
+import { customerListFilter } from "./NamedCustomers.js"
 import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
 import { timestamp } from "./Timestamp.js"
@@ -28,7 +28,7 @@ import { authorOf } from "./WorkflowAuthor.js"
 import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
 import { checkCustomerLimit } from "./CustomerLimits.js"
 import { findWorkflow } from "./WorkflowRecords.js"
-import { versionsShown } from "./WorkflowVersions.js"
+import { maxVersionsShown } from "./WorkflowVersions.js"
 
 export interface WorkflowListParams extends PageRequest {
   readonly status?: WorkflowStatus | undefined
@@ -68,10 +68,10 @@ export class Workflows extends Context.Tag("svc/Workflows")<
 /** A key that is narrowed to environments sees what is deployed to these. */
 const viewOf = Effect.fnUntraced(function* (tx: Tx, caller: Principal, workflow: Workflow, diagram = false) {
   const environments = scopedIds(caller, "environment")
-  const versions = yield* tx.workflowVersions.list({ where: { workflowId: workflow.id }, limit: versionsShown })
+  const versions = yield* tx.workflowVersions.list({ where: { workflowId: workflow.id }, limit: maxVersionsShown })
   const deployments = yield* tx.deployments.list({
     where: { workflowId: workflow.id, ...(environments === undefined ? {} : { environment: environments }) },
-    limit: versionsShown
+    limit: maxVersionsShown
   })
   return workflowView(workflow, { versions, deployments, diagram })
 })
@@ -84,7 +84,7 @@ const customersOf = (
 ): Effect.Effect<{ readonly customerId?: ReadonlyArray<CustomerId | null> }, Failure> =>
   asked === undefined && caller.customers !== "all"
     ? Effect.succeed({ customerId: [null, ...caller.customers] })
-    : customersListed(tx, caller, asked)
+    : customerListFilter(tx, caller, asked)
 
 const resourceOf = ({ customerId, id, name }: Workflow) => ({ id, name, customerId })
 
@@ -106,13 +106,13 @@ const checkPlan = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, Failure> {
   if (limit === null) return
   // The count is exact: creations of one organisation wait for each other.
-  yield* tx.hold("flows_per_tenant")
+  yield* tx.lockKey("flows_per_tenant")
   const used = yield* tx.workflows.count({ deletedAt: null, status: ["draft", "published"] })
   if (used >= limit) return yield* new PlanLimitReached({ dimension: "flows_per_tenant", limit, used })
 })
 
 /** Drawings kept, by the hash of what they show. */
-const drawingsKept = 500
+const maxCachedDrawings = 500
 
 export const layer = Layer.effect(
   Workflows,
@@ -150,7 +150,7 @@ export const layer = Layer.effect(
       if (kept !== undefined) return kept
       // The analysis made it.
       const svg = yield* computeStored("drawDiagram", caller, diagram as unknown as Diagram)
-      if (drawings.size >= drawingsKept) drawings.clear()
+      if (drawings.size >= maxCachedDrawings) drawings.clear()
       drawings.set(contentHash, svg)
       return svg
     })

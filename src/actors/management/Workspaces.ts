@@ -39,7 +39,7 @@ const resourceOf = ({ id, name }: Workspace) => ({ id, name })
 
 /** Exact: concurrent creations of one organisation wait for each other. */
 const checkRoom = Effect.fnUntraced(function* (tx: Tx): Effect.fn.Return<void, Failure> {
-  yield* tx.hold("workspaces")
+  yield* tx.lockKey("workspaces")
   const limit = workspacesPerOrganisation
   const used = yield* tx.workspaces.count({})
   if (used >= limit) return yield* new PlanLimitReached({ dimension: "workspaces", limit, used })

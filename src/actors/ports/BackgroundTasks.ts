@@ -1,27 +1,25 @@
-/**
- * What the node's background tasks report of themselves, so that one that has stopped working is seen in `/readyz` and
- * in the metrics.
- */
+/** The reports of the node's background tasks; `/readyz` and the metrics show a task that has stopped working. */
 import { Context } from "effect"
 
-/** One background task: what it did last. Times are Unix milliseconds. */
+/** The status of one background task. Times are Unix milliseconds. */
 export interface TaskStatus {
   readonly name: string
   /** Passes that failed since the last one that succeeded. */
   readonly failuresInARow: number
   readonly failures: number
   readonly succeededAt: number | null
-  /** When the pass that is under way began, or has last done a part of its work. */
+  /** When the current pass began or last did a part of its work; `null` when none runs. */
   readonly runningSince: number | null
-  /** Since when there is work that no pass has done. */
+  /** Since when work has been waiting; `null` when none is. */
   readonly waitingSince: number | null
 }
 
+/** How a task reports its passes. `now`: Unix milliseconds. */
 export interface TaskReport {
   /** A pass begins, or has done a part of its work. */
   readonly recordStart: (now: number) => void
   readonly recordSuccess: (now: number) => void
-  /** Answers how many passes in a row have failed now. */
+  /** Returns how many passes in a row have failed. */
   readonly recordFailure: (now: number) => number
   /** Whether work is waiting for the next pass. */
   readonly recordWaiting: (isWaiting: boolean, now: number) => void
@@ -82,7 +80,7 @@ export const makeRegistry = (): TaskRegistry => {
   }
 }
 
-/** One registry for a node; a test that does not care gets one of its own. */
+/** One registry per node; a test gets one of its own by default. */
 export class BackgroundTasks extends Context.Reference<BackgroundTasks>()("svc/BackgroundTasks", {
   defaultValue: makeRegistry
 }) {}

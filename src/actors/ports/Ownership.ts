@@ -1,4 +1,4 @@
-/** Which shards of the execution entity this node holds. */
+/** The shards that this node owns. */
 import { Context } from "effect"
 
 export class Ownership extends Context.Tag("svc/Ownership")<

@@ -155,7 +155,7 @@ export const make = Effect.gen(function* () {
   /** A key that is known and not let in is told of in its organisation's audit trail. */
   const refusedTo = (caller: Principal, failure: Failure, now: number): Effect.Effect<never, Failure> => {
     const { key, organisationId, requestId } = caller
-    trail.refusal({
+    trail.countRefusal({
       id: identifiers.next("aud"),
       organisationId,
       at: new Date(now).toISOString(),
@@ -220,7 +220,7 @@ export const make = Effect.gen(function* () {
       if (typeof text !== "string") return Effect.fail(text)
       if (!keyPattern.test(text)) return unknownKey(request, "this is no API key of this service", now)
       const hash = digests.keyHash(text)
-      const held = keys.held(hash, now)
+      const held = keys.findCached(hash, now)
       if (held !== undefined) return admitted(held, request, requestId, now, openWhileSuspended)
       const found = Effect.flatMap(
         keys.find(hash),
@@ -243,7 +243,7 @@ export const make = Effect.gen(function* () {
     admittance: Admittance = {}
   ): Effect.Effect<Principal, Failure> =>
     Effect.flatMap(recognise(request, requestId, admittance), ({ caller, known, now }) => {
-      keys.used(known.key, now)
+      keys.recordUse(known.key, now)
       return known.key.hmacSecret === null
         ? Effect.succeed(caller)
         : Effect.as(verified(known, caller, request, now), caller)

@@ -166,9 +166,9 @@ export const make = Effect.gen(function* () {
       audit: auditOf(caller, runnable, acting.customer?.id ?? null, new Date(now).toISOString()),
       ...(idempotency === undefined ? {} : { idempotency })
     })
-    const started = yield* quota.counted(caller, acting.customer, order)
+    const started = yield* quota.countStart(caller, acting.customer, order)
     // Its audit entry commits with its first row.
-    exchange.audited = true
+    exchange.isAudited = true
     return yield* replyOf(caller, runnable, started, idempotency?.hash, now)
   })
 
@@ -210,7 +210,7 @@ export const make = Effect.gen(function* () {
     now: number
   ): Effect.fn.Return<RawReply, Failure> {
     if (!sameBody) return yield* keyReused()
-    const found = yield* reads.rerunnable(caller, target)
+    const found = yield* reads.findRerunSource(caller, target)
     if (Option.isNone(found))
       return yield* new Unavailable({ reason: "the first run with this key is being recorded", retryAfterSeconds: 1 })
     const { record, view: run } = found.value

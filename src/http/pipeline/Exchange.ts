@@ -10,7 +10,7 @@ export class Exchange implements CallContext {
   /** Headers of the reply, besides those that every reply has. */
   readonly replyHeaders: { [name: string]: string } = {}
   customerId: CallContext["customerId"] = null
-  audited = false
+  isAudited = false
   /** What the audit entry names, where it is not the first id of the path. */
   subject: AuditEntry["resource"] | undefined
   /** What the audit entry tells besides the failure's code. */

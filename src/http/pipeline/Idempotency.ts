@@ -7,7 +7,7 @@
 import { DateTime, Duration, Effect, Option, Redacted, Schema } from "effect"
 import type { Principal } from "../../actors/management/Caller.js"
 import { Digests } from "../../actors/ports/Digests.js"
-import { Records, type RememberedReply, type Tx } from "../../actors/ports/Records.js"
+import { Records, type StoredReply, type Tx } from "../../actors/ports/Records.js"
 import { Vault } from "../../actors/ports/Vault.js"
 import { type Failure, IdempotencyInProgress, InvalidRequest, Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
@@ -94,8 +94,8 @@ export const make = Effect.gen(function* () {
     tx: Tx,
     claim: Claim
   ): Effect.fn.Return<Option.Option<RawReply>, Failure> {
-    if (!(yield* tx.tryHold(claim.row))) return yield* new IdempotencyInProgress()
-    const found = yield* tx.remembered(claim.row)
+    if (!(yield* tx.tryLockKey(claim.row))) return yield* new IdempotencyInProgress()
+    const found = yield* tx.findReply(claim.row)
     if (Option.isNone(found)) return Option.none()
     if (found.value.hash !== claim.mark) return yield* keyReused()
     if (found.value.sealed.length === 0) return yield* new IdempotencyInProgress()
@@ -109,7 +109,7 @@ export const make = Effect.gen(function* () {
   const stored = Effect.fnUntraced(function* (
     { mark, organisation, row }: Claim,
     { body, headers, status }: RawReply
-  ): Effect.fn.Return<RememberedReply | undefined, Failure> {
+  ): Effect.fn.Return<StoredReply | undefined, Failure> {
     const text =
       typeof body === "string" ? body : body instanceof Uint8Array ? new TextDecoder().decode(body) : undefined
     if (text === undefined) return undefined
@@ -119,8 +119,8 @@ export const make = Effect.gen(function* () {
     return { key: row, hash: mark, sealed, expiresAt: yield* after(idempotencyLifetime) }
   })
 
-  const insert = (tx: Tx, reply: RememberedReply): Effect.Effect<void, Failure> =>
-    Effect.catchTag(tx.remember(reply), "AlreadyExists", () => new IdempotencyInProgress())
+  const insert = (tx: Tx, reply: StoredReply): Effect.Effect<void, Failure> =>
+    Effect.catchTag(tx.saveReply(reply), "AlreadyExists", () => new IdempotencyInProgress())
 
   /** The work and its reply commit together. */
   const inOneTransaction = <E>(
@@ -164,13 +164,13 @@ export const make = Effect.gen(function* () {
     )
     const settle = (reply: RawReply) =>
       Effect.flatMap(stored(claim, reply), (one) =>
-        transact((tx) => (one === undefined ? tx.forgetRemembered(row) : tx.replaceRemembered(one)))
+        transact((tx) => (one === undefined ? tx.deleteReply(row) : tx.replaceReply(one)))
       )
     // The work is done: who asked hears of it, and a repetition waits for the end of the lease.
     const settled = (reply: RawReply) =>
       Effect.catchAllCause(settle(reply), (cause) => Effect.logWarning("idempotency.reply_not_stored", cause))
     // The next request need not wait for the end of the lease.
-    const release = Effect.ignore(transact((tx) => tx.forgetRemembered(row)))
+    const release = Effect.ignore(transact((tx) => tx.deleteReply(row)))
     return Effect.flatMap(
       claimed,
       Option.match({

@@ -90,7 +90,7 @@ export const make = Effect.gen(function* () {
   /** Audits reads, refusals, and successes that have no audit entry yet: changes write theirs in their transaction. */
   const note = (exchange: Exchange | undefined, failure: End | undefined): Effect.Effect<void> => {
     if (exchange === undefined) return Effect.void
-    const { audited, caller, changes, customerId, params, route, subject } = exchange
+    const { isAudited: audited, caller, changes, customerId, params, route, subject } = exchange
     const policy = route.audit
     if (policy === undefined || policy._tag === "NotAudited" || (failure === undefined && audited)) return Effect.void
     return Effect.map(DateTime.now, (now) => {
@@ -108,9 +108,9 @@ export const make = Effect.gen(function* () {
         changes: failure === undefined ? changes : [...changes, errorChange(failure)],
         count: 1
       } as const
-      if (failure === undefined && policy._tag === "Read") return trail.read(entry)
+      if (failure === undefined && policy._tag === "Read") return trail.countRead(entry)
       // As many as a client likes to send: counted.
-      return isLimit(failure) ? trail.refusal(entry) : trail.note(entry)
+      return isLimit(failure) ? trail.countRefusal(entry) : trail.append(entry)
     })
   }
 
@@ -142,7 +142,7 @@ export const make = Effect.gen(function* () {
     if (bytes === undefined || idempotency === "run" || idempotency === "none") return all
     return Effect.map(once(caller, bytes, idempotency, all), ({ isRepeated, reply }) => {
       // The first request has the audit entry of what was done.
-      if (isRepeated) exchange.audited = true
+      if (isRepeated) exchange.isAudited = true
       return reply
     })
   }

@@ -1,7 +1,7 @@
 /** Workflows on surface C. */
 import { Effect } from "effect"
 import { Workflows } from "../../actors/management/Workflows.js"
-import { versionsShown, WorkflowVersions } from "../../actors/management/WorkflowVersions.js"
+import { maxVersionsShown, WorkflowVersions } from "../../actors/management/WorkflowVersions.js"
 import { NotFound } from "../../domain/Failure.js"
 import { Current } from "../auth/Authenticated.js"
 import { group } from "../pipeline/Dispatch.js"
@@ -35,7 +35,7 @@ export const WorkflowsLive = group(ResourceApi, "workflows", (handlers) =>
       .handle("versions", ({ path }) =>
         Effect.map(
           Effect.flatMap(Current, (exchange) => versions.list(exchange, path.wid)),
-          (data) => ({ data, page: { size: versionsShown, nextCursor: null, hasMore: false } })
+          (data) => ({ data, page: { size: maxVersionsShown, nextCursor: null, hasMore: false } })
         )
       )
       .handle("diff", ({ path }) =>

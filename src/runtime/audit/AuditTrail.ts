@@ -227,12 +227,12 @@ export const layer = (checkpoints: { readonly latest: (organisation: Organisatio
       }
 
       return AuditTrail.of({
-        note: (entry) => {
+        append: (entry) => {
           if (waiting.length < mostWaiting) waiting.push(entry)
           lookAfter()
         },
-        read: (entry) => void count(readKey(entry), entry),
-        refusal: (entry) => {
+        countRead: (entry) => void count(readKey(entry), entry),
+        countRefusal: (entry) => {
           const listed = refused.get(entry.actor.id) ?? 0
           const told =
             listed < refusals.auditedAddresses || reads.has(refusalKey(entry))

@@ -192,7 +192,7 @@ export const layer = Layer.effect(
         scoped(home.organisationId, list(home, query)).pipe(Effect.map((rows) => rows.map(viewOf))),
       get: (home, id) =>
         scoped(home.organisationId, detail(home, id)).pipe(Effect.map(Option.map((found) => found.view))),
-      rerunnable: (home, id) => scoped(home.organisationId, detail(home, id)),
+      findRerunSource: (home, id) => scoped(home.organisationId, detail(home, id)),
       logs: (organisation, id, after, limit) => scoped(organisation, logs(organisation, id, after, limit)),
       blob: (organisation, id, blob: BlobId) =>
         scoped(

@@ -126,9 +126,9 @@ export const layer = Layer.scoped(
 
     return Keys.of({
       find,
-      held: cache.held,
+      findCached: cache.held,
       mayExist,
-      used: (key, now) => {
+      recordUse: (key, now) => {
         lastUsed.set(key.id, now)
       },
       identitySecret: (organisation, key) =>
