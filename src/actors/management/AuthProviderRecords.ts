@@ -1,4 +1,4 @@
-/** An organisation's OAuth clients at providers, as they are stored: their secrets are sealed. */
+/** Stores an organisation's OAuth clients at providers, with sealed secrets. */
 import { Effect, Option, Redacted } from "effect"
 import { type AuthProvider, clientSecretPlace, type UpsertAuthProvider } from "../../domain/connector/Connector.js"
 import { type Failure, Unavailable } from "../../domain/Failure.js"
@@ -13,7 +13,7 @@ const vaultClosed = () => new Unavailable({ reason: "the vault cannot be opened"
 /** Connectors have few clients: all of them are one page. */
 export const maxAuthProviders = 200
 
-/** A change of a client. `before`: null where it is a new one. */
+/** A change of a client. `before`: `null` for a new one. */
 export interface AuthProviderChange {
   readonly before: AuthProvider | null
   readonly after: AuthProvider
@@ -42,7 +42,7 @@ export const make = Effect.gen(function* () {
       { discard: true }
     )
 
-  /** Makes or changes the client `found` of that name; the first one of a method is its default. */
+  /** Creates a client, or changes the existing one, `found`. The first client of a method is its default. */
   const write = (
     tx: Tx,
     { organisationId }: Pick<Principal, "organisationId">,
@@ -64,7 +64,7 @@ export const make = Effect.gen(function* () {
         name,
         methodId,
         clientId,
-        // Another client has another secret.
+        // A stored secret belongs to its client id.
         clientSecret: found !== null && found.clientId === clientId ? found.clientSecret : null,
         scopes: input.scopes ?? found?.scopes ?? [],
         isDefault,

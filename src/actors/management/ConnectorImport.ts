@@ -1,4 +1,4 @@
-/** From what a client sends to a valid definition: the document itself, its text, or the URL where it is. */
+/** Reads and checks a connector definition that a client sent: as a document, as text, or by its URL. */
 import { Context, Duration, Effect, Either, Layer, ParseResult, Schema } from "effect"
 import { ImportRequest } from "../../domain/connector/Connector.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
@@ -13,7 +13,7 @@ import { Computations, type Validated, type TooCostly, tooCostlyDetail } from ".
 import { Egress } from "../ports/Egress.js"
 import { OperatorNetworks } from "../ports/OperatorNetworks.js"
 
-/** `warnings`: what an import could not take over; absent where nothing was imported. */
+/** A checked definition. `warnings`: the parts that an import left out; absent without an import. */
 export interface ReadDefinition {
   readonly definition: ConnectorDefinition
   readonly warnings?: ReadonlyArray<ImportWarning>
@@ -22,13 +22,13 @@ export interface ReadDefinition {
 export class ConnectorImport extends Context.Tag("svc/ConnectorImport")<
   ConnectorImport,
   {
-    /** The definition that the body of a create or an update is, or imports. `slug`: what an import must be called. */
+    /** The definition in, or imported by, the body of a create or an update. `slug`: the slug that an import must have. */
     readonly readBody: (
       organisation: OrganisationId,
       body: JsonObject,
       slug?: string
     ) => Effect.Effect<ReadDefinition, ValidationFailed | Unavailable>
-    /** The definition that an OpenAPI document, or the one at a URL, would make; nothing is stored. */
+    /** The definition that an import of an OpenAPI document, or of a URL, would create; nothing is stored. */
     readonly readOpenApi: (
       organisation: OrganisationId,
       document: Json
@@ -38,7 +38,7 @@ export class ConnectorImport extends Context.Tag("svc/ConnectorImport")<
 
 const timeout = Duration.seconds(30)
 
-/** Every mistake of a definition as one failure. */
+/** All mistakes in a definition as one failure. */
 const validationFailure = (details: ReadonlyArray<Detail>): ValidationFailed => {
   const [first] = details
   const all = (code: Detail["code"]) => details.every((detail) => detail.code === code)
@@ -69,7 +69,7 @@ export const layer = Layer.effect(
     const networks = yield* OperatorNetworks
     const allowsHttp = !networks.isEmpty
 
-    /** Refuses URLs without TLS, but for those of hosts in the operator's networks. */
+    /** Refuses URLs without TLS, except for hosts in the operator's networks. */
     const checkPlainUrls = (definition: ConnectorDefinition): Effect.Effect<void, ValidationFailed> =>
       Effect.filter(plainUrls(definition), ({ url }) => {
         const host = plainHost(url)
@@ -80,7 +80,7 @@ export const layer = Layer.effect(
         )
       )
 
-    /** The value, or every mistake in the document as one failure. */
+    /** The value; fails with all mistakes in the document. */
     const valueOrFail = <A>(
       computation: Effect.Effect<Validated<A>, TooCostly | Unavailable>,
       path: string
@@ -115,7 +115,7 @@ export const layer = Layer.effect(
           )
         )
 
-    /** What a source holds: the document, its text, or the text behind its URL. */
+    /** The content of a source: the document or text itself, or the text at its URL. */
     const contentOf = (source: Json, path: string): Effect.Effect<Json, ValidationFailed> =>
       typeof source === "string" && isUrl(source) ? fetchText(source.trim(), path) : Effect.succeed(source)
 

@@ -1,6 +1,6 @@
 /**
- * Use cases of customers' connections: read from their records, changed by their actors, which also write the audit
- * entries. Contract: connection record and states; surface C bodies.
+ * Use cases of customers' connections. Reads come from their records; changes are commands to their actors, which also
+ * write the audit entries. Contract: connection record and states; surface C bodies.
  */
 import { Context, Effect, Layer, Redacted } from "effect"
 import type { Connection, ConnectionStatus } from "../../domain/connection/Connection.js"
@@ -45,11 +45,11 @@ export interface ConnectionListParams extends PageRequest {
 
 type Change = (context: CallContext, id: string) => Effect.Effect<ConnectionView, Failure>
 
-/** Each fails with `NotFound` where there is no such connection, the caller does not reach it, or it is disconnected. */
+/** Each use case fails with `NotFound` if the connection does not exist, is disconnected, or is not reached by the caller. */
 export class CustomerConnections extends Context.Tag("svc/CustomerConnections")<
   CustomerConnections,
   {
-    /** Newest first; disconnected ones only where the status asks for them. */
+    /** Newest first; disconnected ones only if the filter asks for that status. */
     readonly list: (
       context: CallContext,
       params: ConnectionListParams
@@ -61,14 +61,14 @@ export class CustomerConnections extends Context.Tag("svc/CustomerConnections")<
       id: string,
       input: UpdateConnection
     ) => Effect.Effect<ConnectionView, Failure>
-    /** Answers the disconnected record. */
+    /** Returns the disconnected record. */
     readonly disconnect: Change
-    /** A credential that does not work is an answer, not a failure. */
+    /** A credential that does not work is a result, not a failure. */
     readonly test: (
       context: CallContext,
       id: string
     ) => Effect.Effect<ConnectionTestResult & { readonly connection: ConnectionView }, Failure>
-    /** Stores the credential of the body; without one, opens a session in which a person gives it. */
+    /** Stores the credential of the body; without one, opens a session in which a person enters it. */
     readonly reconnect: (
       context: CallContext,
       id: string,
@@ -77,7 +77,7 @@ export class CustomerConnections extends Context.Tag("svc/CustomerConnections")<
     readonly refresh: Change
     readonly enable: Change
     readonly disable: Change
-    /** The credential in the clear. Its audit entry is committed before it is answered. */
+    /** The credential in the clear. Its audit entry is committed first. */
     readonly reveal: (context: CallContext, id: string) => Effect.Effect<RevealedCredential, Failure>
   }
 >() {}
@@ -99,11 +99,11 @@ export const layer = Layer.effect(
             expiresAt: session.expiresAt
           }
 
-    /** The record as it is now, disconnected or not. */
+    /** The current record, also of a disconnected connection. */
     const readView = (context: CallContext, id: ConnectionId): Effect.Effect<ConnectionView, Failure> =>
       read(context, (tx) => Effect.map(findConnection(tx, context.caller, id), viewOfConnection))
 
-    /** Gives an order about a connection that lives to its actor. */
+    /** Sends a command to the actor of a connection that is not disconnected. */
     const sendCommand = <A>(
       context: CallContext,
       id: string,
@@ -117,11 +117,11 @@ export const layer = Layer.effect(
         }
       )
 
-    /** Gives an order that the actor records. */
+    /** Sends a command of which the actor writes the audit entry. */
     const executeCommand: typeof sendCommand = (context, id, order) =>
       sendCommand(context, id, (target, connection) => runAuditedCommand(context, order(target, connection)))
 
-    /** Like `carryOut`, and answers the record as it is then. */
+    /** Like `executeCommand`, and returns the record after it. */
     const executeAndView = (
       context: CallContext,
       id: string,
@@ -184,7 +184,7 @@ export const layer = Layer.effect(
     const get: Change = (context, id) =>
       read(context, (tx) => Effect.map(findLivingConnection(tx, context, id), viewOfConnection))
 
-    /** The actor records the new token as the service's own: who asked for it is recorded with the request. */
+    /** The actor audits a refresh as the service's own; the pipeline's entry names the caller. */
     const refresh: Change = (context, id) =>
       sendCommand(context, id, (target, { id: known }) =>
         Effect.zipRight(connections.refresh(target), readView(context, known))

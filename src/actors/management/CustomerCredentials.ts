@@ -1,6 +1,6 @@
 /**
- * Use cases of a customer's stored credentials. Each belongs to one connection: storing one makes that connection or
- * renews it, and the key's scope binds a credential as it binds its connection. Contract: surface B bodies.
+ * Use cases of a customer's stored credentials. Each belongs to one connection: storing a credential creates the connection
+ * or replaces its credential, and a key's scope applies through the connection. Contract: surface B bodies.
  */
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import type { Connection } from "../../domain/connection/Connection.js"
@@ -37,24 +37,24 @@ export interface CredentialListParams extends PageRequest {
   readonly connector?: string | undefined
 }
 
-/** `named`: the customer's id or `ref:<externalRef>`; one that the caller does not reach is answered as not found. */
+/** `named`: the customer's id or `ref:<externalRef>`. Fails with `NotFound` if the caller does not reach the customer. */
 export class CustomerCredentials extends Context.Tag("svc/CustomerCredentials")<
   CustomerCredentials,
   {
-    /** `reveal`: with the plain values, which takes the permission to decrypt; each is audited before it is answered. */
+    /** `reveal`: with the values in the clear, each audited first. The caller must check the permission to decrypt. */
     readonly list: (
       context: CallContext,
       named: string,
       params: CredentialListParams,
       reveal: boolean
     ) => Effect.Effect<PageOf<CredentialView>, Failure>
-    /** Renews the connection of the same connector, method and label; makes it where there is none. */
+    /** Replaces the credential of the connection with the same connector, method and label; creates it if there is none. */
     readonly store: (
       context: CallContext,
       named: string,
       input: StoreCredential
     ) => Effect.Effect<CredentialView, Failure>
-    /** The stored values stay until the provider has accepted the new ones. */
+    /** Replaces the stored values once the provider has accepted the new ones. */
     readonly rotate: (
       context: CallContext,
       named: string,
@@ -220,7 +220,7 @@ export const layer = Layer.effect(
       input: RotateCredential
     ): Effect.fn.Return<CredentialView, Failure> {
       const customerId = yield* findTenant(context, named)
-      // Any text: no other row matches.
+      // Unchecked text from the request: an id of another form matches no row.
       const where = { id: id as CredentialId }
       const found = yield* read(context, (tx) => findCredential(tx, context.caller, customerId, where))
       const { connection } = found

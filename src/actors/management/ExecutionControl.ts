@@ -1,4 +1,4 @@
-/** Use cases that act on executions: a run is cancelled, or repeated as another run. Contract: execution record. */
+/** Use cases that act on executions: cancel a run, re-run it. Contract: execution record. */
 import { Context, Effect, Layer } from "effect"
 import type { AuditChange, AuditEntry } from "../../domain/Audit.js"
 import { isTerminal } from "../../domain/Execution.js"
@@ -17,7 +17,7 @@ import { makeRerunStart } from "./RerunStart.js"
 import { timestamp } from "./Timestamp.js"
 import { StartQuota } from "./StartQuota.js"
 
-/** How a repetition was asked for. */
+/** A request to re-run an execution. */
 export interface RerunCommand extends RerunRequest {
   readonly claim: RunClaim | undefined
   readonly traceparent: string | null
@@ -25,17 +25,17 @@ export interface RerunCommand extends RerunRequest {
 
 export interface RerunStarted {
   readonly execution: ExecutionView
-  /** The same request came before: this is the run that it started. */
+  /** An earlier request with the same Idempotency-Key started this run. */
   readonly isRepeated: boolean
 }
 
-/** Each fails with `NotFound` where there is no such execution in the key's workspace, or the caller does not reach it. */
+/** Each use case fails with `NotFound` if the key's workspace has no such execution or the caller does not reach it. */
 export class ExecutionControl extends Context.Tag("svc/ExecutionControl")<
   ExecutionControl,
   {
-    /** Durable at once. Fails with `InvalidState` when the run has ended. */
+    /** Commits the cancellation. Fails with `InvalidState` if the run has ended. */
     readonly cancel: (context: CallContext, id: string) => Effect.Effect<ExecutionDetail, Failure>
-    /** Queues a new run. The guards are those of a start; a draft also needs the permission to change workflows. */
+    /** Queues a new run, with the checks of any start; re-running a draft also needs the permission to change workflows. */
     readonly rerun: (context: CallContext, id: string, order: RerunCommand) => Effect.Effect<RerunStarted, Failure>
   }
 >() {}

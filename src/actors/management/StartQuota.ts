@@ -1,6 +1,6 @@
 /**
- * Counts the starts of runs: one unit of `events_per_day` for each that is accepted, of the organisation and of the
- * customer that it acts for. Every way to start a run goes through it. Contract: quota.
+ * Counts accepted starts of runs against `events_per_day` of the organisation and of the customer. All surfaces start runs
+ * through it. Contract: quota.
  */
 import { Context, Effect, Layer, Option } from "effect"
 import type { Customer } from "../../domain/Customer.js"
@@ -14,7 +14,7 @@ import type { Principal } from "./Caller.js"
 export class StartQuota extends Context.Tag("svc/StartQuota")<
   StartQuota,
   {
-    /** Starts a run, if its day has a unit left. A start that fails, or repeats an earlier one, gives its unit back. */
+    /** Starts a run if the day's quota allows it. A start that fails or repeats an earlier one does not count. */
     readonly countStart: <E>(
       caller: Principal,
       customer: Pick<Customer, "id"> | null,
@@ -42,7 +42,7 @@ export const layer = Layer.effect(
         ? start
         : Effect.flatMap(limits.takeStart(ceilings), ({ giveBack }) =>
             start.pipe(
-              // A caller that goes away ends no run: its unit stays taken.
+              // Not on interruption: the run goes on without its caller, and counts.
               Effect.tapError(() => giveBack),
               Effect.tap((started) => (started._tag === "Repeated" ? giveBack : Effect.void))
             )

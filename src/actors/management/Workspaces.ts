@@ -37,7 +37,7 @@ export class Workspaces extends Context.Tag("svc/Workspaces")<
 
 const resourceOf = ({ id, name }: Workspace) => ({ id, name })
 
-/** Exact: concurrent creations of one organisation wait for each other. */
+/** Fails if the plan does not allow one more workspace. Exact, because a lock serialises creations. */
 const checkRoom = Effect.fnUntraced(function* (tx: Tx): Effect.fn.Return<void, Failure> {
   yield* tx.lockKey("workspaces")
   const limit = workspacesPerOrganisation
