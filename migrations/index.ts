@@ -16,6 +16,7 @@ import workspaceVersions from "./0013_workspace_versions.js"
 import erasure from "./0014_erasure.js"
 import queueLeases from "./0015_queue_leases.js"
 import mockedRuns from "./0016_mocked_runs.js"
+import startQueue from "./0017_start_queue.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -33,5 +34,6 @@ export const migrations = {
   "0013_workspace_versions": Effect.asVoid(workspaceVersions),
   "0014_erasure": Effect.asVoid(erasure),
   "0015_queue_leases": Effect.asVoid(queueLeases),
-  "0016_mocked_runs": Effect.asVoid(mockedRuns)
+  "0016_mocked_runs": Effect.asVoid(mockedRuns),
+  "0017_start_queue": Effect.asVoid(startQueue)
 }

@@ -4,7 +4,7 @@
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { pass } from "../../src/runtime/postgres/Maintenance.js"
+import { runMaintenance } from "../../src/runtime/postgres/Maintenance.js"
 import { ownerSql } from "../support/Database.js"
 import { eventually } from "../support/eventually.js"
 import { publishConnector, startCalls, stopCalls, svc, systems } from "../support/calls.js"
@@ -31,7 +31,7 @@ const ask = async (
 }
 const sql = <A extends object>(statement: string) =>
   svc.run(Effect.scoped(Effect.flatMap(ownerSql, (owner) => owner.unsafe<A>(statement))))
-const maintain = () => svc.run(Effect.scoped(pass))
+const maintain = () => svc.run(Effect.scoped(runMaintenance))
 
 /** Tables that keep what they have of a customer, and why. */
 const keepers: ReadonlyMap<string, string> = new Map([

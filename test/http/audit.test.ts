@@ -68,7 +68,7 @@ describe("the audit trail", () => {
     })
   })
 
-  it("has one entry for each refusal and each failed change, and none of a change that did not happen", async () => {
+  it("has one entry for each refusal and each failed change, and none for a change that was not made", async () => {
     const viewer = (await svc.ask("POST", "/api/v1/api-keys", { key, body: { name: "viewer", mode: "live" } })).body
       .data
     await svc.ask("POST", "/api/v1/customers", { key: viewer.key, body: { name: "no" } })
@@ -99,7 +99,7 @@ describe("the audit trail", () => {
       (found) => found.reduce((sum, { count }) => sum + count, 0) >= total
     )
 
-  it("counts the calls of a key that is not let in, or that comes too often, by the minute", async () => {
+  it("counts the refused and rate-limited calls of a key per minute", async () => {
     const make = async (more: object) =>
       (await svc.ask("POST", "/api/v1/api-keys", { key, body: { name: "x", mode: "live", ...more } })).body.data
     const bound = await make({ allowedIps: ["192.0.2.1"] })
@@ -174,7 +174,7 @@ describe("the audit trail", () => {
 })
 
 describe("the bounds of a list in time", () => {
-  it("are refused under the name that was sent", async () => {
+  it("are refused with the name of the parameter that was sent", async () => {
     for (const name of ["from", "to", "created_after", "created_before"]) {
       const refused = await svc.ask("GET", `/api/v1/audit?${name}=wat`, { key })
       assert.deepStrictEqual([refused.status, refused.body.code], [400, "INVALID_REQUEST"])
@@ -186,7 +186,7 @@ describe("the bounds of a list in time", () => {
 })
 
 describe("the chain", () => {
-  it("is sealed within a second, verifies, and anybody can recompute it from what the API tells", async () => {
+  it("is sealed within a second, verifies, and can be recomputed from the API's answers", async () => {
     const from = performance.now()
     await svc.ask("POST", "/api/v1/customers", { key, body: { name: "Sealed" } })
     const found = await sealed()
@@ -253,7 +253,7 @@ describe("the chain", () => {
     return verify()
   }
 
-  it("tells where a superuser changed, removed or inserted something", async () => {
+  it("reports the entry that a superuser changed, removed or inserted", async () => {
     await sealed()
     const { checked, checkpoint } = await verify()
     const org = svc.first.organisationId

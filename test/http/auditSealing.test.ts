@@ -131,7 +131,7 @@ describe("the seal of the audit trail", () => {
     assert.includeOrderedMembers(await order(organisation), xids)
   })
 
-  it("takes up what a chain left out that an earlier release could not extend", async () => {
+  it("seals entries that an earlier release left unsealed", async () => {
     const organisation = await svc.organisation("Damaged")
     await allSealed(organisation)
     const xids = around(1_000)

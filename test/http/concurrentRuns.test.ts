@@ -79,7 +79,7 @@ describe("An organisation on a plan with a number of runs", () => {
     assert.strictEqual((await next).status, 200)
   }, 60_000)
 
-  it("has its further queued runs wait, while others' start, and all of them end", async () => {
+  it("lets its further queued runs wait while those of others start, and all of them end", async () => {
     const { key } = await svc.organisation("Queue", "starter")
     const other = await svc.organisation("Other", "starter")
     const id = await publish(key, "hang", "standard")

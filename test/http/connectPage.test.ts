@@ -74,7 +74,7 @@ describe("the form", () => {
   const policyOf = (headers: { readonly [name: string]: string | undefined }) =>
     /form-action ([^;]*)/.exec(headers["content-security-policy"] ?? "")?.[1]?.split(" ") ?? []
 
-  it("may lead to a provider and a redirectUrl on this machine", async () => {
+  it("can redirect to a provider and a redirectUrl on this machine", async () => {
     const redirectUrl = "http://127.0.0.1:4555/done"
     const known = await open({ connector: "acme", authMethod: "key", config: { base: provider.url }, redirectUrl })
     assert.includeMembers(policyOf((await newBrowser()(known.path)).headers), ["'self'", "http://127.0.0.1:4555"])
@@ -88,7 +88,7 @@ describe("the form", () => {
     assert.isTrue(away.headers["location"]?.startsWith(provider.url))
   })
 
-  it("gives a link where its policy would keep it from going to the provider", async () => {
+  it("shows a link if its policy forbids the redirect to the provider", async () => {
     const browser = newBrowser()
     const { path } = await open({ connector: "acme", authMethod: "oauth" })
     await browser(path)
@@ -106,7 +106,7 @@ describe("the form", () => {
     assert.deepStrictEqual(await labels("header_key"), ["config.baseUrl", "config.keyName", "credential.apiKey"])
   })
 
-  it("and its refusals violate no rule of axe", { timeout: 30_000 }, async () => {
+  it("and its errors violate no rule of axe", { timeout: 30_000 }, async () => {
     const browser = newBrowser()
     const { path } = await open({ connector: "http", authMethod: "bearer" })
     const form = await browser(path)

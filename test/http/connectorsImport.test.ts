@@ -55,7 +55,7 @@ const clientOf = (slug: string, provider: string | null = null) =>
   )
 
 describe("a client at a provider", () => {
-  it("that stands in a definition is sealed on save and told by nothing, its secret least of all", async () => {
+  it("in a definition is sealed on save and never returned, nor is its secret", async () => {
     const canary = "canary-client-secret-1"
     const document = acme("sealed", { auth: [oauth({ clientId: "id-1", clientSecret: canary })] })
     const made = await ask("POST", "", { body: document, headers: { "idempotency-key": "once" } })
@@ -132,7 +132,7 @@ describe("a client at a provider", () => {
 })
 
 describe("discover", () => {
-  it("tells what a connector offers and how much of the common model it covers", async () => {
+  it("reports what a connector offers and its coverage of the common model", async () => {
     await create(
       acme("offer", {
         entities: [
@@ -181,7 +181,7 @@ describe("discover", () => {
     }
   })
 
-  it("of an OpenAPI document keeps nothing", async () => {
+  it("of an OpenAPI document stores nothing", async () => {
     const openapi = { openapi: "3.0.0", info: { title: "Seen" }, paths: { "/a": { get: { responses: {} } } } }
     const { body } = await ask("POST", "/discover", { body: { openapi } })
     assert.deepStrictEqual(
@@ -252,7 +252,7 @@ describe("import of OpenAPI", () => {
     assert.deepStrictEqual([status, body.details[0].path, body.details[0].code], [422, path, code])
   })
 
-  it("a document that is not there, or is none, is refused", async () => {
+  it("a missing document, or one that is not OpenAPI, is refused", async () => {
     served.set("/html", { body: "<html>" })
     served.set("/deep", { body: "[".repeat(100) + "]".repeat(100) })
     for (const [path, code] of [

@@ -135,7 +135,7 @@ describe("a request whose headers name a customer", () => {
     }
   })
 
-  it.each(owned)("%s finds nothing that is another's", async (_, route) => {
+  it.each(owned)("%s finds nothing of another customer", async (_, route) => {
     const missing = await ask(route, prepared(route, { world, side: own, scope: [] }), other.customer)
     const body = prepared(route, { world, side: own, scope: [] }).body
     const namesOwner = typeof body === "object" && body !== null && "customerId" in body
@@ -146,7 +146,7 @@ describe("a request whose headers name a customer", () => {
     )
   })
 
-  it.each(lists)("%s shows what is that customer's", async (_, route) => {
+  it.each(lists)("%s shows that customer's records", async (_, route) => {
     const { item, itemsOf } = listingOf(route)
     const request = prepared(route, { world, side: own, scope: [] })
     const target = `${request.target}?page_size=200`

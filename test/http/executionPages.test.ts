@@ -46,11 +46,11 @@ describe("the pages of executions", () => {
   }
   const all = ages.map((_, i) => `n${i + 1}`)
 
-  it.each([1, 2, 3, 5, 12, 50])("of %i hold each one once, newest first", async (size) => {
+  it.each([1, 2, 3, 5, 12, 50])("of %i have each execution once, newest first", async (size) => {
     assert.deepStrictEqual(await walk(`page_size=${size}`), all)
   })
 
-  it("hold only what was asked for", async () => {
+  it("have only what the filters select", async () => {
     assert.deepStrictEqual(
       await walk("page_size=2&status=failed"),
       all.filter((_, i) => (i + 1) % 3 === 0)

@@ -68,7 +68,7 @@ const recorded = async (requests: ReadonlyArray<Answer>, last: Answer): Promise<
 }
 
 describe.each(kept)("%s under an Idempotency-Key", (name, route) => {
-  it("is done once: the repetition is answered like the first, and another body is refused", async () => {
+  it("happens once: a repetition is answered like the first, and another body is refused", async () => {
     const asked = await request(route)
     const first = await send(route, asked, `twice ${name}`)
     assertDone(first)
@@ -80,7 +80,7 @@ describe.each(kept)("%s under an Idempotency-Key", (name, route) => {
     assert.deepStrictEqual(await recorded([first, second], other), [String(first.headers["x-request-id"])])
   })
 
-  it("is done once by five requests at once: the others are answered like it, or told that it is in progress", async () => {
+  it("happens once for five concurrent requests: the others get its answer, or that it is in progress", async () => {
     const asked = await request(route)
     const answers = await Promise.all(Array.from({ length: 5 }, () => send(route, asked, `at once ${name}`)))
     const workers = answers.filter((answer) => answer.status < 400 && !isReplay(answer))
@@ -99,7 +99,7 @@ describe.each(kept)("%s under an Idempotency-Key", (name, route) => {
 })
 
 describe.each(passedOn)("%s under an Idempotency-Key", (name, route) => {
-  it("passes the key on to the provider, each time", async () => {
+  it("forwards the key to the provider each time", async () => {
     const asked = await request(route)
     const before = world.provider.calls.length
     const first = await send(route, asked, `passed on ${name}`)

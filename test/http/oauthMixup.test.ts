@@ -111,7 +111,7 @@ describe("a redirect URI", () => {
     assert.include(done.text, "svc:connection-created")
   })
 
-  it("takes no code with the state of another's session", async () => {
+  it("accepts no code with the state of another session", async () => {
     const victim = await begin(svc.first)
     const trap = await begin(attacker)
     const back = honest.consent(victim.leads.href)
@@ -159,7 +159,7 @@ describe("a connection from before connectors had their own callback", () => {
     return opened(made)
   }
 
-  it("keeps the common one, told as deprecated, until its connector is changed", async () => {
+  it("keeps the common one, marked as deprecated, until its connector is changed", async () => {
     await publish(svc.first.key, connector({ slug: "grown" }))
     const made = await begin(svc.first, "grown")
     assert.strictEqual((await visit(honest.consent(made.leads.href))).status, 200)

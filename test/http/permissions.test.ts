@@ -77,7 +77,7 @@ describe.each(presets)("a key of the preset %s", (preset) => {
   })
 })
 
-describe("a key that holds all permissions but one", () => {
+describe("a key with all permissions except one", () => {
   it.each([...new Set(routes.flatMap((route) => needs(route)))])("lacks exactly %s", async (lacking) => {
     const permissions: { [group: string]: Array<string> } = {}
     for (const [group, name] of allPermissions.filter((one) => one !== lacking).map((one) => one.split(":"))) {
@@ -105,7 +105,7 @@ describe("a key that holds all permissions but one", () => {
   })
 })
 
-describe("ids of another organisation answer like ids of nothing", () => {
+describe("ids of another organisation are answered like unknown ids", () => {
   let theirs: { readonly [parameter: string]: string }
   /** What makes each request readable, so that the id is what it fails by. */
   const bodies: { readonly [endpoint: string]: unknown } = {

@@ -36,7 +36,7 @@ const things: ReadonlyArray<{
   }
 ]
 
-describe("what a plan allows to keep", () => {
+describe("the records that a plan allows", () => {
   for (const { before, body, dimension, limit, path } of things)
     it(`is never exceeded by what is made at once: ${dimension}`, async () => {
       const { key } = await svc.organisation(`Small ${dimension}`, "starter")

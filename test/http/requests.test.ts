@@ -268,7 +268,7 @@ describe("on a real connection", () => {
         .on("error", reject)
     })
 
-  it("headers over 32 KiB are a 431, what is no HTTP a 400", async () => {
+  it("headers over 32 KiB are a 431, invalid HTTP is a 400", async () => {
     assert.match(
       await raw(`GET /api/v1/customers HTTP/1.1\r\nhost: x\r\nx-long: ${"x".repeat(40_000)}\r\n\r\n`),
       /^HTTP\/1\.1 431 /
@@ -298,7 +298,7 @@ describe("on a real connection", () => {
     assert.match(answer, /^HTTP\/1\.1 [24]\d\d /)
   })
 
-  it("a client that goes away in the middle of its body is forgotten", async () => {
+  it("a client that disconnects in the middle of its body leaves nothing behind", async () => {
     await new Promise<void>((resolve) => {
       const socket = connect(port, "127.0.0.1", () => {
         socket.write(

@@ -94,7 +94,7 @@ describe("a key that was read", () => {
 })
 
 describe("a key of another workspace", () => {
-  it("knows of no key of this one, and is known by none", async () => {
+  it("reads no key of this one, and no key of this one reads it", async () => {
     const mine = await makeKey(svc, {})
     const elsewhere = await makeKeyElsewhere(svc)
     const listed = await ask("GET", "/api-keys", undefined, elsewhere.key)

@@ -35,7 +35,7 @@ describe("a call that needs the unified models", () => {
     assert.isTrue(message.endsWith("svc.connector.<slug>.<action>(args)"), message)
   })
 
-  it("ends a run that does not catch it as failed, and is not tried again", async () => {
+  it("fails a run that does not catch it, and is not retried", async () => {
     const code = "export default async () => { await svc.unified.crm.contact.list() }"
     const made = await ask("POST", "", { name: "uncaught", form: "code", code })
     await ask("POST", `/${made.body.data.id}/publish`, {})

@@ -43,7 +43,7 @@ const rowOf = (id: string) =>
 const none: ReadonlyMap<string, number> = new Map()
 const ids = (claimed: ReadonlyArray<{ readonly id: string }>) => claimed.map(({ id }) => id).sort()
 
-layer(Driver.layer({ alone: true }).pipe(Layer.provideMerge(database)), {
+layer(Driver.layer({ isOnlyNode: true }).pipe(Layer.provideMerge(database)), {
   excludeTestServices: true,
   timeout: "60 seconds"
 })("waiting deliveries on Postgres", (it) => {
@@ -184,7 +184,7 @@ layer(Driver.layer({ alone: true }).pipe(Layer.provideMerge(database)), {
       yield* insert([{ id: "a", url: "https://a.example/" }])
       yield* deliveries.claim(1, none)
       assert.deepStrictEqual(yield* deliveries.claim(1, none), [])
-      const restarted = yield* Effect.provide(Deliveries, Layer.fresh(Driver.layer({ alone: true })))
+      const restarted = yield* Effect.provide(Deliveries, Layer.fresh(Driver.layer({ isOnlyNode: true })))
       assert.deepStrictEqual(ids(yield* restarted.claim(1, none)), ["a"])
     })
   )

@@ -1,7 +1,7 @@
 /** What time does to the records, on real Postgres: old rows are put in, one pass is made, and only they are gone. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { pass } from "../../src/runtime/postgres/Maintenance.js"
+import { runMaintenance } from "../../src/runtime/postgres/Maintenance.js"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
 import { layer as database, ownerSql } from "../support/Database.js"
 
@@ -152,7 +152,7 @@ layer(database, { excludeTestServices: true, timeout: "60 seconds" })("a pass of
           for (const statement of [...tenant, ...insert]) yield* owner.unsafe(statement)
           const before = yield* sql.unsafe<{ name: string }>(names)
           assert.isAbove(before.length, stay.length)
-          assert.isTrue(yield* pass)
+          assert.isTrue(yield* runMaintenance)
           const after = yield* sql.unsafe<{ name: string }>(names)
           assert.deepStrictEqual(after.map((row) => row.name).sort(), stay)
         })
@@ -185,7 +185,7 @@ layer(database, { excludeTestServices: true, timeout: "60 seconds" })("a pass of
           )
           for (const run of runOf(id)) yield* owner.unsafe(run)
         }
-        assert.isTrue(yield* pass)
+        assert.isTrue(yield* runMaintenance)
         const names = (query: string) =>
           Effect.map(owner.unsafe<{ name: string }>(query), (rows) => rows.map((row) => row.name).sort())
         const alive = ["cus_fresh", "cus_live"]
@@ -264,7 +264,7 @@ layer(database, { excludeTestServices: true, timeout: "60 seconds" })("a pass of
           past("steps_365", 300),
           past("journal", 9)
         ])
-        assert.isTrue(yield* pass)
+        assert.isTrue(yield* runMaintenance)
         const after = yield* partitions
         for (const name of ahead) assert.include(after, name)
         for (const name of dropped) assert.notInclude(after, name)
@@ -279,10 +279,10 @@ layer(database, { excludeTestServices: true, timeout: "60 seconds" })("a pass of
         const sql = yield* WriterSql
         const other = yield* sql.reserve
         yield* other.executeValues("SELECT pg_advisory_lock(1937137968)", [])
-        assert.isFalse(yield* pass)
+        assert.isFalse(yield* runMaintenance)
         yield* other.executeValues("SELECT pg_advisory_unlock(1937137968)", [])
-        assert.isTrue(yield* pass)
-        assert.isTrue(yield* pass)
+        assert.isTrue(yield* runMaintenance)
+        assert.isTrue(yield* runMaintenance)
       })
     )
   )

@@ -5,10 +5,10 @@
  */
 import { Clock, Deferred, Effect, Either, type Scope } from "effect"
 import { type Connection, notActiveReason } from "../../domain/connection/Connection.js"
-import { lifetimeOf, valuesOf } from "../../domain/connection/Credential.js"
-import { type Limits, unlimited } from "../../domain/connection/RateLimiter.js"
+import { credentialLifetime, credentialValues } from "../../domain/connection/Credential.js"
+import { type CallLimits, unlimited } from "../../domain/connection/RateLimiter.js"
 import { isAlive } from "../../domain/connection/Refresh.js"
-import { originsOf } from "../../domain/connector/BaseUrl.js"
+import { connectionOrigins } from "../../domain/connector/BaseUrl.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import {
   type GrantRequest,
@@ -51,7 +51,7 @@ export const notActive = (connection: Connection): CommandRefusal => ({
 
 const maxCached = 1_000
 
-const limitsOf = ({ rateLimit }: ConnectorDefinition): Limits =>
+const limitsOf = ({ rateLimit }: ConnectorDefinition): CallLimits =>
   rateLimit === undefined
     ? unlimited
     : {
@@ -87,7 +87,7 @@ export const make = Effect.gen(function* () {
     const definition = yield* owners.definitionOf(organisationId, connector, connectorVersion)
     const method = yield* owners.methodOf(definition, authMethod)
     const vault = yield* owners.vaultOf(organisationId)
-    const origins = Either.getOrElse(originsOf(definition, config), () => [])
+    const origins = Either.getOrElse(connectionOrigins(definition, config), () => [])
     const limits = limitsOf(definition)
     const limitScope =
       definition.rateLimit?.scope === "connector"
@@ -122,7 +122,7 @@ export const make = Effect.gen(function* () {
       if (open.connection.status !== "active" || credential === null) return yield* failWith(notActive(open.connection))
       const now = yield* Clock.currentTimeMillis
       const connector = yield* connectorOf(self, open, now)
-      const lifetime = lifetimeOf(credential)
+      const lifetime = credentialLifetime(credential)
       const { renewable, needsRenewal, servesCall } = tokenState(open, connector, lifetime, now)
       const refreshing = needsRenewal && round < 2 ? yield* renew(self, organisation, scope) : undefined
       if (servesCall) return { open, credential, connector }
@@ -244,7 +244,7 @@ export const make = Effect.gen(function* () {
     const { method, origins } = yield* connectorOf(self, open, yield* Clock.currentTimeMillis)
     if (!origins.includes(parseUrl(request.url)?.origin ?? "")) return []
     return yield* Effect.catchAll(
-      signatureHeaders(method, valuesOf(plain), request, request.challenge),
+      signatureHeaders(method, credentialValues(plain), request, request.challenge),
       ({ message, path }) => failWith({ _tag: "NotActive", status: connection.status, reason: `${path} ${message}` })
     )
   })

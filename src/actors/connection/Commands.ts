@@ -4,8 +4,8 @@
  */
 import { Clock, Effect, Either, Redacted, type Scope } from "effect"
 import { type Connection, remedyOf } from "../../domain/connection/Connection.js"
-import { lifetimeOf, valuesOf } from "../../domain/connection/Credential.js"
-import { isAlive, isDue, isIdleLong } from "../../domain/connection/Refresh.js"
+import { credentialLifetime, credentialValues } from "../../domain/connection/Credential.js"
+import { isAlive, isDue, needsKeepAlive } from "../../domain/connection/Refresh.js"
 import { configuredUrl } from "../../domain/connector/BaseUrl.js"
 import { type AuthMethod, needsClient } from "../../domain/connector/AuthMethod.js"
 import type { JsonObject } from "../../domain/Json.js"
@@ -116,7 +116,9 @@ export const make = Effect.gen(function* () {
         status: connection.status,
         message: `the connection holds no credential: ${remedyOf(connection.status)}`
       })
-    return Object.fromEntries(Object.entries(valuesOf(plain)).map(([name, value]) => [name, Redacted.make(value)]))
+    return Object.fromEntries(
+      Object.entries(credentialValues(plain)).map(([name, value]) => [name, Redacted.make(value)])
+    )
   })
 
   // --- Commands that call the provider ---
@@ -255,7 +257,7 @@ export const make = Effect.gen(function* () {
     const { connection, intent, plain } = open
     if (connection.status !== "active" || plain === null) return
     const { method } = yield* connectorOf(open)
-    const lifetime = lifetimeOf(plain)
+    const lifetime = credentialLifetime(plain)
     const now = yield* Clock.currentTimeMillis
     if (!isRenewable(method, plain)) {
       if (!isAlive(lifetime, now)) yield* endUnrenewable(self, organisation)
@@ -264,7 +266,8 @@ export const make = Effect.gen(function* () {
     // A call may have renewed the token since the sweep selected this connection.
     const failing = connection.refreshFailedAt !== null && coolDownEnd(connection) <= now
     const due = isDue(lifetime, marginOf(method), now) && coolDownEnd(connection) <= now
-    if (intent !== null || failing || due || isIdleLong(lifetime, now)) yield* renewAndRead(self, organisation, scope)
+    if (intent !== null || failing || due || needsKeepAlive(lifetime, now))
+      yield* renewAndRead(self, organisation, scope)
   })
 
   const abandon = Effect.fnUntraced(function* (self: ConnectionOwner, organisation: string) {

@@ -12,8 +12,8 @@ import { ConnectedEgress, type ConnectedRequest, type GrantRefused } from "../po
 import { type ConnectionNotActive, Connections } from "../ports/Connections.js"
 import type { EgressFailure, OpenRequest, OpenResponse } from "../ports/Egress.js"
 import type { ProviderAnswer, ProviderFailure, ProviderHead } from "../../domain/connector/ProviderAnswer.js"
-import { rateReading } from "../../domain/connector/RateHeaders.js"
-import { isLimit, retryAfter } from "../../domain/connector/Retry.js"
+import { readRateHeaders } from "../../domain/connector/RateReading.js"
+import { isLimitRefusal, retryPause } from "../../domain/connector/Retry.js"
 import type { NotFound, Unavailable } from "../../domain/Failure.js"
 import { connectedCall } from "../../domain/Limits.js"
 
@@ -63,7 +63,7 @@ const make = Effect.gen(function* () {
       permit,
       settle: (answer, final = false) =>
         Effect.flatMap(Clock.currentTimeMillis, (now) => {
-          const reading = answer === null ? null : rateReading(definition, answer.headers, now)
+          const reading = answer === null ? null : readRateHeaders(definition, answer.headers, now)
           return connections.settle({ ...where, permit, status: answer?.status ?? null, final, reading })
         })
     }
@@ -137,7 +137,7 @@ const make = Effect.gen(function* () {
       // The connection's owner applies the provider's own retry-after when it authorises the next attempt.
       const rested = { ...failure, retryAfterMillis: null }
       const isRetried = call.retries === "all" || (call.retries === "refusals" && isNotTaken(failure))
-      return isRetried ? retryAfter(call.definition.retry, attempts, rested, random) : null
+      return isRetried ? retryPause(call.definition.retry, attempts, rested, random) : null
     })
 
   const send = Effect.fnUntraced(function* <A>(
@@ -206,7 +206,7 @@ export const layer = Layer.effect(ConnectedCalls, make)
 
 // --- Private ---
 
-const isNotTaken = (failure: ProviderFailure): boolean => isLimit(failure) || failure.status === 503
+const isNotTaken = (failure: ProviderFailure): boolean => isLimitRefusal(failure) || failure.status === 503
 
 /** The failure of a call without a readable answer. */
 const noAnswerFailure = (error: EgressFailure | GrantRefused): ProviderFailure => {

@@ -4,8 +4,8 @@
  */
 import { Clock, Effect } from "effect"
 import { type Connection, evolve } from "../../domain/connection/Connection.js"
-import { lifetimeOf } from "../../domain/connection/Credential.js"
-import { nextLook } from "../../domain/connection/Refresh.js"
+import { credentialLifetime } from "../../domain/connection/Credential.js"
+import { nextCheckAt } from "../../domain/connection/Refresh.js"
 import { type AuthMethod, needsClient } from "../../domain/connector/AuthMethod.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { CustomerId, OrganisationId } from "../../domain/Ids.js"
@@ -101,7 +101,7 @@ export const make = Effect.gen(function* () {
         connection,
         credential: yield* owners.sealCredential(pending.organisationId, null, { value, rotated: false }),
         session: null,
-        nextLookAt: nextLook({ ...lifetimeOf(value), renewable }, margin, true, now),
+        nextLookAt: nextCheckAt({ ...credentialLifetime(value), renewable }, margin, true, now),
         events: owners.eventsOf("connection.created", connection, at),
         audit: owners.auditOf({ action: "connection.create", by }, null, connection, at)
       })

@@ -5,17 +5,23 @@
 import { Clock, Context, type Deferred, Effect, Either, Layer, Option, Redacted } from "effect"
 import type { AuditActor } from "../../domain/Audit.js"
 import { changesBetween } from "../../domain/Audit.js"
-import { announcement, type Command, connectionView, decide, evolve } from "../../domain/connection/Connection.js"
+import {
+  outboundEventType,
+  type ConnectionStateCommand,
+  connectionView,
+  decide,
+  evolve
+} from "../../domain/connection/Connection.js"
 import {
   type Credential,
   credentialOf,
   credentialText,
-  fingerprintOf,
-  lifetimeOf,
-  membersOf
+  credentialFingerprint,
+  credentialLifetime,
+  credentialMembers
 } from "../../domain/connection/Credential.js"
-import { idle, type LimiterState } from "../../domain/connection/RateLimiter.js"
-import { coolDownMillis, nextLook } from "../../domain/connection/Refresh.js"
+import { idleLimiter, type LimiterState } from "../../domain/connection/RateLimiter.js"
+import { coolDownMillis, nextCheckAt } from "../../domain/connection/Refresh.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { ConnectionId, CredentialId, OrganisationId } from "../../domain/Ids.js"
@@ -32,7 +38,7 @@ import { Connectors } from "../ports/Connectors.js"
 import { Digests } from "../ports/Digests.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { type OrganisationVault, Vault } from "../ports/Vault.js"
-import type { Limits } from "../../domain/connection/RateLimiter.js"
+import type { CallLimits } from "../../domain/connection/RateLimiter.js"
 import type { SharedPermits } from "./SharedPermits.js"
 import type { CommandRefusal } from "./Protocol.js"
 
@@ -48,8 +54,8 @@ export interface CachedConnector {
   readonly definition: ConnectorDefinition
   readonly method: AuthMethod
   readonly origins: ReadonlyArray<string>
-  /** Limits that the provider counts for this connection alone. */
-  readonly limits: Limits
+  /** CallLimits that the provider counts for this connection alone. */
+  readonly limits: CallLimits
   /** Permits of limits that the provider counts over all connections of the connector. */
   readonly shared: SharedPermits | null
   readonly vault: OrganisationVault
@@ -84,7 +90,7 @@ export const newOwner = (id: ConnectionId, shard: number): ConnectionOwner => ({
   writeLock: undefined,
   open: undefined,
   connector: undefined,
-  limiter: idle,
+  limiter: idleLimiter,
   pendingRefresh: undefined,
   usedSinceRefresh: false,
   issuedNumber: undefined,
@@ -145,7 +151,7 @@ export const isRenewable = (method: AuthMethod, credential: Credential | null): 
 /** How long before its end a token is renewed, in seconds. */
 export const marginOf = (method: AuthMethod) => (method.type === "oauth2" ? method.refresh.marginSeconds : 0)
 
-const nextCheckAt = (
+const nextCheckOf = (
   connection: Connection,
   method: AuthMethod,
   credential: Credential | null,
@@ -155,7 +161,7 @@ const nextCheckAt = (
   if (connection.status !== "active" || credential === null) return null
   if (connection.refreshFailedAt !== null) return now + coolDownMillis(connection.health.consecutiveFailures)
   const renewable = isRenewable(method, credential)
-  return nextLook({ ...lifetimeOf(credential), renewable }, marginOf(method), used, now)
+  return nextCheckAt({ ...credentialLifetime(credential), renewable }, marginOf(method), used, now)
 }
 
 export const make = Effect.gen(function* () {
@@ -244,14 +250,14 @@ export const make = Effect.gen(function* () {
     const doors = yield* vaultOf(organisation)
     const id = before?.id ?? identifiers.next("cred")
     const number = (before?.number ?? 0) + 1
-    const { expiresAt } = lifetimeOf(value)
+    const { expiresAt } = credentialLifetime(value)
     return {
       id,
       number,
       rotated,
       sealed: doors.seal(sealPlace(id, number), Redacted.value(credentialText(value))),
-      members: membersOf(value),
-      fingerprint: fingerprintOf(value, digests.sha256Hex),
+      members: credentialMembers(value),
+      fingerprint: credentialFingerprint(value, digests.sha256Hex),
       expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString()
     }
   })
@@ -309,7 +315,7 @@ export const make = Effect.gen(function* () {
   const tryChange = Effect.fnUntraced(function* (
     self: ConnectionOwner,
     organisation: string,
-    command: Command,
+    command: ConnectionStateCommand,
     extras: ChangeOptions
   ) {
     const open = yield* read(self, organisation)
@@ -337,9 +343,9 @@ export const make = Effect.gen(function* () {
       credential: isWiped ? "wipe" : (row ?? "keep"),
       nextLookAt: Option.match(method, {
         onNone: () => null,
-        onSome: (known) => nextCheckAt(after, known, plain, self.usedSinceRefresh, now)
+        onSome: (found) => nextCheckOf(after, found, plain, self.usedSinceRefresh, now)
       }),
-      events: eventsOf(announcement(open.connection, event), after, at),
+      events: eventsOf(outboundEventType(open.connection, event), after, at),
       audit: auditOf(extras.audit, open.connection, after, at),
       ...(extras.session === undefined ? {} : { session: extras.session }),
       ...(extras.makesDefault === true ? { makesDefault: true } : {})
@@ -360,7 +366,7 @@ export const make = Effect.gen(function* () {
   const change = (
     self: ConnectionOwner,
     organisation: string,
-    command: Command,
+    command: ConnectionStateCommand,
     extras: ChangeOptions = {}
   ): Effect.Effect<OpenConnection, CommandRefusal> =>
     withWriteLock(
@@ -382,7 +388,7 @@ export const make = Effect.gen(function* () {
   return { read, load, change, sealCredential, definitionOf, methodOf, eventsOf, auditOf, vaultOf }
 })
 
-/** Reads and changes connections for all parts of the actor. One per node, so that an idle actor costs little memory. */
+/** Reads and changes connections for all parts of the actor. One per node, so that an idleLimiter actor costs little memory. */
 export class ConnectionOwners extends Context.Tag("svc/connection/ConnectionOwners")<
   ConnectionOwners,
   Effect.Effect.Success<typeof make>

@@ -4,7 +4,7 @@ import { Rpc } from "@effect/rpc"
 import { Schema } from "effect"
 import type { Initiator } from "../ports/Connections.js"
 import { JsonObject } from "../../domain/Json.js"
-import { statuses } from "../../domain/connection/Connection.js"
+import { connectionStatuses } from "../../domain/connection/Connection.js"
 
 const text = Schema.String
 const nullableText = Schema.NullOr(text)
@@ -20,8 +20,8 @@ const Texts = Schema.Record({ key: text, value: text })
 export const CommandRefusal = Schema.Union(
   /** Also for a connection of another organisation. */
   Schema.TaggedStruct("NotFound", {}),
-  Schema.TaggedStruct("NotActive", { status: Schema.Literal(...statuses), reason: text }),
-  Schema.TaggedStruct("WrongState", { status: Schema.Literal(...statuses), message: text }),
+  Schema.TaggedStruct("NotActive", { status: Schema.Literal(...connectionStatuses), reason: text }),
+  Schema.TaggedStruct("WrongState", { status: Schema.Literal(...connectionStatuses), message: text }),
   Schema.TaggedStruct("Invalid", { path: text, code: text, message: text }),
   /** The provider rejects the credential, or cannot be reached to test it. */
   Schema.TaggedStruct("CredentialRefused", { message: text }),

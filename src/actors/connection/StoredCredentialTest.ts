@@ -4,7 +4,7 @@
  */
 import { Clock, Context, Deferred, Effect, Layer, type Scope } from "effect"
 import { type Connection, notActiveReason, remedyOf } from "../../domain/connection/Connection.js"
-import { lifetimeOf } from "../../domain/connection/Credential.js"
+import { credentialLifetime } from "../../domain/connection/Credential.js"
 import { isAlive, isDue, isJustIssued } from "../../domain/connection/Refresh.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
 import { coolDownEnd } from "./CallGrant.js"
@@ -36,7 +36,7 @@ export const holdsNewToken = (self: ConnectionOwner, { credential, plain }: Open
   credential !== null &&
   plain !== null &&
   self.issuedNumber === credential.number &&
-  isJustIssued(lifetimeOf(plain), now)
+  isJustIssued(credentialLifetime(plain), now)
 
 /** Whether a new token may be requested now. */
 export const canRenew = ({ connection, plain }: OpenConnection, method: AuthMethod, now: number): boolean =>
@@ -91,7 +91,7 @@ const make = Effect.gen(function* () {
     if (open.plain === null) return open
     const { method } = yield* connectorOf(open)
     const now = yield* Clock.currentTimeMillis
-    const lifetime = lifetimeOf(open.plain)
+    const lifetime = credentialLifetime(open.plain)
     const isLiving = open.connection.status === "active" || open.connection.status === "inactive"
     if (isLiving && !isRenewable(method, open.plain) && !isAlive(lifetime, now))
       return yield* endUnrenewable(self, organisation)
@@ -116,7 +116,7 @@ const make = Effect.gen(function* () {
         countsAsRefusal: false
       })
       const { definition, method } = yield* connectorOf(open)
-      if (!isAlive(lifetimeOf(plain), yield* Clock.currentTimeMillis))
+      if (!isAlive(credentialLifetime(plain), yield* Clock.currentTimeMillis))
         return notPassed(connection.health.lastError ?? notActiveReason(connection))
       const result = yield* testCredential(definition, method, plain, connection.config)
       if (result._tag === "Passed" || !result.refused || result.final) return { open, result, countsAsRefusal: false }

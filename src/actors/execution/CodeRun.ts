@@ -18,7 +18,7 @@ import {
 } from "../../domain/Execution.js"
 import type { Json } from "../../domain/Json.js"
 import { guest } from "../../domain/Limits.js"
-import { history, transientCalls } from "../../domain/RunJournal.js"
+import { buildHistory, transientCalls } from "../../domain/RunJournal.js"
 import { Digests } from "../ports/Digests.js"
 import { Faults } from "../ports/Faults.js"
 import { Identifiers } from "../ports/Identifiers.js"
@@ -34,6 +34,7 @@ import { make as makeOutputCheck } from "./OutputCheck.js"
 import { Progress } from "./Progress.js"
 import { notRecordableError, poisonedError, stuckError, timedOutError, totalCpuError } from "./RunErrors.js"
 import { failRun, type DriveOutcome, type RunSpec, type DriveFailure, outcomeOfRefusedWrite } from "./RunSpec.js"
+import { SliceOrder } from "./TimeSlices.js"
 import { stepName } from "./Trace.js"
 import { makeRunWriter } from "./RunWriter.js"
 
@@ -50,13 +51,14 @@ export const make = Effect.gen(function* () {
   const host = yield* makeHostCalls
   const faults = yield* Faults
   const clock = yield* Effect.clock
+  const sliceOrder = new SliceOrder(clock)
   const ports = {
     offload: { id: () => identifiers.next("blob"), sha256: digests.sha256Hex },
     hash: (text: string) => digests.sha256Hex(text).slice(0, 22)
   }
 
   const { flush, flushAhead, showSlowCalls, writeEnd } = makeRunWriter(journal, faults)
-  const { feedCompletions, startGuest } = makeGuestDriver(sandbox, host, digests, clock, flushAhead)
+  const { feedCompletions, startGuest } = makeGuestDriver(sandbox, host, digests, sliceOrder, flushAhead)
   const { awaitCompletions, launchCalls } = makeCallScheduler(host, faults, clock, digests.sha256Hex, flush)
 
   // --- The loop ---
@@ -104,8 +106,8 @@ export const make = Effect.gen(function* () {
       const now = clock.unsafeCurrentTimeMillis()
       const until = suspensionEnd(p, now)
       if (until !== undefined) return yield* suspendUntil(p, now, until)
-      // Commits what is recorded while the run waits for the other calls.
-      if (p.hasRow && p.hasUnwritten) yield* flush(p)
+      // Commits the results so far while the run waits for the rest; a short run is committed once, at its end.
+      if (p.hasUnwritten && (p.hasRow || p.hasMuchUnwritten)) yield* flush(p)
       turn = yield* feedCompletions(p, turn, yield* awaitCompletions(p, queue))
     }
   })
@@ -123,7 +125,7 @@ export const make = Effect.gen(function* () {
           const rows = p.hasRow
             ? yield* journal.read(p.run.organisationId, p.run.id)
             : [p.spec.start, ...p.unwrittenResults]
-          const past = history(p.spec.start, rows.slice(1))
+          const past = buildHistory(p.spec.start, rows.slice(1))
           const pause = pauseAfter(losses)
           if (pause !== undefined) yield* Effect.sleep(pause)
           const next = new Progress(
@@ -210,7 +212,7 @@ export const make = Effect.gen(function* () {
     const until = now + Duration.toMillis(backoff(p.spec.runnable.retry, attempt, yield* Random.next))
     yield* flush(p)
     const rows = yield* journal.read(p.run.organisationId, p.run.id)
-    const past = history(p.spec.start, rows.slice(1))
+    const past = buildHistory(p.spec.start, rows.slice(1))
     p.record({ kind: "attempt", attempt, at: now, afresh: transientCalls(past.replay) })
     const suspended = yield* suspend(p, failed, now, { kind: "retry", step: null, until })
     if (p.run.tier !== "instant") return { _tag: "Suspended" }
@@ -222,7 +224,7 @@ export const make = Effect.gen(function* () {
       ...p.spec,
       run: evolve(suspended, resumed),
       hasRow: true,
-      history: history(p.spec.start, next.slice(1)),
+      history: buildHistory(p.spec.start, next.slice(1)),
       nextSeq: next.length
     })
   })

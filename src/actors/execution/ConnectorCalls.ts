@@ -3,13 +3,13 @@
  * turns failures into a `ConnectorError`. Contract: runtime calls; versioning policy.
  */
 import { Effect, Either, Option } from "effect"
-import { resultOf } from "../../domain/connector/Answer.js"
+import { actionResult } from "../../domain/connector/ActionResult.js"
 import type { ActionDefinition } from "../../domain/connector/Action.js"
-import { boundTo } from "../../domain/connector/Binding.js"
-import { requestOf } from "../../domain/connector/Call.js"
-import { actionOf, type ConnectorDefinition } from "../../domain/connector/Definition.js"
-import { mockOf } from "../../domain/connector/Mocking.js"
-import { itemsOf, nextPage } from "../../domain/connector/Pagination.js"
+import { findBinding } from "../../domain/connector/Binding.js"
+import { buildRequest } from "../../domain/connector/UnsignedRequest.js"
+import { findAction, type ConnectorDefinition } from "../../domain/connector/Definition.js"
+import { findMock } from "../../domain/connector/Mocking.js"
+import { pageItems, nextPageArgs } from "../../domain/connector/Pagination.js"
 import type { ProviderFailure } from "../../domain/connector/ProviderAnswer.js"
 import { isObject, type Json } from "../../domain/Json.js"
 import { connectedCall, guest } from "../../domain/Limits.js"
@@ -107,12 +107,12 @@ export const makeConnectorCalls = Effect.gen(function* () {
   const unavailableError = (at: ActionRef) => (error: { readonly reason: string }) =>
     connectorError(at, `${at.connector}.${at.action}: ${error.reason}`, "transient", "UNAVAILABLE")
 
-  const findAction = Effect.fnUntraced(function* (
+  const findBoundAction = Effect.fnUntraced(function* (
     { spec }: HostRequest,
     at: ActionRef
   ): Effect.fn.Return<{ readonly definition: ConnectorDefinition; readonly action: ActionDefinition }, CallFailure> {
     const { bindings, organisationId } = spec.runnable
-    const bound = boundTo(bindings, at.connector, at.action)
+    const bound = findBinding(bindings, at.connector, at.action)
     if (bound === undefined) {
       return yield* failCall(
         at,
@@ -135,7 +135,7 @@ export const makeConnectorCalls = Effect.gen(function* () {
           : `version ${version} of the action, which this workflow was published with, is gone: publish it again to call the newest`
       return yield* failCall(at, reason, "UNBOUND_CONNECTOR")
     }
-    const action = actionOf(found.value, at.action)
+    const action = findAction(found.value, at.action)
     if (action === undefined) {
       const names = found.value.actions.map(({ name }) => name).join(", ")
       return yield* failCall(at, `there is no such action: ${slug} has ${names}`, "UNBOUND_CONNECTOR")
@@ -218,7 +218,7 @@ export const makeConnectorCalls = Effect.gen(function* () {
   ): Effect.Effect<Json | undefined, CallFailure> => {
     const { mocking } = spec.start
     if (mocking === undefined) return Effect.succeed(undefined)
-    const found = mockOf(mocking, slug, action, input)
+    const found = findMock(mocking, slug, action, input)
     notes.isMocked = found !== undefined
     return found !== undefined || mocking.mode === "partial"
       ? Effect.succeed(found?.output)
@@ -232,15 +232,15 @@ export const makeConnectorCalls = Effect.gen(function* () {
   const call = (request: HostRequest, at: ActionRef, options: CallOptions) =>
     Effect.gen(function* () {
       const { args, key, notes, spec } = request
-      const { action, definition } = yield* findAction(request, at)
+      const { action, definition } = yield* findBoundAction(request, at)
       notes.actionVersion = action.version
       const input = args[0] ?? {}
       const mocked = yield* mockedOutput(request, at, definition, action, input)
       if (mocked !== undefined) {
-        return { value: options.isPaged ? { items: [...itemsOf(action, mocked)], next: null } : mocked }
+        return { value: options.isPaged ? { items: [...pageItems(action, mocked)], next: null } : mocked }
       }
       const connection = yield* findConnection(request, at, definition.slug, options.connection)
-      const unsigned = requestOf(definition, action, {
+      const unsigned = buildRequest(definition, action, {
         args: input,
         config: connection.config,
         idempotencyKey: options.idempotencyKey ?? key
@@ -262,8 +262,10 @@ export const makeConnectorCalls = Effect.gen(function* () {
             retries: options.retries ? retriesOf(action) : "none"
           },
           (answer, now) =>
-            Either.map(resultOf(definition, action, answer, now), (result) =>
-              options.isPaged ? { items: [...itemsOf(action, result)], next: nextPage(action, input, answer) } : result
+            Either.map(actionResult(definition, action, answer, now), (result) =>
+              options.isPaged
+                ? { items: [...pageItems(action, result)], next: nextPageArgs(action, input, answer) }
+                : result
             ),
           ({ failure, finishedAt, startedAt }) =>
             notes.attempts.push({ startedAt, finishedAt, error: failure === null ? null : refusalError(at, failure) })

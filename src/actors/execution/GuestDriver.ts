@@ -2,7 +2,7 @@
  * Starts the guest of a run, replays its journal, and feeds it the results of its calls in the order in which they are
  * recorded. A replayed guest that asks for something else than its journal says ends the run.
  */
-import { type Clock, Duration, Effect } from "effect"
+import { Duration, Effect } from "effect"
 import { guest } from "../../domain/Limits.js"
 import type { DoneEntry } from "../../domain/RunJournal.js"
 import type { Digests } from "../ports/Digests.js"
@@ -13,7 +13,7 @@ import type { HostCalls } from "./HostCalls.js"
 import type { Progress } from "./Progress.js"
 import { guestFailure, nonDeterminismError } from "./RunErrors.js"
 import { type DriveFailure, failRun } from "./RunSpec.js"
-import { TimeSlices } from "./TimeSlices.js"
+import type { SliceOrder, TimeSlices } from "./TimeSlices.js"
 import { stepName } from "./Trace.js"
 
 /** Outputs of the guest that are handled before the time slice is checked again. */
@@ -26,7 +26,7 @@ export const makeGuestDriver = (
   sandbox: Sandbox["Type"],
   host: HostCalls,
   digests: Digests["Type"],
-  clock: Clock.Clock,
+  sliceOrder: SliceOrder,
   flushAhead: (p: Progress) => Effect.Effect<void>
 ) => {
   const { eventOf, fedError, startEvent } = makeGuestEvents(host, digests)
@@ -42,12 +42,13 @@ export const makeGuestDriver = (
       engine: p.run.engine,
       alone: p.spec.alone === true
     }
+    const slices = sliceOrder.of(p.run.organisationId)
     const events =
-      replay.length === 0 ? [] : yield* Effect.forEach(replay, (entry) => eventOf(p, entry, String(entry.call)))
+      replay.length === 0 ? [] : yield* Effect.forEach(replay, (entry) => eventOf(p, entry, String(entry.call), slices))
     yield* flushAhead(p)
     const turn = yield* guestFailure(sandbox.start(program, guestLimits, startEvent(p.spec), events))
+    slices.restart()
     p.addUsage(turn, replay.length > 0)
-    const slices = new TimeSlices(clock)
     for (let i = 0; i < turn.outputs.length; i++) {
       const before = replay[i - 1]
       if (before !== undefined) yield* matchReplayed(p, before)
@@ -105,18 +106,24 @@ export const makeGuestDriver = (
     completions: ReadonlyArray<Completion>
   ) {
     const events: Array<GuestEvent> = []
-    const slices = new TimeSlices(clock)
+    const slices = sliceOrder.of(p.run.organisationId)
     for (const completion of completions) {
       if (slices.isOver) yield* slices.yield
       p.inFlight.delete(completion.call.id)
       // The guest was lost and its replay has already settled this call.
       if (!p.calls.has(completion.call.id)) continue
       if (completion._tag === "Postponed") postpone(p, completion)
-      else events.push(record(p, completion))
+      else {
+        p.settle(completion.call)
+        p.lastEventAt = Math.max(completion.at, p.lastEventAt)
+        if (completion.secret !== undefined) yield* slices.through(p.hiding(completion.secret.text))
+        events.push(record(p, completion))
+      }
     }
     if (events.length === 0) return turn
     yield* flushAhead(p)
     const next = yield* guestFailure(turn.session.feed(events))
+    slices.restart()
     p.addUsage(next, false)
     for (let i = 0; i < next.outputs.length; i++)
       yield* absorb(p, next.outputs[i] ?? [], events[i]?.now ?? p.lastEventAt, false, slices)
@@ -125,9 +132,6 @@ export const makeGuestDriver = (
 
   /** Adds a result to the journal and the trace, without the value of a secret; returns the event that feeds it. */
   const record = (p: Progress, { at, attempts, call, isWritten, result, secret }: CompletedCall): GuestEvent => {
-    p.settle(call)
-    p.lastEventAt = Math.max(at, p.lastEventAt)
-    if (secret !== undefined) p.hide(secret.text)
     const entry: DoneEntry = {
       kind: "done",
       call: call.id,

@@ -9,6 +9,7 @@ import type { HostCalls } from "./HostCalls.js"
 import type { Progress } from "./Progress.js"
 import { secretGoneError } from "./RunErrors.js"
 import { failRun, type RunSpec, type DriveFailure } from "./RunSpec.js"
+import type { TimeSlices } from "./TimeSlices.js"
 
 /** Makes the functions that build events; secrets are read through `host`. */
 export const makeGuestEvents = (host: HostCalls, digests: Digests["Type"]) => {
@@ -40,7 +41,12 @@ export const makeGuestEvents = (host: HostCalls, digests: Digests["Type"]) => {
   })
 
   /** The event of a journaled result. A secret is read again, in the version that the run read first. */
-  const eventOf = (p: Progress, entry: DoneEntry, step: string): Effect.Effect<GuestEvent, DriveFailure> => {
+  const eventOf = (
+    p: Progress,
+    entry: DoneEntry,
+    step: string,
+    slices: TimeSlices
+  ): Effect.Effect<GuestEvent, DriveFailure> => {
     const event = { t: "done", id: entry.call, now: entry.at } as const
     if (!entry.result.ok) return Effect.succeed({ ...event, ok: false, e: fedError(entry.result.failure, step) })
     if (entry.secret === undefined) return Effect.succeed({ ...event, ok: true, v: entry.result.value })
@@ -50,8 +56,10 @@ export const makeGuestEvents = (host: HostCalls, digests: Digests["Type"]) => {
         Option.match({
           onNone: () => failRun(secretGoneError),
           onSome: (answer): Effect.Effect<GuestEvent> => {
-            if (answer.secret !== undefined) p.hide(answer.secret.text)
-            return Effect.succeed({ ...event, ok: true, v: answer.value })
+            const fed: GuestEvent = { ...event, ok: true, v: answer.value }
+            return answer.secret === undefined
+              ? Effect.succeed(fed)
+              : Effect.as(slices.through(p.hiding(answer.secret.text)), fed)
           }
         })
       )

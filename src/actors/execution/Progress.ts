@@ -6,17 +6,17 @@ import type { Fiber } from "effect"
 import { ErrorCategory, type RunError } from "../../domain/Execution.js"
 import { guest } from "../../domain/Limits.js"
 import { makeScrubber, type Scrubber } from "../../domain/Redaction.js"
-import { slugNamed } from "../../domain/connector/Binding.js"
+import { boundSlug } from "../../domain/connector/Binding.js"
 import type { Json } from "../../domain/Json.js"
 import type { DoneEntry, JournalEntry, TimerEntry } from "../../domain/RunJournal.js"
-import type { AppendFailure, Blob, LogChunk, OpenRun, RunChange, StepRow } from "../ports/Journal.js"
+import type { AppendFailure, LogChunk, OpenRun, RunChange, StepRow } from "../ports/Journal.js"
 import type { GuestOutput, Turn } from "../ports/Sandbox.js"
 import type { CallNotes } from "./HostCall.js"
 import { tooManyCallsError, tooManyArgumentsError } from "./RunErrors.js"
 import type { RunSpec } from "./RunSpec.js"
 import { CallTimers } from "./CallTimers.js"
 import { isTimer } from "./HostCall.js"
-import { type Offload, traceValue, stepName, stepRow, storable, type TracedCall } from "./Trace.js"
+import { type Offload, Recorded, stepName, stepRow, storable, traceValue, type TracedCall } from "./Trace.js"
 
 /** A host call that has not ended. */
 export interface PendingCall {
@@ -49,6 +49,10 @@ export interface ProgressPorts {
 }
 
 const emptyScrubber = makeScrubber([])
+
+/** Rows and characters that a run without a row collects before it is committed. */
+const maxRows = 200
+const maxCharacters = 256 * 1024
 
 /** Distance of the log sequence numbers of two attempts: later attempts sort after earlier ones. */
 const attemptStride = 1_000_000
@@ -109,7 +113,7 @@ export class Progress {
   private entries: Array<{ readonly seq: number; readonly entry: JournalEntry }> = []
   private steps: Array<StepRow> = []
   private logs: Array<LogChunk> = []
-  private blobs: Array<Blob> = []
+  private recorded = new Recorded()
 
   /** Identifies the code that the guest runs, the same for all runs of a version. */
   readonly program: string
@@ -147,6 +151,7 @@ export class Progress {
         case "log":
           if (++this.logLines <= guest.logLines) {
             lines.push({ at: new Date(at).toISOString(), level: output.level, message: this.text(output.m) })
+            this.recorded.characters += output.m.length
           }
           break
         case "ret":
@@ -191,7 +196,7 @@ export class Progress {
     const [root, connector, ...action] = name.split(".")
     if (root !== "connector" || connector === undefined || action.length === 0) return name
     const { bindings } = this.spec.runnable
-    return ["connector", slugNamed(bindings, connector, action.join(".")), ...action].join(".")
+    return ["connector", boundSlug(bindings, connector, action.join(".")), ...action].join(".")
   }
 
   /** The error of a run that made too many calls or calls with too large arguments. */
@@ -239,12 +244,12 @@ export class Progress {
     this.peakMemory = Math.max(this.peakMemory, turn.memoryBytes)
   }
 
-  /** Redacts this value from everything that is recorded of the run from now on. */
-  hide(secret: string): void {
-    if (this.secrets.has(secret)) return
+  /** Redacts this value from everything that is recorded of the run, once the caller has taken all steps. */
+  hiding(secret: string): Iterable<void> {
+    if (this.secrets.has(secret)) return []
     this.secrets.add(secret)
-    if (this.scrub === emptyScrubber) this.scrub = makeScrubber([secret])
-    else this.scrub.hide(secret)
+    if (this.scrub === emptyScrubber) this.scrub = makeScrubber([])
+    return this.scrub.hideInSteps(secret)
   }
 
   /** The error with secrets redacted: its texts may come from the guest. */
@@ -255,12 +260,12 @@ export class Progress {
       message: this.text(error.message),
       ...(error.code === undefined ? {} : { code: this.text(error.code) }),
       ...(error.stack === undefined ? {} : { stack: this.text(error.stack) }),
-      ...(error.details === undefined ? {} : { details: storable(this.scrub.json(error.details)) })
+      ...(error.details === undefined ? {} : { details: storable(this.scrub.scrubJson(error.details)) })
     }
   }
 
   private text(value: string): string {
-    return String(storable(this.scrub.text(value)))
+    return String(storable(this.scrub.scrubText(value)))
   }
 
   // --- Rows for the next change ---
@@ -283,12 +288,12 @@ export class Progress {
       const millis = Math.max(0, finishedAt - startedAt)
       if (this.slowest === null || millis > this.slowest.millis) this.slowest = { step: stepName(call), millis }
     }
-    this.steps.push(stepRow(call, this.scrub, this.ports.offload, this.blobs))
+    this.steps.push(stepRow(call, this.scrub, this.ports.offload, this.recorded))
   }
 
   /** The value as the record shows it. */
   show(value: Json): Json {
-    return traceValue(value, this.scrub, this.ports.offload, this.blobs)
+    return traceValue(value, this.scrub, this.ports.offload, this.recorded)
   }
 
   /** Whether the run got a journal row since it was activated, committed or not. */
@@ -297,19 +302,33 @@ export class Progress {
   }
 
   get hasUnwritten(): boolean {
-    return this.entries.length + this.steps.length + this.logs.length > 0
+    return this.unwrittenRows > 0
+  }
+
+  /** Whether so much is unwritten that it must be committed now: the changes of a run are bounded in size. */
+  get hasMuchUnwritten(): boolean {
+    return this.unwrittenRows >= maxRows || this.recorded.characters >= maxCharacters
+  }
+
+  private get unwrittenRows(): number {
+    return this.entries.length + this.steps.length + this.logs.length
   }
 
   /** A change that shows calls in flight as running steps. Separate, because its failure does not matter. */
   takeSlowSteps(calls: ReadonlyArray<PendingCall>): RunChange {
     const { id, organisationId, retention, spaceId } = this.run
-    const blobs: Array<Blob> = []
+    const recorded = new Recorded()
     const steps = calls.map((call) => {
       call.isShown = true
       this.unshownCalls.delete(call)
-      return stepRow({ ...call, attempts: [], finishedAt: null, result: null }, this.scrub, this.ports.offload, blobs)
+      return stepRow(
+        { ...call, attempts: [], finishedAt: null, result: null },
+        this.scrub,
+        this.ports.offload,
+        recorded
+      )
     })
-    return { id, organisationId, spaceId, retention, epoch: this.run.epoch, steps, blobs }
+    return { id, organisationId, spaceId, retention, epoch: this.run.epoch, steps, blobs: recorded.blobs }
   }
 
   /**
@@ -334,7 +353,7 @@ export class Progress {
       ...(journal.length > 0 ? { journal } : {}),
       ...(this.steps.length > 0 ? { steps: this.steps } : {}),
       ...(this.logs.length > 0 ? { logs: this.logs } : {}),
-      ...(this.blobs.length > 0 ? { blobs: this.blobs } : {}),
+      ...(this.recorded.blobs.length > 0 ? { blobs: this.recorded.blobs } : {}),
       ...additions
     }
     this.isFirstChange = false
@@ -342,7 +361,7 @@ export class Progress {
     this.entries = []
     this.steps = []
     this.logs = []
-    this.blobs = []
+    this.recorded = new Recorded()
     return change
   }
 }

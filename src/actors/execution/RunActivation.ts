@@ -3,7 +3,7 @@ import { Clock, Effect, Option } from "effect"
 import { decide, isEnd, type RunError, type RunEvent, type RunRefused } from "../../domain/Execution.js"
 import type { ExecutionId } from "../../domain/Ids.js"
 import { guest, poisonAfter, suspectAfter } from "../../domain/Limits.js"
-import { history, type StartEntry } from "../../domain/RunJournal.js"
+import { buildHistory, type StartEntry } from "../../domain/RunJournal.js"
 import { Faults } from "../ports/Faults.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { Journal, type OpenRun } from "../ports/Journal.js"
@@ -103,7 +103,7 @@ export const make = Effect.gen(function* () {
     const isCarried = engines.includes(taken.engine)
     // Left for a node that carries its engine, or for its deadline; `/readyz` reports it.
     if (!isCarried && rest.length > 0) return
-    // Without a history any engine may begin it.
+    // Without a buildHistory any engine may begin it.
     const run = isCarried ? taken : yield* runs.changeEngine(taken, engine)
     const code = yield* codeOf(run, start)
     if (Option.isNone(code))
@@ -111,7 +111,7 @@ export const make = Effect.gen(function* () {
         run,
         runError({ name: "WorkflowGone", category: "code", message: "the workflow of this run was deleted" })
       )
-    const past = history(start, rest)
+    const past = buildHistory(start, rest)
     live.launch(
       {
         alone: how.alone || (taken.activations > suspectAfter && rows.length <= taken.progress),

@@ -1,7 +1,7 @@
 /** Makes the final record of a run and its callback delivery. Contract: state machine, callback. */
 import { isTerminal, type ExecutionStatus, type RunError } from "../../domain/Execution.js"
 import { isObject, type Json } from "../../domain/Json.js"
-import { redactHeaders } from "../../domain/Redaction.js"
+import { redactHeaders } from "../../domain/SecretNames.js"
 import type { DeliveryId } from "../../domain/Ids.js"
 import type { DeliveryRow, FinishedRun, OpenRun } from "../ports/Journal.js"
 import type { Progress } from "./Progress.js"
@@ -35,13 +35,13 @@ const runMetrics = (run: OpenRun, progress: Progress | null, memoryLimit: number
 /** The request headers for a re-run of a run that was committed once, and so never had a journal; redacted. */
 const headersOf = ({ scrub, spec }: Progress): { readonly [name: string]: string } => {
   const shown = Object.entries(redactHeaders(spec.start.headers))
-  return Object.fromEntries(shown.map(([name, value]) => [name, scrub.text(value)]))
+  return Object.fromEntries(shown.map(([name, value]) => [name, scrub.scrubText(value)]))
 }
 
 /** The run as its final record stores it: without the secrets that it used. */
 const recordedRun = (run: OpenRun, progress: Progress | null): OpenRun => {
   if (progress === null) return run
-  const input = progress.scrub.json(run.input)
+  const input = progress.scrub.scrubJson(run.input)
   const isScrubbed = input !== run.input
   if (progress.hasRow && !isScrubbed) return run
   const headers = progress.hasRow ? {} : { headers: headersOf(progress) }

@@ -1,24 +1,117 @@
-/** Cuts a run's work on the main thread into slices, so that one run delays the others by one slice at most. */
+/**
+ * Cuts the work of runs on the main thread into time slices. Runs whose slice is over continue one at a time, round-robin
+ * by organisation, and yield to the event loop before each slice, so that many busy runs delay others no more than one.
+ */
 import { type Clock, Duration, Effect } from "effect"
+import type { OrganisationId } from "../../domain/Ids.js"
 
-const sliceMillis = 10
+const sliceMillis = 5
 
 /** One turn of the event loop: events that arrived meanwhile are handled. */
 const awaitEventLoop = Effect.sleep(Duration.zero)
 
+interface Waiter {
+  readonly organisationId: OrganisationId
+  isNext: boolean
+  resume: () => void
+}
+
+/** Grants the busy runs of one node their next slices, round-robin by organisation. */
+export class SliceOrder {
+  /** Waiting runs by organisation; the organisation that is served next comes first. */
+  private readonly waiting = new Map<OrganisationId, Array<Waiter>>()
+  private isTaken = false
+
+  constructor(private readonly clock: Clock.Clock) {}
+
+  /** The time slices of one run; the first begins now. */
+  of(organisationId: OrganisationId): TimeSlices {
+    return new TimeSlices(this.clock, () => this.turn(organisationId))
+  }
+
+  private turn(organisationId: OrganisationId): Effect.Effect<void> {
+    const release = Effect.sync(() => this.release())
+    return Effect.uninterruptibleMask((restore) =>
+      Effect.suspend(() => {
+        if (!this.isTaken) {
+          this.isTaken = true
+          return Effect.ensuring(restore(awaitEventLoop), release)
+        }
+        const waiter: Waiter = { organisationId, isNext: false, resume: () => undefined }
+        const waited = Effect.onInterrupt(restore(this.wait(waiter)), () => Effect.sync(() => this.leave(waiter)))
+        // Two turns, because the previous run may use its slice in the first one.
+        return Effect.zipRight(
+          waited,
+          Effect.ensuring(restore(Effect.zipRight(awaitEventLoop, awaitEventLoop)), release)
+        )
+      })
+    )
+  }
+
+  private wait(waiter: Waiter): Effect.Effect<void> {
+    return Effect.async((resume) => {
+      waiter.resume = () => resume(Effect.void)
+      const own = this.waiting.get(waiter.organisationId)
+      if (own === undefined) this.waiting.set(waiter.organisationId, [waiter])
+      else own.push(waiter)
+    })
+  }
+
+  private leave(waiter: Waiter): void {
+    if (waiter.isNext) return this.release()
+    const own = this.waiting.get(waiter.organisationId)?.filter((other) => other !== waiter) ?? []
+    if (own.length === 0) this.waiting.delete(waiter.organisationId)
+    else this.waiting.set(waiter.organisationId, own)
+  }
+
+  /** Resumes the longest waiting run of the next organisation, and moves that organisation to the end. */
+  private release(): void {
+    for (const [organisationId, own] of this.waiting) {
+      const waiter = own.shift()
+      this.waiting.delete(organisationId)
+      if (own.length > 0) this.waiting.set(organisationId, own)
+      if (waiter === undefined) continue
+      waiter.isNext = true
+      return waiter.resume()
+    }
+    this.isTaken = false
+  }
+}
+
+/** The time slices of one run. */
 export class TimeSlices {
   private since: number
 
-  constructor(private readonly clock: Clock.Clock) {
+  constructor(
+    private readonly clock: Clock.Clock,
+    private readonly turn: () => Effect.Effect<void>
+  ) {
     this.since = clock.unsafeCurrentTimeMillis()
+  }
+
+  /** Waits for the run's next slice and begins it. */
+  get yield(): Effect.Effect<void> {
+    return Effect.map(this.turn(), () => this.restart())
+  }
+
+  /** Begins a new slice, after the run has waited for something else. */
+  restart(): void {
+    this.since = this.clock.unsafeCurrentTimeMillis()
   }
 
   get isOver(): boolean {
     return this.clock.unsafeCurrentTimeMillis() - this.since >= sliceMillis
   }
 
-  /** Yields to the event loop and begins the next slice. */
-  readonly yield = Effect.map(awaitEventLoop, () => {
-    this.since = this.clock.unsafeCurrentTimeMillis()
-  })
+  /** Takes all steps over as many slices as needed, uninterruptibly. */
+  through(steps: Iterable<void>): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const left = steps[Symbol.iterator]()
+      const proceed: Effect.Effect<void> = Effect.suspend(() => {
+        while (left.next().done !== true) if (this.isOver) return Effect.zipRight(this.yield, proceed)
+        return Effect.void
+      })
+      return Effect.uninterruptible(proceed)
+    })
+  }
 }

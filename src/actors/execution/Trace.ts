@@ -5,7 +5,8 @@
 import type { BlobId } from "../../domain/Ids.js"
 import { isObject, type Json } from "../../domain/Json.js"
 import { traceValueBytes } from "../../domain/Limits.js"
-import { isSecretHeader, isSecretMember, redacted, redactHeaders, type Scrubber } from "../../domain/Redaction.js"
+import { type Scrubber } from "../../domain/Redaction.js"
+import { isSecretHeader, isSecretMember, redacted, redactHeaders } from "../../domain/SecretNames.js"
 import type { CallFailure, CallResult } from "../../domain/RunJournal.js"
 import type { Blob, StepRow } from "../ports/Journal.js"
 
@@ -34,6 +35,14 @@ export interface TracedCall {
 export interface Offload {
   readonly id: () => BlobId
   readonly sha256: (text: string) => string
+}
+
+/** Collects the blobs and the size of values that are prepared for a record. */
+export class Recorded {
+  /** Values that were too large for their record. */
+  readonly blobs: Array<Blob> = []
+  /** Approximate characters of all values as JSON. */
+  characters = 0
 }
 
 type Member = readonly [name: string, value: Json]
@@ -80,16 +89,17 @@ const memberWithoutCredentials = (member: Member): Member => {
   return next === value ? member : [name, next]
 }
 
-/** The value as the trace shows it; a large one is added to `blobs` and replaced by a reference. */
-export const traceValue = (value: Json, scrub: Scrubber, offload: Offload, blobs: Array<Blob>): Json => {
-  const clean = storable(scrub.json(value))
+/** The value as the trace shows it; a large one is added to `recorded` and replaced by a reference. */
+export const traceValue = (value: Json, scrub: Scrubber, offload: Offload, recorded: Recorded): Json => {
+  const clean = storable(scrub.scrubJson(value))
   const text = JSON.stringify(clean)
+  recorded.characters += text.length
   // A character has at most three bytes: most values need no exact count.
   if (text.length * 3 < traceValueBytes) return clean
   const bytes = utf8Length(text)
   if (bytes <= traceValueBytes) return clean
   const id = offload.id()
-  blobs.push({ id, content: clean })
+  recorded.blobs.push({ id, content: clean })
   return { $blob: id, bytes, sha256: offload.sha256(text) }
 }
 
@@ -106,10 +116,10 @@ const iso = (millis: number | null): string | null => (millis === null ? null : 
 
 const failureJson = (failure: CallFailure, scrub: Scrubber): Json => ({
   name: failure.name,
-  message: storable(scrub.text(failure.message)),
+  message: storable(scrub.scrubText(failure.message)),
   category: failure.category,
   ...(failure.code === undefined ? {} : { code: failure.code }),
-  ...(failure.data === undefined ? {} : { data: storable(scrub.json(failure.data)) })
+  ...(failure.data === undefined ? {} : { data: storable(scrub.scrubJson(failure.data)) })
 })
 
 /** The step's name with its number, such as `fetch#2`. */
@@ -126,8 +136,8 @@ const connectorOf = (name: string): { readonly connector: string | null; readonl
 
 const typeOf = (name: string): string => (name.startsWith("timer.") ? "wait" : "action")
 
-/** The row of a call's step. Blobs that it needs are added to `blobs`. */
-export const stepRow = (call: TracedCall, scrub: Scrubber, offload: Offload, blobs: Array<Blob>): StepRow => {
+/** The row of a call's step. Blobs that it needs are added to `recorded`. */
+export const stepRow = (call: TracedCall, scrub: Scrubber, offload: Offload, recorded: Recorded): StepRow => {
   const { result } = call
   const status =
     result === null ? (typeOf(call.name) === "wait" ? "waiting" : "running") : result.ok ? "completed" : "failed"
@@ -146,8 +156,9 @@ export const stepRow = (call: TracedCall, scrub: Scrubber, offload: Offload, blo
         finishedAt: iso(attempt.finishedAt),
         error: attempt.error === null ? null : failureJson(attempt.error, scrub)
       })),
-      input: traceValue(withoutCredentials(call.args), scrub, offload, blobs),
-      output: result !== null && result.ok ? traceValue(withoutCredentials(result.value), scrub, offload, blobs) : null,
+      input: traceValue(withoutCredentials(call.args), scrub, offload, recorded),
+      output:
+        result !== null && result.ok ? traceValue(withoutCredentials(result.value), scrub, offload, recorded) : null,
       error: result !== null && !result.ok ? failureJson(result.failure, scrub) : null,
       startedAt: iso(call.startedAt),
       finishedAt: iso(call.finishedAt),

@@ -3,7 +3,7 @@
  * to a client through its connector. Contract: auth provider record.
  */
 import { Context, Effect, Layer, Option } from "effect"
-import { type AuthProvider, authProviderView, UpsertAuthProvider } from "../../domain/connector/Connector.js"
+import { type AuthProvider, authProviderView, UpsertAuthProvider } from "../../domain/connector/ConnectorRecord.js"
 import { type Failure, invalid, NotFound } from "../../domain/Failure.js"
 import type { Tx } from "../ports/Records.js"
 import { make as makeAuthProviderRecords, maxAuthProviders } from "./AuthProviderRecords.js"

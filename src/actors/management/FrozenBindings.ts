@@ -1,6 +1,6 @@
 /** Freezes a workflow's bindings for a published version: each with the action's current version. */
 import { Effect, Option } from "effect"
-import { type BoundAction, bindingsOf, frozen, slugsOf } from "../../domain/connector/Binding.js"
+import { type BoundAction, readBindings, freezeBinding, possibleSlugs } from "../../domain/connector/Binding.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
@@ -13,7 +13,7 @@ export const makeFreezeBindings = Effect.map(Connectors, (connectors) => {
     organisation: OrganisationId,
     written: string
   ): Effect.fn.Return<ConnectorDefinition | undefined, Unavailable> {
-    for (const slug of slugsOf(written)) {
+    for (const slug of possibleSlugs(written)) {
       const found = yield* connectors.findLatest(organisation, slug)
       if (Option.isSome(found)) return found.value
     }
@@ -21,8 +21,8 @@ export const makeFreezeBindings = Effect.map(Connectors, (connectors) => {
   })
 
   const freeze = (organisation: OrganisationId, binding: BoundAction) =>
-    Effect.map(findNamed(organisation, binding.connector), (definition) => ({ ...frozen(binding, definition) }))
+    Effect.map(findNamed(organisation, binding.connector), (definition) => ({ ...freezeBinding(binding, definition) }))
 
   return (organisation: OrganisationId, bindings: Json): Effect.Effect<Json, Unavailable> =>
-    Effect.forEach(bindingsOf(bindings), (binding) => freeze(organisation, binding))
+    Effect.forEach(readBindings(bindings), (binding) => freeze(organisation, binding))
 })

@@ -1,5 +1,5 @@
 /** The author of a workflow for its records, and the check whether the caller may write code. */
-import type { Author } from "../../domain/Authoring.js"
+import type { Author } from "../../domain/WorkflowChanges.js"
 import { Forbidden } from "../../domain/Failure.js"
 import type { Principal } from "./Caller.js"
 

@@ -5,12 +5,12 @@
 import { Cause, Clock, Duration, Effect, FiberSet, Layer, Option, Redacted } from "effect"
 import {
   type AttemptResult,
-  answerTimeout,
+  deliveryTimeout,
   decide,
   type Delivery,
   endpointOf,
-  inFlight,
-  schedule
+  deliveriesInFlight,
+  retrySchedule
 } from "../../domain/Delivery.js"
 import { Unavailable } from "../../domain/Failure.js"
 import { signWebhook } from "../../domain/Signature.js"
@@ -41,7 +41,7 @@ export const make = (options: DeliverOptions = {}) =>
     const egress = yield* Egress
     const faults = yield* Faults
     const wakeups = yield* Wakeups
-    const pauses = options.schedule ?? schedule
+    const pauses = options.schedule ?? retrySchedule
 
     const fibers = yield* FiberSet.make<void>()
     const inFlightByEndpoint = new Map<string, number>()
@@ -73,7 +73,7 @@ export const make = (options: DeliverOptions = {}) =>
             url: delivery.url,
             headers,
             body: delivery.payload,
-            timeout: answerTimeout,
+            timeout: deliveryTimeout,
             maxBytes: maxAnswerBytes,
             redirects: 0
           })
@@ -125,7 +125,7 @@ export const make = (options: DeliverOptions = {}) =>
     /** Claims and sends deliveries until no slot is free or none is due. */
     const sendDue = Effect.gen(function* () {
       for (;;) {
-        const slots = inFlight.perNode - total
+        const slots = deliveriesInFlight.perNode - total
         if (slots <= 0) return
         const claimed = yield* deliveries.claim(slots, inFlightByEndpoint)
         if (claimed.length === 0) return

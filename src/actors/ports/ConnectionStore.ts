@@ -5,7 +5,7 @@
 import type { Effect, Option } from "effect"
 import { Context, Data } from "effect"
 import type { AuditEntry } from "../../domain/Audit.js"
-import type { AskedAuthorization } from "../../domain/connection/Callback.js"
+import type { AuthorizationRequest } from "../../domain/connection/Callback.js"
 import type { Connection } from "../../domain/connection/Connection.js"
 import type { RefreshIntent } from "../../domain/connection/Refresh.js"
 import type { Unavailable } from "../../domain/Failure.js"
@@ -61,7 +61,7 @@ export interface AuthorizingSession extends ConnectSession {
   /** The PKCE verifier, sealed. */
   readonly verifier: Uint8Array | null
   /** The authorization request; `null` before it was made, and for sessions of releases that did not record it. */
-  readonly asked: AskedAuthorization | null
+  readonly asked: AuthorizationRequest | null
   /** Its connection was created before connectors had callback paths of their own. */
   readonly commonCallback: boolean
 }
@@ -137,7 +137,7 @@ export class ConnectionStore extends Context.Tag("svc/ConnectionStore")<
         readonly stateHash: string
         readonly verifier: Uint8Array | null
         readonly config: JsonObject
-        readonly asked: AskedAuthorization
+        readonly asked: AuthorizationRequest
       }
     ) => Effect.Effect<void, Unavailable>
     /** Removes the session's state, so that a callback works once; `false` when it was removed before. */

@@ -1,10 +1,16 @@
 /**
  * The owner of a limit that a provider counts over all connections of a connector. Handles messages one at a time and
- * stores each lease before it answers, so that the next owner knows of it.
+ * stores each leaseCalls before it answers, so that the next owner knows of it.
  */
 import { Entity } from "@effect/cluster"
 import { Clock, Duration, Effect } from "effect"
-import { keep, lease, observe, report, type SharedState } from "../../domain/connection/SharedLimiter.js"
+import {
+  extendLeases,
+  leaseCalls,
+  observeQuota,
+  reportUse,
+  type SharedState
+} from "../../domain/connection/SharedLimiter.js"
 import { ProviderWindows, type StoredWindow } from "../ports/ProviderWindows.js"
 import { ProviderLimit } from "./Protocol.js"
 
@@ -38,7 +44,7 @@ export const layer = ProviderLimit.toLayer(
     return ProviderLimit.of({
       LeaseCalls: ({ payload: { limits, ...asked } }) =>
         Effect.map(
-          decideAndStore((state, now) => lease(limits, state, asked, now)),
+          decideAndStore((state, now) => leaseCalls(limits, state, asked, now)),
           (answer) =>
             answer._tag === "Leased"
               ? { _tag: "Leased", count: answer.lease.count, at: answer.lease.at }
@@ -47,12 +53,12 @@ export const layer = ProviderLimit.toLayer(
       Report: ({ payload: { leases, limits, reading } }) =>
         Effect.asVoid(
           decideAndStore((state, now) => {
-            const reported = leases.reduce((all, one) => report(limits, all, one, now), state)
-            return { state: reading === null ? reported : observe(reported, reading, now) }
+            const reported = leases.reduce((all, one) => reportUse(limits, all, one, now), state)
+            return { state: reading === null ? reported : observeQuota(reported, reading, now) }
           })
         ),
       Keep: ({ payload: { forMillis, ids } }) =>
-        Effect.asVoid(decideAndStore((state, now) => ({ state: keep(state, ids, now + forMillis) })))
+        Effect.asVoid(decideAndStore((state, now) => ({ state: extendLeases(state, ids, now + forMillis) })))
     })
   }),
   { maxIdleTime: Duration.minutes(1), disableFatalDefects: true }

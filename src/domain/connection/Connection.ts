@@ -1,19 +1,19 @@
 /**
- * One customer's authorised link to one connector: its record, and the only ways in which its state changes.
- * The credential is never a part of it. Contract: connection record and states.
+ * Connections of customers to connectors: the record, and its state machine of `decide` and `evolve`, both pure.
+ * The record never has the credential. Contract: connection record and states.
  */
 import { Either } from "effect"
 import type { ConnectionId, CredentialId, CustomerId, OrganisationId } from "../Ids.js"
 import type { JsonObject } from "../Json.js"
 import { giveUpAfterMillis } from "./Refresh.js"
 
-export const statuses = ["pending", "active", "inactive", "expired", "failed", "disconnected"] as const
-export type ConnectionStatus = (typeof statuses)[number]
+export const connectionStatuses = ["pending", "active", "inactive", "expired", "failed", "disconnected"] as const
+export type ConnectionStatus = (typeof connectionStatuses)[number]
 
-/** Those that are connections still. */
-export const livingStatuses = statuses.filter((status) => status !== "disconnected")
+/** The statuses of connections that are not disconnected. */
+export const liveStatuses = connectionStatuses.filter((status) => status !== "disconnected")
 
-/** Times are RFC 3339. `lastError`: what the provider said last, or why the connection is in its state. */
+/** The outcome of the last checks. `lastError`: the provider's last error, or the reason for the status. */
 export interface ConnectionHealth {
   readonly state: "ok" | "degraded"
   readonly lastCheckedAt: string | null
@@ -21,6 +21,7 @@ export interface ConnectionHealth {
   readonly consecutiveFailures: number
 }
 
+/** The stored connection. Times are RFC 3339. */
 export interface Connection {
   readonly id: ConnectionId
   readonly organisationId: OrganisationId
@@ -37,7 +38,7 @@ export interface Connection {
   readonly config: JsonObject
   readonly scopes: ReadonlyArray<string>
   readonly isDefault: boolean
-  /** When the access token ends; `null` where nothing ends. */
+  /** When the access token expires; `null`: never. */
   readonly expiresAt: string | null
   readonly lastRefreshAt: string | null
   /** Since when refreshes fail; `null` while they succeed. */
@@ -49,11 +50,11 @@ export interface Connection {
   readonly createdBy: string
   readonly createdAt: string
   readonly updatedAt: string
-  /** Counts what a client can change and the status; refreshes leave it alone. */
+  /** Incremented by changes of a client and of the status, not by refreshes. */
   readonly version: number
 }
 
-/** What may be known of a stored credential. */
+/** The record of a stored credential, without its values. */
 export interface CredentialRecord {
   readonly id: CredentialId
   readonly organisationId: OrganisationId
@@ -66,7 +67,7 @@ export interface CredentialRecord {
   readonly rotatedAt: string | null
 }
 
-/** What is known of a credential when it is stored. */
+/** The facts of a credential that the connection's record takes over. */
 export interface CredentialFacts {
   readonly authMethod: string
   readonly authProvider: string | null
@@ -78,10 +79,10 @@ export interface CredentialFacts {
   readonly fingerprint: string
 }
 
-export type Command =
+export type ConnectionStateCommand =
   /** A credential was stored and its test passed. */
   | { readonly _tag: "Activate"; readonly facts: CredentialFacts }
-  /** The provider or the test refused the credential that should have made the connection. */
+  /** The provider or the test refused the first credential. */
   | { readonly _tag: "Refuse"; readonly reason: string }
   | {
       readonly _tag: "NoteRefresh"
@@ -89,14 +90,14 @@ export type Command =
       readonly scopes: ReadonlyArray<string>
       readonly fingerprint: string
     }
-  /** `lost`: the provider said that the grant is no more; else it may be there again later. */
+  /** `lost`: the provider has ended the grant; otherwise a later refresh may succeed. */
   | { readonly _tag: "NoteRefreshFailure"; readonly lost: boolean; readonly reason: string }
-  /** A test on demand: what failed, or `null`. */
+  /** The outcome of a test on demand; `null`: it passed. */
   | { readonly _tag: "NoteTest"; readonly error: string | null }
-  /** The provider refuses a fresh credential, twice. */
+  /** The provider refused a freshly issued credential twice. */
   | { readonly _tag: "Reject"; readonly reason: string }
   | { readonly _tag: "Disable" }
-  /** The credential that is there passed its test again. */
+  /** The stored credential of a disabled connection passed its test. */
   | { readonly _tag: "Enable" }
   | { readonly _tag: "Disconnect" }
   | {
@@ -105,7 +106,7 @@ export type Command =
       readonly tags: Connection["tags"] | undefined
     }
 
-export type Event =
+export type ConnectionStateEvent =
   | { readonly _tag: "Activated"; readonly facts: CredentialFacts }
   | {
       readonly _tag: "Refreshed"
@@ -122,42 +123,46 @@ export type Event =
   | { readonly _tag: "Disconnected" }
   | { readonly _tag: "Edited"; readonly label: string; readonly tags: Connection["tags"] }
 
-/** The command does not fit the state. */
+/** The command is not allowed in the connection's state. */
 export interface WrongState {
   readonly status: ConnectionStatus
   readonly message: string
 }
 
-/** What a command comes to. `now`: Unix milliseconds. */
-export const decide = (connection: Connection, command: Command, now: number): Either.Either<Event, WrongState> => {
+/** The event that a command causes, or why it is refused. `now`: Unix milliseconds. */
+export const decide = (
+  connection: Connection,
+  command: ConnectionStateCommand,
+  now: number
+): Either.Either<ConnectionStateEvent, WrongState> => {
   const { status } = connection
-  const refused = (message: string) => Either.left({ status, message })
-  if (status === "disconnected") return refused("the connection is disconnected for good: make a new one")
-  const onlyActive = (event: Event) =>
-    status === "active" ? Either.right(event) : refused(`the connection is ${status}: ${remedyOf(status)}`)
-  // A disabled connection keeps its grant: a token that came for it is kept, or a rotated grant would be lost.
-  const unlessEnded = (event: Event) => (status === "inactive" ? Either.right(event) : onlyActive(event))
+  const refuse = (message: string) => Either.left({ status, message })
+  if (status === "disconnected") return refuse("the connection is disconnected: create a new one")
+  const onlyActive = (event: ConnectionStateEvent) =>
+    status === "active" ? Either.right(event) : refuse(`the connection is ${status}: ${remedyOf(status)}`)
+  // A refresh that ends after the connection was disabled is stored, or a rotated grant would be lost.
+  const unlessEnded = (event: ConnectionStateEvent) => (status === "inactive" ? Either.right(event) : onlyActive(event))
   switch (command._tag) {
     case "Activate":
       return Either.right({ _tag: "Activated", facts: command.facts })
     case "Refuse":
       return status === "pending"
         ? Either.right({ _tag: "Failed", reason: command.reason })
-        : refused(`the connection is ${status} and stays it`)
+        : refuse(`the connection is ${status}: only a pending one can be refused`)
     case "NoteRefresh":
       return unlessEnded({ ...command, _tag: "Refreshed" })
     case "NoteRefreshFailure":
       return unlessEnded(afterFailure(connection, command, now))
     case "NoteTest":
       return status === "pending"
-        ? refused("the connection has no credential yet")
+        ? refuse("the connection has no credential yet")
         : Either.right({ ...command, _tag: "Tested" })
     case "Reject":
       return onlyActive({ _tag: "Failed", reason: command.reason })
     case "Disable":
       return onlyActive({ _tag: "Disabled" })
     case "Enable":
-      return status === "inactive" ? Either.right({ _tag: "Enabled" }) : refused(notEnabled(status))
+      return status === "inactive" ? Either.right({ _tag: "Enabled" }) : refuse(enableRefusal(status))
     case "Disconnect":
       return Either.right({ _tag: "Disconnected" })
     case "Edit":
@@ -169,10 +174,10 @@ export const decide = (connection: Connection, command: Command, now: number): E
   }
 }
 
-const notEnabled = (status: ConnectionStatus) =>
+const enableRefusal = (status: ConnectionStatus) =>
   status === "active" ? "the connection is active already" : `the connection is ${status}: ${remedyOf(status)}`
 
-/** What has to be done to a connection so that it can be used. */
+/** How to make a connection of this status usable. */
 export const remedyOf = (status: ConnectionStatus): string => {
   switch (status) {
     case "pending":
@@ -184,19 +189,19 @@ export const remedyOf = (status: ConnectionStatus): string => {
     case "failed":
       return "reconnect it by POST /connections/{id}/reconnect"
     case "disconnected":
-      return "make a new one"
+      return "create a new one"
   }
 }
 
-/** Why a connection takes no calls, and who can change that. */
+/** Why a connection cannot be used, and how to change that. */
 export const notActiveReason = ({ health, status }: Pick<Connection, "health" | "status">): string => {
   const cause = health.state === "degraded" && health.lastError !== null ? ` (${health.lastError})` : ""
   return `the connection is ${status}${cause}: ${remedyOf(status)}`
 }
 
-type RefreshFailure = Command & { readonly _tag: "NoteRefreshFailure" }
+type RefreshFailure = ConnectionStateCommand & { readonly _tag: "NoteRefreshFailure" }
 
-const afterFailure = (connection: Connection, { lost, reason }: RefreshFailure, now: number): Event => {
+const afterFailure = (connection: Connection, { lost, reason }: RefreshFailure, now: number): ConnectionStateEvent => {
   if (lost) return { _tag: "Expired", reason }
   const since = connection.refreshFailedAt
   return since !== null && now - Date.parse(since) >= giveUpAfterMillis
@@ -218,8 +223,8 @@ const unhealthy = ({ health }: Connection, at: string, reason: string): Connecti
   consecutiveFailures: health.consecutiveFailures + 1
 })
 
-/** The connection after an event at this time, RFC 3339. */
-export const evolve = (connection: Connection, event: Event, at: string): Connection => {
+/** The connection after an event. `at`: RFC 3339. */
+export const evolve = (connection: Connection, event: ConnectionStateEvent, at: string): Connection => {
   const changed = { ...connection, updatedAt: at }
   const next = { ...changed, version: connection.version + 1 }
   switch (event._tag) {
@@ -257,7 +262,7 @@ export const evolve = (connection: Connection, event: Event, at: string): Connec
     case "Failed":
       return { ...next, status: "failed", health: unhealthy(connection, at, event.reason) }
     case "Tested":
-      // While renewals fail, their health and their back-off stay.
+      // While refreshes fail, health and back-off are those of the refreshes.
       return connection.refreshFailedAt !== null
         ? changed
         : { ...changed, health: event.error === null ? healthy(at) : unhealthy(connection, at, event.error) }
@@ -282,8 +287,8 @@ export const evolve = (connection: Connection, event: Event, at: string): Connec
   }
 }
 
-/** What the world is told of an event, if anything: the type of an outbound event. */
-export const announcement = (before: Connection, event: Event): string | null => {
+/** The type of the outbound event that announces an event; `null`: none. */
+export const outboundEventType = (before: Connection, event: ConnectionStateEvent): string | null => {
   switch (event._tag) {
     case "Activated":
       return before.status === "pending"
@@ -294,7 +299,7 @@ export const announcement = (before: Connection, event: Event): string | null =>
     case "Enabled":
       return "connection.reactivated"
     case "RefreshFailed":
-      // Once for each time that refreshing begins to fail.
+      // Announced once when refreshes begin to fail.
       return before.refreshFailedAt === null ? "connection.refresh_failed" : null
     case "Expired":
       return "connection.expired"

@@ -6,7 +6,7 @@ import { pipeline } from "node:stream/promises"
 import { createGunzip } from "node:zlib"
 import { secretFiles } from "../vault/InstallationSecrets.js"
 import { clusterDirectory, findRunning } from "../embedded/EmbeddedServer.js"
-import { type RunAs, runAs } from "../postgres/RunAs.js"
+import { type SystemUser, postgresUser } from "../embedded/SystemUser.js"
 import { makeDirectory, reasonOf, OperatorError } from "../process/OperatorError.js"
 import { format, manifestName } from "./Backup.js"
 import { extract } from "./Tar.js"
@@ -38,7 +38,7 @@ export const restore = Effect.fn("Backup.restore")(function* (dataDir: string, f
         (draft) => Effect.sync(() => fs.rmSync(draft, { recursive: true, force: true }))
       )
       yield* Effect.tryPromise({
-        try: () => unpack(file, draft, runAs(path.join(home, clusterPath, "data"))),
+        try: () => unpack(file, draft, postgresUser(path.join(home, clusterPath, "data"))),
         catch: (cause) =>
           new OperatorError({ message: `${file} could not be restored: ${reasonOf(cause)}. Nothing has changed.` })
       })
@@ -73,7 +73,7 @@ const directory = (home: string) =>
 const clusterPath = path.relative("/", clusterDirectory("/"))
 
 /** Where files go, and as whose. The manifest is judged first: an archive without one is not ours. */
-const unpack = async (file: string, draft: string, user: RunAs) => {
+const unpack = async (file: string, draft: string, user: SystemUser) => {
   let known = false
   const write = async (name: string, body: AsyncIterable<Uint8Array>) => {
     if (name === manifestName) {
@@ -89,7 +89,7 @@ const unpack = async (file: string, draft: string, user: RunAs) => {
     fs.mkdirSync(path.dirname(target), { recursive: true, mode: 0o755 })
     if (name.endsWith("/")) fs.mkdirSync(target, { recursive: true, mode: 0o700 })
     else await pipeline(body, fs.createWriteStream(target, { mode: 0o600, flush: true }))
-    if (data && user.switches) fs.chownSync(target, user.uid, user.gid)
+    if (data && user.isSwitched) fs.chownSync(target, user.uid, user.gid)
   }
   await pipeline(fs.createReadStream(file), createGunzip(), (archive: AsyncIterable<Uint8Array>) =>
     extract(archive, write)
@@ -98,9 +98,9 @@ const unpack = async (file: string, draft: string, user: RunAs) => {
   for (const name of ["", "data"]) settle(path.join(draft, clusterPath, name), name === "data", user)
 }
 
-const settle = (directory: string, data: boolean, user: RunAs) => {
-  fs.chmodSync(directory, data ? 0o700 : user.switches ? 0o711 : 0o700)
-  if (data && user.switches) fs.chownSync(directory, user.uid, user.gid)
+const settle = (directory: string, data: boolean, user: SystemUser) => {
+  fs.chmodSync(directory, data ? 0o700 : user.isSwitched ? 0o711 : 0o700)
+  if (data && user.isSwitched) fs.chownSync(directory, user.uid, user.gid)
 }
 
 /** Moves the old aside and the new in. Each move is within one directory tree, so that it needs no time. */

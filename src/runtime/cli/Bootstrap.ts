@@ -5,7 +5,7 @@ import { readConfig, type Settings } from "../configuration/Config.js"
 import { type Databases, layerBeside, type ProvidedSecrets } from "../program/Layers.js"
 import type { AppSql, WriterSql } from "../postgres/Pools.js"
 import type { OperatorError } from "../process/OperatorError.js"
-import { unreachableError } from "../postgres/Unreachable.js"
+import { unreachableError } from "../postgres/UnreachableDatabase.js"
 
 interface FirstKey {
   readonly organisationId: string

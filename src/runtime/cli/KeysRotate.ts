@@ -9,7 +9,7 @@ import { layerPostgres } from "../vault/DataKeys.js"
 import { newMasterKey } from "../vault/Keyring.js"
 import { proveSecrets, withSecretsLocked } from "../vault/SecretChecks.js"
 import { rewrapAll } from "../vault/Vault.js"
-import { unreachableError } from "../postgres/Unreachable.js"
+import { unreachableError } from "../postgres/UnreachableDatabase.js"
 
 /** The check values follow the keyring: a new key has its own before it wraps anything, one out of use has none. */
 const rewrapped = Effect.gen(function* () {

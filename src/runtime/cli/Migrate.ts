@@ -7,7 +7,7 @@ import { freshPassword } from "../embedded/DataDirectory.js"
 import { reachEmbedded } from "../embedded/EmbeddedServer.js"
 import { migrate as migrateTables } from "../postgres/Migrations.js"
 import { ensureRoles, forEachRole, loginVariables, rolesSql, urlsOf, urlsOfLogin } from "../postgres/Roles.js"
-import { unreachableError } from "../postgres/Unreachable.js"
+import { unreachableError } from "../postgres/UnreachableDatabase.js"
 
 const adminUrl = Options.redacted("admin-url").pipe(
   Options.withDescription("A login that may create roles and databases: makes what is missing of svc's, then migrates"),

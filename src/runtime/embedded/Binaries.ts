@@ -5,7 +5,7 @@ import { createRequire } from "node:module"
 import * as os from "node:os"
 import * as path from "node:path"
 import { reasonOf, OperatorError } from "../process/OperatorError.js"
-import { mayEnter, type RunAs } from "../postgres/RunAs.js"
+import { canEnter, type SystemUser } from "./SystemUser.js"
 
 export interface Binaries {
   /** Holds `bin`, `lib` and `share`. */
@@ -18,7 +18,7 @@ export interface Binaries {
  * Links or copies the platform package's files into `state`, or elsewhere if `runAs` cannot enter `state`.
  * Made once per version. Fails when this platform has no package.
  */
-export const install = Effect.fn("Binaries.install")(function* (state: string, runAs: RunAs) {
+export const install = Effect.fn("Binaries.install")(function* (state: string, runAs: SystemUser) {
   const source = yield* locate
   return yield* Effect.try({
     try: (): Binaries => {
@@ -59,11 +59,11 @@ const hasVersion = (manifest: unknown): manifest is { readonly version: string }
   typeof manifest === "object" && manifest !== null && "version" in manifest && typeof manifest.version === "string"
 
 /** Where the program may live. Nothing but the program: every state stays below the data directory. */
-const homes = (state: string, runAs: RunAs) =>
-  runAs.switches ? [state, "/var/lib/svc", "/usr/local/lib/svc", path.join(os.tmpdir(), "svc-postgres")] : [state]
+const homes = (state: string, runAs: SystemUser) =>
+  runAs.isSwitched ? [state, "/var/lib/svc", "/usr/local/lib/svc", path.join(os.tmpdir(), "svc-postgres")] : [state]
 
 /** A directory that others can write to might hold someone else's program. */
-const isOurs = (directory: string, runAs: RunAs) => {
+const isOurs = (directory: string, runAs: SystemUser) => {
   try {
     fs.mkdirSync(directory, { recursive: true, mode: 0o755 })
     const found = fs.lstatSync(directory)
@@ -71,7 +71,7 @@ const isOurs = (directory: string, runAs: RunAs) => {
       found.isDirectory() &&
       found.uid === process.getuid?.() &&
       (found.mode & 0o022) === 0 &&
-      mayEnter(directory, runAs)
+      canEnter(directory, runAs)
     )
   } catch {
     return false

@@ -7,7 +7,7 @@ import * as path from "node:path"
 import { reasonOf, OperatorError } from "../process/OperatorError.js"
 import type { Binaries } from "./Binaries.js"
 import { isProcessAlive } from "./Postmaster.js"
-import { childEnvironment, identity, passage, type RunAs } from "../postgres/RunAs.js"
+import { childEnvironment, spawnIdentity, openPassage, type SystemUser } from "./SystemUser.js"
 
 const Access = Schema.Struct({
   superuser: Schema.Redacted(Schema.String),
@@ -46,7 +46,7 @@ export const freshPassword = () => Redacted.make(randomBytes(32).toString("base6
 export const openDataDirectory = Effect.fn("Cluster.open")(function* (
   directory: string,
   binaries: Binaries,
-  user: RunAs,
+  user: SystemUser,
   options: { readonly durable: boolean }
 ) {
   const data = path.join(directory, "data")
@@ -85,7 +85,7 @@ const foreign = (directory: string, cause: unknown) =>
       "or set SVC_DATA_DIR to another directory."
   })
 
-const create = (directory: string, binaries: Binaries, user: RunAs, options: { readonly durable: boolean }) =>
+const create = (directory: string, binaries: Binaries, user: SystemUser, options: { readonly durable: boolean }) =>
   Effect.try({
     try: () => {
       fs.mkdirSync(path.dirname(directory), { recursive: true, mode: 0o755 })
@@ -93,7 +93,7 @@ const create = (directory: string, binaries: Binaries, user: RunAs, options: { r
       const draft = fs.mkdtempSync(`${directory}.${process.pid}-`)
       try {
         fs.mkdirSync(path.join(draft, "data"), { mode: 0o700 })
-        if (user.switches) {
+        if (user.isSwitched) {
           fs.chmodSync(draft, 0o711)
           fs.chownSync(path.join(draft, "data"), user.uid, user.gid)
         }
@@ -139,11 +139,17 @@ const sweep = (directory: string) => {
   }
 }
 
-const initialise = (draft: string, binaries: Binaries, user: RunAs, superuser: Redacted.Redacted, durable: boolean) => {
-  const way = passage(draft, user)
+const initialise = (
+  draft: string,
+  binaries: Binaries,
+  user: SystemUser,
+  superuser: Redacted.Redacted,
+  durable: boolean
+) => {
+  const way = openPassage(draft, user)
   const passwordFile = path.join(draft, "password")
   fs.writeFileSync(passwordFile, Redacted.value(superuser), { mode: 0o600 })
-  if (user.switches) fs.chownSync(passwordFile, user.uid, user.gid)
+  if (user.isSwitched) fs.chownSync(passwordFile, user.uid, user.gid)
   try {
     const made = spawnSync(
       path.join(binaries.directory, "bin", "initdb"),
@@ -163,7 +169,7 @@ const initialise = (draft: string, binaries: Binaries, user: RunAs, superuser: R
         ...(durable ? [] : ["--no-sync"])
       ],
       {
-        ...identity(user),
+        ...spawnIdentity(user),
         cwd: "/",
         env: childEnvironment,
         encoding: "utf8",

@@ -23,8 +23,8 @@ import {
   stop,
   untilReady
 } from "./Postmaster.js"
-import { type DatabaseUrls, ensureRoles, isComplete, urlsOf } from "../postgres/Roles.js"
-import { runAs } from "../postgres/RunAs.js"
+import { type DatabaseUrls, ensureRoles, hasRoles, urlsOf } from "../postgres/Roles.js"
+import { postgresUser } from "./SystemUser.js"
 
 export interface Embedded {
   readonly urls: DatabaseUrls
@@ -51,7 +51,7 @@ export const startEmbedded = Effect.fn("Embedded.start")(function* (options: Emb
   const { cluster, launch } = yield* prepare(options)
   const held = yield* Effect.acquireRelease(Effect.interruptible(own(launch, cluster)), (held) => release(held))
   const admin = adminUrl(held.server, cluster)
-  const complete = yield* Effect.promise(() => isComplete(held.session))
+  const complete = yield* Effect.promise(() => hasRoles(held.session))
   if (!complete) yield* ensureRoles(admin, cluster.access)
   yield* Effect.forkScoped(supervise(held, launch, cluster))
   return { urls: urlsOf(admin, cluster.access), admin, adopted: held.adopted } satisfies Embedded
@@ -98,7 +98,7 @@ const prepare = Effect.fn("Embedded.prepare")(function* (options: EmbeddedOption
     catch: (cause) => (cause instanceof OperatorError ? cause : new OperatorError({ message: reasonOf(cause) }))
   })
   const directory = clusterDirectory(dataDir)
-  const user = runAs(path.join(directory, "data"))
+  const user = postgresUser(path.join(directory, "data"))
   const binaries = yield* install(options.programDir ?? state, user)
   const cluster = yield* openDataDirectory(directory, binaries, user, { durable })
   const settings = { ...smallService, ...(durable ? {} : forgetful), ...options.settings }

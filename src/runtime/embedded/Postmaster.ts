@@ -7,7 +7,7 @@ import { createServer } from "node:net"
 import * as path from "node:path"
 import { reasonOf, OperatorError } from "../process/OperatorError.js"
 import type { Binaries } from "./Binaries.js"
-import { childEnvironment, identity, passage, type RunAs } from "../postgres/RunAs.js"
+import { childEnvironment, spawnIdentity, openPassage, type SystemUser } from "./SystemUser.js"
 
 export interface Postmaster {
   readonly pid: number
@@ -33,7 +33,7 @@ export const find = (data: string): Effect.Effect<Option.Option<Postmaster>> =>
 
 export interface Launch {
   readonly binaries: Binaries
-  readonly user: RunAs
+  readonly user: SystemUser
   readonly data: string
   /** Where the server's own messages go; started anew at 8 MiB. */
   readonly log: string
@@ -72,7 +72,9 @@ export const untilReady = Effect.fn("Postmaster.untilReady")(function* (data: st
   }
 })
 
-/** Ends the server and returns when it is gone: its clients are cut off; after 20 s by force, which costs a recovery. */
+/**
+ * Ends the server and returns when it is gone: its clients are cut off; after 20 s by force, which costs a recovery.
+ */
 export const stop = Effect.fn("Postmaster.stop")(function* (pid: number) {
   for (const [signal, patience] of escalation) {
     signalTo(pid, signal)
@@ -148,7 +150,7 @@ const worksIn = (pid: number, data: string) => {
 }
 
 const spawnServer = (launch: Launch, port: number) => {
-  const way = passage(launch.data, launch.user)
+  const way = openPassage(launch.data, launch.user)
   const large = (fs.statSync(launch.log, { throwIfNoEntry: false })?.size ?? 0) > maximumLog
   const log = fs.openSync(launch.log, large ? "w" : "a", 0o600)
   try {
@@ -160,7 +162,7 @@ const spawnServer = (launch: Launch, port: number) => {
       ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])
     ])
     const child = spawn(program, args, {
-      ...identity(launch.user),
+      ...spawnIdentity(launch.user),
       cwd: "/",
       env: childEnvironment,
       detached: true,
@@ -176,9 +178,9 @@ const spawnServer = (launch: Launch, port: number) => {
 }
 
 /**
- * The command with a bound on the private memory of each server process: Postgres bounds single values (1 GB) and sorts,
- * not what a statement holds. Beyond it a statement fails with `out of memory`; a batch of the largest outputs stays below.
- * Shared buffers do not count. Linux; where there is no shell, there is no bound.
+ * The command with a bound on the private memory of each server process: Postgres bounds single values (1 GB) and
+ * sorts, not what a statement holds. Beyond it a statement fails with `out of memory`; a batch of the largest outputs
+ * stays below. Shared buffers do not count. Linux; where there is no shell, there is no bound.
  */
 const limited = (command: readonly [string, ...ReadonlyArray<string>]): readonly [string, ...ReadonlyArray<string>] =>
   process.platform === "linux" && fs.existsSync(shell)

@@ -7,7 +7,7 @@ import { AuditTrail } from "../../actors/ports/AuditTrail.js"
 import { BackgroundTasks, isFailing } from "../../actors/ports/BackgroundTasks.js"
 import { WorkspaceDb } from "../../actors/ports/WorkspaceDb.js"
 import { jsonReply, type RawReply } from "../../http/Wire.js"
-import { type LostAction, lostActions } from "../postgres/BoundActions.js"
+import { type MissingAction, findMissingActions } from "../postgres/MissingActions.js"
 import { pendingMigrations } from "../postgres/Migrations.js"
 import { WriterSql } from "../postgres/Pools.js"
 import { auditSeal } from "../../domain/Limits.js"
@@ -31,7 +31,7 @@ export const make = Effect.gen(function* () {
   let starting = false
 
   const lost = yield* Effect.cached(
-    lostActions(sql, builtInConnectors).pipe(
+    findMissingActions(sql, builtInConnectors).pipe(
       Effect.tap((actions) =>
         actions.length === 0
           ? Effect.void
@@ -125,5 +125,5 @@ export const make = Effect.gen(function* () {
   } satisfies Health
 })
 
-const lostText = ({ action, connector, version, workflows }: LostAction): string =>
+const lostText = ({ action, connector, version, workflows }: MissingAction): string =>
   `${connector}.${action}@${version} (${workflows} workflow${workflows === 1 ? "" : "s"})`

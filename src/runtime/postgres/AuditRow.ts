@@ -1,4 +1,4 @@
-/** An audit entry as its row: the entry whole, and the columns by which it is found. */
+/** The row of an audit entry: the entry as a document, and the columns that queries filter by. */
 import type { AuditEntry } from "../../domain/Audit.js"
 
 export const auditRow = (entry: AuditEntry) => ({

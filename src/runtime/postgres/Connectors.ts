@@ -1,24 +1,31 @@
-/** Connectors on Postgres, and the built-in ones beside them. Published definitions never change, so they are kept decoded. */
+/**
+ * The port `Connectors`: an organisation's own on Postgres, else the built-in ones. Published definitions never change,
+ * so they are cached decoded.
+ */
 import { Effect, Layer, Option, type Redacted } from "effect"
 import { Connectors } from "../../actors/ports/Connectors.js"
 import { Vault } from "../../actors/ports/Vault.js"
-import { clientSecretPlace, type ConnectorVersion, storedDefinition } from "../../domain/connector/Connector.js"
+import {
+  clientSecretPlace,
+  type ConnectorVersion,
+  readStoredDefinition
+} from "../../domain/connector/ConnectorRecord.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
-import { atVersion, callable } from "../../domain/connector/Versions.js"
+import { builtInAtVersion, callableActionVersions } from "../../domain/connector/Versions.js"
 import { builtInFor, builtInOf } from "../../domain/connectors/index.js"
 import { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
-import { make as makeFresh, ofNoOrganisation, organisationFirst } from "./ReadCache.js"
+import { makeReadCache, noOrganisation, organisationOfKey } from "./ReadCache.js"
 import { WriterSql } from "./Pools.js"
 
-/** What is published may be this old. */
-const freshMillis = 800
-const heldSlugs = 10_000
-/** Definitions do not age; the bounds only keep memory free of those that nobody asks for. */
-const keptMillis = 600_000
-const heldDefinitions = 200
+/** A list of published versions is cached for this long. */
+const publishedMaxAgeMillis = 800
+const maxCachedSlugs = 10_000
+/** Definitions never go stale; these bounds only free the memory of unused ones. */
+const definitionMaxAgeMillis = 600_000
+const maxCachedDefinitions = 200
 
-interface Published {
+interface PublishedVersion {
   readonly id: string
   readonly number: number
   readonly semver: string
@@ -32,29 +39,32 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const sql = yield* WriterSql
     const vault = yield* Vault
-    const heads = yield* makeFresh<ReadonlyArray<Published>, Unavailable>({
-      millis: freshMillis,
-      most: heldSlugs,
-      organisationOf: organisationFirst
+    const publishedVersions = yield* makeReadCache<ReadonlyArray<PublishedVersion>, Unavailable>({
+      maxAgeMillis: publishedMaxAgeMillis,
+      maxEntries: maxCachedSlugs,
+      organisationOf: organisationOfKey
     })
-    const definitions = yield* makeFresh<ConnectorDefinition, Unavailable>({
-      millis: keptMillis,
-      most: heldDefinitions,
-      organisationOf: ofNoOrganisation
+    const definitions = yield* makeReadCache<ConnectorDefinition, Unavailable>({
+      maxAgeMillis: definitionMaxAgeMillis,
+      maxEntries: maxCachedDefinitions,
+      organisationOf: noOrganisation
     })
-    const actions = yield* makeFresh<ReadonlyArray<{ number: number; version: number }>, Unavailable>({
-      millis: freshMillis,
-      most: heldSlugs,
-      organisationOf: organisationFirst
+    const actions = yield* makeReadCache<ReadonlyArray<{ number: number; version: number }>, Unavailable>({
+      maxAgeMillis: publishedMaxAgeMillis,
+      maxEntries: maxCachedSlugs,
+      organisationOf: organisationOfKey
     })
 
-    /** Newest first; empty where the organisation has none of that name, or nothing published. */
-    const read = (organisation: OrganisationId, slug: string) =>
-      sql<Published>`SELECT c.id, v.number, v.semver FROM connectors c JOIN connector_versions v ON v.connector_id = c.id
+    /** Newest first; empty if the organisation has no published connector with that slug. */
+    const loadPublished = (organisation: OrganisationId, slug: string) =>
+      sql<PublishedVersion>`SELECT c.id, v.number, v.semver FROM connectors c JOIN connector_versions v ON v.connector_id = c.id
         WHERE c.org = ${organisation} AND c.slug = ${slug} AND c.deleted_at IS NULL AND v.published_at IS NOT NULL
         ORDER BY v.number DESC`.pipe(Effect.mapError(unavailable))
     const publishedOf = (organisation: OrganisationId, slug: string) =>
-      Effect.map(heads.get(`${organisation}|${slug}`, read(organisation, slug)), (rows) => rows ?? [])
+      Effect.map(
+        publishedVersions.get(`${organisation}|${slug}`, loadPublished(organisation, slug)),
+        (rows) => rows ?? []
+      )
 
     const definitionOf = (id: string, number: number) =>
       Effect.map(
@@ -63,7 +73,7 @@ export const layer = Layer.effect(
           sql<Pick<ConnectorVersion, "definition" | "form">>`SELECT definition, form FROM connector_versions
             WHERE connector_id = ${id} AND number = ${number}`.pipe(
             Effect.mapError(unavailable),
-            Effect.flatMap(([row]) => (row === undefined ? Effect.succeed(undefined) : storedDefinition(row)))
+            Effect.flatMap(([row]) => (row === undefined ? Effect.succeed(undefined) : readStoredDefinition(row)))
           )
         ),
         Option.fromNullable
@@ -72,20 +82,20 @@ export const layer = Layer.effect(
     const find = Effect.fnUntraced(function* (organisation: OrganisationId, slug: string, version?: string) {
       const published = yield* publishedOf(organisation, slug)
       if (published.length === 0) return builtIn(slug)
-      const wanted = version === undefined ? published[0] : published.find(({ semver }) => semver === version)
-      return wanted === undefined ? Option.none() : yield* definitionOf(wanted.id, wanted.number)
+      const match = version === undefined ? published[0] : published.find(({ semver }) => semver === version)
+      return match === undefined ? Option.none() : yield* definitionOf(match.id, match.number)
     })
 
     const current = Effect.fnUntraced(function* (organisation: OrganisationId, slug: string) {
-      const [newest] = yield* read(organisation, slug)
+      const [newest] = yield* loadPublished(organisation, slug)
       return newest === undefined ? builtIn(slug) : yield* definitionOf(newest.id, newest.number)
     })
 
     const withAction: Connectors["Type"]["withAction"] = Effect.fnUntraced(function* (organisation, slug, action) {
       const [newest] = yield* publishedOf(organisation, slug)
       if (newest === undefined) {
-        const carried = builtInFor(slug)
-        return Option.fromNullable(carried === undefined ? undefined : atVersion(carried, action))
+        const shipped = builtInFor(slug)
+        return Option.fromNullable(shipped === undefined ? undefined : builtInAtVersion(shipped, action))
       }
       const rows = yield* actions.get(
         `${organisation}|${newest.id}|${action.name}`,
@@ -93,17 +103,19 @@ export const layer = Layer.effect(
           FROM connector_versions WHERE connector_id = ${newest.id} AND published_at IS NOT NULL
             AND actions ->> ${action.name} IS NOT NULL ORDER BY number DESC`.pipe(Effect.mapError(unavailable))
       )
-      const all = rows ?? []
+      const versionRows = rows ?? []
       const bound = action.bound ? [action.version] : []
-      const stays = callable(
-        all.map(({ version }) => version),
+      const callableVersions = callableActionVersions(
+        versionRows.map(({ version }) => version),
         bound
       )
-      const found = stays.includes(action.version) ? all.find(({ version }) => version === action.version) : undefined
+      const found = callableVersions.includes(action.version)
+        ? versionRows.find(({ version }) => version === action.version)
+        : undefined
       return found === undefined ? Option.none() : yield* definitionOf(newest.id, found.number)
     })
 
-    // Read each time: it is rarely asked for, and no plain secret is kept.
+    // Not cached: it is rarely needed, and no plain secret stays in memory.
     const clientOf: Connectors["Type"]["clientOf"] = Effect.fnUntraced(
       function* (organisation, slug, methodId, provider) {
         const which = provider === null ? sql`is_default` : sql`id = ${provider}`

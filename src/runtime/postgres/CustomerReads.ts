@@ -1,21 +1,21 @@
-/** Customers as requests name them, cached for less than a second and not beyond a change that this node commits. */
+/** The port `CustomerReads`, cached for less than a second and never beyond a change that this node commits. */
 import { Effect, Layer, Option } from "effect"
 import { CustomerReads, type KnownCustomer } from "../../actors/ports/CustomerReads.js"
 import { Unavailable } from "../../domain/Failure.js"
-import { make as makeFresh, organisationFirst } from "./ReadCache.js"
+import { makeReadCache, organisationOfKey } from "./ReadCache.js"
 import { WriterSql } from "./Pools.js"
 
-const freshMillis = 800
-const cachedCustomers = 10_000
+const maxAgeMillis = 800
+const maxCachedCustomers = 10_000
 
 export const layer = Layer.effect(
   CustomerReads,
   Effect.gen(function* () {
     const sql = yield* WriterSql
-    const customers = yield* makeFresh<KnownCustomer, Unavailable>({
-      millis: freshMillis,
-      most: cachedCustomers,
-      organisationOf: organisationFirst
+    const customers = yield* makeReadCache<KnownCustomer, Unavailable>({
+      maxAgeMillis,
+      maxEntries: maxCachedCustomers,
+      organisationOf: organisationOfKey
     })
 
     return CustomerReads.of({

@@ -1,6 +1,6 @@
 /**
- * One time for all: the process tells Postgres' time. What is due, what has expired and whose lease has ended is
- * compared with Postgres' clock; what this process writes beside it must mean the same.
+ * Makes the process's `Clock` follow Postgres' clock. SQL compares deadlines, expiries and leases with Postgres' time,
+ * so the times that this process writes must be of the same clock.
  */
 import { Clock, Duration, Effect, Layer, Schedule } from "effect"
 import { backgroundTask } from "../../actors/BackgroundTask.js"
@@ -8,17 +8,17 @@ import { Runs } from "../../actors/ports/Runs.js"
 
 /** How often the offset is measured. */
 const interval = Duration.seconds(30)
-/** Below it the measurement tells more of the network than of the clocks. */
+/** A smaller offset is noise of the network, not a difference of the clocks. */
 const tolerance = Duration.millis(5)
 const samples = 5
 
 interface CorrectedClock extends Clock.Clock {
-  /** Milliseconds by which it is ahead of the clock that it corrects, from now on. */
+  /** Sets how many milliseconds it is ahead of the clock that it corrects. */
   readonly correct: (ahead: number) => void
 }
 
-/** Tells another clock's time, moved by the correction. What sleeps on it sleeps as long as on the other. */
-const corrected = (base: Clock.Clock): CorrectedClock => {
+/** The time of another clock, moved by the correction. Sleeps are not affected. */
+const correctedClock = (base: Clock.Clock): CorrectedClock => {
   let ahead = 0
   const millis = () => base.unsafeCurrentTimeMillis() + ahead
   const nanos = () => base.unsafeCurrentTimeNanos() + BigInt(ahead) * 1_000_000n
@@ -35,31 +35,31 @@ const corrected = (base: Clock.Clock): CorrectedClock => {
   }
 }
 
-/** The median of a few: one slow answer would pass for an offset. */
-const measured = Effect.gen(function* () {
+/** The median of a few samples: a single slow response would look like an offset. */
+const measureOffset = Effect.gen(function* () {
   const runs = yield* Runs
   const offsets = yield* Effect.replicateEffect(runs.clockOffset, samples)
   return offsets.sort((a, b) => a - b)[Math.floor(samples / 2)] ?? 0
 })
 
-/** Everything that is built on this layer goes by Postgres' time, from its start on. */
+/** Everything that is built on this layer uses Postgres' time. */
 export const layer = Layer.unwrapScoped(
   Effect.gen(function* () {
-    const clock = corrected(yield* Effect.clock)
-    let told = 0
-    const look = Effect.gen(function* () {
-      const offset = yield* measured
+    const clock = correctedClock(yield* Effect.clock)
+    let lastAhead = 0
+    const correctClock = Effect.gen(function* () {
+      const offset = yield* measureOffset
       const ahead = Math.abs(offset) > Duration.toMillis(tolerance) ? Math.round(offset) : 0
       clock.correct(ahead)
-      if (Math.abs(ahead - told) > 1_000)
+      if (Math.abs(ahead - lastAhead) > 1_000)
         yield* Effect.annotateLogs(Effect.logWarning("clock.differs_from_postgres"), {
           postgresAheadMillis: ahead,
           remedy: "set the clock of one of the two machines right"
         })
-      told = ahead
+      lastAhead = ahead
     })
-    const task = yield* backgroundTask("clock.correct", look)
-    // Its reports bear the time that everything above this layer goes by.
+    const task = yield* backgroundTask("clock.correct", correctClock)
+    // The task's reports use the corrected clock, as everything above this layer does.
     const pass = Effect.withClock(task.run, clock)
     yield* pass
     yield* Effect.forkScoped(Effect.schedule(pass, Schedule.spaced(interval)))

@@ -1,6 +1,6 @@
 /**
- * Executions for the API. Unfinished ones stand in `runs`, finished ones in `executions`; a page is read from both by
- * keyset on the id, which is time, and merged. No query counts.
+ * The port `ExecutionReads`. Unfinished executions are rows of `runs`, finished ones of `executions`; a page is read
+ * from both by keyset on the id, which sorts by time, and merged. No query counts rows.
  */
 import { Clock, Duration, Effect, Layer, Option } from "effect"
 import { type ExecutionHome, ExecutionReads, type ExecutionQuery } from "../../actors/ports/ExecutionReads.js"
@@ -13,18 +13,18 @@ import { isObject, type Json } from "../../domain/Json.js"
 import { isColumn, isTime, selectMembers, sharedColumn } from "./journal/RunColumns.js"
 import { AppSql } from "./Pools.js"
 
-/** A run of either table by its members; times are Unix milliseconds. */
+/** A run of either table under the names of its members; times are Unix milliseconds. */
 interface Row extends Pick<OpenRun, "id" | "retention" | "waiting"> {
   readonly status: ExecutionStatus
-  /** Of a run that has ended, with the members that `executions` has no column for. */
+  /** For a run that has ended it has also the members without a column in `executions`. */
   readonly record: RunRecord
   readonly [member: string]: unknown
 }
 
 const rfc3339 = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
 
-/** Members that are not shown as they are kept, and those that are not kept at all. */
-const computed: {
+/** Members of the view that are computed from the row. */
+const computedMembers: {
   readonly [Member in Exclude<keyof ExecutionView, keyof OpenRun | keyof RunRecord | keyof FinishedRun> | "waiting"]: (
     row: Row,
     view: { readonly [member: string]: unknown }
@@ -37,13 +37,13 @@ const computed: {
       : null
 }
 
-const shown = Object.keys(ExecutionView.fields).filter((member) => !Object.hasOwn(computed, member))
-const shownTimes = new Set(shown.filter(isTime))
+const storedMembers = Object.keys(ExecutionView.fields).filter((member) => !Object.hasOwn(computedMembers, member))
+const timeMembers = new Set(storedMembers.filter(isTime))
 const hasColumn = (member: string) => isColumn("runs", member) || isColumn("executions", member)
-/** Where the members of a view are: in a column, or in the document `record`. */
+/** Where each member of the view is stored: in a column, or in the document `record`. */
 const sources = {
-  runs: shown.map((member) => ({ member, isColumn: isColumn("runs", member) })),
-  executions: shown.map((member) => ({ member, isColumn: isColumn("executions", member) }))
+  runs: storedMembers.map((member) => ({ member, isColumn: isColumn("runs", member) })),
+  executions: storedMembers.map((member) => ({ member, isColumn: isColumn("executions", member) }))
 }
 
 const viewOf = (row: Row): ExecutionView => {
@@ -51,27 +51,29 @@ const viewOf = (row: Row): ExecutionView => {
   const view: { [member: string]: unknown } = {}
   for (const { isColumn, member } of isTerminal(row.status) ? sources.executions : sources.runs) {
     const value = (isColumn ? row[member] : document[member]) ?? null
-    view[member] = typeof value === "number" && shownTimes.has(member) ? rfc3339(value) : value
+    view[member] = typeof value === "number" && timeMembers.has(member) ? rfc3339(value) : value
   }
-  for (const [member, compute] of Object.entries(computed)) view[member] = compute(row, view)
-  // Its members are those of the schema, and the types of their columns are the ports'.
+  for (const [member, compute] of Object.entries(computedMembers)) view[member] = compute(row, view)
+  // The members are those of the schema, and their columns have the types that the ports name.
   return view as ExecutionView
 }
 
-const listed = [...new Set([...shown.filter(hasColumn), "id", "retention", "waiting", "record"])]
-const detailed = [...listed, "input", "output"]
+const listMembers = [...new Set([...storedMembers.filter(hasColumn), "id", "retention", "waiting", "record"])]
+const detailMembers = [...listMembers, "input", "output"]
 const tables = ["runs", "executions"] as const
 const listSql = {
-  runs: `SELECT ${selectMembers("runs", listed)} FROM runs`,
-  executions: `SELECT ${selectMembers("executions", listed)} FROM executions`
+  runs: `SELECT ${selectMembers("runs", listMembers)} FROM runs`,
+  executions: `SELECT ${selectMembers("executions", listMembers)} FROM executions`
 }
 const findSql = tables
-  .map((table) => `SELECT ${selectMembers(table, detailed)} FROM ${table} WHERE org = $1 AND space = $2 AND id = $3`)
+  .map(
+    (table) => `SELECT ${selectMembers(table, detailMembers)} FROM ${table} WHERE org = $1 AND space = $2 AND id = $3`
+  )
   .join(" UNION ALL ")
 
-/** A step as it is shown: one that was under way when its run was ended from outside has failed. */
-const closeStep = (step: Json, terminal: boolean): Json =>
-  terminal &&
+/** Shows a step as failed if it was still open when its run was ended from outside. */
+const closeStep = (step: Json, isEnded: boolean): Json =>
+  isEnded &&
   isObject(step) &&
   (step["status"] === "running" || step["status"] === "waiting" || step["status"] === "pending")
     ? {
@@ -81,12 +83,12 @@ const closeStep = (step: Json, terminal: boolean): Json =>
       }
     : step
 
-/** The periods, newest first, that are read for a page before all of time is. */
-const nearPeriods = [Duration.days(2), Duration.days(16)]
+/** Periods that a page is searched in before all partitions are. */
+const recentPeriods = [Duration.days(2), Duration.days(16)]
 
 const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
 
-/** Rows of one workflow come from their index in the order of the page; those of several do not. */
+/** With one workflow an index yields the rows in the page's order; `ANY` of several does not. */
 const workflowCondition = (ids: ReadonlyArray<string>, add: (value: unknown) => string): string =>
   ids.length === 1
     ? `${sharedColumn("workflowId")} = ${add(ids[0])}`
@@ -118,8 +120,11 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const sql = yield* AppSql
 
-    /** As the request role: row-level security needs the organisation, and so do the indexes. */
-    const scoped = <A>(organisation: OrganisationId, body: Effect.Effect<A, unknown>): Effect.Effect<A, Unavailable> =>
+    /** A transaction as the request role: row-level security and the indexes need the organisation. */
+    const asOrganisation = <A>(
+      organisation: OrganisationId,
+      body: Effect.Effect<A, unknown>
+    ): Effect.Effect<A, Unavailable> =>
       sql.withTransaction(Effect.zipRight(sql`SELECT set_config('svc.org', ${organisation}, true)`, body)).pipe(
         Effect.tapErrorCause((cause) => Effect.logError("executions.read_failed", cause)),
         Effect.mapError(unavailable)
@@ -130,9 +135,9 @@ export const layer = Layer.effect(
       const add = (value: unknown) => `$${values.push(value)}`
       const where = [`org = $1`, `space = $2`, ...conditions(query, add)].join(" AND ")
       const limit = add(query.limit)
-      const asked =
+      const queriedTables =
         query.status === undefined ? tables : isTerminal(query.status) ? (["executions"] as const) : (["runs"] as const)
-      const parts = asked.map((table) => `(${listSql[table]} WHERE ${where} ORDER BY id DESC LIMIT ${limit})`)
+      const parts = queriedTables.map((table) => `(${listSql[table]} WHERE ${where} ORDER BY id DESC LIMIT ${limit})`)
       return sql.unsafe<Row>(
         `SELECT * FROM (${parts.join(" UNION ALL ")}) AS page ORDER BY id DESC LIMIT ${limit}`,
         values
@@ -140,16 +145,16 @@ export const layer = Layer.effect(
     }
 
     /**
-     * A page nearly always lies within a few days, that is in a few partitions; opening all partitions costs several times
-     * what reading the page does. Earlier days are read only where the page is not full.
+     * A page nearly always lies within a few days, hence a few partitions; opening all partitions costs several times
+     * the read of the page. Earlier periods are read only if the page is not full.
      */
     const list = Effect.fnUntraced(function* (home: ExecutionHome, query: ExecutionQuery) {
       const newest = query.before === undefined ? yield* Clock.currentTimeMillis : timeOfId(query.before)
-      for (const period of nearPeriods) {
+      for (const period of recentPeriods) {
         const since = Math.min(newest, query.to ?? newest) - Duration.toMillis(period)
         if (since <= (query.from ?? 0)) break
-        const near = yield* page(home, { ...query, from: since })
-        if (near.length === query.limit) return near
+        const recent = yield* page(home, { ...query, from: since })
+        if (recent.length === query.limit) return recent
       }
       return yield* page(home, query)
     })
@@ -189,13 +194,13 @@ export const layer = Layer.effect(
 
     return ExecutionReads.of({
       list: (home, query) =>
-        scoped(home.organisationId, list(home, query)).pipe(Effect.map((rows) => rows.map(viewOf))),
+        asOrganisation(home.organisationId, list(home, query)).pipe(Effect.map((rows) => rows.map(viewOf))),
       get: (home, id) =>
-        scoped(home.organisationId, detail(home, id)).pipe(Effect.map(Option.map((found) => found.view))),
-      findRerunSource: (home, id) => scoped(home.organisationId, detail(home, id)),
-      logs: (organisation, id, after, limit) => scoped(organisation, logs(organisation, id, after, limit)),
+        asOrganisation(home.organisationId, detail(home, id)).pipe(Effect.map(Option.map((found) => found.view))),
+      findRerunSource: (home, id) => asOrganisation(home.organisationId, detail(home, id)),
+      logs: (organisation, id, after, limit) => asOrganisation(organisation, logs(organisation, id, after, limit)),
       blob: (organisation, id, blob: BlobId) =>
-        scoped(
+        asOrganisation(
           organisation,
           sql<{
             content: Json

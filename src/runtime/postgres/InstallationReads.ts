@@ -1,21 +1,21 @@
-/** Installations as requests name them, remembered for less than a second. */
+/** The port `InstallationReads`, cached for less than a second. */
 import { Effect, Layer, Option } from "effect"
 import { InstallationReads, type KnownInstallation } from "../../actors/ports/InstallationReads.js"
 import { Unavailable } from "../../domain/Failure.js"
-import { make as makeFresh, organisationFirst } from "./ReadCache.js"
+import { makeReadCache, organisationOfKey } from "./ReadCache.js"
 import { WriterSql } from "./Pools.js"
 
-const freshMillis = 800
-const heldInstallations = 10_000
+const maxAgeMillis = 800
+const maxCachedInstallations = 10_000
 
 export const layer = Layer.effect(
   InstallationReads,
   Effect.gen(function* () {
     const sql = yield* WriterSql
-    const cache = yield* makeFresh<KnownInstallation, Unavailable>({
-      millis: freshMillis,
-      most: heldInstallations,
-      organisationOf: organisationFirst
+    const cache = yield* makeReadCache<KnownInstallation, Unavailable>({
+      maxAgeMillis,
+      maxEntries: maxCachedInstallations,
+      organisationOf: organisationOfKey
     })
 
     return InstallationReads.of({

@@ -1,4 +1,6 @@
-/** `svc.state` on Postgres: a write and the journal row that remembers it are one transaction. */
+/**
+ * The port `KeyValues` (`svc.state`) on Postgres: a write and the journal entry that records it are one transaction.
+ */
 import { describe } from "../telemetry/SafeError.js"
 import { Effect, Layer } from "effect"
 import { Fenced, JournalUnavailable } from "../../actors/ports/Journal.js"
@@ -16,18 +18,18 @@ const lockOwned = selectOwned("$1", "$2")
 const insertEntry = insertRows("journal", 1)
 
 /** What a write does to the stored value; `undefined` removes it. */
-interface Effected {
-  readonly stored: Json | undefined
+interface StateChange {
+  readonly nextValue: Json | undefined
   readonly result: Json
   readonly expiresAt: number | null
 }
 
-const effected = (write: StateWrite, before: Json | undefined): Effected | StateRefused => {
+const applyWrite = (write: StateWrite, before: Json | undefined): StateChange | StateRefused => {
   switch (write._tag) {
     case "Set":
-      return { stored: write.value, result: null, expiresAt: write.expiresAt }
+      return { nextValue: write.value, result: null, expiresAt: write.expiresAt }
     case "Delete":
-      return { stored: undefined, result: before !== undefined, expiresAt: null }
+      return { nextValue: undefined, result: before !== undefined, expiresAt: null }
     case "Increment": {
       const from = before ?? 0
       if (typeof from !== "number") {
@@ -35,14 +37,14 @@ const effected = (write: StateWrite, before: Json | undefined): Effected | State
       }
       const sum = from + write.by
       return Number.isFinite(sum)
-        ? { stored: sum, result: sum, expiresAt: null }
+        ? { nextValue: sum, result: sum, expiresAt: null }
         : new StateRefused({
             message: `svc.state.increment: the value of "${write.key}" would be too large for a number`
           })
     }
     case "CompareAndSet": {
-      const same = canonicalJson(before ?? null) === canonicalJson(write.expected)
-      return { stored: same ? write.next : before, result: same, expiresAt: null }
+      const isExpected = canonicalJson(before ?? null) === canonicalJson(write.expected)
+      return { nextValue: isExpected ? write.next : before, result: isExpected, expiresAt: null }
     }
   }
 }
@@ -74,19 +76,19 @@ export const layer = Layer.effect(
         Effect.mapError(unavailable)
       )
 
-    const put = (store: Store, key: string, { expiresAt, stored }: Effected) =>
-      stored === undefined
+    const put = (store: Store, key: string, { expiresAt, nextValue }: StateChange) =>
+      nextValue === undefined
         ? sql`DELETE FROM key_values WHERE ${where(store, key)}`
         : sql`INSERT INTO key_values (org, space, scope, environment, owner, key, value, expires_at)
           VALUES (${store.organisationId}, ${store.spaceId}, ${store.scope}, ${store.environment}, ${store.owner}, ${key},
-            ${JSON.stringify(stored)}::json, ${expiresAt === null ? null : new Date(expiresAt)})
+            ${JSON.stringify(nextValue)}::json, ${expiresAt === null ? null : new Date(expiresAt)})
           ON CONFLICT (org, space, scope, environment, owner, key)
           DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at, updated_at = now()`
 
     const write: KeyValues["Type"]["write"] = (store, write, run, entry) =>
       Effect.gen(function* () {
         const sealer = yield* vault.of(store.organisationId)
-        // The run first, then the key: the order in which every transaction here locks.
+        // Locks the run before the key, as every transaction here does: two writes never deadlock.
         const owned = yield* sql.unsafe(lockOwned, [[run.id], [run.epoch]])
         if (owned.length === 0) return yield* new Fenced({ id: run.id })
         const lock = canonicalJson([
@@ -99,7 +101,7 @@ export const layer = Layer.effect(
         ])
         yield* sql`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`
         const [row] = yield* find(store, write.key)
-        const change = effected(write, row?.value)
+        const change = applyWrite(write, row?.value)
         if (change instanceof StateRefused) return yield* change
         yield* put(store, write.key, change)
         yield* sql.unsafe(insertEntry, [JSON.stringify([encodeEntry(sealer, run, entry(change.result))])])

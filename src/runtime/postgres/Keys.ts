@@ -1,25 +1,28 @@
-/** Keys by their hash, as the writer: a request's organisation is not known before its key is. */
+/**
+ * The port `Keys`: looks API keys up by their hash, cached for less than a second. As the writer's role, since the
+ * organisation of a request is unknown until its key is found.
+ */
 import { backgroundTask } from "../../actors/BackgroundTask.js"
 import { Effect, Layer, Option, Redacted } from "effect"
 import { Keys, type KnownKey } from "../../actors/ports/Keys.js"
 import { Vault } from "../../actors/ports/Vault.js"
 import type { ApiKey } from "../../domain/ApiKey.js"
 import { Unavailable } from "../../domain/Failure.js"
-import { make as makeFresh, ofNoOrganisation } from "./ReadCache.js"
+import { makeReadCache, noOrganisation } from "./ReadCache.js"
 import { WriterSql } from "./Pools.js"
-import { recordOf, selection } from "./records/Table.js"
-import { apiKeys } from "./records/Tables.js"
+import { recordOf, selectColumns } from "./records/Table.js"
+import { apiKeys } from "./records/RecordTables.js"
 
-/** Less than the second that revocation may take: the rest is for the request in flight. */
-const freshMillis = 800
-const heldKeys = 10_000
-const usedInterval = "2 seconds"
-/** Digits of a hash that tell whether it may be a key's, how old they may be, and of how many keys they are held. */
-const beginningLength = 10
-const beginningsMillis = 1_000
-const mostBeginnings = 50_000
+/** Revocation may take a second; the rest is for requests in flight. */
+const maxAgeMillis = 800
+const maxCachedKeys = 10_000
+const writeUsesInterval = "2 seconds"
+/** A set of hash prefixes tells which hashes may be a key's: their length, the set's age, and its size. */
+const prefixLength = 10
+const prefixesMaxAgeMillis = 1_000
+const maxPrefixes = 50_000
 
-/** Where a key's identity secret is sealed. */
+/** The place that a key's identity secret is sealed to. */
 export const identityPlace = (organisation: string, keyId: string) => ({
   organisation,
   table: "api_keys",
@@ -43,17 +46,17 @@ export const layer = Layer.scoped(
   Effect.gen(function* () {
     const sql = yield* WriterSql
     const vault = yield* Vault
-    // Unknown keys are not remembered: guesses must not push out the keys in use.
-    const cache = yield* makeFresh<KnownKey, Unavailable>({
-      millis: freshMillis,
-      most: heldKeys,
+    // Unknown keys are not cached: guesses must not evict the keys in use.
+    const cache = yield* makeReadCache<KnownKey, Unavailable>({
+      maxAgeMillis,
+      maxEntries: maxCachedKeys,
       organisationOf: (_, { organisation }) => organisation.id
     })
     const lastUsed = new Map<string, number>()
 
     const load = Effect.fnUntraced(function* (hash: string) {
       const [row] = yield* sql.unsafe<OrganisationRow & { readonly [column: string]: unknown }>(
-        `SELECT ${selection(apiKeys)
+        `SELECT ${selectColumns(apiKeys)
           .split(", ")
           .map((part) => `k.${part}`)
           .join(", ")}, o.name AS org_name, o.plan AS org_plan,
@@ -81,25 +84,25 @@ export const layer = Layer.scoped(
 
     const find = (hash: string) => Effect.map(cache.get(hash, load(hash)), Option.fromNullable)
 
-    /** Read only while some address sends many unknown keys. With more keys than these it says nothing. */
-    const beginnings = yield* makeFresh<ReadonlySet<string> | "too many", Unavailable>({
-      millis: beginningsMillis,
-      most: 1,
-      organisationOf: ofNoOrganisation
+    /** Used only while some address sends many unknown keys. With more keys than `maxPrefixes` it filters nothing. */
+    const hashPrefixes = yield* makeReadCache<ReadonlySet<string> | "too many", Unavailable>({
+      maxAgeMillis: prefixesMaxAgeMillis,
+      maxEntries: 1,
+      organisationOf: noOrganisation
     })
-    const loadBeginnings = sql<{ begin: string }>`
-      SELECT left(hash, ${beginningLength}::int) AS begin FROM api_keys
-      UNION SELECT left(hash_before, ${beginningLength}::int) FROM api_keys WHERE hash_before IS NOT NULL
-      LIMIT ${mostBeginnings + 1}`.pipe(
+    const loadPrefixes = sql<{ begin: string }>`
+      SELECT left(hash, ${prefixLength}::int) AS begin FROM api_keys
+      UNION SELECT left(hash_before, ${prefixLength}::int) FROM api_keys WHERE hash_before IS NOT NULL
+      LIMIT ${maxPrefixes + 1}`.pipe(
       Effect.map((rows) =>
-        rows.length > mostBeginnings ? ("too many" as const) : new Set(rows.map(({ begin }) => begin))
+        rows.length > maxPrefixes ? ("too many" as const) : new Set(rows.map(({ begin }) => begin))
       ),
       Effect.mapError(unavailable)
     )
     const mayExist = (hash: string) =>
       Effect.map(
-        beginnings.get("all", loadBeginnings),
-        (found) => found === undefined || found === "too many" || found.has(hash.slice(0, beginningLength))
+        hashPrefixes.get("all", loadPrefixes),
+        (found) => found === undefined || found === "too many" || found.has(hash.slice(0, prefixLength))
       )
 
     const writeUses = Effect.gen(function* () {
@@ -121,12 +124,12 @@ export const layer = Layer.scoped(
       task.run,
       Effect.suspend(() => task.reportWaiting(lastUsed.size > 0))
     )
-    yield* pass.pipe(Effect.delay(usedInterval), Effect.forever, Effect.forkScoped)
+    yield* pass.pipe(Effect.delay(writeUsesInterval), Effect.forever, Effect.forkScoped)
     yield* Effect.addFinalizer(() => task.run)
 
     return Keys.of({
       find,
-      findCached: cache.held,
+      findCached: cache.peek,
       mayExist,
       recordUse: (key, now) => {
         lastUsed.set(key.id, now)

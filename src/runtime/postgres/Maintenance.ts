@@ -1,6 +1,6 @@
 /**
- * What time does to the records: partitions are made ahead and dropped when retention has passed; what has expired is
- * removed in small batches; what a deleted customer left is erased. One node at a time, at the start and every hour.
+ * Maintenance of the tables, at the start and every hour, by one node at a time: creates partitions ahead, drops those
+ * past their retention, deletes expired rows in small batches, and erases deleted customers.
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import { Duration, Effect, Layer, Schedule } from "effect"
@@ -10,68 +10,69 @@ import { eraseCustomers } from "./Erasure.js"
 import { WriterSql } from "./Pools.js"
 
 const interval = Duration.hours(1)
-/** Rows that one statement removes: it holds its locks for milliseconds. */
-const batch = 1_000
-/** Statements for one kind of rows in one pass; what is left has its turn in an hour. */
-const mostBatches = 200
+/** Rows that one statement deletes, so that it holds its locks for milliseconds only. */
+const batchSize = 1_000
+/** Statements for one kind of rows in one pass; the next pass deletes the rest. */
+const maxBatches = 200
 /** Arbitrary, and the same in every release. */
 const lockKey = 1_937_137_968
 
 const days = (n: number) => `interval '${n} days'`
-const resume = days(Duration.toDays(resumeWindow))
-/** No journal is older than its partition, which is dropped after ten days: nothing can name the value any more. */
-const unnamed = days(10)
-/** What is removed: table, its alias, and which rows. */
-const expired: ReadonlyArray<readonly [table: string, condition: string]> = [
+const resumeInterval = days(Duration.toDays(resumeWindow))
+/** A journal's partition is dropped after ten days: then no journal refers to a secret's old value any more. */
+const journalLifetime = days(10)
+/** The tables with rows that expire, each with its condition on the row `t`. */
+const expirations: ReadonlyArray<readonly [table: string, condition: string]> = [
   ["claims", "t.expires_at < now()"],
   ["idempotent_replies", "t.expires_at < now()"],
   ["key_values", "t.expires_at < now()"],
   ["draft_snapshots", "t.kept_until < now()"],
-  // State of an invocation goes when nothing can resume it: not written lately, its runs ended, the first one long ago.
+  // State of an invocation expires when no run can resume it: not written lately, all its runs ended, the first long
+  // ago.
   [
     "key_values",
-    `t.scope = 'INVOCATION' AND t.updated_at < now() - ${resume}
+    `t.scope = 'INVOCATION' AND t.updated_at < now() - ${resumeInterval}
      AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.org = t.org AND r.record->>'rootId' = t.owner)
-     AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = t.owner AND e.finished_at > now() - ${resume})`
+     AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = t.owner AND e.finished_at > now() - ${resumeInterval})`
   ],
   ["rate_windows", `t.minute < now() - ${days(1)}`],
-  // Longer than any window that a provider counts in.
+  // Longer than any window of a provider's limits.
   ["provider_limits", `t.updated_at < now() - ${days(32)}`],
-  // Ids carry the time, so the primary key finds the old ones.
+  // Ids sort by time, so the primary key finds the old rows.
   [
     "deliveries",
     `t.id < 'dlv_' || substr(svc_ulid_bound(now() - ${days(7)}), 6) AND t.status = 'delivered' AND t.finished_at < now() - ${days(7)}`
   ],
-  // Kept for a manual repetition as long as a dead letter is.
+  // Dead letters are kept for a manual repetition.
   [
     "deliveries",
     `t.id < 'dlv_' || substr(svc_ulid_bound(now() - ${days(30)}), 6) AND t.status = 'exhausted' AND t.finished_at < now() - ${days(30)}`
   ],
   [
     "secret_versions",
-    `t.retired_at < now() - ${unnamed}
-     OR EXISTS (SELECT 1 FROM secrets s WHERE s.id = t.secret_id AND s.deleted_at < now() - ${unnamed})`
+    `t.retired_at < now() - ${journalLifetime}
+     OR EXISTS (SELECT 1 FROM secrets s WHERE s.id = t.secret_id AND s.deleted_at < now() - ${journalLifetime})`
   ],
   [
     "secrets",
-    `t.deleted_at < now() - ${unnamed} AND NOT EXISTS (SELECT 1 FROM secret_versions v WHERE v.secret_id = t.id)`
+    `t.deleted_at < now() - ${journalLifetime} AND NOT EXISTS (SELECT 1 FROM secret_versions v WHERE v.secret_id = t.id)`
   ]
 ]
 
-/** A row that is written meanwhile is another version, at another place: it stays. */
-const removal = (table: string, condition: string) =>
-  `WITH old AS (SELECT t.ctid FROM ${table} t WHERE ${condition} LIMIT ${batch})
+/** Deletes by `ctid`: a row that is updated meanwhile has a new one and stays. */
+const deleteBatchSql = (table: string, condition: string) =>
+  `WITH old AS (SELECT t.ctid FROM ${table} t WHERE ${condition} LIMIT ${batchSize})
    DELETE FROM ${table} t USING old WHERE t.ctid = old.ctid`
 
-/** One pass, which runs `advance` between its parts. Answers false when another node is at it. */
-const passWith = Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
+/** One pass; runs `advance`, which reports progress, between its parts. Returns false when another node is at it. */
+const runPass = Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
   const sql = yield* WriterSql
   const session = yield* sql.reserve
   const [row] = yield* session.executeValues("SELECT pg_try_advisory_lock($1)", [lockKey])
   if (row?.[0] !== true) return false
   yield* Effect.addFinalizer(() => Effect.ignore(session.executeValues("SELECT pg_advisory_unlock($1)", [lockKey])))
   yield* sql`SELECT svc_partitions()`
-  for (const [table, condition] of expired) yield* Effect.zipLeft(removed(table, condition, advance), advance)
+  for (const [table, condition] of expirations) yield* Effect.zipLeft(deleteExpired(table, condition, advance), advance)
   yield* eraseCustomers(advance)
   return true
 }, Effect.scoped)
@@ -80,25 +81,25 @@ const passWith = Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
  * One pass that reports no progress.
  * @internal Tests run maintenance with it.
  */
-export const pass = passWith(Effect.void)
+export const runMaintenance = runPass(Effect.void)
 
-const removed = Effect.fnUntraced(function* (
+const deleteExpired = Effect.fnUntraced(function* (
   table: string,
   condition: string,
   advance: Effect.Effect<void>
 ): Effect.fn.Return<void, SqlError, WriterSql> {
   const sql = yield* WriterSql
-  const statement = `WITH gone AS (${removal(table, condition)} RETURNING 1) SELECT count(*)::int AS n FROM gone`
-  for (let i = 0; i < mostBatches; i++) {
+  const statement = `WITH gone AS (${deleteBatchSql(table, condition)} RETURNING 1) SELECT count(*)::int AS n FROM gone`
+  for (let i = 0; i < maxBatches; i++) {
     const [row] = yield* sql.unsafe<{ readonly n: number }>(statement)
-    if ((row?.n ?? 0) < batch) return
+    if ((row?.n ?? 0) < batchSize) return
     yield* advance
   }
 })
 
-/** Nothing waits for the first pass: partitions are made days ahead. */
+/** The start of the service does not wait for the first pass: partitions are created days ahead. */
 export const layer = Layer.scopedDiscard(
-  Effect.flatMap(backgroundTask("maintenance", passWith), ({ run }) =>
+  Effect.flatMap(backgroundTask("maintenance", runPass), ({ run }) =>
     Effect.forkScoped(Effect.interruptible(Effect.repeat(run, Schedule.spaced(interval))))
   )
 )

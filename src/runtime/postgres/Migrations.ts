@@ -1,15 +1,15 @@
-/** Brings the database to the schema of this release. */
+/** Migrates the database to the schema of this release. */
 import { Migrator, SqlClient } from "@effect/sql"
 import { Cause, Effect, Option, type Redacted } from "effect"
 import { migrations } from "../../../migrations/index.js"
 import { reasonOf, OperatorError } from "../process/OperatorError.js"
 import { connect } from "./Pools.js"
 import { variableOf } from "./Roles.js"
-import { Unreachable } from "./Unreachable.js"
+import { UnreachableDatabase } from "./UnreachableDatabase.js"
 
 /**
- * Runs the migrations that the database lacks, all of them or none, and returns their names. Two processes never
- * migrate at once: the second waits, then finds nothing to do.
+ * Runs the pending migrations, all of them or none, and returns their names. Two processes never migrate at once: the
+ * second waits for the lock and then has none to run.
  */
 export const migrate = Effect.fn("Migrations.migrate")(
   function* (owner: Redacted.Redacted) {
@@ -18,32 +18,32 @@ export const migrate = Effect.fn("Migrations.migrate")(
       applicationName: "svc migrations",
       setting: variableOf(owner, "owner")
     })
-    const made = yield* locked.pipe(
-      Effect.zipRight(run),
+    const applied = yield* holdMigrationLock.pipe(
+      Effect.zipRight(runMigrations),
       Effect.scoped,
       Effect.provideService(SqlClient.SqlClient, sql)
     )
-    for (const [id, name] of made)
+    for (const [id, name] of applied)
       yield* Effect.annotateLogs(Effect.logInfo("postgres.migrated"), { migration: id, name })
-    return made.map(([, name]) => name)
+    return applied.map(([, name]) => name)
   },
   Effect.scoped,
   Effect.catchTags({
-    SqlError: (failure) => refused(failure.cause),
-    MigrationError: (failure) => refused(failure.cause ?? failure)
+    SqlError: (failure) => migrationError(failure.cause),
+    MigrationError: (failure) => migrationError(failure.cause ?? failure)
   })
 )
 
-/** The names of the migrations that the database still lacks. */
+/** The names of the migrations that the database has not run. */
 export const pendingMigrations = Effect.fn("Migrations.missing")(function* () {
   const sql = yield* SqlClient.SqlClient
   const table = yield* sql<{ readonly present: boolean }>`SELECT to_regclass('svc_migrations') IS NOT NULL AS present`
-  const done =
+  const appliedRows =
     table[0]?.present === true ? yield* sql<{ readonly id: number }>`SELECT migration_id AS id FROM svc_migrations` : []
-  return Object.keys(migrations).filter((name) => !done.some(({ id }) => id === Number(name.slice(0, 4))))
+  return Object.keys(migrations).filter((name) => !appliedRows.some(({ id }) => id === Number(name.slice(0, 4))))
 })
 
-const run = Effect.catchAllCause(
+const runMigrations = Effect.catchAllCause(
   Migrator.make({})({ loader: Migrator.fromRecord(migrations), table: "svc_migrations" }),
   // The migrator turns a failed migration into a defect.
   (cause) =>
@@ -53,8 +53,8 @@ const run = Effect.catchAllCause(
     })
 )
 
-/** Held on a connection of its own: the migrations run on the other. */
-const locked = Effect.gen(function* () {
+/** Holds the lock on a connection of its own: the migrations use the other one. */
+const holdMigrationLock = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const session = yield* sql.reserve
   yield* Effect.acquireRelease(session.executeUnprepared("SELECT pg_advisory_lock($1)", [lockKey], undefined), () =>
@@ -62,10 +62,10 @@ const locked = Effect.gen(function* () {
   )
 })
 
-const refused = (cause: unknown) =>
+const migrationError = (cause: unknown) =>
   new OperatorError({
     message:
-      cause instanceof Unreachable
+      cause instanceof UnreachableDatabase
         ? cause.message
         : `The database could not be migrated: ${rootReason(cause)}. ` +
           "If roles or the database are missing, run `npm run svc -- migrate --admin-url <administrator's URL>`."

@@ -1,4 +1,4 @@
-/** What may be used once, as claims: the first to commit has it, on whichever node. */
+/** The port `Nonces`: a nonce is a row of `claims`, and over all nodes only the first insert of it succeeds. */
 import { Duration, Effect, Layer } from "effect"
 import { Nonces } from "../../actors/ports/Nonces.js"
 import { Unavailable } from "../../domain/Failure.js"

@@ -1,11 +1,11 @@
-/** The service's connections: one pool per role that it works as. */
+/** The connection pools of the service, one for each Postgres role that it uses. */
 import { Reactivity } from "@effect/experimental"
 import { PgClient } from "@effect/sql-pg"
 import { SqlError } from "@effect/sql/SqlError"
 import { Context, Duration, Effect, Layer, Redacted } from "effect"
 import { Pool, type PoolClient, types } from "pg"
 import { type DatabaseUrls, variableOf } from "./Roles.js"
-import { explainUnreachable } from "./Unreachable.js"
+import { explainUnreachable } from "./UnreachableDatabase.js"
 
 /** As `svc_app`: requests. Row-level security shows one organisation, named by `svc.org` in each transaction. */
 export class AppSql extends Context.Tag("svc/AppSql")<AppSql, PgClient.PgClient>() {}
@@ -18,13 +18,13 @@ export interface PoolOptions {
   readonly applicationName: string
   /** The server ends a statement that takes longer. Default: none. */
   readonly statementTimeout?: Duration.DurationInput
-  /** The setting that holds the login, for messages. */
+  /** The setting that the login comes from, for messages. */
   readonly setting?: string
 }
 
 /**
- * A pool that lives as long as the scope, with one connection open. `bigint` columns read as number where that is
- * exact, else as text; `numeric` as text; times as Date.
+ * Opens a pool for the life of the scope, with one connection open. `bigint` columns are read as numbers if that is
+ * exact, else as text; `numeric` as text; times as `Date`. Fails with `SqlError` when Postgres cannot be reached.
  */
 export const connect = Effect.fn("Pools.connect")(function* (url: Redacted.Redacted, options: PoolOptions) {
   const acquire = Effect.acquireRelease(
@@ -89,24 +89,28 @@ const makePool = (url: Redacted.Redacted, options: PoolOptions) => {
     idle_in_transaction_session_timeout: 60_000,
     types: { getTypeParser }
   })
-  // The pool drops the connection by itself; without a listener the process would end.
+  // The pool drops a broken connection by itself; without a listener the error would end the process.
   pool.on("error", () => {})
   return pool
 }
 
-type Connected = (error: Error | undefined, client: PoolClient | undefined, release: (cause?: unknown) => void) => void
+type ConnectCallback = (
+  error: Error | undefined,
+  client: PoolClient | undefined,
+  release: (cause?: unknown) => void
+) => void
 
 /**
- * A pool that hands a connection over in a microtask of its own. The pool of `pg` does so inside the release of its last
- * user: waiters that were interrupted release it at once, and a thousand of them in a row overflow the stack.
+ * A pool that hands over each connection in a microtask of its own. The pool of `pg` calls the next waiter inside the
+ * release of a connection: a thousand interrupted waiters, which release at once, would overflow the stack.
  */
 class QueuedPool extends Pool {
   override connect(): Promise<PoolClient>
-  override connect(onConnected: Connected): void
-  override connect(onConnected?: Connected): Promise<PoolClient> | void {
+  override connect(onConnected: ConnectCallback): void
+  override connect(onConnected?: ConnectCallback): Promise<PoolClient> | void {
     if (onConnected === undefined) return super.connect()
     super.connect((error, client, release) => {
-      // Until its user listens: a connection that breaks meanwhile says so again to the first statement.
+      // Until the user of the connection listens. If it breaks before, the first statement fails.
       client?.once("error", ignore)
       queueMicrotask(() => {
         client?.off("error", ignore)
@@ -118,12 +122,12 @@ class QueuedPool extends Pool {
 
 const ignore = (): void => undefined
 
-/** The server, too, must notice a peer that vanished: a half-open session would keep its locks for hours. */
+/** Makes the server detect a vanished client: a half-open session would keep its locks for hours. */
 const withServerSettings = (href: string) => {
   const url = new URL(href)
-  const given = url.searchParams.get("options")
+  const existing = url.searchParams.get("options")
   const keepAlive = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3"
-  url.searchParams.set("options", `${given === null ? "" : `${given} `}${keepAlive} -c tcp_user_timeout=25000`)
+  url.searchParams.set("options", `${existing === null ? "" : `${existing} `}${keepAlive} -c tcp_user_timeout=25000`)
   return url.href
 }
 

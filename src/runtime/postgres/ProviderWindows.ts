@@ -1,7 +1,10 @@
-/** What was granted of providers' limits, one row for a connector in an organisation, fenced by its revision. */
+/**
+ * The port `ProviderWindows`: the usage of a provider's limits, one row per organisation and connector, fenced by its
+ * revision.
+ */
 import { Effect, Layer, Schema } from "effect"
 import { ProviderWindows } from "../../actors/ports/ProviderWindows.js"
-import { untouched } from "../../domain/connection/SharedLimiter.js"
+import { unusedState } from "../../domain/connection/SharedLimiter.js"
 import { Unavailable } from "../../domain/Failure.js"
 import { WriterSql } from "./Pools.js"
 
@@ -26,7 +29,7 @@ export const layer = Layer.effect(
           Effect.mapError(unavailable),
           Effect.flatMap(([row]) =>
             row === undefined
-              ? Effect.succeed({ state: untouched, revision: 0 })
+              ? Effect.succeed({ state: unusedState, revision: 0 })
               : Effect.map(Effect.orDie(decode(row.state)), (state) => ({ state, revision: Number(row.revision) }))
           )
         ),

@@ -1,4 +1,6 @@
-/** Grants of calls per minute: one statement that can never grant more than the limit, whoever asks at once. */
+/**
+ * The port `RateWindows`: grants calls per minute. A lock on the window's row keeps concurrent grants within the limit.
+ */
 import { Effect, Layer } from "effect"
 import { RateWindows } from "../../actors/ports/RateWindows.js"
 import { Unavailable } from "../../domain/Failure.js"
@@ -9,7 +11,7 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const sql = yield* WriterSql
 
-    // The row is locked by the upsert, so `granted` before and after it are this statement's own.
+    // The upsert locks the row, so that no other transaction changes `granted` before the UPDATE.
     const take = (organisation: string, bucket: string, minute: number, wanted: number, limit: number) =>
       sql<{ got: number; left: number }>`
       WITH held AS (

@@ -1,31 +1,33 @@
-/** What was read a moment ago and may be used again; whoever asks while it is being read waits for the same answer. */
+/** A read cache for values that may be a moment old. Concurrent reads of one key share one load. */
 import { Deferred, Effect, FiberId } from "effect"
 import type { OrganisationId } from "../../domain/Ids.js"
-import { Commits } from "./Commits.js"
+import { Commits } from "./CommitLog.js"
 
 export interface ReadCache<A, E> {
-  /** The value, if it was read less than the allowed time before `now`. */
-  readonly held: (key: string, now: number) => A | undefined
-  /** The value, read now if need be. What `load` does not find, `undefined`, is not kept. */
+  /** The cached value, if it was read less than `maxAgeMillis` before `now`. */
+  readonly peek: (key: string, now: number) => A | undefined
+  /** The cached value, else the one that `load` returns. `undefined`, not found, is not cached. */
   readonly get: (key: string, load: Effect.Effect<A | undefined, E>) => Effect.Effect<A | undefined, E>
 }
 
 export interface ReadCacheOptions<A> {
-  readonly millis: number
-  /** Beyond it all are forgotten. */
-  readonly most: number
-  /** Whose records the value tells of: what this node read before it last changed them is not used again. */
+  readonly maxAgeMillis: number
+  /** Beyond it the cache is cleared. */
+  readonly maxEntries: number
+  /**
+   * The organisation whose records the value comes from: what was read before its last commit on this node is stale.
+   */
   readonly organisationOf: (key: string, value: A) => OrganisationId | undefined
 }
 
 interface Entry<A> {
   readonly at: number
-  /** The node's commits that the value may know of. */
+  /** The number of the node's last commit when the read began. */
   readonly commit: number
   readonly value: A
 }
 
-export const make = <A, E>(options: ReadCacheOptions<A>): Effect.Effect<ReadCache<A, E>> =>
+export const makeReadCache = <A, E>(options: ReadCacheOptions<A>): Effect.Effect<ReadCache<A, E>> =>
   Effect.gen(function* () {
     const clock = yield* Effect.clock
     const commits = yield* Commits
@@ -33,51 +35,51 @@ export const make = <A, E>(options: ReadCacheOptions<A>): Effect.Effect<ReadCach
     const loading = new Map<string, { readonly commit: number; readonly answer: Deferred.Deferred<A | undefined, E> }>()
 
     const isFresh = (key: string, entry: Entry<A>, now: number): boolean => {
-      if (now - entry.at >= options.millis) return false
+      if (now - entry.at >= options.maxAgeMillis) return false
       const organisation = options.organisationOf(key, entry.value)
-      return organisation === undefined || commits.last(organisation) <= entry.commit
+      return organisation === undefined || commits.lastCommit(organisation) <= entry.commit
     }
 
-    const held = (key: string, now: number): A | undefined => {
+    const peek = (key: string, now: number): A | undefined => {
       const entry = cache.get(key)
       return entry !== undefined && isFresh(key, entry, now) ? entry.value : undefined
     }
 
     const read = (key: string, load: Effect.Effect<A | undefined, E>, at: number) => {
       const answer = Deferred.unsafeMake<A | undefined, E>(FiberId.none)
-      const commit = commits.now()
-      const flying = { commit, answer }
-      loading.set(key, flying)
-      const settled = Effect.onExit(load, (exit) => {
-        if (loading.get(key) === flying) loading.delete(key)
+      const commit = commits.current()
+      const pendingRead = { commit, answer }
+      loading.set(key, pendingRead)
+      const publishing = Effect.onExit(load, (exit) => {
+        if (loading.get(key) === pendingRead) loading.delete(key)
         if (exit._tag === "Success" && exit.value !== undefined) {
-          if (cache.size >= options.most) cache.clear()
+          if (cache.size >= options.maxEntries) cache.clear()
           const before = cache.get(key)
           if (before === undefined || before.commit <= commit) cache.set(key, { at, commit, value: exit.value })
         }
         return Deferred.done(answer, exit)
       })
-      // Whoever asked first may go away: the others still wait for what it began.
-      return Effect.uninterruptible(settled)
+      // The caller that began the load may be interrupted while others wait for its result.
+      return Effect.uninterruptible(publishing)
     }
 
     const get = (key: string, load: Effect.Effect<A | undefined, E>) =>
       Effect.suspend(() => {
         const now = clock.unsafeCurrentTimeMillis()
-        const value = held(key, now)
+        const value = peek(key, now)
         if (value !== undefined) return Effect.succeed(value)
-        const flying = loading.get(key)
-        // A read that began before the last change of anybody may not know of it.
-        return flying === undefined || flying.commit !== commits.now()
+        const pendingRead = loading.get(key)
+        // A load that began before this node's last commit may not see it.
+        return pendingRead === undefined || pendingRead.commit !== commits.current()
           ? read(key, load, now)
-          : Deferred.await(flying.answer)
+          : Deferred.await(pendingRead.answer)
       })
 
-    return { held, get }
+    return { peek, get }
   })
 
-/** For keys of the form `organisation|…`. */
-export const organisationFirst = (key: string): OrganisationId => key.slice(0, key.indexOf("|")) as OrganisationId // by its caller
+/** The organisation of a key of the form `organisation|…`. */
+export const organisationOfKey = (key: string): OrganisationId => key.slice(0, key.indexOf("|")) as OrganisationId // by its caller
 
-/** For values that no change of records makes untrue, or that may be a moment old. */
-export const ofNoOrganisation = (): undefined => undefined
+/** For values that no commit makes stale before their age does. */
+export const noOrganisation = (): undefined => undefined

@@ -1,13 +1,13 @@
 /**
- * The four roles between which the second wall of tenant isolation stands. Each can do what its work needs and no
- * more; row-level security and the grants on tables come with the migrations. Specification: Tenant isolation.
+ * The four Postgres roles of the service. Each has only the privileges that its work needs; with row-level security and
+ * the grants of the migrations they are the second layer of tenant isolation. Specification: Tenant isolation.
  */
 import { Effect, Redacted } from "effect"
 import { Client, escapeLiteral } from "pg"
 import { reasonOf, OperatorError } from "../process/OperatorError.js"
-import { explainUnreachable, Unreachable } from "./Unreachable.js"
+import { explainUnreachable, UnreachableDatabase } from "./UnreachableDatabase.js"
 
-/** Where each role logs in. */
+/** The login of each role. */
 export interface DatabaseUrls {
   /** Owns the tables and migrates them. */
   readonly owner: Redacted.Redacted
@@ -28,7 +28,7 @@ export const roleNames: Record<RoleKey, string> = {
   auditReader: "svc_audit_reader"
 }
 
-/** The variables of the four logins. */
+/** The environment variables of the four logins. */
 export const loginVariables = {
   owner: "SVC_DATABASE_URL_OWNER",
   writer: "SVC_DATABASE_URL_WRITER",
@@ -36,7 +36,7 @@ export const loginVariables = {
   auditReader: "SVC_DATABASE_URL_AUDIT"
 } as const satisfies Record<RoleKey, string>
 
-/** The variable that holds this login. */
+/** The environment variable that this login comes from. */
 export const variableOf = (login: Redacted.Redacted, role: RoleKey): string => {
   const options = new URL(Redacted.value(login)).searchParams.get("options") ?? ""
   return options.includes(`role=${roleNames[role]}`) ? "SVC_DATABASE_URL" : loginVariables[role]
@@ -44,7 +44,7 @@ export const variableOf = (login: Redacted.Redacted, role: RoleKey): string => {
 
 export type RolePasswords = Readonly<Record<RoleKey, Redacted.Redacted>>
 
-/** A value for each role. */
+/** Makes a value for each role. */
 export const forEachRole = <A>(make: (role: RoleKey) => A): Record<RoleKey, A> => ({
   owner: make("owner"),
   writer: make("writer"),
@@ -52,7 +52,7 @@ export const forEachRole = <A>(make: (role: RoleKey) => A): Record<RoleKey, A> =
   auditReader: make("auditReader")
 })
 
-/** The four logins, on the server that `base` names. */
+/** The four logins on the server of `base`, each with its own role and password. */
 export const urlsOf = (base: Redacted.Redacted, passwords: RolePasswords, database = "svc"): DatabaseUrls =>
   forEachRole((role) => {
     const url = new URL(Redacted.value(base))
@@ -62,7 +62,7 @@ export const urlsOf = (base: Redacted.Redacted, passwords: RolePasswords, databa
     return Redacted.make(url.href)
   })
 
-/** One login that takes on each role in turn as it connects; it must be a member of all four. */
+/** The four logins of one user, which sets its role as it connects; it must be a member of all four. */
 export const urlsOfLogin = (login: Redacted.Redacted): DatabaseUrls =>
   forEachRole((role) => {
     const url = new URL(Redacted.value(login))
@@ -72,8 +72,8 @@ export const urlsOfLogin = (login: Redacted.Redacted): DatabaseUrls =>
   })
 
 /**
- * The SQL that makes the roles and the database, for an administrator to run with psql. Repeatable; a role that
- * exists keeps its password.
+ * The SQL that creates the roles and the database, for an administrator to run with psql. Repeatable; an existing role
+ * keeps its password.
  */
 export const rolesSql = (passwords: RolePasswords, database = "svc"): string =>
   [
@@ -85,8 +85,9 @@ export const rolesSql = (passwords: RolePasswords, database = "svc"): string =>
   ].join("\n")
 
 /**
- * Makes what is missing of the roles and the database. Repeatable; a role that exists keeps its password.
- * `admin` may create roles and databases; it becomes a member of the roles unless it is a superuser.
+ * Creates the missing roles and the database, and returns the names of the roles that it created. Repeatable; an
+ * existing role keeps its password. `admin` needs CREATEROLE and CREATEDB; it becomes a member of the roles unless it
+ * is a superuser.
  */
 export const ensureRoles = Effect.fn("Roles.ensure")(function* (
   admin: Redacted.Redacted,
@@ -95,7 +96,7 @@ export const ensureRoles = Effect.fn("Roles.ensure")(function* (
 ) {
   return yield* Effect.tryPromise({
     try: async () => {
-      const made = await onServer(admin, undefined, async (client) => {
+      const created = await withAdmin(admin, undefined, async (client) => {
         const present = await client.query<{ readonly rolname: string }>(
           "SELECT rolname FROM pg_roles WHERE rolname = ANY($1)",
           [Object.values(roleNames)]
@@ -113,24 +114,24 @@ export const ensureRoles = Effect.fn("Roles.ensure")(function* (
         }
         return Object.values(roleNames).filter((name) => !present.rows.some((row) => row.rolname === name))
       })
-      await onServer(admin, database, async (client) => {
+      await withAdmin(admin, database, async (client) => {
         for (const statement of databaseStatements(database)) await client.query(statement)
       })
-      return made
+      return created
     },
     catch: (cause) =>
       new OperatorError({
         message:
-          cause instanceof Unreachable
+          cause instanceof UnreachableDatabase
             ? cause.message
-            : `The roles could not be made: ${reasonOf(cause)}. ` +
+            : `The roles could not be created: ${reasonOf(cause)}. ` +
               "Use an administrator's URL, or run what `npm run svc -- migrate --print` prints."
       })
   })
 })
 
-/** Whether `ensureRoles` once came to its end. */
-export const isComplete = async (session: Client, database = "svc"): Promise<boolean> => {
+/** Whether `ensureRoles` has completed on this server before. */
+export const hasRoles = async (session: Client, database = "svc"): Promise<boolean> => {
   const answer = await session.query<{ readonly complete: boolean }>(
     `SELECT count(*) = $1 AND EXISTS (
        SELECT FROM pg_database WHERE datname = $2 AND NOT has_database_privilege('public', oid, 'TEMPORARY')
@@ -140,7 +141,7 @@ export const isComplete = async (session: Client, database = "svc"): Promise<boo
   return answer.rows[0]?.complete === true
 }
 
-const onServer = async <A>(
+const withAdmin = async <A>(
   admin: Redacted.Redacted,
   database: string | undefined,
   use: (client: Client) => Promise<A>
@@ -177,7 +178,7 @@ const roleStatements = (passwords: RolePasswords) =>
     })
   )
 
-/** The last one is what `isComplete` looks for. */
+/** `hasRoles` checks for the effect of the last one. */
 const databaseStatements = (database: string) => [
   `GRANT CONNECT, CREATE, TEMPORARY ON DATABASE ${database} TO svc_owner`,
   `GRANT CONNECT ON DATABASE ${database} TO svc_writer, svc_app, svc_audit_reader`,

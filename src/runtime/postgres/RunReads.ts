@@ -1,4 +1,4 @@
-/** Secrets and configuration as a run resolves them. */
+/** The port `RunReads`: resolves the secrets and configuration values that a run reads. */
 import { describe } from "../telemetry/SafeError.js"
 import { Effect, Layer, Option, Redacted } from "effect"
 import { JournalUnavailable } from "../../actors/ports/Journal.js"
@@ -26,7 +26,7 @@ export const layer = Layer.effect(
     const vault = yield* Vault
     const platform = yield* PlatformConfiguration
 
-    const opened = (
+    const openSecret = (
       organisation: OrganisationId,
       row: Row | undefined
     ): Effect.Effect<Option.Option<SecretValue>, unknown> =>
@@ -49,7 +49,7 @@ export const layer = Layer.effect(
         AND (s.customer_id IS NULL OR s.customer_id = ${reader.customerId})
         AND (s.environment IS NULL OR s.environment = ${reader.environment})
       ORDER BY s.customer_id IS NULL, s.environment IS NULL LIMIT 1`
-      return yield* opened(reader.organisationId, row)
+      return yield* openSecret(reader.organisationId, row)
     }, Effect.mapError(unavailable))
 
     const secretAt = Effect.fn("RunReads.secretAt")(function* (
@@ -59,10 +59,11 @@ export const layer = Layer.effect(
       const [row] = yield* sql<Row>`
       SELECT s.id, v.number, s.type, v.sealed FROM secrets s JOIN secret_versions v ON v.secret_id = s.id
       WHERE s.org = ${organisation} AND s.id = ${reference.secretId} AND v.number = ${reference.number}`
-      return yield* opened(organisation, row)
+      return yield* openSecret(organisation, row)
     }, Effect.mapError(unavailable))
 
-    // Highest level first: flow, integration, tenant, organisation, platform; within a level the environment's own value.
+    // Highest level first: flow, integration, tenant, organisation, platform; within a level the environment's own
+    // value.
     const setting = Effect.fn("RunReads.setting")(function* (reader: Reader, key: string) {
       const rows = yield* sql<{ value: Json }>`
       SELECT value FROM settings WHERE org = ${reader.organisationId} AND key = ${key}

@@ -1,22 +1,25 @@
-/** Workflows as they are run. What is deployed where may be a second old; a version's content never changes. */
+/**
+ * The port `Runnables`: workflows to run. Deployments are cached for less than a second; a version's content never
+ * changes.
+ */
 import { Effect, Layer, Option } from "effect"
 import { type Runnable, Runnables } from "../../actors/ports/Runnables.js"
-import { bindingsOf } from "../../domain/connector/Binding.js"
+import { readBindings } from "../../domain/connector/Binding.js"
 import { NotFound, Unavailable, WorkflowUnavailable } from "../../domain/Failure.js"
 import type { OrganisationId, WorkflowId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
 import { archivedRefusal, latestEnvironment } from "../../domain/Workflow.js"
-import { make as makeFresh } from "./ReadCache.js"
+import { makeReadCache } from "./ReadCache.js"
 import { WriterSql } from "./Pools.js"
 
-const freshMillis = 900
-const versionsKept = 1_000
-/** A snapshot is extended once for so many days, and outlives every run that it was kept for. */
+const headMaxAgeMillis = 900
+const maxCachedVersions = 1_000
+/** A draft's snapshot is kept this much longer than its runs, so that it is not extended at every run. */
 const snapshotMarginDays = 2
 
 const jsonOf = (value: Json): string | null => (value === null ? null : JSON.stringify(value))
 
-interface Head extends Omit<Runnable, "version" | keyof Content> {
+interface WorkflowHead extends Omit<Runnable, "version" | keyof Content> {
   readonly status: "draft" | "published" | "archived"
   readonly publishedVersion: number | null
   readonly deployments: { readonly [environment: string]: number }
@@ -24,11 +27,11 @@ interface Head extends Omit<Runnable, "version" | keyof Content> {
 
 type Content = Pick<Runnable, "script" | "contentHash" | "inputContract" | "outputContract" | "bindings">
 
-/** As the columns hold it. */
+/** Content as the columns hold it. */
 interface ContentRow extends Omit<Content, "bindings"> {
   readonly bindings: Json
 }
-const contentOf = <Row extends ContentRow>(row: Row) => ({ ...row, bindings: bindingsOf(row.bindings) })
+const contentOf = <Row extends ContentRow>(row: Row) => ({ ...row, bindings: readBindings(row.bindings) })
 
 const headColumns = `w.org AS "organisationId", w.space AS "spaceId", w.id AS "workflowId", w.customer_id AS "customerId", w.name,
   w.enabled, w.tier, w.timeout_ms AS "timeoutMillis", w.retry, w.callback_url AS "callbackUrl", w.status,
@@ -40,19 +43,19 @@ export const layer = Layer.effect(
   Runnables,
   Effect.gen(function* () {
     const sql = yield* WriterSql
-    const heads = yield* makeFresh<Head, Unavailable>({
-      millis: freshMillis,
-      most: versionsKept,
+    const heads = yield* makeReadCache<WorkflowHead, Unavailable>({
+      maxAgeMillis: headMaxAgeMillis,
+      maxEntries: maxCachedVersions,
       organisationOf: (_, { organisationId }) => organisationId
     })
     const versions = new Map<string, Content>()
 
     const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
-    const gone = () => new NotFound({ what: "workflow" })
+    const notFound = () => new NotFound({ what: "workflow" })
 
     const loadHead = Effect.fnUntraced(function* (organisation: OrganisationId, workflow: WorkflowId) {
       const [head] = yield* sql
-        .unsafe<Head>(
+        .unsafe<WorkflowHead>(
           `SELECT ${headColumns} FROM workflows w WHERE w.id = $1 AND w.org = $2 AND w.deleted_at IS NULL`,
           [workflow, organisation]
         )
@@ -60,9 +63,12 @@ export const layer = Layer.effect(
       return head
     })
 
-    const head = (organisation: OrganisationId, workflow: WorkflowId): Effect.Effect<Head, NotFound | Unavailable> =>
+    const head = (
+      organisation: OrganisationId,
+      workflow: WorkflowId
+    ): Effect.Effect<WorkflowHead, NotFound | Unavailable> =>
       Effect.flatMap(heads.get(`${organisation}/${workflow}`, loadHead(organisation, workflow)), (found) =>
-        found === undefined ? gone() : Effect.succeed(found)
+        found === undefined ? notFound() : Effect.succeed(found)
       )
 
     const content = Effect.fnUntraced(function* (workflow: WorkflowId, number: number) {
@@ -75,38 +81,38 @@ export const layer = Layer.effect(
           number
         ])
         .pipe(Effect.mapError(unavailable))
-      if (row === undefined) return yield* gone()
+      if (row === undefined) return yield* notFound()
       const found = contentOf(row)
-      if (versions.size >= versionsKept) versions.clear()
+      if (versions.size >= maxCachedVersions) versions.clear()
       versions.set(key, found)
       return found
     })
 
-    const runnable = (
-      { deployments: _deployments, publishedVersion: _published, status: _status, ...head }: Head,
+    const makeRunnable = (
+      { deployments: _deployments, publishedVersion: _published, status: _status, ...head }: WorkflowHead,
       found: Content,
       version: number | null
     ): Runnable => ({ ...head, ...found, version })
 
-    /** Put together once for each read of a workflow's head, not for each run. */
-    const published = new WeakMap<Head, Map<number, Runnable>>()
-    const publishedOf = (head: Head, number: number): Effect.Effect<Runnable, NotFound | Unavailable> => {
+    /** Makes a `Runnable` once for each read of a workflow's head, not for each run. */
+    const published = new WeakMap<WorkflowHead, Map<number, Runnable>>()
+    const publishedOf = (head: WorkflowHead, number: number): Effect.Effect<Runnable, NotFound | Unavailable> => {
       const known = published.get(head) ?? new Map<number, Runnable>()
       const found = known.get(number)
       if (found !== undefined) return Effect.succeed(found)
       return Effect.map(content(head.workflowId, number), (content) => {
-        const made = runnable(head, content, number)
-        published.set(head, known.set(number, made))
-        return made
+        const runnable = makeRunnable(head, content, number)
+        published.set(head, known.set(number, runnable))
+        return runnable
       })
     }
 
     const version = Effect.fnUntraced(function* (organisation: OrganisationId, workflow: WorkflowId, number: number) {
-      return runnable(yield* head(organisation, workflow), yield* content(workflow, number), number)
+      return makeRunnable(yield* head(organisation, workflow), yield* content(workflow, number), number)
     })
 
-    const deployed = (
-      found: Head,
+    const deployedIn = (
+      found: WorkflowHead,
       environment: string
     ): Effect.Effect<Runnable, NotFound | WorkflowUnavailable | Unavailable> => {
       if (found.publishedVersion === null) {
@@ -117,9 +123,9 @@ export const layer = Layer.effect(
       }
       const archived = archivedRefusal(found)
       if (archived !== undefined) return archived
-      // An environment may be called as what every object inherits.
-      const live = Object.hasOwn(found.deployments, environment) ? found.deployments[environment] : undefined
-      const number = environment === latestEnvironment ? found.publishedVersion : live
+      // An environment may have the name of an inherited property, such as `constructor`.
+      const deployedNumber = Object.hasOwn(found.deployments, environment) ? found.deployments[environment] : undefined
+      const number = environment === latestEnvironment ? found.publishedVersion : deployedNumber
       return number !== undefined
         ? publishedOf(found, number)
         : new WorkflowUnavailable({
@@ -129,22 +135,22 @@ export const layer = Layer.effect(
     }
 
     const inEnvironment = (organisation: OrganisationId, workflow: WorkflowId, environment: string) =>
-      Effect.flatMap(head(organisation, workflow), (found) => deployed(found, environment))
+      Effect.flatMap(head(organisation, workflow), (found) => deployedIn(found, environment))
 
     const draft = Effect.fnUntraced(function* (organisation: OrganisationId, workflow: WorkflowId) {
       const [found] = yield* sql
-        .unsafe<Head & ContentRow>(
+        .unsafe<WorkflowHead & ContentRow>(
           `SELECT ${headColumns}, ${contentColumns} FROM workflows w WHERE w.id = $1 AND w.org = $2 AND w.deleted_at IS NULL`,
           [workflow, organisation]
         )
         .pipe(Effect.mapError(unavailable))
-      if (found === undefined) return yield* gone()
+      if (found === undefined) return yield* notFound()
       const archived = archivedRefusal(found)
-      return archived === undefined ? runnable(found, contentOf(found), null) : yield* archived
+      return archived === undefined ? makeRunnable(found, contentOf(found), null) : yield* archived
     })
 
     const keepDraft: Runnables["Type"]["keepDraft"] = (draft, retention) =>
-      // Written when it is new, or when the run will be kept for longer than what is there: not at every run.
+      // Updates an existing snapshot only if it expires before the run does: not at every run.
       sql`INSERT INTO draft_snapshots AS s
             (org, workflow_id, content_hash, script, input_contract, output_contract, bindings, kept_until)
           VALUES (${draft.organisationId}, ${draft.workflowId}, ${draft.contentHash}, ${draft.script},
@@ -168,7 +174,7 @@ export const layer = Layer.effect(
         )
         .pipe(Effect.mapError(unavailable))
       if (row === undefined) return Option.none()
-      return Option.some(runnable(yield* head(organisation, workflow), contentOf(row), null))
+      return Option.some(makeRunnable(yield* head(organisation, workflow), contentOf(row), null))
     })
 
     return Runnables.of({ inEnvironment, draft, keepDraft, draftThatRan, version })

@@ -1,4 +1,4 @@
-/** The table of unfinished runs, on the writer's pool. */
+/** The port `Runs` on the writer's pool: claims queued runs, takes over orphaned ones, and finds those that are due. */
 import { describe } from "../telemetry/SafeError.js"
 import { Effect, Layer, Option } from "effect"
 import { JournalUnavailable, type OpenRun } from "../../actors/ports/Journal.js"
@@ -18,28 +18,28 @@ interface ClaimedRow extends OpenRun {
 
 const getSql = `SELECT ${selectOpen("runs")} FROM runs WHERE id = $1 AND org = $2`
 
-/** Shares of the classes P1 to P4 among the runs that start, when all of them wait. */
+/** Shares of the priority classes P1 to P4 among the runs that start, while all four have queued runs. */
 const weights = [8, 4, 2, 1] as const
 
-/** Runs that an organisation may have under way at once, by its plan. */
-const caps = Object.entries(plans)
+/** Runs that an organisation may have in progress at once, by its plan, as rows of SQL. */
+const planLimits = Object.entries(plans)
   .map(([plan, { concurrentRuns }]) => `('${plan}', ${concurrentRuns ?? "NULL"}::int)`)
   .join(", ")
 
 /**
- * One statement: the heads of the four classes in their fair order, merged by weighted virtual time, taken out of the
- * queue and marked as running. Whoever gets a row back owns that run. `$3` is how far each class has come; `$4` and `$5`
- * are the runs under way, by organisation. An organisation that has as many as its plan allows is passed over. What changes
- * of a run is what `evolve` makes of `Started`.
+ * Claims queued runs in one statement: merges the heads of the four classes by weighted virtual time, deletes them from
+ * the queue and marks them as running. The caller owns the returned runs. `$1`: shards; `$2`: limit; `$3`: virtual time
+ * of each class; `$4` and `$5`: organisations with runs in progress, and how many. Organisations at the limit of their
+ * plan are passed over. The assignments are those of `evolve` for `Started`.
  */
 const claimSql = `
-  WITH cap (plan, most) AS (VALUES ${caps}), under_way AS (
+  WITH cap (plan, most) AS (VALUES ${planLimits}), under_way AS (
     SELECT u.org, u.n, cap.most FROM unnest($4::text[], $5::int[]) AS u (org, n)
       LEFT JOIN organisations o ON o.id = u.org LEFT JOIN cap ON cap.plan = o.plan
   ), head AS (
     ${weights
       .map(
-        (_, i) => `(SELECT seq, org, vtag, ${i + 1} AS priority FROM outbox
+        (_, i) => `(SELECT seq, org, vtag, ${i + 1} AS priority FROM start_queue
       WHERE priority = ${i + 1} AND shard = ANY($1::int[]) AND not_before <= now()
         AND org <> ALL(ARRAY(SELECT u.org FROM under_way u WHERE u.n >= u.most))
       ORDER BY vtag, seq LIMIT $2)`
@@ -55,10 +55,10 @@ const claimSql = `
       LEFT JOIN organisations o ON o.id = n.org LEFT JOIN cap ON cap.plan = o.plan
       LEFT JOIN under_way u ON u.org = n.org
   ), chosen AS (
-    SELECT o.seq FROM outbox o WHERE o.seq IN (SELECT seq FROM allowed WHERE ok ORDER BY rank LIMIT $2)
+    SELECT o.seq FROM start_queue o WHERE o.seq IN (SELECT seq FROM allowed WHERE ok ORDER BY rank LIMIT $2)
     FOR UPDATE SKIP LOCKED
   ), gone AS (
-    DELETE FROM outbox WHERE seq IN (SELECT seq FROM chosen) RETURNING id, vtag
+    DELETE FROM start_queue WHERE seq IN (SELECT seq FROM chosen) RETURNING id, vtag
   )
   UPDATE runs r SET status = 'running', started_at = COALESCE(r.started_at, now()), ${raiseEpoch("r")}, activations = 1,
     wake_at = now(), deadline_at = CASE WHEN r.started_at IS NULL AND r.tier <> 'instant'
@@ -66,20 +66,20 @@ const claimSql = `
   FROM gone WHERE r.id = gone.id
   RETURNING ${selectOpen("r")}, gone.vtag::float8 AS vtag, EXISTS (SELECT FROM allowed WHERE NOT ok) AS "hasPassedOver"`
 
-/** `$1` shards, `$2` runs that are driven here, `$3` engines. */
+/** Running runs whose wake-up time has passed. `$1`: shards; `$2`: runs in progress on this node; `$3`: engines. */
 const dueCondition = `shard = ANY($1::int[]) AND wake_at <= now() AND status = 'running' AND NOT id = ANY($2::text[])
   AND (engine = ANY($3::text[]) OR NOT ${hasHistory})`
 
-/** What changes of the run besides its owner is what `evolve` makes of `Resumed`. */
+/** Makes the caller the owner. The other assignments are those of `evolve` for `Resumed`. */
 const takeOverSql = `UPDATE runs SET ${raiseEpoch("runs")}, activations = activations + 1, wake_at = now(), waiting = NULL
   WHERE id = $1 AND status = 'running' RETURNING ${selectOpen("runs")}`
 
-const recordProgressSql = updateOwned("activations = 1, progress = $3")
+const resetActivationsSql = updateOwned("activations = 1, progress = $3")
 const clearActivationsSql = updateOwned("activations = 0")
-const changeEngineSql = updateOwned("engine = $3")
+const setEngineSql = updateOwned("engine = $3")
 
-const findWorkSql = `SELECT EXISTS (SELECT FROM runs WHERE ${dueCondition}) AS due,
-  EXISTS (SELECT FROM outbox WHERE shard = ANY($1::int[]) AND not_before <= now()) AS queued,
+const hasWorkSql = `SELECT EXISTS (SELECT FROM runs WHERE ${dueCondition}) AS due,
+  EXISTS (SELECT FROM start_queue WHERE shard = ANY($1::int[]) AND not_before <= now()) AS queued,
   EXISTS (SELECT FROM runs WHERE deadline_at <= now()) AS overdue,
   EXISTS (SELECT FROM deliveries WHERE status = 'pending' AND next_at <= now()
     AND (claimed_until IS NULL OR claimed_until <= now())) AS deliveries`
@@ -91,8 +91,8 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const sql = yield* WriterSql
     const tags = yield* VirtualTags
-    /** Virtual time of each class: runs started, divided by the class's weight. */
-    const served: [number, number, number, number] = [0, 0, 0, 0]
+    /** Virtual time of each class: started runs, divided by the class's weight. */
+    const virtualTimes: [number, number, number, number] = [0, 0, 0, 0]
 
     const get = Effect.fn("Runs.get")(function* (organisation: OrganisationId, id: ExecutionId) {
       const [run] = yield* sql.unsafe<OpenRun>(getSql, [id, organisation])
@@ -105,7 +105,7 @@ export const layer = Layer.effect(
     }, Effect.mapError(unavailable))
 
     const recordProgress = Effect.fn("Runs.recordProgress")(function* (run: OpenRun, rows: number) {
-      yield* sql.unsafe(recordProgressSql, [[run.id], [run.epoch], rows])
+      yield* sql.unsafe(resetActivationsSql, [[run.id], [run.epoch], rows])
     }, Effect.mapError(unavailable))
 
     const clearActivations = Effect.fn("Runs.clearActivations")(function* (
@@ -115,7 +115,7 @@ export const layer = Layer.effect(
     }, Effect.mapError(unavailable))
 
     const changeEngine = Effect.fn("Runs.changeEngine")(function* (run: OpenRun, engine: string) {
-      yield* sql.unsafe(changeEngineSql, [[run.id], [run.epoch], engine])
+      yield* sql.unsafe(setEngineSql, [[run.id], [run.epoch], engine])
       return { ...run, engine }
     }, Effect.mapError(unavailable))
 
@@ -124,7 +124,7 @@ export const layer = Layer.effect(
       active: ReadonlyArray<ExecutionId>,
       engines: ReadonlyArray<string>
     ) {
-      const [found] = yield* sql.unsafe<PendingWork>(findWorkSql, [shards, active, engines])
+      const [found] = yield* sql.unsafe<PendingWork>(hasWorkSql, [shards, active, engines])
       return found ?? { due: true, queued: true, overdue: true, deliveries: true }
     }, Effect.mapError(unavailable))
 
@@ -148,17 +148,17 @@ export const layer = Layer.effect(
       const rows = yield* sql.unsafe<ClaimedRow>(claimSql, [
         shards,
         slots,
-        served,
+        virtualTimes,
         [...underWay.keys()],
         [...underWay.values()]
       ])
       for (const row of rows) {
         tags.started(row.vtag)
-        served[row.priority - 1] = (served[row.priority - 1] ?? 0) + 1 / (weights[row.priority - 1] ?? 1)
+        virtualTimes[row.priority - 1] = (virtualTimes[row.priority - 1] ?? 0) + 1 / (weights[row.priority - 1] ?? 1)
       }
-      // A class that had nothing to start does not save up for later.
-      const ahead = Math.max(...served)
-      for (let i = 0; i < served.length; i++) served[i] = Math.max(served[i] ?? 0, ahead - 1)
+      // A class without queued runs earns no credit for later.
+      const ahead = Math.max(...virtualTimes)
+      for (let i = 0; i < virtualTimes.length; i++) virtualTimes[i] = Math.max(virtualTimes[i] ?? 0, ahead - 1)
       const runs = rows.map(({ hasPassedOver: _passed, vtag: _vtag, ...run }) => run)
       return { runs, hasPassedOver: rows[0]?.hasPassedOver === true }
     }, Effect.mapError(unavailable))

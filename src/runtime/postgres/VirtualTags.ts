@@ -1,18 +1,19 @@
 /**
- * Start-time fair queueing. Each waiting run of an organisation is tagged one step behind the one before it, and the
- * smallest tag starts first, so a flood waits behind itself. No tag lies before what is being started now, so an
- * organisation that was quiet gains nothing from it.
+ * Start-time fair queueing. Each queued run of an organisation gets a tag one higher than the one before it, and the
+ * lowest tag starts first, so that a burst delays only its own organisation. No new tag is lower than that of the run
+ * started last, so that an idle organisation earns no credit.
  */
 import { Context, Effect, Layer } from "effect"
 import { WriterSql } from "./Pools.js"
 
-const remembered = 10_000
+const maxOrganisations = 10_000
 
 export class VirtualTags extends Context.Tag("svc/VirtualTags")<
   VirtualTags,
   {
+    /** The tag of a run that is queued now. */
     readonly next: (organisation: string, priority: number) => number
-    /** Told the tag of a run that starts. */
+    /** Records the tag of a run that has started. */
     readonly started: (tag: number) => void
   }
 >() {}
@@ -21,8 +22,8 @@ export const layer = Layer.effect(
   VirtualTags,
   Effect.gen(function* () {
     const sql = yield* WriterSql
-    // What waits from before a restart keeps its place.
-    const [row] = yield* sql<{ tag: number }>`SELECT COALESCE(min(vtag), 0)::float8 AS tag FROM outbox`
+    // Runs that were queued before a restart keep their place.
+    const [row] = yield* sql<{ tag: number }>`SELECT COALESCE(min(vtag), 0)::float8 AS tag FROM start_queue`
     const last = new Map<string, number>()
     let current = row?.tag ?? 0
     return VirtualTags.of({
@@ -30,7 +31,7 @@ export const layer = Layer.effect(
         const key = `${organisation}|${priority}`
         const tag = Math.max(current, last.get(key) ?? 0) + 1
         last.set(key, tag)
-        if (last.size > remembered) last.clear()
+        if (last.size > maxOrganisations) last.clear()
         return tag
       },
       started: (tag) => {

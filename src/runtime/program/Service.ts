@@ -44,7 +44,7 @@ import * as TokenEndpoint from "../oauth/TokenEndpoint.js"
 import * as ConnectionReads from "../postgres/connections/ConnectionReads.js"
 import * as ConnectionStore from "../postgres/connections/ConnectionStore.js"
 import * as ConnectionSweeps from "../postgres/connections/ConnectionSweeps.js"
-import { Commits, makeCommitLog } from "../postgres/Commits.js"
+import { Commits, makeCommitLog } from "../postgres/CommitLog.js"
 import * as Connectors from "../postgres/Connectors.js"
 import * as CustomerReads from "../postgres/CustomerReads.js"
 import * as Deliveries from "../postgres/Deliveries.js"
@@ -189,7 +189,7 @@ const stores = Layer.mergeAll(
   ExecutionReads.layer,
   RateWindows.layer,
   ProviderWindows.layer,
-  Deliveries.layer({ alone: true })
+  Deliveries.layer({ isOnlyNode: true })
 ).pipe(Layer.provideMerge(VirtualTags.layer), Layer.provideMerge(records))
 
 /** Beneath everything that tells the time. */

@@ -11,7 +11,7 @@ import { startRunner } from "./RunnerProcess.js"
 /** A runner with fewer turns in hand than this is never called busy. */
 const busyFrom = 4
 /** How often waiting turns are looked at. */
-const reliefMillis = 20
+const reliefMillis = 10
 /** Pauses between attempts when runners die as they start. */
 const restartMillis = { first: 50, most: 5000 }
 /** The other runners come once the service is up: until then they would only stand in its way. */
@@ -90,7 +90,10 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
       const tenant = tenantOf(key)
       const preferred = slots[hash(tenant) % slots.length]
       const isAlive = preferred?.alive() === true
-      if (isAlive && preferred.load() < busyFrom && isOpenTo(preferred, tenant)) return preferred
+      const isFree = isAlive && preferred.load() < busyFrom && isOpenTo(preferred, tenant)
+      const calm = isFree && isCalmFor(preferred, tenant) ? preferred : calmest(tenant)
+      if (calm !== undefined) return calm
+      if (isFree) return preferred
       const least = leastOpenTo(tenant)
       if (least === undefined) {
         const alive = aliveRunners()
@@ -98,6 +101,24 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
       }
       if (!isAlive || !isOpenTo(preferred, tenant)) return least
       return least.load() * 2 < preferred.load() ? least : preferred
+    }
+
+    /** Whether no other tenant had long turns there lately. */
+    const isCalmFor = (runner: RunnerProcess, tenant: string): boolean =>
+      !runner.longTurns.isBusyBeside(tenant, performance.now())
+
+    /** A runner beside those on which others had long turns lately; who had such turns itself stays where it was. */
+    const calmest = (tenant: string): RunnerProcess | undefined => {
+      const alive = aliveRunners()
+      const now = performance.now()
+      if (alive.every((runner) => isCalmFor(runner, tenant))) return undefined
+      if (alive.some((runner) => runner.longTurns.isBusyWith(tenant, now))) return undefined
+      const free = spareFor(tenant, alive)
+      return leastLoaded(
+        [...alive, ...(free === undefined ? [] : [free])].filter(
+          (runner) => runner.load() < busyFrom && isOpenTo(runner, tenant) && isCalmFor(runner, tenant)
+        )
+      )
     }
 
     const leastOpenTo = (tenant: string): RunnerProcess | undefined => {

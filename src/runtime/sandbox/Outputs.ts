@@ -10,7 +10,7 @@ export type Outputs = ReadonlyArray<ReadonlyArray<GuestOutput>>
 
 /** Text up to this size is read at once. */
 const smallBytes = 64 * 1024
-const sliceMillis = 8
+const sliceMillis = 4
 /** Bytes between two looks at the clock. */
 const lookBytes = 64 * 1024
 /** The list of events, the list of an event's outputs, an output, its arguments. */

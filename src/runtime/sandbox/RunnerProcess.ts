@@ -12,6 +12,7 @@ import { type AskedTurn, PendingTurns } from "./PendingTurns.js"
 import type { TurnAnswer } from "./TurnAnswer.js"
 import type { Jail } from "../jail/Jail.js"
 import { LoadedPrograms } from "./LoadedPrograms.js"
+import { LongTurns } from "./LongTurns.js"
 import { readOutputs } from "./Outputs.js"
 import {
   RunnerRequest,
@@ -26,9 +27,9 @@ import {
 /** What lists of processes show behind the command. */
 const processName = "svc-runner"
 /** A turn that takes longer than this holds up those behind it. */
-const holdMillis = 40
+const holdMillis = 20
 /** How long a turn of another tenant waits before it is taken elsewhere. */
-const patienceMillis = 50
+const patienceMillis = 20
 /** From so many turns on, a queue is long. */
 const longQueue = 8
 /** How long beyond its computing time a guest may stay silent before its runner is killed. */
@@ -59,6 +60,8 @@ export interface RunnerProcess {
   readonly close: (session: number) => void
   /** The tenant who keeps others waiting here: its turn is long, or most of a long queue is its own. */
   readonly heldBy: () => string | undefined
+  /** Whose turns were long here lately. */
+  readonly longTurns: LongTurns
   /**
    * Takes turns of other tenants than the one at work out of the queue when they have waited too long and `hasPlace` says
    * that another runner would take them: their guests are lost, to be replayed there.
@@ -102,6 +105,7 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
   /** Replays that stepped aside. */
   const paused = new Map<number, AskedTurn>()
   const programs = new LoadedPrograms((bytes) => send(bytes))
+  const longTurns = new LongTurns()
   let current: number | undefined
   let since = 0
   let hung: number | undefined
@@ -162,7 +166,9 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
     const waiting = asked.take(session) ?? paused.get(session)
     paused.delete(session)
     current = undefined
-    since = performance.now()
+    const now = performance.now()
+    if (waiting !== undefined) longTurns.add(waiting.tenant, now - since, now)
+    since = now
     return (answer) => {
       if (waiting !== undefined) tell(waiting.onAnswer, answer)
     }
@@ -355,6 +361,7 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
     },
     close: (session) => send(idFrame(RunnerRequest.close, session)),
     heldBy,
+    longTurns,
     relieve,
     kill
   }

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Either } from "effect"
 import { fileSchema } from "../../../src/domain/connector/FileSchema.js"
 import { signerNames } from "../../../src/domain/connector/Signing.js"
-import { validate } from "../../../src/domain/connector/Validation.js"
+import { validateDefinition } from "../../../src/domain/connector/Validation.js"
 import type { Json, JsonObject } from "../../../src/domain/Json.js"
 import { compileSchema, schemaMistakes } from "../../../src/runtime/computing/worker/Contracts.js"
 import { blocksOf } from "../../support/guide.js"
@@ -22,13 +22,13 @@ const having = (what: string, part: unknown) => {
 const taken = (document: JsonObject) => {
   assert.deepStrictEqual(violations(fileSchema(), document), [])
   assert.deepStrictEqual(
-    Either.getOrElse(Either.flip(validate(document, schemaMistakes)), () => []),
+    Either.getOrElse(Either.flip(validateDefinition(document, schemaMistakes)), () => []),
     []
   )
 }
 
 describe("docs/connectors.md", () => {
-  it("shows a definition that is taken", () => taken(whole))
+  it("shows a valid definition", () => taken(whole))
 
   const parts = blocks.filter(({ what }) => /^\w+(?:\[\])?$/.test(what) && !["definition", "import"].includes(what))
   it("shows parts of definitions", () => assert.isAtLeast(parts.length, 7))
@@ -37,14 +37,14 @@ describe("docs/connectors.md", () => {
     (_, { text, what }) => taken(having(what, JSON.parse(text)))
   )
 
-  it("tells what a mistake is like", () => {
+  it("shows a mistake as it is reported", () => {
     const wrong = structuredClone(whole)
     delete wrong.actions[1].request.query.cursor
-    assert.deepStrictEqual(Either.getOrThrow(Either.flip(validate(wrong, schemaMistakes))), [
+    assert.deepStrictEqual(Either.getOrThrow(Either.flip(validateDefinition(wrong, schemaMistakes))), [
       {
         path: "actions[1].pagination.param",
         code: "UNUSED",
-        message: "the request never reads args.cursor, so that every page would be the first"
+        message: "the request never reads args.cursor, so every page would be the first"
       }
     ])
   })

@@ -1,4 +1,4 @@
-/** Connections as calls look for them, remembered for less than a second. */
+/** The port `ConnectionReads`: finds the connection of a call, cached for less than a second. */
 import { Effect, Layer, Option } from "effect"
 import {
   ConnectionReads,
@@ -6,32 +6,32 @@ import {
   type CallableConnection
 } from "../../../actors/ports/ConnectionReads.js"
 import { Unavailable } from "../../../domain/Failure.js"
-import { make as makeFresh, ofNoOrganisation } from "../ReadCache.js"
+import { makeReadCache, noOrganisation } from "../ReadCache.js"
 import { WriterSql } from "../Pools.js"
 
-const freshMillis = 800
-const heldConnections = 10_000
+const maxAgeMillis = 800
+const maxCachedConnections = 10_000
 
 const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
 
-const members = `id, customer_id AS "customerId", user_id AS "userId", label, status, connector,
+const columns = `id, customer_id AS "customerId", user_id AS "userId", label, status, connector,
   connector_version AS "connectorVersion", config, is_default AS "isDefault"`
 
 export const layer = Layer.effect(
   ConnectionReads,
   Effect.gen(function* () {
     const sql = yield* WriterSql
-    const cache = yield* makeFresh<CallableConnection, Unavailable>({
-      millis: freshMillis,
-      most: heldConnections,
-      // Their actors write them, not the records.
-      organisationOf: ofNoOrganisation
+    const cache = yield* makeReadCache<CallableConnection, Unavailable>({
+      maxAgeMillis,
+      maxEntries: maxCachedConnections,
+      // Connection actors write connections, and their commits are not in the commit log.
+      organisationOf: noOrganisation
     })
 
     const load = ({ customerId, named, organisationId, slug, userId }: ConnectionQuery) =>
       sql
         .unsafe<CallableConnection>(
-          `SELECT ${members} FROM connections
+          `SELECT ${columns} FROM connections
            WHERE org = $1 AND customer_id = $2 AND connector = $3 AND disconnected_at IS NULL
              AND (user_id IS NULL OR user_id = $4) AND ($5::text IS NULL OR id = $5 OR label = $5)
            ORDER BY id = $5 DESC NULLS LAST, status = 'active' DESC, user_id IS NULL, is_default DESC, id LIMIT 1`,
@@ -59,7 +59,7 @@ export const layer = Layer.effect(
             `${organisation}|${id}`,
             sql
               .unsafe<CallableConnection>(
-                `SELECT ${members} FROM connections WHERE org = $1 AND id = $2 AND disconnected_at IS NULL`,
+                `SELECT ${columns} FROM connections WHERE org = $1 AND id = $2 AND disconnected_at IS NULL`,
                 [organisation, id]
               )
               .pipe(

@@ -1,4 +1,6 @@
-/** The port `ConnectionStore` on the writer's pool: each change is one transaction, fenced by the connection's revision. */
+/**
+ * The port `ConnectionStore` on the writer's pool: each change is one transaction, fenced by the connection's revision.
+ */
 import { SqlError } from "@effect/sql/SqlError"
 import { Effect, Layer, Option } from "effect"
 import {
@@ -18,30 +20,30 @@ import { Unavailable } from "../../../domain/Failure.js"
 import type { CredentialId } from "../../../domain/Ids.js"
 import { auditRow } from "../AuditRow.js"
 import { WriterSql } from "../Pools.js"
-import { column, parameter, recordOf, selection } from "../records/Table.js"
-import { connections } from "./Tables.js"
+import { columnOf, parameterOf, recordOf, selectColumns } from "../records/Table.js"
+import { connections } from "./ConnectionTables.js"
 
 const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
 
-/** Members that another statement than the one of a change writes. */
-const apart: ReadonlySet<string> = new Set(["id", "isDefault", "lastUsedAt"])
-const changing = connections.members.filter((member) => !apart.has(member))
+/** Members that the statement of a change does not write. */
+const separatelyWritten: ReadonlySet<string> = new Set(["id", "isDefault", "lastUsedAt"])
+const updatedMembers = connections.members.filter((member) => !separatelyWritten.has(member))
 
-const insertSql = `INSERT INTO connections (${connections.members.map((member) => `"${column(connections, member)}"`).join(", ")},
+const insertSql = `INSERT INTO connections (${connections.members.map((member) => `"${columnOf(connections, member)}"`).join(", ")},
     next_look_at)
   VALUES (${connections.members.map((_, i) => `$${i + 1}`).join(", ")}, $${connections.members.length + 1})
   ON CONFLICT (id) DO NOTHING RETURNING 1`
 
-const updateSql = `UPDATE connections SET ${changing
-  .map((member, i) => `"${column(connections, member)}" = $${i + 1}`)
+const updateSql = `UPDATE connections SET ${updatedMembers
+  .map((member, i) => `"${columnOf(connections, member)}" = $${i + 1}`)
   .join(
     ", "
-  )}, next_look_at = $${changing.length + 1}, revision = revision + 1, is_default = is_default AND $${changing.length + 4},
-    disconnected_at = CASE WHEN $${changing.length + 4} THEN NULL ELSE COALESCE(disconnected_at, now()) END
-  WHERE id = $${changing.length + 2} AND revision = $${changing.length + 3}
+  )}, next_look_at = $${updatedMembers.length + 1}, revision = revision + 1, is_default = is_default AND $${updatedMembers.length + 4},
+    disconnected_at = CASE WHEN $${updatedMembers.length + 4} THEN NULL ELSE COALESCE(disconnected_at, now()) END
+  WHERE id = $${updatedMembers.length + 2} AND revision = $${updatedMembers.length + 3}
   RETURNING revision`
 
-const loadSql = `SELECT ${selection(connections)
+const loadSql = `SELECT ${selectColumns(connections)
   .split(", ")
   .map((part) => `c.${part}`)
   .join(", ")}, c.revision AS held_revision, k.id AS credential_id, k.number AS credential_number,
@@ -60,54 +62,54 @@ interface LoadRow {
   readonly intent_at: Date
 }
 
-/** Texts that very many connections have in common, each once in memory. */
-const known = new Map<string, string>()
-const common = <Text extends string | null>(text: Text): Text => {
+/** Interned texts: very many connections in memory share them. */
+const internedTexts = new Map<string, string>()
+const intern = <Text extends string | null>(text: Text): Text => {
   if (text === null) return text
-  const held = known.get(text)
+  const held = internedTexts.get(text)
   if (held !== undefined) return held as Text
-  if (known.size >= 10_000) known.clear()
-  known.set(text, text)
+  if (internedTexts.size >= 10_000) internedTexts.clear()
+  internedTexts.set(text, text)
   return text
 }
-const empty = {}
-const none: ReadonlyArray<never> = []
-const orEmpty = <A extends object>(value: A): A => (Object.keys(value).length === 0 ? (empty as A) : value)
+const emptyObject = {}
+const emptyList: ReadonlyArray<never> = []
+const internEmpty = <A extends object>(value: A): A => (Object.keys(value).length === 0 ? (emptyObject as A) : value)
 
 /**
- * The same record as the literal that it is: an owner keeps it for as long as it is idle, and what is put together
- * member by member takes V8 six times the room.
+ * Copies a connection into an object literal. Owners keep it in memory while they are idle, and an object that is built
+ * member by member takes six times as much in V8.
  */
-const compact = (read: Connection): Connection => ({
+const compactConnection = (read: Connection): Connection => ({
   id: read.id,
-  organisationId: common(read.organisationId),
-  connector: common(read.connector),
-  connectorVersion: common(read.connectorVersion),
+  organisationId: intern(read.organisationId),
+  connector: intern(read.connector),
+  connectorVersion: intern(read.connectorVersion),
   customerId: read.customerId,
   userId: read.userId,
-  label: common(read.label),
+  label: intern(read.label),
   accountLabel: read.accountLabel,
-  authMethod: common(read.authMethod),
-  authProvider: common(read.authProvider),
+  authMethod: intern(read.authMethod),
+  authProvider: intern(read.authProvider),
   status: read.status,
   health: read.health,
-  config: orEmpty(read.config),
-  scopes: read.scopes.length === 0 ? none : read.scopes,
+  config: internEmpty(read.config),
+  scopes: read.scopes.length === 0 ? emptyList : read.scopes,
   isDefault: read.isDefault,
   expiresAt: read.expiresAt,
   lastRefreshAt: read.lastRefreshAt,
   refreshFailedAt: read.refreshFailedAt,
   lastUsedAt: read.lastUsedAt,
-  metadata: orEmpty(read.metadata),
-  tags: orEmpty(read.tags),
+  metadata: internEmpty(read.metadata),
+  tags: internEmpty(read.tags),
   credentialFingerprint: read.credentialFingerprint,
-  createdBy: common(read.createdBy),
+  createdBy: intern(read.createdBy),
   createdAt: read.createdAt,
   updatedAt: read.updatedAt,
   version: read.version
 })
 
-const heldOf = ({
+const ownedConnection = ({
   attempt,
   credential_id,
   credential_number,
@@ -118,7 +120,7 @@ const heldOf = ({
   token_hash,
   ...row
 }: LoadRow & { readonly [member: string]: unknown }): OwnedConnection => ({
-  connection: compact(recordOf<Connection>(row)),
+  connection: compactConnection(recordOf<Connection>(row)),
   revision: held_revision,
   credential:
     credential_id === null ? null : { id: credential_id, number: credential_number, sealed: credential_sealed },
@@ -128,14 +130,14 @@ const heldOf = ({
 
 type SessionRow = Omit<AuthorizingSession, "expiresAt"> & { readonly expiresAt: Date }
 
-const time = (millis: number | null) => (millis === null ? null : new Date(millis))
+const toDate = (millis: number | null) => (millis === null ? null : new Date(millis))
 
 export const layer = Layer.effect(
   ConnectionStore,
   Effect.gen(function* () {
     const sql = yield* WriterSql
 
-    const within = <A, E>(body: Effect.Effect<A, E>) =>
+    const transact = <A, E>(body: Effect.Effect<A, E>) =>
       sql.withTransaction(body).pipe(
         Effect.catchIf(
           (error): error is Extract<E, SqlError> | SqlError => error instanceof SqlError,
@@ -143,7 +145,7 @@ export const layer = Layer.effect(
         )
       )
 
-    const tell = (events: ReadonlyArray<DomainEvent>, audit: ReadonlyArray<AuditEntry>) =>
+    const writeEvents = (events: ReadonlyArray<DomainEvent>, audit: ReadonlyArray<AuditEntry>) =>
       Effect.gen(function* () {
         if (events.length > 0)
           yield* sql`INSERT INTO domain_events (id, org, type, subject, customer_id, payload, at)
@@ -163,7 +165,7 @@ export const layer = Layer.effect(
               entry json)`
       })
 
-    /** One default of a kind: whoever changes it waits for whoever does so now. */
+    /** Serialises changes of the default connection of a customer, user and connector. */
     const lockKind = ({ connector, customerId, organisationId, userId }: Connection) =>
       sql`SELECT pg_advisory_xact_lock(hashtextextended(${[organisationId, customerId, userId, connector].join("|")}, 2))`
 
@@ -192,39 +194,39 @@ export const layer = Layer.effect(
 
     const load: ConnectionStore["Type"]["load"] = (id) =>
       sql.unsafe<LoadRow & { readonly [member: string]: unknown }>(loadSql, [id]).pipe(
-        Effect.map(([row]) => Option.map(Option.fromNullable(row), heldOf)),
+        Effect.map(([row]) => Option.map(Option.fromNullable(row), ownedConnection)),
         Effect.mapError(unavailable)
       )
 
     const insert = ({ audit, connection, credential, events, nextLookAt, session }: NewConnection) =>
-      within(
+      transact(
         Effect.gen(function* () {
           yield* lockKind(connection)
           const others = yield* sql`SELECT 1 FROM connections WHERE ${kind(connection)} AND is_default LIMIT 1`
-          const made = { ...connection, isDefault: others.length === 0 }
-          const values = connections.members.map((member) => parameter(connections, member, made[member]))
-          const rows = yield* sql.unsafe(insertSql, [...values, time(nextLookAt)])
-          if (rows.length === 0) return made
-          if (credential !== null) yield* putCredential(made, credential)
+          const inserted = { ...connection, isDefault: others.length === 0 }
+          const values = connections.members.map((member) => parameterOf(connections, member, inserted[member]))
+          const rows = yield* sql.unsafe(insertSql, [...values, toDate(nextLookAt)])
+          if (rows.length === 0) return inserted
+          if (credential !== null) yield* putCredential(inserted, credential)
           if (session !== null) yield* putSession(session)
-          yield* tell(events, audit)
-          return made
+          yield* writeEvents(events, audit)
+          return inserted
         })
       )
 
     const save = (change: ConnectionChange) =>
-      within(
+      transact(
         Effect.gen(function* () {
           const { connection, credential, revision } = change
-          const lives = connection.status !== "disconnected"
+          const isConnected = connection.status !== "disconnected"
           if (change.makesDefault === true) yield* lockKind(connection)
-          const values = changing.map((member) => parameter(connections, member, connection[member]))
+          const values = updatedMembers.map((member) => parameterOf(connections, member, connection[member]))
           const [row] = yield* sql.unsafe<{ readonly revision: number }>(updateSql, [
             ...values,
-            time(change.nextLookAt),
+            toDate(change.nextLookAt),
             connection.id,
             revision,
-            lives
+            isConnected
           ])
           if (row === undefined) return yield* new Stale()
           if (change.makesDefault === true) {
@@ -239,13 +241,13 @@ export const layer = Layer.effect(
             yield* sql`UPDATE connect_sessions SET status = ${status}, error = ${error}, finished_at = now(), state_hash = NULL,
               verifier = NULL WHERE id = ${id}`
           }
-          yield* tell(change.events, change.audit)
+          yield* writeEvents(change.events, change.audit)
           return row.revision
         })
       )
 
     const intend: ConnectionStore["Type"]["intend"] = ({ connection, revision }, intent) =>
-      within(
+      transact(
         Effect.gen(function* () {
           const [row] = yield* sql<{ readonly revision: number }>`UPDATE connections SET revision = revision + 1
             WHERE id = ${connection.id} AND revision = ${revision} RETURNING revision`
@@ -259,20 +261,20 @@ export const layer = Layer.effect(
       )
 
     const abandon: ConnectionStore["Type"]["abandon"] = ({ connection, revision }, { audit, events }) =>
-      within(
+      transact(
         Effect.gen(function* () {
-          const gone =
+          const deleted =
             yield* sql`DELETE FROM connections WHERE id = ${connection.id} AND revision = ${revision} RETURNING 1`
-          if (gone.length === 0) return yield* new Stale()
-          yield* tell(events, audit)
+          if (deleted.length === 0) return yield* new Stale()
+          yield* writeEvents(events, audit)
         })
       )
 
     const openSession: ConnectionStore["Type"]["openSession"] = (session, audit) =>
-      within(
+      transact(
         Effect.gen(function* () {
           yield* putSession(session)
-          yield* tell([], audit)
+          yield* writeEvents([], audit)
         })
       )
 

@@ -1,13 +1,13 @@
-/** The port `ConnectionSweeps` on the writer's pool. */
+/** The port `ConnectionSweeps` on the writer's pool: finds connections that are due for renewal or removal. */
 import { Effect, Layer } from "effect"
 import { ConnectionSweeps, type DueConnection } from "../../../actors/ports/ConnectionSweeps.js"
 import { Unavailable } from "../../../domain/Failure.js"
 import { WriterSql } from "../Pools.js"
 
-/** How long a disconnected connection stays as a tombstone, and how long a connect session tells its outcome. */
-const tombstone = "interval '30 days'"
-const toldFor = "interval '1 day'"
-const batch = 1_000
+/** How long a disconnected connection is kept as a tombstone, and a finished connect session for its outcome. */
+const tombstoneRetention = "interval '30 days'"
+const sessionRetention = "interval '1 day'"
+const batchSize = 1_000
 
 const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
 
@@ -32,9 +32,9 @@ export const layer = Layer.effect(
       tidy: Effect.gen(function* () {
         yield* sql`UPDATE connect_sessions SET status = 'expired', finished_at = now(), state_hash = NULL, verifier = NULL
           WHERE status = 'open' AND expires_at <= now()`
-        yield* sql.unsafe(`DELETE FROM connect_sessions WHERE finished_at < now() - ${toldFor}`)
+        yield* sql.unsafe(`DELETE FROM connect_sessions WHERE finished_at < now() - ${sessionRetention}`)
         yield* sql.unsafe(`DELETE FROM connections WHERE id IN
-          (SELECT id FROM connections WHERE disconnected_at < now() - ${tombstone} LIMIT ${batch})`)
+          (SELECT id FROM connections WHERE disconnected_at < now() - ${tombstoneRetention} LIMIT ${batchSize})`)
       }).pipe(Effect.mapError(unavailable)),
       recordUses: (uses) =>
         uses.size === 0

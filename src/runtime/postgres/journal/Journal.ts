@@ -1,4 +1,4 @@
-/** The journal on Postgres: appends through the group-commit writer, reads on the writer's pool. */
+/** The port `Journal` on Postgres: appends through the group-commit writer, reads on the writer's pool. */
 import { describe } from "../../telemetry/SafeError.js"
 import { Effect, Layer, Redacted } from "effect"
 import { type AppendFailure, Journal, JournalUnavailable, type RunChange } from "../../../actors/ports/Journal.js"
@@ -7,16 +7,17 @@ import { Wakeups } from "../../../actors/ports/Wakeups.js"
 import { WriterSql } from "../Pools.js"
 import { VirtualTags } from "../VirtualTags.js"
 import { decodeEntry } from "./JournalRow.js"
-import { prepare, type Prepared } from "./Rows.js"
+import { prepareChange, type PreparedChange } from "./Batch.js"
 import { makeWriter } from "./Writer.js"
 
-/** Only a change with journal rows asks for a vault. */
+/** Only a change with journal rows needs a vault. */
 const noVault = (): never => {
   throw new Error("the rows of a journal cannot be sealed without their organisation's vault")
 }
 
 const needsVault = (change: RunChange): boolean => (change.journal?.length ?? 0) > 0
 
+/** `capacity`: changes that may be queued; `writer`: the login of the writer's role. */
 export const layer = (options: { readonly capacity: number; readonly writer: Redacted.Redacted }) =>
   Layer.scoped(
     Journal,
@@ -26,19 +27,23 @@ export const layer = (options: { readonly capacity: number; readonly writer: Red
       const wakeups = yield* Wakeups
       const tags = yield* VirtualTags
 
-      const committed = (changes: ReadonlyArray<Prepared>) => {
+      const committed = (changes: ReadonlyArray<PreparedChange>) => {
         if (changes.some(({ change }) => change.enqueue !== undefined)) wakeups.signalQueued()
         if (changes.some(({ change }) => change.deliveries !== undefined && change.deliveries.length > 0))
           wakeups.signalDelivery()
       }
       const writer = yield* Effect.acquireRelease(
         Effect.sync(() =>
-          makeWriter({ connectionString: Redacted.value(options.writer), capacity: options.capacity, committed })
+          makeWriter({
+            connectionString: Redacted.value(options.writer),
+            capacity: options.capacity,
+            onCommit: committed
+          })
         ),
         (writer) => Effect.promise(() => writer.close())
       )
 
-      const write = (prepared: Prepared) =>
+      const write = (prepared: PreparedChange) =>
         Effect.async<void, AppendFailure>((resume) => {
           writer.write(prepared, (failure) => resume(failure === undefined ? Effect.void : Effect.fail(failure)))
         })
@@ -52,9 +57,9 @@ export const layer = (options: { readonly capacity: number; readonly writer: Red
         needsVault(change)
           ? vault.of(change.organisationId).pipe(
               Effect.mapError((refused) => new JournalUnavailable({ reason: refused.reason })),
-              Effect.flatMap((sealer) => write(prepare(change, { vault: () => sealer, vtag: tag(change) })))
+              Effect.flatMap((sealer) => write(prepareChange(change, { vault: () => sealer, vtag: tag(change) })))
             )
-          : Effect.suspend(() => write(prepare(change, { vault: noVault, vtag: tag(change) })))
+          : Effect.suspend(() => write(prepareChange(change, { vault: noVault, vtag: tag(change) })))
 
       const read = Effect.fn("Journal.read")(
         function* (organisation: string, id: string) {

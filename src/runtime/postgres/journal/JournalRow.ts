@@ -1,11 +1,11 @@
 /**
- * An entry of a run's journal as its row: the entry is sealed to its place, and a few members stand beside it as columns
- * for SQL. The only place that encodes and decodes entries.
+ * Encodes and decodes journal entries as rows. The entry is sealed to its place; the members that SQL needs are columns
+ * beside it. No other module encodes or decodes entries.
  */
 import type { OrganisationVault } from "../../../actors/ports/Vault.js"
 import type { JournalEntry } from "../../../domain/RunJournal.js"
 
-/** How the column `kind` holds the kind of an entry. */
+/** The values of the column `kind`. */
 export const entryKinds: { readonly [Kind in JournalEntry["kind"]]: number } = {
   start: 0,
   done: 1,
@@ -13,7 +13,7 @@ export const entryKinds: { readonly [Kind in JournalEntry["kind"]]: number } = {
   attempt: 3
 }
 
-/** The columns of a row as JSON carries it: bytes travel as base64. */
+/** The columns of a row in a statement's JSON document, which carries bytes as base64. */
 export const journalColumns = {
   id: "text",
   seq: "int",
@@ -24,12 +24,12 @@ export const journalColumns = {
   body: "text"
 } as const
 
-/** The columns as they are inserted. */
+/** The expressions that insert these columns. */
 export const journalValues = "id, seq, epoch, kind, call, hash, decode(body, 'base64')"
 
 const placeOf = (id: string, seq: number) => ({ table: "journal", column: "body", row: `${id}/${seq}` }) as const
 
-/** `epoch`: of the writer. */
+/** Seals an entry into its row. `epoch` is the writer's. */
 export const encodeEntry = (
   vault: OrganisationVault,
   { epoch, id, seq }: { readonly id: string; readonly epoch: number; readonly seq: number },
@@ -52,5 +52,5 @@ export const decodeEntry = (
   // Sealed by `encodeEntry`: its shape is that of an entry.
   JSON.parse(Buffer.from(vault.open(placeOf(id, seq), body)).toString()) as JournalEntry
 
-/** The run in `runs` has recorded more than its start, so that another engine might contradict it. */
+/** A condition on `runs`: the run has recorded more than its start, so a replay on another engine might diverge. */
 export const hasHistory = `EXISTS (SELECT FROM journal j WHERE j.id = runs.id AND j.kind <> ${entryKinds.start})`

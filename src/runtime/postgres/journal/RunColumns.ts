@@ -1,12 +1,12 @@
 /**
- * The columns of a run: what each member is called in `runs`, its type, and where it goes when the run ends. The rows and
- * the statement of a flush, the queries that hand out runs and the reads of the API are all made of these tables, when
- * the module is loaded. `runs` and `executions` have no other columns.
+ * The columns of a run: each member's column in `runs`, its type, and where it is kept when the run ends. The rows and
+ * the statement of a flush, the queries that claim runs and the reads of the API are built from these tables when the
+ * module loads. `runs` and `executions` have no other columns.
  */
 import type { FinishedRun, OpenRun, RunPatch } from "../../../actors/ports/Journal.js"
-import { columnName } from "../records/Table.js"
+import { defaultColumn } from "../records/Table.js"
 
-/** Types of Postgres that hold a value; a time is Unix milliseconds here and `timestamptz` there. */
+/** The Postgres types that hold a value. A time is Unix milliseconds in memory and `timestamptz` in Postgres. */
 type TypeFor<Value> = [NonNullable<Value>] extends [boolean]
   ? "boolean"
   : [NonNullable<Value>] extends [number]
@@ -17,16 +17,16 @@ type TypeFor<Value> = [NonNullable<Value>] extends [boolean]
 
 interface RunColumn<Value> {
   readonly type: TypeFor<Value>
-  /** Where a run that has ended keeps it: in a column of `executions`, as a member of its document `record`, or nowhere. */
+  /** Where an ended run keeps it: in a column of `executions`, as a member of its document `record`, or nowhere. */
   readonly ended: "column" | "record" | "none"
-  /** What it is called in Postgres, where that is not the member's name in snake case. */
+  /** The column's name, if it is not the member's name in snake case. */
   readonly column?: string
 }
 
 type RunColumns<Record> = { readonly [Member in keyof Record]-?: RunColumn<Record[Member]> }
 
-/** A run that has not ended: its row in `runs`. */
-const open: RunColumns<OpenRun> = {
+/** The row of a run in `runs`: it has not ended. */
+const openMembers: RunColumns<OpenRun> = {
   id: { type: "text", ended: "column" },
   organisationId: { type: "text", ended: "column" },
   spaceId: { type: "text", ended: "column" },
@@ -53,8 +53,8 @@ const open: RunColumns<OpenRun> = {
   input: { type: "json", ended: "column" }
 }
 
-/** What a run has only once it has ended: the rest of its row in `executions`. */
-const end: RunColumns<Omit<FinishedRun, "run">> = {
+/** Members that a run has only once it has ended: the rest of its row in `executions`. */
+const endMembers: RunColumns<Omit<FinishedRun, "run">> = {
   status: { type: "text", ended: "column" },
   statusReason: { type: "text", ended: "record" },
   finishedAt: { type: "timestamptz", ended: "column" },
@@ -63,15 +63,15 @@ const end: RunColumns<Omit<FinishedRun, "run">> = {
   metrics: { type: "json", ended: "record" }
 }
 
-/** Members that a patch of a run may change; one that may be null needs a mark that it is set. */
-const patchable: { readonly [Member in keyof Required<RunPatch>]: { readonly isNullable: boolean } } = {
+/** Members that a patch of a run may change. A nullable one needs a marker column that says that it is set. */
+const patchMembers: { readonly [Member in keyof Required<RunPatch>]: { readonly isNullable: boolean } } = {
   attempt: { isNullable: false },
   wakeAt: { isNullable: true },
   deadlineAt: { isNullable: false },
   waiting: { isNullable: true }
 }
 
-// --- The tables above, as rows and statements need them ---
+// --- The tables above, bound to columns ---
 
 interface BoundColumn {
   readonly member: string
@@ -87,40 +87,40 @@ interface Members {
 const bind = (columns: {
   readonly [member: string]: Omit<BoundColumn, "member" | "column"> & { readonly column?: string }
 }): ReadonlyArray<BoundColumn> =>
-  Object.entries(columns).map(([member, { column = columnName(member), ended, type }]) => ({
+  Object.entries(columns).map(([member, { column = defaultColumn(member), ended, type }]) => ({
     member,
     column,
     type,
     ended
   }))
 
-const inRuns = bind(open)
-/** The end's status replaces the one that the run had. */
-const keptOfOpen = inRuns.filter(({ ended }) => ended !== "none")
-const keptOfEnd = bind(end)
-const inExecutions = [...keptOfOpen, ...keptOfEnd]
-const endedInColumns = inExecutions.filter(({ ended }) => ended === "column")
+const runsColumns = bind(openMembers)
+/** Without the run's status: that of its end replaces it. */
+const retainedOpenColumns = runsColumns.filter(({ ended }) => ended !== "none")
+const endColumns = bind(endMembers)
+const executionsColumns = [...retainedOpenColumns, ...endColumns]
+const endedTableColumns = executionsColumns.filter(({ ended }) => ended === "column")
 const typesOf = (columns: ReadonlyArray<BoundColumn>): { readonly [column: string]: string } =>
   Object.fromEntries(columns.map(({ column, type }) => [column, type]))
 
-export const openColumns = typesOf(inRuns)
-export const endedColumns = typesOf(endedInColumns)
+export const openColumns = typesOf(runsColumns)
+export const endedColumns = typesOf(endedTableColumns)
 
 // --- Rows ---
 
-/** An instant as a row's JSON holds it. */
+/** A time as a row's JSON document holds it: RFC 3339. */
 export const timestamp = (millis: number | null): string | null =>
   millis === null ? null : new Date(millis).toISOString()
 
-/** The value of a column as a row's JSON holds it. */
+/** The value of a column as a row's JSON document holds it. */
 const columnValue = ({ member, type }: BoundColumn, members: Members): unknown => {
   const value = members[member]
   return type === "timestamptz" && typeof value === "number" ? timestamp(value) : value
 }
 
 /**
- * A copy has all keys from the start: an object that gets them one by one becomes a hash table, which takes half as long
- * again to write as JSON.
+ * A row to copy, with all keys set. An object that gets its keys one by one becomes a dictionary in V8, which takes 1.5
+ * times as long to serialise.
  */
 const emptyRow = (keys: ReadonlyArray<string>): { [key: string]: unknown } =>
   Object.fromEntries(keys.map((key) => [key, null]))
@@ -134,21 +134,21 @@ const membersOf = (value: object) => value as Members
 export const openRow = (run: OpenRun): Members => {
   const row = { ...emptyOpenRow }
   const members = membersOf(run)
-  for (const column of inRuns) row[column.column] = columnValue(column, members)
+  for (const column of runsColumns) row[column.column] = columnValue(column, members)
   return row
 }
 
-/** The record of a run that has ended: what was known at its start and what came of it. */
+/** The row in `executions` of a run that has ended. */
 export const endedRow = (finished: FinishedRun): Members => {
   const row = { ...emptyEndedRow }
   const record: { [member: string]: unknown } = { ...finished.run.record }
   const members = membersOf(finished.run)
-  for (const column of keptOfOpen) {
+  for (const column of retainedOpenColumns) {
     if (column.ended === "column") row[column.column] = columnValue(column, members)
     else record[column.member] = members[column.member]
   }
   const own = membersOf(finished)
-  for (const column of keptOfEnd) {
+  for (const column of endColumns) {
     if (column.ended === "column") row[column.column] = columnValue(column, own)
     else record[column.member] = own[column.member]
   }
@@ -158,19 +158,19 @@ export const endedRow = (finished: FinishedRun): Members => {
 
 // --- Patches ---
 
-const patched = inRuns.flatMap((column) =>
-  Object.hasOwn(patchable, column.member)
-    ? [{ ...column, isNullable: patchable[column.member as keyof RunPatch].isNullable }]
+const patchedColumns = runsColumns.flatMap((column) =>
+  Object.hasOwn(patchMembers, column.member)
+    ? [{ ...column, isNullable: patchMembers[column.member as keyof RunPatch].isNullable }]
     : []
 )
-const mark = (column: string) => `sets_${column}`
+const markColumn = (column: string) => `sets_${column}`
 
 export const patchColumns: { readonly [column: string]: string } = {
   id: "text",
   ...Object.fromEntries(
-    patched.flatMap(({ column, isNullable, type }) => [
+    patchedColumns.flatMap(({ column, isNullable, type }) => [
       [column, type],
-      ...(isNullable ? [[mark(column), "boolean"]] : [])
+      ...(isNullable ? [[markColumn(column), "boolean"]] : [])
     ])
   )
 }
@@ -178,56 +178,59 @@ export const patchColumns: { readonly [column: string]: string } = {
 export const patchRow = (id: string, patch: RunPatch): Members => {
   const members: Members = { ...patch }
   const row: { [column: string]: unknown } = { id }
-  for (const column of patched) {
+  for (const column of patchedColumns) {
     row[column.column] = columnValue(column, members) ?? null
-    if (column.isNullable) row[mark(column.column)] = members[column.member] !== undefined
+    if (column.isNullable) row[markColumn(column.column)] = members[column.member] !== undefined
   }
   return row
 }
 
-/** Sets the columns of `run` that `patch` sets. A run that is suspended was survived: its activations begin anew. */
+/**
+ * Assignments for the columns of `run` that `patch` sets. A run that is suspended did not crash: its activations
+ * restart.
+ */
 export const patchAssignments = (run: string, patch: string): string =>
   [
-    ...patched.map(({ column, isNullable }) =>
+    ...patchedColumns.map(({ column, isNullable }) =>
       isNullable
-        ? `${column} = CASE WHEN ${patch}.${mark(column)} THEN ${patch}.${column} ELSE ${run}.${column} END`
+        ? `${column} = CASE WHEN ${patch}.${markColumn(column)} THEN ${patch}.${column} ELSE ${run}.${column} END`
         : `${column} = COALESCE(${patch}.${column}, ${run}.${column})`
     ),
-    `activations = CASE WHEN ${patch}.${mark("wake_at")} THEN 0 ELSE ${run}.activations END`
+    `activations = CASE WHEN ${patch}.${markColumn("wake_at")} THEN 0 ELSE ${run}.activations END`
   ].join(", ")
 
 // --- Reads ---
 
-/** A column under the name of its member; a time as Unix milliseconds. */
-const selected = ({ column, member, type }: BoundColumn, table: string): string =>
+/** Selects a column under the name of its member; a time as Unix milliseconds. */
+const selectColumn = ({ column, member, type }: BoundColumn, table: string): string =>
   type === "timestamptz"
     ? `floor(extract(epoch FROM ${table}.${column}) * 1000)::float8 AS "${member}"`
     : `${table}.${column} AS "${member}"`
 
-/** Selects rows of `runs` that are `OpenRun`s as they come. */
-export const selectOpen = (table: string): string => inRuns.map((column) => selected(column, table)).join(", ")
+/** Selects the columns of `runs` so that each row is an `OpenRun`. */
+export const selectOpen = (table: string): string => runsColumns.map((column) => selectColumn(column, table)).join(", ")
 
-const allColumns = [...inRuns, ...inExecutions]
+const allColumns = [...runsColumns, ...executionsColumns]
 const columnOf = (table: "runs" | "executions", member: string): BoundColumn | undefined =>
-  (table === "runs" ? inRuns : endedInColumns).find((column) => column.member === member)
+  (table === "runs" ? runsColumns : endedTableColumns).find((column) => column.member === member)
 
 export const isColumn = (table: "runs" | "executions", member: string): boolean => columnOf(table, member) !== undefined
 
-const absent = (member: string): string => {
+const selectNull = (member: string): string => {
   const type = allColumns.find((column) => column.member === member)?.type ?? "text"
   return `NULL::${type === "timestamptz" ? "float8" : type} AS "${member}"`
 }
 
-/** Selects the same members of either table: `NULL` where the table has no column for one. */
+/** Selects the same members from either table, as `NULL` if the table has no column for one. */
 export const selectMembers = (table: "runs" | "executions", members: ReadonlyArray<string>): string =>
   members
     .map((member) => {
       const column = columnOf(table, member)
-      return column === undefined ? absent(member) : selected(column, table)
+      return column === undefined ? selectNull(member) : selectColumn(column, table)
     })
     .join(", ")
 
-/** The name of a column that both tables have: a condition on it holds for both. */
+/** The name of a column that both tables have, so that one condition serves both. */
 export const sharedColumn = (member: keyof OpenRun): string => columnOf("executions", member)?.column ?? member
 
 export const isTime = (member: string): boolean =>

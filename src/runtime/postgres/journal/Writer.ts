@@ -1,65 +1,55 @@
 /**
- * Group commit: one writer a process. Changes queue up while two flushes are in flight, and each flush takes all
- * that wait, so batches grow with the load and no timer delays a lone change.
+ * Group commit, one writer per process. Changes queue up while two flushes are in flight; each flush takes every queued
+ * change that it may, so batches grow with the load and no timer delays a single change.
  */
 import { describe } from "../../telemetry/SafeError.js"
-import { Client, DatabaseError } from "pg"
-import {
-  ChangeRefused,
-  ClaimTaken,
-  Fenced,
-  JournalUnavailable,
-  type AppendFailure
-} from "../../../actors/ports/Journal.js"
-import { selectAppended } from "./Fence.js"
-import { batch, type Prepared } from "./Rows.js"
+import { Client } from "pg"
+import { type AppendFailure, ChangeRefused, JournalUnavailable } from "../../../actors/ports/Journal.js"
+import { makeBatch, type PreparedChange } from "./Batch.js"
+import { findRefusal, isRejected, isRetryable, rejectionMessage } from "./RefusedChange.js"
 import { makeStatements } from "./Statement.js"
 
-interface Waiter extends Prepared {
+interface QueuedChange extends PreparedChange {
   readonly done: (failure: AppendFailure | undefined) => void
 }
 
 export interface WriterOptions {
   readonly connectionString: string
-  /** Changes that may wait; one more is refused. */
+  /** Changes that may be queued; further ones fail with `JournalUnavailable`. */
   readonly capacity: number
-  /** Told after each commit. */
-  readonly committed: (changes: ReadonlyArray<Prepared>) => void
+  /** Called after each commit. */
+  readonly onCommit: (changes: ReadonlyArray<PreparedChange>) => void
 }
 
 export interface Writer {
-  readonly write: (prepared: Prepared, done: (failure: AppendFailure | undefined) => void) => void
-  /** Changes that wait or are in flight. */
+  readonly write: (prepared: PreparedChange, done: (failure: AppendFailure | undefined) => void) => void
+  /** The number of queued changes and flushes in flight. */
   readonly pending: () => number
   readonly close: () => Promise<void>
 }
 
-const flushes = 2
-const batchChanges = 500
-const batchCharacters = 8_000_000
-/** A batch whose connection is lost is sent again for this long. */
+const maxFlushes = 2
+const maxBatchChanges = 500
+/** Every later change waits while a batch is written and parsed. A larger change is written alone. */
+const maxBatchCharacters = 1_000_000
+/** How long a batch is resent after its connection is lost. */
 const resendMillis = 10_000
 
-const claimKey = ({ change }: Prepared): string | undefined =>
+const claimKey = ({ change }: PreparedChange): string | undefined =>
   change.claim === undefined ? undefined : `${change.organisationId}|${change.claim.scope}|${change.claim.key}`
-
-const sqlState = (error: unknown): string => (error instanceof DatabaseError ? (error.code ?? "") : "")
-/** Postgres judged the statement; anything else means that the connection failed and the outcome is unknown. */
-const isJudged = (error: unknown): boolean => /^(2[0-9A-Z]|3|4[24]|5[45]|XX|P0)/.test(sqlState(error))
-const isRetryable = (error: unknown): boolean => sqlState(error).startsWith("40")
 
 const pause = (millis: number) => new Promise<void>((resolve) => setTimeout(resolve, millis))
 
 export const makeWriter = (options: WriterOptions): Writer => {
-  let waiting: Array<Waiter> = []
+  let queue: Array<QueuedChange> = []
   const statementOf = makeStatements()
-  /** Runs and claims that a flush is writing. */
-  const flying = new Set<string>()
+  /** The runs and claims that a flush is writing. */
+  const keysInFlight = new Set<string>()
   let inFlight = 0
-  let scheduled = false
-  let closed = false
-  const idle: Array<Client | undefined> = Array.from({ length: flushes }, () => undefined)
-  let drained: (() => void) | undefined
+  let isScheduled = false
+  let isClosed = false
+  const idleClients: Array<Client | undefined> = Array.from({ length: maxFlushes }, () => undefined)
+  let onDrained: (() => void) | undefined
 
   const connect = async (): Promise<Client> => {
     const client = new Client({
@@ -68,7 +58,7 @@ export const makeWriter = (options: WriterOptions): Writer => {
       keepAlive: true,
       connectionTimeoutMillis: 5_000
     })
-    // A connection lost between flushes is found at the next one.
+    // The next flush finds out that a connection was lost.
     client.on("error", () => undefined)
     await client.connect()
     return client
@@ -76,178 +66,144 @@ export const makeWriter = (options: WriterOptions): Writer => {
 
   // --- Batching ---
 
-  /** Takes what may be written now: one change of a run at a time, in their order, and one of a claim. */
-  const take = (): ReadonlyArray<Waiter> => {
-    const taken: Array<Waiter> = []
-    const left: Array<Waiter> = []
-    const passed = new Set<string>()
+  /**
+   * Takes a batch from the queue: at most one change of each run and claim, in their order, and none that is in flight.
+   */
+  const takeBatch = (): ReadonlyArray<QueuedChange> => {
+    const items: Array<QueuedChange> = []
+    const rest: Array<QueuedChange> = []
+    const passedKeys = new Set<string>()
     let size = 0
-    for (const item of waiting) {
+    for (const item of queue) {
       const keys = [item.change.id, claimKey(item) ?? item.change.id]
-      const full = taken.length >= batchChanges || (taken.length > 0 && size + item.size > batchCharacters)
-      if (full || keys.some((key) => flying.has(key) || passed.has(key))) left.push(item)
+      const isFull = items.length >= maxBatchChanges || (items.length > 0 && size + item.size > maxBatchCharacters)
+      if (isFull || keys.some((key) => keysInFlight.has(key) || passedKeys.has(key))) rest.push(item)
       else {
         size += item.size
-        taken.push(item)
+        items.push(item)
       }
-      for (const key of keys) passed.add(key)
+      for (const key of keys) passedKeys.add(key)
     }
-    for (const item of taken) land(item, "add")
-    waiting = left
-    return taken
+    for (const item of items) markInFlight(item, "add")
+    queue = rest
+    return items
   }
 
-  const land = (item: Waiter, how: "add" | "delete") => {
-    flying[how](item.change.id)
+  const markInFlight = (item: QueuedChange, how: "add" | "delete") => {
+    keysInFlight[how](item.change.id)
     const key = claimKey(item)
-    if (key !== undefined) flying[how](key)
+    if (key !== undefined) keysInFlight[how](key)
   }
 
-  const pump = () => {
-    scheduled = false
-    while (inFlight < flushes && waiting.length > 0) {
-      const items = take()
+  const startFlushes = () => {
+    isScheduled = false
+    while (inFlight < maxFlushes && queue.length > 0) {
+      const items = takeBatch()
       if (items.length === 0) return
       inFlight++
-      void flush(idle.pop(), items, performance.now(), false).then((client) => {
-        idle.push(client)
+      void flush(idleClients.pop(), items, performance.now(), false).then((client) => {
+        idleClients.push(client)
         inFlight--
-        for (const item of items) land(item, "delete")
-        if (waiting.length > 0) schedule()
-        else if (inFlight === 0) drained?.()
+        for (const item of items) markInFlight(item, "delete")
+        if (queue.length > 0) schedule()
+        else if (inFlight === 0) onDrained?.()
       })
     }
   }
 
   const schedule = () => {
-    if (scheduled) return
-    scheduled = true
-    setImmediate(pump)
+    if (isScheduled) return
+    isScheduled = true
+    setImmediate(startFlushes)
   }
 
   // --- Writing ---
 
-  /** Writes the batch and answers everyone in it; gives back the connection, or nothing when it is broken. */
+  /** Writes the batch and reports each result. Returns the connection, or `undefined` if it is broken. */
   const flush = async (
-    held: Client | undefined,
-    items: ReadonlyArray<Waiter>,
-    since: number,
-    resent: boolean
+    idleClient: Client | undefined,
+    items: ReadonlyArray<QueuedChange>,
+    startedAt: number,
+    isResend: boolean
   ): Promise<Client | undefined> => {
-    let client = held
+    let client = idleClient
     try {
       client ??= await connect()
-      const { name, text, values } = statementOf(batch(items))
+      const { name, text, values } = statementOf(makeBatch(items))
       const result = await client.query<{ id: string }>({ name, text, values: [...values] })
-      const refused = new Set(result.rows.map((row) => row.id))
-      await answer(client, items, refused, resent)
+      const refusedIds = new Set(result.rows.map((row) => row.id))
+      await reportResults(client, items, refusedIds, isResend)
       return client
     } catch (error) {
-      if (isJudged(error)) return judged(client, items, since, error)
+      if (isRejected(error)) return splitRejected(client, items, startedAt, error)
       if (!isRetryable(error)) void client?.end().catch(() => undefined)
-      if (performance.now() - since > resendMillis || closed) {
+      if (performance.now() - startedAt > resendMillis || isClosed) {
         const failure = new JournalUnavailable({ reason: describe(error) })
         for (const item of items) item.done(failure)
         return undefined
       }
       await pause(isRetryable(error) ? 5 : 100)
-      return flush(isRetryable(error) ? client : undefined, items, since, true)
+      return flush(isRetryable(error) ? client : undefined, items, startedAt, true)
     }
   }
 
-  /** A statement that Postgres refuses is halved until the change that it refuses is alone. */
-  const judged = async (
+  /** Halves a batch that Postgres rejects until the change that it rejects is alone, so that the others commit. */
+  const splitRejected = async (
     client: Client | undefined,
-    items: ReadonlyArray<Waiter>,
-    since: number,
+    items: ReadonlyArray<QueuedChange>,
+    startedAt: number,
     error: unknown
   ): Promise<Client | undefined> => {
-    const [first] = items
-    if (items.length === 1 && first !== undefined) {
-      first.done(new ChangeRefused({ reason: reasonOf(error) }))
+    const [only] = items
+    if (items.length === 1 && only !== undefined) {
+      only.done(new ChangeRefused({ reason: rejectionMessage(error) }))
       return client
     }
     const middle = Math.ceil(items.length / 2)
-    const next = await flush(client, items.slice(0, middle), since, true)
-    return flush(next, items.slice(middle), since, true)
+    const next = await flush(client, items.slice(0, middle), startedAt, true)
+    return flush(next, items.slice(middle), startedAt, true)
   }
 
-  const answer = async (
+  const reportResults = async (
     client: Client,
-    items: ReadonlyArray<Waiter>,
-    refused: ReadonlySet<string>,
-    resent: boolean
+    items: ReadonlyArray<QueuedChange>,
+    refusedIds: ReadonlySet<string>,
+    isResend: boolean
   ): Promise<void> => {
-    const committed: Array<Waiter> = []
+    const committed: Array<QueuedChange> = []
     for (const item of items) {
-      if (!refused.has(item.change.id)) {
+      if (!refusedIds.has(item.change.id)) {
         committed.push(item)
         continue
       }
-      const failure = await whyRefused(client, item, resent)
+      const failure = await findRefusal(client, item.change, isResend)
       if (failure === undefined) committed.push(item)
       else item.done(failure)
     }
     for (const item of committed) item.done(undefined)
-    options.committed(committed)
-  }
-
-  /** A refused change: another's claim, another incarnation, or, sent again, one that had committed already. */
-  const whyRefused = async (
-    client: Client,
-    { change }: Waiter,
-    resent: boolean
-  ): Promise<AppendFailure | undefined> => {
-    if (change.claim !== undefined) {
-      const found = await client.query<{ target_id: string; hash: string | null }>(
-        "SELECT target_id, hash FROM claims WHERE org = $1 AND scope = $2 AND key = $3",
-        [change.organisationId, change.claim.scope, change.claim.key]
-      )
-      const [row] = found.rows
-      if (row !== undefined && row.target_id !== change.id)
-        return new ClaimTaken({ target: row.target_id, hash: row.hash })
-      if (row !== undefined) return undefined
-    }
-    if (resent && (await wasCommitted(client, { change }))) return undefined
-    return new Fenced({ id: change.id })
-  }
-
-  const wasCommitted = async (client: Client, { change }: Pick<Waiter, "change">): Promise<boolean> => {
-    if (change.end !== undefined) {
-      const found = await client.query(
-        "SELECT 1 FROM executions WHERE id = $1 AND class = $2 AND status = $3 AND finished_at = $4",
-        [change.id, change.retention, change.end.status, new Date(change.end.finishedAt).toISOString()]
-      )
-      return found.rows.length > 0
-    }
-    const last = change.journal?.at(-1)
-    if (last === undefined) return false
-    const found = await client.query(selectAppended, [change.id, last.seq, change.epoch])
-    return found.rows.length > 0
+    options.onCommit(committed)
   }
 
   return {
     write: (prepared, done) => {
-      if (closed) return done(new JournalUnavailable({ reason: "the service is stopping" }))
-      if (waiting.length >= options.capacity)
-        return done(new JournalUnavailable({ reason: "too many changes wait to be written" }))
-      waiting.push({ ...prepared, done })
+      if (isClosed) return done(new JournalUnavailable({ reason: "the service is stopping" }))
+      if (queue.length >= options.capacity)
+        return done(new JournalUnavailable({ reason: "the queue of changes to write is full" }))
+      queue.push({ ...prepared, done })
       schedule()
     },
-    pending: () => waiting.length + inFlight,
+    pending: () => queue.length + inFlight,
     close: async () => {
-      if (waiting.length > 0 || inFlight > 0) {
+      if (queue.length > 0 || inFlight > 0) {
         await Promise.race([
           new Promise<void>((resolve) => {
-            drained = resolve
+            onDrained = resolve
           }),
           pause(5_000)
         ])
       }
-      closed = true
-      await Promise.all(idle.map((client) => client?.end().catch(() => undefined)))
+      isClosed = true
+      await Promise.all(idleClients.map((client) => client?.end().catch(() => undefined)))
     }
   }
 }
-
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

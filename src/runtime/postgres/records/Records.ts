@@ -1,4 +1,7 @@
-/** Management records on Postgres, as the request role: each transaction names its organisation first. */
+/**
+ * The port `Records` on Postgres: management records, as the request role. Each transaction first sets the organisation
+ * that row-level security admits.
+ */
 import { SqlError } from "@effect/sql/SqlError"
 import { Effect, FiberRef, Layer, Option } from "effect"
 import {
@@ -16,18 +19,21 @@ import type { DomainEvent } from "../../../actors/ports/ConnectionStore.js"
 import type { AuditEntry } from "../../../domain/Audit.js"
 import { Unavailable } from "../../../domain/Failure.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
-import { connections, credentials, installations } from "../connections/Tables.js"
-import { Commits, transactionWrites } from "../Commits.js"
+import { connections, credentials, installations } from "../connections/ConnectionTables.js"
+import { Commits, transactionWrites } from "../CommitLog.js"
 import { AppSql } from "../Pools.js"
-import { column, parameter, recordOf, selection, type Table } from "./Table.js"
-import * as tables from "./Tables.js"
+import { columnOf, parameterOf, recordOf, selectColumns, type Table } from "./Table.js"
+import * as tables from "./RecordTables.js"
 
 const databaseError = (error: unknown): { readonly code?: string; readonly constraint?: string } =>
   error instanceof SqlError && typeof error.cause === "object" && error.cause !== null ? error.cause : {}
 
 const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
 
-/** A unique violation is the client's; what Postgres refuses otherwise is a bug; no answer means that it is away. */
+/**
+ * A unique violation is the client's error, a lost connection is `Unavailable`, any other error of Postgres is a
+ * defect.
+ */
 const writeError = (error: SqlError): Effect.Effect<never, AlreadyExists | Unavailable> => {
   const { code, constraint } = databaseError(error)
   if (code === "23505") return new AlreadyExists({ index: constraint ?? "" })
@@ -40,8 +46,8 @@ const noteWrite = Effect.map(FiberRef.get(transactionWrites), (state) => {
   if (state !== undefined) state.isWritten = true
 })
 
-/** Collects parameters while a statement is put together. */
-const statement = () => {
+/** Collects the parameters of a statement; `add` returns the placeholder of a value. */
+const makeParameters = () => {
   const values: Array<unknown> = []
   return { values, add: (value: unknown) => `$${values.push(value)}` }
 }
@@ -56,19 +62,19 @@ export const layer = Layer.effect(
       table.members.flatMap((member) => {
         const value = where[member]
         if (value === undefined) return []
-        const name = `"${column(table, member)}"`
+        const name = `"${columnOf(table, member)}"`
         if (value === null) return [`${name} IS NULL`]
         if (!Array.isArray(value)) return [`${name} = ${add(value)}`]
         const any = `${name} = ANY(${add(value.filter((one) => one !== null))})`
         return [value.includes(null) ? `(${any} OR ${name} IS NULL)` : any]
       })
 
-    const onlyAmong = <R>(
+    const amongCondition = <R>(
       table: Table<R>,
       { among, member, part }: MemberFilter<R>,
       add: (value: unknown) => string
     ): string => {
-      const name = `"${column(table, member)}"`
+      const name = `"${columnOf(table, member)}"`
       const values = `${add(among)}::text[]`
       if (part === "items") return `${name} <@ ${values}`
       const item = part === "keys" ? "key" : "value"
@@ -80,18 +86,18 @@ export const layer = Layer.effect(
       query: ListQuery<R>,
       add: (value: unknown) => string
     ): ReadonlyArray<string> => {
-      const created = `"${column(table, table.created)}"`
+      const created = `"${columnOf(table, table.createdMember)}"`
       const found = query.search
       const pattern = found === undefined ? "" : add(`%${found.text.replace(/[\\%_]/g, "\\$&")}%`)
       return [
         ...condition(table, query.where ?? {}, add),
-        ...(query.only ?? []).map((only) => onlyAmong(table, only, add)),
+        ...(query.only ?? []).map((only) => amongCondition(table, only, add)),
         ...(found === undefined
           ? []
-          : [`(${found.in.map((member) => `"${column(table, member)}" ILIKE ${pattern}`).join(" OR ")})`]),
+          : [`(${found.in.map((member) => `"${columnOf(table, member)}" ILIKE ${pattern}`).join(" OR ")})`]),
         ...(query.createdAfter === undefined ? [] : [`${created} > ${add(query.createdAfter)}`]),
         ...(query.createdBefore === undefined ? [] : [`${created} < ${add(query.createdBefore)}`]),
-        // Times are told in milliseconds and stored in microseconds: both sides are cut to what was told.
+        // The API shows milliseconds and Postgres stores microseconds: both sides are truncated to milliseconds.
         ...(query.after === undefined
           ? []
           : [
@@ -105,10 +111,10 @@ export const layer = Layer.effect(
 
     const repository = <R>(table: Table<R>): Repository<R> => {
       const select = (conditions: Where<R>, lock: string) => {
-        const { add, values } = statement()
+        const { add, values } = makeParameters()
         return sql
           .unsafe<{ [member: string]: unknown }>(
-            `SELECT ${selection(table)} FROM ${table.name}${where(condition(table, conditions, add))} LIMIT 1${lock}`,
+            `SELECT ${selectColumns(table)} FROM ${table.name}${where(condition(table, conditions, add))} LIMIT 1${lock}`,
             values
           )
           .pipe(
@@ -117,22 +123,22 @@ export const layer = Layer.effect(
           )
       }
       const list = (query: ListQuery<R>) => {
-        const { add, values } = statement()
-        const created = `date_trunc('milliseconds', "${column(table, table.created)}")`
+        const { add, values } = makeParameters()
+        const created = `date_trunc('milliseconds', "${columnOf(table, table.createdMember)}")`
         const order =
-          table.created === "number"
+          table.createdMember === "number"
             ? "number DESC"
             : table.members.includes("id" as keyof R & string)
               ? `${created} DESC, id DESC`
-              : `"${column(table, table.created)}" DESC`
-        const text = `SELECT ${selection(table)} FROM ${table.name}${where(filters(table, query, add))} ORDER BY ${order} LIMIT ${add(query.limit)}`
+              : `"${columnOf(table, table.createdMember)}" DESC`
+        const text = `SELECT ${selectColumns(table)} FROM ${table.name}${where(filters(table, query, add))} ORDER BY ${order} LIMIT ${add(query.limit)}`
         return sql.unsafe<{ [member: string]: unknown }>(text, values).pipe(
           Effect.map((rows) => rows.map((row) => recordOf<R>(row))),
           Effect.catchAll(readError)
         )
       }
       const count = (conditions: Where<R>) => {
-        const { add, values } = statement()
+        const { add, values } = makeParameters()
         return sql
           .unsafe<{ n: number }>(
             `SELECT count(*)::int AS n FROM ${table.name}${where(condition(table, conditions, add))}`,
@@ -144,10 +150,10 @@ export const layer = Layer.effect(
           )
       }
       const countBy = (member: keyof R & string, conditions: Where<R>) => {
-        const { add, values } = statement()
+        const { add, values } = makeParameters()
         return sql
           .unsafe<{ value: string; n: number }>(
-            `SELECT "${column(table, member)}" AS value, count(*)::int AS n FROM ${table.name}${where(condition(table, conditions, add))} GROUP BY 1`,
+            `SELECT "${columnOf(table, member)}" AS value, count(*)::int AS n FROM ${table.name}${where(condition(table, conditions, add))} GROUP BY 1`,
             values
           )
           .pipe(
@@ -156,24 +162,24 @@ export const layer = Layer.effect(
           )
       }
       const insert = (record: R) => {
-        const { add, values } = statement()
-        const columns = table.members.map((member) => `"${column(table, member)}"`).join(", ")
-        const places = table.members.map((member) => add(parameter(table, member, record[member]))).join(", ")
+        const { add, values } = makeParameters()
+        const columns = table.members.map((member) => `"${columnOf(table, member)}"`).join(", ")
+        const places = table.members.map((member) => add(parameterOf(table, member, record[member]))).join(", ")
         return sql
           .unsafe(`INSERT INTO ${table.name} (${columns}) VALUES (${places})`, values)
           .pipe(Effect.zipRight(noteWrite), Effect.catchAll(writeError))
       }
       const update = (record: R) => {
-        const { add, values } = statement()
+        const { add, values } = makeParameters()
         const sets = table.members
           .filter((member) => !table.key.includes(member))
-          .map((member) => `"${column(table, member)}" = ${add(parameter(table, member, record[member]))}`)
-        const conditions = table.key.map((member) => `"${column(table, member)}" = ${add(record[member])}`)
-        const version = table.versioned ? Number(record["version" as keyof R]) - 1 : undefined
-        const all = version === undefined ? conditions : [...conditions, `version = ${add(version)}`]
+          .map((member) => `"${columnOf(table, member)}" = ${add(parameterOf(table, member, record[member]))}`)
+        const conditions = table.key.map((member) => `"${columnOf(table, member)}" = ${add(record[member])}`)
+        const version = table.isVersioned ? Number(record["version" as keyof R]) - 1 : undefined
+        const versionedConditions = version === undefined ? conditions : [...conditions, `version = ${add(version)}`]
         return sql
           .unsafe<{ one: number }>(
-            `UPDATE ${table.name} SET ${sets.join(", ")}${where(all)} RETURNING 1 AS one`,
+            `UPDATE ${table.name} SET ${sets.join(", ")}${where(versionedConditions)} RETURNING 1 AS one`,
             values
           )
           .pipe(
@@ -182,7 +188,7 @@ export const layer = Layer.effect(
           )
       }
       const remove = (conditions: Where<R>) => {
-        const { add, values } = statement()
+        const { add, values } = makeParameters()
         return sql
           .unsafe<{ one: number }>(
             `DELETE FROM ${table.name}${where(condition(table, conditions, add))} RETURNING 1 AS one`,
@@ -289,16 +295,16 @@ export const layer = Layer.effect(
       tryLockKey: tryHold
     }
 
-    /** Tells the node, once the transaction is committed, that the organisation's records have changed. */
-    const tracked = <A, E, R>(organisation: OrganisationId, transaction: Effect.Effect<A, E, R>) =>
+    /** Records the commit of a transaction that wrote, so that read caches of this node drop older values. */
+    const recordWrites = <A, E, R>(organisation: OrganisationId, transaction: Effect.Effect<A, E, R>) =>
       Effect.flatMap(FiberRef.get(transactionWrites), (outer) => {
-        // A transaction inside another one is committed with it.
+        // A nested transaction commits with the outer one.
         if (outer !== undefined) return transaction
         const state = { isWritten: false }
         return Effect.locally(transaction, transactionWrites, state).pipe(
           Effect.tap(() =>
             Effect.sync(() => {
-              if (state.isWritten) commits.committed(organisation)
+              if (state.isWritten) commits.recordCommit(organisation)
             })
           )
         )
@@ -306,7 +312,7 @@ export const layer = Layer.effect(
 
     return Records.of({
       transact: (organisation, body) =>
-        tracked(
+        recordWrites(
           organisation,
           sql.withTransaction(
             Effect.zipRight(

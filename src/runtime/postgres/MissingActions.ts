@@ -1,0 +1,36 @@
+/**
+ * Finds actions of built-in connectors that a live deployment is bound to and that this release does not contain: their
+ * calls fail until the workflow is published again. Contract: versioning policy.
+ */
+import type { SqlClient } from "@effect/sql"
+import { Effect } from "effect"
+import type { BundledConnector } from "../../domain/connector/Definition.js"
+import { builtInAtVersion } from "../../domain/connector/Versions.js"
+
+export interface MissingAction {
+  readonly connector: string
+  readonly action: string
+  readonly version: number
+  /** Published workflows that call it. */
+  readonly workflows: number
+}
+
+/** One query, at the start of the service: later publications are bound to the actions of this release. */
+export const findMissingActions = (sql: SqlClient.SqlClient, builtIns: ReadonlyArray<BundledConnector>) =>
+  Effect.map(
+    sql<MissingAction>`
+      SELECT b ->> 'connector' AS connector, b ->> 'action' AS action, (b ->> 'version')::int AS version,
+        count(DISTINCT d.workflow_id)::int AS workflows
+      FROM deployments d
+      JOIN workflows w ON w.id = d.workflow_id AND w.deleted_at IS NULL AND w.status = 'published'
+      JOIN workflow_versions v ON v.workflow_id = d.workflow_id AND v.number = d.number
+      CROSS JOIN LATERAL jsonb_array_elements(v.bindings) b
+      WHERE (b ->> 'version') IS NOT NULL AND b ->> 'connector' = ANY(${builtIns.map(({ slug }) => slug)}::text[])
+        AND NOT EXISTS (SELECT FROM connectors c WHERE c.org = d.org AND c.slug = b ->> 'connector' AND c.deleted_at IS NULL)
+      GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
+    (bound) =>
+      bound.filter(({ action, connector, version }) => {
+        const builtIn = builtIns.find(({ slug }) => slug === connector)
+        return builtIn !== undefined && builtInAtVersion(builtIn, { name: action, version, bound: true }) === undefined
+      })
+  )

@@ -1,0 +1,28 @@
+/** A run that asks for much is written in parts: no change of it takes long to make or to commit. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { Executions } from "../../src/actors/ports/Executions.js"
+import { makeRunWorld, request, runnable } from "../support/runWorld.js"
+import type { Guest } from "../support/scriptedSandbox.js"
+
+describe("a run", () => {
+  it.scoped("that makes many calls and none to the outside is written in parts, each of them bounded", () => {
+    const guest: Guest = function* () {
+      for (let n = 0; n < 1_000; n++) yield { name: "timer.sleep", args: [0] }
+      return "done"
+    }
+    const world = makeRunWorld({ guests: { main: guest } })
+    return Effect.gen(function* () {
+      const executions = yield* Executions
+      const started = yield* executions.start(request(runnable({ tier: "instant" })))
+      assert(started._tag === "Ended")
+      assert.strictEqual(started.end.output, "done")
+      const sizes = world.changes.map(({ journal = [], steps = [] }) => Math.max(journal.length, steps.length))
+      assert.isAtMost(Math.max(...sizes), 300)
+      assert.strictEqual(
+        world.changes.reduce((sum, { steps = [] }) => sum + steps.length, 0),
+        1_000
+      )
+    }).pipe(Effect.provide(world.layer))
+  })
+})

@@ -1,0 +1,76 @@
+/** Busy runs share the main loop: one slice in a turn of it, organisations in turn, whoever gives up among them. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { SliceOrder } from "../../src/actors/execution/TimeSlices.js"
+import { makeIdentifiers } from "../../src/runtime/process/Crypto.js"
+import type { OrganisationId } from "../../src/domain/Ids.js"
+
+const [one, other] = [makeIdentifiers().next("org"), makeIdentifiers().next("org")]
+
+describe("The slices of busy runs", () => {
+  const world = Effect.map(Effect.clock, (clock) => {
+    const order = new SliceOrder(clock)
+    const begun: Array<string> = []
+    const run = (name: string, organisationId: OrganisationId, slices: number) =>
+      Effect.fork(
+        Effect.gen(function* () {
+          const own = order.of(organisationId)
+          for (let nth = 1; nth <= slices; nth++) {
+            yield* own.yield
+            begun.push(`${name}${nth}`)
+          }
+        })
+      )
+    return { begun, run }
+  })
+
+  it.live("are served by organisation in turn, however many runs one of them has", () =>
+    Effect.gen(function* () {
+      const { begun, run } = yield* world
+      const runs = [
+        ...(yield* Effect.forEach(["a", "b", "c", "d"], (name) => run(name, one, 1))),
+        yield* run("x", other, 1)
+      ]
+      yield* Fiber.joinAll(runs)
+      assert.deepStrictEqual(begun, ["a1", "b1", "x1", "c1", "d1"])
+    })
+  )
+
+  it.live("go on when a run that waits, or whose turn it is, gives up", () =>
+    Effect.gen(function* () {
+      const { begun, run } = yield* world
+      const given = [yield* run("a", one, 2), yield* run("b", one, 2), yield* run("c", other, 2)]
+      const last = yield* run("d", one, 2)
+      yield* Effect.yieldNow()
+      for (const fiber of given) yield* Fiber.interrupt(fiber)
+      yield* Fiber.join(last)
+      assert.deepStrictEqual(begun, ["d1", "d2"])
+    })
+  )
+
+  it.live("take steps together that fit, and let others go on between slices", () =>
+    Effect.gen(function* () {
+      const slices = new SliceOrder(yield* Effect.clock).of(one)
+      let [steps, beside] = [0, 0]
+      const until = performance.now() + 60
+      const work = function* () {
+        while (performance.now() < until) {
+          steps++
+          yield
+        }
+      }
+      const ticking = yield* Effect.fork(
+        Effect.forever(
+          Effect.zipRight(
+            Effect.sleep(0),
+            Effect.sync(() => void beside++)
+          )
+        )
+      )
+      yield* slices.through(work())
+      yield* Fiber.interrupt(ticking)
+      assert.isAbove(beside, 1)
+      assert.isAbove(steps, beside)
+    })
+  )
+})

@@ -1,0 +1,45 @@
+/** Refused calls over a limit are answered one after the other, and none waits longer than a bound. */
+import { assert, describe, it } from "@effect/vitest"
+import { Duration, Effect, Exit, TestClock } from "effect"
+import { layer, RefusalCounters } from "../../src/http/auth/RefusalCounters.js"
+import { refusalLimits } from "../../src/domain/Limits.js"
+
+describe("refused calls over a limit", () => {
+  const flood = (count: number) =>
+    Effect.gen(function* () {
+      const { failInTurn, unknownKeys } = yield* RefusalCounters
+      for (let n = 0; n < refusalLimits.unknownKeys; n++) unknownKeys.count("192.0.2.1", 0)
+      const exceeded = unknownKeys.exceeded("192.0.2.1", 0) ?? assert.fail("not over the limit")
+      // One error for all of them: taking its stack is most of what a refusal costs.
+      assert.strictEqual(unknownKeys.exceeded("192.0.2.1", 1), exceeded)
+      let answered = 0
+      for (let n = 0; n < count; n++)
+        yield* Effect.fork(
+          Effect.map(Effect.exit(failInTurn(exceeded)), (exit) => {
+            assert.isTrue(Exit.isFailure(exit))
+            answered++
+          })
+        )
+      yield* TestClock.adjust(0)
+      return () => answered
+    })
+
+  it.effect("are answered one after each pause, the first at once", () =>
+    Effect.gen(function* () {
+      const answered = yield* flood(50)
+      assert.strictEqual(answered(), 1)
+      yield* TestClock.adjust(Duration.times(refusalLimits.pause, 9))
+      assert.strictEqual(answered(), 10)
+      yield* TestClock.adjust(Duration.times(refusalLimits.pause, 40))
+      assert.strictEqual(answered(), 50)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("are answered after the longest wait if too many came before", () =>
+    Effect.gen(function* () {
+      const answered = yield* flood(1_500)
+      yield* TestClock.adjust(refusalLimits.longestWait)
+      assert.strictEqual(answered(), 1_500)
+    }).pipe(Effect.provide(layer))
+  )
+})
