@@ -137,7 +137,7 @@ export const importBytes = 16 * MiB
  * Computations on data that tenants choose (patterns, schemas, documents, sources, diagrams), which run in processes of
  * their own. Milliseconds of CPU time for each kind; a computation that exceeds it fails.
  */
-export const computing = {
+export const computationLimits = {
   millis: {
     checkSchemas: 1_000,
     checkValue: 1_000,

@@ -12,7 +12,7 @@ import {
 const now = Date.parse("2026-11-21T07:00:00Z")
 const answered = (status: number, retryAfter?: string): AttemptResult => ({ _tag: "Answered", status, retryAfter })
 
-/** In a few words, so that each row below is one line. */
+/** Short forms, so that each row below is one line. */
 const told = (verdict: Verdict): string =>
   verdict._tag === "Retry" ? `retry after ${Duration.toSeconds(verdict.after)} s` : verdict._tag.toLowerCase()
 

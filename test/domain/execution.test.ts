@@ -1,4 +1,4 @@
-/** Every state of a run against every command: what happens to it, or why nothing does. Contract: state machine. */
+/** Every state of a run with every command: the transition, or the reason of the refusal. Contract: state machine. */
 import { assert, describe, it } from "@effect/vitest"
 import {
   decide,
@@ -83,7 +83,7 @@ const begun = {
 } as const
 const ended = Object.fromEntries(Object.keys(commands).map((name) => [name, refused("ended")]))
 
-/** State by command: the move or the status that it leads to, or the reason of the refusal. */
+/** By state and command: the resulting transition or status, or the reason of the refusal. */
 const table: { readonly [State in StateName]: { readonly [command: string]: string } } = {
   pending: {
     Start: "Started",

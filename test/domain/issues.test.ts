@@ -1,4 +1,4 @@
-/** What a schema finds wrong is told so that its reader knows what to write, and never repeats what was written. */
+/** Issues of a schema say what to write, and never repeat the value. */
 import { assert, describe, it } from "@effect/vitest"
 import { Either, ParseResult, Schema } from "effect"
 import { detailsOf } from "../../src/domain/Issues.js"

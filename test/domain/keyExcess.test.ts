@@ -1,7 +1,7 @@
-/** No key makes or changes a key that is wider than itself, in any attribute. */
+/** No key creates or changes a key that is wider in any attribute. */
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck as fc } from "effect"
-import { keyExcess, type KeyBounds } from "../../src/domain/ApiKey.js"
+import { keyExcess, type KeyBounds } from "../../src/domain/KeyBounds.js"
 import { allPermissions } from "../../src/domain/Permission.js"
 import { make } from "../../src/runtime/process/Addresses.js"
 

@@ -4,7 +4,7 @@ import { makeScrubber } from "../../src/domain/Redaction.js"
 import { isSecretHeader, isSecretMember, redactHeaders, redactMembers } from "../../src/domain/SecretNames.js"
 import type { Json } from "../../src/domain/Json.js"
 
-/** Long enough not to occur by chance in what surrounds it. */
+/** Long enough not to occur by chance in the surrounding text. */
 const secret = fc
   .fullUnicodeString({ minLength: 8, maxLength: 40 })
   .filter((text) => text.isWellFormed() && /[^[\]redact]/.test(text))

@@ -89,7 +89,7 @@ describe("the audit trail", () => {
     assert.deepInclude(failed, { action: "customer.update", outcome: "failure" })
   })
 
-  /** What is counted by the minute is written when it is over. */
+  /** Counted entries are written at the end of their minute. */
   const counted = (actor: string, total: number) =>
     eventually(
       () =>
@@ -105,7 +105,7 @@ describe("the audit trail", () => {
     const bound = await make({ allowedIps: ["192.0.2.1"] })
     for (let i = 0; i < 40; i++) await svc.ask("GET", "/api/v1/customers", { key: bound.key, from: "192.0.2.2" })
     const [barred, ...others] = await counted(bound.id, 40)
-    // Two where the minute changed meanwhile.
+    // Two if the minute changed meanwhile.
     assert.isAtMost(others.length, 1)
     assert.deepInclude(barred, {
       action: "api_key.use",
@@ -114,7 +114,7 @@ describe("the audit trail", () => {
     })
     const busy = await make({ preset: "full_access", rateLimitPerMinute: 1 })
     const path = "/api/v1/customers/cus_00000000000000000000000000"
-    // Two are let in where the minute changes meanwhile; of the others, two fall into one minute.
+    // Two are admitted if the minute changes meanwhile; of the others, two are in one minute.
     const answers = Array.from({ length: 6 }, () => svc.ask("PUT", path, { key: busy.key, body: { name: "x" } }))
     assert.include(
       (await Promise.all(answers)).map(({ status }) => status),
@@ -147,7 +147,7 @@ describe("the audit trail", () => {
           .then(({ body }): ReadonlyArray<Entry> => body.data),
       (found) => found.reduce((sum, { count }) => sum + count, 0) === 5
     )
-    // Two where the minute changed meanwhile.
+    // Two if the minute changed meanwhile.
     assert.isAtMost(entries.length, 2)
   })
 
@@ -261,7 +261,7 @@ describe("the chain", () => {
     await as("admin", (client) =>
       client.query("CREATE TABLE kept_entries AS TABLE audit_entries; CREATE TABLE kept_seal AS TABLE audit_seal")
     )
-    // What is written meanwhile stays.
+    // Entries written meanwhile stay.
     const restore = [
       "DELETE FROM audit_seal WHERE entry_id IN (SELECT entry_id FROM kept_seal)",
       "DELETE FROM audit_entries WHERE id IN (SELECT id FROM kept_entries)",
@@ -293,7 +293,7 @@ describe("the chain", () => {
       ),
       [false, checkpoint.seq]
     )
-    // Somebody who knows how the chain is made can make it anew, but not the checkpoint.
+    // An attacker with the database can recompute the chain, but not forge the checkpoint.
     let previous: string | null = null
     const rewritten: Array<string> = []
     for (const { hash: _, ...entry } of (await trail("page_size=200"))

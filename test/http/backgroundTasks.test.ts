@@ -1,4 +1,4 @@
-/** A background task that stops working is named where an operator looks, and requests go on. */
+/** A background task that stops working is named in /readyz, and requests are still served. */
 import { afterAll, assert, beforeAll, it } from "@effect/vitest"
 import { Redacted } from "effect"
 import { Client } from "pg"

@@ -1,4 +1,4 @@
-/** What an operator is told when a release lacks an action that a published workflow calls. */
+/** The warning about an action of a published workflow that the release does not have. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { BundledConnector } from "../../src/domain/connector/Definition.js"
@@ -10,7 +10,7 @@ import { definition, startCalls, stopCalls, svc, workflow } from "../support/cal
 beforeAll(() => startCalls(), 60_000)
 afterAll(() => stopCalls())
 
-/** GitHub as a later release might have it: every action is in its ninth version. */
+/** GitHub in a later release: every action is in its ninth version. */
 const later = (previous: BundledConnector["previous"]): ReadonlyArray<BundledConnector> => [
   {
     slug: "github",

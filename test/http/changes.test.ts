@@ -189,7 +189,7 @@ describe("a list", () => {
   it.each(["/api/v1/customers?q=Listed", "/api/v1/roles", "/api/v1/audit", "/api/v1/api-keys"])(
     "%s is the same in pages of two as in one, newest first",
     async (path) => {
-      // Reading the trail writes to it: what is older than now does not change.
+      // Reading the trail writes to it, but older entries do not change.
       const fixed = path === "/api/v1/audit" ? `${path}?to=${new Date().toISOString()}` : path
       const [small, whole] = [await pages(fixed, 2), await pages(fixed, 200)]
       assert.isAbove(whole.length, 2)

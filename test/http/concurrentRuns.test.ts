@@ -1,4 +1,4 @@
-/** Runs that an organisation has under way at once: its plan's number, and no more. Contract: limits. */
+/** The limit of an organisation's concurrent runs by its plan. Contract: limits. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { createServer, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"

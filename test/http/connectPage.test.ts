@@ -1,4 +1,4 @@
-/** The connect page asks what the method needs, in a customer's words, and completes a sign-in in one browser only. */
+/** The connect page has the fields that the method needs, plain error messages, and completes a sign-in in one browser only. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { violations } from "../support/accessibility.js"
 import { cookieJar } from "../support/cookieJar.js"
@@ -59,7 +59,7 @@ describe("a sign-in", () => {
     assert.include(refused.text, "another browser")
     assert.include(refused.text, "open the link")
     assert.strictEqual(provider.tokenRequests.length, asked)
-    // A sign-in of its own does not help the other browser with this one.
+    // The other browser's own sign-in does not let it complete this one.
     const second = await open({ connector: "acme", authMethod: "oauth", config: { base: provider.url } })
     await other(second.path)
     assert.strictEqual((await other(back)).status, 403)
@@ -78,7 +78,7 @@ describe("the form", () => {
     const redirectUrl = "http://127.0.0.1:4555/done"
     const known = await open({ connector: "acme", authMethod: "key", config: { base: provider.url }, redirectUrl })
     assert.includeMembers(policyOf((await newBrowser()(known.path)).headers), ["'self'", "http://127.0.0.1:4555"])
-    // Where the provider is depends on what is entered.
+    // The provider's address depends on entered values.
     const asks = await open({ connector: "acme", authMethod: "oauth", redirectUrl })
     const browser = newBrowser()
     const page = await browser(asks.path)

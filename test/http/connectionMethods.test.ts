@@ -1,4 +1,4 @@
-/** Which method a connection signs in by, and whose client it does so with. */
+/** The auth method and the OAuth client that a connection uses. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { cookieJar } from "../support/cookieJar.js"
 import { type Running, start } from "../support/InProcess.js"
@@ -73,7 +73,7 @@ describe("client credentials without a client of the organisation", () => {
 })
 
 describe("a grant", () => {
-  /** A browser at a page of the service. */
+  /** A browser that opens a page of the service. */
   const browser = cookieJar()
   const visit = async (url: string) => {
     const { pathname, search } = new URL(url)
@@ -81,7 +81,7 @@ describe("a grant", () => {
     browser.keep(answer.headers)
     return answer
   }
-  /** Where the link of a new connection leads. */
+  /** The redirect of a new connection's link. */
   const begun = async () => {
     const { connectUrl, id } = (await open("acme")).body.data
     return { id, url: (await visit(connectUrl)).headers["location"] ?? "" }

@@ -1,4 +1,4 @@
-/** Connections over the API and in the browser: made, used up, renewed, shown to nobody who must not see them. */
+/** Connections over the API and in the browser: creation, use, refresh, isolation. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { cookieJar } from "../support/cookieJar.js"
 import { type Answer, type Running, start } from "../support/InProcess.js"
@@ -40,7 +40,7 @@ const withKey = async (more: object = {}): Promise<string> => {
   return made.body.data.id
 }
 
-/** A browser at a page of the service. */
+/** A browser that opens a page of the service. */
 const browser = cookieJar()
 const visit = async (url: string, form?: { readonly [name: string]: string }): Promise<Answer> => {
   const { pathname, search } = new URL(url)
@@ -214,7 +214,7 @@ describe("a connection that a person makes", () => {
       required: ["base", "shop"]
     }
     await publish({ slug: "shops", connectionConfig })
-    // What is given must fit, what is lacking is asked for.
+    // Values that are sent must be valid; missing ones are fields of the form.
     const wrong = await create({ connector: "shops", authMethod: "key", config: { base: provider.url, region: "x" } })
     assert.deepStrictEqual([wrong.status, wrong.body.details[0].path], [422, "config.region"])
     const { connectUrl, id } = await begin({ connector: "shops", authMethod: "key" })
@@ -247,7 +247,7 @@ describe("a connection that a person makes", () => {
       const answer = await visit(connectUrl)
       assert.deepStrictEqual([answer.status, answer.headers["location"]], [422, undefined])
     }
-    // The browser may be where the service must not go.
+    // The browser may reach networks that the service must not call.
     const asked = provider.calls.length
     for (const login of ["http://192.168.7.7/login", provider.url]) {
       const { connectUrl } = await begin({ connector: "anywhere", config: { base: provider.url, login } })

@@ -14,7 +14,7 @@ let key: string
 let documents: Server
 let origin: string
 
-/** What the server of documents answers, by path. */
+/** The answers of the document server, by path. */
 const served = new Map<string, { readonly status?: number; readonly body: string }>()
 
 beforeAll(async () => {
@@ -93,7 +93,7 @@ describe("a client at a provider", () => {
     assert.strictEqual(stored.length, 2)
     for (const { row } of stored) assert.notInclude(row, canary)
     assert.deepStrictEqual(await clientOf("sealed"), Option.some(["id-1", canary]))
-    // Saved again without the secret, the client keeps it; another client does not get it.
+    // Saved again without a secret, the client keeps its own; another client does not get it.
     await ask("PUT", `/${id}`, { body: acme("sealed", { version: "1.1.0", auth: [oauth({ clientId: "id-1" })] }) })
     assert.deepStrictEqual(await clientOf("sealed"), Option.some(["id-1", canary]))
     await ask("PUT", `/${id}`, { body: acme("sealed", { version: "1.2.0", auth: [oauth({ clientId: "id-2" })] }) })
@@ -207,7 +207,7 @@ describe("import of OpenAPI", () => {
     },
     components: { schemas: { T: { type: "object", properties: { t: { $ref: "#/components/schemas/T" } } } } }
   }
-  /** Aliases that multiply: nine levels of nine make hundreds of millions. */
+  /** Aliases that multiply: nine levels of nine expand to hundreds of millions. */
   const bomb = [
     "a0: &a0 [x, x]",
     ...Array.from(

@@ -1,4 +1,4 @@
-/** The answer to an import names what the definition does not have of the document: where it stands, and what follows. */
+/** The answer to an import lists what was not imported, with its place and the consequence. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Running, start } from "../support/InProcess.js"
 
@@ -57,7 +57,7 @@ const document = {
 const assertWarned = (warnings: ReadonlyArray<Warning>) => {
   const messageAt = (path: string): string =>
     warnings.find((warning) => warning.path === path)?.message ?? assert.fail(`no warning at ${path}`)
-  // The operation goes to the connector's base URL, since no value tells its own host.
+  // The operation uses the connector's base URL, since its own host has no value.
   assert.match(messageAt("paths./shards.get.servers"), /shard.*base URL/)
   assert.match(messageAt("components.securitySchemes.page"), /implicit.*token/)
   assert.match(messageAt("components.securitySchemes.script"), /password.*token/)

@@ -1,4 +1,4 @@
-/** A connector can be developed against a local server: http:// is for hosts in networks that the operator allowed. */
+/** A connector can be developed against a local server: http:// is allowed for hosts in the operator's networks. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Running, start } from "../support/InProcess.js"
 import { acme, type OAuthProvider, oauthProvider } from "../support/oauthProvider.js"

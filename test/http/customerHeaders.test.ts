@@ -43,7 +43,7 @@ const readMembers: Parameters<typeof HttpApi.reflect>[1]["onEndpoint"] = ({ endp
 HttpApi.reflect(ResourceApi, { onGroup: () => undefined, onEndpoint: readMembers })
 HttpApi.reflect(TenantApi, { onGroup: () => undefined, onEndpoint: readMembers })
 
-/** What a body holds to name the customer, by the member in which it does. */
+/** A body that names the customer, by the member that names it. */
 const inBody: { readonly [member: string]: (customer: string) => object } = {
   customerId: (customerId) => ({ customerId }),
   customerIds: (customerId) => ({ customerIds: [customerId] }),
@@ -84,7 +84,7 @@ const naming = routes
   .filter(({ form }) => form.tenancy === "reach")
   .flatMap((route) => waysOf(route).map(([way, make]) => [nameOf(route), way, route, make] as const))
 
-/** Parts of paths that name a record of a customer. */
+/** Path parameters that name a record of a customer. */
 const ofCustomer = /:(?:wid|eid|conn|sid|inst)\b/
 const owned = routes
   .filter(({ form, path }) => form.tenancy === "reach" && ofCustomer.test(path))

@@ -1,4 +1,4 @@
-/** A customer's own ceilings, from its limits or its plan: on what is kept for it, on calls and on starts of runs for it. */
+/** A customer's limits, its own or of its plan: on stored records, calls and starts of runs. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
@@ -49,7 +49,7 @@ describe("what is kept for a customer", () => {
   for (const [dimension, make] of kept)
     it(`is bounded by the customer's own limit, and no other customer's: ${dimension}`, async () => {
       const [bounded, free] = [await customer({ limits: { [dimension]: 1 } }), await customer({})]
-      // A second connection to the same connector is no second connector.
+      // A second connection to the same connector does not count as another connector.
       const allowed = dimension === "connectors_per_tenant" ? 2 : 1
       for (let n = 0; n < allowed; n++) assert.strictEqual((await make(bounded, n)).status, 201)
       const refused = await make(bounded, allowed)

@@ -1,4 +1,4 @@
-/** Customers over the API: changed against the version that was read, and put back as they were read. */
+/** Customers over the API: changes at a version, and putting records back as they were read. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Running, start } from "../support/InProcess.js"
 

@@ -1,4 +1,4 @@
-/** What the tests of the HTTP API demand of every answer that they get. */
+/** The check that tests apply to every answer of the HTTP API. */
 import { assert, describe, it } from "@effect/vitest"
 import { documented } from "../support/documented.js"
 

@@ -53,7 +53,7 @@ const references = (value: unknown): ReadonlyArray<string> =>
         name === "$ref" && typeof child === "string" ? [child] : references(child)
       )
 
-/** An answer itself, where the operation refers to one that many have. */
+/** The answer that an operation refers to. */
 // oxlint-disable-next-line typescript/no-explicit-any
 const answerIn = (document: any, answer: any): any =>
   answer.$ref === undefined ? answer : document.components.responses[answer.$ref.split("/").at(-1)]
@@ -153,7 +153,7 @@ describe.each(surfaces)("the document %s", (name, routes) => {
   })
 })
 
-/** A failure of each kind that says more than the others. */
+/** A failure of each kind with members of its own. */
 const telling: { readonly [Tag in keyof typeof errorMembers]: Failure } = {
   PlanLimitReached: new PlanLimitReached({ dimension: "workflows", limit: 1, used: 1 }),
   QuotaExceeded: new QuotaExceeded({ dimension: "events_per_day", limit: 1, used: 1, resetAt: 86_400 }),

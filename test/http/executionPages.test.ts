@@ -1,10 +1,10 @@
-/** Pages of executions are read from the newest days first; whatever lies where, none is missed or told twice. */
+/** Pages of executions are read from the newest days first; none is missed or repeated. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
 import { type Running, start } from "../support/InProcess.js"
 
-/** Days before now, within and beyond each look. */
+/** Ages in days, within and beyond each range that is read. */
 const ages = [0.1, 0.2, 1, 1.9, 2.1, 3, 15.9, 16.1, 40, 200, 201, 360]
 
 describe("the pages of executions", () => {

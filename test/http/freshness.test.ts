@@ -1,4 +1,4 @@
-/** Whoever has the answer to a change sees it in the next request to the same node. */
+/** A change that was answered is visible in the next request to the same node. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Running, start } from "../support/InProcess.js"
 

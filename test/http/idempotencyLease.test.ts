@@ -1,4 +1,4 @@
-/** What waits for a system outside under an Idempotency-Key holds up nobody, and happens once. */
+/** A request with an Idempotency-Key that waits for an external system blocks no other, and happens once. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { createServer, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"

@@ -1,4 +1,4 @@
-/** The input of a run: its guest gets every value; records show no member that is secret by its name. */
+/** The guest gets every value of its input; records show no member that is secret by its name. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
@@ -22,7 +22,7 @@ const shownInput = {
   proxy: { Authorization: "[redacted]" },
   cards: [{ cardNumber: "[redacted]", last4: "4242" }]
 }
-/** What the guest saw, without showing it. */
+/** Proof of what the guest received, without its value. */
 const lengths = [password, authorization, cardNumber].map(({ length }) => length)
 const sawAll = `const { password, proxy, cards } = ctx.input
   const seen = [password, proxy.Authorization, cards[0].cardNumber].map((value) => value.length)`
@@ -61,7 +61,7 @@ const rerun = async (id: string, body: object = {}) => {
   return ended(answer.body.data.id)
 }
 
-/** The journal of a run goes days before its record. */
+/** The journal of a run is deleted days before its record. */
 const dropJournal = (id: string) =>
   svc.run(Effect.flatMap(WriterSql, (sql) => sql`DELETE FROM journal WHERE id = ${id}`))
 

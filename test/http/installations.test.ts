@@ -1,4 +1,4 @@
-/** Installations: what they may hold, the status that follows from their connections, who sees them. */
+/** Installations: valid values, the status derived from their connections, and visibility. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Connections } from "../../src/actors/ports/Connections.js"

@@ -1,4 +1,4 @@
-/** A start of an Instant workflow that asks to be called back: it is answered at once, and called back as well. */
+/** A start of an Instant workflow with a callback is answered at once and called back. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"

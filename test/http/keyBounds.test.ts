@@ -1,4 +1,4 @@
-/** A key makes, changes and rotates no key that is wider than itself. */
+/** A key cannot create, change or rotate a key that is wider than itself. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Running, start } from "../support/InProcess.js"
 

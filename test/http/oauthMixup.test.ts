@@ -57,14 +57,14 @@ const revise = async (slug: string, version: string, method: object) => {
   await republish(svc.first.key, slug)
 }
 
-/** A published version is used everywhere within a second. */
+/** A published version is used on every node within a second. */
 const heard = () => new Promise((resolve) => setTimeout(resolve, 1_000))
 
 const browser = cookieJar()
 
 interface Begun {
   readonly id: string
-  /** Where the person is sent. */
+  /** The URL to which the person is redirected. */
   readonly leads: URL
 }
 
@@ -119,7 +119,7 @@ describe("a redirect URI", () => {
     for (const path of [callbackOf(victim), "/oauth/callback", `/oauth/callback/${"a".repeat(32)}`])
       assert.strictEqual((await visit(back, path)).status, 410)
     assert.lengthOf(hostile.tokenRequests, 0)
-    // The victim's own session is none of the attacker's business: it goes on.
+    // The attacker does not affect the victim's own session.
     const own = honest.consent(victim.leads.href)
     assert.strictEqual((await visit(own)).status, 200)
   })

@@ -1,4 +1,4 @@
-/** The organisation and its workspaces: what their keys read and change of them, and what a suspension stops. */
+/** The organisation and its workspaces: reading and changing them, and suspension. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => svc.stop())
 
 let made = 0
-/** An organisation of its own for a test that changes it, with its path. */
+/** A separate organisation for a test that changes it, with its path. */
 const organisation = async (plan: "starter" | "growth" | "unlimited" = "growth") => {
   const first = await svc.organisation(`Organisation ${++made}`, plan)
   const ask = (method: string, target: string, body?: unknown, headers: { readonly [name: string]: string } = {}) =>
@@ -117,7 +117,7 @@ describe("the organisation", () => {
     assert.deepInclude((await create(11)).body, { code: "PLAN_LIMIT_REACHED" })
     assert.strictEqual((await put({ plan: "growth" })).status, 200)
     assert.strictEqual((await create(11)).status, 201)
-    // The plan without ceilings is given by the operator, whose installation gives another one to new organisations.
+    // Only the operator gives the plan without limits; here new organisations get another one.
     const unlimited = await put({ plan: "unlimited" })
     assert.deepStrictEqual([unlimited.status, unlimited.body.details[0].path], [403, "plan"])
   })
@@ -186,7 +186,7 @@ describe("the organisation", () => {
       () => child.ask("PUT", `/api/v1/workflows/${child.workflowId}`, { code }),
       () => child.ask("POST", "/api/v1/workflows", { name: "mine", form: "code", code })
     ]) {
-      // Who a key is may be a second old.
+      // A key's record may be cached for a second.
       const refused = await eventually(write, ({ status }) => status === 403)
       assert.deepStrictEqual(
         [refused.status, refused.body.code, refused.body.details[0].code],

@@ -10,7 +10,7 @@ describe("refused calls over a limit", () => {
       const { failInTurn, unknownKeys } = yield* RefusalCounters
       for (let n = 0; n < refusalLimits.unknownKeys; n++) unknownKeys.count("192.0.2.1", 0)
       const exceeded = unknownKeys.exceeded("192.0.2.1", 0) ?? assert.fail("not over the limit")
-      // One error for all of them: taking its stack is most of what a refusal costs.
+      // All of them share one error, since its stack trace is most of the cost of a refusal.
       assert.strictEqual(unknownKeys.exceeded("192.0.2.1", 1), exceeded)
       let answered = 0
       for (let n = 0; n < count; n++)

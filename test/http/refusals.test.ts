@@ -1,4 +1,4 @@
-/** Nothing that a client sends is an error of the service, and what is refused says what to send instead. */
+/** No client input is an error of the service, and refusals say what to send instead. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { ResourceApi } from "../../src/http/resource/Api.js"
 import { routesOf } from "../../src/http/pipeline/Routes.js"

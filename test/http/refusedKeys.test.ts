@@ -1,4 +1,4 @@
-/** Keys that are refused cost whoever sends them: not the service, its audit trail, or others behind the same address. */
+/** Refused keys are rate-limited without harm to the service, its audit trail, or others behind the same address. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { refusalLimits } from "../../src/domain/Limits.js"
 import { subscriberOf } from "../../src/http/auth/RefusalCounters.js"
@@ -25,7 +25,7 @@ const repeated = async (times: number, ask: (at: number) => Promise<Answer>): Pr
   return answers
 }
 
-/** At most twice the limit, where the minute changes meanwhile. */
+/** At most twice the limit, if the minute changes meanwhile. */
 const assertLimited = (answers: ReadonlyArray<Answer>, limit: number) => {
   const looked = answers.filter(({ status }) => status === 401).length
   const limited = answers.filter(({ status }) => status === 429)
@@ -52,7 +52,7 @@ describe("an address that sends keys which do not exist", () => {
     const fresh = await make({ preset: "full_access" })
     await repeated(2 * refusalLimits.unknownKeys + 1, (at) => list(wrongKey(at), "192.0.2.12"))
     assert.strictEqual((await list(full, "192.0.2.12")).status, 200)
-    // A key may be a second old before an address over its limit can use it.
+    // A new key works after a second from an address over its limit.
     await eventually(
       () => list(fresh.key, "192.0.2.12"),
       ({ status }) => status === 200

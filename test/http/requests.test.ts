@@ -26,7 +26,7 @@ const post = (place: Place, ask: Ask): Promise<Answer> => {
 
 const json = { "content-type": "application/json" }
 
-/** What an error must look like, whatever it is. */
+/** The form of every error. */
 const assertError = ({ body, headers, status }: Answer, expected: number, code: string) => {
   assert.deepStrictEqual([status, body.code, body.statusCode], [expected, code, expected])
   assert.match(body.requestId, /^req_[0-9a-z]{26}$/)
@@ -209,7 +209,7 @@ describe("on a real connection", () => {
     port = (await svc.listen()).port
   })
 
-  /** Sends a body of this size; resolves with the answer, and how much was sent until then. */
+  /** Sends a body of this size; resolves with the answer and the number of bytes sent before it. */
   const upload = (path: string, megabytes: number, announced: boolean) =>
     new Promise<{ readonly status: number; readonly body: string; readonly sent: number }>((resolve, reject) => {
       const chunk = Buffer.alloc(1024 * 1024, 0x20)

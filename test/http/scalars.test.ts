@@ -1,4 +1,4 @@
-/** Values that can be written and not stored are refused where they are decoded; names of any script are names. */
+/** Values that Postgres cannot store are refused when they are decoded; names may be in any script. */
 import { createHash } from "node:crypto"
 import { gunzipSync } from "node:zlib"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"

@@ -1,4 +1,4 @@
-/** The scope that a key is given: connectors by id or slug, and never more than its maker's. */
+/** The scope of a new key: connectors by id or slug, and never more than its creator's. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Running, start } from "../support/InProcess.js"
 import { makeKey, makeKeyElsewhere, makeScopedKey } from "../support/keys.js"

@@ -1,4 +1,4 @@
-/** A key that is narrowed to particular secrets or environments: which secrets it lists, tells, makes and changes. */
+/** A key that is narrowed to particular secrets or environments: which secrets it lists, reads, creates and changes. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Running, start } from "../support/InProcess.js"
 

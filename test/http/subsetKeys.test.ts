@@ -1,4 +1,4 @@
-/** A key that reaches some customers is for their data: what all customers share is closed to it, or read-only. */
+/** A key that reaches some customers is for their data: shared records are closed to it or read-only. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Answer, type Running, start } from "../support/InProcess.js"
 import { eventually } from "../support/eventually.js"

@@ -1,4 +1,4 @@
-/** Surface B's credentials: its headers, its errors, and what storing, listing and rotating do. */
+/** Credentials on surface B: headers, errors, storing, listing and rotating. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { createHash } from "node:crypto"

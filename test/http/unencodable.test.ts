@@ -14,7 +14,7 @@ import { type Running, start } from "../support/InProcess.js"
 
 const Small = Schema.Struct({ data: Schema.Struct({ kind: Schema.String.pipe(Schema.maxLength(3)) }) })
 
-/** An endpoint that answers what it is asked to; only short answers are allowed by its schema. */
+/** An endpoint that answers with its argument; its schema allows short answers only. */
 const EchoApi = HttpApi.make("echoes").add(
   HttpApiGroup.make("echo")
     .add(

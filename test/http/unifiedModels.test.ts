@@ -1,4 +1,4 @@
-/** Services of a workflow that need the unified models, which this release has not: each says so, and what to use. */
+/** Host calls that need the unified models, which this release does not have, say so and what to use. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Running, start } from "../support/InProcess.js"
 

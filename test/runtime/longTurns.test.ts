@@ -7,9 +7,9 @@ describe("Long turns of a runner", () => {
     const turns = new LongTurns()
     turns.add("org_evil", 300, 1_000)
     assert.isTrue(turns.isBusyWith("org_evil", 1_100))
-    assert.isTrue(turns.isBusyBeside("org_victim", 1_100))
-    assert.isFalse(turns.isBusyBeside("org_evil", 1_100))
-    assert.isFalse(turns.isBusyBeside("org_victim", 9_000))
+    assert.isTrue(turns.isBusyWithOther("org_victim", 1_100))
+    assert.isFalse(turns.isBusyWithOther("org_evil", 1_100))
+    assert.isFalse(turns.isBusyWithOther("org_victim", 9_000))
   })
 
   it("add up; short ones do not count", () => {

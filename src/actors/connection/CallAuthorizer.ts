@@ -4,7 +4,8 @@
  * lock.
  */
 import { Clock, Deferred, Effect, Either, type Scope } from "effect"
-import { type Connection, notActiveReason } from "../../domain/connection/Connection.js"
+import { type Connection } from "../../domain/connection/Connection.js"
+import { notActiveReason } from "../../domain/connection/ConnectionStates.js"
 import { credentialLifetime, credentialValues } from "../../domain/connection/Credential.js"
 import { type CallLimits, unlimited } from "../../domain/connection/RateLimiter.js"
 import { isAlive } from "../../domain/connection/Refresh.js"

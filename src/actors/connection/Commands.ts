@@ -3,7 +3,8 @@
  * refresh, enable, disable, edit, disconnect.
  */
 import { Clock, Effect, Either, Redacted, type Scope } from "effect"
-import { type Connection, remedyOf } from "../../domain/connection/Connection.js"
+import { type Connection } from "../../domain/connection/Connection.js"
+import { remedyOf } from "../../domain/connection/ConnectionStates.js"
 import { credentialLifetime, credentialValues } from "../../domain/connection/Credential.js"
 import { isAlive, isDue, needsKeepAlive } from "../../domain/connection/Refresh.js"
 import { configuredUrl } from "../../domain/connector/BaseUrl.js"

@@ -3,7 +3,8 @@
  * in which a person enters one.
  */
 import { Clock, Effect } from "effect"
-import { type Connection, evolve } from "../../domain/connection/Connection.js"
+import { type Connection } from "../../domain/connection/Connection.js"
+import { evolve } from "../../domain/connection/ConnectionStates.js"
 import { credentialLifetime } from "../../domain/connection/Credential.js"
 import { nextCheckAt } from "../../domain/connection/Refresh.js"
 import { type AuthMethod, needsClient } from "../../domain/connector/AuthMethod.js"

@@ -5,13 +5,13 @@
 import { Clock, Context, type Deferred, Effect, Either, Layer, Option, Redacted } from "effect"
 import type { AuditActor } from "../../domain/Audit.js"
 import { changesBetween } from "../../domain/Audit.js"
+import { connectionView } from "../../domain/connection/Connection.js"
 import {
   outboundEventType,
   type ConnectionStateCommand,
-  connectionView,
   decide,
   evolve
-} from "../../domain/connection/Connection.js"
+} from "../../domain/connection/ConnectionStates.js"
 import {
   type Credential,
   credentialOf,

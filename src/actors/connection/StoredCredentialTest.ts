@@ -3,7 +3,8 @@
  * it. Only a refusal of the token endpoint, or the rejection of a token that was just issued, counts against the credential.
  */
 import { Clock, Context, Deferred, Effect, Layer, type Scope } from "effect"
-import { type Connection, notActiveReason, remedyOf } from "../../domain/connection/Connection.js"
+import { type Connection } from "../../domain/connection/Connection.js"
+import { notActiveReason, remedyOf } from "../../domain/connection/ConnectionStates.js"
 import { credentialLifetime } from "../../domain/connection/Credential.js"
 import { isAlive, isDue, isJustIssued } from "../../domain/connection/Refresh.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"

@@ -1,6 +1,7 @@
 /** Checks an API key before it is stored: its addresses, customers, scope, the bounds of the creating key, and the plan. */
 import { Effect, Option } from "effect"
-import { type ApiKey, type CreateApiKey, keyExcess, expiryOf, keyBounds } from "../../domain/ApiKey.js"
+import { type ApiKey, type CreateApiKey, expiryOf } from "../../domain/ApiKey.js"
+import { keyExcess, keyBounds } from "../../domain/KeyBounds.js"
 import type { KeyCustomers } from "../../domain/ApiKeyChanges.js"
 import { builtInConnectorId, type ConnectorRecord } from "../../domain/connector/ConnectorRecord.js"
 import { builtInConnectors } from "../../domain/connectors/index.js"

@@ -1,6 +1,6 @@
 /** Use cases of users: list, and invite by a token, of which only the hash is stored. Contract: users. */
 import { Context, DateTime, Effect, Layer, Option, Redacted } from "effect"
-import { grantRefusal } from "../../domain/ApiKey.js"
+import { grantRefusal } from "../../domain/KeyBounds.js"
 import { type Failure, invalid } from "../../domain/Failure.js"
 import type { CustomerId, UserId } from "../../domain/Ids.js"
 import { inviteLifetime } from "../../domain/Limits.js"

@@ -1,12 +1,12 @@
-/** The endpoints of connectors and of the organisation's OAuth clients (auth providers). Specification: Surface C. */
+/** The endpoints of connectors. Specification: Surface C. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema, SchemaAST } from "effect"
-import { ImportRequest, UpsertAuthProvider } from "../../domain/connector/ConnectorRecord.js"
+import { ImportRequest } from "../../domain/connector/ConnectorRecord.js"
 import { ConnectorKind } from "../../domain/connector/Definition.js"
 import { ConnectorFile } from "../../domain/connector/FileSchema.js"
 import { Json, JsonObject } from "../../domain/Json.js"
 import { Audited, auditAction, Form, Permit, auditRead, Scoped, Shared } from "../Endpoint.js"
-import { Data, listParams, NullableTime, Page, putPayload, strictPayload, Time } from "./Shapes.js"
+import { Data, listParams, NullableTime, Page, strictPayload, Time } from "./Shapes.js"
 
 const nullable = Schema.NullOr(Schema.String)
 
@@ -87,23 +87,6 @@ const Offer = Schema.Struct({
   ),
   schemas: JsonObject
 }).annotations({ identifier: "ConnectorOffer" })
-
-const AuthProviderView = Schema.Struct({
-  id: Schema.String,
-  connector: Schema.String,
-  name: Schema.String,
-  methodId: Schema.String,
-  clientId: Schema.String,
-  hasClientSecret: Schema.Boolean,
-  scopes: Schema.Array(Schema.String),
-  isDefault: Schema.Boolean,
-  redirectUri: Schema.String.annotations({
-    description: "the redirect URI to register for the client at the provider"
-  }),
-  createdAt: Time,
-  updatedAt: Time,
-  version: Schema.Number
-}).annotations({ identifier: "AuthProvider" })
 
 /** Decodes any JSON object, since the connector's validation reports every mistake; the documents show the real schema. */
 const ConnectorBody = Schema.declare(Schema.is(JsonObject), {
@@ -226,36 +209,5 @@ export const ConnectorsApi = HttpApiGroup.make("connectors")
       .annotate(Permit, "connectors:read")
       .annotate(Audited, auditRead("connector"))
       .annotate(Shared, "read")
-      .annotate(Scoped, { connector: "record" })
-  )
-
-/** Auth providers on surface C. */
-export const AuthProvidersApi = HttpApiGroup.make("authProviders")
-  .add(
-    HttpApiEndpoint.get("list", `${basePath}/:ctr/auth-providers`)
-      .setPath(path)
-      .addSuccess(Page(AuthProviderView))
-      .annotate(Permit, "connectors:read")
-      .annotate(Audited, auditRead("auth_provider"))
-      .annotate(Shared, "read")
-      .annotate(Scoped, { connector: "record" })
-  )
-  .add(
-    HttpApiEndpoint.put("upsert", `${basePath}/:ctr/auth-providers`)
-      .setPath(path)
-      .setPayload(putPayload(UpsertAuthProvider, AuthProviderView))
-      .addSuccess(Data(AuthProviderView))
-      .annotate(Permit, "connectors:write")
-      .annotate(Audited, auditAction("auth_provider.upsert"))
-      .annotate(Shared, "change")
-      .annotate(Scoped, { connector: "record" })
-  )
-  .add(
-    HttpApiEndpoint.del("delete", `${basePath}/:ctr/auth-providers/:aid`)
-      .setPath(Schema.Struct({ ctr: Schema.String, aid: Schema.String }))
-      .addSuccess(HttpApiSchema.NoContent)
-      .annotate(Permit, "connectors:write")
-      .annotate(Audited, auditAction("auth_provider.delete"))
-      .annotate(Shared, "change")
       .annotate(Scoped, { connector: "record" })
   )

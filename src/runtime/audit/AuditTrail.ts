@@ -1,4 +1,7 @@
-/** The audit trail on Postgres: notes written in batches, reads counted by the minute, the chain recomputed on demand. */
+/**
+ * The port `AuditTrail` on Postgres: writes notes in batches, counts reads by the minute, and verifies chains on
+ * demand.
+ */
 import { Clock, Effect, Layer } from "effect"
 import { AuditTrail, type AuditQuery, type Checkpoint, type SealedEntry } from "../../actors/ports/AuditTrail.js"
 import { Digests } from "../../actors/ports/Digests.js"
@@ -19,23 +22,23 @@ interface Sealed {
   readonly seq: number
   readonly prev_hash: string | null
   readonly hash: string
-  /** `null`: somebody removed it. */
+  /** `null` if the entry was removed. */
   readonly entry: AuditEntry | null
 }
 
 const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
 
-/** Entries that tell of the same reads. */
+/** Reads with the same key are counted in one entry. */
 const readKey = ({ action, actor, organisationId, resource }: AuditEntry) =>
   [organisationId, actor.id, action, resource.type, resource.id].join("|")
 
-/** Entries that tell of the same refusals. */
+/** Refusals with the same key are counted in one entry. */
 const refusalKey = ({ action, actor, changes, organisationId, outcome }: AuditEntry) =>
   ["refusal", organisationId, actor.id, actor.ip, action, outcome, JSON.stringify(changes[0]?.after ?? null)].join("|")
 
 const unlisted = "other addresses"
 
-/** The condition that keeps to what a caller reaches. */
+/** Conditions that limit a query to the entries that the caller may see. */
 const reached = (reach: AuditQuery["reach"], add: (value: unknown) => string): ReadonlyArray<string> => {
   if (reach === undefined) return []
   const theirs = `e.customer_id = ANY(${add(reach.customers)})`
@@ -129,7 +132,7 @@ export const layer = (checkpoints: { readonly latest: (organisation: Organisatio
         ).pipe(Effect.map((rows) => rows.map(({ entry, ...place }): SealedEntry => ({ ...entry, ...place }))))
       }
 
-      /** The part of the chain that holds the entries of a time: whole, for entries lie in it as they were committed. */
+      /** The part of the chain with all entries of a period: the chain is in the order of commits. */
       const rangeOf = Effect.fnUntraced(function* (
         organisation: OrganisationId,
         from: string | undefined,
@@ -153,8 +156,8 @@ export const layer = (checkpoints: { readonly latest: (organisation: Organisatio
         (checkpoint?.seq !== row.seq || checkpoint.hash === row.hash)
 
       /**
-       * Entries behind the last one that the sealer has looked at, and the oldest. An entry that a removed seal belonged to
-       * is found by the gap in the chain.
+       * The number of unsealed entries after the sealer's position, and the oldest of them. An entry whose seal was
+       * removed shows as a gap in the chain.
        */
       const unsealedOf = Effect.fnUntraced(function* (organisation: OrganisationId) {
         const [row] = yield* app<{ n: number; id: string | null; at: string | null; age: number | null }>`
@@ -168,7 +171,7 @@ export const layer = (checkpoints: { readonly latest: (organisation: Organisatio
         return { unsealed: n, oldest }
       })
 
-      // One look into the index for each organisation, behind where its sealer stands.
+      // One index scan for each organisation, from the position of its sealer.
       const backlog = writer<{ unsealed: number; oldest: number }>`
         SELECT count(e.at)::int AS unsealed, coalesce(max(extract(epoch FROM now() - e.at)), 0)::float8 AS oldest
         FROM organisations o LEFT JOIN audit_heads h ON h.org = o.id CROSS JOIN LATERAL (
@@ -184,7 +187,7 @@ export const layer = (checkpoints: { readonly latest: (organisation: Organisatio
           organisation,
           Effect.gen(function* () {
             const checkpoint = checkpoints.latest(organisation)
-            // Before the chain: what is sealed meanwhile is counted as unsealed, and nothing is missed by both.
+            // Read before the chain: an entry that is sealed meanwhile counts as unsealed, and none is missed.
             const { oldest, unsealed } = yield* unsealedOf(organisation)
             const { first, last } = yield* rangeOf(organisation, from, to)
             let before = first === 1 ? undefined : (yield* chain(organisation, first - 2, first - 1))[0]
@@ -194,7 +197,7 @@ export const layer = (checkpoints: { readonly latest: (organisation: Organisatio
             while (next <= last) {
               const rows: ReadonlyArray<Sealed> = yield* chain(organisation, next - 1, last)
               for (const row of rows) {
-                // What is not there is as bad as what is wrong.
+                // A missing entry is as bad as a wrong one.
                 if (firstBadSeq === null && row.seq !== next) firstBadSeq = next
                 if (firstBadSeq === null && !genuine(row, before, checkpoint)) firstBadSeq = row.seq
                 checked++
@@ -203,7 +206,7 @@ export const layer = (checkpoints: { readonly latest: (organisation: Organisatio
               }
               if (rows.length === 0) break
             }
-            // The end of the chain can only be cut off before the last checkpoint if that is noticed here.
+            // Detects a chain that was truncated before its last checkpoint.
             if (firstBadSeq === null && to === undefined && checkpoint !== null && next <= checkpoint.seq)
               firstBadSeq = next
             const isLate = oldest !== null && oldest.ageSeconds > auditSeal.overdueSeconds

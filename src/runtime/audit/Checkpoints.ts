@@ -1,6 +1,6 @@
 /**
- * Signed heads of the audit chains, kept outside the database: whoever rewrites the tables cannot rewrite these. One line
- * of JSON each, in `audit-checkpoints.jsonl` of the data directory: at most a minute after a change, and at the stop.
+ * Signed heads of the audit chains, outside the database: an attacker who rewrites the tables cannot rewrite these. One
+ * line of JSON each, in `audit-checkpoints.jsonl` of the data directory, within a minute of a change and at the stop.
  */
 import { Clock, Effect } from "effect"
 import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs"
@@ -11,7 +11,7 @@ import { canonicalJson } from "../../domain/Json.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { auditSeal } from "../../domain/Limits.js"
 
-/** A larger file is begun anew at the start, with the last checkpoint of each organisation. */
+/** A larger file is compacted at the start to the last checkpoint of each organisation. */
 const largestBytes = 16 * 1024 * 1024
 
 interface Head {
@@ -21,7 +21,7 @@ interface Head {
 }
 
 export interface CheckpointFile {
-  /** Tells that a chain ends here now. */
+  /** Records the new head of a chain. */
   readonly extended: (head: Head) => void
   /** Writes the heads that have changed since their last checkpoint: those whose last one is a minute old, or all. */
   readonly write: (options: { readonly all: boolean }) => Effect.Effect<void, CheckpointNotWritten>
@@ -54,10 +54,10 @@ const read = (path: string, sign: (text: string) => string): Map<OrganisationId,
   return latest
 }
 
-/** A line that a crash cut off is none. */
+/** Ignores a line that a crash has truncated. */
 const parsed = (line: string): Checkpoint | undefined => {
   try {
-    // Written below; what it says is judged by its signature.
+    // Written below; its signature is verified before use.
     return JSON.parse(line) as Checkpoint
   } catch {
     return undefined

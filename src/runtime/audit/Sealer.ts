@@ -13,11 +13,11 @@ import { operatorText } from "../../domain/OperatorText.js"
 import { WriterSql } from "../postgres/Pools.js"
 import type { CheckpointFile } from "./Checkpoints.js"
 
-/** An entry is sealed within a second. */
+/** So that an entry is sealed within a second of its commit. */
 const interval = "700 millis"
 const batch = 2_000
 
-/** The end of a chain, and the last entry that was looked at: by (xid, id), all before it are sealed. */
+/** The end of a chain, and the sealer's position: all entries up to it, by (xid, id), are sealed. */
 interface Head {
   readonly seq: number
   readonly hash: string | null
@@ -28,7 +28,7 @@ interface Head {
 interface Unsealed {
   /** Entries of transactions below this one are all visible. */
   readonly xmin: string
-  /** With entries that may not be sealed yet. */
+  /** Organisations with entries that may be unsealed. */
   readonly organisations: ReadonlyArray<OrganisationId>
 }
 
@@ -51,8 +51,8 @@ export const layer = (checkpoints: CheckpointFile) =>
       const below = sql.literal("pg_snapshot_xmin(pg_current_snapshot())::text::bigint")
 
       /**
-       * The stored head. Where there is none, the end of the chain, and every entry is looked at again. The same where
-       * transaction ids have begun anew, as in a restored dump: there the head's transaction lies in the future.
+       * The stored head. Without one, the end of the chain, and every entry is checked again; also if transaction ids
+       * have restarted, as in a restored dump, where the head's transaction lies in the future.
        */
       const headOf = Effect.fnUntraced(function* (org: OrganisationId) {
         const known = heads.get(org)
@@ -78,10 +78,10 @@ export const layer = (checkpoints: CheckpointFile) =>
         })
       }
 
-      /** Seals one batch. Answers whether there may be more. */
+      /** Seals one batch and returns whether there may be more. */
       const seal = Effect.fnUntraced(function* (org: OrganisationId) {
         const head = yield* headOf(org)
-        // The table's column orders, not its text in the list: as texts, 1000 comes before 998.
+        // Orders by the table's column, not by its text in the list: as text, 1000 comes before 998.
         const rows = yield* sql<{ entry: AuditEntry; xid: string; sealed: boolean }>`
           SELECT e.entry, e.xid::text AS xid, s.seq IS NOT NULL AS sealed
           FROM audit_entries e LEFT JOIN audit_seal s ON s.entry_id = e.id
@@ -96,7 +96,7 @@ export const layer = (checkpoints: CheckpointFile) =>
         )
         const end = links.at(-1) ?? head
         const next: Head = { seq: end.seq, hash: end.hash, xid: last.xid, entryId: last.entry.id }
-        // Two sealers of one organisation want the same place: the second fails, and reads the head again.
+        // Of two concurrent sealers the second violates the chain's unique position, and reads the head again.
         heads.delete(org)
         yield* sql`
           WITH links AS (
@@ -117,7 +117,7 @@ export const layer = (checkpoints: CheckpointFile) =>
           failing.delete(org)
         }).pipe(
           Effect.catchAll((error) => {
-            // Said when it begins: the task that repeats it tells how long it lasts.
+            // Logged at its beginning only: the background task reports how long it lasts.
             if (failing.has(org)) return Effect.void
             failing.add(org)
             return Effect.annotateLogs(Effect.logWarning("audit.seal_failed", Cause.fail(error)), {
@@ -126,9 +126,9 @@ export const layer = (checkpoints: CheckpointFile) =>
           })
         )
 
-      // Of the same snapshot as the entries: what is older than it is there to be seen.
+      // Of the same snapshot as the entries: all older transactions are visible.
       const xmin = sql.literal("pg_snapshot_xmin(pg_current_snapshot())::text AS xmin")
-      /** All that was committed below this transaction id is sealed, but for those that fail. Unknown at the start. */
+      /** Entries of transactions below this id are sealed, except of chains that fail. Unknown at the start. */
       let sealedBelow: string | undefined
       const pass = Effect.gen(function* () {
         const [found] = yield* sealedBelow === undefined
@@ -144,7 +144,7 @@ export const layer = (checkpoints: CheckpointFile) =>
       })
 
       const task = yield* backgroundTask("audit.seal", pass)
-      // The last pass waits for the one under way: two at once want the same place in the chain.
+      // The last pass waits for the running one: two at once would want the same position.
       const turn = yield* Effect.makeSemaphore(1)
       const run = turn.withPermits(1)(task.run)
       yield* run.pipe(Effect.delay(interval), Effect.forever, Effect.forkScoped)

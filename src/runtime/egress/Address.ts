@@ -1,9 +1,9 @@
-/** Which addresses a tenant's request may reach: public unicast ones, and what the operator allowed by name. */
+/** Decides which addresses a tenant's request may reach: public unicast ones, and those that the operator allows. */
 import { isIP, isIPv4, isIPv6 } from "node:net"
 import { Either } from "effect"
 import ipaddr from "ipaddr.js"
 
-/** One entry of the operator's list. `port` null: every port. */
+/** One entry of the operator's list. `port` is `null` for every port. */
 export interface AllowedNetwork {
   readonly network: ipaddr.IPv4 | ipaddr.IPv6
   readonly prefix: number
@@ -13,7 +13,7 @@ export type AllowList = ReadonlyArray<AllowedNetwork>
 
 /**
  * Reads a comma-separated list of networks: `10.0.0.0/8`, `10.0.0.0/8:443`, `127.0.0.1`, `127.0.0.1:8080`, `fd00::/8`,
- * `[fd00::]/8:443`, `[::1]:8080`. Empty text allows nothing. The left side says which entry is wrong and why.
+ * `[fd00::]/8:443`, `[::1]:8080`. Empty text allows none. Left: which entry is wrong, and why.
  */
 export const parseAllowList = (text: string): Either.Either<AllowList, string> => {
   const networks: Array<AllowedNetwork> = []
@@ -29,8 +29,8 @@ export const parseAllowList = (text: string): Either.Either<AllowList, string> =
 }
 
 /**
- * Why an address may not be connected to, or `undefined` when it may.
- * IPv4 inside IPv6 (mapped, NAT64, 6to4) is judged as the IPv4 address that it leads to.
+ * Why an address is blocked, or `undefined` if it is not.
+ * IPv4 inside IPv6 (mapped, NAT64, 6to4) is checked as the IPv4 address that it maps to.
  */
 export const whyBlocked = (address: string, port: number, allow: AllowList): string | undefined => {
   if (isIP(address) === 0) return "is not an IP address"
@@ -38,12 +38,12 @@ export const whyBlocked = (address: string, port: number, allow: AllowList): str
   const inner = unmapped(ipaddr.parse(address))
   const range = inner.range()
   if (range !== "unicast") return `is in the ${range} range`
-  // ipaddr.js counts as unicast whatever it does not know; IANA has assigned global unicast in 2000::/3 only.
+  // ipaddr.js calls every range that it does not know unicast; IANA has assigned global unicast in 2000::/3 only.
   if (inner.kind() === "ipv6" && !inner.match(globalUnicast, 3)) return "is outside the global unicast range"
   return undefined
 }
 
-/** Whether the list has the address, or the IPv4 address that it leads to. */
+/** Whether the list contains the address, or the IPv4 address that it maps to. */
 export const isAllowed = (address: string, port: number, allow: AllowList): boolean => {
   if (allow.length === 0) return false
   const asWritten = ipaddr.parse(address)

@@ -1,6 +1,6 @@
 /**
- * Opens connections to checked addresses only. It resolves a name once, judges every record and connects to those very
- * addresses, so that a name which answers differently the second time gains nothing.
+ * Opens connections to checked addresses only. It resolves a name once, checks every record and connects to exactly
+ * those addresses, so that DNS rebinding has no effect.
  */
 import { lookup } from "node:dns"
 import { isIP } from "node:net"
@@ -8,10 +8,10 @@ import { rootCertificates } from "node:tls"
 import { buildConnector } from "undici"
 import { type AllowList, whyBlocked } from "./Address.js"
 
-/** All addresses of a host name. Rejects where there are none. */
+/** All addresses of a host name. Rejects if there are none. */
 export type Resolve = (hostname: string) => Promise<ReadonlyArray<string>>
 
-/** The operating system's resolver, in the order of its answer. */
+/** The operating system's resolver; it keeps the order of the addresses. */
 export const systemResolve: Resolve = (hostname) =>
   new Promise((resolve, reject) => {
     lookup(hostname, { all: true, verbatim: true }, (error, found) =>
@@ -19,7 +19,7 @@ export const systemResolve: Resolve = (hostname) =>
     )
   })
 
-/** No address of the host may be reached. */
+/** Every address of the host is blocked. */
 export class BlockedAddress extends Error {
   readonly code = "SVC_EGRESS_BLOCKED"
 }
@@ -33,7 +33,7 @@ export interface ConnectOptions {
   readonly timeoutMillis: number
 }
 
-/** How long one address may take before the next is tried beside it. */
+/** How long one address may take before the next one is tried in parallel (Happy Eyeballs). */
 const headStartMillis = 300
 const mostAddresses = 6
 
@@ -59,7 +59,7 @@ export const guardedConnector = (options: ConnectOptions): Connector => {
         null
       )
     }
-    // Whatever net or tls throws belongs to this request, not to the process.
+    // An exception of net or tls fails this request, not the process.
     const connectTo = (addresses: ReadonlyArray<string>) => {
       try {
         judge(addresses)
@@ -76,7 +76,7 @@ export const guardedConnector = (options: ConnectOptions): Connector => {
   }
 }
 
-/** Runs the first of two things only: what is given to it, or the failure of a resolver that does not answer. */
+/** Runs only the first of two: the function that it gets, or the callback with a timeout of the resolver. */
 const once = (millis: number, callback: buildConnector.Callback) => {
   let open = true
   const timer = setTimeout(() => {
@@ -90,7 +90,7 @@ const once = (millis: number, callback: buildConnector.Callback) => {
   }
 }
 
-/** Connects to the first address that answers; each gets a head start over the next, a failure ends it. */
+/** Connects to the first address that answers. The next one starts after a head start, or at a failure. */
 const race = (
   open: Connector,
   target: Target,
@@ -107,7 +107,7 @@ const race = (
     if (settled || address === undefined) return
     pending++
     if (next < addresses.length) timer = setTimeout(attempt, headStartMillis)
-    // `host` stays the name, from which the TLS server name and the certificate check are taken.
+    // `host` stays the name: the TLS server name and the check of the certificate use it.
     open({ ...target, hostname: address }, (...[error, socket]) => {
       pending--
       if (settled) return void socket?.destroy()

@@ -1,4 +1,6 @@
-/** Opens grants and sends: what a grant holds is known here for as long as its request takes, and nowhere else. */
+/**
+ * Sends requests with a connection's credential. Only this module opens grants, and only for the time of their request.
+ */
 import { Clock, Duration, Effect, Either, Layer, Option } from "effect"
 import { ConnectedEgress, type ConnectedRequest, GrantRefused } from "../../actors/ports/ConnectedEgress.js"
 import { Connections } from "../../actors/ports/Connections.js"
@@ -21,8 +23,8 @@ import { egress } from "../../domain/Limits.js"
 const refused = (reason: string) => new GrantRefused({ reason })
 
 /**
- * A redirect to another origin drops the headers that may be a credential, and would still carry one in the query or
- * the body: then it is answered as it is.
+ * A redirect to another origin drops headers that may be a credential, but not one in the query or the body: such
+ * requests follow no redirect, and the response is returned as it is.
  */
 const redirectsOf = (parts: ReadonlyArray<InjectedPart>): number =>
   parts.every((part) => part.in === "header") ? egress.redirects : 0
@@ -35,7 +37,7 @@ export const layer = Layer.effect(
     const vault = yield* Vault
     const connections = yield* Connections
 
-    /** What the grant holds, if it is for this very request. */
+    /** Opens a grant, if it is for this request. */
     const opened = Effect.fnUntraced(function* ({
       connectionId,
       executionId,
@@ -62,7 +64,10 @@ export const layer = Layer.effect(
       return Option.isNone(granted) ? yield* refused("this is no grant") : granted.value
     })
 
-    /** Puts the credential in, sends by `way`, and answers a challenge once. `dismissed`: nobody will read this answer. */
+    /**
+     * Injects the credential, sends by `way`, and answers a challenge once. `dismissed` releases a response that is not
+     * read.
+     */
     const carried = Effect.fnUntraced(function* <A extends Pick<EgressResponse, "status" | "headers">>(
       request: ConnectedRequest & Pick<OpenRequest, "upload">,
       way: (outgoing: EgressRequest) => Effect.Effect<A, EgressFailure>,
@@ -87,7 +92,7 @@ export const layer = Layer.effect(
       const go = (signed: ReadonlyArray<readonly [string, string]>) => {
         const all = [...headers, ...signed]
         const timeout = Duration.millis(timeoutMillis)
-        // A signature is for one URL.
+        // A signature is valid for one URL.
         const redirects = signs ? 0 : redirectsOf(parts)
         const sent = way({ method, url, headers: all, body, timeout, maxBytes: request.maxBytes, redirects })
         return Effect.mapError(sent, echo.failure)
@@ -96,7 +101,7 @@ export const layer = Layer.effect(
       const challenge = headerOf(answer.headers, "www-authenticate")
       if (!signs || answer.status !== 401 || challenge === undefined) return read(echo, answer)
       const answered = yield* signature(challenge)
-      // Only schemes that answer challenges have something else to say now.
+      // Only schemes with challenges change the request now.
       if (!answered.some(([name]) => name === "authorization")) return read(echo, answer)
       dismissed(answer)
       return read(echo, yield* go(answered))

@@ -1,7 +1,7 @@
 /**
- * Takes a credential out of what a provider sends back. Providers repeat requests: echo services by trade, others in
- * their errors. What comes back is searched for a trace of each secret first, which costs next to nothing; only where
- * one is found is it gone through in every form in which a secret travels.
+ * Removes a credential from a provider's response. Providers repeat requests: echo services always, others in errors. A
+ * cheap search for a trace of each secret comes first; only if it finds one is the response searched for every form of
+ * the secret.
  */
 import { Redacted } from "effect"
 import {
@@ -15,11 +15,11 @@ import type { Json } from "../../domain/Json.js"
 import { makeScrubber } from "../../domain/Redaction.js"
 
 export interface EchoFilter {
-  /** The very same answer where it holds no secret. Bytes of a body that are no secret stay as they are. */
+  /** Returns the same object if it contains no secret. All other bytes of a body stay unchanged. */
   readonly answer: (answer: EgressResponse) => EgressResponse
   /**
-   * An answer whose body comes in pieces. What may be the beginning of a secret waits for the next piece, all else goes
-   * on at once. Where a secret stood as a number in JSON, what comes out is no JSON: its end is not known here.
+   * Filters a response whose body is streamed. A possible beginning of a secret waits for the next chunk; all else
+   * passes at once. If a secret was a number in JSON, the result is not valid JSON.
    */
   readonly opened: (answer: OpenResponse) => OpenResponse
   readonly failure: <Failure extends EgressFailure>(failure: Failure) => Failure | EgressFailure
@@ -31,7 +31,7 @@ export const echoFilter = (secrets: ReadonlyArray<Redacted.Redacted>): EchoFilte
     return { answer: (answer) => answer, opened: (answer) => answer, failure: (failure) => failure }
   const traces = values.flatMap(tracesOf)
   const suspicious = (bytes: Buffer) => traces.some((trace) => bytes.includes(trace, 0, "latin1"))
-  // Most answers hold nothing, and then the many forms of a secret are never made.
+  // Built lazily: most responses contain no secret.
   let made: ReturnType<typeof makeScrubber> | undefined
   const scrubber = () => (made ??= makeScrubber(values.flatMap(spellings)))
   const suspect = (said: string) => traces.some((trace) => said.includes(trace))
@@ -46,7 +46,7 @@ export const echoFilter = (secrets: ReadonlyArray<Redacted.Redacted>): EchoFilte
     if (after === before) return body
     return Buffer.from(broken(before, after) ? (scrubbedJson(bytes) ?? after) : after, "latin1")
   }
-  /** Where a secret stood as a number, what stands there now is no JSON. */
+  /** Repairs JSON in which a secret was a number and its replacement is not. */
   const scrubbedJson = (bytes: Buffer): string | undefined => {
     const value = parsed(bytes.toString("utf8"))
     return value === undefined
@@ -101,20 +101,20 @@ export const echoFilter = (secrets: ReadonlyArray<Redacted.Redacted>): EchoFilte
 
 const split = (text: string, at: number) => ({ safe: text.slice(0, at), pending: text.slice(at) })
 
-/** Shorter ones are left alone, as everywhere: they occur by chance. */
+/** Shorter secrets are not filtered, as everywhere: they occur by chance. */
 const shortestSecret = 4
 
-/** Headers that are not true of a body from which something was taken. */
+/** Headers that a change of the body makes wrong. */
 const aboutBytes: ReadonlySet<string> = new Set(["content-length", "content-md5", "digest", "etag"])
 
 // --- Traces ---
 
-/** How much of a secret a trace of its base64 or hexadecimal is made of. */
+/** Bytes of a secret that make a trace of its base64 or hexadecimal form. */
 const traceBytes = 12
 
 /**
- * Short texts of which at least one is in everything that holds the secret in any of its forms: the longest part that
- * no form writes differently, the beginning of its hexadecimal, and of its base64 at each of the three places in a group.
+ * Short texts; every text that contains the secret in any form contains at least one of them: the longest part that no
+ * form escapes, the beginning of its hexadecimal form, and of its base64 form at each of the three offsets.
  */
 const tracesOf = (value: string): ReadonlyArray<string> => {
   const runs = (value.match(/[A-Za-z0-9_.-]+/g) ?? []).toSorted((a, b) => b.length - a.length)
@@ -126,13 +126,13 @@ const tracesOf = (value: string): ReadonlyArray<string> => {
     return [inner, inner.replaceAll("-", "+").replaceAll("_", "/")]
   })
   const hex = start.toString("hex")
-  // A secret without such a part has the empty trace, which is in everything: then everything is gone through.
+  // A secret without such a part has the empty trace, which every text contains: then all forms are searched.
   return [...new Set([longest, ...encoded, hex, hex.toUpperCase()])]
 }
 
 // --- Spellings ---
 
-/** A secret as it may be written where its bytes are searched: as UTF-8 and Latin-1, and as JSON and HTML escape it. */
+/** The forms of a secret in a text of bytes: UTF-8 and Latin-1, and as JSON and HTML escape it. */
 const spellings = (value: string): ReadonlyArray<string> => {
   const ascii = jsonOf(value).replace(/[\u0080-\uffff]/g, unicodeEscape)
   const written = [value, Buffer.from(value, "utf8").toString("latin1")].flatMap((form) => [
@@ -164,5 +164,5 @@ const parsed = (text: string): Json | undefined => {
   }
 }
 
-/** Whether JSON has ceased to be JSON. */
+/** Whether `before` was valid JSON and `after` is not. */
 const broken = (before: string, after: string): boolean => parsed(after) === undefined && parsed(before) !== undefined

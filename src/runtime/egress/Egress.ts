@@ -42,7 +42,7 @@ export interface EgressOptions {
   readonly ca?: ReadonlyArray<string>
 }
 
-/** Connections to one origin, whoever asks; further requests wait their turn inside their own time. */
+/** Connections to one origin, over all tenants; further requests wait, within their own time limits. */
 const connectionsPerOrigin = 128
 const longestTimer = 2 ** 31 - 1
 
@@ -61,7 +61,7 @@ const makeAgent = (options: EgressOptions): Agent =>
     keepAliveTimeout: 4_000,
     keepAliveMaxTimeout: 30_000,
     maxHeaderSize: headerBytes,
-    // The whole exchange has one clock, which is ours.
+    // The stopwatch of the exchange limits its time, not undici.
     headersTimeout: 0,
     bodyTimeout: 0
   })
@@ -86,7 +86,7 @@ export const makeEgress = (dispatcher: Dispatcher, allow: AllowList): typeof Egr
       })
   })
 
-/** Sends one hop, and tells once what came of it. */
+/** Sends one hop and calls `done` once with its result. */
 type Sending<A> = (hop: Hop, follows: (status: number) => boolean, done: (result: A | Error) => void) => GiveUp
 type GiveUp = (reason: Error) => void
 interface Arrived<A> {
@@ -123,7 +123,7 @@ const readRequest = (request: Leaving, allow: AllowList): Hop | string => {
 
 class OutOfTime extends Error {}
 
-/** Counts time down, but for pauses. */
+/** A countdown that can pause. */
 class Stopwatch {
   private timer: NodeJS.Timeout | undefined
   private since = 0
@@ -153,7 +153,7 @@ class Stopwatch {
   }
 }
 
-/** A request with all its redirects, up to the one answer or failure. */
+/** A request with all its redirects, up to the final response or failure. */
 class Journey<A extends ExchangeResponse | OpenExchange> {
   private readonly millis: number
   private readonly redirects: number
@@ -185,7 +185,7 @@ class Journey<A extends ExchangeResponse | OpenExchange> {
       if (result instanceof Error) return this.end(Effect.fail(this.failureOf(hop, result)))
       const location = follows(result.status) ? headerOf(result, "location") : undefined
       if (location === undefined) return this.end(Effect.succeed({ answer: result, url: hop.url.href }))
-      // What a redirect says besides is nobody's to read.
+      // The body of a redirect is not read.
       if ("cancel" in result) result.cancel()
       const next = this.nextHop(hop, result.status, location, followed)
       if ("_tag" in next) this.end(Effect.fail(next))
@@ -193,7 +193,7 @@ class Journey<A extends ExchangeResponse | OpenExchange> {
     })
   }
 
-  /** While the sender of the body is waited for, the receiver's time stands still. */
+  /** Pauses the time limit while the sender of the body is slow: it applies to the receiver. */
   private timed(hop: Hop, nth: number): Hop {
     const { body } = hop
     if (!isUpload(body)) return hop
@@ -238,7 +238,7 @@ class Journey<A extends ExchangeResponse | OpenExchange> {
 const headerOf = (answer: Pick<ExchangeResponse, "headers">, wanted: string) =>
   answer.headers.find(([name]) => name === wanted)?.[1]
 
-/** Every way out, by HTTP and by SMTP, under the same rules. */
+/** Both ports of outgoing traffic, HTTP and SMTP, under the same rules. */
 export const layer = (options: EgressOptions): Layer.Layer<Egress | MailEgress> =>
   Layer.scoped(
     Egress,

@@ -7,22 +7,22 @@ import { egress } from "../../domain/Limits.js"
 
 export interface ExchangeResponse {
   readonly status: number
-  /** Names in lower case, in the order in which they came. */
+  /** Names in lower case, in the order of the response. */
   readonly headers: ReadonlyArray<readonly [name: string, value: string]>
   readonly body: Uint8Array
 }
 
-/** The body, after decompression, is larger than the caller takes. */
+/** The body, after decompression, is larger than `maxBytes`. */
 export class BodyTooLarge extends Error {}
 
 export interface ExchangeOptions {
   /** Largest body in bytes, after decompression. */
   readonly maxBytes: number
-  /** Whether the body of an answer with this status is of no interest; it is then empty. */
+  /** Whether the body of a response with this status is discarded; the result's body is then empty. */
   readonly discards: (status: number) => boolean
 }
 
-/** Sends the hop and tells `done` once: the answer, or the error that ended it. The returned function ends it early. */
+/** Sends the hop and calls `done` once, with the response or an error. The returned function cancels it. */
 export const exchange = (
   dispatcher: Dispatcher,
   hop: Hop,
@@ -34,21 +34,21 @@ export const exchange = (
   return (reason) => receiver.finish(reason)
 }
 
-/** A hop as undici takes it, which sends no more and no less of a body than its length says. */
+/** The hop as options of undici, which sends exactly as many bytes of the body as `content-length` says. */
 export const dispatchOptions = (hop: Hop): Dispatcher.DispatchOptions => {
   const { body } = hop
   const incoming = isUpload(body)
   return {
     origin: hop.url.origin,
     path: hop.url.pathname + hop.url.search,
-    // undici's types know some methods, mutable arrays, and streams of node, only; it takes whatever can be iterated.
+    // undici's types allow some methods, mutable arrays and node streams only; undici itself accepts any iterable.
     method: hop.method as Dispatcher.HttpMethod,
     headers: incoming ? [...hop.headers, "content-length", String(body.length)] : (hop.headers as Array<string>),
     body: incoming ? (body.pieces() as unknown as Readable) : body
   }
 }
 
-/** An uninteresting body is read this far to keep the connection, and no further. */
+/** A discarded body is read up to this size, to keep the connection. */
 const discardBytes = 64 * 1024
 
 class Receiver implements Dispatcher.DispatchHandler {
@@ -68,7 +68,7 @@ class Receiver implements Dispatcher.DispatchHandler {
     private readonly done: (result: ExchangeResponse | Error) => void
   ) {}
 
-  /** The end, whichever comes first; whatever still moves is torn down. */
+  /** Ends the exchange with its first result, and destroys what is still open. */
   finish(result: ExchangeResponse | Error): void {
     if (this.finished) return
     this.finished = true
@@ -79,7 +79,7 @@ class Receiver implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller
-    // Given up while it waited for a connection: it must not be sent any more.
+    // Cancelled while it waited for a connection: it must not be sent.
     if (this.finished) controller.abort(new Error("given up before it was sent"))
   }
 
@@ -144,7 +144,7 @@ class Receiver implements Dispatcher.DispatchHandler {
       body.set(chunk, at)
       at += chunk.length
     }
-    // What describes the compressed form is not true of the body that the caller gets.
+    // These headers describe the compressed body, not the one that the caller gets.
     const headers =
       this.inflater === undefined
         ? this.headers

@@ -1,4 +1,4 @@
-/** Bodies that come compressed. */
+/** Decompresses the bodies of responses. */
 import type { Transform } from "node:stream"
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib"
 
@@ -11,7 +11,7 @@ const encodingNames: ReadonlyMap<string, Encoding> = new Map([
 ])
 const mostEncodings = 2
 
-/** The encodings in the order in which they were applied. An encoding that is not known leaves the body as it came. */
+/** The encodings of a body, in the order in which they were applied; none if one of them is unknown. */
 export const encodingsOf = (headers: ReadonlyArray<readonly [string, string]>): ReadonlyArray<Encoding> => {
   const names = headers
     .filter(([name]) => name === "content-encoding")
@@ -23,7 +23,7 @@ export const encodingsOf = (headers: ReadonlyArray<readonly [string, string]>): 
 }
 
 export interface Inflater {
-  /** False when it is full; `drained` is called when it takes more. */
+  /** False when its buffer is full; `drained` is called when it accepts more. */
   readonly write: (chunk: Uint8Array, drained: () => void) => boolean
   readonly end: (complete: () => void) => void
   readonly destroy: () => void
@@ -59,7 +59,7 @@ export const inflate = (
   }
 }
 
-/** One stage for each encoding, the last that was applied first. `start`: what the body begins with. */
+/** One decoder for each encoding, the last applied one first. `start`: the first bytes of the body. */
 export const decoders = (encodings: ReadonlyArray<Encoding>, start: Uint8Array): ReadonlyArray<Transform> =>
   encodings.toReversed().map((encoding, at) => decoder(encoding, at === 0 ? start : undefined))
 

@@ -1,7 +1,7 @@
 /**
- * The port `MailEgress` over nodemailer's SMTP client, which gets a socket that is open already: to an address that was
- * checked, like every other connection. One clock for the whole exchange; no credential before TLS, unless the
- * connection says that there is none.
+ * The port `MailEgress` over nodemailer's SMTP client, which gets an open socket to an address that was checked, like
+ * every other connection. One time limit applies to the whole exchange; no credential is sent before TLS, unless the
+ * connection disables TLS.
  */
 import type { Socket } from "node:net"
 import { rootCertificates } from "node:tls"
@@ -61,7 +61,7 @@ interface Errand {
   readonly message: MailMessage | undefined
 }
 
-/** A text: it cannot go out at all. Left: an answer without asking. */
+/** A text says why it cannot be sent. Left: a response without contacting the server. */
 const readRequest = (request: MailRequest, now: number): Either.Either<Errand, EgressResponse> | string => {
   const url = parseUrl(request.url)
   if (url === undefined || !/^smtps?:$/.test(url.protocol)) return "is no URL of an SMTP server"
@@ -107,7 +107,7 @@ const answered = (url: string, status: number, body: Json): EgressResponse => ({
 
 // --- The exchange ---
 
-/** One connection and what is said on it, up to the one answer or failure. */
+/** One SMTP connection, up to its one response or failure. */
 class Visit {
   private readonly timer: NodeJS.Timeout
   private connection: SMTPConnection | undefined
@@ -125,7 +125,7 @@ class Visit {
     )
   }
 
-  /** `socket` is open, and to an address that was judged. */
+  /** `socket` is open, to an address that was checked. */
   begin(socket: Socket): void {
     if (this.ended) return void socket.destroy()
     const { security, url } = this.errand
@@ -133,12 +133,12 @@ class Visit {
       connection: socket,
       host: url.hostname.replace(/^\[|\]$/g, ""),
       port: Number(url.port),
-      // Servers want a name or an address; this machine's own are nobody's business.
+      // The EHLO name: a server wants a name or an address, and this machine's own are not disclosed.
       name: "[127.0.0.1]",
       secure: security === "tls",
       requireTLS: security === "starttls",
       ignoreTLS: security === "none",
-      // The whole exchange has one clock, which is ours.
+      // The time limit of the exchange applies, not nodemailer's.
       connectionTimeout: this.millis,
       greetingTimeout: this.millis,
       socketTimeout: this.millis,
@@ -152,7 +152,7 @@ class Visit {
     connection.connect((error?: Error | null) => (error ? this.fail(error) : this.login(connection)))
   }
 
-  /** Nobody waits any more. */
+  /** The caller was interrupted. */
   giveUp(): void {
     this.close()
   }
@@ -181,7 +181,7 @@ class Visit {
   }
 
   private succeed(body: Json): void {
-    // Said before the connection is closed; nobody waits for what the server says to it.
+    // QUIT is sent before the connection closes, without waiting for the reply.
     this.connection?.quit()
     this.end(Effect.succeed(answered(this.errand.url.href, 200, body)))
   }
@@ -190,7 +190,7 @@ class Visit {
     if (this.close()) this.resume(result)
   }
 
-  /** Whether it was open until now. */
+  /** Closes the connection; false if it was closed before. */
   private close(): boolean {
     if (this.ended) return false
     this.ended = true
@@ -202,7 +202,7 @@ class Visit {
 
 // --- Failures ---
 
-/** What nodemailer tells of an error beside its message. */
+/** The fields of nodemailer's errors. */
 interface SmtpError extends Error {
   readonly code?: string
   readonly originalCode?: string
@@ -222,7 +222,7 @@ const failureOf = (url: string, error: SmtpError): Effect.Effect<EgressResponse,
   const refusal = { code: String(responseCode), message }
   if (loginReplies.has(responseCode) || (code === "EAUTH" && responseCode >= 500))
     return Effect.succeed(answered(url, 401, refusal))
-  // A server's 4xx is what it is. Its 5xx means no for good, and would be taken for a broken server.
+  // A 5xx of SMTP is a permanent refusal; as an HTTP status it would look like a failing server.
   return Effect.succeed(answered(url, responseCode < 500 ? responseCode : 422, refusal))
 }
 
@@ -240,6 +240,6 @@ const withoutReply = (url: string, error: SmtpError): Effect.Effect<EgressRespon
   return Effect.fail(new EgressUnreachable({ url, reason }))
 }
 
-/** Codes of nodemailer itself say less than its message. */
+/** Whether a code is nodemailer's own: such codes say less than the message. */
 const isOwn = (code: string | undefined) =>
   code === undefined || ["ESOCKET", "ECONNECTION", "EPROTOCOL", "ETIMEDOUT", "ETLS", "EENVELOPE"].includes(code)

@@ -1,4 +1,4 @@
-/** Why nobody answered, in words that a person understands. */
+/** Explains network errors in words for people. */
 
 const reasons: ReadonlyMap<string, string> = new Map(
   Object.entries({

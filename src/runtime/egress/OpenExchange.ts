@@ -1,6 +1,6 @@
 /**
- * One request on undici's dispatcher, answered as soon as the head is there: the body flows on as it is taken. The
- * provider is asked to wait while enough lies here, so that memory does not depend on the length of a body.
+ * One request on undici's dispatcher that returns at the response's head and streams the body. Back-pressure on the
+ * provider bounds the memory, however long the body is.
  */
 import { pipeline, Readable } from "node:stream"
 import type { Dispatcher } from "undici"
@@ -11,15 +11,15 @@ import { egress } from "../../domain/Limits.js"
 
 export interface OpenExchange {
   readonly status: number
-  /** Names in lower case, in the order in which they came. */
+  /** Names in lower case, in the order of the response. */
   readonly headers: ReadonlyArray<readonly [name: string, value: string]>
-  /** Fails with `BodyTooLarge`, `Stalled`, or what broke the connection. */
+  /** Fails with `BodyTooLarge`, `Stalled`, or the error of the connection. */
   readonly body: AsyncIterable<Uint8Array>
   readonly cancel: () => void
   readonly ended: Promise<void>
 }
 
-/** Nothing of the body moved. */
+/** No byte of the body arrived in time. */
 export class Stalled extends Error {}
 
 export interface OpenExchangeOptions {
@@ -28,7 +28,9 @@ export interface OpenExchangeOptions {
   readonly stallMillis: number
 }
 
-/** Sends the hop and tells `done` once: the answer's head, or the error before it. The function gives up before that. */
+/**
+ * Sends the hop and calls `done` once, with the response's head or an error. The returned function cancels it before.
+ */
 export const openExchange = (
   dispatcher: Dispatcher,
   hop: Hop,
@@ -40,7 +42,7 @@ export const openExchange = (
   return (reason) => receiver.giveUp(reason)
 }
 
-/** Bytes that wait here before the sender is asked to wait. */
+/** Bytes that are buffered before back-pressure begins. */
 const waitingBytes = 64 * 1024
 
 class Receiver implements Dispatcher.DispatchHandler {
@@ -72,7 +74,7 @@ class Receiver implements Dispatcher.DispatchHandler {
         closed(error)
       }
     })
-    // Whoever reads hears of it; without a reader nobody needs to.
+    // The reader of the body gets the error; without a listener it would end the process.
     this.source.on("error", () => undefined)
   }
 
@@ -87,7 +89,7 @@ class Receiver implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller
-    // Given up while it waited for a connection: it must not be sent any more.
+    // Cancelled while it waited for a connection: it must not be sent.
     if (this.told) controller.abort(new Error("given up before it was sent"))
   }
 
@@ -108,7 +110,7 @@ class Receiver implements Dispatcher.DispatchHandler {
     )
     this.done({
       status,
-      // What describes the compressed form is not true of the body that the caller gets.
+      // These headers describe the compressed body, not the one that the caller gets.
       headers:
         encodings.length === 0
           ? headers
@@ -153,7 +155,7 @@ async function* capped(body: AsyncIterable<Uint8Array>, maxBytes: number): Async
   }
 }
 
-/** What the body begins with tells what some encodings leave open. */
+/** Decompresses the body; its first bytes decide between variants of an encoding. */
 async function* inflated(
   source: Readable,
   encodings: ReadonlyArray<Encoding>,
@@ -161,7 +163,7 @@ async function* inflated(
 ): AsyncGenerator<Uint8Array> {
   const stages = decoders(encodings, await beginning)
   const last: Readable = stages.at(-1) ?? source
-  // It destroys all of them with the first error; whoever reads the last hears of it.
+  // The first error destroys all stages; the reader of the last one gets it.
   pipeline([source, ...stages], () => undefined)
   yield* last
 }

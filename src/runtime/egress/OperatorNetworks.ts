@@ -1,4 +1,4 @@
-/** The port `OperatorNetworks` over the operator's list and the system's resolver. */
+/** The port `OperatorNetworks`, with the operator's list of allowed networks and the system's resolver. */
 import { Duration, Effect, Layer } from "effect"
 import { isIP } from "node:net"
 import { OperatorNetworks } from "../../actors/ports/OperatorNetworks.js"

@@ -1,10 +1,10 @@
-/** The form of a request: what a URL, a method and headers may be before anything is sent, and across redirects. */
+/** Validates the URL, method and headers of a request before it is sent, and derives the request of a redirect. */
 import { isIP } from "node:net"
 import type { Upload } from "../../actors/ports/Egress.js"
 import { type AllowList, whyBlocked } from "./Address.js"
 import { parseUrl } from "../../domain/Url.js"
 
-/** One request on its way. `headers`: name and value alternate, as undici takes them. */
+/** One request to send. `headers` alternates names and values, as undici takes them. */
 export interface Hop {
   readonly url: URL
   readonly method: string
@@ -12,11 +12,11 @@ export interface Hop {
   readonly body: Uint8Array | string | Upload | null
 }
 
-/** Whether the body is still coming in while it goes out. */
+/** Whether the body is streamed from the client. */
 export const isUpload = (body: Hop["body"]): body is Upload =>
   body !== null && typeof body === "object" && "pieces" in body
 
-/** A URL that may be called as far as its text tells, or why not. Literal addresses are judged here already. */
+/** Parses a URL, or says why it must not be called. Literal addresses are checked here. */
 export const readUrl = (text: string, allow: AllowList): URL | string => {
   const url = parseUrl(text)
   if (url === undefined) return "is not an absolute URL"
@@ -31,7 +31,7 @@ export const readUrl = (text: string, allow: AllowList): URL | string => {
   return url
 }
 
-/** What errors say of a URL: without its query, which often holds a key. */
+/** A URL for messages: without its query, which often contains a key. */
 export const tellable = (url: string): string => {
   const cut = url.search(/[?#]/)
   return (cut < 0 ? url : url.slice(0, cut)).replace(/\/\/[^/@]*@/, "//")
@@ -41,14 +41,14 @@ const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const badValue = /[^\t\x20-\x7e\x80-\xff]/
 const forbiddenMethods: ReadonlySet<string> = new Set(["CONNECT", "TRACE", "TRACK"])
 
-/** Upper-case method, or why it cannot be sent. */
+/** The method in upper case, or why it cannot be sent. */
 export const readMethod = (method: string): { readonly method: string } | string => {
   const upper = method.toUpperCase()
   if (!token.test(upper)) return "has a method that is not an HTTP token"
   return forbiddenMethods.has(upper) ? `has the method ${upper}, which does not go out` : { method: upper }
 }
 
-/** Headers that belong to the connection and not to the request: ours to set. They are dropped, as `fetch` does. */
+/** Headers of the connection, which the sender sets. They are dropped, as `fetch` does. */
 const connectionHeaders: ReadonlySet<string> = new Set([
   "host",
   "connection",
@@ -65,7 +65,7 @@ const connectionHeaders: ReadonlySet<string> = new Set([
   "http2-settings"
 ])
 
-/** The headers as they are sent, or why they cannot be. A `user-agent` is added where there is none. */
+/** The headers to send, or why they cannot be sent. Adds a `user-agent` if there is none. */
 export const readHeaders = (headers: ReadonlyArray<readonly [string, string]>): ReadonlyArray<string> | string => {
   const out: Array<string> = []
   let userAgent = false
@@ -87,8 +87,8 @@ const redirectStatus: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 export const isRedirect = (status: number): boolean => redirectStatus.has(status)
 
 /**
- * What may follow a redirect to another origin. Everything else may be a credential, whatever it is called,
- * and stays behind.
+ * Headers that are sent after a redirect to another origin. All others are dropped: any of them may be a credential,
+ * whatever its name.
  */
 const harmless: ReadonlySet<string> = new Set([
   "accept",

@@ -1,6 +1,6 @@
 /**
- * The engines that this release carries: its own, and those of earlier builds that lie beside the bundle, so that a
- * run goes on with the engine it began with. An earlier engine gets its runner when the first of its runs turns up.
+ * The engines of this release: the current one, and those of earlier builds beside the bundle, so that a run is
+ * replayed by the engine that it began with. The runner of an earlier engine starts with the first of its runs.
  */
 import { describe } from "../telemetry/SafeError.js"
 import type { Buffer } from "node:buffer"
@@ -18,31 +18,35 @@ export interface CurrentEngine {
 }
 
 export interface EngineOptions extends Omit<FleetOptions, keyof CurrentEngine> {
-  /** Where earlier engines lie, `v<protocol>/<engine>/{runner.js,quickjs.wasm}`. */
+  /** The folder of earlier engines, each in `v<protocol>/<engine>/{runner.js,quickjs.wasm}`. */
   readonly earlierPath: string | undefined
 }
 
 export interface Engines {
   readonly current: Fleet
-  /** All that are carried, the current one first. */
+  /** The names of all engines, the current one first. */
   readonly names: readonly [current: string, ...earlier: ReadonlyArray<string>]
-  /** The fleet of an earlier engine, started at the first call. Fails when it cannot be started; then it is tried anew. */
+  /**
+   * The fleet of an earlier engine, started at the first call. Fails when it cannot be started; the next call tries
+   * again.
+   */
   readonly earlier: (engine: string) => Promise<Fleet>
   readonly pids: () => ReadonlyArray<number>
   readonly stop: () => void
 }
 
 /** Fails when no runner of the current engine can be started. */
-export const startEngines = async (options: EngineOptions, own: CurrentEngine): Promise<Engines> => {
-  const current = await startFleet({ ...options, ...own })
+export const startEngines = async (options: EngineOptions, currentEngine: CurrentEngine): Promise<Engines> => {
+  const current = await startFleet({ ...options, ...currentEngine })
   const folder = options.earlierPath === undefined ? undefined : join(options.earlierPath, `v${protocolVersion}`)
-  const others = folder === undefined ? [] : found(folder).filter((name) => name !== own.engine)
+  const earlierNames = folder === undefined ? [] : listEngines(folder).filter((name) => name !== currentEngine.engine)
   const starting = new Map<string, Promise<Fleet>>()
   const running = new Set<Fleet>()
   let stopped = false
 
-  const begin = async (engine: string): Promise<Fleet> => {
-    if (folder === undefined || !others.includes(engine)) throw new Error(`no engine ${engine} is carried`)
+  const startEarlier = async (engine: string): Promise<Fleet> => {
+    if (folder === undefined || !earlierNames.includes(engine))
+      throw new Error(`this release contains no engine ${engine}`)
     const directory = join(folder, engine)
     const files = await readRunner(join(directory, "runner.js"), join(directory, "quickjs.wasm"))
     const fleet = await startFleet({ ...options, ...files, engine, runners: 1, spare: false })
@@ -53,15 +57,15 @@ export const startEngines = async (options: EngineOptions, own: CurrentEngine): 
 
   return {
     current,
-    names: [own.engine, ...others],
+    names: [currentEngine.engine, ...earlierNames],
     earlier: (engine) => {
-      const known = starting.get(engine)
-      if (known !== undefined) return known
-      const fleet = begin(engine)
+      const existing = starting.get(engine)
+      if (existing !== undefined) return existing
+      const fleet = startEarlier(engine)
       starting.set(engine, fleet)
       fleet.catch((error: unknown) => {
         starting.delete(engine)
-        options.onTrouble("sandbox.engine_not_started", { reason: describe(error) })
+        options.onWarning("sandbox.engine_not_started", { reason: describe(error) })
       })
       return fleet
     },
@@ -75,11 +79,11 @@ export const startEngines = async (options: EngineOptions, own: CurrentEngine): 
 
 // --- Private ---
 
-const found = (folder: string): ReadonlyArray<string> => {
+const listEngines = (folder: string): ReadonlyArray<string> => {
   try {
     return readdirSync(folder).filter((name) => /^[0-9a-f]{16}$/.test(name))
   } catch {
-    // No earlier build has left one.
+    // The folder does not exist: there are no earlier engines.
     return []
   }
 }

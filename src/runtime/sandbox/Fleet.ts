@@ -1,25 +1,24 @@
 /**
- * The runners of this process: one a slot, and a spare that takes the place of the next one that dies. Chooses where
- * a run goes: the runner of its tenant, whose memory holds its program, unless that one is clearly busier than another.
+ * The runner processes of one engine: one per slot, a spare that replaces the next one that dies, and exclusive ones
+ * that each run a single guest. Restarts runners with back-off and moves queued turns away from busy runners.
  */
 import type { Buffer } from "node:buffer"
 import type { JailReport } from "../../actors/ports/Sandbox.js"
 import type { Jail } from "../jail/Jail.js"
+import { makeRunnerChoice } from "./RunnerChoice.js"
 import type { RunnerOptions, RunnerProcess } from "./RunnerProcess.js"
 import { startRunner } from "./RunnerProcess.js"
 
-/** A runner with fewer turns in hand than this is never called busy. */
-const busyFrom = 4
-/** How often waiting turns are looked at. */
-const reliefMillis = 10
-/** Pauses between attempts when runners die as they start. */
+/** How often waiting turns are rebalanced. */
+const rebalanceMillis = 10
+/** Back-off between attempts when runners die as they start. */
 const restartMillis = { first: 50, most: 5000 }
-/** The other runners come once the service is up: until then they would only stand in its way. */
-const othersAfterMillis = 1000
-/** Runners that work for one guest alone, at once. */
-const mostAlone = 4
-/** How long a runner may take to answer for the first time before its jail counts as impossible here. */
-const firstAnswerMillis = 10_000
+/** The other runners start after the service is up, so that they do not slow its start. */
+const otherRunnersDelayMillis = 1000
+/** Exclusive runners at once. */
+const maxExclusiveRunners = 4
+/** How long the first runner may take to start before its jail counts as unusable on this machine. */
+const startTimeoutMillis = 10_000
 
 export interface FleetOptions {
   readonly jails: ReadonlyArray<Jail>
@@ -28,23 +27,26 @@ export interface FleetOptions {
   readonly engine: string
   readonly runners: number
   readonly spare: boolean
-  readonly mostLive: number
-  /** Told in words when a runner is lost or does not start. */
-  readonly onTrouble: (event: string, fields: { readonly [name: string]: string }) => void
+  readonly maxLiveGuests: number
+  /** Called with an event to log when a runner dies or does not start. */
+  readonly onWarning: (event: string, fields: { readonly [name: string]: string }) => void
   readonly onDefect: RunnerOptions["onDefect"]
   readonly onListener?: RunnerOptions["onListener"]
 }
 
 export interface Fleet {
   readonly jail: JailReport
-  /** The runner for a program; waits, in `onRunner`, while there is none. Returns how to stop waiting. */
-  readonly pick: (key: string, onRunner: (runner: RunnerProcess) => void) => () => void
   /**
-   * A runner of its own for one guest, started when there is room for another such runner. Whoever takes it kills it. Returns
-   * how to stop waiting for it.
+   * Calls `onRunner` with the runner for a program's key, at once or when one has started. Returns a function that
+   * cancels.
    */
-  readonly pickAlone: (onRunner: (runner: RunnerProcess) => void) => () => void
-  /** The processes that were started, for those who watch or test them. */
+  readonly pickRunner: (key: string, onRunner: (runner: RunnerProcess) => void) => () => void
+  /**
+   * Calls `onRunner` with an exclusive runner, once fewer than the allowed number exist. The caller must kill it.
+   * Returns a function that cancels.
+   */
+  readonly pickExclusive: (onRunner: (runner: RunnerProcess) => void) => () => void
+  /** The process ids of the runners in slots and of the spare, for tests and monitoring. */
   readonly pids: () => ReadonlyArray<number>
   readonly stop: () => void
 }
@@ -56,126 +58,55 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
     const starting = new Set<RunnerProcess>()
     const waiting = new Set<{ readonly key: string; readonly onRunner: (runner: RunnerProcess) => void }>()
     let spare: RunnerProcess | undefined
-    let stopped = false
+    let isStopped = false
     let pause = restartMillis.first
 
-    const later = (task: () => void, millis: number): void => {
+    const schedule = (task: () => void, millis: number): void => {
       const run = (): void => {
         try {
           options.onListener?.("timer")
           task()
         } catch (cause) {
           options.onDefect("timer", cause)
-          later(task, restartMillis.most)
+          schedule(task, restartMillis.most)
         }
       }
       setTimeout(run, millis).unref()
     }
 
-    // --- Choosing ---
+    const choice = makeRunnerChoice(slots, () => spare)
 
-    /** Whether the runner would come to a turn of this tenant soon: no other tenant holds it. */
-    const isOpenTo = (runner: RunnerProcess, tenant: string): boolean => {
-      const holder = runner.heldBy()
-      return holder === undefined || holder === tenant
-    }
+    // --- Rebalancing: turns that wait behind another tenant's move to another runner ---
 
-    const leastLoaded = (runners: ReadonlyArray<RunnerProcess>): RunnerProcess | undefined => {
-      let least: RunnerProcess | undefined
-      for (const runner of runners) if (least === undefined || runner.load() < least.load()) least = runner
-      return least
-    }
-
-    const choose = (key: string): RunnerProcess | undefined => {
-      const tenant = tenantOf(key)
-      const preferred = slots[hash(tenant) % slots.length]
-      const isAlive = preferred?.alive() === true
-      const isFree = isAlive && preferred.load() < busyFrom && isOpenTo(preferred, tenant)
-      const calm = isFree && isCalmFor(preferred, tenant) ? preferred : calmest(tenant)
-      if (calm !== undefined) return calm
-      if (isFree) return preferred
-      const least = leastOpenTo(tenant)
-      if (least === undefined) {
-        const alive = aliveRunners()
-        return spareFor(tenant, alive) ?? leastLoaded(alive)
-      }
-      if (!isAlive || !isOpenTo(preferred, tenant)) return least
-      return least.load() * 2 < preferred.load() ? least : preferred
-    }
-
-    /** Whether no other tenant had long turns there lately. */
-    const isCalmFor = (runner: RunnerProcess, tenant: string): boolean =>
-      !runner.longTurns.isBusyBeside(tenant, performance.now())
-
-    /** A runner beside those on which others had long turns lately; who had such turns itself stays where it was. */
-    const calmest = (tenant: string): RunnerProcess | undefined => {
-      const alive = aliveRunners()
-      const now = performance.now()
-      if (alive.every((runner) => isCalmFor(runner, tenant))) return undefined
-      if (alive.some((runner) => runner.longTurns.isBusyWith(tenant, now))) return undefined
-      const free = spareFor(tenant, alive)
-      return leastLoaded(
-        [...alive, ...(free === undefined ? [] : [free])].filter(
-          (runner) => runner.load() < busyFrom && isOpenTo(runner, tenant) && isCalmFor(runner, tenant)
-        )
-      )
-    }
-
-    const leastOpenTo = (tenant: string): RunnerProcess | undefined => {
-      let least: RunnerProcess | undefined
-      for (const runner of slots) {
-        if (runner?.alive() !== true || (least !== undefined && runner.load() >= least.load())) continue
-        if (isOpenTo(runner, tenant)) least = runner
-      }
-      return least
-    }
-
-    const aliveRunners = () => slots.filter((runner): runner is RunnerProcess => runner?.alive() === true)
-
-    /** The spare runner works while others hold all the rest, but for none of those who do. */
-    const spareFor = (tenant: string, alive: ReadonlyArray<RunnerProcess>): RunnerProcess | undefined =>
-      spare?.alive() === true && isOpenTo(spare, tenant) && alive.every((runner) => runner.heldBy() !== tenant)
-        ? spare
-        : undefined
-
-    // --- Relief: turns that wait behind another tenant's go elsewhere ---
-
-    let relieving = false
+    let isRebalanceScheduled = false
     const onQueued = (): void => {
-      if (relieving || stopped) return
-      relieving = true
-      later(relieveAll, reliefMillis)
+      if (isRebalanceScheduled || isStopped) return
+      isRebalanceScheduled = true
+      schedule(rebalance, rebalanceMillis)
     }
-    const hasPlace = (tenant: string): boolean => {
-      const alive = aliveRunners()
-      const free = spareFor(tenant, alive)
-      return [...alive, ...(free === undefined ? [] : [free])].some(
-        (runner) => runner.load() < busyFrom && isOpenTo(runner, tenant)
-      )
-    }
-    const relieveAll = (): void => {
-      relieving = false
-      for (const runner of [...slots, spare]) runner?.relieve(hasPlace)
+    const rebalance = (): void => {
+      isRebalanceScheduled = false
+      for (const runner of [...slots, spare]) runner?.evictWaiting(choice.canTake)
       if ([...slots, spare].some((runner) => runner !== undefined && runner.load() > 1)) onQueued()
     }
 
     const serveWaiting = (): void => {
-      for (const one of waiting) {
-        const runner = choose(one.key)
+      for (const waiter of waiting) {
+        const runner = choice.choose(waiter.key)
         if (runner === undefined) return
-        waiting.delete(one)
-        one.onRunner(runner)
+        waiting.delete(waiter)
+        waiter.onRunner(runner)
       }
     }
 
     // --- Keeping the slots filled ---
 
-    const wanted = (): number =>
+    const missingRunners = (): number =>
       slots.filter((slot) => slot === undefined).length + (options.spare && spare === undefined ? 1 : 0) - starting.size
 
     const refill = (jail: Jail): void => {
-      if (stopped) return
-      for (let missing = wanted(); missing > 0; missing--) begin(jail)
+      if (isStopped) return
+      for (let missing = missingRunners(); missing > 0; missing--) startShared(jail)
     }
 
     const place = (runner: RunnerProcess): void => {
@@ -186,7 +117,7 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
       serveWaiting()
     }
 
-    /** Starts a runner; `onReady` and `onFailed` tell of its start, its later death is dealt with here. */
+    /** Starts a runner and calls `onReady` or `onFailed`. Replaces the runner when it dies later. */
     const launch = (
       jail: Jail,
       onReady: (runner: RunnerProcess) => void,
@@ -198,7 +129,7 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
         jail,
         source: options.source,
         wasm: options.wasm,
-        mostLive: options.mostLive,
+        maxLiveGuests: options.maxLiveGuests,
         onDefect: options.onDefect,
         onListener: options.onListener,
         onQueued,
@@ -219,9 +150,9 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
             slots[slot] = spare
             spare = undefined
           }
-          if (stopped) return
-          if (alone.delete(runner)) return serveAlone(jail)
-          options.onTrouble("sandbox.runner_replaced", { reason: why })
+          if (isStopped) return
+          if (exclusive.delete(runner)) return serveWaitingExclusive(jail)
+          options.onWarning("sandbox.runner_replaced", { reason: why })
           serveWaiting()
           refill(jail)
         }
@@ -229,43 +160,43 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
       return runner
     }
 
-    // --- Runners for one guest alone ---
+    // --- Exclusive runners ---
 
-    const alone = new Set<RunnerProcess>()
-    const waitingAlone = new Set<(runner: RunnerProcess) => void>()
-    let startingAlone = 0
+    const exclusive = new Set<RunnerProcess>()
+    const waitingExclusive = new Set<(runner: RunnerProcess) => void>()
+    let startingExclusive = 0
 
-    const serveAlone = (jail: Jail): void => {
-      const missing = Math.min(waitingAlone.size - startingAlone, mostAlone - alone.size)
-      for (let i = 0; i < missing; i++) beginAlone(jail)
+    const serveWaitingExclusive = (jail: Jail): void => {
+      const missing = Math.min(waitingExclusive.size - startingExclusive, maxExclusiveRunners - exclusive.size)
+      for (let i = 0; i < missing; i++) startExclusive(jail)
     }
 
-    const beginAlone = (jail: Jail): void => {
-      if (stopped) return
+    const startExclusive = (jail: Jail): void => {
+      if (isStopped) return
       const runner = launch(
         jail,
         (ready) => {
-          startingAlone--
-          for (const onRunner of waitingAlone) {
-            waitingAlone.delete(onRunner)
+          startingExclusive--
+          for (const onRunner of waitingExclusive) {
+            waitingExclusive.delete(onRunner)
             return onRunner(ready)
           }
           ready.kill()
         },
         (why) => {
-          startingAlone--
-          alone.delete(runner)
-          if (stopped) return
-          options.onTrouble("sandbox.runner_not_started", { reason: why })
+          startingExclusive--
+          exclusive.delete(runner)
+          if (isStopped) return
+          options.onWarning("sandbox.runner_not_started", { reason: why })
           pause = Math.min(pause * 2, restartMillis.most)
-          later(() => serveAlone(jail), pause)
+          schedule(() => serveWaitingExclusive(jail), pause)
         }
       )
-      startingAlone++
-      alone.add(runner)
+      startingExclusive++
+      exclusive.add(runner)
     }
 
-    const begin = (jail: Jail): void => {
+    const startShared = (jail: Jail): void => {
       const runner = launch(
         jail,
         (ready) => {
@@ -274,76 +205,63 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
         },
         (why) => {
           starting.delete(runner)
-          if (stopped) return
-          options.onTrouble("sandbox.runner_not_started", { reason: why })
+          if (isStopped) return
+          options.onWarning("sandbox.runner_not_started", { reason: why })
           pause = Math.min(pause * 2, restartMillis.most)
-          later(() => refill(jail), pause)
+          schedule(() => refill(jail), pause)
         }
       )
       starting.add(runner)
     }
 
-    // --- The first runner tells which jail works ---
+    // --- The first runner: tries the jails in order ---
 
-    const attempt = (index: number, troubles: ReadonlyArray<string>): void => {
+    const startFirst = (index: number, reasons: ReadonlyArray<string>): void => {
       const jail = options.jails[index]
-      if (jail === undefined) return reject(new Error(`no runner can be started: ${troubles.join("; ")}`))
-      const impatient = setTimeout(() => runner.kill(), firstAnswerMillis)
+      if (jail === undefined) return reject(new Error(`no runner can be started: ${reasons.join("; ")}`))
+      const timeout = setTimeout(() => runner.kill(), startTimeoutMillis)
       const runner = launch(
         jail,
         (ready) => {
-          clearTimeout(impatient)
+          clearTimeout(timeout)
           place(ready)
-          later(() => refill(jail), othersAfterMillis)
-          resolve(fleet(jail))
+          schedule(() => refill(jail), otherRunnersDelayMillis)
+          resolve(makeFleet(jail))
         },
         (why) => {
-          clearTimeout(impatient)
-          attempt(index + 1, [...troubles, `${jail.report.level} (${jail.command}): ${why}`])
+          clearTimeout(timeout)
+          startFirst(index + 1, [...reasons, `${jail.report.level} (${jail.command}): ${why}`])
         }
       )
     }
 
-    const fleet = (jail: Jail): Fleet => ({
+    const makeFleet = (jail: Jail): Fleet => ({
       jail: jail.report,
-      pick: (key, onRunner) => {
-        const runner = choose(key)
+      pickRunner: (key, onRunner) => {
+        const runner = choice.choose(key)
         if (runner !== undefined) {
           onRunner(runner)
           return () => undefined
         }
-        const one = { key, onRunner }
-        waiting.add(one)
-        return () => waiting.delete(one)
+        const waiter = { key, onRunner }
+        waiting.add(waiter)
+        return () => waiting.delete(waiter)
       },
-      pickAlone: (onRunner) => {
-        waitingAlone.add(onRunner)
-        serveAlone(jail)
-        return () => waitingAlone.delete(onRunner)
+      pickExclusive: (onRunner) => {
+        waitingExclusive.add(onRunner)
+        serveWaitingExclusive(jail)
+        return () => waitingExclusive.delete(onRunner)
       },
       pids: () => [...slots, spare].flatMap((runner) => (runner?.pid === undefined ? [] : [runner.pid])),
       stop: () => {
-        stopped = true
-        for (const runner of [...slots, spare, ...starting, ...alone]) runner?.kill()
+        isStopped = true
+        for (const runner of [...slots, spare, ...starting, ...exclusive]) runner?.kill()
       }
     })
 
-    attempt(0, [])
+    startFirst(0, [])
   })
 
 // --- Private ---
 
 const staleRunner = "the runner's bundle was built from other sources than this process: build again"
-
-/** What comes before the first separator of a program's key names the tenant. */
-export const tenantOf = (key: string): string => {
-  const end = key.search(/[:|/]/)
-  return end < 0 ? key : key.slice(0, end)
-}
-
-/** FNV-1a: spreads similar keys. */
-const hash = (text: string): number => {
-  let value = 0x811c9dc5
-  for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193)
-  return value >>> 0
-}

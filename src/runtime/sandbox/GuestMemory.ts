@@ -1,55 +1,55 @@
 /**
- * The node's cap on the memory of guests, over all runners together. What waiting guests hold is bounded so that every
- * runner can still run one guest to its own limit. Over the bound, guests that wait are dropped and replayed later: those
- * of the tenant that holds most, the one that waits longest first.
+ * The node's cap on the memory of guests, over all runners. The memory of suspended guests is bounded so that every
+ * runner can still run one guest to that guest's limit. Over the bound, suspended guests are evicted, to be replayed
+ * later: of the tenant that holds most, the longest suspended first.
  */
 import { totalmem } from "node:os"
 import { guest } from "../../domain/Limits.js"
 
 const mebibyte = 1024 * 1024
-/** What a guest holds beside what it asks for: its copy of the prelude and of its program. */
+/** Memory of a guest beside its own allocations: its copy of the prelude and of its program. */
 const guestBaseBytes = mebibyte
-/** For each runner: one guest at its limit, and some that wait. */
-const leastForRunner = guest.memoryBytes + 64 * mebibyte
-const leastDefault = 256 * mebibyte
+/** The minimum for each runner: one guest at its limit, and some that are suspended. */
+const minRunnerBytes = guest.memoryBytes + 64 * mebibyte
+const minDefaultBytes = 256 * mebibyte
 
-/** A quarter of the memory of the machine or, if it is smaller, of the container. */
+/** A quarter of the memory of the machine or, if that is smaller, of the container; in bytes. */
 export const defaultGuestMemory = (): number => {
   const constrained = process.constrainedMemory()
   const memory = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem()
-  return Math.max(leastDefault, Math.floor(memory / 4 / mebibyte) * mebibyte)
+  return Math.max(minDefaultBytes, Math.floor(memory / 4 / mebibyte) * mebibyte)
 }
 
-/** A guest that is alive, as its memory is counted. */
-export interface Holder {
+/** A live guest whose memory is counted. */
+export interface GuestHolder {
   readonly tenant: string
-  /** Drops it. It may be called while the guest waits. */
+  /** Evicts the guest. Called only while it is suspended. */
   readonly evict: () => void
 }
 
-interface Tenant {
+interface TenantMemory {
   bytes: number
-  /** In the order in which they began to wait. */
-  readonly waiting: Map<Holder, number>
+  /** In the order in which they were suspended. */
+  readonly waiting: Map<GuestHolder, number>
 }
 
 export class GuestMemory {
-  private readonly tenants = new Map<string, Tenant>()
+  private readonly tenants = new Map<string, TenantMemory>()
   private readonly most: number
   private total = 0
 
   constructor(bytes: number, runners: number) {
-    this.most = Math.max(bytes, runners * leastForRunner) - runners * guest.memoryBytes
+    this.most = Math.max(bytes, runners * minRunnerBytes) - runners * guest.memoryBytes
   }
 
-  /** What waiting guests hold. */
+  /** The memory of all suspended guests. */
   get heldBytes(): number {
     return this.total
   }
 
-  /** The guest waits from now on and holds so much; others, or it itself, may be dropped for it. */
-  rest(holder: Holder, bytes: number): void {
-    const tenant = this.tenants.get(holder.tenant) ?? { bytes: 0, waiting: new Map<Holder, number>() }
+  /** Counts a guest that is suspended now; may evict others, or this one. */
+  suspend(holder: GuestHolder, bytes: number): void {
+    const tenant = this.tenants.get(holder.tenant) ?? { bytes: 0, waiting: new Map<GuestHolder, number>() }
     this.tenants.set(holder.tenant, tenant)
     const counted = bytes + guestBaseBytes
     tenant.waiting.set(holder, counted)
@@ -58,8 +58,8 @@ export class GuestMemory {
     while (this.total > this.most && this.evictOne());
   }
 
-  /** The guest does not wait any more: it computes, or it is gone. */
-  wake(holder: Holder): void {
+  /** Stops counting a guest: it computes again, or it has ended. */
+  release(holder: GuestHolder): void {
     const tenant = this.tenants.get(holder.tenant)
     const bytes = tenant?.waiting.get(holder)
     if (tenant === undefined || bytes === undefined) return
@@ -70,11 +70,11 @@ export class GuestMemory {
   }
 
   private evictOne(): boolean {
-    let largest: Tenant | undefined
+    let largest: TenantMemory | undefined
     for (const tenant of this.tenants.values())
       if (largest === undefined || tenant.bytes > largest.bytes) largest = tenant
     for (const holder of largest?.waiting.keys() ?? []) {
-      this.wake(holder)
+      this.release(holder)
       holder.evict()
       return true
     }

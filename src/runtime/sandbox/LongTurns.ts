@@ -1,44 +1,44 @@
-/** Which tenants' turns kept a runner busy lately, so that others' guests are not put behind the next of them. */
+/** Measures which tenants' turns kept a runner busy lately, so that guests of other tenants go to another runner. */
 
-/** A shorter turn keeps nobody waiting. */
-const longMillis = 10
-/** In this time what was counted loses most of its weight. */
-const memoryMillis = 2_000
-/** A tenant with less than this in that time shares its runner with others as if it had nothing. */
+/** Shorter turns are not counted: they delay others too little. */
+const longTurnMillis = 10
+/** Time constant of the exponential decay of what was counted. */
+const decayMillis = 2_000
+/** A tenant with less than this, decayed, does not count as keeping its runner busy. */
 const busyMillis = 100
-const mostTenants = 100
+const maxTenants = 100
 
-interface Spent {
+interface TurnTime {
   millis: number
   at: number
 }
 
 export class LongTurns {
-  private readonly tenants = new Map<string, Spent>()
+  private readonly tenants = new Map<string, TurnTime>()
 
-  /** A turn of the tenant has taken so long; times are those of one monotonic clock. */
+  /** Records the duration of a tenant's turn. `now` is of one monotonic clock. */
   add(tenant: string, millis: number, now: number): void {
-    if (millis < longMillis) return
-    const spent = this.spentBy(tenant, now) + millis
+    if (millis < longTurnMillis) return
+    const turnMillis = this.turnMillisOf(tenant, now) + millis
     this.tenants.delete(tenant)
-    this.tenants.set(tenant, { millis: spent, at: now })
-    const [oldest] = this.tenants.size > mostTenants ? this.tenants.keys() : []
+    this.tenants.set(tenant, { millis: turnMillis, at: now })
+    const [oldest] = this.tenants.size > maxTenants ? this.tenants.keys() : []
     if (oldest !== undefined) this.tenants.delete(oldest)
   }
 
-  /** Whether the tenant itself keeps the runner busy. */
+  /** Whether the tenant kept the runner busy lately. */
   isBusyWith(tenant: string, now: number): boolean {
-    return this.spentBy(tenant, now) > busyMillis
+    return this.turnMillisOf(tenant, now) > busyMillis
   }
 
-  /** Whether another tenant does. */
-  isBusyBeside(tenant: string, now: number): boolean {
+  /** Whether another tenant kept the runner busy lately. */
+  isBusyWithOther(tenant: string, now: number): boolean {
     for (const other of this.tenants.keys()) if (other !== tenant && this.isBusyWith(other, now)) return true
     return false
   }
 
-  private spentBy(tenant: string, now: number): number {
-    const spent = this.tenants.get(tenant)
-    return spent === undefined ? 0 : spent.millis * Math.exp((spent.at - now) / memoryMillis)
+  private turnMillisOf(tenant: string, now: number): number {
+    const turnMillis = this.tenants.get(tenant)
+    return turnMillis === undefined ? 0 : turnMillis.millis * Math.exp((turnMillis.at - now) / decayMillis)
   }
 }

@@ -1,7 +1,7 @@
-/** The turns that one runner was asked for and has not answered, in the order in which it will come to them. */
+/** The turns that were sent to one runner and are not yet answered, in the order in which the runner takes them. */
 import type { TurnAnswer } from "./TurnAnswer.js"
 
-export interface AskedTurn {
+export interface PendingTurn {
   readonly onAnswer: (answer: TurnAnswer) => void
   readonly limitMillis: number
   readonly tenant: string
@@ -9,25 +9,25 @@ export interface AskedTurn {
 }
 
 export class PendingTurns {
-  private readonly turns = new Map<number, AskedTurn>()
-  /** Counted as they come and go: it is asked for at every start of a run. */
+  private readonly turns = new Map<number, PendingTurn>()
+  /** Kept up to date, since every start of a run reads it. */
   private readonly byTenant = new Map<string, number>()
 
   get size(): number {
     return this.turns.size
   }
 
-  add(session: number, turn: AskedTurn): void {
+  add(session: number, turn: PendingTurn): void {
     this.turns.set(session, turn)
     this.byTenant.set(turn.tenant, (this.byTenant.get(turn.tenant) ?? 0) + 1)
   }
 
-  get(session: number): AskedTurn | undefined {
+  get(session: number): PendingTurn | undefined {
     return this.turns.get(session)
   }
 
-  /** Takes a turn out. */
-  take(session: number): AskedTurn | undefined {
+  /** Removes a turn and returns it. */
+  take(session: number): PendingTurn | undefined {
     const turn = this.turns.get(session)
     if (turn === undefined) return undefined
     this.turns.delete(session)
@@ -37,18 +37,18 @@ export class PendingTurns {
     return turn
   }
 
-  /** The session that the runner comes to next. */
-  first(): number | undefined {
+  /** The session that the runner takes next. */
+  nextSession(): number | undefined {
     for (const session of this.turns.keys()) return session
     return undefined
   }
 
-  /** Whether more than half of the turns are the tenant's. */
-  areMostly(tenant: string): boolean {
+  /** Whether more than half of the turns belong to the tenant. */
+  belongMostlyTo(tenant: string): boolean {
     return (this.byTenant.get(tenant) ?? 0) * 2 > this.turns.size
   }
 
-  entries(): Iterable<readonly [session: number, turn: AskedTurn]> {
+  entries(): Iterable<readonly [session: number, turn: PendingTurn]> {
     return this.turns
   }
 

@@ -1,4 +1,4 @@
-/** The sandbox over a fleet of jailed runner processes. */
+/** The port `Sandbox` over fleets of jailed runner processes. */
 import { availableParallelism } from "node:os"
 import { Cause, Effect, Layer, Runtime } from "effect"
 import type {
@@ -20,8 +20,9 @@ import {
   TooManyValues
 } from "../../actors/ports/Sandbox.js"
 import { type Engines, startEngines } from "./Engines.js"
-import { type Fleet, tenantOf } from "./Fleet.js"
-import { defaultGuestMemory, GuestMemory, type Holder } from "./GuestMemory.js"
+import type { Fleet } from "./Fleet.js"
+import { tenantOf } from "./RunnerChoice.js"
+import { defaultGuestMemory, GuestMemory, type GuestHolder } from "./GuestMemory.js"
 import type { JailMode } from "../jail/Jail.js"
 import { jails } from "../jail/Jail.js"
 import { readRunner } from "./RunnerFiles.js"
@@ -34,24 +35,24 @@ export interface SandboxOptions {
   readonly runnerPath: string
   /** The engine's module; by default `quickjs.wasm` beside the bundle, else the one of the installed package. */
   readonly wasmPath?: string
-  /** Where the engines of earlier builds lie; by default none is carried. */
+  /** The folder of the engines of earlier builds; by default there are none. */
   readonly earlierPath?: string
-  /** Runner processes at work; by default one for each processor. One more is kept as a spare. */
+  /** Runner processes; by default one for each processor, and one more as a spare. */
   readonly runners?: number
   readonly spare?: boolean
-  /** Guests that one runner keeps alive; beyond it the one that waits longest is dropped. */
+  /** Live guests of one runner; beyond it the longest suspended one is evicted. */
   readonly liveGuests?: number
   /** Memory of guests in bytes, over all runners; by default a quarter of the machine's or the container's. */
   readonly guestMemory?: number
   /** Which jail to use; by default the strictest one that works here. */
   readonly jail?: JailMode
-  /** Called as a listener of a runner begins. Only tests give one: what it throws must end nothing but that runner. */
+  /** Called as a listener of a runner begins. For tests: what it throws must end that runner only. */
   readonly onListener?: RunnerOptions["onListener"]
-  /** Told of the runner processes once they are up, for those who must know their ids. */
+  /** Called once the runners are up, with a function that returns their process ids. */
   readonly onStarted?: (pids: () => ReadonlyArray<number>) => void
 }
 
-/** Live guests that fit one runner: each holds about 0.8 MB. */
+/** Default number of live guests of one runner: each takes about 0.8 MB. */
 export const defaultLiveGuests = 200
 
 /** Fails, as a defect, when no runner can be started at all. */
@@ -68,9 +69,9 @@ export const layer = (options: SandboxOptions): Layer.Layer<Sandbox> =>
             jails: jails(options.jail ?? "auto"),
             runners,
             spare: options.spare ?? true,
-            mostLive: options.liveGuests ?? defaultLiveGuests,
+            maxLiveGuests: options.liveGuests ?? defaultLiveGuests,
             earlierPath: options.earlierPath,
-            onTrouble: (event, fields) => void runFork(Effect.annotateLogs(Effect.logWarning(event), fields)),
+            onWarning: (event, fields) => void runFork(Effect.annotateLogs(Effect.logWarning(event), fields)),
             onDefect: (listener, cause) =>
               void runFork(
                 Effect.annotateLogs(Effect.logError("sandbox.listener_failed", Cause.die(cause)), { listener })
@@ -95,60 +96,60 @@ export const layer = (options: SandboxOptions): Layer.Layer<Sandbox> =>
 
 // --- Private ---
 
-/** Characters of events that are sent to a runner at a time: a frame has a bound, and so has what is serialised at once. */
-const eventsAtOnce = 8 * 1024 * 1024
+/** Characters of events in one frame: bounds the frame, and what is serialised without yielding. */
+const maxFrameCharacters = 8 * 1024 * 1024
 
 const makeSandbox = ({ current, earlier, names }: Engines, memory: GuestMemory): Sandbox["Type"] => {
   const [engine] = names
   let sessions = 0
 
-  /** Starts a guest with as many events as go in one frame, and returns its turn and the events that are left. */
-  const begin = (
+  /** Starts a guest with the events that fit one frame, and returns its turn and the remaining events. */
+  const startGuest = (
     program: Program,
     limits: GuestLimits,
     events: ReadonlyArray<GuestEvent>
-  ): Effect.Effect<readonly [turn: OwnTurn, rest: ReadonlyArray<GuestEvent>], SandboxFailure> =>
+  ): Effect.Effect<readonly [turn: GuestTurn, rest: ReadonlyArray<GuestEvent>], SandboxFailure> =>
     Effect.async((resume) => {
       sessions = (sessions + 1) >>> 0
       const id = sessions
-      const [texts, rest] = chunk(events)
+      const [texts, rest] = takeFrame(events)
       let guest: Guest | undefined
-      let isGivenUp = false
+      let isInterrupted = false
       let stopWaiting = (): void => undefined
       const startOn = (fleet: Fleet): void => {
-        if (isGivenUp) return
+        if (isInterrupted) return
         const onRunner = (runner: RunnerProcess): void => {
           const owner = new Guest(runner, id, limits, tenantOf(program.key), memory, program.alone === true)
           guest = owner
           runner.start(id, { ...program, tenant: tenantOf(program.key) }, limits, texts, (answer) =>
-            resume(Effect.map(settled(owner, answer), (turn) => [turn, rest] as const))
+            resume(Effect.map(settleTurn(owner, answer), (turn) => [turn, rest] as const))
           )
         }
-        stopWaiting = program.alone === true ? fleet.pickAlone(onRunner) : fleet.pick(program.key, onRunner)
+        stopWaiting = program.alone === true ? fleet.pickExclusive(onRunner) : fleet.pickRunner(program.key, onRunner)
       }
       if (program.engine === undefined || program.engine === engine) startOn(current)
       else earlier(program.engine).then(startOn, () => resume(Effect.fail(new SessionLost({ reason: "runnerDied" }))))
       return Effect.sync(() => {
-        isGivenUp = true
+        isInterrupted = true
         stopWaiting()
-        guest?.giveBack()
+        guest?.release()
       })
     })
 
   const start: Sandbox["Type"]["start"] = (program, limits, first, replay = []) =>
-    Effect.flatMap(begin(program, limits, [first, ...replay]), ([turn, rest]) =>
-      rest.length === 0 ? Effect.succeed(turn) : goOn(turn, rest)
+    Effect.flatMap(startGuest(program, limits, [first, ...replay]), ([turn, rest]) =>
+      rest.length === 0 ? Effect.succeed(turn) : feedRest(turn, rest)
     )
 
   return { start, engine, engines: names, jail: Effect.succeed<JailReport>(current.jail) }
 }
 
-interface OwnTurn extends Turn {
+interface GuestTurn extends Turn {
   readonly session: Guest
 }
 
-/** The first events as text, as many as are sent at a time, and those that are left. */
-const chunk = (
+/** Serialises the events that fit one frame, and returns the remaining ones. */
+const takeFrame = (
   events: ReadonlyArray<GuestEvent>
 ): readonly [texts: ReadonlyArray<string>, rest: ReadonlyArray<GuestEvent>] => {
   const texts: Array<string> = []
@@ -157,29 +158,29 @@ const chunk = (
     const text = JSON.stringify(event)
     texts.push(text)
     length += text.length
-    if (length > eventsAtOnce) break
+    if (length > maxFrameCharacters) break
   }
   return [texts, texts.length === events.length ? [] : events.slice(texts.length)]
 }
 
-const settled = (guest: Guest, answer: TurnAnswer): Effect.Effect<OwnTurn, SandboxFailure> =>
+const settleTurn = (guest: Guest, answer: TurnAnswer): Effect.Effect<GuestTurn, SandboxFailure> =>
   Effect.suspend(() => guest.settle(answer))
 
-/** Feeds what did not go into one frame. */
-const goOn = (turn: OwnTurn, events: ReadonlyArray<GuestEvent>): Effect.Effect<OwnTurn, SandboxFailure> =>
+/** Feeds the events that did not fit the first frame. */
+const feedRest = (turn: GuestTurn, events: ReadonlyArray<GuestEvent>): Effect.Effect<GuestTurn, SandboxFailure> =>
   turn.session.isOver
     ? Effect.succeed(turn)
     : Effect.flatMap(turn.session.feedChunk(events), ([next, rest]) => {
-        const both = {
+        const combined = {
           ...next,
           outputs: [...turn.outputs, ...next.outputs],
           cpuMillis: turn.cpuMillis + next.cpuMillis
         }
-        return rest.length === 0 ? Effect.succeed(both) : goOn(both, rest)
+        return rest.length === 0 ? Effect.succeed(combined) : feedRest(combined, rest)
       })
 
-/** A session, and whether it is still there. A class, since thousands come and go in a second. */
-class Guest implements GuestSession, Holder {
+/** A session with a guest on a runner. A class, for speed: thousands are created in a second. */
+class Guest implements GuestSession, GuestHolder {
   #over = false
   readonly close: Effect.Effect<void>
 
@@ -189,10 +190,10 @@ class Guest implements GuestSession, Holder {
     readonly limits: GuestLimits,
     readonly tenant: string,
     readonly memory: GuestMemory,
-    /** The runner is this guest's own, and ends with it. */
+    /** The runner is exclusive to this guest and is killed at its end. */
     readonly alone: boolean
   ) {
-    this.close = Effect.sync(() => this.giveBack())
+    this.close = Effect.sync(() => this.release())
   }
 
   get isOver(): boolean {
@@ -201,38 +202,38 @@ class Guest implements GuestSession, Holder {
 
   readonly feed = (events: ReadonlyArray<GuestEvent>): Effect.Effect<Turn, SandboxFailure> =>
     Effect.flatMap(this.feedChunk(events), ([turn, rest]) =>
-      rest.length === 0 ? Effect.succeed(turn) : goOn(turn, rest)
+      rest.length === 0 ? Effect.succeed(turn) : feedRest(turn, rest)
     )
 
   feedChunk(
     events: ReadonlyArray<GuestEvent>
-  ): Effect.Effect<readonly [turn: OwnTurn, rest: ReadonlyArray<GuestEvent>], SandboxFailure> {
+  ): Effect.Effect<readonly [turn: GuestTurn, rest: ReadonlyArray<GuestEvent>], SandboxFailure> {
     return Effect.async((resume) => {
       if (this.#over) return resume(Effect.fail(new SessionLost({ reason: "closed" })))
-      if (!this.runner.alive()) return resume(Effect.fail(this.lost("runnerDied")))
-      this.memory.wake(this)
-      const [texts, rest] = chunk(events)
+      if (!this.runner.isAlive()) return resume(Effect.fail(this.lost("runnerDied")))
+      this.memory.release(this)
+      const [texts, rest] = takeFrame(events)
       this.runner.feed(this.id, this.tenant, this.limits, texts, (answer) =>
-        resume(Effect.map(settled(this, answer), (turn) => [turn, rest] as const))
+        resume(Effect.map(settleTurn(this, answer), (turn) => [turn, rest] as const))
       )
-      return Effect.sync(() => this.giveBack())
+      return Effect.sync(() => this.release())
     })
   }
 
-  giveBack(): void {
+  release(): void {
     if (this.#over) return
-    if (this.runner.alive()) this.runner.close(this.id)
+    if (this.runner.isAlive()) this.runner.close(this.id)
     this.end()
   }
 
-  /** Its runner forgets it; the next time that it is fed it is told to be lost. */
+  /** Drops the guest on its runner; its next turn fails with `SessionLost`. */
   evict(): void {
-    if (this.runner.alive()) this.runner.close(this.id)
+    if (this.runner.isAlive()) this.runner.close(this.id)
   }
 
   private end(): void {
     this.#over = true
-    this.memory.wake(this)
+    this.memory.release(this)
     if (this.alone) this.runner.kill()
   }
 
@@ -241,18 +242,18 @@ class Guest implements GuestSession, Holder {
     return new SessionLost({ reason })
   }
 
-  /** What an answer means to whoever asked. The runner has forgotten the guest after all answers but a turn. */
-  settle(answer: TurnAnswer): Effect.Effect<OwnTurn, SandboxFailure> {
+  /** The result of a turn for its caller. After any answer but a turn the runner has dropped the guest. */
+  settle(answer: TurnAnswer): Effect.Effect<GuestTurn, SandboxFailure> {
     if (answer.tag === "Turn") {
       const { cpuMillis, memoryBytes, outputs } = answer
       if (answer.ended) this.end()
-      else if (!this.#over) this.memory.rest(this, memoryBytes)
+      else if (!this.#over) this.memory.suspend(this, memoryBytes)
       return Effect.succeed({ session: this, outputs, cpuMillis, memoryBytes })
     }
     this.end()
     switch (answer.tag) {
       case "RunnerDied":
-        return Effect.fail(new SessionLost({ reason: answer.inHand ? "diedAtWork" : "runnerDied" }))
+        return Effect.fail(new SessionLost({ reason: answer.wasAtWork ? "diedAtWork" : "runnerDied" }))
       case "OutOfMemory":
         return Effect.fail(new OutOfMemory({ limitBytes: answer.limit }))
       case "CpuLimit":

@@ -1,4 +1,4 @@
-/** The two files a runner is made of. They are read here and handed to it: it may open no file itself. */
+/** Reads the two files of a runner, its bundle and the engine's wasm module: a jailed runner cannot open files. */
 import type { Buffer } from "node:buffer"
 import { access, readFile } from "node:fs/promises"
 import { createRequire } from "node:module"
@@ -10,9 +10,9 @@ export interface RunnerFiles {
 }
 
 export const readRunner = async (runnerPath: string, wasmPath: string | undefined): Promise<RunnerFiles> => {
-  const beside = join(dirname(runnerPath), "quickjs.wasm")
-  const found = wasmPath ?? ((await exists(beside)) ? beside : packaged())
-  const [source, wasm] = await Promise.all([readFile(runnerPath), readFile(found)])
+  const bundledWasm = join(dirname(runnerPath), "quickjs.wasm")
+  const wasmFile = wasmPath ?? ((await exists(bundledWasm)) ? bundledWasm : packagedWasm())
+  const [source, wasm] = await Promise.all([readFile(runnerPath), readFile(wasmFile)])
   return { source, wasm }
 }
 
@@ -22,4 +22,4 @@ const exists = (path: string): Promise<boolean> =>
     () => false
   )
 
-const packaged = (): string => createRequire(import.meta.url).resolve("@jitl/quickjs-ng-wasmfile-release-sync/wasm")
+const packagedWasm = (): string => createRequire(import.meta.url).resolve("@jitl/quickjs-ng-wasmfile-release-sync/wasm")

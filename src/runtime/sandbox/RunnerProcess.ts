@@ -1,6 +1,6 @@
 /**
- * One runner as the pool sees it: frames out, answers back, and a watch over the guest that it works on. Callbacks,
- * not effects: this is the path of every turn.
+ * The pool's side of one runner process: sends requests, receives answers, and kills the process when a guest hangs.
+ * Callbacks instead of effects, for speed: every turn passes here.
  */
 import { frame, frameReader } from "../jail/Frames.js"
 import { Buffer } from "node:buffer"
@@ -8,12 +8,12 @@ import { spawn } from "node:child_process"
 import type { Duplex } from "node:stream"
 import type { GuestLimits } from "../../actors/ports/Sandbox.js"
 import { childProcessorMillis } from "../jail/ProcessorTime.js"
-import { type AskedTurn, PendingTurns } from "./PendingTurns.js"
+import { type PendingTurn, PendingTurns } from "./PendingTurns.js"
 import type { TurnAnswer } from "./TurnAnswer.js"
 import type { Jail } from "../jail/Jail.js"
 import { LoadedPrograms } from "./LoadedPrograms.js"
 import { LongTurns } from "./LongTurns.js"
-import { readOutputs } from "./Outputs.js"
+import { readOutputs } from "./OutputReader.js"
 import {
   RunnerRequest,
   eventsFrame,
@@ -24,25 +24,25 @@ import {
   turnHeader
 } from "./runner/Protocol.js"
 
-/** What lists of processes show behind the command. */
+/** Shown after the command in lists of processes. */
 const processName = "svc-runner"
-/** A turn that takes longer than this holds up those behind it. */
-const holdMillis = 20
-/** How long a turn of another tenant waits before it is taken elsewhere. */
-const patienceMillis = 20
-/** From so many turns on, a queue is long. */
+/** A turn that takes longer than this delays those behind it. */
+const longTurnMillis = 20
+/** How long a turn of another tenant waits before it moves to another runner. */
+const evictAfterMillis = 20
+/** A queue of this many turns is long. */
 const longQueue = 8
-/** How long beyond its computing time a guest may stay silent before its runner is killed. */
+/** How long beyond its CPU limit a guest may give no answer before its runner is killed. */
 const graceMillis = 500
-/** How often the runner at work is looked at. */
-const watchMillis = 100
-/** Silence beyond this many times the allowed one kills, even if the runner had no processor to compute with. */
-const starvation = 10
+/** How often the watchdog checks a working runner. */
+const watchdogMillis = 100
+/** After this many times the allowed time a silent runner is killed even if it got no CPU. */
+const starvationFactor = 10
 export interface RunnerProcess {
   readonly pid: number | undefined
-  /** Turns asked for and not answered yet. */
+  /** The number of turns that are not yet answered. */
   readonly load: () => number
-  readonly alive: () => boolean
+  readonly isAlive: () => boolean
   readonly start: (
     session: number,
     program: { readonly key: string; readonly script: string; readonly tenant: string },
@@ -58,15 +58,15 @@ export interface RunnerProcess {
     onAnswer: (answer: TurnAnswer) => void
   ) => void
   readonly close: (session: number) => void
-  /** The tenant who keeps others waiting here: its turn is long, or most of a long queue is its own. */
-  readonly heldBy: () => string | undefined
-  /** Whose turns were long here lately. */
+  /** The tenant that delays others here: its turn is long, or most turns of a long queue are its own. */
+  readonly busyTenant: () => string | undefined
+  /** The tenants whose turns were long on this runner lately. */
   readonly longTurns: LongTurns
   /**
-   * Takes turns of other tenants than the one at work out of the queue when they have waited too long and `hasPlace` says
-   * that another runner would take them: their guests are lost, to be replayed there.
+   * Evicts the guests of queued turns that wait for another tenant's turn too long, if `canRunElsewhere`: the run
+   * replays on another runner.
    */
-  readonly relieve: (hasPlace: (tenant: string) => boolean) => void
+  readonly evictWaiting: (canRunElsewhere: (tenant: string) => boolean) => void
   readonly kill: () => void
 }
 
@@ -74,48 +74,48 @@ export interface RunnerOptions {
   readonly jail: Jail
   readonly source: Buffer
   readonly wasm: Buffer
-  readonly mostLive: number
-  /** It answers; `engine` is what it says it is. */
+  readonly maxLiveGuests: number
+  /** The runner has started; `engine` is the identity that it computed. */
   readonly onReady: (engine: string) => void
-  /** It is gone, ready or not. Called once. */
+  /** The process has ended, ready or not. Called once. */
   readonly onGone: (why: string) => void
-  /** Turns wait behind the one in hand. */
+  /** A turn was queued behind another one. */
   readonly onQueued: () => void
-  /** A listener threw: a bug. The runner is given up, and its guests are told as when it dies. */
+  /** A listener threw, which is a bug. The runner is killed, and its guests end as when it dies. */
   readonly onDefect: (listener: Listener, cause: unknown) => void
   /** Called as a listener begins, so that a test can make it throw. */
   readonly onListener?: ((listener: Listener) => void) | undefined
 }
 
-/** What calls back into this process on behalf of a runner. */
+/** The kinds of callbacks that a runner causes in this process. */
 export type Listener = "child" | "socket" | "stderr" | "timer" | "answer"
 
 export const startRunner = (options: RunnerOptions): RunnerProcess => {
   const child = spawn(options.jail.command, [...options.jail.args, processName], {
     cwd: "/",
     env: { TZ: "UTC" },
-    // In a session of its own: a Ctrl-C in the terminal is for the service, which still needs its runners to drain.
+    // A session of its own: Ctrl-C in the terminal must not end the runners, which the service needs to drain.
     detached: true,
     stdio: ["pipe", "ignore", "pipe", "pipe"]
   })
-  // Node types further pipes as readable or writable; a "pipe" is a socket, hence both.
+  // Node types further pipes as readable or writable; a "pipe" is a socket and therefore both.
   const socket = child.stdio[3] as Duplex
-  /** The first is in hand unless `current` says otherwise. */
-  const asked = new PendingTurns()
-  /** Replays that stepped aside. */
-  const paused = new Map<number, AskedTurn>()
+  /** The runner works on the first one, unless `current` is another. */
+  const pending = new PendingTurns()
+  /** Replays that have yielded. */
+  const paused = new Map<number, PendingTurn>()
   const programs = new LoadedPrograms((bytes) => send(bytes))
   const longTurns = new LongTurns()
   let current: number | undefined
-  let since = 0
-  let hung: number | undefined
-  let ready = false
-  let gone = false
-  /** What it wrote to its error stream before it was ready. Afterwards that may quote a tenant, and the end is logged. */
-  let complaint = ""
+  let workStartedAt = 0
+  let hungSession: number | undefined
+  let isReady = false
+  let isGone = false
+  /** What it wrote to stderr before it was ready. Later output may quote a tenant and must not be logged. */
+  let startupErrors = ""
 
-  /** What a listener throws ends this runner, not the process. */
-  const guarded =
+  /** Wraps a listener: an exception in it ends this runner, not the service. */
+  const guardListener =
     <Args extends ReadonlyArray<unknown>>(listener: Listener, body: (...args: Args) => void) =>
     (...args: Args): void => {
       try {
@@ -127,8 +127,8 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
       }
     }
 
-  /** Each is told by itself: what one of them throws is kept from the others. */
-  const tell = (onAnswer: AskedTurn["onAnswer"], answer: TurnAnswer): void => {
+  /** Calls one turn's callback; an exception in it does not affect the other turns. */
+  const deliverAnswer = (onAnswer: PendingTurn["onAnswer"], answer: TurnAnswer): void => {
     try {
       options.onListener?.("answer")
       onAnswer(answer)
@@ -139,38 +139,43 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
 
   // --- Writing ---
 
-  let outgoing: Array<Buffer> = []
+  let unsentFrames: Array<Buffer> = []
   const flush = (): void => {
-    const frames = outgoing
-    outgoing = []
+    const frames = unsentFrames
+    unsentFrames = []
     const [only] = frames
-    if (!gone && only !== undefined) socket.write(frames.length === 1 ? only : Buffer.concat(frames))
+    if (!isGone && only !== undefined) socket.write(frames.length === 1 ? only : Buffer.concat(frames))
   }
-  // One write for all that is asked in one turn of the event loop: a write wakes the runner, which costs more than it says.
+  // One write per turn of the event loop: each write wakes the runner, which costs more than the bytes.
   const send = (bytes: Buffer): void => {
-    if (outgoing.push(bytes) === 1) setImmediate(guarded("socket", flush))
+    if (unsentFrames.push(bytes) === 1) setImmediate(guardListener("socket", flush))
   }
 
   // --- Answers ---
 
-  const ask = (session: number, tenant: string, limits: GuestLimits, onAnswer: (answer: TurnAnswer) => void): void => {
+  const addTurn = (
+    session: number,
+    tenant: string,
+    limits: GuestLimits,
+    onAnswer: (answer: TurnAnswer) => void
+  ): void => {
     const askedAt = performance.now()
-    if (asked.size === 0 && paused.size === 0) since = askedAt
-    asked.add(session, { onAnswer, limitMillis: limits.cpuPerStepMillis, tenant, askedAt })
-    watch()
-    if (asked.size > 1) options.onQueued()
+    if (pending.size === 0 && paused.size === 0) workStartedAt = askedAt
+    pending.add(session, { onAnswer, limitMillis: limits.cpuPerStepMillis, tenant, askedAt })
+    startWatchdog()
+    if (pending.size > 1) options.onQueued()
   }
 
-  /** Notes that the runner has answered, and returns whom to tell. */
-  const answered = (session: number): ((answer: TurnAnswer) => void) => {
-    const waiting = asked.take(session) ?? paused.get(session)
+  /** Removes the turn that the runner has answered, and returns a function that delivers the answer. */
+  const takeTurn = (session: number): ((answer: TurnAnswer) => void) => {
+    const waiting = pending.take(session) ?? paused.get(session)
     paused.delete(session)
     current = undefined
     const now = performance.now()
-    if (waiting !== undefined) longTurns.add(waiting.tenant, now - since, now)
-    since = now
+    if (waiting !== undefined) longTurns.add(waiting.tenant, now - workStartedAt, now)
+    workStartedAt = now
     return (answer) => {
-      if (waiting !== undefined) tell(waiting.onAnswer, answer)
+      if (waiting !== undefined) deliverAnswer(waiting.onAnswer, answer)
     }
   }
 
@@ -179,7 +184,7 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
     switch (kind) {
       case RunnerReply.turn: {
         const flags = payload[4] ?? 0
-        const answer = answered(session)
+        const answer = takeTurn(session)
         return readOutputs(
           payload.subarray(turnHeader),
           (outputs) =>
@@ -191,92 +196,92 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
               memoryBytes: payload.readDoubleBE(13)
             }),
           (cause) => {
-            answer({ tag: "RunnerDied", inHand: true })
-            onGone(`the runner broke the protocol: ${nameOf(cause)}`)
+            answer({ tag: "RunnerDied", wasAtWork: true })
+            onGone(`the runner broke the protocol: ${errorName(cause)}`)
           }
         )
       }
       case RunnerReply.failed: {
         const refusal = JSON.parse(payload.toString("utf8", 4)) as TurnFailure
-        return answered(session)(refusal)
+        return takeTurn(session)(refusal)
       }
       case RunnerReply.yielded: {
-        const waiting = asked.take(session)
+        const waiting = pending.take(session)
         if (waiting !== undefined) paused.set(session, waiting)
         current = undefined
-        since = performance.now()
+        workStartedAt = performance.now()
         return
       }
       case RunnerReply.begin:
         current = session
-        since = performance.now()
+        workStartedAt = performance.now()
         return
       case RunnerReply.ready:
-        ready = true
-        complaint = ""
+        isReady = true
+        startupErrors = ""
         return options.onReady(payload.toString("utf8", 4))
       default:
-        throw new Error(`a runner says ${kind}, which is unknown`)
+        throw new Error(`the runner sent a frame of unknown kind ${kind}`)
     }
   }
 
-  const inHand = (): number | undefined => current ?? asked.first()
+  const sessionAtWork = (): number | undefined => current ?? pending.nextSession()
 
-  // --- Other tenants' turns ---
+  // --- Turns of other tenants ---
 
-  const tenantInHand = (): string | undefined => {
-    const session = inHand()
-    return session === undefined ? undefined : (asked.get(session) ?? paused.get(session))?.tenant
+  const tenantAtWork = (): string | undefined => {
+    const session = sessionAtWork()
+    return session === undefined ? undefined : (pending.get(session) ?? paused.get(session))?.tenant
   }
 
-  const heldBy = (): string | undefined => {
-    const tenant = tenantInHand()
-    if (tenant === undefined || performance.now() - since > holdMillis) return tenant
-    if (asked.size < longQueue) return undefined
-    return asked.areMostly(tenant) ? tenant : undefined
+  const busyTenant = (): string | undefined => {
+    const tenant = tenantAtWork()
+    if (tenant === undefined || performance.now() - workStartedAt > longTurnMillis) return tenant
+    if (pending.size < longQueue) return undefined
+    return pending.belongMostlyTo(tenant) ? tenant : undefined
   }
 
-  const relieve = (hasPlace: (tenant: string) => boolean): void => {
-    const atWork = inHand()
-    const tenant = tenantInHand()
+  const evictWaiting = (canRunElsewhere: (tenant: string) => boolean): void => {
+    const atWork = sessionAtWork()
+    const tenant = tenantAtWork()
     const now = performance.now()
-    for (const [session, one] of asked.entries()) {
-      if (session === atWork || one.tenant === tenant || now - one.askedAt < patienceMillis) continue
-      if (!hasPlace(one.tenant)) continue
-      asked.take(session)
+    for (const [session, one] of pending.entries()) {
+      if (session === atWork || one.tenant === tenant || now - one.askedAt < evictAfterMillis) continue
+      if (!canRunElsewhere(one.tenant)) continue
+      pending.take(session)
       send(idFrame(RunnerRequest.close, session))
-      tell(one.onAnswer, { tag: "SessionLost", reason: "evicted" })
+      deliverAnswer(one.onAnswer, { tag: "SessionLost", reason: "evicted" })
     }
   }
 
-  // --- The watch ---
+  // --- The watchdog ---
 
-  let watching: NodeJS.Timeout | undefined
-  let seen = { since: 0, processor: 0 }
-  const watch = (): void => {
-    if (watching === undefined) watching = setTimeout(guarded("timer", look), watchMillis).unref()
+  let watchdog: NodeJS.Timeout | undefined
+  let lastSeen = { workStartedAt: 0, processor: 0 }
+  const startWatchdog = (): void => {
+    if (watchdog === undefined) watchdog = setTimeout(guardListener("timer", checkProgress), watchdogMillis).unref()
   }
-  const look = (): void => {
-    watching = undefined
-    if (gone || asked.size + paused.size === 0) return
-    watch()
-    const session = inHand()
-    // Between a replay that stepped aside and the next piece of work nothing is in hand.
+  const checkProgress = (): void => {
+    watchdog = undefined
+    if (isGone || pending.size + paused.size === 0) return
+    startWatchdog()
+    const session = sessionAtWork()
+    // Between a replay that yielded and the next work the runner works on no session.
     if (session === undefined) return
-    if (seen.since !== since) seen = { since, processor: childProcessorMillis(child) }
-    const allowed = ((asked.get(session) ?? paused.get(session))?.limitMillis ?? 0) + graceMillis
-    const silent = performance.now() - since
-    if (silent < allowed) return
-    // It may have answered while this process was busy: read what there is before judging.
-    const suspected = since
-    const judge = guarded("timer", () => {
-      if (gone || since !== suspected || inHand() !== session) return
-      const computed = childProcessorMillis(child) - seen.processor
-      if (computed < allowed && silent < allowed * starvation) return
-      hung = session
+    if (lastSeen.workStartedAt !== workStartedAt) lastSeen = { workStartedAt, processor: childProcessorMillis(child) }
+    const allowedMillis = ((pending.get(session) ?? paused.get(session))?.limitMillis ?? 0) + graceMillis
+    const silentMillis = performance.now() - workStartedAt
+    if (silentMillis < allowedMillis) return
+    // The runner may have answered while this process was busy: read the socket first.
+    const suspectedStart = workStartedAt
+    const killIfHung = guardListener("timer", () => {
+      if (isGone || workStartedAt !== suspectedStart || sessionAtWork() !== session) return
+      const computedMillis = childProcessorMillis(child) - lastSeen.processor
+      if (computedMillis < allowedMillis && silentMillis < allowedMillis * starvationFactor) return
+      hungSession = session
       kill()
     })
-    setImmediate(() => setImmediate(judge))
+    setImmediate(() => setImmediate(killIfHung))
   }
 
   // --- The end ---
@@ -287,87 +292,89 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
   }
 
   const onGone = (why: string): void => {
-    if (gone) return
-    gone = true
-    clearTimeout(watching)
+    if (isGone) return
+    isGone = true
+    clearTimeout(watchdog)
     kill()
-    const waiting = [...asked.entries(), ...paused]
-    const culprit = inHand()
-    asked.clear()
+    const waiting = [...pending.entries(), ...paused]
+    const culprit = sessionAtWork()
+    pending.clear()
     paused.clear()
     try {
-      options.onGone(complaint === "" ? why : `${why}: ${complaint.trim()}`)
+      options.onGone(startupErrors === "" ? why : `${why}: ${startupErrors.trim()}`)
     } catch (cause) {
       options.onDefect("child", cause)
     }
     for (const [session, { limitMillis, onAnswer }] of waiting) {
-      tell(
+      deliverAnswer(
         onAnswer,
-        session === hung ? { tag: "CpuLimit", limit: limitMillis } : { tag: "RunnerDied", inHand: session === culprit }
+        session === hungSession
+          ? { tag: "CpuLimit", limit: limitMillis }
+          : { tag: "RunnerDied", wasAtWork: session === culprit }
       )
     }
   }
 
   const read = frameReader(onFrame)
-  socket.on("data", guarded("socket", read))
+  socket.on("data", guardListener("socket", read))
   socket.on(
     "error",
-    guarded("socket", (cause: Error) => onGone(`the runner's socket failed: ${nameOf(cause)}`))
+    guardListener("socket", (cause: Error) => onGone(`the runner's socket failed: ${errorName(cause)}`))
   )
   socket.on(
     "close",
-    guarded("socket", () =>
-      onGone(hung === undefined ? "the runner closed its socket" : "a guest hung and its runner was killed")
+    guardListener("socket", () =>
+      onGone(hungSession === undefined ? "the runner closed its socket" : "a guest hung and its runner was killed")
     )
   )
   child.on(
     "error",
-    guarded("child", (cause: Error) => onGone(String(cause)))
+    guardListener("child", (cause: Error) => onGone(String(cause)))
   )
   child.on(
     "exit",
-    guarded("child", (code: number | null, signal: NodeJS.Signals | null) =>
+    guardListener("child", (code: number | null, signal: NodeJS.Signals | null) =>
       onGone(`the runner ended (${signal ?? code})`)
     )
   )
   child.stderr?.on(
     "data",
-    guarded("stderr", (chunk: Buffer) => {
-      if (!ready && complaint.length < 2000) complaint += chunk.toString()
+    guardListener("stderr", (chunk: Buffer) => {
+      if (!isReady && startupErrors.length < 2000) startupErrors += chunk.toString()
     })
   )
-  // Its end is told by the socket and by the process; a source that could not be delivered is told by both.
+  // The socket and the process report the runner's end, also when its source could not be written.
   child.stdin?.on("error", () => undefined)
   child.stdin?.end(options.source)
   const init = frame(RunnerRequest.init, 4 + options.wasm.length)
-  init.writeUInt32BE(options.mostLive, 5)
+  init.writeUInt32BE(options.maxLiveGuests, 5)
   options.wasm.copy(init, 9)
   send(init)
 
   return {
     pid: child.pid,
-    load: () => asked.size + paused.size,
-    alive: () => ready && !gone,
+    load: () => pending.size + paused.size,
+    isAlive: () => isReady && !isGone,
     start: (session, program, limits, events, onAnswer) => {
       const id = programs.idOf(program.key, program.script)
-      ask(session, program.tenant, limits, onAnswer)
+      addTurn(session, program.tenant, limits, onAnswer)
       send(
         eventsFrame(RunnerRequest.start, [session, id, limits.memoryBytes, Math.ceil(limits.cpuPerStepMillis)], events)
       )
     },
     feed: (session, tenant, limits, events, onAnswer) => {
-      ask(session, tenant, limits, onAnswer)
+      addTurn(session, tenant, limits, onAnswer)
       send(eventsFrame(RunnerRequest.feed, [session], events))
     },
     close: (session) => send(idFrame(RunnerRequest.close, session)),
-    heldBy,
+    busyTenant,
     longTurns,
-    relieve,
+    evictWaiting,
     kill
   }
 }
 
 // --- Private ---
 
-/** An error without its message, which may quote what a guest said. */
-const nameOf = (cause: unknown): string => (cause instanceof Error ? cause.name : typeof cause)
+/** An error's name. Its message may quote a guest. */
+const errorName = (cause: unknown): string => (cause instanceof Error ? cause.name : typeof cause)

@@ -1,4 +1,4 @@
-/** What a runner answers to a turn that it was asked for. */
+/** The result of a turn that was sent to a runner. */
 import type { GuestOutput } from "../../actors/ports/Sandbox.js"
 import type { TurnFailure } from "./runner/Protocol.js"
 
@@ -11,5 +11,5 @@ export type TurnAnswer =
       readonly memoryBytes: number
     }
   | TurnFailure
-  /** `inHand`: the runner was working on this guest, or about to. */
-  | { readonly tag: "RunnerDied"; readonly inHand: boolean }
+  /** `wasAtWork`: the runner was working on this guest, or about to. */
+  | { readonly tag: "RunnerDied"; readonly wasAtWork: boolean }

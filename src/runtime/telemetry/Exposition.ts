@@ -1,9 +1,9 @@
-/** All metrics of the process as Prometheus reads them (text format 0.0.4). */
+/** Formats all metrics of the process for Prometheus (text format 0.0.4). */
 import { type MetricLabel, type MetricPair, MetricState } from "effect"
 
 type Labels = ReadonlyArray<MetricLabel.MetricLabel>
 
-/** A value that is read when it is asked for. */
+/** A value that is read at each scrape. */
 export interface Gauge {
   readonly name: string
   readonly help: string
@@ -14,7 +14,7 @@ export interface Gauge {
 
 export const contentType = "text/plain; version=0.0.4; charset=utf-8"
 
-/** What Effect counts of itself bears its own names. */
+/** Effect's own metrics have names that Prometheus does not allow. */
 const nameOf = (name: string): string => name.replace(/[^A-Za-z0-9_:]/g, "_")
 const escaped = (text: string): string =>
   text.replace(/[\\"\n]/g, (letter) => (letter === "\n" ? "\\n" : `\\${letter}`))
@@ -65,7 +65,7 @@ const sampleOf = (name: string, labels: Labels, state: MetricState.MetricState.U
   return undefined
 }
 
-/** The text of all series, each family under one heading. */
+/** The text of all series, grouped by family. */
 export const exposition = (
   pairs: ReadonlyArray<MetricPair.MetricPair.Untyped>,
   readings: ReadonlyArray<Gauge>

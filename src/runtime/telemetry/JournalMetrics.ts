@@ -1,18 +1,18 @@
-/** The journal, counted: what starts and ends passes through it, on every path. */
+/** Counts starts and ends of runs at the port `Journal`, which every path uses. */
 import { Context, Effect, Layer } from "effect"
 import { Journal, type RunChange } from "../../actors/ports/Journal.js"
 import { countFinished, countStarted } from "./Metrics.js"
 
-/** Changes that wait for their commit. */
+/** The number of changes that are not yet committed. */
 export class JournalDepth extends Context.Tag("svc/JournalDepth")<JournalDepth, () => number>() {}
 
 const committed = ({ end, epoch, open }: RunChange): void => {
-  // A run without a row starts with whatever is written of it first.
+  // A run without a row starts with its first change.
   if (epoch === null && (open !== undefined || end !== undefined)) countStarted()
   if (end !== undefined) countFinished(end.status)
 }
 
-/** The same journal, and how much waits in it. */
+/** Wraps a journal so that it counts, and provides its depth. */
 export const countJournal = <E, R>(journal: Layer.Layer<Journal, E, R>): Layer.Layer<Journal | JournalDepth, E, R> =>
   Layer.map(journal, (context) => {
     const { append, read } = Context.get(context, Journal)

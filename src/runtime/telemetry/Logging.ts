@@ -1,9 +1,8 @@
-/** The loggers of the service. None of them writes what an error says unless the service wrote it for the operator. */
+/** The loggers of the service. They log an error's message only if the service wrote it for the operator. */
 import { HashMap, Layer, Logger } from "effect"
-import type { ServiceConfig } from "../configuration/Config.js"
 import { describe, safeCause } from "./SafeError.js"
 
-/** The same logger, for which errors in the cause, the message and the annotations are replaced by safe ones. */
+/** Wraps a logger: replaces errors in the cause, the message and the annotations by safe ones. */
 export const withSafeErrors = <Output>(logger: Logger.Logger<unknown, Output>): Logger.Logger<unknown, Output> =>
   Logger.mapInputOptions(logger, (options: Logger.Logger.Options<unknown>): Logger.Logger.Options<unknown> => ({
     ...options,
@@ -12,14 +11,14 @@ export const withSafeErrors = <Output>(logger: Logger.Logger<unknown, Output>): 
     annotations: HashMap.map(options.annotations, (value) => safeValue(value))
   }))
 
-/** Writes log lines to the console, and into the span that they belong to. */
-export const layer = (format: ServiceConfig["logFormat"]): Layer.Layer<never> =>
+/** Writes log lines to the console and to their span. */
+export const layer = (format: "json" | "pretty"): Layer.Layer<never> =>
   Layer.merge(
     Logger.replace(Logger.defaultLogger, format === "pretty" ? pretty : json),
     Logger.replace(Logger.tracerLogger, withSafeErrors(Logger.tracerLogger))
   )
 
-/** Errors of the message, and a value of whatever kind, without what they quote. */
+/** The message with its errors made safe. */
 const messageOf = (message: unknown): unknown =>
   Array.isArray(message) ? message.map((part) => safeValue(part)) : safeValue(message)
 

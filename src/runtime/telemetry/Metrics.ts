@@ -1,9 +1,9 @@
-/** What the service counts. Each series is made once; counting is a look-up and an addition. */
+/** The metrics of the service. Each series is created once; counting is a look-up and an addition. */
 import { Metric, MetricBoundaries, MetricKey, MetricLabel } from "effect"
 
 export type Surface = "execution" | "resource" | "operator"
 
-/** A metric of which each label value has a series of its own, kept so that counting makes nothing. */
+/** Caches one series for each label value, so that counting allocates nothing. */
 const series = <A>(make: (label: string) => A): ((label: string) => A) => {
   const known = new Map<string, A>()
   return (label) => {
@@ -16,7 +16,7 @@ const series = <A>(make: (label: string) => A): ((label: string) => A) => {
 }
 
 const total = (name: string, description: string) => MetricKey.counter(name, { description, incremental: true })
-/** Labels belong into the key: then a metric finds its value once, and not at every count. */
+/** Puts labels into the metric's key, so that it looks its value up once instead of at every count. */
 const labels = (named: { readonly [name: string]: string }) =>
   Object.entries(named).map(([name, value]) => MetricLabel.make(name, value))
 

@@ -1,6 +1,6 @@
 /**
- * What may be told of an error without quoting a tenant: its kind, codes, names of the service's own tables, and stack
- * frames. Its message is left out unless the service wrote it for the operator (`src/domain/OperatorText.ts`).
+ * Describes errors without quoting a tenant: their kind, codes, names of the service's own tables, and stack frames.
+ * The message is left out unless the service wrote it for the operator (`src/domain/OperatorText.ts`).
  */
 import { Cause } from "effect"
 import { hasOperatorText, operatorText } from "../../domain/OperatorText.js"
@@ -9,7 +9,7 @@ const mostFrames = 20
 const mostCauses = 5
 const withheld = "its message is not logged"
 
-/** An error that may be logged as it is. */
+/** An error that may be logged as it is: it quotes no tenant. */
 export class SafeError extends Error {
   constructor(error: unknown, depth = 0) {
     const inner = depth < mostCauses ? innerOf(error) : undefined
@@ -22,7 +22,7 @@ export class SafeError extends Error {
 /** The error and its causes in one line. */
 export const describe = (error: unknown): string => lineOf(new SafeError(error))
 
-/** The same cause, with every failure and every defect in it replaced by a `SafeError`. */
+/** Replaces every failure and defect of a cause by a `SafeError`. */
 export const safeCause = (cause: Cause.Cause<unknown>): Cause.Cause<SafeError> =>
   Cause.match(cause, {
     onEmpty: Cause.empty,
@@ -37,7 +37,7 @@ export const safeCause = (cause: Cause.Cause<unknown>): Cause.Cause<SafeError> =
 export const prettyCause = (cause: Cause.Cause<unknown>): string =>
   Cause.pretty(safeCause(cause), { renderErrorCause: true })
 
-/** The lines of a stack that name places; nothing of the message, even where a line of it looks like a frame. */
+/** The frames of an error's stack, without lines of its message that look like frames. */
 export const framesOf = (error: unknown): ReadonlyArray<string> => {
   if (!(error instanceof Error)) return []
   const { message, stack = "" } = error
@@ -52,14 +52,14 @@ export const framesOf = (error: unknown): ReadonlyArray<string> => {
 // --- Private ---
 
 const frame = /^ +at (?:.+ \()?(?:file:\/\/|node:|\/).*:\d+:\d+\)?$/
-/** Names of types and of tables, and codes: short words of code. */
+/** Matches names of types and tables, and codes. */
 const word = /^[A-Za-z_][A-Za-z0-9_./]{0,62}$/
 const isWord = (value: unknown): value is string => typeof value === "string" && word.test(value)
 const isSqlState = (value: unknown): value is string => typeof value === "string" && /^[0-9A-Z]{5}$/.test(value)
 
 const fieldOf = (error: object, name: string): unknown => Object.getOwnPropertyDescriptor(error, name)?.value
 
-/** Not `name`: of some errors it is a value. */
+/** Does not use `name`, which some errors set to a value. */
 const kindOf = (error: unknown): string => {
   if (typeof error !== "object" || error === null) return typeof error
   const tag = fieldOf(error, "_tag") ?? ("_tag" in error ? error._tag : undefined)
@@ -80,7 +80,7 @@ const detailsOf = (error: unknown): string => {
   return details.length === 0 ? withheld : details.join(", ")
 }
 
-/** Of system errors and Node's own; and Postgres' SQLSTATE. */
+/** Codes of system errors and of Node, and SQLSTATE. */
 const codeOf = (error: object): ReadonlyArray<string> => {
   const code = fieldOf(error, "code")
   const syscall = fieldOf(error, "syscall")
@@ -89,7 +89,7 @@ const codeOf = (error: object): ReadonlyArray<string> => {
   return [isWord(syscall) ? `${code} of ${syscall}` : code]
 }
 
-/** Names of tables are told of the service's own schema only: elsewhere tenants name them. */
+/** Names tables of the service's own schema only: tenants name those of other schemas. */
 const postgresOf = (error: object): ReadonlyArray<string> => {
   if (!isSqlState(fieldOf(error, "code"))) return []
   const own = fieldOf(error, "schema") === "public" ? ["table", "column", "constraint"] : []

@@ -1,4 +1,4 @@
-/** The page that a Prometheus server reads: what was counted, and what is so right now. */
+/** The page that Prometheus scrapes: counters, and gauges that are read at the scrape. */
 import { Clock, Effect, Metric, Option } from "effect"
 import { memoryUsage, uptime } from "node:process"
 import { LiveRuns } from "../../actors/execution/LiveRuns.js"
@@ -55,7 +55,7 @@ export const make = Effect.gen(function* () {
   const trail = yield* AuditTrail
   const tasks = yield* BackgroundTasks
 
-  /** Nothing while the database does not answer. */
+  /** Empty while the database does not answer. */
   const auditReadings = Effect.map(Effect.option(trail.backlog), (backlog): ReadonlyArray<Gauge> =>
     Option.match(backlog, {
       onNone: () => [],

@@ -1,6 +1,6 @@
 /**
- * Traces of requests: only with a collector configured, and only of requests, not of the loops that run beside them.
- * `traceparent` (W3C) is honoured and returned either way. What is exported of an error quotes no tenant, as in the log.
+ * Traces requests, but no background tasks, if a collector is configured. `traceparent` (W3C) is honoured and returned
+ * either way. Exported errors quote no tenant, as in the log.
  */
 import { Headers, HttpTraceContext } from "@effect/platform"
 import { NodeHttpClient } from "@effect/platform-node"
@@ -10,7 +10,6 @@ import * as OtlpSerialization from "@effect/opentelemetry/OtlpSerialization"
 import * as OtlpTracer from "@effect/opentelemetry/OtlpTracer"
 import { Effect, Exit, Layer, Logger, Option, Redacted, Tracer } from "effect"
 import { pathOf, type RawReply, type RequestHead } from "../../http/Wire.js"
-import type { ServiceConfig } from "../configuration/Config.js"
 import { withSafeErrors } from "./Logging.js"
 import { safeCause } from "./SafeError.js"
 
@@ -21,25 +20,22 @@ const returned = (reply: RawReply, traceparent: string): RawReply => ({
   headers: { ...reply.headers, traceparent }
 })
 
-/** Without a collector: the caller's own trace goes back to it. */
+/** Without a collector: returns the caller's own trace. */
 export const returnCallersTrace = (request: RequestHead, reply: RawReply): RawReply => {
   const traceparent = request.headers["traceparent"]
   return traceparent !== undefined && valid.test(traceparent) ? returned(reply, traceparent) : reply
 }
 
-/**
- * The path as traces may show it. Whoever has the link of a connect session may use it, and providers have tokens in
- * their paths.
- */
+/** The path without secrets: the link of a connect session is one, and providers have tokens in their paths. */
 const shownPath = (target: string) =>
   pathOf(target)
     .replace(/^\/connect\/.*/, "/connect/:link")
     .replace(/^\/api\/v1\/proxy\/.*/, "/api/v1/proxy/:path")
 
-/** With a collector: the request is a span, of the caller's trace where there is one. */
+/** With a collector: runs the request in a span, of the caller's trace if it sends one. */
 export const traceRequest = (request: RequestHead, handled: Effect.Effect<RawReply>): Effect.Effect<RawReply> =>
   Effect.useSpan(
-    // Without ids, so that requests of one kind have one name.
+    // Without ids, so that requests of one route have one name.
     `${request.method} ${shownPath(request.target).replace(/\/[a-z]{2,5}_[0-9a-z]+/g, "/:id")}`,
     {
       kind: "server",
@@ -56,8 +52,14 @@ export const traceRequest = (request: RequestHead, handled: Effect.Effect<RawRep
       })
   ).pipe(Effect.withTracerEnabled(true))
 
-/** Exports traces, metrics and logs to the collector, if there is one. */
-export const exporter = ({ otlpHeaders, otlpUrl }: Pick<ServiceConfig, "otlpHeaders" | "otlpUrl">) =>
+/** Where an OpenTelemetry collector is, and the headers that it wants. */
+export interface CollectorOptions {
+  readonly otlpUrl: Option.Option<string>
+  readonly otlpHeaders: Option.Option<Redacted.Redacted<Readonly<Record<string, string>>>>
+}
+
+/** Exports traces, metrics and logs to the collector, if one is configured. */
+export const exporter = ({ otlpHeaders, otlpUrl }: CollectorOptions) =>
   Option.match(otlpUrl, {
     onNone: () => Layer.empty,
     onSome: (baseUrl) =>
@@ -80,7 +82,7 @@ export const exporter = ({ otlpHeaders, otlpUrl }: Pick<ServiceConfig, "otlpHead
       })
   })
 
-/** The same tracer; its spans end with causes that quote no tenant. */
+/** Wraps a tracer: its spans end with safe causes. */
 const safeTracer = (tracer: Tracer.Tracer): Tracer.Tracer =>
   Tracer.make({
     context: (run, fiber) => tracer.context(run, fiber),

@@ -1,13 +1,13 @@
-/** AES-256-GCM with everything that a value is bound to in the authenticated data. */
+/** AES-256-GCM; the place that a value is bound to is its authenticated data. */
 import { createCipheriv, createDecipheriv, randomFillSync } from "node:crypto"
 
 const algorithm = "aes-256-gcm"
 const version = 1
 const ivBytes = 12
-/** Named at every use: Node accepts shorter tags otherwise. */
+/** Passed at every use: without it Node accepts shorter tags. */
 const authTagLength = 16
 
-/** Made by `sealWith`: version, length of the key id, key id, IV, tag, ciphertext. */
+/** A value sealed by `sealWith`: version, length of the key id, key id, IV, tag, ciphertext. */
 export interface Sealed {
   readonly keyId: string
   readonly iv: Uint8Array
@@ -15,7 +15,7 @@ export interface Sealed {
   readonly ciphertext: Uint8Array
 }
 
-/** `bound`: what the value belongs to; it opens only with the same parts in the same order. */
+/** Seals a value. It opens only with the same parts of `bound`, its place, in the same order. */
 export const sealWith = (
   key: Uint8Array,
   keyId: string,
@@ -26,7 +26,7 @@ export const sealWith = (
   const cipher = createCipheriv(algorithm, key, iv, { authTagLength })
   cipher.setAAD(authenticated(bound, keyId))
   const body = typeof plain === "string" ? cipher.update(plain, "utf8") : cipher.update(plain)
-  // A cipher of this mode holds nothing back: what is left at its end is the tag alone.
+  // GCM buffers no bytes: `final` only computes the tag.
   cipher.final()
   const idLength = Buffer.byteLength(keyId)
   const sealed = new Uint8Array(2 + idLength + ivBytes + authTagLength + body.length)
@@ -40,7 +40,7 @@ export const sealWith = (
   return sealed
 }
 
-/** The parts of a sealed value, or `undefined` where it is none. */
+/** The parts of a sealed value, or `undefined` if the bytes are not one. */
 export const readSealed = (sealed: Uint8Array): Sealed | undefined => {
   const idLength = sealed[1] ?? 0
   const ivAt = 2 + idLength
@@ -54,7 +54,7 @@ export const readSealed = (sealed: Uint8Array): Sealed | undefined => {
   }
 }
 
-/** The plain bytes, or `undefined` where key, place or a single bit differs. */
+/** The plain bytes, or `undefined` if the key, the place or any bit differs. */
 export const openWith = (key: Uint8Array, bound: ReadonlyArray<string>, sealed: Sealed): Uint8Array | undefined => {
   const decipher = createDecipheriv(algorithm, key, sealed.iv, { authTagLength })
   decipher.setAAD(authenticated(bound, sealed.keyId))
@@ -78,7 +78,7 @@ const freshIv = (): Uint8Array => {
   return ivPool.slice(ivAt, (ivAt += ivBytes))
 }
 
-/** Each part after its length, so that no two lists of parts have the same bytes. */
+/** Each part preceded by its length, so that different lists never have the same bytes. */
 const authenticated = (bound: ReadonlyArray<string>, keyId: string): Uint8Array => {
   let size = 4 + Buffer.byteLength(keyId)
   for (const part of bound) size += 4 + Buffer.byteLength(part)

@@ -1,4 +1,4 @@
-/** Where the organisations' data keys are kept, each wrapped by a master key. */
+/** The store of the organisations' data keys, each wrapped by a master key. */
 import { describe } from "../telemetry/SafeError.js"
 import { operatorText } from "../../domain/OperatorText.js"
 import { SqlClient, type SqlError } from "@effect/sql"
@@ -11,11 +11,11 @@ export interface DataKey {
   readonly wrapped: Uint8Array
   /** The master key that wraps it. */
   readonly masterKeyId: string
-  /** Whether it seals; an organisation has one such key at most, and any number that only open. */
+  /** Whether it seals. An organisation has at most one active key; the others only open. */
   readonly active: boolean
 }
 
-/** The keys cannot be read or written at the moment. */
+/** The keys cannot be read or written at the moment; a retry may succeed. */
 export class DataKeysUnavailable extends Data.TaggedError("DataKeysUnavailable")<{ readonly reason: string }> {
   get [operatorText]() {
     return this.reason
@@ -27,16 +27,18 @@ export class DataKeys extends Context.Tag("svc/DataKeys")<
   {
     /** All keys of an organisation. */
     readonly load: (org: string) => Effect.Effect<ReadonlyArray<DataKey>, DataKeysUnavailable>
-    /** Stores the key unless the organisation has an active one already; of two at once, one is stored. */
+    /** Stores the key unless the organisation has an active one; of two concurrent inserts one succeeds. */
     readonly insertIfAbsent: (key: DataKey) => Effect.Effect<void, DataKeysUnavailable>
     /**
-     * Replaces wrappings, all at once, but for those that somebody else replaced since: `from` is the master key that
-     * wrapped the key when it was read. Answers how many were replaced.
+     * Replaces the wrapping of keys in one transaction, except of those that another process has replaced since: `from`
+     * is the master key that wrapped the key when it was read. Returns how many were replaced.
      */
     readonly rewrap: (
       all: ReadonlyArray<{ readonly key: DataKey; readonly from: string }>
     ) => Effect.Effect<number, DataKeysUnavailable>
-    /** Up to `limit` keys wrapped by another master key than this, with ids after `after`, in the order of their ids. */
+    /**
+     * Up to `limit` keys wrapped by another master key than this, with ids after `after`, in the order of their ids.
+     */
     readonly wrappedByOthers: (
       masterKeyId: string,
       after: string,
@@ -64,8 +66,8 @@ const fromRow = (row: Row): DataKey => ({
 const unavailable = (error: SqlError.SqlError) => new DataKeysUnavailable({ reason: describe(error) })
 
 /**
- * Out of any transaction that the caller is in: that is one of another pool and role, and the library would take its
- * connection for this one's.
+ * Runs a statement outside the caller's transaction, which belongs to another pool and role: the SQL library would use
+ * its connection here.
  */
 const apart = <A, E>(statement: Effect.Effect<A, E>): Effect.Effect<A, E> =>
   Effect.mapInputContext(statement, Context.omit(SqlClient.TransactionConnection))
@@ -88,7 +90,7 @@ export const layerPostgres: Layer.Layer<DataKeys, never, WriterSql> = Layer.effe
           Effect.asVoid
         ),
       rewrap: (all) =>
-        // Locked in one order, so that two rotations wait for one another and never for ever.
+        // Locks in one order, so that two rotations never deadlock.
         sql
           .unsafe<Row>(
             `WITH anew AS (SELECT * FROM unnest($1::text[], $2::bytea[], $3::text[], $4::text[]) AS t(id, wrapped, master, before)),

@@ -1,6 +1,6 @@
 /**
- * The secrets of an installation: the master keys that wrap every stored secret, and the pepper under which API keys are
- * hashed. They come from the environment, or from files of the data directory that the first start makes.
+ * The secrets of an installation: the master keys that wrap every stored secret, and the pepper under which API keys
+ * are hashed. They come from the environment, or from files in the data directory that the first start creates.
  */
 import { Clock, Effect, Either, Option, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
@@ -10,13 +10,13 @@ import { makeDirectory, reasonOf, OperatorError } from "../process/OperatorError
 import { newMasterKey, type Keyring, parseKeyring } from "./Keyring.js"
 import { createSecretFile, readSecretFile, replaceSecretFile } from "./SecretFile.js"
 
-/** Reads the text of a secret; Left says what it must be, as the end of a sentence "SVC_X must be …". */
+/** Parses the text of a secret. Left: what it must be, to end a sentence "SVC_X must be …". */
 type ReadText<A> = (text: string) => Either.Either<A, string>
 
 export interface InstallationSecrets {
   readonly masterKeys: Redacted.Redacted<Keyring>
   readonly keyPepper: Redacted.Redacted
-  /** The variable or the file that holds each, for messages. */
+  /** The variable or file that each comes from, for messages. */
   readonly from: { readonly masterKeys: string; readonly keyPepper: string }
 }
 
@@ -37,15 +37,15 @@ export const readMasterKeys: ReadText<Keyring> = (text) =>
 export const readPepper: ReadText<string> = (text) =>
   text.length >= 32 ? Either.right(text) : Either.left("at least 32 characters; `npm run svc -- keys new` makes one")
 
-/** Fresh values of both, as texts for the environment. */
+/** Generates both secrets, as texts for the environment. */
 export const generateSecrets = (today: Date) => ({
   masterKeys: newMasterKey(today),
   keyPepper: randomBytes(32).toString("base64url")
 })
 
 /**
- * The secrets as configured, or else those kept in the data directory; `create` makes them there if there is no
- * installation. Fails rather than make new ones for data that was sealed under others.
+ * The configured secrets, else those in the data directory; `create` makes them there if there is no installation.
+ * Fails instead of making new ones for data that is sealed under others.
  */
 export const resolveSecrets = Effect.fn("InstallationSecrets.resolve")(function* (
   sources: SecretSources,
@@ -69,8 +69,8 @@ export const resolveSecrets = Effect.fn("InstallationSecrets.resolve")(function*
 })
 
 /**
- * Puts a new master key in front of the kept ones, of which those named in `needed` stay. Readers see the old file or
- * the new one; two renewals at once must be prevented by the caller.
+ * Adds a new active master key to the file and keeps the keys named in `needed`. Readers see the old file or the new
+ * one; the caller must prevent concurrent rotations.
  */
 export const rotateMasterKeys = (dataDir: string, needed: ReadonlyArray<string>) =>
   Effect.gen(function* () {
@@ -96,7 +96,9 @@ export const secretFiles = { masterKeys: "master.keys", keyPepper: "key.pepper" 
 
 const variables = { masterKeys: "SVC_MASTER_KEYS", keyPepper: "SVC_KEY_PEPPER" } as const
 
-/** `fresh`: what is written where there is neither the file nor an installation; none where only a start may do so. */
+/**
+ * `fresh`: the text to create the file with if there is no installation; absent in commands that must not create one.
+ */
 const readOrCreate = <A>(file: string, parse: ReadText<A>, variable: string, fresh: string | undefined) =>
   Effect.try({
     try: () => {

@@ -1,15 +1,17 @@
-/** The master keys of an installation: the first wraps data keys, all of them open. Their text form, and how one is made. */
+/** The master keys of an installation, and their text form. The first wraps data keys; all of them unwrap. */
 import { Either, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 
 export interface Keyring {
-  /** The id of the key that wraps from now on. */
+  /** The id of the key that wraps new data keys. */
   readonly active: string
   /** 32 bytes each, by id; the active one first. */
   readonly keys: ReadonlyMap<string, Redacted.Redacted<Uint8Array>>
 }
 
-/** Reads `id:base64[,id:base64…]`, each 32 bytes; the first is active. The left side says which entry is wrong, not what it holds. */
+/**
+ * Parses `id:base64[,id:base64…]`, each 32 bytes; the first is active. Left: which entry is wrong, without its value.
+ */
 export const parseKeyring = (text: Redacted.Redacted): Either.Either<Keyring, string> => {
   const keys = new Map<string, Redacted.Redacted<Uint8Array>>()
   for (const [at, entry] of Redacted.value(text).split(",").entries()) {
@@ -24,7 +26,7 @@ export const parseKeyring = (text: Redacted.Redacted): Either.Either<Keyring, st
   return active === undefined ? Either.left("there is no key in it") : Either.right({ active, keys })
 }
 
-/** A new master key as text. `today` is in its id, so that keyrings read as a history. */
+/** Generates a master key as text. Its id contains `today`. */
 export const newMasterKey = (today: Date): string =>
   `k${today.toISOString().slice(0, 10).replaceAll("-", "")}-${randomBytes(2).toString("hex")}:` +
   randomBytes(32).toString("base64")

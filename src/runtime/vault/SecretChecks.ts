@@ -1,6 +1,7 @@
 /**
- * Proves that a process was given the master keys and the pepper of its installation. The table `secret_checks` holds an
- * HMAC of a constant under each; a process with other secrets would seal what nobody can open, and refuse every API key.
+ * Checks that a process has the master keys and the pepper of its installation. The table `secret_checks` holds an HMAC
+ * of a constant under each. A process with other secrets would seal data that cannot be opened, and refuse every API
+ * key.
  */
 import type { SqlError } from "@effect/sql"
 import { Effect, Redacted } from "effect"
@@ -11,7 +12,7 @@ import { OperatorError } from "../process/OperatorError.js"
 import type { DataKey } from "./DataKeys.js"
 import { unwrapDataKey } from "./Vault.js"
 
-/** Runs alone among rotations and proofs of the installation: of two new keys in one file, one would be lost. */
+/** Serialises rotations and checks of the installation: concurrent rotations would lose a new key. */
 export const withSecretsLocked = <A, E, R>(body: Effect.Effect<A, E, R>) =>
   Effect.flatMap(WriterSql, (sql) =>
     sql.withTransaction(
@@ -20,8 +21,8 @@ export const withSecretsLocked = <A, E, R>(body: Effect.Effect<A, E, R>) =>
   )
 
 /**
- * Fails with what is wrong unless every secret is the installation's own. A key or pepper without a check value gets
- * one, once every data key under it opens; check values of keys that are out of use go.
+ * Fails with what is wrong unless every secret is the installation's own. Stores a check value for a key or pepper
+ * without one, once every data key under it opens, and deletes the check values of unused keys.
  */
 export const proveSecrets = Effect.fn("SecretChecks.prove")(function* (secrets: InstallationSecrets) {
   const stored = yield* storedChecks
@@ -34,8 +35,8 @@ export const proveSecrets = Effect.fn("SecretChecks.prove")(function* (secrets: 
 })
 
 /**
- * Takes the given secrets for the installation's own, whatever they were before. Returns what is lost by that: master
- * keys that wrap data keys and are not in the keyring.
+ * Accepts the given secrets as the installation's own, whatever they were before. Returns the lost master keys: those
+ * that wrap data keys and are not in the keyring.
  */
 export const acceptSecrets = Effect.fn("SecretChecks.accept")(function* (secrets: InstallationSecrets) {
   const { keys } = Redacted.value(secrets.masterKeys)
@@ -53,7 +54,7 @@ const named = (id: string) => `master key ${id}`
 const checkOf = (key: Uint8Array | string, secret: string) =>
   createHmac("sha256", key).update(`svc secret check|${secret}`).digest()
 
-/** By the name of the secret. */
+/** The check values by the name of their secret. */
 const checksOf = ({ keyPepper, masterKeys }: InstallationSecrets): ReadonlyMap<string, Buffer> =>
   new Map([
     [pepperName, checkOf(Redacted.value(keyPepper), pepperName)],
@@ -70,7 +71,7 @@ const storedChecks = Effect.gen(function* () {
   return new Map(rows.map(({ secret, value }) => [secret, value]))
 })
 
-/** The master keys that wrap data keys, and how many each. */
+/** The master keys that wrap data keys, and how many each wraps. */
 const wrappers = Effect.gen(function* () {
   const sql = yield* WriterSql
   const rows = yield* sql<{ id: string; n: number }>`
@@ -162,7 +163,7 @@ const store = (checks: ReadonlyMap<string, Buffer | null>): Effect.Effect<void, 
     )
   )
 
-/** Removes the check values of master keys that neither are in the keyring nor wrap anything. */
+/** Deletes the check values of master keys that are not in the keyring and wrap no data key. */
 const prune = (secrets: InstallationSecrets) =>
   Effect.flatMap(
     WriterSql,

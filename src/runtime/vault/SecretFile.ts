@@ -1,14 +1,14 @@
 /**
- * Files that hold a secret: mode 0600, never a link, owned by the user of this process; root also works on the data
- * directory of another user. Others are refused with what to do: whoever could read or write such a file knows or
- * chooses what seals every stored secret.
+ * Reads and writes files with a secret: mode 0600, never a link, owned by the user of this process (root may also use
+ * the data directory of another user). Any other file is refused with what to do: a user who can read or write it knows
+ * or chooses the key of every stored secret.
  */
 import { randomBytes } from "node:crypto"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { OperatorError } from "../process/OperatorError.js"
 
-/** The text of the file without white space around it, or `undefined` where there is none. Throws a `Refusal`. */
+/** The trimmed text of the file, or `undefined` if it does not exist. Throws an `OperatorError`. */
 export const readSecretFile = (file: string): string | undefined => {
   const handle = openExisting(file)
   if (handle === undefined) return undefined
@@ -33,7 +33,7 @@ export const readSecretFile = (file: string): string | undefined => {
   }
 }
 
-/** Writes the file unless there is one. Of processes that do so at once one wins; none ever reads a part of it. */
+/** Creates the file unless it exists. Of concurrent processes one succeeds, and none reads a part of it. */
 export const createSecretFile = (file: string, text: string): void => {
   const draft = writeDraft(file, text)
   try {
@@ -45,7 +45,7 @@ export const createSecretFile = (file: string, text: string): void => {
   }
 }
 
-/** Writes or replaces the file by a rename: a reader sees the old text or the new one. It keeps its owner. */
+/** Replaces the file by a rename: a reader sees the old text or the new one. The owner stays. */
 export const replaceSecretFile = (file: string, text: string): void => {
   const before = fs.lstatSync(file, { throwIfNoEntry: false })
   const draft = writeDraft(file, text)

@@ -1,4 +1,6 @@
-/** The port `Vault`: data keys per organisation, unwrapped once and held, values bound to their place. */
+/**
+ * The port `Vault`: seals values to their place with the organisation's data key, which is unwrapped once and cached.
+ */
 import { describe } from "../telemetry/SafeError.js"
 import { randomBytes } from "node:crypto"
 import { Cache, Duration, Effect, Exit, Layer, Redacted, Ref } from "effect"
@@ -9,11 +11,13 @@ import type { Keyring } from "./Keyring.js"
 
 export interface VaultOptions {
   readonly keyring: Keyring
-  /** The keyring as it is now, where it can change under the process; the one that is known stays when this fails. */
+  /**
+   * Reads the keyring again, if a rotation may change it while the process runs. When it fails, the known one stays.
+   */
   readonly reread?: Effect.Effect<Keyring, unknown> | undefined
 }
 
-/** How many organisations' keys are held, and how long before a key that another node made is seen. */
+/** How many organisations' keys are cached, and for how long: another node may create a key. */
 const heldOrganisations = 10_000
 const heldFor = Duration.minutes(5)
 const rewrapBatch = 200
@@ -31,7 +35,7 @@ export const make = (options: VaultOptions) =>
           )
 
     const firstKey = Effect.fnUntraced(function* (org: string) {
-      // A key that is wrapped by a master key of the past would keep that one in use.
+      // A new key must not be wrapped by an old master key, which would stay in use.
       const keyring = yield* reread
       const key = {
         org,
@@ -42,7 +46,7 @@ export const make = (options: VaultOptions) =>
       }
       const fresh = yield* wrapped(keyring, key, new Uint8Array(randomBytes(32)))
       yield* dataKeys.insertIfAbsent(fresh).pipe(Effect.mapError((error) => unreadable(org, error)))
-      // Another node may have been first: what is stored counts.
+      // Another node may have stored a key first: that one counts.
       return yield* load(org)
     })
     const load = (org: string) => dataKeys.load(org).pipe(Effect.mapError((error) => unreadable(org, error)))
@@ -81,8 +85,8 @@ export const make = (options: VaultOptions) =>
   })
 
 /**
- * Wraps every data key by the active master key. Safe while the service runs, on any number of nodes, and repeatable;
- * afterwards the older master keys may leave the keyring. The answer is how many keys were wrapped anew.
+ * Wraps every data key with the active master key. Safe while any number of nodes run, and repeatable; afterwards the
+ * older master keys may be removed from the keyring. Returns how many keys it wrapped.
  */
 export const rewrapAll = (keyring: Keyring): Effect.Effect<number, VaultRefused, DataKeys> =>
   Effect.gen(function* () {
@@ -147,7 +151,7 @@ const wrapped = (keyring: Keyring, key: DataKey, plain: Uint8Array): Effect.Effe
     return Effect.succeed({ ...key, wrapped: sealed, masterKeyId: keyring.active })
   })
 
-/** The plain data key. Fails where its master key is not in the keyring, or has other bytes there. */
+/** Unwraps a data key. Fails if its master key is not in the keyring, or differs. */
 export const unwrapDataKey = (keyring: Keyring, key: DataKey): Effect.Effect<Uint8Array, VaultRefused> =>
   Effect.suspend(() => {
     const master = keyring.keys.get(key.masterKeyId)

@@ -1,7 +1,9 @@
-/** A login like any other tries, at every start, what no workspace may do: one attempt that succeeds keeps `svc.db` off. */
+/**
+ * Tests the isolation of workspaces at every start with a login like theirs: `svc.db` stays off if an attempt succeeds.
+ */
 import type { Client } from "pg"
 
-/** Each of these must fail for the login of a workspace. `10` is the oid of the server's first superuser. */
+/** Statements that must fail for the login of a workspace. `10` is the oid of the server's first superuser. */
 export const attempts: ReadonlyArray<string> = [
   // Locks, large objects, queries in text, sleeping, signals, settings, files.
   "SELECT pg_advisory_lock(1)",
@@ -53,7 +55,7 @@ export const attempts: ReadonlyArray<string> = [
   "SELECT * FROM information_schema.schemata",
   "SELECT * FROM information_schema.enabled_roles",
   "SELECT * FROM information_schema.table_privileges",
-  // Beyond the schema, and what would stay in the session or run as somebody else.
+  // Objects outside the schema, state that outlives a call, and code that runs as another role.
   "SELECT word FROM svc_walls.secret",
   "CREATE TABLE public.t (x int)",
   "CREATE TEMP TABLE t (x int)",
@@ -76,7 +78,7 @@ export const breach = async (login: Client): Promise<string | undefined> => {
       await login.query(attempt)
       return attempt
     } catch {
-      // As it must be.
+      // The attempt failed, as it must.
     }
   }
   return undefined

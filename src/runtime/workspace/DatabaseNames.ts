@@ -1,16 +1,16 @@
 /**
- * Names and passwords of what a workspace has in Postgres. Logins and databases are visible to every login of a server
- * by name, so their names are made with the pepper: whoever knows the id of a workspace cannot ask for it.
+ * Names and passwords of a workspace's database and login. Every login of a server sees the names of all others, so
+ * they are derived with the pepper: a tenant that knows the id of another workspace cannot compute its names.
  */
 import { createHash, createHmac } from "node:crypto"
 import { Redacted } from "effect"
 
 export interface DatabaseNames {
-  /** The database that the walls are built in, and every workspace's own is copied from. Nobody connects to it. */
+  /** The database with the walls, of which every workspace's database is a copy. No workspace connects to it. */
   readonly template: string
-  /** All databases of workspaces begin with it, and no other one does. */
+  /** The prefix of the names of all workspaces' databases, and of no others. */
   readonly prefix: string
-  /** The database of a workspace, and its login. */
+  /** The name of a workspace's database and of its login. */
   readonly of: (spaceId: string) => string
   readonly password: (login: string) => string
 }
@@ -19,7 +19,7 @@ export interface DatabaseNames {
 export const schemaOf = (spaceId: string): string =>
   `ws_${createHash("sha256").update(spaceId).digest("hex").slice(0, 12)}`
 
-/** `base`: the database that the administrator's URL names. Postgres' names have at most 63 characters. */
+/** `base`: the database of the administrator's URL. Names in Postgres have at most 63 characters. */
 export const databaseNamesOf = (base: string, pepper: Redacted.Redacted): DatabaseNames => {
   if (!/^[a-z][a-z0-9_]{0,39}$/.test(base))
     throw new Error("the URL's path must name a database: up to 40 small letters, digits and underscores")

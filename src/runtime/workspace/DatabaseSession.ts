@@ -1,12 +1,12 @@
 /**
- * One connection of a workspace. The bytes of an answer are counted on the socket before the protocol parser gets them,
- * and the connection ends at the cap; an exception in any listener of the socket ends the call and never the process.
+ * One connection of a workspace. It counts the bytes of a response on the socket, before the protocol parser gets them,
+ * and closes at the limit. An exception in a listener of the socket ends the call, never the process.
  */
 import { Client, type ClientConfig, Query, type QueryConfig } from "pg"
 import type { Json } from "../../domain/Json.js"
 import { workspaceDb } from "../../domain/Limits.js"
 
-/** What a statement came to, its values still as Postgres sent them. */
+/** The result of a statement, its values as the text that Postgres sent. */
 export interface RawResult {
   readonly rows: ReadonlyArray<ReadonlyArray<string | null>>
   readonly rowCount: number
@@ -14,25 +14,25 @@ export interface RawResult {
   readonly fields: ReadonlyArray<{ readonly name: string; readonly type: number }>
 }
 
-/** The answer is larger than a call may have. */
+/** The response is larger than a call's limit. */
 export class TooLarge extends Error {}
 
 export interface DatabaseSession {
-  /** The server process. */
+  /** The process id of the server process. */
   readonly pid: number
-  /** False: it may not be used again. */
+  /** False if the session must not be used again. */
   readonly isUsable: () => boolean
-  /** One statement by the extended protocol, which takes no second one. One at a time. */
+  /** Runs one statement with the extended protocol, which rejects several. One at a time. */
   readonly query: (sql: string, params: ReadonlyArray<Json>) => Promise<RawResult>
-  /** Statements of this service's own, by the simple protocol. */
+  /** Runs statements of the service itself, with the simple protocol. */
   readonly control: (sql: string) => Promise<void>
-  /** Cuts the connection; whoever waits for an answer gets `cause`. The server may still compute. */
+  /** Closes the socket; a pending call fails with `cause`. The server may still compute. */
   readonly abort: (cause: Error) => void
-  /** Says goodbye to the server. */
+  /** Ends the session properly. */
   readonly end: () => Promise<void>
 }
 
-/** `onDefect`: a listener threw. It is told without anything that a tenant sent. */
+/** Opens a session. `onDefect`: a listener threw; its report quotes no tenant. */
 export const openSession = async (
   config: ClientConfig,
   onDefect: (cause: unknown) => void
@@ -40,7 +40,7 @@ export const openSession = async (
   const client = new Client(config)
   let usable = true
   let received = 0
-  /** Fails the statement under way. */
+  /** Fails the pending statement. */
   let fail: ((cause: unknown) => void) | undefined
   let deadline: NodeJS.Timeout | undefined
 
@@ -110,20 +110,20 @@ export const openSession = async (
 
 // --- Private ---
 
-/** Rows, and what the protocol adds to them: a row has 7 bytes around its values, a description of columns up to 140 KB. */
+/** Rows with the protocol's overhead: 7 bytes for each row, and up to 140 KB for the description of columns. */
 const wireBytes = workspaceDb.resultBytes + 512 * 1024
 
-/** A server that lives ends the statement before. */
+/** A responsive server ends the statement before, at its own timeout. */
 const answerMillis = workspaceDb.statementMillis + 10_000
 
-/** A server that does not close the connection by then is left without a word. */
+/** After this time the socket is closed without waiting for the server. */
 const goodbyeMillis = 2_000
 
-/** The server tells it when the session begins; pg keeps it to cancel statements. */
+/** The server sends it as the session begins; pg keeps it to cancel statements. */
 const processOf = (client: Client): number =>
   "processID" in client && typeof client.processID === "number" ? client.processID : 0
 
-/** Everything that pg does with an answer, it does in listeners of the socket. */
+/** Guards the listeners of the socket, in which pg handles responses. */
 const guard = (
   { connection: { stream } }: Client,
   { onData, onDefect }: { onData: (bytes: number) => boolean; onDefect: (cause: unknown) => void }
@@ -143,7 +143,7 @@ const guard = (
   })
 }
 
-/** Values stay text: they are read when all of them have arrived, where that may fail. */
+/** Keeps values as text: they are parsed after all have arrived, where an exception is handled. */
 const asText = { getTypeParser: () => (text: string) => text }
 
 const submit = (
@@ -165,7 +165,7 @@ const submit = (
     const query = new Query<ReadonlyArray<string | null>>(config)
     const handleError: unknown = Reflect.get(query, "handleError")
     if (typeof handleError === "function") {
-      // pg calls it in a tick of its own when the connection ends: what it throws there is no listener's.
+      // pg calls it in a tick of its own when the connection ends, outside the guarded listeners.
       const guarded = (...args: ReadonlyArray<unknown>): void => {
         try {
           Reflect.apply(handleError, query, args)

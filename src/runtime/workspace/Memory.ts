@@ -1,12 +1,12 @@
 /**
- * How much memory the server processes of workspaces hold. One expression can take gigabytes, and no setting of Postgres
- * bounds it; where the server runs on this machine, Linux tells, and a statement that takes too much is stopped.
+ * Limits the memory of the workspaces' server processes. One expression can take gigabytes, and no setting of Postgres
+ * bounds it. If the server runs on this machine under Linux, a statement whose process exceeds the limit is stopped.
  */
 import { readFileSync } from "node:fs"
 import { workspaceDb } from "../../domain/Limits.js"
 
 export interface MemoryWatch {
-  /** Until the answer is called. `stop` is called once, when the process of this session holds too much. */
+  /** Watches until the returned function is called. Calls `stop` once, if the session's process exceeds the limit. */
   readonly watch: (pid: number, database: string, stop: () => void) => () => void
   readonly close: () => void
 }
@@ -17,7 +17,7 @@ interface Watched {
   readonly stop: () => void
 }
 
-/** A process fills about 1 GB a second. */
+/** A process can fill about 1 GB a second. */
 const watchMillis = 50
 
 export const makeMemoryWatch = (): MemoryWatch => {
@@ -54,7 +54,10 @@ export const makeMemoryWatch = (): MemoryWatch => {
   }
 }
 
-/** Private memory in bytes; none where this machine has no such process. Postgres writes the database into its title. */
+/**
+ * Private memory in bytes, or `undefined` without such a process here. The title of a Postgres process has its
+ * database.
+ */
 const memoryOf = ({ database, pid }: Watched): number | undefined => {
   try {
     if (!readFileSync(`/proc/${pid}/cmdline`, "latin1").includes(` ${database} `)) return undefined

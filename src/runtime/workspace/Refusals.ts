@@ -1,4 +1,4 @@
-/** Everything that can go wrong with a statement, as what its workflow is told. */
+/** Turns every failure of a statement into the error that its workflow gets. */
 import { DatabaseError } from "pg"
 import { DbRefused } from "../../actors/ports/WorkspaceDb.js"
 import { workspaceDb } from "../../domain/Limits.js"
@@ -32,7 +32,8 @@ export const dbRefusalOf = (error: unknown, offBecause: string): DbRefused => {
       detail: error.detail === undefined ? null : shortened(error.detail),
       hint: error.hint === undefined ? null : shortened(error.hint),
       position: error.position === undefined ? null : Number(error.position),
-      // Serialisation, resources, an operator's intervention: not the statement's fault. A time-out is.
+      // Serialization failures, lack of resources and operator intervention are transient; a timeout is the statement's
+      // fault.
       transient: /^(40|53|57P|58|08)/.test(code) && !ownFault.has(code)
     })
   }
@@ -41,10 +42,10 @@ export const dbRefusalOf = (error: unknown, offBecause: string): DbRefused => {
     : dbOff(offBecause)
 }
 
-/** Resources that the statement itself used up: the disk's share, memory, temporary files. */
+/** Resources that the statement itself used up: disk quota, memory, temporary files. */
 const ownFault: ReadonlySet<string> = new Set(["53100", "53200", "53400"])
 
-/** Postgres repeats values in its messages, whatever their size. */
+/** Postgres quotes values of any size in its messages. */
 const shortened = (text: string): string =>
   text.length <= workspaceDb.messageLength
     ? text

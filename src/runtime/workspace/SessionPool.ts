@@ -1,14 +1,14 @@
 /**
- * Connections of all workspaces under one bound for the node. Those that are idle are kept for the next statement of the
- * same workspace; when the bound is reached, the one that was used longest ago is closed for whoever needs one.
+ * Pools the connections of all workspaces under one bound for the node. Idle ones are kept for the next statement of
+ * their workspace; at the bound, the least recently used idle one is closed to make room.
  */
 import type { ClientConfig } from "pg"
 import { openSession, type DatabaseSession } from "./DatabaseSession.js"
 
 export interface SessionPool {
-  /** A session that nobody else uses. At most as many callers at once as there are connections. */
+  /** Takes a session for exclusive use. At most as many callers at once as there are connections. */
   readonly take: (workspace: string) => Promise<DatabaseSession>
-  /** Back, without anything of the session that was; an unusable one is closed. Resolves when its place is free. */
+  /** Returns a session after a reset; an unusable one is closed. Resolves when its place is free. */
   readonly giveBack: (workspace: string, session: DatabaseSession) => Promise<void>
   readonly usage: () => { readonly open: number; readonly idle: number }
   readonly close: () => Promise<void>
@@ -19,9 +19,9 @@ export interface SessionPoolOptions {
   /** How long an idle connection is kept. */
   readonly idleMillis: number
   readonly reach: (workspace: string) => Promise<ClientConfig>
-  /** The workspace could not be reached as it was known: whether to look again. */
+  /** Whether the failure means that the workspace's database or login has gone, so that both are looked up again. */
   readonly isGone: (workspace: string, cause: unknown) => boolean
-  /** Ends the server processes of connections that were cut. */
+  /** Ends the server processes of connections that were aborted. */
   readonly terminate: (pids: ReadonlyArray<number>) => Promise<void>
   readonly onDefect: (cause: unknown) => void
 }
@@ -33,7 +33,7 @@ interface Idle {
 }
 
 export const makeSessionPool = (options: SessionPoolOptions): SessionPool => {
-  /** The one that was used longest ago comes first. */
+  /** Least recently used first. */
   const idle: Array<Idle> = []
   let open = 0
   let closed = false
@@ -79,10 +79,10 @@ export const makeSessionPool = (options: SessionPoolOptions): SessionPool => {
   }
 
   const giveBack = async (workspace: string, session: DatabaseSession): Promise<void> => {
-    // Refused inside a transaction, and then the connection is not what it was.
+    // DISCARD ALL fails inside a transaction: then the session is unusable.
     if (session.isUsable()) await session.control("DISCARD ALL").catch((cause: Error) => session.abort(cause))
     if (!session.isUsable()) {
-      // The server notices a cut connection only when it next looks: until then it would compute on.
+      // The server checks for a closed connection only now and then: until then it would go on computing.
       await options.terminate([session.pid]).catch(() => undefined)
       return close(session)
     }

@@ -1,16 +1,16 @@
 /**
- * How much the workspaces hold. A size is believed for a while when nothing ran since; while statements run, sizes are
- * measured again and again, and a statement that writes beyond its limit is stopped.
+ * Limits the size of the workspaces. A measured size is valid for a while if no statement ran since; while statements
+ * run, sizes are polled, and a statement that writes beyond the limit is stopped.
  */
 export interface Sizes {
   readonly isFull: (workspace: string) => Promise<boolean>
-  /** Watches a statement until the answer is called. `stop` is called when it wrote beyond what it may. */
+  /** Watches a statement until the returned function is called. Calls `stop` if it writes beyond the limit. */
   readonly watch: (workspace: string, statement: WatchedStatement) => () => void
   readonly close: () => void
 }
 
 export interface WatchedStatement {
-  /** It makes room: it may go on when the workspace is full, and grow it a little. */
+  /** The statement frees space: it may run in a full workspace, and grow it a little. */
   readonly frees: boolean
   readonly stop: () => void
 }
@@ -18,18 +18,18 @@ export interface WatchedStatement {
 interface Known {
   readonly bytes: number
   readonly at: number
-  /** A statement ended since. */
+  /** A statement has ended since the measurement. */
   stale: boolean
 }
 
-/** How long a size is believed when no statement ran since. */
+/** How long a size is valid if no statement ran since. */
 const restMillis = 10_000
-/** Between two measurements of a workspace that statements run in. */
+/** Interval of polls of a workspace with running statements. */
 const watchMillis = 500
-/** What a statement that makes room may write meanwhile: rows that a foreign key sets to a default, for one. */
+/** Bytes that a statement that frees space may write: for example rows that a foreign key sets to a default. */
 const freeingBytes = 64 * 1024 * 1024
 
-/** `limit`: what a workspace may hold, in bytes. */
+/** `limit`: bytes of a workspace. */
 export const makeSizes = (
   limit: number,
   measure: (workspaces: ReadonlyArray<string>) => Promise<ReadonlyMap<string, number>>,
@@ -54,7 +54,7 @@ export const makeSizes = (
       for (const [workspace, statements] of watched)
         for (const { most, statement } of statements) if ((known.get(workspace)?.bytes ?? 0) > most) statement.stop()
     } catch {
-      // The server does not answer: the statements fail by themselves.
+      // The server does not answer: its statements fail as well.
     } finally {
       measuring = false
     }

@@ -1,4 +1,4 @@
-/** A statement's answer as JSON, read in slices, so that a large one does not hold the process. */
+/** Parses a statement's result into JSON, in slices that yield to the event loop. */
 import type { DbResult } from "../../actors/ports/WorkspaceDb.js"
 import type { Json } from "../../domain/Json.js"
 import { workspaceDb } from "../../domain/Limits.js"
@@ -22,10 +22,10 @@ export const readResult = async ({ fields, rowCount, rows }: RawResult): Promise
       bytes += text === null ? 4 : typeof value === "string" ? JSON.stringify(value).length : text.length
       values.push([names[column] ?? "", value])
       if (bytes > workspaceDb.resultBytes) throw new Unreadable("TOO_LARGE", resultTooLarge)
-      // A value is at most 8 MiB: the next one waits for the next turn of the loop.
+      // A value is at most 8 MiB: yields after a large one.
       if (text !== null && text.length > sliceLength) began = await pause()
     }
-    // Unlike an assignment, this takes `__proto__` for a column like any other.
+    // Unlike an assignment, this handles a column `__proto__` like any other.
     read.push(Object.fromEntries(values))
     if (performance.now() - began > sliceMillis) began = await pause()
   }
@@ -34,7 +34,7 @@ export const readResult = async ({ fields, rowCount, rows }: RawResult): Promise
 
 export const resultTooLarge = `the result has more than ${workspaceDb.rows} rows or ${workspaceDb.resultBytes} bytes: use LIMIT`
 
-/** How long rows are read before others get their turn. */
+/** How long rows are parsed before the loop yields. */
 const sliceMillis = 10
 const sliceLength = 256 * 1024
 

@@ -1,4 +1,6 @@
-/** Open transactions of `svc.db`. Each holds a connection, belongs to one run, and ends when it does nothing or too long. */
+/**
+ * Open transactions of `svc.db`. Each holds a connection and belongs to one run; it has an idle and a total timeout.
+ */
 import { randomUUID } from "node:crypto"
 import { Effect } from "effect"
 import {
@@ -14,7 +16,7 @@ import type { DatabaseSession } from "./DatabaseSession.js"
 import type { Release, TurnKind } from "./Turns.js"
 import type { WorkspaceDatabases } from "./WorkspaceDatabases.js"
 
-/** A connection while a call or a transaction uses it. */
+/** A connection that a call or a transaction uses. */
 export interface LeasedSession {
   readonly session: DatabaseSession
   readonly spaceId: string
@@ -25,13 +27,13 @@ export interface Transactions {
   readonly begin: WorkspaceDb["Type"]["begin"]
   readonly commit: WorkspaceDb["Type"]["commit"]
   readonly rollback: WorkspaceDb["Type"]["rollback"]
-  /** One statement after the other; fails when the transaction is no longer open. */
+  /** Runs one statement at a time; fails if the transaction is no longer open. */
   readonly use: <A>(
     caller: DbCaller,
     transaction: DbTransaction,
     body: (held: LeasedSession) => Effect.Effect<A, DbRefused>
   ) => Effect.Effect<A, DbRefused>
-  /** Undoes all of them. */
+  /** Rolls all of them back. */
   readonly stop: Effect.Effect<void>
 }
 
@@ -134,7 +136,7 @@ export const makeTransactions = ({ attempt, giveBack, run, take }: TransactionsO
         )
       return use(caller, transaction, ({ session }) => run(session, () => session.query("COMMIT", []))).pipe(
         Effect.ensuring(end(transaction.id)),
-        // After a failed statement Postgres answers COMMIT by rolling back.
+        // After a failed statement Postgres rolls back at COMMIT.
         Effect.flatMap(({ command }) =>
           command === "COMMIT"
             ? Effect.void

@@ -1,6 +1,6 @@
 /**
- * Who may use a connection of `svc.db` next: queues of organisations, served in turn. Each organisation has its own
- * bounds, and the more connections it holds, the more must stay free for others before it gets another.
+ * Shares the connections of `svc.db`: one queue per organisation, served round-robin. Each organisation has its own
+ * bounds, and the more connections it holds, the more must be free before it gets another.
  */
 import { Effect } from "effect"
 
@@ -8,7 +8,7 @@ export interface TurnLimits {
   /** Connections in use at once. */
   readonly connections: number
   readonly connectionsPerOrganisation: number
-  /** How many of them may be transactions: the others stay for single statements. */
+  /** How many of them transactions may use; the others are reserved for single statements. */
   readonly transactions: number
   readonly transactionsPerOrganisation: number
   /** Of each kind. */
@@ -20,11 +20,11 @@ export type TurnKind = "statement" | "transaction"
 
 export type NoTurn = "too many waiting" | "waited too long"
 
-/** Gives the connection back. Repeatable. */
+/** Returns the connection. Idempotent. */
 export type Release = () => void
 
 export interface Turns {
-  /** Waits until it is this caller's turn, so long. Fails at once when too many of the organisation wait already. */
+  /** Waits for a connection, with a timeout. Fails at once if too many calls of the organisation wait. */
   readonly acquire: (organisation: string, kind: TurnKind) => Effect.Effect<Release, NoTurn>
   readonly usage: () => { readonly inUse: number; readonly transactions: number; readonly waiting: number }
 }
@@ -36,7 +36,7 @@ interface Place {
 }
 
 export const makeTurns = (limits: TurnLimits): Turns => {
-  /** Organisations that hold a connection or wait for one; the one that was served longest ago comes first. */
+  /** Organisations that hold a connection or wait for one; the least recently served first. */
   const places = new Map<string, Place>()
   let inUse = 0
   let transactions = 0
@@ -72,7 +72,7 @@ export const makeTurns = (limits: TurnLimits): Turns => {
       places.delete(organisation)
   }
 
-  /** One turn for the first organisation that may have one, which then goes to the end of the line. */
+  /** Serves the first organisation that may have a connection, and moves it to the end. */
   const serveOne = (): boolean => {
     for (const [organisation, place] of places) {
       for (const kind of kinds) {

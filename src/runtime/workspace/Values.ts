@@ -1,12 +1,12 @@
 /**
- * What Postgres sends as text becomes JSON: bounded in depth and in the number of values before anything is parsed, and
- * without recursion. What is exact in JSON is a number; money, numerics and 64-bit integers stay text.
+ * Converts Postgres' text values to JSON. Depth and number of values are checked before parsing, and without recursion.
+ * Types that are exact in JSON become numbers; money, numerics and 64-bit integers stay text.
  */
 import { types } from "pg"
 import { type Json, findUnstorable, unstorableMessage } from "../../domain/Json.js"
 import { jsonDepth, workspaceDb } from "../../domain/Limits.js"
 
-/** Why a value cannot be handed out. */
+/** Why a value cannot be returned to the workflow. */
 export class Unreadable {
   constructor(
     readonly code: "TOO_DEEP" | "TOO_LARGE" | "NOT_STORABLE",
@@ -14,7 +14,7 @@ export class Unreadable {
   ) {}
 }
 
-/** Counts the values of one answer, over all its rows. */
+/** Counts the values of one result, over all its rows. */
 export interface Budget {
   left: number
 }
@@ -50,7 +50,7 @@ const scalars: ReadonlyMap<number, (text: string) => Json> = new Map([
   [builtins.TIMESTAMPTZ, instant]
 ])
 
-/** Arrays of these types become arrays; of others they stay text. The keys are the oids of `bool[]`, `int2[]` and so on. */
+/** Array types that become arrays, by oid (`bool[]`, `int2[]` and so on); others stay text. */
 const arrays: ReadonlyMap<number, (text: string) => Json> = new Map([
   [1000, isTrue],
   [1005, finite],
@@ -95,7 +95,7 @@ const jsonOf = (text: string, budget: Budget): Json => {
   return value
 }
 
-/** Counts levels and values of a JSON text from Postgres, which has checked its form. */
+/** Checks depth and number of values of a JSON text. Postgres has checked its syntax. */
 const measureJson = (text: string, budget: Budget): void => {
   let depth = 0
   let values = 0
@@ -113,7 +113,7 @@ const measureJson = (text: string, budget: Budget): void => {
   spend(budget, values)
 }
 
-/** Where the closing quote stands of the string that begins at `from`. */
+/** The position of the closing quote of the string that begins at `from`. */
 const endOfString = (text: string, from: number): number => {
   for (let at = from; at < text.length; at++) {
     const code = text.charCodeAt(at)
@@ -125,7 +125,7 @@ const endOfString = (text: string, from: number): number => {
 
 // --- Arrays ---
 
-/** `{a,"b \"c\"",NULL,{…}}`, with bounds before it where they do not begin at 1. */
+/** Parses `{a,"b \"c\"",NULL,{…}}`, preceded by its bounds if they do not begin at 1. */
 const arrayOf = (text: string, element: (text: string) => Json, whole: Budget): Json => {
   const budget: Budget = { left: Math.min(whole.left, workspaceDb.valuesInOne) }
   const most = budget.left

@@ -1,16 +1,16 @@
 /**
- * What a workspace's login may do inside its own database. The server's catalogues are shared by all databases, so the
- * walls deny by rule and allow by name: a function that a later release of Postgres brings is denied until it is listed.
+ * The privileges of a workspace's login in its own database. All databases share the server's catalogues, so the walls
+ * deny by rule and allow by name: a function of a later release of Postgres is denied until it is listed.
  */
 import type { Client } from "pg"
 
-/** Raise it when the walls change: they are built again, in the template and in each database at its next use. */
+/** Raise it when the walls change: they are rebuilt in the template, and in each database at its next use. */
 const revision = 2
 export const mark = `svc workspaces, walls ${revision}`
 
 /**
- * Functions that depend on more than their arguments, and may: they read the clock, the session, or the caller's own
- * database. Immutable functions, and those behind operators and casts, need no entry.
+ * Allowed functions that are not immutable: they read the clock, the session, or the caller's own database. Immutable
+ * functions, and those behind operators and casts, need no entry.
  */
 const allowed = `
   age array_sample array_shuffle array_to_json array_to_string clock_timestamp concat concat_ws convert convert_from
@@ -33,13 +33,13 @@ const allowed = `
   .trim()
   .split(/\s+/)
 
-/** Asked with the oid of a thing of the own database, and about the caller: `information_schema` needs them. */
+/** Allowed functions about the caller and objects of its own database: `information_schema` needs them. */
 const aboutCaller = "^(pg_has_role|has_(table|any_column|column|sequence|type|function)_privilege)$"
 
-/** They depend on their arguments only, and yet print names of roles, or the place in the write-ahead log. */
+/** Immutable functions that are denied: they print names of roles or positions of the write-ahead log. */
 const deniedImmutable = "^(makeaclitem|acl(default|insert|remove|explode)|pg_walfile_name.*)$"
 
-/** What stands in `information_schema` and reads nothing that databases share: not roles, not databases. */
+/** Views of `information_schema` that read no shared catalogue. */
 const views = `
   attributes check_constraints column_domain_usage column_udt_usage columns constraint_column_usage constraint_table_usage
   domain_constraints domains element_types information_schema_catalog_name key_column_usage referential_constraints
@@ -54,7 +54,7 @@ const statements: ReadonlyArray<string> = [
   "REVOKE ALL ON SCHEMA public FROM PUBLIC",
   "REVOKE ALL ON ALL TABLES IN SCHEMA pg_catalog, information_schema FROM PUBLIC",
   `GRANT SELECT ON ${views.map((view) => `information_schema.${view}`).join(", ")} TO PUBLIC`,
-  // `key_column_usage` reads it by a function of the caller's.
+  // `key_column_usage` reads it with the caller's privileges.
   "GRANT SELECT ON pg_catalog.pg_index TO PUBLIC",
   "REVOKE ALL ON LANGUAGE plpgsql, sql FROM PUBLIC",
   `DO $walls$ DECLARE one regprocedure; BEGIN
@@ -71,15 +71,15 @@ const statements: ReadonlyArray<string> = [
             AND NOT EXISTS (SELECT FROM pg_cast c WHERE c.castfunc = p.oid)
          END
      LOOP EXECUTE format('REVOKE ALL ON ROUTINE %s FROM PUBLIC', one); END LOOP; END $walls$`,
-  // A cast to these types prints the name of a role or a database for its oid, whoever asks, and checks no privilege.
+  // A cast to these types prints the name of a role or database for its oid without a check of privileges.
   "SET allow_system_table_mods = on",
   `UPDATE pg_type SET typisdefined = false
    WHERE typnamespace = 'pg_catalog'::regnamespace AND typisdefined
      AND typname IN ('regrole', '_regrole', 'regdatabase', '_regdatabase')`,
-  // Text becomes a privilege only if it names a role that exists.
+  // Parsing an ACL tells whether a role of that name exists.
   "UPDATE pg_type SET typinput = 'pg_catalog.shell_in(cstring)'::regprocedure WHERE oid = 'pg_catalog.aclitem'::regtype",
   "RESET allow_system_table_mods",
-  // What lies behind the wall, for the attempt to look over it.
+  // A table outside the workspace's schema: the canary tries to read it.
   "CREATE SCHEMA IF NOT EXISTS svc_walls",
   "CREATE TABLE IF NOT EXISTS svc_walls.secret (word text)"
 ]

@@ -1,17 +1,17 @@
-/** The Postgres server of the workspaces: opened at first use, and again after a failure, with back-off. */
+/** The Postgres server of the workspaces: opened at first use, and retried after a failure with back-off. */
 import type { Redacted } from "effect"
 import { reasonOf } from "../process/OperatorError.js"
 import { openWorkspaceDatabases, type WorkspaceDatabases } from "./WorkspaceDatabases.js"
 
 export interface WorkspaceDatabaseServer {
   readonly get: () => Promise<WorkspaceDatabases>
-  /** Why it cannot be used; empty when it can, or when nobody asked yet. */
+  /** Why it cannot be used; empty if it can, or if it was not yet used. */
   readonly failure: () => string
   readonly isReady: () => boolean
   readonly close: () => Promise<void>
 }
 
-/** Pauses before a server that could not be used is asked again. One that is just starting is there within seconds. */
+/** Back-off. The first pauses are short, for a server that is starting. */
 const retryMillis = { first: 500, most: 30_000 }
 
 export const makeWorkspaceDatabaseServer = (options: {

@@ -1,6 +1,7 @@
 /**
- * The databases of workspaces on one Postgres server: a template that the walls are built in, a copy and a login for
- * each workspace at its first use, and none any more when it is empty and idle. Several processes may do this at once.
+ * Manages the databases of workspaces on one Postgres server: a template with the walls, and for each workspace, from
+ * its first use, a copy with a login. Databases that are empty and idle are dropped. Several processes may do this at
+ * once.
  */
 import { Redacted } from "effect"
 import { Client, type ClientConfig, escapeLiteral, Pool } from "pg"
@@ -10,38 +11,38 @@ import { databaseNamesOf, schemaOf } from "./DatabaseNames.js"
 import { build, mark } from "./Walls.js"
 
 export interface WorkspaceDatabasesOptions {
-  /** An administrator's login to the server; its path names the database from which the others are kept. */
+  /** An administrator's login to the server; it manages the others while connected to the database in its path. */
   readonly admin: Redacted.Redacted
-  /** The names and passwords of the logins are made from it. */
+  /** The names and passwords of the logins are derived from it. */
   readonly pepper: Redacted.Redacted
 }
 
 export interface WorkspaceDatabases {
-  /** How the workspace's own login reaches the workspace's own database. Both are made if they are not there. */
+  /** How to connect to a workspace's database with its login. Creates both if they do not exist. */
   readonly reach: (spaceId: string) => Promise<ClientConfig>
-  /** The next `reach` looks again whether database and login are there. */
+  /** Makes the next `reach` check again whether database and login exist. */
   readonly forget: (spaceId: string) => void
-  /** Bytes that each workspace's database takes beyond an empty one; those without a database are left out. */
+  /** Bytes of each workspace's database beyond an empty one; workspaces without a database are left out. */
   readonly sizes: (spaceIds: ReadonlyArray<string>) => Promise<ReadonlyMap<string, number>>
   /** Ends these sessions of workspaces; with `writers`, only those that have written in their open transaction. */
   readonly terminate: (pids: ReadonlyArray<number>, which: "all" | "writers") => Promise<void>
-  /** `committed`, `aborted`, `in progress`, or `null` when it is too long ago. */
+  /** The status of a transaction: `committed`, `aborted`, `in progress`, or `null` if it is too old. */
   readonly outcome: (xid: string) => Promise<string | null>
-  /** Drops databases in which nothing was made, unless `isUsed`. Answers how many. */
+  /** Drops empty databases, unless `isUsed`, and returns how many. */
   readonly dropEmpty: (isUsed: (database: string) => boolean) => Promise<number>
   /** The name of a workspace's database. */
   readonly databaseOf: (spaceId: string) => string
   readonly close: () => Promise<void>
 }
 
-/** Arbitrary, and the same in every release. With it, the hash of the name that is made or dropped. */
+/** Arbitrary, and the same in every release. The second key of the lock is the hash of the database's name. */
 const lockKey = 1_937_137_966
 const connectMillis = 5_000
 const makersAtOnce = 2
-/** Databases that one sweep looks into. */
+/** Databases that one sweep checks. */
 const sweepBatch = 20
 
-/** Fails where the walls do not hold: then no workspace may have a login here. */
+/** Builds the walls and tests them. Fails if they do not isolate: then no workspace may have a login here. */
 export const openWorkspaceDatabases = async ({
   admin,
   pepper
@@ -69,7 +70,7 @@ export const openWorkspaceDatabases = async ({
   const keeper = new Pool({ ...adminTo(control), max: 2, idleTimeoutMillis: 10_000, allowExitOnIdle: true })
   keeper.on("error", () => undefined)
 
-  /** While this runs, no other process makes or drops what has this name. */
+  /** Runs `body` under a lock: no other process creates or drops a database of this name meanwhile. */
   const alone = <A>(name: string, body: (client: Client) => Promise<A>): Promise<A> =>
     connected(adminTo(control), async (client) => {
       await client.query("SELECT pg_advisory_lock($1, hashtext($2))", [lockKey, name])
@@ -86,7 +87,7 @@ export const openWorkspaceDatabases = async ({
       await client.query(`REVOKE ALL ON DATABASE ${names.template} FROM PUBLIC`)
       await connected(adminTo(names.template), async (inside) => {
         await build(inside)
-        // What the walls rewrote would be copied with every database.
+        // Removes the dead rows that building the walls has left: every database copies the template.
         await inside.query("VACUUM (FULL, FREEZE)")
       })
       await client.query(`ALTER DATABASE ${names.template} ALLOW_CONNECTIONS false`)
@@ -120,7 +121,7 @@ export const openWorkspaceDatabases = async ({
     })
   }
 
-  /** A login like any other tries everything that it must not be able to do. */
+  /** Runs the canary with a login like a workspace's. */
   const prove = async () => {
     await make(canarySpace)
     const name = names.of(canarySpace)
@@ -151,7 +152,7 @@ export const openWorkspaceDatabases = async ({
   // --- Using ---
 
   const ready = new Map<string, Promise<void>>()
-  /** Making takes two connections of the administrator: only so many are made at once. */
+  /** Bounds concurrent creations: each takes two connections of the administrator. */
   const lanes: Array<Promise<void>> = Array.from({ length: makersAtOnce }, () => Promise.resolve())
   let nextLane = 0
   const makeInTurn = (spaceId: string): Promise<void> => {
@@ -206,7 +207,7 @@ export const openWorkspaceDatabases = async ({
         if (isUsed(name)) continue
         const gone = await alone(name, async (client) => {
           if (isUsed(name) || (await connected(adminTo(name), holdsSomething))) return false
-          // Refused while anybody is connected.
+          // Postgres refuses it while a session is connected.
           await client.query(`DROP DATABASE ${name}`)
           await client.query(`DROP ROLE IF EXISTS ${name}`)
           return true
@@ -223,16 +224,16 @@ export const openWorkspaceDatabases = async ({
 // --- Private ---
 
 const canarySpace = "canary"
-/** An empty database grows a little with use: statistics, the free space map. */
+/** An empty database grows a little with use: statistics, free space map. */
 const emptySlack = 4 * 1024 * 1024
 
-/** Of every session of a workspace. The login cannot change them: neither SET nor `set_config` is open to it. */
+/** Settings of every session of a workspace. The login cannot change them: it may use neither SET nor `set_config`. */
 const sessionSettings = (spaceId: string): Readonly<Record<string, string>> => ({
   search_path: schemaOf(spaceId),
   statement_timeout: `${workspaceDb.statementMillis}`,
   lock_timeout: "10000",
   idle_in_transaction_session_timeout: `${workspaceDb.idleMillis}`,
-  // A session whose client is gone ends, with what it computes.
+  // Ends a session, and its statement, when the client has gone.
   client_connection_check_interval: "1000",
   temp_file_limit: `${workspaceDb.temporaryBytes / 1024}`,
   work_mem: "4MB",
@@ -242,7 +243,7 @@ const sessionSettings = (spaceId: string): Readonly<Record<string, string>> => (
   max_parallel_workers_per_gather: "0",
   max_parallel_maintenance_workers: "0",
   jit: "off",
-  // Nothing of a tenant's statements goes to the server's log or, beside its answer, to the service.
+  // Keeps tenants' statements out of the server's log and out of notices to the service.
   client_min_messages: "error",
   log_min_messages: "fatal",
   log_min_error_statement: "panic"
@@ -259,7 +260,7 @@ const connected = async <A>(config: ClientConfig, body: (client: Client) => Prom
   }
 }
 
-/** What the database says of itself; `undefined` when there is none, empty when it says nothing. */
+/** The comment of a database; `undefined` without the database, empty without a comment. */
 const markOf = async (client: Client, database: string): Promise<string | undefined> => {
   const found = await client.query<{ readonly mark: string | null }>(
     "SELECT shobj_description(oid, 'pg_database') AS mark FROM pg_database WHERE datname = $1",
@@ -269,7 +270,7 @@ const markOf = async (client: Client, database: string): Promise<string | undefi
   return row === undefined ? undefined : (row.mark ?? "")
 }
 
-/** Tables, views, sequences, types: anything in the schema of the workspace. */
+/** Whether the schema of the workspace contains any table, view, sequence or type. */
 const holdsSomething = async (inside: Client): Promise<boolean> => {
   const found = await inside.query(
     `SELECT FROM pg_namespace n WHERE n.nspname LIKE 'ws\\_%' AND (
@@ -286,12 +287,12 @@ const closeToPublic = async (keeper: Pool, databases: ReadonlyArray<string>): Pr
     `SELECT quote_ident(datname) AS name FROM pg_database WHERE datname = ANY($1) AND ${publicMayEnter}`,
     [databases]
   )
-  // Another process may do the same at the same time; the proof that follows tells whether it is done.
+  // Another process may do this at the same time; the canary checks the result afterwards.
   for (const { name } of found.rows)
     await keeper.query(`REVOKE ALL ON DATABASE ${name} FROM PUBLIC`).catch(() => undefined)
 }
 
-/** Databases beside its own that this login may connect to. One that is just being made is asked about again. */
+/** Other databases that this login may connect to. Checks a database again that is just being created. */
 const openDatabases = async (keeper: Pool, login: string): Promise<ReadonlyArray<string>> => {
   let names: ReadonlyArray<string> = []
   for (let attempt = 0; attempt < 5; attempt++) {
@@ -314,14 +315,14 @@ const ensureControl = async (server: ClientConfig, control: ClientConfig, name: 
   try {
     return await connected(control, async () => undefined)
   } catch (error) {
-    // 3D000: there is no such database.
+    // 3D000: the database does not exist.
     if (!hasCode(error, "3D000")) throw error
   }
   await connected(server, async (client) => {
     try {
       await client.query(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8'`)
     } catch (error) {
-      // 42P04, 23505: another process made it meanwhile.
+      // 42P04, 23505: another process has created it meanwhile.
       if (!hasCode(error, "42P04") && !hasCode(error, "23505")) throw error
     }
   })

@@ -1,6 +1,6 @@
 /**
- * `svc.db` over the workspaces' own logins: one statement a call, with its limits. A call waits for its organisation's
- * turn, then takes a connection of its workspace, and gives both back together.
+ * The port of `svc.db` over the workspaces' logins: one statement per call, with limits. A call waits for its
+ * organisation's turn, then takes a connection of its workspace, and returns both together.
  */
 import { Cause, Duration, Effect, Layer, Option, type Redacted, Runtime, Schedule } from "effect"
 import { type DbCaller, type DbRefused, type DbResult, WorkspaceDb } from "../../actors/ports/WorkspaceDb.js"
@@ -20,16 +20,16 @@ import { makeTurns, type TurnKind } from "./Turns.js"
 import type { WorkspaceDatabases } from "./WorkspaceDatabases.js"
 
 export interface WorkspaceDbOptions {
-  /** An administrator's login to the server; its path names the database from which those of workspaces are kept. */
+  /** An administrator's login to the server; it manages the workspaces' databases from the database in its path. */
   readonly admin: Option.Option<Redacted.Redacted>
   readonly pepper: Redacted.Redacted
-  /** What a workspace may hold. */
+  /** The size limit of a workspace. */
   readonly bytes?: number
 }
 
-/** How long after its start the service makes the server of the workspaces ready, unless somebody needs it earlier. */
+/** How long after its start the service opens the server of the workspaces, unless a call needs it earlier. */
 const preparation = "2 seconds"
-/** Between two looks for databases that are empty and idle. */
+/** Interval of sweeps for databases that are empty and idle. */
 const sweepInterval = Duration.minutes(10)
 /** How long an idle connection is kept. */
 const keepMillis = 10_000
@@ -48,7 +48,7 @@ export const layer = (options: WorkspaceDbOptions): Layer.Layer<WorkspaceDb> =>
         (cause) => void Runtime.runFork(runtime)(logDefect(cause))
       )
       yield* Effect.addFinalizer(() => Effect.promise(stop))
-      // Known early, for whoever asks whether it works; the first requests of the service come first.
+      // Opened early, so that health checks know whether it works, but after the first requests of the service.
       yield* Effect.forkScoped(Effect.delay(Effect.ignore(Effect.tryPromise(server.get)), preparation))
       const dropping = yield* backgroundTask("workspaces.drop_empty", dropEmpty)
       yield* Effect.forkScoped(Effect.delay(Effect.repeat(dropping.run, Schedule.spaced(sweepInterval)), sweepInterval))

@@ -12,7 +12,7 @@ const limits: CallLimits = { requests: 100, perMillis: 10_000, concurrency: null
 const lease = 60_000
 const nothing = { limit: null, remaining: null, resetAt: null, retryAfterAt: null }
 
-/** Takes at each of these times, and answers which were granted. */
+/** Takes a permit at each of these times; the times of granted ones. */
 const grants = (rule: CallLimits, times: ReadonlyArray<number>): ReadonlyArray<number> => {
   let state: LimiterState = idleLimiter
   return times.filter((at, i) => {

@@ -1,4 +1,4 @@
-/** A limit over all connections: whatever nodes lease, use, report or take to their graves, it is never exceeded. */
+/** A limit over all connections is never exceeded, whatever nodes lease, use, report or lose by dying. */
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck } from "effect"
 import type { CallLimits } from "../../../src/domain/connection/RateLimiter.js"
@@ -15,12 +15,12 @@ import {
 const limits: CallLimits = { requests: 10, perMillis: 1_000, concurrency: null }
 const asked = (id: string, wanted = 16) => ({ id, wanted, timeoutMillis: 30_000 })
 
-/** A node's life: it leases, makes some of the calls while it may, and mostly reports. */
+/** A node: it leases, makes some of the calls in time, and usually reports. */
 const step = FastCheck.record({
   pause: FastCheck.integer({ min: 0, max: 300 }),
   wanted: FastCheck.integer({ min: 1, max: 20 }),
   uses: FastCheck.integer({ min: 0, max: 20 }),
-  /** When in the lease's time its last call is made. */
+  /** When its last call is made, within the lease's time. */
   late: FastCheck.integer({ min: 0, max: leaseMillis - 1 }),
   reports: FastCheck.boolean()
 })
@@ -64,7 +64,7 @@ describe("a provider's limit over all connections", () => {
       const answer = leaseCalls(limits, state, asked(`l${i}`), i)
       assert.strictEqual(answer._tag, "Leased")
       if (answer._tag !== "Leased") return
-      // Of every second lease nothing is used.
+      // Every second lease is unused.
       const used = i % 2 === 0 ? answer.lease.count : 0
       got += used
       state = reportUse(limits, answer.state, { id: answer.lease.id, used, lastAt: i }, i)
@@ -81,7 +81,7 @@ describe("a provider's limit over all connections", () => {
     assert.strictEqual(leaseCalls(rule, second.state, asked("c"), 20_000)._tag, "WaitUntil")
     const over = reportUse(rule, second.state, { id: "a", used: 1, lastAt: 0 }, 20_000)
     assert.strictEqual(leaseCalls(rule, over, asked("d"), 20_000)._tag, "Leased")
-    // Its time-out and the time of a report have passed.
+    // Its timeout and the time for a report have passed.
     assert.strictEqual(leaseCalls(rule, second.state, asked("e"), 36_000)._tag, "Leased")
   })
 

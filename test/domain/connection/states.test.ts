@@ -1,14 +1,16 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Either } from "effect"
 import {
-  outboundEventType,
-  type ConnectionStateCommand,
   type Connection,
   type ConnectionStatus,
-  decide,
-  evolve,
   connectionStatuses
 } from "../../../src/domain/connection/Connection.js"
+import {
+  outboundEventType,
+  type ConnectionStateCommand,
+  decide,
+  evolve
+} from "../../../src/domain/connection/ConnectionStates.js"
 import type { ConnectionId, CustomerId, OrganisationId } from "../../../src/domain/Ids.js"
 
 const at = "2026-11-21T07:00:00.000Z"
@@ -16,7 +18,7 @@ const now = Date.parse(at)
 const day = 24 * 3_600_000
 
 const connection = (status: ConnectionStatus, more: Partial<Connection> = {}): Connection => ({
-  // Ids are not looked into here.
+  // Ids are not checked here.
   id: "conn_1" as ConnectionId,
   organisationId: "org_1" as OrganisationId,
   customerId: "cus_1" as CustomerId,
@@ -69,7 +71,7 @@ const commands = {
   disconnect: { _tag: "Disconnect" }
 } as const satisfies { readonly [name: string]: ConnectionStateCommand }
 
-/** Where a command leads and what is told of it; `-` where it is refused. */
+/** The resulting status and the outbound event of each command; `-` if it is refused. */
 const outcome = (before: Connection, command: ConnectionStateCommand): string =>
   Either.match(decide(before, command, now), {
     onLeft: () => "-",

@@ -41,7 +41,7 @@ const refused = (action: Partial<ActionManifest>, args: Json, rest: Partial<Conn
 
 const get = (path: string, more: object = {}) => ({ request: { method: "GET" as const, path, ...more } })
 
-/** What people try in order to leave a place. */
+/** Typical attempts to escape from a place. */
 const hostile = fc.oneof(
   fc.fullUnicodeString({ maxLength: 30 }),
   fc

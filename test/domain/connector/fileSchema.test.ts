@@ -1,4 +1,4 @@
-/** The schema by which an editor checks a definition takes what is taken, and refuses what has not the form of one. */
+/** The JSON Schema for editors accepts valid definitions and refuses malformed ones. */
 import { assert, describe, it } from "@effect/vitest"
 import { Either, Schema } from "effect"
 import { ConnectorDefinition } from "../../../src/domain/connector/Definition.js"

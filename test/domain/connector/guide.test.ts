@@ -1,4 +1,4 @@
-/** What docs/connectors.md shows of a definition is taken: the whole one, and every part in the place that it is for. */
+/** Definitions and parts of definitions in docs/connectors.md are valid. */
 import { assert, describe, it } from "@effect/vitest"
 import { Either } from "effect"
 import { fileSchema } from "../../../src/domain/connector/FileSchema.js"
@@ -13,7 +13,7 @@ const violations = (schema: JsonObject, value: Json) => compileSchema(schema)(va
 const blocks = blocksOf("docs/connectors.md").filter(({ language }) => language === "json")
 const whole = JSON.parse(blocks.find(({ what }) => what === "definition")?.text ?? "null")
 
-/** The definition with a part of it: `auth[]` is one more of a list. */
+/** The definition with a part replaced; `auth[]` adds to a list. */
 const having = (what: string, part: unknown) => {
   const member = what.replace("[]", "")
   return { ...whole, [member]: what.endsWith("[]") ? [...(whole[member] ?? []), part] : part }

@@ -1,4 +1,4 @@
-/** An import takes over what a definition can have, and says of the rest where it was and what follows. */
+/** An import takes over what a definition can express, and reports the rest with its place and the consequence. */
 import { assert, describe, it } from "@effect/vitest"
 import { Either } from "effect"
 import { buildRequest } from "../../../src/domain/connector/UnsignedRequest.js"

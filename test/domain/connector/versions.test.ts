@@ -1,4 +1,4 @@
-/** A built-in connector's actions keep their earlier versions: a release takes nothing away from a published workflow. */
+/** Actions of built-in connectors keep earlier versions, so that a release breaks no published workflow. */
 import { assert, describe, it } from "@effect/vitest"
 import { defineBuiltIn, type ConnectorManifest } from "../../../src/domain/connector/Definition.js"
 import { builtInAtVersion } from "../../../src/domain/connector/Versions.js"

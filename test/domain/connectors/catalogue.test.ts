@@ -12,7 +12,7 @@ import { keeps } from "../../support/ConnectorCaller.js"
 const encode = Schema.encodeSync(ConnectorDefinition)
 const json = Schema.decodeUnknownSync(Json)
 
-/** What is wrong with a JSON Schema: it cannot be compiled. */
+/** The mistake in a JSON Schema that does not compile. */
 const schemaMistakes = (schema: JsonObject) => {
   try {
     void new Validator({ ...schema }, "2020-12").validate({})

@@ -27,7 +27,7 @@ const sent = (args: JsonObject): Either.Either<MailMessage, { readonly path: str
 
 const hello = { from: "Ada Byron <ada@example.com>", to: "bob@example.com", subject: "Hello", text: "Hi Bob" }
 
-/** Headers unfolded, and the body as it stands. */
+/** Unfolded headers, and the body unchanged. */
 const read = ({ content }: MailMessage) => {
   const end = content.indexOf("\r\n\r\n")
   const lines = content.slice(0, end).replace(/\r\n /g, " ").split("\r\n")

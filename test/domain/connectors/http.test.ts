@@ -13,7 +13,7 @@ const as = (account: Omit<Account, "config">, more: JsonObject = {}): Caller =>
   caller(http, api.origin, { ...account, config: { baseUrl: `${api.origin}/base`, ...more } })
 
 beforeAll(async () => {
-  // An echo: what arrived is what is answered.
+  // An echo server: it answers with the request.
   api = await fake({
     guard: (asked) => ({
       status: asked.path.endsWith("/missing") ? 404 : 200,
@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
-/** The echoed request holds these members. */
+/** Asserts that the echoed request has these members. */
 const arrived = (members: JsonObject) => (result: unknown) => {
   const body = objectOf(objectOf(result as JsonObject)["body"])
   assert.deepInclude(body, members)

@@ -111,7 +111,7 @@ describe("QuickBooks Online", () => {
     const stale = await acme.failure("updateCustomer", { Id: "2", SyncToken: "7" })
     assert.deepInclude(stale, { category: "provider", status: 400, code: "5010" })
     assert.include(stale.message, "Stale Object Error")
-    // A fault inside a success is a failure, too.
+    // A fault inside a success is a failure.
     api.plan({ json: { Fault: { Error: [{ Detail: "Down for now", code: "3001" }] } } })
     assert.deepInclude(await acme.failure("getCompany"), {
       category: "transient",

@@ -1,6 +1,6 @@
 /**
- * What a runner computes for its guests, because a guest would need a hundred times as long: pure functions of bytes,
- * named by the prelude. Nothing of a workflow chooses what is called here.
+ * Functions of bytes that a runner computes for its guests, which would take a hundred times as long. The prelude names
+ * them; a workflow cannot choose what is called.
  */
 import { Buffer } from "node:buffer"
 import { createHash, createHmac } from "node:crypto"
@@ -12,8 +12,8 @@ const hashes: Readonly<Record<string, string>> = {
   "SHA-512": "sha512"
 }
 
-/** `key`: of an HMAC, else absent. */
-export const computation = (name: string, key: Uint8Array | undefined, data: Uint8Array): Uint8Array => {
+/** Computes the named function. `key` is that of an HMAC, else absent. */
+export const computeBytes = (name: string, key: Uint8Array | undefined, data: Uint8Array): Uint8Array => {
   const hash = hashes[name]
   if (hash !== undefined) {
     return key === undefined ? createHash(hash).update(data).digest() : createHmac(hash, key).update(data).digest()
@@ -25,6 +25,6 @@ export const computation = (name: string, key: Uint8Array | undefined, data: Uin
     case "base64-decode":
       return Buffer.from(bytes.toString("latin1"), "base64")
     default:
-      throw new Error(`the prelude asks for the computation ${name}, which this runner does not know`)
+      throw new Error(`the prelude requested the unknown computation ${name}`)
   }
 }

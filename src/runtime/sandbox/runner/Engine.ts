@@ -1,62 +1,61 @@
 /**
- * QuickJS-ng as WebAssembly, without a single host function: an event goes in as text, an outbox comes out as text.
- * A guest is one instance of the module. What an instance is, is its memory, so a memory that was copied after the
- * prelude and the program were loaded makes every later guest: by rewinding a used instance in place (0.05 ms) or by
- * filling a new one (2 ms).
+ * QuickJS-ng as WebAssembly, without any host function: an event goes in as text, an outbox comes out as text. A guest
+ * is one instance of the module, and its state is its memory. A snapshot of that memory, taken after the prelude and
+ * the program were loaded, makes every later guest: it rewinds a used instance (0.05 ms) or fills a new one (2 ms).
  */
 import { Buffer } from "node:buffer"
-import { computation } from "./Computations.js"
+import { computeBytes } from "./Computations.js"
 import { wallMillis, processorMillis } from "./Processor.js"
-import { GuestStopped, stoppedBy } from "./GuestStopped.js"
+import { GuestStopped, readException } from "./GuestStopped.js"
 import { findHeapEnd } from "./HeapEnd.js"
 import { prelude } from "./prelude/Prelude.js"
-import { fill, insideLargestHole, restoreInPlace, type Snapshot, snapshotOf } from "./Snapshot.js"
+import { fillMemory, insideLargestHole, restoreInPlace, type Snapshot, snapshotOf } from "./Snapshot.js"
 import type { EngineModule, Ffi, WasmMemory } from "./Wasm.js"
 import { loadBindings, Memory, Module } from "./Wasm.js"
 
 const pageBytes = 65_536
-/** 16 MiB: what the module is built for. Untouched pages cost nothing. */
+/** 16 MiB, the size that the module is built for. Untouched pages cost nothing. */
 const initialPages = 256
-/** 192 MiB: 128 MiB of guest, and what the engine needs beside it. */
+/** 192 MiB: 128 MiB for the guest, the rest for the engine. */
 const maximumPages = 3072
-/** More is a program that recurses without end; the native stack of the process is many times larger. */
+/** Only endless recursion needs more. The native stack of the process is many times larger. */
 const stackBytes = 256 * 1024
-/** What the prelude holds counts towards a guest's limit, and a freed piece may be too small to be used again. */
+/** Margin below a guest's limit: the prelude counts towards it, and freed pieces may be too small for reuse. */
 const nearlyFullBytes = 4 * 1024 * 1024
-/** Microtasks run between two looks at the clock. */
+/** Microtasks between two reads of the clock. */
 const jobsPerDrain = 1000
 
 type Value = ReturnType<Ffi["QTS_GetUndefined"]> | ReturnType<Ffi["QTS_NewString"]>
-type Owned = ReturnType<Ffi["QTS_NewString"]>
+type OwnedValue = ReturnType<Ffi["QTS_NewString"]>
 
-/** Where the guest's objects lie in memory: the same in every copy of one snapshot. */
+/** Addresses of the guest's objects: the same in every copy of one snapshot. */
 export interface GuestPointers {
   readonly runtime: ReturnType<Ffi["QTS_NewRuntime"]>
   readonly context: ReturnType<Ffi["QTS_NewContext"]>
-  readonly step: Owned
-  readonly take: Owned
-  readonly load: Owned
-  readonly nextComputation: Owned
-  readonly computationDone: Owned
+  readonly step: OwnedValue
+  readonly take: OwnedValue
+  readonly load: OwnedValue
+  readonly nextComputation: OwnedValue
+  readonly computationDone: OwnedValue
   /** Room for the address of one argument. */
   readonly argv: Parameters<Ffi["QTS_Call"]>[4]
 }
 
-/** The guest waits for a computation. */
-const computes = 99
+/** The state letter of a guest that waits for a computation. */
+const computationState = 99
 
 export interface Instance {
   readonly module: EngineModule
   readonly ffi: Ffi
   readonly memory: WasmMemory
   at: GuestPointers
-  /** Must not be used again: it trapped, was interrupted, or ran out of memory. */
-  spoiled: boolean
+  /** It trapped, was interrupted or ran out of memory, and must not be used again. */
+  isSpoiled: boolean
   limits: StepLimits
-  /** When the current step is looked at next, by the monotonic clock; its processor time is what counts. */
+  /** When the CPU time of the current step is checked next, by the monotonic clock. */
   deadline: number
   startedAt: number
-  interrupted: boolean
+  isInterrupted: boolean
 }
 
 export interface StepLimits {
@@ -65,21 +64,21 @@ export interface StepLimits {
 }
 
 export interface Engine {
-  /** A new guest of the program, loaded and ready to be copied. Fails with GuestStopped. */
+  /** Loads a program into a new guest, and takes its snapshot. Fails with `GuestStopped`. */
   readonly load: (
     script: Buffer,
     limits: StepLimits
   ) => Promise<{ readonly snapshot: Snapshot<GuestPointers>; readonly instance: Instance }>
-  /** A new guest as the snapshot has it. */
+  /** Makes a new guest from the snapshot. */
   readonly restore: (snapshot: Snapshot<GuestPointers>) => Promise<Instance>
-  /** Makes a used guest as the snapshot has it; `false` when it must be thrown away. */
+  /** Resets a used guest to the snapshot; `false` if it must be discarded. */
   readonly rewind: (instance: Instance, snapshot: Snapshot<GuestPointers>) => boolean
   readonly limit: (instance: Instance, limits: StepLimits) => void
-  /** Delivers one event and runs what follows from it. The answer is a letter of state and the JSON array of outputs. */
+  /** Delivers one event and runs the guest until it waits. Returns a letter of state and the JSON array of outputs. */
   readonly step: (instance: Instance, event: Uint8Array) => Buffer
-  /** Bytes that the guest has claimed since it was loaded, at most. */
+  /** Upper bound of the bytes that the guest has allocated since it was loaded. */
   readonly usedBytes: (instance: Instance) => number
-  /** Whether it has claimed all that it may, or nearly: then an error without a word is one of memory. */
+  /** Whether it has allocated nearly all that it may: then an error without a message means out of memory. */
   readonly isFull: (instance: Instance) => boolean
 }
 
@@ -97,32 +96,32 @@ export const makeEngine = async (wasm: Uint8Array<ArrayBuffer>): Promise<Engine>
       module,
       ffi,
       memory,
-      at: unset,
-      spoiled: false,
+      at: noPointers,
+      isSpoiled: false,
       limits: unlimited,
       deadline: Infinity,
       startedAt: 0,
-      interrupted: false
+      isInterrupted: false
     }
-    const refused = (): never => {
-      throw new GuestStopped("native", { name: "InternalError", message: "the guest reached for the host" })
+    const refuseHostCall = (): never => {
+      throw new GuestStopped("native", { name: "InternalError", message: "the guest called a host function" })
     }
     module.callbacks = {
-      callFunction: refused,
-      // Never called, since no module loader is enabled; zero is "there is none".
-      loadModuleSource: refused,
-      normalizeModule: refused,
-      freeHostRef: refused,
-      shouldInterrupt: () => (overdue(instance) ? 1 : 0)
+      callFunction: refuseHostCall,
+      // Never called: no module loader is enabled.
+      loadModuleSource: refuseHostCall,
+      normalizeModule: refuseHostCall,
+      freeHostRef: refuseHostCall,
+      shouldInterrupt: () => (isOverTime(instance) ? 1 : 0)
     }
     return instance
   }
 
-  /** The address of the word that holds the end of the heap, which only ever grows; 0 when it cannot be told. */
+  /** The address of the word that holds the end of the heap, which only grows; 0 if it is unknown. */
   const heapEndAddress = await findHeapEnd(await instantiate(initialPages))
   const heapEnd = (instance: Instance): number => new DataView(instance.memory.buffer).getUint32(heapEndAddress, true)
 
-  /** Where the heap of a guest ended when nothing but the prelude was in it. */
+  /** The end of the heap with only the prelude loaded. */
   let baseEnd = 0
   const usedBytes = (instance: Instance): number =>
     heapEndAddress === 0 ? instance.memory.buffer.byteLength : Math.max(0, heapEnd(instance) - baseEnd)
@@ -130,7 +129,7 @@ export const makeEngine = async (wasm: Uint8Array<ArrayBuffer>): Promise<Engine>
 
   // --- Calls into the guest ---
 
-  const place = (instance: Instance, bytes: Uint8Array): number => {
+  const writeBytes = (instance: Instance, bytes: Uint8Array): number => {
     const address = instance.module._malloc(bytes.length + 1)
     if (address === 0) throw new GuestStopped("memory")
     const heap = instance.module.HEAPU8
@@ -154,65 +153,65 @@ export const makeEngine = async (wasm: Uint8Array<ArrayBuffer>): Promise<Engine>
     return bytes
   }
 
-  const checked = (instance: Instance, value: Owned): Owned => {
+  const checkResult = (instance: Instance, value: OwnedValue): OwnedValue => {
     const { at, ffi } = instance
-    if (instance.interrupted) throw new GuestStopped("cpu")
+    if (instance.isInterrupted) throw new GuestStopped("cpu")
     const exception = ffi.QTS_ResolveException(at.context, value)
     if (exception === 0) return value
     const dumped = ffi.QTS_Dump(at.context, exception)
-    throw stoppedBy(dumped === 0 ? "" : bytesAt(instance, dumped).toString(), isFull(instance))
+    throw readException(dumped === 0 ? "" : bytesAt(instance, dumped).toString(), isFull(instance))
   }
 
-  const call = (instance: Instance, target: Owned, argument?: Uint8Array): Owned => {
+  const call = (instance: Instance, target: OwnedValue, argument?: Uint8Array): OwnedValue => {
     const { at, ffi, module } = instance
     if (argument === undefined) {
-      return checked(instance, ffi.QTS_Call(at.context, target, ffi.QTS_GetUndefined(), 0, at.argv))
+      return checkResult(instance, ffi.QTS_Call(at.context, target, ffi.QTS_GetUndefined(), 0, at.argv))
     }
-    const text = place(instance, argument)
-    const value = checked(instance, ffi.QTS_NewString(at.context, pointer(text)))
+    const text = writeBytes(instance, argument)
+    const value = checkResult(instance, ffi.QTS_NewString(at.context, pointer(text)))
     module._free(text)
     return apply(instance, target, value)
   }
 
   /** Calls with one value, which it frees. */
-  const apply = (instance: Instance, target: Owned, value: Owned): Owned => {
+  const apply = (instance: Instance, target: OwnedValue, value: OwnedValue): OwnedValue => {
     const { at, ffi } = instance
     new DataView(instance.memory.buffer).setUint32(at.argv, value, true)
     const result = ffi.QTS_Call(at.context, target, ffi.QTS_GetUndefined(), 1, at.argv)
     ffi.QTS_FreeValuePointer(at.context, value)
-    return checked(instance, result)
+    return checkResult(instance, result)
   }
 
-  const evaluate = (instance: Instance, script: Uint8Array, file: string): Owned => {
+  const evaluate = (instance: Instance, script: Uint8Array, file: string): OwnedValue => {
     const { at, ffi, module } = instance
-    const text = place(instance, script)
+    const text = writeBytes(instance, script)
     const result = ffi.QTS_Eval(at.context, pointer(text), script.length, file, noModules, globalCode)
     module._free(text)
-    return checked(instance, result)
+    return checkResult(instance, result)
   }
 
-  /** Runs all microtasks. An interrupt inside one may end as a rejection that the guest catches, so it is looked for. */
+  /** Runs all microtasks. The guest may catch an interrupt as a rejection, so the time is checked after each batch. */
   const drain = (instance: Instance): void => {
     const { at, ffi } = instance
     while (ffi.QTS_IsJobPending(at.runtime) === 1) {
-      const done = checked(instance, ffi.QTS_ExecutePendingJob(at.runtime, jobsPerDrain, pointer(at.argv)))
+      const done = checkResult(instance, ffi.QTS_ExecutePendingJob(at.runtime, jobsPerDrain, pointer(at.argv)))
       ffi.QTS_FreeValuePointer(at.context, done)
-      if (overdue(instance)) throw new GuestStopped("cpu")
+      if (isOverTime(instance)) throw new GuestStopped("cpu")
     }
   }
 
   const take = (instance: Instance): Buffer => {
-    const taken = call(instance, instance.at.take)
-    const text = textOf(instance, taken)
-    instance.ffi.QTS_FreeValuePointer(instance.at.context, taken)
+    const outbox = call(instance, instance.at.take)
+    const text = textOf(instance, outbox)
+    instance.ffi.QTS_FreeValuePointer(instance.at.context, outbox)
     return text
   }
 
-  /** The bytes of a buffer of the guest; nothing when it is none. */
-  const bufferOf = (instance: Instance, value: Owned): Uint8Array | undefined => {
+  /** The bytes of a guest's `ArrayBuffer`; `undefined` if the value is not one. */
+  const bufferOf = (instance: Instance, value: OwnedValue): Uint8Array | undefined => {
     const { at, ffi, module } = instance
     const length = ffi.QTS_GetArrayBufferLength(at.context, value)
-    // A copy, which is ours to free.
+    // The binding returns a copy, which the caller must free.
     const address = ffi.QTS_GetArrayBuffer(at.context, value)
     if (address === 0) return undefined
     const bytes = module.HEAPU8.slice(address, address + length)
@@ -220,20 +219,20 @@ export const makeEngine = async (wasm: Uint8Array<ArrayBuffer>): Promise<Engine>
     return bytes
   }
 
-  /** Makes the computation that the guest has asked for first, and what follows from it. */
+  /** Runs the guest's oldest pending computation, gives it the result, and runs the microtasks. */
   const compute = (instance: Instance): void => {
     const { at, ffi } = instance
-    const asked = call(instance, at.nextComputation)
-    const member = (index: number): Owned => ffi.QTS_GetPropNumber(at.context, asked, index)
+    const request = call(instance, at.nextComputation)
+    const member = (index: number): OwnedValue => ffi.QTS_GetPropNumber(at.context, request, index)
     const [name, key, data] = [member(0), member(1), member(2)]
     const what = textOf(instance, name).toString()
-    const given = what === "base64-decode" ? textOf(instance, data) : bufferOf(instance, data)
-    const bytes = computation(what, bufferOf(instance, key), given ?? new Uint8Array(0))
-    for (const value of [name, key, data, asked]) ffi.QTS_FreeValuePointer(at.context, value)
-    const address = place(instance, bytes)
-    const result = checked(instance, ffi.QTS_NewArrayBuffer(at.context, pointer(address), bytes.length))
+    const input = what === "base64-decode" ? textOf(instance, data) : bufferOf(instance, data)
+    const bytes = computeBytes(what, bufferOf(instance, key), input ?? new Uint8Array(0))
+    for (const value of [name, key, data, request]) ffi.QTS_FreeValuePointer(at.context, value)
+    const address = writeBytes(instance, bytes)
+    const result = checkResult(instance, ffi.QTS_NewArrayBuffer(at.context, pointer(address), bytes.length))
     ffi.QTS_FreeValuePointer(at.context, apply(instance, at.computationDone, result))
-    if (overdue(instance)) throw new GuestStopped("cpu")
+    if (isOverTime(instance)) throw new GuestStopped("cpu")
     drain(instance)
   }
 
@@ -242,20 +241,20 @@ export const makeEngine = async (wasm: Uint8Array<ArrayBuffer>): Promise<Engine>
     instance.ffi.QTS_RuntimeSetMemoryLimit(instance.at.runtime, limits.memoryBytes)
   }
 
-  const begin = (instance: Instance): void => {
-    instance.interrupted = false
+  const startStep = (instance: Instance): void => {
+    instance.isInterrupted = false
     instance.startedAt = processorMillis()
     instance.deadline = wallMillis() + instance.limits.cpuMillis
   }
 
-  /** Runs guest code; whatever stops it spoils the instance. */
-  const guarded = <A>(instance: Instance, run: () => A): A => {
+  /** Runs guest code; any exception spoils the instance and becomes `GuestStopped`. */
+  const runGuest = <A>(instance: Instance, run: () => A): A => {
     try {
       return run()
     } catch (cause) {
-      instance.spoiled = true
+      instance.isSpoiled = true
       if (cause instanceof GuestStopped) throw cause
-      // A trap of the wasm, mostly the native stack: V8 throws RangeError for it.
+      // A wasm trap, mostly an overflow of the native stack: V8 throws RangeError for it.
       throw new GuestStopped("native", {
         name: cause instanceof RangeError ? "RangeError" : "InternalError",
         message: cause instanceof Error ? cause.message : String(cause)
@@ -274,50 +273,50 @@ export const makeEngine = async (wasm: Uint8Array<ArrayBuffer>): Promise<Engine>
 
   const restore = async (snapshot: Snapshot<GuestPointers>): Promise<Instance> => {
     const instance = await instantiate(snapshot.memoryBytes / pageBytes)
-    fill(instance.memory.buffer, snapshot)
+    fillMemory(instance.memory.buffer, snapshot)
     instance.at = snapshot.at
     return instance
   }
 
   const rewind = (instance: Instance, snapshot: Snapshot<GuestPointers>): boolean => {
     const { buffer } = instance.memory
-    if (instance.spoiled || heapEndAddress === 0 || buffer.byteLength !== snapshot.memoryBytes) return false
+    if (instance.isSpoiled || heapEndAddress === 0 || buffer.byteLength !== snapshot.memoryBytes) return false
     restoreInPlace(buffer, snapshot, heapEnd(instance), insideStack)
     instance.at = snapshot.at
     return true
   }
 
-  // --- The guest that all others are copies of ---
+  // --- The base guest, with the prelude loaded: all others are copies of it ---
 
-  const first = await instantiate(initialPages)
-  const runtime = first.ffi.QTS_NewRuntime()
-  first.ffi.QTS_RuntimeSetMaxStackSize(runtime, stackBytes)
-  first.ffi.QTS_RuntimeEnableInterruptHandler(runtime)
-  const context = first.ffi.QTS_NewContext(runtime, everyIntrinsic)
-  first.at = { ...unset, runtime, context, argv: pointer(first.module._malloc(4)) }
+  const baseGuest = await instantiate(initialPages)
+  const runtime = baseGuest.ffi.QTS_NewRuntime()
+  baseGuest.ffi.QTS_RuntimeSetMaxStackSize(runtime, stackBytes)
+  baseGuest.ffi.QTS_RuntimeEnableInterruptHandler(runtime)
+  const context = baseGuest.ffi.QTS_NewContext(runtime, everyIntrinsic)
+  baseGuest.at = { ...noPointers, runtime, context, argv: pointer(baseGuest.module._malloc(4)) }
   /** An address in the C stack: it lies in the largest hole of a memory in which nothing has run yet. */
-  const insideStack = insideLargestHole(copyOf(first))
-  const entries = evaluate(first, Buffer.from(prelude), "svc")
-  const entry = (index: number): Owned => first.ffi.QTS_GetPropNumber(context, entries, index)
-  first.at = {
-    ...first.at,
+  const insideStack = insideLargestHole(copyOf(baseGuest))
+  const entries = evaluate(baseGuest, Buffer.from(prelude), "svc")
+  const entry = (index: number): OwnedValue => baseGuest.ffi.QTS_GetPropNumber(context, entries, index)
+  baseGuest.at = {
+    ...baseGuest.at,
     step: entry(0),
     take: entry(1),
     load: entry(2),
     nextComputation: entry(3),
     computationDone: entry(4)
   }
-  first.ffi.QTS_FreeValuePointer(context, entries)
-  const base = copyOf(first)
-  baseEnd = heapEndAddress === 0 ? 0 : heapEnd(first)
+  baseGuest.ffi.QTS_FreeValuePointer(context, entries)
+  const base = copyOf(baseGuest)
+  baseEnd = heapEndAddress === 0 ? 0 : heapEnd(baseGuest)
 
   return {
     load: async (script, limits) => {
       const instance = await restore(base)
       limit(instance, limits)
-      begin(instance)
-      guarded(instance, () => {
-        const free = (value: Owned): void => instance.ffi.QTS_FreeValuePointer(instance.at.context, value)
+      startStep(instance)
+      runGuest(instance, () => {
+        const free = (value: OwnedValue): void => instance.ffi.QTS_FreeValuePointer(instance.at.context, value)
         free(evaluate(instance, script, "workflow.js"))
         drain(instance)
         free(call(instance, instance.at.load))
@@ -329,13 +328,13 @@ export const makeEngine = async (wasm: Uint8Array<ArrayBuffer>): Promise<Engine>
     rewind,
     limit,
     step: (instance, event) => {
-      begin(instance)
-      return guarded(instance, () => {
+      startStep(instance)
+      return runGuest(instance, () => {
         const { at, ffi } = instance
         ffi.QTS_FreeValuePointer(at.context, call(instance, at.step, event))
         drain(instance)
         let text = take(instance)
-        while (text[0] === computes) {
+        while (text[0] === computationState) {
           compute(instance)
           text = take(instance)
         }
@@ -351,12 +350,12 @@ export const makeEngine = async (wasm: Uint8Array<ArrayBuffer>): Promise<Engine>
 
 const unlimited: StepLimits = { memoryBytes: 128 * 1024 * 1024, cpuMillis: Infinity }
 
-/** The bindings brand their numbers; the memory of the engine knows no brands. */
+/** Brands an address as the bindings' types require. */
 const pointer = <P extends number>(address: number): P => address as P
 const noModules = pointer<Parameters<Ffi["QTS_Eval"]>[4]>(0)
 const globalCode = pointer<Parameters<Ffi["QTS_Eval"]>[5]>(0)
 const everyIntrinsic = pointer<Parameters<Ffi["QTS_NewContext"]>[1]>(0)
-const unset: GuestPointers = {
+const noPointers: GuestPointers = {
   runtime: pointer(0),
   context: pointer(0),
   step: pointer(0),
@@ -368,11 +367,11 @@ const unset: GuestPointers = {
 }
 
 /**
- * Whether the step has used up its time. The wall clock decides when to look, the processor clock decides: on a
- * machine that is busy with other things nobody is interrupted for having waited.
+ * Whether the step has used up its CPU time. The wall clock only decides when to check, so that a busy machine
+ * interrupts no guest for having waited.
  */
-const overdue = (instance: Instance): boolean => {
-  if (instance.interrupted) return true
+const isOverTime = (instance: Instance): boolean => {
+  if (instance.isInterrupted) return true
   const now = wallMillis()
   if (now < instance.deadline) return false
   const used = processorMillis() - instance.startedAt
@@ -380,6 +379,6 @@ const overdue = (instance: Instance): boolean => {
     instance.deadline = now + Math.max(1, instance.limits.cpuMillis - used)
     return false
   }
-  instance.interrupted = true
+  instance.isInterrupted = true
   return true
 }

@@ -1,4 +1,4 @@
-/** The guest cannot go on. `native`: the engine itself gave up, e.g. its own stack was too small for a built-in. */
+/** The guest cannot continue. `native`: the engine itself failed, e.g. a built-in overflowed the native stack. */
 export class GuestStopped extends Error {
   constructor(
     readonly reason: "memory" | "cpu" | "native" | "threw",
@@ -8,8 +8,8 @@ export class GuestStopped extends Error {
   }
 }
 
-/** Reads what the engine prints of an exception that nothing in the guest caught. `isFull`: its memory is used up. */
-export const stoppedBy = (dump: string, isFull: boolean): GuestStopped => {
+/** Parses the engine's dump of an exception that the guest did not catch. `isFull`: its memory is used up. */
+export const readException = (dump: string, isFull: boolean): GuestStopped => {
   let name = "InternalError"
   let message = dump === "" ? "out of memory" : dump
   try {

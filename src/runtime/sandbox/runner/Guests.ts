@@ -1,21 +1,21 @@
-/** The guests of one runner: which programs are loaded, which instances are free, which sessions are alive. */
+/** The guests of one runner: caches snapshots of programs and free instances, and evicts suspended guests. */
 import type { Buffer } from "node:buffer"
 import type { GuestPointers, Engine, Instance, StepLimits } from "./Engine.js"
 import type { Snapshot } from "./Snapshot.js"
 
-/** Snapshots kept (about 0.7 MB each), and instances kept for the next run of their program. */
-const snapshotsKept = 128
-const instancesKept = 64
-/** A guest that claimed more than this is thrown away: its memory would stay as large as it was. */
-const rewoundBytes = 4 * 1024 * 1024
-/** Free instances that are kept while there is nothing to do. */
-const instancesKeptIdle = 8
-/** What an instance holds beside what its guest claimed. */
+/** Cached snapshots (about 0.7 MB each), and free instances for the next runs of their programs. */
+const maxSnapshots = 128
+const maxFreeInstances = 64
+/** A guest that allocated more is discarded: a wasm memory never shrinks. */
+const maxRewindBytes = 4 * 1024 * 1024
+/** Free instances while the runner is idle. */
+const maxFreeInstancesIdle = 8
+/** Memory of an instance beside its guest's allocations. */
 const instanceBytes = 1024 * 1024
-/** Memory of instances thrown away that may wait for the collector while there is work. */
-const garbageBytes = 64 * 1024 * 1024
-/** Memory that waiting guests may hold together before the one that waits longest is dropped. */
-const waitingBytes = 1024 * 1024 * 1024
+/** Memory of discarded instances before a collection is forced while there is work. */
+const maxGarbageBytes = 64 * 1024 * 1024
+/** Memory of all suspended guests before the longest suspended one is evicted. */
+const maxWaitingBytes = 1024 * 1024 * 1024
 
 interface Program {
   readonly id: number
@@ -25,58 +25,58 @@ interface Program {
 }
 
 /** A guest between its first event and its end. */
-export interface Live {
+export interface LiveGuest {
   readonly session: number
   readonly instance: Instance
   readonly program: Program
-  /** Has work queued or in hand: may not be dropped. */
-  busy: boolean
-  /** Memory that it held when it was laid to rest. */
+  /** Has work queued or in progress: must not be evicted. */
+  isBusy: boolean
+  /** Its memory when it was last suspended. */
   bytes: number
 }
 
 export interface Guests {
   readonly define: (program: number, script: Buffer) => void
   readonly forget: (program: number) => void
-  /** A guest for the session, loading its program first if need be. Fails with GuestStopped. */
-  readonly open: (session: number, program: number, limits: StepLimits) => Promise<Live>
-  readonly find: (session: number) => Live | undefined
-  /** The session waits from now on: it moves to the end of the order in which guests are dropped. */
-  readonly rest: (live: Live) => void
-  /** Gives the guest's instance back, wiped, if it is fit for another run. */
-  readonly release: (live: Live) => void
-  /** Gives memory of instances that were thrown away back to the system; all of it while there is nothing to do. */
+  /** A guest for the session; loads its program if it is not cached. Fails with `GuestStopped`. */
+  readonly open: (session: number, program: number, limits: StepLimits) => Promise<LiveGuest>
+  readonly find: (session: number) => LiveGuest | undefined
+  /** The guest waits for events: it moves to the end of the eviction order. */
+  readonly suspend: (live: LiveGuest) => void
+  /** Ends the guest, and keeps its rewound instance for another run if it is fit for one. */
+  readonly release: (live: LiveGuest) => void
+  /** Forces a garbage collection if enough memory was discarded; while idle, if any was. */
   readonly collect: (isIdle: boolean) => void
 }
 
-/** Of V8, by the flag that a runner is started with. It knows nothing of the size of a guest's memory by itself. */
+/** V8's `--expose-gc`, with which runners start: V8 itself does not account for the size of a wasm memory. */
 const { gc } = globalThis
 
-export const makeGuests = (engine: Engine, mostLive: number): Guests => {
+export const makeGuests = (engine: Engine, maxLiveGuests: number): Guests => {
   const programs = new Map<number, Program>()
-  /** In the order in which they were used last. */
-  const lives = new Map<number, Live>()
-  const loaded = new Set<Program>()
+  /** Least recently used first. */
+  const liveGuests = new Map<number, LiveGuest>()
+  const loadedPrograms = new Set<Program>()
   let freeCount = 0
   let waitingTotal = 0
-  let garbage = 0
+  let discardedBytes = 0
 
   const touch = (program: Program): void => {
-    loaded.delete(program)
-    loaded.add(program)
+    loadedPrograms.delete(program)
+    loadedPrograms.add(program)
   }
 
   const drop = (program: Program): void => {
-    loaded.delete(program)
+    loadedPrograms.delete(program)
     program.snapshot = undefined
     freeCount -= program.free.length
     for (const instance of program.free) discard(instance)
     program.free.length = 0
   }
 
-  /** Makes room by taking an instance from the program that was used least lately. */
+  /** Discards free instances beyond `kept`, of the least recently used programs first. */
   const trimFree = (kept: number): void => {
-    for (const program of loaded) {
+    for (const program of loadedPrograms) {
       if (freeCount <= kept) return
       while (program.free.length > 0 && freeCount > kept) {
         discard(program.free.pop())
@@ -85,42 +85,42 @@ export const makeGuests = (engine: Engine, mostLive: number): Guests => {
     }
   }
 
-  /** Counts what the instance has touched, not what is reserved for it: a collection stops the runner for milliseconds. */
+  /** Counts the touched memory only, not the reserved one: a collection stops the runner for milliseconds. */
   const discard = (instance: Instance | undefined): void => {
-    if (instance !== undefined) garbage += instanceBytes + engine.usedBytes(instance)
+    if (instance !== undefined) discardedBytes += instanceBytes + engine.usedBytes(instance)
   }
 
   const collect = (isIdle: boolean): void => {
-    if (isIdle) trimFree(instancesKeptIdle)
-    if (gc === undefined || garbage <= (isIdle ? 0 : garbageBytes)) return
-    garbage = 0
+    if (isIdle) trimFree(maxFreeInstancesIdle)
+    if (gc === undefined || discardedBytes <= (isIdle ? 0 : maxGarbageBytes)) return
+    discardedBytes = 0
     void gc()
   }
 
-  const keep = (program: Program, instance: Instance): void => {
+  const reuse = (program: Program, instance: Instance): void => {
     const isFit =
       program.snapshot !== undefined &&
       programs.get(program.id) === program &&
-      engine.usedBytes(instance) <= rewoundBytes &&
+      engine.usedBytes(instance) <= maxRewindBytes &&
       engine.rewind(instance, program.snapshot)
     if (!isFit) return discard(instance)
     program.free.push(instance)
     freeCount++
-    trimFree(instancesKept)
+    trimFree(maxFreeInstances)
   }
 
-  const release = (live: Live): void => {
-    if (lives.get(live.session) !== live) return
-    lives.delete(live.session)
+  const release = (live: LiveGuest): void => {
+    if (liveGuests.get(live.session) !== live) return
+    liveGuests.delete(live.session)
     waitingTotal -= live.bytes
-    keep(live.program, live.instance)
+    reuse(live.program, live.instance)
   }
 
-  /** Drops guests that wait, longest first, until there is room for one more. */
+  /** Evicts suspended guests, the longest suspended first, until there is room for one more. */
   const makeRoom = (): void => {
-    for (const live of lives.values()) {
-      if (lives.size < mostLive && waitingTotal <= waitingBytes) return
-      if (!live.busy) release(live)
+    for (const live of liveGuests.values()) {
+      if (liveGuests.size < maxLiveGuests && waitingTotal <= maxWaitingBytes) return
+      if (!live.isBusy) release(live)
     }
   }
 
@@ -133,8 +133,8 @@ export const makeGuests = (engine: Engine, mostLive: number): Guests => {
     if (program.snapshot !== undefined) return engine.restore(program.snapshot)
     const { instance, snapshot } = await engine.load(program.script, limits)
     program.snapshot = snapshot
-    for (const oldest of loaded) {
-      if (loaded.size < snapshotsKept) break
+    for (const oldest of loadedPrograms) {
+      if (loadedPrograms.size < maxSnapshots) break
       drop(oldest)
     }
     return instance
@@ -156,18 +156,18 @@ export const makeGuests = (engine: Engine, mostLive: number): Guests => {
       const instance = await instanceOf(program, limits)
       touch(program)
       engine.limit(instance, limits)
-      const live: Live = { session, instance, program, busy: true, bytes: 0 }
-      lives.set(session, live)
+      const live: LiveGuest = { session, instance, program, isBusy: true, bytes: 0 }
+      liveGuests.set(session, live)
       return live
     },
-    find: (session) => lives.get(session),
-    rest: (live) => {
-      live.busy = false
+    find: (session) => liveGuests.get(session),
+    suspend: (live) => {
+      live.isBusy = false
       const bytes = engine.usedBytes(live.instance)
       waitingTotal += bytes - live.bytes
       live.bytes = bytes
-      lives.delete(live.session)
-      lives.set(live.session, live)
+      liveGuests.delete(live.session)
+      liveGuests.set(live.session, live)
     },
     release,
     collect

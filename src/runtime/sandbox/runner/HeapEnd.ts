@@ -1,8 +1,8 @@
 import type { EngineModule, WasmMemory } from "./Wasm.js"
 
 /**
- * Finds the allocator's end-of-heap word by watching which word follows two large allocations, and checks that it
- * stays when they are freed: only then is everything beyond it known to be untouched.
+ * Finds the address of the allocator's end-of-heap word, or 0: the word that grows with two large allocations and keeps
+ * its value when they are freed. Then all memory beyond it is untouched.
  */
 export const findHeapEnd = async (instance: {
   readonly module: EngineModule

@@ -1,4 +1,4 @@
-/** The engine's identity: a journal is replayed only by the engine that it was made with. */
+/** The engine's identity: only the engine that wrote a journal replays it. */
 import { createHash } from "node:crypto"
 import { prelude } from "./prelude/Prelude.js"
 import { protocolVersion } from "./Protocol.js"

@@ -3,7 +3,7 @@
 /** Milliseconds of the monotonic clock. */
 export const wallMillis = (): number => performance.now()
 
-/** Milliseconds that this process has computed. */
+/** Milliseconds of CPU time of this process. */
 export const processorMillis = (): number => {
   const { system, user } = process.cpuUsage()
   return (user + system) / 1000

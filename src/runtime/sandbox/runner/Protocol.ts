@@ -1,20 +1,20 @@
 /**
- * The messages between the pool and a runner, as the frames of `src/runtime/jail/Frames.ts`. Events and outputs stay
- * JSON text from end to end, so that a runner never parses them.
+ * The messages between the pool and a runner, in frames of `src/runtime/jail/Frames.ts`. Events and outputs stay JSON
+ * text from end to end: a runner does not parse them.
  */
 import { Buffer } from "node:buffer"
 import { frame } from "../../jail/Frames.js"
 
-/** Raised whenever the meaning of events, outputs or prelude calls changes: it is part of the engine's identity. */
+/** Must be raised when the meaning of events, outputs or prelude calls changes: it is part of the engine's identity. */
 export const protocolVersion = 1
 
-/** What the pool tells a runner. */
+/** Kinds of frames from the pool to a runner. */
 export const RunnerRequest = {
   /** `u32` live guests, then the bytes of the wasm module. */
   init: 0,
   /** `u32` program, then its script. */
   program: 1,
-  /** `u32` program: drop all that is kept for it. */
+  /** `u32` program: drop it and what is cached for it. */
   forget: 2,
   /** `u32` session, program, memory in bytes, processor milliseconds a step; then events. */
   start: 3,
@@ -24,21 +24,21 @@ export const RunnerRequest = {
   close: 5
 } as const
 
-/** What a runner tells the pool. Every `start` and `feed` is answered by exactly one `turn` or `failed`. */
+/** Kinds of frames from a runner to the pool. Every `start` and `feed` gets exactly one `turn` or `failed`. */
 export const RunnerReply = {
   /** The engine's identity as text. */
   ready: 0,
   /** `u32` session, `u8` flags, `f64` processor milliseconds, `f64` memory in bytes, then the outputs as JSON. */
   turn: 1,
-  /** `u32` session, then a `Refusal` as JSON. */
+  /** `u32` session, then a `TurnFailure` as JSON. */
   failed: 2,
-  /** `u32` session: its replay goes on after its neighbours' turns. */
+  /** `u32` session: its replay yields to the turns of other guests. */
   yielded: 3,
-  /** `u32` session: work on it begins. Sent only while a replay is paused; otherwise work is done in order. */
+  /** `u32` session: work on it begins. Sent only while a replay is paused; otherwise turns are done in order. */
   begin: 4
 } as const
 
-/** Runners of earlier builds also set the bit 2, which nothing reads. */
+/** Runners of earlier builds also set bit 2, which is ignored. */
 export const turnFlag = { ended: 1 } as const
 /** Bytes of a turn before its outputs. */
 export const turnHeader = 21
@@ -56,7 +56,7 @@ export const idFrame = (kind: number, id: number): Buffer => {
   return buffer
 }
 
-/** A frame of some numbers followed by events, each with its length before it. */
+/** A frame of numbers, then of events, each preceded by its length. */
 export const eventsFrame = (kind: number, numbers: ReadonlyArray<number>, events: ReadonlyArray<string>): Buffer => {
   let bytes = numbers.length * 4
   const sizes: Array<number> = []
@@ -75,7 +75,7 @@ export const eventsFrame = (kind: number, numbers: ReadonlyArray<number>, events
   return buffer
 }
 
-/** The events of a frame from `at` on. */
+/** Reads the events of a frame from position `at` on. */
 export const readEvents = (payload: Buffer, at: number): Array<Buffer> => {
   const events: Array<Buffer> = []
   while (at < payload.length) {

@@ -1,7 +1,7 @@
 /**
- * A runner: the process in which workflows compute. It is started in a jail, with its own source on its standard input
- * and one socket to the pool, and holds nothing that is worth reaching for. It does one thing at a time, in the order
- * in which it was asked; a long replay steps aside for its neighbours every few milliseconds. It ends when the socket does.
+ * A runner: the jailed process that runs workflows. It gets its source on stdin and has one socket to the pool, and
+ * holds no secret of the service. It runs one turn at a time, in order; a long replay yields to other turns every few
+ * milliseconds. It exits when the socket closes.
  */
 import { frame, frameReader, textFrame } from "../../jail/Frames.js"
 import { Buffer } from "node:buffer"
@@ -11,43 +11,43 @@ import type { Engine } from "./Engine.js"
 import { makeEngine } from "./Engine.js"
 import { GuestStopped } from "./GuestStopped.js"
 import { engineIdentity } from "./Identity.js"
-import type { Guests, Live } from "./Guests.js"
+import type { Guests, LiveGuest } from "./Guests.js"
 import { makeGuests } from "./Guests.js"
 import { isOversized, isTooHeavy } from "./OutputSize.js"
 import { processorMillis, wallMillis } from "./Processor.js"
 import { RunnerRequest, idFrame, readEvents, type TurnFailure, RunnerReply, turnFlag, turnHeader } from "./Protocol.js"
 
-/** How long a replay computes before its neighbours have their turn. */
+/** How long a replay computes before it yields. */
 const sliceMillis = 10
-/** How long the runner works before it looks whether somebody gave up. */
+/** How long the runner works before it reads the socket again, which may close a session. */
 const pollMillis = 10
 
-/** How long after its last work a runner looks whether it has memory to give back. */
+/** How long after its last work a runner gives memory back. */
 const idleMillis = 1000
 
-/** One `start` or `feed`, answered once. */
+/** One `start` or `feed`. It gets one answer. */
 interface Work {
   readonly session: number
   readonly events: ReadonlyArray<Buffer>
   readonly open: { readonly program: number; readonly memoryBytes: number; readonly cpuMillis: number } | undefined
   next: number
-  live: Live | undefined
+  live: LiveGuest | undefined
   cpuMillis: number
-  ended: boolean
+  isEnded: boolean
   readonly outputs: Array<Buffer>
-  closed: boolean
-  /** Stepped aside for its neighbours. */
-  paused: boolean
+  isClosed: boolean
+  /** It has yielded. */
+  isPaused: boolean
 }
 
 const socket = new Socket({ fd: 3, readable: true, writable: true })
 let engine: Engine
 let guests: Guests
 const queue: Array<Work> = []
-/** Taken off the queue and not answered. It waits in places, and whoever asked may give up meanwhile. */
-let inHand: Work | undefined
-let paused = 0
-let working = false
+/** Taken from the queue and not yet answered. The pool may close its session while it awaits. */
+let atWork: Work | undefined
+let pausedCount = 0
+let isWorking = false
 
 const send = (bytes: Buffer): void => {
   socket.write(bytes)
@@ -56,20 +56,20 @@ const send = (bytes: Buffer): void => {
 // --- Answers ---
 
 const refuse = (work: Work, refusal: TurnFailure): void => {
-  // Closed before its turn came: the guest was never taken in hand, and is there all the same.
+  // A session that was closed in the queue still has its guest.
   const live = work.live ?? guests.find(work.session)
   if (live !== undefined) guests.release(live)
   send(textFrame(RunnerReply.failed, work.session, JSON.stringify(refusal)))
 }
 
 const comma = Buffer.from(",")
-const answer = (work: Work, live: Live): void => {
+const answer = (work: Work, live: LiveGuest): void => {
   let size = 2
   for (const output of work.outputs) size += output.length
   size += Math.max(0, work.outputs.length - 1)
   const bytes = frame(RunnerReply.turn, turnHeader + size)
   bytes.writeUInt32BE(work.session, 5)
-  bytes[9] = work.ended ? turnFlag.ended : 0
+  bytes[9] = work.isEnded ? turnFlag.ended : 0
   bytes.writeDoubleBE(work.cpuMillis, 10)
   bytes.writeDoubleBE(engine.usedBytes(live.instance), 18)
   let at = bytes.write("[", 5 + turnHeader) + 5 + turnHeader
@@ -79,8 +79,8 @@ const answer = (work: Work, live: Live): void => {
   })
   bytes.write("]", at)
   send(bytes)
-  if (work.ended) guests.release(live)
-  else guests.rest(live)
+  if (work.isEnded) guests.release(live)
+  else guests.suspend(live)
 }
 
 const refusalOf = (work: Work, cause: unknown): TurnFailure => {
@@ -96,24 +96,24 @@ const refusalOf = (work: Work, cause: unknown): TurnFailure => {
   }
 }
 
-/** The engine gave up inside a running workflow: the workflow's own error, so that it ends like any that throws. */
+/** The engine failed inside the workflow: ends the run as if the workflow had thrown. */
 const endByThrow = (work: Work, thrown: { readonly name: string; readonly message: string }): void => {
   work.outputs.push(Buffer.from(JSON.stringify([{ t: "throw", e: thrown }])))
-  work.ended = true
+  work.isEnded = true
 }
 
 // --- Work ---
 
 const states = { running: 114, stuck: 115, memory: 109, threwNull: 110, tooLarge: 111 } as const
 
-/** Delivers one event; `false` once the work is answered. */
-const deliver = (work: Work, live: Live, event: Buffer): boolean => {
+/** Delivers one event; `false` if the work was answered with a failure. */
+const deliver = (work: Work, live: LiveGuest, event: Buffer): boolean => {
   let text: Buffer
   try {
     text = engine.step(live.instance, event)
   } catch (cause) {
     if (cause instanceof GuestStopped && (cause.reason === "native" || cause.reason === "threw")) {
-      live.instance.spoiled = true
+      live.instance.isSpoiled = true
       endByThrow(work, cause.thrown)
       return true
     }
@@ -123,7 +123,7 @@ const deliver = (work: Work, live: Live, event: Buffer): boolean => {
   const state = text[0]
   const outputs = text.subarray(1)
   if (state === states.memory || (state === states.threwNull && engine.isFull(live.instance))) {
-    live.instance.spoiled = true
+    live.instance.isSpoiled = true
     refuse(work, { tag: "OutOfMemory", limit: live.instance.limits.memoryBytes })
     return false
   }
@@ -136,20 +136,20 @@ const deliver = (work: Work, live: Live, event: Buffer): boolean => {
     return false
   }
   work.outputs.push(outputs)
-  work.ended = state !== states.running && state !== states.stuck
+  work.isEnded = state !== states.running && state !== states.stuck
   return true
 }
 
-/** Works until it is answered or its slice is over; `true` when it is answered. */
-const proceed = async (work: Work): Promise<boolean> => {
+/** Works until the answer is sent or the slice is over; `true` if the answer is sent. */
+const runSlice = async (work: Work): Promise<boolean> => {
   const lost = (reason: "evicted" | "closed"): boolean => {
     refuse(work, { tag: "SessionLost", reason })
     return true
   }
-  if (work.closed) return lost("closed")
+  if (work.isClosed) return lost("closed")
   const before = processorMillis()
   const until = wallMillis() + sliceMillis
-  const isLate = (): boolean => wallMillis() > until && work.next < work.events.length && !work.ended
+  const isLate = (): boolean => wallMillis() > until && work.next < work.events.length && !work.isEnded
   const stepAside = (): boolean => {
     work.cpuMillis += processorMillis() - before
     return false
@@ -164,65 +164,65 @@ const proceed = async (work: Work): Promise<boolean> => {
   } else if (work.live === undefined) {
     work.live = guests.find(work.session)
     if (work.live === undefined) return lost("evicted")
-    work.live.busy = true
+    work.live.isBusy = true
   }
-  // Loading had a step's time of its own: the first event begins a new one in the eyes of the watch.
+  // Loading a program has a CPU limit of its own: by yielding it restarts the watchdog's count for the first event.
   if (isLate() && work.next === 0) return stepAside()
-  while (work.next < work.events.length && !work.ended) {
+  while (work.next < work.events.length && !work.isEnded) {
     const event = work.events[work.next++]
     if (event !== undefined && !deliver(work, work.live, event)) return true
     if (isLate()) return stepAside()
   }
   work.cpuMillis += processorMillis() - before
-  if (work.closed) return lost("closed")
+  if (work.isClosed) return lost("closed")
   answer(work, work.live)
   return true
 }
 
 /**
- * Works off the queue. Whatever was answered is on its way before the next piece begins, so that the pool can tell
- * a guest that hangs from those behind it.
+ * Runs the queue. Each answer is written to the socket before the next work begins, so that the pool can tell a guest
+ * that hangs from those behind it.
  */
-const workOff = async (): Promise<void> => {
-  if (working) return
-  working = true
-  let since = wallMillis()
+const runQueue = async (): Promise<void> => {
+  if (isWorking) return
+  isWorking = true
+  let polledAt = wallMillis()
   for (let work = queue.shift(); work !== undefined; work = queue.shift()) {
-    inHand = work
+    atWork = work
     if (socket.writableLength > 0) await new Promise<void>((resolve) => socket.once("drain", resolve))
-    if (paused > 0) send(idFrame(RunnerReply.begin, work.session))
-    if (work.paused) paused--
-    work.paused = !(await proceed(work))
-    if (work.paused) {
-      paused++
+    if (pausedCount > 0) send(idFrame(RunnerReply.begin, work.session))
+    if (work.isPaused) pausedCount--
+    work.isPaused = !(await runSlice(work))
+    if (work.isPaused) {
+      pausedCount++
       queue.push(work)
       send(idFrame(RunnerReply.yielded, work.session))
     }
-    inHand = undefined
+    atWork = undefined
     guests.collect(false)
-    if (wallMillis() - since > pollMillis) {
-      // Twice: the first comes before the socket is read again.
+    if (wallMillis() - polledAt > pollMillis) {
+      // Twice: the first callback runs before the socket is read again.
       await new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)))
-      since = wallMillis()
+      polledAt = wallMillis()
     }
   }
-  working = false
+  isWorking = false
   workedAt = wallMillis()
-  idle ??= setTimeout(whenIdle, idleMillis).unref()
+  idleTimer ??= setTimeout(collectWhenIdle, idleMillis).unref()
 }
 
-let idle: NodeJS.Timeout | undefined
-/** When the last work ended. A runner under load has nothing to do for moments, too. */
+let idleTimer: NodeJS.Timeout | undefined
+/** When the last work ended. A runner under load is idle for moments, too. */
 let workedAt = 0
-const whenIdle = (): void => {
-  const busyFor = working ? idleMillis : idleMillis - (wallMillis() - workedAt)
-  idle = busyFor > 0 ? setTimeout(whenIdle, busyFor).unref() : undefined
-  if (idle === undefined) guests.collect(true)
+const collectWhenIdle = (): void => {
+  const busyFor = isWorking ? idleMillis : idleMillis - (wallMillis() - workedAt)
+  idleTimer = busyFor > 0 ? setTimeout(collectWhenIdle, busyFor).unref() : undefined
+  if (idleTimer === undefined) guests.collect(true)
 }
 
 const enqueue = (session: number, events: ReadonlyArray<Buffer>, open: Work["open"]): void => {
   const live = guests.find(session)
-  if (live !== undefined) live.busy = true
+  if (live !== undefined) live.isBusy = true
   queue.push({
     session,
     events,
@@ -230,15 +230,15 @@ const enqueue = (session: number, events: ReadonlyArray<Buffer>, open: Work["ope
     next: 0,
     live: undefined,
     cpuMillis: 0,
-    ended: false,
+    isEnded: false,
     outputs: [],
-    closed: false,
-    paused: false
+    isClosed: false,
+    isPaused: false
   })
-  void workOff()
+  void runQueue()
 }
 
-// --- What the pool asks ---
+// --- Requests of the pool ---
 
 const initialise = async (mostLive: number, wasm: Uint8Array<ArrayBuffer>): Promise<void> => {
   engine = await makeEngine(wasm)
@@ -266,9 +266,9 @@ const onFrame = (kind: number, payload: Buffer): void => {
       return enqueue(number(0), readEvents(payload, 4), undefined)
     case RunnerRequest.close: {
       const session = number(0)
-      const open = inHand?.session === session ? inHand : queue.find((work) => work.session === session)
+      const open = atWork?.session === session ? atWork : queue.find((work) => work.session === session)
       if (open !== undefined) {
-        open.closed = true
+        open.isClosed = true
         return
       }
       const live = guests.find(session)
@@ -276,7 +276,7 @@ const onFrame = (kind: number, payload: Buffer): void => {
       return
     }
     default:
-      throw new Error(`the pool asks for ${kind}, which this runner does not know`)
+      throw new Error(`the pool sent a frame of unknown kind ${kind}`)
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * A guest's memory as it was, by which others are made like it. What is empty is not kept: most of a memory is.
+ * Copies of a guest's memory, from which others are made. Empty blocks, most of a memory, are not stored.
  */
 import { Buffer } from "node:buffer"
 
@@ -7,15 +7,15 @@ export interface Snapshot<At> {
   readonly extents: ReadonlyArray<{ readonly offset: number; readonly length: number }>
   readonly bytes: Uint8Array
   readonly memoryBytes: number
-  /** Where things lie in it. */
+  /** Addresses in the memory. */
   readonly at: At
 }
 
 const block = 4096
-/** The C stack is cleared downwards from its top until this much of it is empty: no frame leaves a larger hole. */
+/** The C stack is cleared downwards until this much of it is empty: no stack frame leaves a larger hole. */
 const stackHoleBytes = 16 * block
 
-/** `end`: nothing was ever written beyond it. */
+/** Takes a snapshot. `end`: the memory beyond it was never written. */
 export const snapshotOf = <At>(memory: ArrayBuffer, end: number, at: At): Snapshot<At> => {
   const blocks = Buffer.from(memory)
   const extents: Array<{ offset: number; length: number }> = []
@@ -36,8 +36,8 @@ export const snapshotOf = <At>(memory: ArrayBuffer, end: number, at: At): Snapsh
   return { extents, bytes, memoryBytes: memory.byteLength, at }
 }
 
-/** Fills a memory that is empty. */
-export const fill = (memory: ArrayBuffer, snapshot: Snapshot<unknown>): void => {
+/** Fills an empty memory from a snapshot. */
+export const fillMemory = (memory: ArrayBuffer, snapshot: Snapshot<unknown>): void => {
   const heap = new Uint8Array(memory)
   let from = 0
   for (const { length, offset } of snapshot.extents) {
@@ -47,7 +47,7 @@ export const fill = (memory: ArrayBuffer, snapshot: Snapshot<unknown>): void => 
 }
 
 /**
- * Makes a used memory of the same size as the snapshot has it. `end`: nothing was ever written beyond it; `insideStack`:
+ * Resets a used memory of the same size to the snapshot. `end`: the memory beyond it was never written; `insideStack`:
  * an address in the C stack.
  */
 export const restoreInPlace = (
@@ -60,7 +60,7 @@ export const restoreInPlace = (
   let from = 0
   let cleared = 0
   for (const { length, offset } of snapshot.extents) {
-    if (cleared <= insideStack && insideStack < offset) clearDown(memory, offset, cleared)
+    if (cleared <= insideStack && insideStack < offset) clearStack(memory, offset, cleared)
     else if (offset > cleared) heap.fill(0, cleared, offset)
     heap.set(snapshot.bytes.subarray(from, from + length), offset)
     from += length
@@ -69,7 +69,7 @@ export const restoreInPlace = (
   if (end > cleared) heap.fill(0, cleared, end)
 }
 
-/** The middle of the largest part that is empty. */
+/** The middle of the largest empty range. */
 export const insideLargestHole = ({ extents }: Snapshot<unknown>): number => {
   let [largest, middle, end] = [0, 0, 0]
   for (const { length, offset } of extents) {
@@ -83,8 +83,8 @@ export const insideLargestHole = ({ extents }: Snapshot<unknown>): number => {
 
 const emptyBlock = Buffer.alloc(block)
 
-/** Clears what was used below `top`, down to where nothing was; blocks that are empty are read and not written. */
-const clearDown = (memory: ArrayBuffer, top: number, bottom: number): void => {
+/** Clears the used stack below `top`. It only reads empty blocks, since a write would allocate their pages. */
+const clearStack = (memory: ArrayBuffer, top: number, bottom: number): void => {
   const blocks = Buffer.from(memory)
   let hole = 0
   for (let at = top - block; at >= bottom && hole < stackHoleBytes; at -= block) {

@@ -1,6 +1,6 @@
 /**
- * The engine's module as it comes from its package, and the few parts of WebAssembly that are used.
- * The packages type themselves for CommonJS and browsers; this is the one place that says what they are in Node.
+ * Typed access to the engine's wasm package and to the parts of WebAssembly that are used. The package's types describe
+ * CommonJS and browsers; only this module casts them to what they are in Node.
  */
 import packaged from "@jitl/quickjs-ng-wasmfile-release-sync"
 import type { QuickJSSyncVariant } from "quickjs-emscripten-core"
@@ -9,7 +9,7 @@ type Imported = Awaited<ReturnType<QuickJSSyncVariant["importModuleLoader"]>>
 /** As ESM the import is the loader itself, not an object around it. */
 type ModuleLoader = Extract<Imported, (...args: never) => unknown>
 type LoaderOptions = NonNullable<Parameters<ModuleLoader>[0]>
-/** Opaque to the runner: made by the loader, handed to the instance. */
+/** Opaque: the loader makes it for the instance. */
 type Imports = Parameters<NonNullable<LoaderOptions["instantiateWasm"]>>[0]
 
 export interface WasmMemory {
@@ -22,7 +22,7 @@ interface WasmInstance {
   readonly exports: object
 }
 
-// TypeScript knows WebAssembly only with the browser's types, which this service does without.
+// TypeScript types WebAssembly only in the browser's library, which this project does not include.
 export const { Instance, Memory, Module } = Reflect.get(globalThis, "WebAssembly") as {
   readonly Module: new (bytes: Uint8Array<ArrayBuffer>) => WasmModule
   readonly Memory: new (size: { readonly initial: number; readonly maximum: number }) => WasmMemory

@@ -1,7 +1,7 @@
 /**
- * Prelude, part 1: what all other parts stand on, and the protocol. It takes what it needs of the language before any
- * code of the workflow runs, and then touches nothing that such code can change: no array methods, no iteration, no
- * property of an object that has a prototype. It keeps the outbox as text, each output serialised when it is made.
+ * Prelude, part 1: the base of all other parts, and the protocol. It captures the built-ins that it needs before any code
+ * of the workflow runs, and afterwards uses nothing that such code can change: no array methods, no iteration, no property
+ * of an object that has a prototype. The outbox is text: each output is serialised when it is made.
  */
 export const core = String.raw`
 const { apply, construct, defineProperty, ownKeys } = Reflect

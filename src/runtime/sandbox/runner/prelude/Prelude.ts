@@ -1,15 +1,14 @@
 /**
- * The script that every guest begins with. It is text, not functions turned into text, so that no bundler can change
- * it: its exact characters are part of the engine's identity, by which journals are matched to engines.
- * Its value is an array of functions that no code of a workflow can reach: step, take, load, nextComputation,
- * computationDone.
+ * The script that every guest loads first. It is text instead of functions, so that no bundler can change it: its exact
+ * characters are part of the engine's identity, which matches journals to engines. It evaluates to an array of functions
+ * that a workflow cannot reach: step, take, load, nextComputation, computationDone.
  */
 import { Duration } from "effect"
 import { guest } from "../../../../domain/Limits.js"
-import { stepBytes } from "../OutputSize.js"
+import { maxStepBytes } from "../OutputSize.js"
 import { core } from "./Core.js"
-import { fetching } from "./Fetch.js"
-import { hashing } from "./Hash.js"
+import { fetchSource } from "./Fetch.js"
+import { hashSource } from "./Hash.js"
 import { svc } from "./Svc.js"
 import { text } from "./Text.js"
 import { time } from "./Time.js"
@@ -25,7 +24,7 @@ const limits = {
   fetchBytes: guest.fetchBytes,
   timer: Duration.toMillis(guest.timer),
   /** Characters of all outputs of one step. */
-  outbox: stepBytes
+  outbox: maxStepBytes
 }
 
 /** Names of the engine that a workflow may not have: what they do cannot be replayed, or has no meaning here. */
@@ -42,6 +41,6 @@ const removed = [
 export const prelude = `"use strict";(() => {
 const limits = Object.freeze(${JSON.stringify(limits)})
 ${removed.map((name) => `delete globalThis.${name}`).join("\n")}
-${core}${time}${svc}${text}${url}${hashing}${fetching}
+${core}${time}${svc}${text}${url}${hashSource}${fetchSource}
 return [step, take, load, nextComputation, computationDone]
 })()`

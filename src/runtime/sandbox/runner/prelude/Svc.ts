@@ -1,4 +1,4 @@
-/** Prelude, part 3: "svc" and the console. A call's name is the path by which it was reached. */
+/** Prelude, part 3: "svc" and the console. A host call's name is its property path. */
 export const svc = String.raw`
 const NativeProxy = Proxy
 const refuseChange = () => { throw new TypeError("svc cannot be changed") }

@@ -1,4 +1,4 @@
-/** Prelude, part 4: UTF-8, base64 and structuredClone. The engine's own escape() and friends do the heavy lifting. */
+/** Prelude, part 4: UTF-8, base64 and structuredClone, built on the engine's native escape() and related functions. */
 export const text = String.raw`
 const bytesOf = (source) => {
   if (source instanceof NativeUint8Array) return source

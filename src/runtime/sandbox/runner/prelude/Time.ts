@@ -1,4 +1,4 @@
-/** Prelude, part 2: time that stands still between events, chance that comes from the seed, timers that are host calls. */
+/** Prelude, part 2: time that advances only with events, random numbers from a seed, and timers as host calls. */
 export const time = String.raw`
 // --- Date ---
 

@@ -1,0 +1,115 @@
+/**
+ * Chooses the runner for a guest: that of its tenant, whose memory holds the program, unless another tenant keeps it
+ * busy or another runner is much less loaded. A tenant that keeps runners busy itself never gets the spare one.
+ */
+import type { RunnerProcess } from "./RunnerProcess.js"
+
+/** A runner with fewer pending turns than this is not busy. */
+const busyFrom = 4
+
+export interface RunnerChoice {
+  /** The runner for a program, by its key; `undefined` while no runner is alive. */
+  readonly choose: (key: string) => RunnerProcess | undefined
+  /** Whether some runner that is not busy would soon run a turn of this tenant. */
+  readonly canTake: (tenant: string) => boolean
+}
+
+/** Chooses among the runners that are in `slots`, and the one that `spare` returns, at each call. */
+export const makeRunnerChoice = (
+  slots: ReadonlyArray<RunnerProcess | undefined>,
+  spare: () => RunnerProcess | undefined
+): RunnerChoice => {
+  const aliveRunners = () => slots.filter((runner): runner is RunnerProcess => runner?.isAlive() === true)
+
+  /** The spare runner, while other tenants keep all others busy, for a tenant that keeps none busy. */
+  const spareFor = (tenant: string, alive: ReadonlyArray<RunnerProcess>): RunnerProcess | undefined => {
+    const runner = spare()
+    return runner?.isAlive() === true &&
+      isOpenTo(runner, tenant) &&
+      alive.every((other) => other.busyTenant() !== tenant)
+      ? runner
+      : undefined
+  }
+
+  const withSpare = (tenant: string, alive: ReadonlyArray<RunnerProcess>): ReadonlyArray<RunnerProcess> => {
+    const runner = spareFor(tenant, alive)
+    return runner === undefined ? alive : [...alive, runner]
+  }
+
+  const leastLoadedOpenTo = (tenant: string): RunnerProcess | undefined => {
+    let least: RunnerProcess | undefined
+    for (const runner of slots) {
+      if (runner?.isAlive() !== true || (least !== undefined && runner.load() >= least.load())) continue
+      if (isOpenTo(runner, tenant)) least = runner
+    }
+    return least
+  }
+
+  /**
+   * The least loaded runner on which no other tenant had long turns lately. `undefined` if that holds for all runners,
+   * or if the tenant had long turns itself: then it stays where it is.
+   */
+  const leastDisturbed = (tenant: string): RunnerProcess | undefined => {
+    const alive = aliveRunners()
+    const now = performance.now()
+    if (alive.every((runner) => isUndisturbed(runner, tenant))) return undefined
+    if (alive.some((runner) => runner.longTurns.isBusyWith(tenant, now))) return undefined
+    return leastLoaded(
+      withSpare(tenant, alive).filter((runner) => isFreeFor(runner, tenant) && isUndisturbed(runner, tenant))
+    )
+  }
+
+  return {
+    choose: (key) => {
+      const tenant = tenantOf(key)
+      const preferred = slots[hash(tenant) % slots.length]
+      const isAlive = preferred?.isAlive() === true
+      const isFree = isAlive && isFreeFor(preferred, tenant)
+      const undisturbed = isFree && isUndisturbed(preferred, tenant) ? preferred : leastDisturbed(tenant)
+      if (undisturbed !== undefined) return undisturbed
+      if (isFree) return preferred
+      const least = leastLoadedOpenTo(tenant)
+      if (least === undefined) {
+        const alive = aliveRunners()
+        return spareFor(tenant, alive) ?? leastLoaded(alive)
+      }
+      if (!isAlive || !isOpenTo(preferred, tenant)) return least
+      return least.load() * 2 < preferred.load() ? least : preferred
+    },
+    canTake: (tenant) => withSpare(tenant, aliveRunners()).some((runner) => isFreeFor(runner, tenant))
+  }
+}
+
+/** The tenant of a program's key: the text before its first separator. */
+export const tenantOf = (key: string): string => {
+  const end = key.search(/[:|/]/)
+  return end < 0 ? key : key.slice(0, end)
+}
+
+// --- Private ---
+
+/** Whether the runner would run a turn of this tenant soon: no other tenant keeps it busy. */
+const isOpenTo = (runner: RunnerProcess, tenant: string): boolean => {
+  const busyTenant = runner.busyTenant()
+  return busyTenant === undefined || busyTenant === tenant
+}
+
+const isFreeFor = (runner: RunnerProcess, tenant: string): boolean =>
+  runner.load() < busyFrom && isOpenTo(runner, tenant)
+
+/** Whether no other tenant had long turns on the runner lately. */
+const isUndisturbed = (runner: RunnerProcess, tenant: string): boolean =>
+  !runner.longTurns.isBusyWithOther(tenant, performance.now())
+
+const leastLoaded = (runners: ReadonlyArray<RunnerProcess>): RunnerProcess | undefined => {
+  let least: RunnerProcess | undefined
+  for (const runner of runners) if (least === undefined || runner.load() < least.load()) least = runner
+  return least
+}
+
+/** FNV-1a: spreads similar keys. */
+const hash = (text: string): number => {
+  let value = 0x811c9dc5
+  for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193)
+  return value >>> 0
+}
