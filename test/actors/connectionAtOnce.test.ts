@@ -154,9 +154,9 @@ const here = Effect.gen(function* () {
   const held = new Set([7])
   const context = yield* Layer.build(
     residentsLayer.pipe(
-      Layer.provide(Layer.succeed(LastUse, LastUse.of({ note: () => Effect.void }))),
+      Layer.provide(Layer.succeed(LastUse, LastUse.of({ record: () => Effect.void }))),
       Layer.provide(
-        Layer.succeed(Ownership, { shardOf: () => 7, holds: (shard) => held.has(shard), held: () => [...held] })
+        Layer.succeed(Ownership, { shardOf: () => 7, owns: (shard) => held.has(shard), ownedShards: () => [...held] })
       )
     )
   )
@@ -180,7 +180,7 @@ const here = Effect.gen(function* () {
       provider: null
     }
   }
-  self.means = {
+  self.connector = {
     until: Number.MAX_SAFE_INTEGER,
     definition,
     method,
@@ -190,6 +190,6 @@ const here = Effect.gen(function* () {
     vault: { seal: () => new Uint8Array(1), open: () => new Uint8Array(0) }
   }
   const scope = yield* Scope.make()
-  yield* residents.move(self, scope)
+  yield* residents.register(self, scope)
   return { residents, self, held, scope }
 })

@@ -59,11 +59,11 @@ describe("a delivery", () => {
       assert.isDefined(row)
       while (row.status === "pending") {
         yield* TestClock.setTime(row.nextAt - 1)
-        yield* world.look
+        yield* world.sendDue
         assert.strictEqual(row.claimedUntil, 0, "nothing is due a moment too soon")
         yield* TestClock.setTime(row.nextAt)
         const before = row.attempts
-        yield* world.look
+        yield* world.sendDue
         yield* world.until(() => row.attempts > before && row.claimedUntil === 0)
       }
       assert.deepInclude(row, { status: "exhausted", attempts: 8 })
@@ -314,7 +314,7 @@ const makeWorld = Effect.fnUntraced(function* (
 
   const context = yield* Layer.build(ports)
   const wakeups = yield* Effect.provide(Wakeups, context)
-  const { look, sweep } = yield* Effect.provide(make(options), context)
+  const { sendDue, sweep } = yield* Effect.provide(make(options), context)
   const yieldUntil = (done: () => boolean) => Effect.repeat(Effect.yieldNow(), { until: done })
 
   return Object.assign(state, {
@@ -332,8 +332,8 @@ const makeWorld = Effect.fnUntraced(function* (
         claimedUntil: 0,
         error: null
       }),
-    wake: wakeups.delivery,
-    look,
+    wake: wakeups.signalDelivery,
+    sendDue,
     until: yieldUntil,
     begin: Effect.map(Effect.forkScoped(sweep), Fiber.id),
     /** Lets the fibers go on, without any time passing, until it is settled. */

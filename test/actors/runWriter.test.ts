@@ -44,7 +44,7 @@ const progress = () =>
         script: null
       },
       history: null,
-      opened: false,
+      hasRow: false,
       nextSeq: 1
     },
     { offload: { id: () => makeIdentifiers().next("blob"), sha256: String }, hash: String }
@@ -74,7 +74,7 @@ const learned = Effect.gen(function* () {
   const slow = slowJournal()
   const writer = makeRunWriter(slow.journal, faults)
   const before = progress()
-  before.outside = 1
+  before.outsideCalls = 1
   const ending = yield* Effect.fork(writer.writeEnd(before, {}))
   yield* settled
   yield* slow.commit(0)
@@ -119,7 +119,7 @@ describe("what a run writes", () => {
     Effect.gen(function* () {
       const { appended, writer } = yield* learned
       const run = progress()
-      run.outside = 1
+      run.outsideCalls = 1
       yield* writer.flushAhead(run)
       yield* settled
       assert.lengthOf(appended, 0)
@@ -164,7 +164,7 @@ describe("what a run writes", () => {
       const run = progress()
       yield* writer.flushAhead(run)
       yield* settled
-      yield* Fiber.interrupt(run.writing!)
+      yield* Fiber.interrupt(run.backgroundCommit!)
       const ended = yield* Effect.fork(writer.writeEnd(run, {}))
       yield* settled
       assert.lengthOf(appended, 2)

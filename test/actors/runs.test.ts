@@ -325,7 +325,7 @@ describe("an organisation with as many runs under way as it may have", () => {
       const last = yield* enqueue(runnable({ organisationId: other }))
       yield* passUntil(() => live.size() === 3)
       assert.deepStrictEqual(
-        [...live.byOrganisation()],
+        [...live.countByOrganisation()],
         [
           [full, 2],
           [other, 1]
@@ -337,7 +337,7 @@ describe("an organisation with as many runs under way as it may have", () => {
       assert.strictEqual(world.runs.get(third)?.status, "pending")
       yield* executions.cancel(full, first, { ...audit, organisationId: full })
       yield* passUntil(() => world.runs.get(third)?.status === "running")
-      assert.strictEqual(live.byOrganisation().get(full), 2)
+      assert.strictEqual(live.countByOrganisation().get(full), 2)
     }).pipe(Effect.provide(world.layer))
   })
 })
@@ -373,9 +373,9 @@ describe("a place among the runs of a node", () => {
       const live = yield* LiveRuns
       const id = executionId()
       assert.deepStrictEqual([live.reserve(id, organisation), live.reserve(id, organisation)], [true, false])
-      assert.deepStrictEqual([...live.byOrganisation()], [[organisation, 1]])
+      assert.deepStrictEqual([...live.countByOrganisation()], [[organisation, 1]])
       live.release(id)
-      assert.deepStrictEqual([live.has(id), live.size(), [...live.byOrganisation()]], [false, 0, []])
+      assert.deepStrictEqual([live.has(id), live.size(), [...live.countByOrganisation()]], [false, 0, []])
     }).pipe(Effect.provide(world.layer))
   })
 })

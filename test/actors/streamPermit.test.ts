@@ -77,7 +77,7 @@ const world = Effect.gen(function* () {
       definition: decodeManifest(manifest()),
       request: { method: "GET", url: `${origin}/x`, origin, headers: [], body: null, timeoutMillis: 60_000 },
       maxBytes: 1_000,
-      made: 0,
+      earlierAttempts: 0,
       retries: "none",
       stall: Duration.seconds(30)
     },

@@ -1,6 +1,6 @@
 /** The computations, as a computing worker does them: pure functions of what the port's table says. */
 import { Either } from "effect"
-import type { ComputationName, ComputationTable, Judged } from "../../../actors/ports/Computations.js"
+import type { ComputationName, ComputationTable, Validated } from "../../../actors/ports/Computations.js"
 import type { ConnectorDefinition } from "../../../domain/connector/Definition.js"
 import { importOpenApi } from "../../../domain/connector/import/OpenApi.js"
 import { validateDefinition } from "../../../domain/connector/Validation.js"
@@ -49,7 +49,7 @@ const matchPatterns: Compute<"matchPatterns"> = (asked) =>
     }
   })
 
-const judged = <Value, Mistake>(result: Either.Either<Value, ReadonlyArray<Mistake>>): Judged<Value, Mistake> =>
+const judged = <Value, Mistake>(result: Either.Either<Value, ReadonlyArray<Mistake>>): Validated<Value, Mistake> =>
   Either.match(result, {
     onLeft: (mistakes) => ({ ok: false, mistakes }),
     onRight: (value) => ({ ok: true, value })
