@@ -19,7 +19,7 @@ module.exports = {
     { name: "tenants-inputs-are-computed-in-workers", severity: "error",
       comment: "Patterns, schemas, documents, sources and drawings cost what a tenant chooses: ask the port Computations.",
       from: { path: "^src/", pathNot: "^src/runtime/computing/(worker|workflow)/" },
-      to: { path: "node_modules/(@cfworker|yaml|acorn|@dagrejs)/|^src/domain/connector/import/OpenApi|^src/runtime/computing/(worker|workflow)/",
+      to: { path: "node_modules/(@cfworker|yaml|acorn|@dagrejs)/|^src/domain/connector/import/OpenApi\\.ts|^src/runtime/computing/(worker|workflow)/",
             dependencyTypesNot: ["type-only"] } },
     { name: "nothing-imports-runtime", severity: "error", from: { path: "^src/", pathNot: "^src/runtime/" }, to: { path: "^src/runtime/" } }
   ],

@@ -4,8 +4,8 @@
  * Run: npx tsx bench/import.ts [operations]
  */
 import { Either } from "effect"
-import { fromOpenApi } from "../src/domain/connector/import/OpenApi.js"
-import { validate } from "../src/domain/connector/Validation.js"
+import { importOpenApi } from "../src/domain/connector/import/OpenApi.js"
+import { validateDefinition } from "../src/domain/connector/Validation.js"
 import type { Json } from "../src/domain/Json.js"
 import { schemaMistakes } from "../src/runtime/computing/worker/Contracts.js"
 import { Table } from "./support/Table.js"
@@ -80,10 +80,10 @@ const watch = () => {
 const started = performance.now()
 const document: Json = JSON.parse(text)
 watch()
-const { definition: made } = Either.getOrThrowWith(fromOpenApi(document, {}), (why) => new Error(why))
+const { definition: made } = Either.getOrThrowWith(importOpenApi(document, {}), (why) => new Error(why))
 watch()
 const definition = Either.getOrThrowWith(
-  validate(made, schemaMistakes),
+  validateDefinition(made, schemaMistakes),
   (all) => new Error(JSON.stringify(all.slice(0, 3)))
 )
 watch()

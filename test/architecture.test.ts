@@ -157,3 +157,84 @@ describe("a decision", () => {
     })
   }
 })
+
+describe("names that src exports", () => {
+  const files = readdirSync(path.join(root, "src"), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts"))
+    .map((name) => `src/${name}`)
+  const declaration = /^export (?:declare )?(?:abstract )?(type|interface|class|const|function) (\w+)/gm
+  const exported = files.flatMap((file) =>
+    [...read(file).matchAll(declaration)].map(([, kind = "", name = ""]) => ({ file, kind, name }))
+  )
+  const isType = (kind: string) => kind === "type" || kind === "interface" || kind === "class"
+
+  it("name one type each", () => {
+    const places = new Map<string, Set<string>>()
+    for (const { file, kind, name } of exported)
+      if (isType(kind)) places.set(name, (places.get(name) ?? new Set()).add(file))
+    assert.deepStrictEqual(
+      [...places].flatMap(([name, found]) => (found.size > 1 ? [`${name}: ${[...found].join(", ")}`] : [])),
+      []
+    )
+  })
+
+  it("are nouns and verbs, neither adverbs nor participles nor pronouns", () => {
+    const words = "known made held taken told plainly lacking whole first fresh asked given found seen done gone kept"
+    const forbidden = new Set(`${words} rest own none most least now then later before after beside`.split(" "))
+    /** Nouns, and words of JSON Schema and of the plans. */
+    const allowed = new Set(["setting", "sharding", "redacted", "required", "unlimited"])
+    // The catalogue of connectors names what it describes: `listing`, `billing`.
+    const found = exported
+      .filter(({ file, kind }) => !isType(kind) && !file.startsWith("src/domain/connectors/"))
+      .filter(({ name }) => !allowed.has(name) && (forbidden.has(name) || /^[a-z]+(ed|ing)$/.test(name)))
+    assert.deepStrictEqual(found, [])
+  })
+
+  it("are, with tables and folders, what the glossary says", () => {
+    const [, glossary = ""] = /^## Glossary\n([\s\S]*?)^## /m.exec(read("ARCHITECTURE.md")) ?? []
+    const rows = glossary.split("\n").filter((line) => line.startsWith("| ") && !line.startsWith("| word"))
+    assert.isAtLeast(rows.length, 24)
+    const migrations = readdirSync(path.join(root, "migrations"))
+      .map((file) => read(`migrations/${file}`))
+      .join("\n")
+    const isTable = (name: string) => new RegExp(`(?:CREATE TABLE|RENAME TO) ${name}\\b`).test(migrations)
+    const isThere = (name: string) =>
+      name.startsWith("src/")
+        ? existsSync(path.join(root, name))
+        : isTable(name) || exported.some((one) => one.name === name)
+    for (const row of rows) {
+      const [, word = "", , carriers = ""] = row.split("|")
+      const names = [...carriers.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name)
+      assert.isNotEmpty(names, `${word} has no table, type or folder`)
+      for (const name of names) assert.isTrue(isThere(name), `${word}: there is no ${name}`)
+    }
+  })
+})
+
+it("the rooms of src/runtime depend on each other in one direction", () => {
+  const rooms = new Map<string, Set<string>>()
+  for (const file of readdirSync(path.join(root, "src/runtime"), { recursive: true, encoding: "utf8" })) {
+    const [room = "", ...rest] = file.split("/")
+    if (rest.length === 0 || !file.endsWith(".ts")) continue
+    const needs = rooms.get(room) ?? new Set()
+    rooms.set(room, needs)
+    for (const [, target = ""] of read(`src/runtime/${file}`).matchAll(/(?:from |import\()"(\.[^"]+)"/g)) {
+      const [top, other] = path.posix
+        .relative("src/runtime", path.posix.join("src/runtime", path.posix.dirname(file), target))
+        .split("/")
+      if (top === ".." || other === undefined || top === undefined || top === room) continue
+      needs.add(top)
+    }
+  }
+  assert.isAtLeast(rooms.size, 15)
+  // A room that needs no other goes, until none is left: what is left needs itself.
+  for (let isSmaller = true; isSmaller;) {
+    isSmaller = false
+    for (const [room, needs] of rooms)
+      if ([...needs].every((other) => !rooms.has(other))) isSmaller = rooms.delete(room)
+  }
+  assert.deepStrictEqual(
+    [...rooms].map(([room, needs]) => `${room} → ${[...needs].join(", ")}`),
+    []
+  )
+})

@@ -2,7 +2,7 @@
 import { Effect, Redacted } from "effect"
 import { Vault } from "../../src/actors/ports/Vault.js"
 import { credentialText } from "../../src/domain/connection/Credential.js"
-import { originsOf } from "../../src/domain/connector/BaseUrl.js"
+import { connectionOrigins } from "../../src/domain/connector/BaseUrl.js"
 import { catalogue } from "../../src/domain/connectors/index.js"
 import type { ConnectionId } from "../../src/domain/Ids.js"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
@@ -11,7 +11,7 @@ import { WriterSql } from "../../src/runtime/postgres/Pools.js"
 export const keyConnector = () => {
   for (const definition of catalogue()) {
     const method = definition.auth.find((one) => one.type === "api_key")
-    const origins = originsOf(definition, {})
+    const origins = connectionOrigins(definition, {})
     if (method !== undefined && origins._tag === "Right") {
       const [origin] = origins.right
       if (origin !== undefined) return { slug: definition.slug, version: definition.version, method: method.id, origin }

@@ -1,4 +1,4 @@
-/** What making, changing, rotating and revoking do to an API key: pure decisions over its record. Contract: API keys. */
+/** Creates, changes, rotates and revokes the record of an API key; pure. Contract: API keys. */
 import { type ApiKey, type CreateApiKey, keyPrefix, keyStatus, type UpdateApiKey } from "./ApiKey.js"
 import { InvalidState, invalid, type ValidationFailed } from "./Failure.js"
 import type { ApiKeyId, OrganisationId, SpaceId } from "./Ids.js"
@@ -8,13 +8,13 @@ import type { ResourceScope } from "./ResourceScope.js"
 /** The customers that a key reaches. */
 export type KeyCustomers = Pick<ApiKey, "customersMode" | "customerIds">
 
-/** Of a key's secret, which is shown once: what is stored. */
+/** What is stored of a key's secret, which is shown once. */
 export interface StoredSecret {
   readonly hash: string
   readonly last4: string
 }
 
-/** What a new key is made of besides the request: all of it checked. Times are Unix milliseconds. */
+/** What a new key has besides the members of the request, all of it checked. Times are Unix milliseconds. */
 export interface NewKey {
   readonly id: ApiKeyId
   readonly organisationId: OrganisationId
@@ -30,32 +30,33 @@ export interface NewKey {
   readonly identitySecret: Uint8Array | null
 }
 
-export const newKey = (input: CreateApiKey, made: NewKey): ApiKey => {
+/** The record of a new key. */
+export const newKey = (input: CreateApiKey, key: NewKey): ApiKey => {
   const mode = input.mode ?? "test"
-  const at = new Date(made.at).toISOString()
+  const at = new Date(key.at).toISOString()
   return {
-    id: made.id,
-    organisationId: made.organisationId,
-    spaceId: made.spaceId,
+    id: key.id,
+    organisationId: key.organisationId,
+    spaceId: key.spaceId,
     name: input.name,
-    hash: made.secret.hash,
+    hash: key.secret.hash,
     hashBefore: null,
     beforeUntil: null,
     prefix: keyPrefix(mode),
-    last4: made.secret.last4,
+    last4: key.secret.last4,
     mode,
     preset: input.preset ?? "viewer",
-    permissions: toMatrix(made.permissions),
-    ...made.customers,
-    hmacSecret: made.identitySecret,
-    resourceScope: made.resourceScope,
+    permissions: toMatrix(key.permissions),
+    ...key.customers,
+    hmacSecret: key.identitySecret,
+    resourceScope: key.resourceScope,
     allowedIps: input.allowedIps ?? [],
     rateLimit: input.rateLimitPerMinute ?? null,
-    expiresAt: made.expiresAt === null ? null : new Date(made.expiresAt).toISOString(),
+    expiresAt: key.expiresAt === null ? null : new Date(key.expiresAt).toISOString(),
     revokedAt: null,
     lastUsedAt: null,
     rotatedAt: null,
-    createdBy: made.createdBy,
+    createdBy: key.createdBy,
     createdAt: at,
     updatedAt: at,
     version: 1
@@ -64,17 +65,17 @@ export const newKey = (input: CreateApiKey, made: NewKey): ApiKey => {
 
 const isSame = (a: PermissionSet, b: PermissionSet): boolean => a.size === b.size && [...a].every((one) => b.has(one))
 
-/** `customers`: those that the change asks for, or the key's own. `at`: Unix milliseconds. */
+/** The record after a change. `customers`: those of the request, or else the key's own. `at`: Unix milliseconds. */
 export const changedKey = (
   key: ApiKey,
   input: UpdateApiKey,
   customers: KeyCustomers,
   at: number
 ): ApiKey | ValidationFailed => {
-  const held = toSet(key.permissions)
-  const permissions = input.permissions === undefined ? held : toSet(input.permissions)
-  if (key.preset !== "custom" && !isSame(permissions, held))
-    return invalid("permissions", "NOT_ALLOWED", "can only be changed of a key with the preset custom")
+  const current = toSet(key.permissions)
+  const permissions = input.permissions === undefined ? current : toSet(input.permissions)
+  if (key.preset !== "custom" && !isSame(permissions, current))
+    return invalid("permissions", "NOT_ALLOWED", "can only be changed if the key's preset is custom")
   if (permissions.size === 0) return invalid("permissions", "REQUIRED", "must grant at least one permission")
   return {
     ...key,
@@ -88,7 +89,7 @@ export const changedKey = (
   }
 }
 
-/** The secret before it counts for `graceSeconds` more. */
+/** The record with a new secret; the old one stays valid for `graceSeconds`. `at`: Unix milliseconds. */
 export const rotatedKey = (key: ApiKey, secret: StoredSecret, graceSeconds: number, at: number): ApiKey => ({
   ...key,
   ...secret,
@@ -99,6 +100,7 @@ export const rotatedKey = (key: ApiKey, secret: StoredSecret, graceSeconds: numb
   version: key.version + 1
 })
 
+/** The record of a revoked key. `at`: Unix milliseconds. */
 export const revokedKey = (key: ApiKey, at: number): ApiKey => ({
   ...key,
   revokedAt: new Date(at).toISOString(),
@@ -106,7 +108,7 @@ export const revokedKey = (key: ApiKey, at: number): ApiKey => ({
   version: key.version + 1
 })
 
-/** Why a key that was revoked or has expired is changed no more. */
+/** The refusal to change a key that is revoked or expired. */
 export const statusRefusal = (key: ApiKey, at: number): InvalidState | undefined => {
   const status = keyStatus(key, at)
   return status === "active" ? undefined : new InvalidState({ state: status, message: `the key is ${status}` })

@@ -1,4 +1,4 @@
-/** The immutable trail of who did what. Specification: Audit log; contract: audit entry and its hash chain. */
+/** Entries of the audit trail, and the input of the hash that chains them. Specification: Audit log; contract: audit entry and its hash chain. */
 import { Schema } from "effect"
 import type { AuditId, CustomerId, OrganisationId } from "./Ids.js"
 import { canonicalJson, type Json } from "./Json.js"
@@ -8,7 +8,7 @@ export type ActorType = typeof ActorType.Type
 export const AuditOutcome = Schema.Literal("success", "failure", "denied")
 export type AuditOutcome = typeof AuditOutcome.Type
 
-/** Who acted. API keys are service accounts and act under their own name. */
+/** The actor of an entry. API keys are service accounts with a name of their own. */
 export interface AuditActor {
   readonly type: ActorType
   readonly id: string
@@ -18,6 +18,7 @@ export interface AuditActor {
   readonly onBehalfOf: string | null
 }
 
+/** One changed member of a record. */
 export interface AuditChange {
   readonly path: string
   readonly before: Json
@@ -37,18 +38,28 @@ export interface AuditEntry {
   readonly outcome: AuditOutcome
   readonly requestId: string | null
   readonly changes: ReadonlyArray<AuditChange>
-  /** How many times it happened: reads are counted by the minute. */
+  /** Occurrences: reads of one minute are one entry. */
   readonly count: number
 }
 
-/** What the hash of a sealed entry is taken of: the hash before it, a line feed, and the entry with its place. */
-export const sealText = (prevHash: string | null, seq: number, entry: AuditEntry): string =>
+/** The input of a sealed entry's hash: the previous hash, a line feed, and the entry with its sequence number. */
+export const auditHashInput = (prevHash: string | null, seq: number, entry: AuditEntry): string =>
   `${prevHash ?? ""}\n${canonicalJson({ ...entry, seq, prevHash })}`
 
-const hidden = new Set(["secret", "key", "hash", "sealed", "value", "credential", "clientSecret", "source", "code"])
+const secretMembers = new Set([
+  "secret",
+  "key",
+  "hash",
+  "sealed",
+  "value",
+  "credential",
+  "clientSecret",
+  "source",
+  "code"
+])
 const redacted = "[redacted]"
 
-/** What changed between two versions of a record, member by member; secrets only as having changed. */
+/** The members that differ between two versions of a record; values of secret members are redacted. */
 export const changesBetween = (
   before: { readonly [member: string]: Json | undefined } | null,
   after: { readonly [member: string]: Json | undefined } | null
@@ -57,13 +68,13 @@ export const changesBetween = (
   const changes: Array<AuditChange> = []
   for (const path of members) {
     if (path === "updatedAt" || path === "version") continue
-    const old = before?.[path] ?? null
-    const now = after?.[path] ?? null
-    if (canonicalJson(old) === canonicalJson(now)) continue
+    const previous = before?.[path] ?? null
+    const next = after?.[path] ?? null
+    if (canonicalJson(previous) === canonicalJson(next)) continue
     changes.push(
-      hidden.has(path)
-        ? { path, before: old === null ? null : redacted, after: now === null ? null : redacted }
-        : { path, before: old, after: now }
+      secretMembers.has(path)
+        ? { path, before: previous === null ? null : redacted, after: next === null ? null : redacted }
+        : { path, before: previous, after: next }
     )
   }
   return changes

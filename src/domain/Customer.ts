@@ -1,4 +1,4 @@
-/** One of the organisation's customers: the tenant that runs act for. Contract: customer record. */
+/** Customers of an organisation, on whose behalf runs act. Contract: customer record. */
 import { Schema } from "effect"
 import { InvalidState } from "./Failure.js"
 import type { CustomerId, OrganisationId } from "./Ids.js"
@@ -10,13 +10,13 @@ import { Counter } from "./Scalars.js"
 export const CustomerStatus = Schema.Literal("active", "pending_admin_activation", "suspended", "deleted")
 export type CustomerStatus = typeof CustomerStatus.Type
 
-/** Why nothing runs for a customer. */
+/** The refusal to run for a customer that is not active. */
 export const customerRefusal = ({ status }: { readonly status: CustomerStatus }): InvalidState | undefined =>
   status === "active"
     ? undefined
-    : new InvalidState({ state: status, message: `the customer is ${status}: only active customers run` })
+    : new InvalidState({ state: status, message: `the customer is ${status}: runs need an active customer` })
 
-/** Times are RFC 3339. Only `active` customers run. */
+/** The stored customer. Times are RFC 3339. */
 export interface Customer {
   readonly id: CustomerId
   readonly organisationId: OrganisationId
@@ -36,7 +36,7 @@ export interface Customer {
 
 const Limit = Schema.optionalWith(Schema.NullOr(Counter), { exact: true })
 
-/** The customer's own ceilings, before those of its plan; `null`: none. */
+/** The customer's own limits, which replace those of its plan; `null`: no limit. */
 const CustomerLimits = Schema.Struct({
   events_per_day: Limit,
   active_integrations: Limit,
@@ -60,6 +60,7 @@ const fields = {
   status: Schema.optional(Schema.Literal("active", "pending_admin_activation", "suspended"))
 }
 
+/** The body that creates a customer. */
 export const CreateCustomer = Schema.Struct({
   name: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200)),
   slug: Schema.optional(Schema.String.pipe(Schema.pattern(slugPattern))),
@@ -67,6 +68,7 @@ export const CreateCustomer = Schema.Struct({
 }).annotations({ identifier: "CreateCustomer" })
 export type CreateCustomer = typeof CreateCustomer.Type
 
+/** The body that changes a customer. */
 export const UpdateCustomer = Schema.Struct({
   name: Schema.optional(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))),
   slug: Schema.optional(Schema.String.pipe(Schema.pattern(slugPattern))),
@@ -78,23 +80,23 @@ export type UpdateCustomer = typeof UpdateCustomer.Type
 const longestSlug = 63
 const suffixLength = 8
 
-/** With a part of the customer's id, which no other customer's has. */
+/** The slug with the end of the customer's id, which makes it unique. */
 export const suffixedSlug = (slug: string, id: CustomerId): string =>
   `${slug.slice(0, longestSlug - suffixLength - 1).replace(/-+$/, "")}-${id.slice(-suffixLength)}`
 
-/** A slug of a name: its letters without accents. Of a name with no Latin letter or digit: `customer` with a suffix. */
+/** The slug of a name, without accents; `customer` with a suffix for a name without Latin letters or digits. */
 export const customerSlug = (name: string, id: CustomerId): string => {
   const plain = name.normalize("NFKD").replace(/\p{M}/gu, "")
   return /[a-z0-9]/i.test(plain) ? slugOf(plain) : suffixedSlug("customer", id)
 }
 
-/** A customer as the API shows it; one that was deleted keeps only its id. */
+/** A customer as the API shows it. */
 export const customerView = (
   { deletedAt: _deleted, organisationId: _organisation, ...customer }: Customer,
   connectionCount: number
 ) => ({ ...customer, connectionCount })
 
-/** A new customer as it was asked for. */
+/** The record of a new customer. `now`: RFC 3339. */
 export const newCustomer = (
   organisationId: OrganisationId,
   id: CustomerId,
@@ -117,7 +119,7 @@ export const newCustomer = (
   version: 1
 })
 
-/** The customer with the members of a change; what the change does not name stays. */
+/** The record after a change. `now`: RFC 3339. */
 export const changedCustomer = (customer: Customer, input: UpdateCustomer, now: string): Customer => ({
   ...customer,
   name: input.name ?? customer.name,
@@ -132,7 +134,7 @@ export const changedCustomer = (customer: Customer, input: UpdateCustomer, now: 
   version: customer.version + 1
 })
 
-/** What is kept of a deleted customer for thirty days: its id, and that it was deleted. */
+/** The record of a deleted customer, kept for thirty days: its id and the time of deletion. */
 export const customerTombstone = (customer: Customer, now: string): Customer => ({
   ...customer,
   name: "",

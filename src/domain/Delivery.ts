@@ -1,10 +1,11 @@
 /**
- * A message that must reach an endpoint outside: when it is tried, and what an answer to it means.
- * At least once; the receiver tells repetitions by the delivery's id. Contract: callback.
+ * Decides when a delivery to an external endpoint is retried, delivered or exhausted.
+ * Deliveries are made at least once; the receiver recognises repetitions by the delivery's id. Contract: callback.
  */
 import { Duration } from "effect"
 import type { DeliveryId, ExecutionId, OrganisationId, SpaceId } from "./Ids.js"
 
+/** A message for an external endpoint. */
 export interface Delivery {
   readonly id: DeliveryId
   readonly organisationId: OrganisationId
@@ -14,19 +15,19 @@ export interface Delivery {
   readonly executionId: ExecutionId | null
   /** The body, exactly as it is signed and sent. */
   readonly payload: string
-  /** Which attempt this is; 1 is the first. */
+  /** The number of the attempt, from 1. */
   readonly attempt: number
 }
 
-/** What came of one attempt. */
+/** The outcome of one attempt. */
 export type AttemptResult =
   | { readonly _tag: "Answered"; readonly status: number; readonly retryAfter: string | undefined }
-  /** Nobody answered in time, or not properly. */
+  /** No answer in time, or not valid HTTP. */
   | { readonly _tag: "Unanswered"; readonly reason: string }
-  /** It may not be sent, and that does not change by itself. */
+  /** The endpoint's address is not allowed; a retry would not help. */
   | { readonly _tag: "Refused"; readonly reason: string }
 
-/** What follows from it. `status`: the HTTP status, where there was one. */
+/** What follows from an attempt. `status`: the HTTP status, if there was an answer. */
 export type Verdict =
   | { readonly _tag: "Delivered"; readonly status: number }
   | {
@@ -35,11 +36,11 @@ export type Verdict =
       readonly status: number | null
       readonly reason: string
     }
-  /** It is not tried again; the payload is kept. */
+  /** No further attempt; the payload is kept as a dead letter. */
   | { readonly _tag: "Exhausted"; readonly status: number | null; readonly reason: string }
 
-/** The first attempt is made at once; these are the pauses after each one that fails. */
-export const schedule: ReadonlyArray<Duration.Duration> = [
+/** The pause after each failed attempt; the first attempt is made at once. */
+export const retrySchedule: ReadonlyArray<Duration.Duration> = [
   Duration.seconds(5),
   Duration.minutes(5),
   Duration.minutes(30),
@@ -50,39 +51,45 @@ export const schedule: ReadonlyArray<Duration.Duration> = [
 ]
 
 /** How long an endpoint may take to answer. */
-export const answerTimeout = Duration.seconds(15)
+export const deliveryTimeout = Duration.seconds(15)
 
-/** The furthest that an endpoint can put off its next attempt. */
-export const longestRetryAfter = Duration.hours(24)
+/** The longest `retry-after` that is followed. */
+export const maxRetryAfter = Duration.hours(24)
 
-/** How many deliveries are under way to one endpoint, and from one node, at most. */
-export const inFlight = { perEndpoint: 2, perNode: 64 } as const
+/** The most deliveries in flight. */
+export const deliveriesInFlight = { perEndpoint: 2, perNode: 64 } as const
 
-/** What counts as one endpoint: the URL without query and fragment. */
+/** The endpoint of a URL: without query and fragment. */
 export const endpointOf = (url: string): string => {
   const cut = url.search(/[?#]/)
   return cut < 0 ? url : url.slice(0, cut)
 }
 
-/** `now`: Unix milliseconds. `pauses`: another schedule than the contract's. */
-export const decide = (attempt: number, answer: AttemptResult, now: number, pauses = schedule): Verdict => {
+/** The verdict on an attempt. `now`: Unix milliseconds. `pauses`: replaces the contract's schedule in tests. */
+export const decide = (attempt: number, answer: AttemptResult, now: number, pauses = retrySchedule): Verdict => {
   switch (answer._tag) {
     case "Refused":
       return { _tag: "Exhausted", status: null, reason: answer.reason }
     case "Unanswered":
-      return failed(attempt, null, answer.reason, Duration.zero, pauses)
+      return retryOrExhaust(attempt, null, answer.reason, Duration.zero, pauses)
     case "Answered": {
       const { status } = answer
       if (status >= 200 && status < 300) return { _tag: "Delivered", status }
-      if (status === 410) return { _tag: "Exhausted", status, reason: "the endpoint answered 410: it is gone for good" }
+      if (status === 410) return { _tag: "Exhausted", status, reason: "the endpoint answered 410: it no longer exists" }
       const redirect = status >= 300 && status < 400 ? "; redirects are not followed" : ""
-      return failed(attempt, status, `the endpoint answered ${status}${redirect}`, putOff(answer, now), pauses)
+      return retryOrExhaust(
+        attempt,
+        status,
+        `the endpoint answered ${status}${redirect}`,
+        requestedPause(answer, now),
+        pauses
+      )
     }
   }
 }
 
-/** An endpoint may ask for more patience than the schedule has, never for less: it would use the attempts up. */
-const failed = (
+/** An endpoint can lengthen a pause but not shorten it, which would use up the attempts. */
+const retryOrExhaust = (
   attempt: number,
   status: number | null,
   reason: string,
@@ -95,17 +102,17 @@ const failed = (
     : { _tag: "Retry", after: Duration.max(pause, atLeast), status, reason }
 }
 
-const saysWhen: ReadonlySet<number> = new Set([429, 503])
+const retryAfterStatuses: ReadonlySet<number> = new Set([429, 503])
 
-const putOff = (
+const requestedPause = (
   { retryAfter, status }: AttemptResult & { readonly _tag: "Answered" },
   now: number
 ): Duration.Duration =>
-  retryAfter !== undefined && saysWhen.has(status)
-    ? Duration.min(parseRetryAfter(retryAfter, now), longestRetryAfter)
+  retryAfter !== undefined && retryAfterStatuses.has(status)
+    ? Duration.min(parseRetryAfter(retryAfter, now), maxRetryAfter)
     : Duration.zero
 
-/** Both forms of `Retry-After`: seconds, or a date of HTTP. What is neither asks for nothing. */
+/** The pause of a `Retry-After` header: seconds or an HTTP date; zero for other text. `now`: Unix milliseconds. */
 export const parseRetryAfter = (value: string, now: number): Duration.Duration => {
   const text = value.trim()
   if (/^\d{1,9}$/.test(text)) return Duration.seconds(Number(text))
@@ -113,5 +120,5 @@ export const parseRetryAfter = (value: string, now: number): Duration.Duration =
   return Number.isNaN(at) ? Duration.zero : Duration.millis(Math.max(0, at - now))
 }
 
-/** `Date.parse` alone would take almost anything, a bare year for one. */
+/** `Date.parse` alone accepts almost any text, such as a bare year. */
 const httpDate = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? .*\d{2}:\d{2}:\d{2}/

@@ -1,6 +1,7 @@
-/** Where versions run. `test` and `live` are there from the start. Contract: environment record. */
+/** The environments to which versions are deployed. Every organisation has `test` and `live`. Contract: environment record. */
 import type { CustomerId, EnvironmentId, OrganisationId } from "./Ids.js"
 
+/** The stored environment. */
 export interface Environment {
   readonly id: EnvironmentId
   readonly organisationId: OrganisationId
@@ -10,7 +11,7 @@ export interface Environment {
   readonly type: "builtin" | "custom"
   readonly protected: boolean
   readonly requiresReview: boolean
-  /** Publishing deploys here at once. */
+  /** Publishing a version deploys it here. */
   readonly autoDeploy: boolean
   readonly createdAt: string
 }

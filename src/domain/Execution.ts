@@ -1,6 +1,6 @@
 /**
- * One run of a workflow: its states and how it moves between them. Specification: Execution statuses;
- * contract: execution record and state machine.
+ * The state machine of a run: every transition is decided by `decide` and applied by `evolve`, both pure.
+ * Specification: Execution statuses; contract: execution record and state machine.
  */
 import { Duration, Schema } from "effect"
 import type { Json } from "./Json.js"
@@ -11,6 +11,7 @@ export type Tier = typeof Tier.Type
 export const ExecutionStatus = Schema.Literal("pending", "running", "completed", "failed", "cancelled", "timed_out")
 export type ExecutionStatus = typeof ExecutionStatus.Type
 
+/** Whether the run has ended. */
 export const isTerminal = (status: ExecutionStatus): boolean => status !== "pending" && status !== "running"
 
 export const TriggerType = Schema.Literal(
@@ -26,14 +27,14 @@ export const TriggerType = Schema.Literal(
 )
 export type TriggerType = typeof TriggerType.Type
 
-/** What a tier allows: how long a run may take and how much it may compute. Specification: Execution tiers. */
+/** The longest time and the most CPU time of a run in each tier. Specification: Execution tiers. */
 export const tiers: Record<Tier, { readonly ceiling: Duration.Duration; readonly cpu: Duration.Duration }> = {
   instant: { ceiling: Duration.seconds(30), cpu: Duration.seconds(10) },
   standard: { ceiling: Duration.minutes(15), cpu: Duration.seconds(120) },
   long: { ceiling: Duration.hours(36), cpu: Duration.seconds(600) }
 }
 
-/** What went wrong, and so whether a retry could help: only `transient` is retried. */
+/** The category of an error; only `transient` errors are retried. */
 export const ErrorCategory = Schema.Literal(
   "transient",
   "provider",
@@ -47,33 +48,33 @@ export const ErrorCategory = Schema.Literal(
 )
 export type ErrorCategory = typeof ErrorCategory.Type
 
-/** Why a run or a step failed, as the trace and the callback show it. */
+/** The error of a run or step, as the trace and the callback show it. */
 export interface RunError {
-  /** The JavaScript name. */
+  /** The name of the JavaScript error. */
   readonly name: string
   readonly message: string
   readonly category: ErrorCategory
-  /** The host call that failed, where one did. */
+  /** The host call that failed, if one did. */
   readonly step: string | null
   readonly retryable: boolean
-  /** A code of the service's own: `POISONED`, `NON_DETERMINISM`, `STUCK`, `OUT_OF_MEMORY`, `CPU_LIMIT` … */
+  /** A code of the service: `POISONED`, `NON_DETERMINISM`, `STUCK`, `OUT_OF_MEMORY`, `CPU_LIMIT` … */
   readonly code?: string
   readonly stack?: string
   readonly details?: Json
 }
 
 export type WaitKind = "wait" | "approval" | "retry" | "rate_limit" | "connection"
-/** What a run holds still for; it uses no compute meanwhile. `until`: Unix milliseconds. */
+/** What a suspended run waits for. `until`: Unix milliseconds. */
 export interface Waiting {
   readonly kind: WaitKind
   readonly step: string | null
   readonly until: number | null
 }
 
-/** Whether time spent waiting for this counts towards the tier's ceiling. */
+/** Whether the time of such a wait counts towards the tier's ceiling. */
 export const countsTowardsCeiling = (tier: Tier, kind: WaitKind): boolean => tier !== "standard" || kind === "approval"
 
-/** One retry shape for everything that is retried. Delays in milliseconds, as in the record. */
+/** The retry settings of workflows, calls and connectors. Delays are milliseconds. */
 export const Retry = Schema.Struct({
   maxAttempts: Schema.Int.pipe(Schema.between(1, 10)),
   backoff: Schema.Literal("exponential", "linear", "fixed"),
@@ -84,10 +85,11 @@ export const Retry = Schema.Struct({
 })
 export type Retry = typeof Retry.Type
 
-/** A workflow's policy: off unless it says otherwise. */
+/** A workflow's retry policy. */
 export const RetryPolicy = Schema.Struct({ enabled: Schema.Boolean, ...Retry.fields })
 export type RetryPolicy = typeof RetryPolicy.Type
 
+/** The policy of a workflow that sets none: no retries. */
 export const defaultRetryPolicy: RetryPolicy = {
   enabled: false,
   maxAttempts: 3,
@@ -98,7 +100,7 @@ export const defaultRetryPolicy: RetryPolicy = {
   jitter: 0.2
 }
 
-/** How long to wait before attempt `next` (2 is the first retry); `random` in [0, 1) spreads it by the jitter. */
+/** The pause before attempt `next` (2 is the first retry). `random`: from [0, 1), for the jitter. */
 export const backoff = (retry: Retry, next: number, random: number): Duration.Duration => {
   const n = Math.max(0, next - 2)
   const raw =
@@ -115,13 +117,13 @@ export const backoff = (retry: Retry, next: number, random: number): Duration.Du
 
 export type WaitingUntil = Waiting & { readonly until: number }
 
-/** What decides which transitions a run may make. Times are Unix milliseconds. */
+/** The part of a run that its transitions depend on. Times are Unix milliseconds. */
 export interface RunState {
   readonly status: ExecutionStatus
   readonly tier: Tier
   readonly attempt: number
   readonly waiting: Waiting | null
-  /** When a suspended run goes on; for a run that computes, when it was taken up. */
+  /** When a suspended run resumes; for a computing run, when it was claimed. */
   readonly wakeAt: number | null
   readonly startedAt: number | null
   readonly deadlineAt: number
@@ -129,18 +131,18 @@ export interface RunState {
 }
 
 export type RunCommand =
-  /** A node takes the run out of the queue. */
+  /** A node claims the run from the queue. */
   | { readonly _tag: "Start"; readonly at: number }
-  /** The run waits from `at` on, until `waiting.until`. */
+  /** The run waits from `at` until `waiting.until`. */
   | { readonly _tag: "Suspend"; readonly at: number; readonly waiting: WaitingUntil }
-  /** A node goes on with the run: its wait is over, or its node was lost. */
+  /** A node resumes the run after its wait, or after its node was lost. */
   | { readonly _tag: "Resume"; readonly at: number }
   | { readonly _tag: "Succeed" }
   | { readonly _tag: "Fail"; readonly error: RunError }
   | { readonly _tag: "Cancel" }
   | { readonly _tag: "PassDeadline" }
 
-/** A transition after which the run goes on. */
+/** A transition after which the run continues. */
 export type RunMove =
   | { readonly _tag: "Started"; readonly startedAt: number; readonly deadlineAt: number }
   | {
@@ -150,10 +152,10 @@ export type RunMove =
       readonly deadlineAt: number
     }
   | { readonly _tag: "Resumed"; readonly at: number }
-  /** The run fails once more before it ends: it is suspended until the back-off of attempt `attempt` is over. */
+  /** The run is retried: it is suspended for the back-off before attempt `attempt`. */
   | { readonly _tag: "RetryScheduled"; readonly attempt: number }
 
-/** A transition after which nothing changes the run. */
+/** A transition that ends the run. */
 export type RunEnd =
   | { readonly _tag: "Completed"; readonly status: "completed"; readonly statusReason: null }
   | { readonly _tag: "Failed"; readonly status: "failed"; readonly statusReason: null }
@@ -162,18 +164,18 @@ export type RunEnd =
 
 export type RunEvent = RunMove | RunEnd
 
-/** The command does not fit the state of the run, which stays as it is. */
+/** The command is not allowed in the run's state, which does not change. */
 export interface RunRefused {
   readonly _tag: "Refused"
   readonly status: ExecutionStatus
   readonly reason: "ended" | "not_started" | "already_started"
 }
 
-const completed: RunEnd = { _tag: "Completed", status: "completed", statusReason: null }
-const failed: RunEnd = { _tag: "Failed", status: "failed", statusReason: null }
-const cancelled: RunEnd = { _tag: "Cancelled", status: "cancelled", statusReason: null }
-const queueTimedOut: RunEnd = { _tag: "TimedOut", status: "timed_out", statusReason: "queue_timeout" }
-const timedOut: RunEnd = { _tag: "TimedOut", status: "timed_out", statusReason: null }
+const completedEvent: RunEnd = { _tag: "Completed", status: "completed", statusReason: null }
+const failedEvent: RunEnd = { _tag: "Failed", status: "failed", statusReason: null }
+const cancelledEvent: RunEnd = { _tag: "Cancelled", status: "cancelled", statusReason: null }
+const queueTimedOutEvent: RunEnd = { _tag: "TimedOut", status: "timed_out", statusReason: "queue_timeout" }
+const timedOutEvent: RunEnd = { _tag: "TimedOut", status: "timed_out", statusReason: null }
 
 const refuse = (status: ExecutionStatus, reason: RunRefused["reason"]): RunRefused => ({
   _tag: "Refused",
@@ -181,15 +183,15 @@ const refuse = (status: ExecutionStatus, reason: RunRefused["reason"]): RunRefus
   reason
 })
 
-/** An Instant run's time counts from its acceptance, that of the other tiers from its start. */
-const started = ({ deadlineAt, record, tier }: RunState, at: number): RunMove => ({
+/** The deadline of an Instant run counts from its acceptance, of other tiers from the start. */
+const startedEvent = ({ deadlineAt, record, tier }: RunState, at: number): RunMove => ({
   _tag: "Started",
   startedAt: at,
   deadlineAt: tier === "instant" ? deadlineAt : at + record.ceilingMillis
 })
 
-/** A wait that does not count towards the tier's ceiling moves the deadline by its length. */
-const suspended = (
+/** A wait that does not count towards the ceiling moves the deadline by its length. */
+const suspendedEvent = (
   { deadlineAt, tier }: RunState,
   { at, waiting }: Extract<RunCommand, { _tag: "Suspend" }>
 ): RunMove => ({
@@ -199,28 +201,28 @@ const suspended = (
   deadlineAt: countsTowardsCeiling(tier, waiting.kind) ? deadlineAt : deadlineAt + Math.max(0, waiting.until - at)
 })
 
-/** What a command does to a run, or why it does nothing. Every transition of a run is decided here. */
+/** The transition that a command causes, or why it is refused. */
 export const decide = (state: RunState, command: RunCommand): RunEvent | RunRefused => {
   if (isTerminal(state.status)) return refuse(state.status, "ended")
   const isPending = state.status === "pending"
   switch (command._tag) {
     case "Cancel":
-      return cancelled
+      return cancelledEvent
     case "PassDeadline":
-      return isPending ? queueTimedOut : timedOut
+      return isPending ? queueTimedOutEvent : timedOutEvent
     case "Start":
-      return isPending ? started(state, command.at) : refuse(state.status, "already_started")
+      return isPending ? startedEvent(state, command.at) : refuse(state.status, "already_started")
     case "Resume":
       return isPending ? refuse(state.status, "not_started") : { _tag: "Resumed", at: command.at }
     case "Suspend":
-      return isPending ? refuse(state.status, "not_started") : suspended(state, command)
+      return isPending ? refuse(state.status, "not_started") : suspendedEvent(state, command)
     case "Succeed":
-      return isPending ? refuse(state.status, "not_started") : completed
+      return isPending ? refuse(state.status, "not_started") : completedEvent
     case "Fail":
       if (isPending) return refuse(state.status, "not_started")
       return command.error.category === "transient" && state.attempt < state.record.maxAttempts
         ? { _tag: "RetryScheduled", attempt: state.attempt + 1 }
-        : failed
+        : failedEvent
   }
 }
 

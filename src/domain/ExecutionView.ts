@@ -1,6 +1,6 @@
 /**
- * An execution as the API shows it: one shape for unfinished and finished ones. `OpenRun` and `RunRecord` of
- * `src/actors/ports/Journal.ts` take the types of what they keep for it from here. Contract: execution record.
+ * Executions as the API shows them, running or ended. `OpenRun` and `RunRecord` of `src/actors/ports/Journal.ts` take the
+ * types of these members from here. Contract: execution record.
  */
 import { Schema } from "effect"
 import { MockMode } from "./connector/Mocking.js"
@@ -11,10 +11,10 @@ const Time = Schema.String.annotations({ description: "RFC 3339, UTC" })
 const NullableTime = Schema.NullOr(Schema.String)
 const NullableText = Schema.NullOr(Schema.String)
 
-/** An id that the service has made: it is not checked again. */
+/** An id that the service created; its form is not checked again. */
 const id = <const Brand extends string>(brand: Brand) => Schema.String.pipe(Schema.brand(brand))
 
-/** Members of a run that its row has as columns of the same name and value. */
+/** Members of a run that are columns of its row with the same name and value. */
 const RunHead = Schema.Struct({
   id: id("ExecutionId"),
   workflowId: id("WorkflowId"),
@@ -24,13 +24,13 @@ const RunHead = Schema.Struct({
   attempt: Schema.Number,
   mock: MockMode.annotations({
     description:
-      "Where the answers of connectors come from. `none`: from their providers. `full`: from the fixtures that were sent " +
-      "with the run and the mocks of the actions. `partial`: from those that there are, else from the providers."
+      "How connector calls were answered. `none`: by their providers. `full`: by the fixtures of the run and the mocks of " +
+      "the actions only. `partial`: by these if there are any, else by the providers."
   })
 })
 export type RunHead = typeof RunHead.Type
 
-/** Members that a run has from its acceptance on and that never change: its document `record` keeps them. */
+/** Members that are fixed when a run is accepted, stored in its document `record`. */
 const RunOrigin = Schema.Struct({
   workflowName: Schema.String,
   workflowVersion: Schema.NullOr(Schema.Number),
@@ -46,13 +46,13 @@ const RunOrigin = Schema.Struct({
     keyName: NullableText
   }),
   maxAttempts: Schema.Number,
-  /** The run that this one repeats. */
+  /** The run of which this is a re-run. */
   parentId: Schema.NullOr(id("ExecutionId")),
   metadata: Json
 })
 export type RunOrigin = typeof RunOrigin.Type
 
-/** Times are RFC 3339. */
+/** An execution in a list. Times are RFC 3339. */
 export const ExecutionView = Schema.Struct({
   ...RunHead.fields,
   ...RunOrigin.fields,
@@ -69,7 +69,7 @@ export const ExecutionView = Schema.Struct({
 })
 export type ExecutionView = typeof ExecutionView.Type
 
-/** One execution whole; `input` and `output` are the redacted copies. */
+/** One execution with redacted input, output and steps. */
 export const ExecutionDetail = Schema.Struct({
   ...ExecutionView.fields,
   input: Json,
@@ -78,7 +78,7 @@ export const ExecutionDetail = Schema.Struct({
 })
 export type ExecutionDetail = typeof ExecutionDetail.Type
 
-/** An execution as lists show it. */
+/** The list's members of a detail. */
 export const executionSummary = ({
   input: _input,
   output: _output,
@@ -86,6 +86,7 @@ export const executionSummary = ({
   ...view
 }: ExecutionDetail): ExecutionView => view
 
+/** One line of the run's console. */
 export interface LogLine {
   readonly seq: number
   readonly at: string

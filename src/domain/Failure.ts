@@ -1,14 +1,13 @@
 /**
- * The failures that a client can cause or must know of, each with the one reason it stands for.
- * A surface translates each into its own body and status; nothing else may reach a client but `INTERNAL_ERROR`.
- * Specification: Errors; contract: error codes.
+ * The failures that clients are told of, one class for each reason. Each surface translates them into its own bodies and
+ * statuses; any other error is answered as `INTERNAL_ERROR`. Specification: Errors; contract: error codes.
  */
 import { operatorText } from "./OperatorText.js"
 import { Data } from "effect"
 import type { Json } from "./Json.js"
 import type { Permission } from "./Permission.js"
 
-/** One mistake in a request: where, which, and what to do about it. */
+/** One mistake in a request: its place, its code, and what to send instead. */
 export interface Detail {
   readonly path: string
   readonly code: string
@@ -24,7 +23,7 @@ export class InvalidRequest extends Data.TaggedError("InvalidRequest")<{
   readonly details?: ReadonlyArray<Detail>
 }> {}
 
-/** The caller is nobody that the service knows, or no longer. */
+/** The caller is not authenticated. */
 export class Unauthorized extends Data.TaggedError("Unauthorized")<{
   readonly code:
     | "UNAUTHORIZED"
@@ -36,7 +35,7 @@ export class Unauthorized extends Data.TaggedError("Unauthorized")<{
   readonly message: string
 }> {}
 
-/** The caller is known and may not do this. */
+/** The caller is authenticated and not allowed to do this. */
 export class Forbidden extends Data.TaggedError("Forbidden")<{
   readonly code:
     | "FORBIDDEN"
@@ -46,20 +45,20 @@ export class Forbidden extends Data.TaggedError("Forbidden")<{
     | "RESOURCE_OUT_OF_SCOPE"
     | "TEST_MODE_HEADER_REQUIRED"
   readonly message: string
-  /** The permission that is missing, or the switch that forbids it. */
+  /** The missing permission, or the setting that forbids it. */
   readonly needs?: Permission | "CODE_EDITING_DISABLED" | "WIDER_THAN_CALLER" | "SUBSET_KEY"
   /** The member of the request that is refused. */
   readonly path?: string
 }> {}
 
-/** A stock limit of the plan is used up. */
+/** A limit of the plan on stored records is reached. */
 export class PlanLimitReached extends Data.TaggedError("PlanLimitReached")<{
   readonly dimension: string
   readonly limit: number
   readonly used: number
 }> {}
 
-/** The day's units are used up. */
+/** The quota of the day is used up. */
 export class QuotaExceeded extends Data.TaggedError("QuotaExceeded")<{
   readonly dimension: string
   readonly limit: number
@@ -68,10 +67,10 @@ export class QuotaExceeded extends Data.TaggedError("QuotaExceeded")<{
   readonly resetAt: number
 }> {}
 
-/** There is no such thing, or none that this caller may know of. */
+/** There is no such record, or the caller does not reach it. */
 export class NotFound extends Data.TaggedError("NotFound")<{ readonly what: string }> {}
 
-/** Somebody else changed it, or holds the name. */
+/** The record was changed since it was read, or its name is taken. */
 export class Conflict extends Data.TaggedError("Conflict")<{
   readonly code: "CONFLICT" | "VERSION_MISMATCH"
   readonly message: string
@@ -84,13 +83,13 @@ export class InvalidState extends Data.TaggedError("InvalidState")<{
   readonly message: string
 }> {}
 
-/** The workflow has nothing that could run where the caller asked. */
+/** The workflow has no version that can run in the environment. */
 export class WorkflowUnavailable extends Data.TaggedError("WorkflowUnavailable")<{
   readonly code: "WORKFLOW_NOT_PUBLISHED" | "WORKFLOW_NOT_DEPLOYED" | "WORKFLOW_ARCHIVED"
   readonly message: string
 }> {}
 
-/** The request is readable and wrong. */
+/** The request is well-formed and its content is not valid. */
 export class ValidationFailed extends Data.TaggedError("ValidationFailed")<{
   readonly code:
     | "VALIDATION_FAILED"
@@ -107,9 +106,9 @@ export class ValidationFailed extends Data.TaggedError("ValidationFailed")<{
 /** The first request with this Idempotency-Key has not been answered yet. */
 export class IdempotencyInProgress extends Data.TaggedError("IdempotencyInProgress")<{}> {}
 
-/** The body has more bytes than this endpoint takes. */
+/** The body is larger than the endpoint's limit. */
 export class PayloadTooLarge extends Data.TaggedError("PayloadTooLarge")<{ readonly limitBytes: number }> {}
-/** The body is not of a type that this endpoint reads. */
+/** The body has a content type that the endpoint does not read. */
 export class UnsupportedMediaType extends Data.TaggedError("UnsupportedMediaType")<{ readonly got: string }> {}
 
 /** Too many calls in this minute. */
@@ -117,17 +116,17 @@ export class RateLimited extends Data.TaggedError("RateLimited")<{
   readonly limit: number
   /** Unix seconds. */
   readonly resetAt: number
-  /** What was counted; calls where it is not said. */
+  /** What was counted; by default calls. */
   readonly what?: string
 }> {}
 
-/** As many runs of the organisation are under way as its plan allows at once. */
+/** The organisation has as many runs in flight as its plan allows. */
 export class TooManyRuns extends Data.TaggedError("TooManyRuns")<{ readonly limit: number }> {}
 
-/** An execution went over its maximum while its caller waited. */
+/** The execution exceeded its time while its caller waited. */
 export class TimedOut extends Data.TaggedError("TimedOut")<{ readonly executionId: string }> {}
 
-/** Not now: the node drains, its queue is full or Postgres cannot be reached. Nothing was done; try again. */
+/** The node drains, its queue is full or Postgres is unreachable. Nothing was changed; the client can retry. */
 export class Unavailable extends Data.TaggedError("Unavailable")<{
   readonly reason: string
   readonly retryAfterSeconds: number
@@ -142,10 +141,10 @@ export class ConnectionRequired extends Data.TaggedError("ConnectionRequired")<{
   readonly connector: string
   readonly message: string
 }> {}
-/** The connection has to be reconnected or enabled first. */
+/** The connection must be reconnected or enabled first. */
 export class ConnectionInactive extends Data.TaggedError("ConnectionInactive")<{ readonly message: string }> {}
 
-/** The provider did not answer, or not in a way that can be passed on. */
+/** The provider failed, or its answer cannot be forwarded. */
 export class ProviderFailed extends Data.TaggedError("ProviderFailed")<{
   readonly connector: string
   readonly status: number | null
@@ -157,12 +156,13 @@ export class ProviderTimedOut extends Data.TaggedError("ProviderTimedOut")<{
   readonly connector: string
   readonly message: string
 }> {}
-/** The provider takes no request of this connection now. */
+/** The provider's rate limit for this connection is reached. */
 export class ProviderLimited extends Data.TaggedError("ProviderLimited")<{
   readonly connector: string
   readonly retryAfterSeconds: number
 }> {}
 
+/** Every failure that surfaces translate. */
 export type Failure =
   | InvalidRequest
   | Unauthorized
@@ -187,6 +187,6 @@ export type Failure =
   | ProviderLimited
   | Unavailable
 
-/** A `ValidationFailed` of one detail. */
+/** A `ValidationFailed` with one detail. */
 export const invalid = (path: string, code: string, message: string): ValidationFailed =>
   new ValidationFailed({ code: "VALIDATION_FAILED", message: `${path} ${message}`, details: [{ path, code, message }] })

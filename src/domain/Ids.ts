@@ -1,7 +1,6 @@
 /**
- * Every identifier of the service: a prefix that names the record, an underscore, a body.
- * A body is a lower-case ULID unless said otherwise, so that ids sort by the time they were made.
- * Specification: Resources; contract: ids.
+ * The branded identifiers of the service: a prefix that names the record, an underscore, and a lower-case ULID, so that
+ * ids sort by creation time. Specification: Resources; contract: ids.
  */
 import { Schema } from "effect"
 
@@ -56,14 +55,14 @@ export type ConnectSessionId = typeof ConnectSessionId.Type
 export const EventId = id("evt", "EventId")
 export type EventId = typeof EventId.Type
 
-/** A workflow's id has a shape of its own in the specification: twelve hexadecimal digits. */
+/** Workflow ids have twelve hexadecimal digits instead of a ULID, by the specification. */
 export const WorkflowId = Schema.String.pipe(
   Schema.pattern(/^wf_[0-9a-f]{12}$/, { message: () => "expected an id of the form wf_ and 12 hexadecimal digits" }),
   Schema.brand("WorkflowId")
 )
 export type WorkflowId = typeof WorkflowId.Type
 
-/** What a generated id of each prefix is. */
+/** The type of the ids of each prefix. */
 export interface IdOf {
   readonly org: OrganisationId
   readonly spc: SpaceId
@@ -90,7 +89,7 @@ export type IdPrefix = keyof IdOf
 
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
-/** The ten characters that carry the time of a ULID made at `millis`; also the lower bound of all ids made since. */
+/** The ten time characters of a ULID created at `millis` (Unix milliseconds): a lower bound of all later ids. */
 export const ulidTime = (millis: number): string => {
   let rest = millis
   let out = ""
@@ -101,7 +100,7 @@ export const ulidTime = (millis: number): string => {
   return out
 }
 
-/** The instant, in Unix milliseconds, at which an id with a ULID body was made. */
+/** The creation time of an id with a ULID body, in Unix milliseconds. */
 export const timeOfId = (value: string): number => {
   let millis = 0
   for (const letter of value.slice(value.indexOf("_") + 1, value.indexOf("_") + 11)) {

@@ -1,40 +1,42 @@
 /**
- * What a schema found wrong with a value, in the words of its author: where, and what must stand there. Never what stood
- * there instead: that may be long, or a secret.
+ * Turns the issues of schema decoding into one error detail per path, with the expected form. The actual value is never
+ * repeated, since it may be long or a secret.
  */
 import type { Detail } from "./Failure.js"
 
-/** One finding of a schema, as `ParseResult.ArrayFormatter` tells it. */
+/** One issue, as `ParseResult.ArrayFormatter` formats it. */
 export interface Issue {
   readonly _tag: string
   readonly path: ReadonlyArray<PropertyKey>
   readonly message: string
 }
 
-/** One detail for each place, in the order of the findings. `unknown`: what is said of a member that nobody knows. */
-export const detailsOf = (issues: ReadonlyArray<Issue>, unknown: string): ReadonlyArray<Detail> => {
+/** One detail for each path, in the order of the issues. `unknownMessage`: the message for an unknown member. */
+export const detailsOf = (issues: ReadonlyArray<Issue>, unknownMessage: string): ReadonlyArray<Detail> => {
   const places = new Map<string, [Issue, ...Array<Issue>]>()
-  for (const issue of present(issues)) {
+  for (const issue of relevantIssues(issues)) {
     const place = `${issue._tag === "Unexpected" || issue._tag === "Missing"} ${pathText(issue.path)}`
-    const there = places.get(place)
-    if (there === undefined) places.set(place, [issue])
-    else there.push(issue)
+    const issuesThere = places.get(place)
+    if (issuesThere === undefined) places.set(place, [issue])
+    else issuesThere.push(issue)
   }
-  return [...places.values()].map((found) => detail(found, unknown))
+  return [...places.values()].map((found) => detailOf(found, unknownMessage))
 }
 
-/** Without what says no more than that a member which may be left out was not: another finding tells what is wrong. */
-export const present = <A extends Issue>(issues: ReadonlyArray<A>): ReadonlyArray<A> => {
-  const absent = ({ message }: Issue) => message.startsWith("Expected undefined,")
-  const told = new Set(
+/** Drops issues that only say that an optional member was not absent, if another issue explains its path. */
+export const relevantIssues = <A extends Issue>(issues: ReadonlyArray<A>): ReadonlyArray<A> => {
+  const isAbsence = ({ message }: Issue) => message.startsWith("Expected undefined,")
+  const explainedPaths = new Set(
     issues.flatMap((issue) =>
-      absent(issue) ? [] : Array.from({ length: issue.path.length + 1 }, (_, at) => pathText(issue.path.slice(0, at)))
+      isAbsence(issue)
+        ? []
+        : Array.from({ length: issue.path.length + 1 }, (_, at) => pathText(issue.path.slice(0, at)))
     )
   )
-  return issues.filter((issue) => !absent(issue) || !told.has(pathText(issue.path)))
+  return issues.filter((issue) => !isAbsence(issue) || !explainedPaths.has(pathText(issue.path)))
 }
 
-/** `actions[0].name` */
+/** A path as text: `actions[0].name`. */
 export const pathText = (path: ReadonlyArray<PropertyKey>): string =>
   path.reduce<string>((text, part) => {
     const name = String(part)
@@ -47,27 +49,27 @@ const codes: { readonly [tag: string]: string } = {
   Forbidden: "NOT_ALLOWED"
 }
 
-/** A value that may be one of several things is wrong in as many ways: told as one. */
-const detail = (found: readonly [Issue, ...ReadonlyArray<Issue>], unknown: string): Detail => {
+/** One detail for the issues of a path: alternatives of a union are combined. */
+const detailOf = (found: readonly [Issue, ...ReadonlyArray<Issue>], unknownMessage: string): Detail => {
   const [{ _tag, path }] = found
   const place = { path: pathText(path), code: codes[_tag] ?? "INVALID_VALUE" }
-  if (_tag === "Unexpected") return { ...place, message: unknown }
+  if (_tag === "Unexpected") return { ...place, message: unknownMessage }
   if (_tag === "Missing") return { ...place, message: "is required" }
-  const own = found.find(({ message }) => demand(message) === undefined)
-  const demands = found.flatMap(({ message }) => demand(message) ?? [])
-  return { ...place, message: own?.message ?? `must be ${alternatives([...new Set(demands)])}` }
+  const own = found.find(({ message }) => expectedForm(message) === undefined)
+  const forms = found.flatMap(({ message }) => expectedForm(message) ?? [])
+  return { ...place, message: own?.message ?? `must be ${alternatives([...new Set(forms)])}` }
 }
 
-/** What the library expected; `undefined` where the message is the schema's own. */
-const demand = (message: string): string | undefined => {
+/** The form that the library expected; `undefined` if the message is the schema's own. */
+const expectedForm = (message: string): string | undefined => {
   if (/^Unable to decode .* into a number$/s.test(message)) return "a number"
   const expected = /^Expected (.*?)(?:, actual .*)?$/s.exec(message)?.[1]
   if (expected === undefined) return undefined
   if (/^(?:string|number|boolean)$/.test(expected)) return `a ${expected}`
   if (expected.startsWith("ReadonlyArray<")) return "a list"
-  // Schemas with a name are those of objects.
+  // Named schemas are schemas of objects.
   return expected.startsWith("{") || /^[A-Z]\w*$/.test(expected) ? "an object" : expected
 }
 
-const alternatives = (demands: ReadonlyArray<string>): string =>
-  [demands.slice(0, -1).join(", "), ...demands.slice(-1)].filter((part) => part !== "").join(" or ")
+const alternatives = (forms: ReadonlyArray<string>): string =>
+  [forms.slice(0, -1).join(", "), ...forms.slice(-1)].filter((part) => part !== "").join(" or ")

@@ -1,11 +1,11 @@
-/** JSON that every part of the service can store and send on: the boundary between a client's bytes and a record. */
+/** JSON values: their type, what of them Postgres can store, and their canonical text. */
 import { Schema } from "effect"
 import { jsonDepth } from "./Limits.js"
 
 export type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [member: string]: Json }
 export type JsonObject = { readonly [member: string]: Json }
 
-/** What a JSON Schema of any value says: one that says nothing is taken for none. */
+/** The `type` of a JSON Schema of any value, since some tools read a schema without members as no schema. */
 export const anyType = ["null", "boolean", "object", "array", "number", "string"] as const
 
 const isJson = (value: unknown): value is Json => {
@@ -23,7 +23,7 @@ const isJson = (value: unknown): value is Json => {
   }
 }
 
-/** Judged in one pass: trying every alternative at every value of megabytes takes a second. */
+/** Decodes any JSON value, checked in one pass; a union schema would take a second for megabytes. */
 export const Json: Schema.Schema<Json> = Schema.declare(isJson, {
   identifier: "Json",
   description: "any JSON value",
@@ -37,8 +37,8 @@ export const JsonObject: Schema.Schema<JsonObject> = Schema.declare(
 )
 
 /**
- * Why a value cannot be stored: Postgres refuses U+0000 and lone surrogates, no number may be infinite,
- * and nesting beyond the limit would exhaust a stack. `path` is where it stands.
+ * Why a value cannot be stored: Postgres refuses U+0000 and lone surrogates, JSON has no infinite numbers, and nesting
+ * beyond the limit could exhaust a stack. `path`: the place in the value.
  */
 export interface Unstorable {
   readonly path: string
@@ -50,14 +50,14 @@ const unstorableText = (text: string): Unstorable["reason"] | undefined => {
   return text.isWellFormed() ? undefined : "loneSurrogate"
 }
 
-const under = (step: string, rest: string): string =>
+const joinPath = (step: string, rest: string): string =>
   rest === "" || rest.startsWith("[") ? step + rest : `${step}.${rest}`
 
-/** Puts what stands before a path in front of it. */
-const within = (step: string, found: Unstorable): Unstorable => ({ ...found, path: under(step, found.path) })
+/** Prefixes the path with the step that leads to it. */
+const prefixPath = (step: string, found: Unstorable): Unstorable => ({ ...found, path: joinPath(step, found.path) })
 
-/** The first part of `value` that cannot be stored, or `undefined` when all of it can. */
-export const unstorable = (value: unknown, depth = 0): Unstorable | undefined => {
+/** The first part of `value` that cannot be stored; `undefined` if all of it can. */
+export const findUnstorable = (value: unknown, depth = 0): Unstorable | undefined => {
   if (typeof value === "string") {
     const reason = unstorableText(value)
     return reason === undefined ? undefined : { path: "", reason }
@@ -65,23 +65,24 @@ export const unstorable = (value: unknown, depth = 0): Unstorable | undefined =>
   if (typeof value === "number") return Number.isFinite(value) ? undefined : { path: "", reason: "notFinite" }
   if (typeof value !== "object" || value === null) return undefined
   if (depth >= jsonDepth) return { path: "", reason: "tooDeep" }
-  // Paths are made on the way back: most values have nothing to tell.
+  // Paths are built on the way back, since most values are storable.
   if (Array.isArray(value)) {
     for (let i = 0; i < value.length; i++) {
-      const found = unstorable(value[i], depth + 1)
-      if (found !== undefined) return within(`[${i}]`, found)
+      const found = findUnstorable(value[i], depth + 1)
+      if (found !== undefined) return prefixPath(`[${i}]`, found)
     }
     return undefined
   }
   for (const [key, child] of Object.entries(value)) {
     const reason = unstorableText(key)
     if (reason !== undefined) return { path: "(a member name)", reason }
-    const found = unstorable(child, depth + 1)
-    if (found !== undefined) return within(key, found)
+    const found = findUnstorable(child, depth + 1)
+    if (found !== undefined) return prefixPath(key, found)
   }
   return undefined
 }
 
+/** What is wrong and what to do, for each reason. */
 export const unstorableMessage: Record<Unstorable["reason"], string> = {
   nul: "contains the character U+0000, which cannot be stored: remove it",
   loneSurrogate: "contains half of a surrogate pair, which is not valid Unicode: send the whole character",
@@ -89,12 +90,16 @@ export const unstorableMessage: Record<Unstorable["reason"], string> = {
   tooDeep: `nests deeper than ${jsonDepth} levels: flatten it`
 }
 
+/** Whether a value is an object and not a list. */
 export const isObject = (value: unknown): value is { readonly [member: string]: Json } =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
+/** Whether a value is a list. */
+export const isList = (value: Json | undefined): value is ReadonlyArray<Json> => Array.isArray(value)
+
 /**
- * The canonical text of a JSON value (RFC 8785): members sorted by UTF-16 code units, no white space,
- * numbers as ECMAScript prints them. Two equal values have one text, so the text can be hashed.
+ * The canonical text of a JSON value (RFC 8785): members sorted by UTF-16 code units, no white space, numbers as
+ * ECMAScript prints them. Equal values have the same text, so the text can be hashed.
  */
 export const canonicalJson = (value: unknown): string => {
   if (isCanonical(value)) return JSON.stringify(value)
@@ -108,7 +113,7 @@ export const canonicalJson = (value: unknown): string => {
   return `{${text}}`
 }
 
-/** Whether its members stand in their canonical order already: then the engine's own serialiser, far faster, will do. */
+/** Whether all members are in canonical order already, so that the much faster `JSON.stringify` suffices. */
 const isCanonical = (value: unknown): boolean => {
   if (typeof value !== "object" || value === null) return value !== undefined
   if (Array.isArray(value)) return value.every(isCanonical)

@@ -1,25 +1,26 @@
 /**
- * What a JSON text will cost once it is parsed, found without parsing it and without recursion: whoever sends a text
- * chooses how deep it nests and how many values it holds, and a megabyte of empty objects takes a second to handle.
+ * Bounds the depth and the number of values of a JSON text before it is parsed, without recursion: a client chooses both,
+ * and a megabyte of empty objects takes a second to process.
  */
 import { jsonDepth, jsonWeight } from "./Limits.js"
 
 const [quote, comma, backslash] = [34, 44, 92]
 const [openArray, closeArray, openObject, closeObject] = [91, 93, 123, 125]
 
-/** An object or an array costs about as much as this many scalars. */
+/** The weight of an object or array; a scalar has weight 1. */
 const containerWeight = 5
 
+/** The deepest nesting and the largest weight. */
 export interface JsonBounds {
   readonly depth: number
   readonly weight: number
 }
 
-const ofRecords: JsonBounds = { depth: jsonDepth, weight: jsonWeight }
+const defaultBounds: JsonBounds = { depth: jsonDepth, weight: jsonWeight }
 
-/** The first bound that a JSON text exceeds, if it does. What a text that is no JSON says of itself means nothing. */
-export const excessOf = (text: string, bounds: JsonBounds = ofRecords): "tooDeep" | "tooHeavy" | undefined => {
-  // Too short for either bound.
+/** The first bound that a JSON text exceeds; `undefined` if none. Meaningless for text that is not JSON. */
+export const exceededBound = (text: string, bounds: JsonBounds = defaultBounds): "tooDeep" | "tooHeavy" | undefined => {
+  // Too short to exceed either bound.
   if (text.length <= bounds.depth && text.length * containerWeight <= bounds.weight) return undefined
   let depth = 0
   let weight = 0
@@ -36,10 +37,10 @@ export const excessOf = (text: string, bounds: JsonBounds = ofRecords): "tooDeep
   return weight > bounds.weight ? "tooHeavy" : undefined
 }
 
-/** What to tell whoever sent a text that is too heavy. */
+/** The error message for a text that is too heavy. */
 export const tooHeavyMessage = `holds too many values: at most ${jsonWeight} in all, of which an object or an array counts ${containerWeight}`
 
-/** Where the closing quote stands of the string that begins at `from`. */
+/** The index of the closing quote of the string that begins at `from`. */
 const endOfString = (text: string, from: number): number => {
   for (let at = from; at < text.length; at++) {
     const code = text.charCodeAt(at)

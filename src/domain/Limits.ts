@@ -1,4 +1,4 @@
-/** Every limit of the service with its unit, in one place. Specification: Limits; contract: limits left open. */
+/** Limits of the service that clients or operators can meet, each with its unit. Specification: Limits; contract: limits left open. */
 import { Duration } from "effect"
 
 const KiB = 1024
@@ -7,130 +7,137 @@ const MiB = 1024 * KiB
 /** Largest request bodies, in bytes, by the kind of endpoint. */
 export const bodyBytes = { management: 1 * MiB, execute: 2 * MiB, unified: 6 * MiB, webhook: 1 * MiB } as const
 
-/** A request's body while it comes in. */
-export const arrivingBody = {
-  /** What is read of it before the request's key is known, in bytes. */
+/** Limits of a request's body while it is received. */
+export const incomingBody = {
+  /** Bytes that are read before the request's key is authenticated. */
   unidentifiedBytes: 64 * KiB,
-  /** Smaller bodies are not counted against the node's budget once they are here, in bytes. */
+  /** Bodies of fewer bytes do not count against the node's budget once they are received. */
   countedBytes: 4 * KiB,
-  /** How long it may take. */
+  /** The longest time until the body is complete. */
   deadline: Duration.seconds(30)
 } as const
 
 /** All request headers together, in bytes. */
 export const headerBytes = 32 * KiB
-/** How long the headers of a request may take. */
+/** The longest time until the headers are complete. */
 export const headerDeadline = Duration.seconds(10)
 
-/** How deep a JSON document may nest: deeper ones exhaust the stack of whatever serialises them. */
+/** The deepest nesting of a JSON document; deeper ones could exhaust the stack when they are serialised. */
 export const jsonDepth = 64
 
-/** How many values one JSON text may hold; an object or an array counts five. More holds up the main loop when it is parsed. */
+/** The most values in a JSON text, where an object or array counts five. Parsing more would block the main loop. */
 export const jsonWeight = 1_000_000
 
+/** Records on a page of a list. */
 export const pageSize = { default: 50, max: 200 } as const
 
-/** How long a list cursor stays valid. */
+/** The time for which a list cursor is valid. */
 export const cursorLifetime = Duration.hours(24)
 
-/** How long an Idempotency-Key is remembered. */
+/** The time for which the reply to an Idempotency-Key is stored. */
 export const idempotencyLifetime = Duration.hours(24)
+/** Characters of an Idempotency-Key. */
 export const idempotencyKeyLength = 255
 
+/** Limits of one run's guest. */
 export const guest = {
-  /** Source of one workflow, in bytes. */
+  /** Bytes of a workflow's source. */
   sourceBytes: 512 * KiB,
   inputBytes: 2 * MiB,
   outputBytes: 4 * MiB,
   memoryBytes: 128 * MiB,
-  /** Host calls that one run may journal. */
+  /** Host calls in the journal of one run. */
   calls: 10_000,
-  /** Host calls of one run that are under way at once, but for timers; the rest wait in the order in which they were made. */
+  /** Host calls of one run in flight, without timers; further calls wait in order. */
   callsAtOnce: 64,
-  /** Arguments of all calls of one run that have not ended, in characters of JSON. */
+  /** Characters of JSON of the arguments of all calls of one run that have not ended. */
   pendingArguments: 64 * MiB,
-  /** How deep an argument of a host call may nest. */
+  /** The deepest nesting of a host call's argument. */
   argumentDepth: 256,
-  /** The longest timer: no run may last longer. */
+  /** The longest timer, which is the longest time of a run. */
   timer: Duration.hours(36),
-  /** Uninterrupted computing between two host calls. */
+  /** CPU time between two host calls. */
   cpuPerStep: Duration.seconds(2),
-  /** A response of `fetch`, and a request body, in bytes. */
+  /** Bytes of a response of `fetch`, and of its request's body. */
   fetchBytes: 4 * MiB,
-  /** One line of `console`, in characters, and all lines of one run. */
+  /** Characters of one line of `console`, and lines of one run. */
   logLine: 8 * KiB,
   logLines: 10_000
 } as const
 
-/** What a trace or a callback carries of one value, in bytes; a larger one becomes a blob and a reference to it. */
+/** Bytes of one value in a trace or callback; a larger value is stored as a blob and referred to. */
 export const traceValueBytes = 256 * KiB
 
+/** Bytes of a run's metadata. */
 export const metadataBytes = 4 * KiB
 
-/** `svc.db`: of one statement, of one workspace, of one organisation, of one node. */
+/** Limits of `svc.db`: of a statement, a workspace, an organisation and a node. */
 export const workspaceDb = {
   statementMillis: 30_000,
-  /** How long a transaction may do nothing, and how long it may take. */
+  /** The longest time that a transaction may be idle, and that it may take. */
   idleMillis: 30_000,
   transactionMillis: 300_000,
-  /** A statement with its values. */
+  /** Bytes of a statement with its parameters. */
   requestBytes: 8 * MiB,
   parameters: 65_535,
   rows: 10_000,
   resultBytes: 8 * MiB,
-  /** Values of an answer, those inside JSON and arrays among them; and of one JSON value or array. */
+  /** Values in a result, including those inside JSON and arrays; and in one JSON value or array. */
   values: 200_000,
   valuesInOne: 100_000,
-  /** What Postgres says of an error, in characters of each part. */
+  /** Characters of each part of a Postgres error that are returned. */
   messageLength: 2_000,
-  /** What a workspace may hold. */
+  /** Bytes of a workspace's schema. */
   bytes: 1024 * MiB,
-  /** What one statement may put into files while it computes. */
+  /** Bytes of temporary files of one statement. */
   temporaryBytes: 256 * MiB,
-  /** What its server process may hold in memory, where the service can see it: on the same machine, with Linux. */
+  /** Memory of the statement's server process; enforced only if Postgres runs on the same Linux machine. */
   memoryBytes: 256 * MiB,
   connectionsPerOrganisation: 4,
   transactionsPerOrganisation: 2,
-  /** Statements that wait for a connection, and transactions; one more is refused. */
+  /** Statements and transactions that may wait for a connection; further ones are refused. */
   waitingPerOrganisation: 64,
-  /** How long one waits. */
+  /** The longest wait for a connection. */
   waitMillis: 30_000,
-  /** Connections in use, how many of them in transactions, and open ones with those that are idle. */
+  /** Connections in use, those of them in transactions, and open connections including idle ones. */
   connectionsPerNode: 16,
   transactionsPerNode: 8,
   openPerNode: 24,
-  /** An empty database that nothing used for so long is dropped. */
+  /** An empty database is dropped after this time without use. */
   emptyMillis: 3_600_000
 } as const
 
-/** Configuration values: characters of JSON of one, and how many one workflow, integration, customer or organisation has. */
+/** Configuration: bytes of JSON of one value, and values of one workflow, integration, customer or organisation. */
 export const configurationValues = { valueBytes: 64 * KiB, valuesPerScope: 2_000 } as const
 
+/** Limits of `svc.kv`. */
 export const keyValue = { keyBytes: 512, valueBytes: 256 * KiB, lifetime: Duration.days(3_650) } as const
 
-/** How long state of one invocation, and the journal that a resume needs, outlive the end of the run. */
+/** The time for which a run's journal and invocation state are kept after its end, so that it can be resumed. */
 export const resumeWindow = Duration.days(7)
 
-/** How long an accepted run may wait for a slot before it times out. */
+/** The time after which a queued run times out. */
 export const queueTimeout = Duration.hours(24)
 
-/** Deaths of a process that worked on a run, without a new journal row, after which the run counts as poisoned. */
+/** Process deaths without a new journal row after which a run is poisoned and fails. */
 export const poisonAfter = 5
-/** Deaths after which a run is taken up alone, in a runner of its own. */
+/** Process deaths after which a run is retried alone in its own runner. */
 export const suspectAfter = 2
 
+/** Address ranges of one key. */
 export const allowedIps = 100
 
+/** Workspaces of one organisation. */
 export const workspacesPerOrganisation = 100
 
-/** A document that a connector is imported from, in bytes. */
+/** Bytes of an OpenAPI document that is imported. */
 export const importBytes = 16 * MiB
 
 /**
- * Computations on what tenants choose: patterns, schemas, documents, sources, drawings. Milliseconds of computing time for
- * each kind; beyond it the computation ends and its request or run fails.
+ * Computations on data that tenants choose (patterns, schemas, documents, sources, diagrams), which run in processes of
+ * their own. Milliseconds of CPU time for each kind; a computation that exceeds it fails.
  */
-export const computing = {
+export const computationLimits = {
   millis: {
     checkSchemas: 1_000,
     checkValue: 1_000,
@@ -141,88 +148,89 @@ export const computing = {
     drawDiagram: 3_000,
     diffLines: 2_000
   },
-  /** Processes at once. One organisation uses one at a time. */
+  /** Worker processes. One organisation uses one at a time. */
   workers: 2,
-  /** Computations of one organisation that may wait. */
+  /** Queued computations of one organisation. */
   waiting: 64,
-  /** What one computation may answer, in bytes. */
+  /** Bytes of one computation's result. */
   answerBytes: 16 * MiB
 } as const
 
-/** The value of a secret, in characters. */
+/** Characters of a secret's value. */
 export const secretLength = 64 * KiB
 
-/** How long an invitation can be accepted. */
+/** The time for which an invitation is valid. */
 export const inviteLifetime = Duration.days(7)
 
-/** How long signatures of a rotated callback secret go along with those of the new one. */
+/** The time for which callbacks are also signed with the old secret after a rotation. */
 export const callbackSecretOverlap = Duration.hours(24)
 
-/** Refused calls of one address in a minute, after which it is answered 429: on one node. */
-export const refusals = {
-  /** With keys that do not exist. */
+/** Refused calls of one address per minute and node, beyond which it is answered 429. */
+export const refusalLimits = {
+  /** Calls with keys that do not exist. */
   unknownKeys: 100,
-  /** With one key that is revoked, has expired or is signed wrongly. */
+  /** Calls with one key that is revoked, expired or wrongly signed. */
   ofOneKey: 30,
-  /** Calls over one of these limits are answered one after the other, at most one in this time; none waits longer. */
+  /** Calls over a limit are answered one after the other with this pause, but none waits longer than `longestWait`. */
   pause: Duration.millis(2),
   longestWait: Duration.seconds(2),
-  /** Addresses and keys that are counted at a time. */
+  /** Addresses and keys that are counted at once. */
   entries: 20_000,
-  /** Audit entries of one key in a minute; what other addresses add is one entry more. */
+  /** Audit entries of one key per minute, by address; further addresses share one more entry. */
   auditedAddresses: 50
 } as const
 
-/** How far a signed request's timestamp may lie from now. */
+/** The largest difference of a signed request's timestamp from the current time. */
 export const signatureWindow = Duration.minutes(5)
-/** How long a nonce of a signed request is remembered. */
+/** The time for which a nonce is stored. */
 export const nonceLifetime = Duration.minutes(10)
 
 /** Calls through a connection, in milliseconds. */
 export const connectedCall = {
-  /** The longest time-out that an action or a call may set, and the longest that an answer may flow. */
+  /** The longest timeout that an action or call may set, and the longest time of a streamed answer. */
   longestMillis: 600_000,
-  /** Of a call that sets no time-out. */
+  /** The timeout of a call that sets none. */
   defaultMillis: 60_000,
-  /** The longest time-out of a request through the proxy (`x-svc-timeout-ms`). */
+  /** The longest timeout of a request through the proxy (`x-svc-timeout-ms`). */
   proxyMillis: 60_000
 } as const
 
-/** Requests that leave the service. */
+/** Outgoing requests. */
 export const egress = {
   redirects: 3,
   connectTimeout: Duration.seconds(10),
-  /** Headers of one response. Their bytes are limited too, which leaves room for thousands of tiny ones. */
+  /** Headers of one response; the limit of their bytes alone would allow thousands of tiny ones. */
   responseHeaders: 500
 } as const
 
-/** What the headers `x-svc-connections` and `x-svc-installation-config` may carry. */
+/** Connections in `x-svc-connections`, and bytes of `x-svc-installation-config`. */
 export const headerValues = { connections: 50, configBytes: 8 * KiB } as const
 
-/** Workflows that one installation covers, and connections that it chooses. */
-export const installation = { workflows: 100, connections: 50 } as const
+/** Workflows and connections of one installation. */
+export const installationLimits = { workflows: 100, connections: 50 } as const
 
-/** A message by SMTP: recipients that every server must take (RFC 5321), and bytes that the large providers take. */
+/** A message by SMTP: recipients that every server must accept (RFC 5321), and bytes that large providers accept. */
 export const mail = { recipients: 100, messageBytes: 25 * MiB } as const
 
-/** How long the link of a connect session can be used. */
+/** The lifetime of a connect session and its link. */
 export const connectSessionLifetime = Duration.minutes(15)
 
+/** Refreshes of access tokens. */
 export const tokenRefresh = {
-  /** A connection whose token could not be refreshed for so long has expired. */
+  /** A connection whose refreshes fail for this time becomes `expired`. */
   giveUpAfter: Duration.days(4),
-  /** An idle connection is refreshed this often, so that its grant stays valid. */
+  /** An unused connection is refreshed at this interval, so that the provider does not end its grant. */
   idleInterval: Duration.hours(24)
 } as const
 
-/** The longest pause that a provider's rate limit headers can impose on a connection. */
+/** The longest time for which a provider's headers can block a connection. */
 export const longestProviderBlockMillis = 24 * 3_600_000
 
-/** The audit chain: when an unsealed entry is a failure, and how often a signed checkpoint is written after changes. */
+/** The audit chain: the age at which an unsealed entry fails verification, and the interval of signed checkpoints. */
 export const auditSeal = { overdueSeconds: 10, checkpointMillis: 60_000 } as const
 
 /** YAML documents. */
 export const yamlDocument = { aliases: 1_000 } as const
 
-/** How much one answer tells: mistakes of a definition, violations of a contract, warnings. */
+/** Items in one answer: mistakes of a definition, violations of a contract, warnings. */
 export const answerItems = { details: 200, violations: 20, warnings: 200 } as const

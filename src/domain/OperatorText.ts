@@ -1,12 +1,14 @@
 /**
- * Marks an error whose text this service writes for its operator. Only such a text is logged: the message of any other
+ * Marks errors whose text the service writes for its operator. Only such texts are logged, since the message of another
  * error may quote a tenant's value.
  */
 
+/** The property of the text. */
 export const operatorText: unique symbol = Symbol.for("svc/operatorText")
 
+/** An error with a text for the operator. */
 export interface HasOperatorText {
-  /** What is wrong, where, and what to do. Quotes nothing that a client, a workflow or a provider sent. */
+  /** What is wrong, where, and what to do. Quotes no data of a client, a workflow or a provider. */
   readonly [operatorText]: string
 }
 

@@ -1,4 +1,4 @@
-/** The owner of everything else, and its workspaces. Contract: organisation record. */
+/** Organisations, which own all other records, and their workspaces. Contract: organisation record. */
 import { DateTime, Option, Schema } from "effect"
 import { Forbidden } from "./Failure.js"
 import type { OrganisationId, SpaceId } from "./Ids.js"
@@ -9,7 +9,7 @@ import { slugOf, slugPattern } from "./Workflow.js"
 export const OrganisationStatus = Schema.Literal("active", "suspended")
 export type OrganisationStatus = typeof OrganisationStatus.Type
 
-/** Times are RFC 3339. */
+/** The stored organisation. Times are RFC 3339. */
 export interface Organisation {
   readonly id: OrganisationId
   readonly name: string
@@ -17,7 +17,7 @@ export interface Organisation {
   readonly parentId: OrganisationId | null
   readonly timezone: string
   readonly plan: PlanName
-  /** The keys of a suspended organisation are refused, but for reading and changing the organisation itself. */
+  /** Keys of a suspended organisation can only read and change the organisation itself. */
   readonly status: OrganisationStatus
   readonly defaultEnvironment: string
   readonly settings: { readonly codeEditing?: boolean; readonly dlqAutoReplay?: boolean }
@@ -26,7 +26,7 @@ export interface Organisation {
   readonly version: number
 }
 
-/** Key, workflow, trigger and state belong to one workspace; customers to the organisation. */
+/** Keys, workflows, triggers and state belong to a workspace; customers belong to the organisation. */
 export interface Workspace {
   readonly id: SpaceId
   readonly organisationId: OrganisationId
@@ -46,6 +46,7 @@ const TimeZone = Schema.String.pipe(
   Schema.filter((name) => Option.isSome(DateTime.zoneMakeNamed(name)) || "is not a time zone such as Europe/Berlin")
 )
 
+/** The body that changes an organisation. */
 export const UpdateOrganisation = Schema.Struct({
   name: Schema.optional(Name),
   timezone: Schema.optional(TimeZone),
@@ -53,7 +54,7 @@ export const UpdateOrganisation = Schema.Struct({
   status: Schema.optional(OrganisationStatus),
   defaultEnvironment: Schema.optional(
     Schema.String.pipe(Schema.minLength(1), Schema.maxLength(63)).annotations({
-      description: "the slug of the environment in which runs start that name none"
+      description: "the slug of the environment of runs that name none"
     })
   ),
   settings: Schema.optional(
@@ -66,12 +67,14 @@ export const UpdateOrganisation = Schema.Struct({
 }).annotations({ identifier: "UpdateOrganisation" })
 export type UpdateOrganisation = typeof UpdateOrganisation.Type
 
+/** The body that creates a workspace. */
 export const CreateWorkspace = Schema.Struct({
   name: Name,
   slug: Schema.optional(Schema.String.pipe(Schema.pattern(slugPattern)))
 }).annotations({ identifier: "CreateWorkspace" })
 export type CreateWorkspace = typeof CreateWorkspace.Type
 
+/** The body that changes a workspace. */
 export const UpdateWorkspace = Schema.Struct({
   name: Schema.optional(Name),
   slug: Schema.optional(Schema.String.pipe(Schema.pattern(slugPattern))),
@@ -81,11 +84,11 @@ export type UpdateWorkspace = typeof UpdateWorkspace.Type
 
 // --- Organisations ---
 
-/** Whether the organisation's own keys may write code: an organisation with a parent needs to be allowed to. */
+/** Whether the organisation's keys may write code; one with a parent needs the setting. */
 export const canEditCode = ({ parentId, settings }: Pick<Organisation, "parentId" | "settings">): boolean =>
   parentId === null || settings.codeEditing === true
 
-/** The organisation with the members of a change; what the change does not name stays. */
+/** The record after a change. `now`: RFC 3339. */
 export const changedOrganisation = (before: Organisation, input: UpdateOrganisation, now: string): Organisation => {
   const { codeEditing = before.settings.codeEditing, dlqAutoReplay = before.settings.dlqAutoReplay } =
     input.settings ?? {}
@@ -108,8 +111,8 @@ export const changedOrganisation = (before: Organisation, input: UpdateOrganisat
 const forbidden = (path: string, message: string) => new Forbidden({ code: "FORBIDDEN", path, message })
 
 /**
- * Why an organisation may not change itself so. What bounds an organisation with a parent is not its own to change. The
- * plan without ceilings is the operator's to give: with `defaultPlan`, which is what new organisations get.
+ * The refusal of a change by the organisation's own keys. With a parent, it cannot change its plan, status or code
+ * editing. Only the operator can give the plan without limits, by making it `defaultPlan`, the plan of new organisations.
  */
 export const ownChangeRefusal = (
   before: Organisation,
@@ -124,13 +127,14 @@ export const ownChangeRefusal = (
     ] as const
     const changed = bounds.find(([, old, now]) => old !== now)
     if (changed !== undefined)
-      return forbidden(changed[0], `${changed[0]} of an organisation with a parent is not changed by its own keys`)
+      return forbidden(changed[0], `${changed[0]} of an organisation with a parent cannot be changed by its own keys`)
   }
   return after.plan === "unlimited" && before.plan !== "unlimited" && defaultPlan !== "unlimited"
-    ? forbidden("plan", "the plan unlimited is given by the operator of this installation")
+    ? forbidden("plan", "only the operator of this installation can give the plan unlimited")
     : undefined
 }
 
+/** An organisation as the API shows it. */
 export const organisationView = (organisation: Organisation) => ({
   ...organisation,
   settings: {
@@ -141,6 +145,7 @@ export const organisationView = (organisation: Organisation) => ({
 
 // --- Workspaces ---
 
+/** The record of a new workspace. `now`: RFC 3339. */
 export const newWorkspace = (
   organisationId: OrganisationId,
   id: SpaceId,
@@ -159,6 +164,7 @@ export const newWorkspace = (
   version: 1
 })
 
+/** The record after a change. `now`: RFC 3339. */
 export const changedWorkspace = (before: Workspace, input: UpdateWorkspace, now: string): Workspace => ({
   ...before,
   name: input.name ?? before.name,
@@ -167,7 +173,7 @@ export const changedWorkspace = (before: Workspace, input: UpdateWorkspace, now:
   version: before.version + 1
 })
 
-/** A workspace as the API shows it: never its callback secret. */
+/** A workspace as the API shows it, without its callback secret. */
 export const workspaceView = ({
   callbackRotatedAt: _rotatedAt,
   callbackSecret: _secret,

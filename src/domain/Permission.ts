@@ -1,7 +1,8 @@
-/** What a key or a role may do: ten groups, forty-five permissions. Specification: API key fields, Permission matrix. */
+/** The permissions of keys and roles: ten groups, forty-five permissions. Specification: API key fields, Permission matrix. */
 import { Schema } from "effect"
 import presetFile from "./presets.json" with { type: "json" }
 
+/** The permissions of each group. */
 export const groups = {
   connectors: ["create", "read", "update", "delete", "write"],
   connections: ["create", "read", "update", "delete", "share", "decrypt"],
@@ -16,20 +17,20 @@ export const groups = {
 } as const
 
 export type Group = keyof typeof groups
-/** One cell of the matrix, written `group:permission`. */
+/** One permission, written `group:permission`. */
 export type Permission = { readonly [G in Group]: `${G}:${(typeof groups)[G][number]}` }[Group]
 
 const isGroup = (name: string): name is Group => Object.hasOwn(groups, name)
 
-/** Every permission of the matrix, in its order. */
+/** Every permission, in the order of the matrix. */
 export const allPermissions: ReadonlyArray<Permission> = Object.entries(groups).flatMap(([group, names]) =>
   names.map((name) => `${group}:${name}` as Permission)
 )
 
-const known: ReadonlySet<string> = new Set(allPermissions)
-export const isPermission = (text: string): text is Permission => known.has(text)
+const permissionNames: ReadonlySet<string> = new Set(allPermissions)
+export const isPermission = (text: string): text is Permission => permissionNames.has(text)
 
-/** The matrix as it travels: permissions per group; absent groups are empty. */
+/** The matrix in JSON: permissions by group; absent groups have none. */
 export const PermissionMatrix = Schema.Record({ key: Schema.String, value: Schema.Array(Schema.String) }).pipe(
   Schema.filter((matrix) =>
     Object.entries(matrix).flatMap(([group, names]) =>
@@ -49,11 +50,13 @@ export type PermissionMatrix = typeof PermissionMatrix.Type
 
 export type PermissionSet = ReadonlySet<Permission>
 
+/** The permissions of a matrix; unknown ones are ignored. */
 export const toSet = (matrix: PermissionMatrix): PermissionSet =>
   new Set(
     Object.entries(matrix).flatMap(([group, names]) => names.map((name) => `${group}:${name}`).filter(isPermission))
   )
 
+/** The matrix of a set, with every group. */
 export const toMatrix = (set: PermissionSet): PermissionMatrix =>
   Object.fromEntries(
     Object.entries(groups).map(([group, names]) => [
@@ -72,13 +75,13 @@ const presetMatrices: Record<Exclude<Preset, "full_access" | "custom">, Permissi
   end_user: presetFile.presets.end_user
 }
 
-/** What a preset grants. `custom` grants nothing of itself: its matrix comes with the key. */
+/** The permissions of a preset. `custom` has none: its matrix is stored with the key. */
 export const presetPermissions = (preset: Preset): PermissionSet => {
   if (preset === "full_access") return new Set(allPermissions)
   if (preset === "custom") return new Set()
   return toSet(presetMatrices[preset])
 }
 
-/** The permissions of `asked` that `held` lacks: what a key may not grant to another. */
-export const beyond = (asked: PermissionSet, held: PermissionSet): ReadonlyArray<Permission> =>
-  [...asked].filter((permission) => !held.has(permission))
+/** The permissions of `requested` that `own` does not have, which a key cannot grant. */
+export const missingPermissions = (requested: PermissionSet, own: PermissionSet): ReadonlyArray<Permission> =>
+  [...requested].filter((permission) => !own.has(permission))

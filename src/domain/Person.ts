@@ -1,9 +1,17 @@
-/** People and their roles, as records: signing in comes with the console. Contract: users and roles. */
+/** Records of people and roles. People cannot sign in yet. Contract: users and roles. */
 import { Schema } from "effect"
 import { invalid, type ValidationFailed } from "./Failure.js"
 import type { CustomerId, OrganisationId, RoleId, UserId } from "./Ids.js"
-import { allPermissions, beyond, PermissionMatrix, presetPermissions, toMatrix, toSet } from "./Permission.js"
+import {
+  allPermissions,
+  missingPermissions,
+  PermissionMatrix,
+  presetPermissions,
+  toMatrix,
+  toSet
+} from "./Permission.js"
 
+/** The stored role. Times are RFC 3339. */
 export interface Role {
   readonly id: RoleId
   readonly organisationId: OrganisationId
@@ -16,6 +24,7 @@ export interface Role {
   readonly version: number
 }
 
+/** The stored person. Times are RFC 3339. */
 export interface User {
   readonly id: UserId
   readonly organisationId: OrganisationId
@@ -33,7 +42,7 @@ export interface User {
   readonly version: number
 }
 
-/** The roles that every organisation has. Owner and admin hold everything; the others what the key preset of that name holds. */
+/** The roles of every organisation. Owner and admin have all permissions, the others those of the key preset of the same name. */
 export const builtinRoles: ReadonlyArray<{ readonly name: string; readonly permissions: PermissionMatrix }> = [
   { name: "owner", permissions: toMatrix(new Set(allPermissions)) },
   { name: "admin", permissions: toMatrix(new Set(allPermissions)) },
@@ -43,6 +52,7 @@ export const builtinRoles: ReadonlyArray<{ readonly name: string; readonly permi
   }))
 ]
 
+/** A role as the API shows it. */
 export const roleView = (role: Role) => ({
   id: role.id,
   name: role.name,
@@ -54,7 +64,7 @@ export const roleView = (role: Role) => ({
   version: role.version
 })
 
-/** A person as listings show it: never the invitation. */
+/** A person as the API shows it, without the invitation. */
 export const userView = (user: User) => ({
   id: user.id,
   email: user.email,
@@ -69,20 +79,21 @@ export const userView = (user: User) => ({
   version: user.version
 })
 
-/** A custom role holds no more than its parent. */
-export const checkRole = (asked: PermissionMatrix, parent: Role): ValidationFailed | undefined => {
-  const wanted = toSet(asked)
-  if (wanted.size === 0) return invalid("permissions", "REQUIRED", "must grant at least one permission")
-  const [outside] = beyond(wanted, toSet(parent.permissions))
+/** The refusal of a role with permissions that its parent does not have. */
+export const checkRole = (matrix: PermissionMatrix, parent: Role): ValidationFailed | undefined => {
+  const requested = toSet(matrix)
+  if (requested.size === 0) return invalid("permissions", "REQUIRED", "must grant at least one permission")
+  const [outside] = missingPermissions(requested, toSet(parent.permissions))
   return outside === undefined
     ? undefined
     : invalid(
         `permissions.${outside.split(":")[0]}`,
         "NOT_ALLOWED",
-        `has ${outside}, which the parent ${parent.name} does not hold`
+        `has ${outside}, which the parent ${parent.name} does not have`
       )
 }
 
+/** The body that invites a person. */
 export const InviteUser = Schema.Struct({
   email: Schema.String.pipe(Schema.pattern(/^[^\s@]+@[^\s@]+$/), Schema.maxLength(254)),
   role: Schema.String.annotations({ description: "the id or the name of a role" }),
@@ -92,13 +103,15 @@ export const InviteUser = Schema.Struct({
 }).annotations({ identifier: "InviteUser" })
 export type InviteUser = typeof InviteUser.Type
 
+/** The body that creates a role. */
 export const CreateRole = Schema.Struct({
   name: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(100)),
-  parent: Schema.String.annotations({ description: "the id or the name of the role that it narrows" }),
+  parent: Schema.String.annotations({ description: "the id or the name of the role whose permissions limit it" }),
   permissions: PermissionMatrix
 }).annotations({ identifier: "CreateRole" })
 export type CreateRole = typeof CreateRole.Type
 
+/** The record of a new role. `now`: RFC 3339. */
 export const newRole = (
   organisationId: OrganisationId,
   id: RoleId,
@@ -117,6 +130,7 @@ export const newRole = (
   version: 1
 })
 
+/** The record of an invited person. `now`: RFC 3339. */
 export const invitedUser = (
   organisationId: OrganisationId,
   id: UserId,

@@ -1,10 +1,10 @@
-/** What an organisation bought: its ceilings. Specification: Plan limits. */
+/** The limits of each plan. Specification: Plan limits. */
 import { Schema } from "effect"
 
 export const PlanName = Schema.Literal("starter", "growth", "enterprise", "unlimited")
 export type PlanName = typeof PlanName.Type
 
-/** `null` means unlimited. */
+/** The limits of one plan; `null`: unlimited. */
 export interface Plan {
   readonly eventsPerDay: number | null
   readonly activeIntegrations: number | null
@@ -22,6 +22,7 @@ export interface Plan {
   readonly retentionDays: 7 | 30 | 365
 }
 
+/** By the name of the plan. */
 export const plans: Record<PlanName, Plan> = {
   starter: {
     eventsPerDay: 1_000,
@@ -65,7 +66,7 @@ export const plans: Record<PlanName, Plan> = {
     concurrentRuns: 1_000,
     retentionDays: 365
   },
-  /** The self-hoster's plan: no ceiling but the machine's. */
+  /** The default plan of self-hosted installations. */
   unlimited: {
     eventsPerDay: null,
     activeIntegrations: null,

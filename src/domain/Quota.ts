@@ -1,8 +1,8 @@
-/** What plans bound, by the dimensions of the contract, and the ceilings of one customer. Specification: Plan limits. */
+/** The ceiling of a customer in each dimension of the contract. Specification: Plan limits. */
 import type { Customer } from "./Customer.js"
 import { type Plan, plans } from "./Plan.js"
 
-/** How a plan says each dimension. */
+/** The member of a plan for each dimension. */
 const planCeilings = {
   events_per_day: (plan: Plan) => plan.eventsPerDay,
   active_integrations: (plan: Plan) => plan.activeIntegrations,
@@ -15,11 +15,12 @@ const planCeilings = {
   api_keys_per_customer: (plan: Plan) => plan.apiKeysPerCustomer
 } as const
 
+/** A limited quantity, by its name in the contract. */
 export type Dimension = keyof typeof planCeilings
 
 /**
- * The ceiling of a customer: its own limit, else that of its own plan; `null`: none. It bounds what is the customer's,
- * within the organisation's plan, which bounds all customers together: a customer's ceiling never raises that.
+ * The customer's ceiling: its own limit, or else that of its plan; `null`: none. The organisation's plan limits all
+ * customers together and applies in addition.
  */
 export const customerCeiling = (
   { limits, plan }: Pick<Customer, "limits" | "plan">,

@@ -1,20 +1,22 @@
 /**
- * What a repetition of a run begins with: pure decisions over the run that is repeated and its journal. Contract:
- * execution record; retry and resume against the journal.
+ * Decides with which input, priority and journalled results a re-run starts; pure.
+ * Contract: execution record; retry and resume against the journal.
  */
 import type { ExecutionDetail, ExecutionView } from "./ExecutionView.js"
 import { ValidationFailed } from "./Failure.js"
 import { isObject, type Json, type JsonObject } from "./Json.js"
-import { history, type JournalEntry, type StartEntry } from "./RunJournal.js"
+import { buildHistory, type JournalEntry, type StartEntry } from "./RunJournal.js"
 
+/** The body of a re-run. */
 export interface RerunRequest {
-  /** `fresh` (default): from the start. `resume`: with the results that the run has already. */
+  /** `fresh` (default): all calls are made again. `resume`: results of successful calls are reused. */
   readonly mode?: "fresh" | "resume" | undefined
-  /** `same` (default): the code that ran. `latest`: what is deployed now. */
+  /** `same` (default): the version that ran. `latest`: the version that is deployed now. */
   readonly version?: "same" | "latest" | undefined
   readonly input?: JsonObject | undefined
 }
 
+/** The refusal to resume a run. */
 export const notResumable = (message: string) =>
   new ValidationFailed({
     code: "VALIDATION_FAILED",
@@ -22,7 +24,7 @@ export const notResumable = (message: string) =>
     details: [{ path: "mode", code: "NOT_ALLOWED", message }]
   })
 
-/** Why a request contradicts itself. */
+/** The refusal of a request that contradicts itself. */
 export const rerunRefusal = ({ input, mode, version }: RerunRequest): ValidationFailed | undefined =>
   mode === "resume" && (version === "latest" || input !== undefined)
     ? notResumable(
@@ -30,31 +32,31 @@ export const rerunRefusal = ({ input, mode, version }: RerunRequest): Validation
       )
     : undefined
 
-/** A repetition keeps its class, but not above the one below the API's own starts. */
+/** A re-run keeps its priority, but is at most one below starts by the API. */
 export const rerunPriority = (priority: number): 2 | 3 | 4 => (priority === 3 || priority === 4 ? priority : 2)
 
-const inputNotKept = new ValidationFailed({
+const inputUnavailable = new ValidationFailed({
   code: "VALIDATION_FAILED",
-  message: "the input of this run held secrets, which are no longer kept: send it as input",
-  details: [{ path: "input", code: "REQUIRED", message: "is required: the recorded input lacks its secrets" }]
+  message: "the input of this run had secrets, which are no longer stored: send input with the request",
+  details: [{ path: "input", code: "REQUIRED", message: "is required: the recorded input has no secrets" }]
 })
 
-/** The input of the repetition: the one sent, else the exact one of the journal, else the recorded one if it is whole. */
+/** The input that was sent, or else the exact one of the journal, or else the recorded one if it is complete. */
 export const rerunInput = (
-  { input: shown }: Pick<ExecutionDetail, "input">,
+  { input: recorded }: Pick<ExecutionDetail, "input">,
   { inputRedacted }: { readonly inputRedacted?: boolean },
   request: RerunRequest,
   start: StartEntry | undefined
 ): Json | ValidationFailed => {
-  const kept: Json | undefined = request.input ?? start?.input
-  if (kept === undefined && inputRedacted === true) return inputNotKept
-  const input: Json = kept ?? shown
+  const exact: Json | undefined = request.input ?? start?.input
+  if (exact === undefined && inputRedacted === true) return inputUnavailable
+  const input: Json = exact ?? recorded
   return isObject(input) && "$blob" in input
-    ? notResumable("the input of this run was too large to keep: send it with the request")
+    ? notResumable("the input of this run was too large to store: send input with the request")
     : input
 }
 
-/** The calls that a resumed run makes again: those that failed transiently, and the one whose failure ended the run. */
+/** The calls that a resumed run makes again: transient failures, and the failure that ended the run. */
 export const callsToRepeat = (entries: ReadonlyArray<JournalEntry>): ReadonlyArray<number> => {
   const failures = entries.flatMap((entry) => (entry.kind === "done" && !entry.result.ok ? [entry] : []))
   const last = failures.at(-1)
@@ -63,6 +65,7 @@ export const callsToRepeat = (entries: ReadonlyArray<JournalEntry>): ReadonlyArr
     .map((entry) => entry.call)
 }
 
+/** A step that a resumed run copies. */
 export interface ResumedStep {
   readonly index: number
   readonly status: "completed" | "failed"
@@ -70,15 +73,15 @@ export interface ResumedStep {
 }
 
 /**
- * The steps that a resumed run begins with: those whose results it uses again. `entries`: the journal of the run that it
- * resumes, without its start, with the attempt that resumes it.
+ * The steps whose results a resumed run reuses. `entries`: the journal of the resumed run without its start, and with the
+ * attempt entry of the new run.
  */
 export const resumedSteps = (
   { steps }: Pick<ExecutionDetail, "steps">,
   start: StartEntry,
   entries: ReadonlyArray<JournalEntry>
 ): ReadonlyArray<ResumedStep> => {
-  const replayed = new Set(history(start, entries).replay.map(({ call }) => call))
+  const replayed = new Set(buildHistory(start, entries).replay.map(({ call }) => call))
   return steps.flatMap((step) => {
     if (!isObject(step)) return []
     const { index, status } = step
@@ -89,6 +92,6 @@ export const resumedSteps = (
   })
 }
 
-/** Whom the repetition acts for: the customer of the run. */
+/** The customer on whose behalf the re-run acts. */
 export const customerOfRun = ({ customerId, customerRef }: ExecutionView) =>
   customerId === null ? null : { id: customerId, ref: customerRef }

@@ -1,10 +1,10 @@
-/** To which resources a key is narrowed, by type. A type that is not named is not narrowed. Specification: API keys. */
+/** The resources to which a key is restricted, by type; absent types are unrestricted. Specification: API keys. */
 import { Schema } from "effect"
 
 export const ScopeType = Schema.Literal("connector", "connection", "workflow", "widget", "secret", "environment")
 export type ScopeType = typeof ScopeType.Type
 
-/** As a key is asked for: connectors by id or slug, environments by slug, everything else by id. */
+/** The scope of a key. Connectors are named by id or slug, environments by slug, others by id. */
 export const ResourceScope = Schema.Array(
   Schema.Struct({
     type: ScopeType,
@@ -13,29 +13,30 @@ export const ResourceScope = Schema.Array(
 )
 export type ResourceScope = typeof ResourceScope.Type
 
-/** The ids of each type that is narrowed. Of connectors the slugs. */
+/** The ids of each restricted type; for connectors the slugs. */
 export type ScopeIds = { readonly [T in ScopeType]?: ReadonlySet<string> }
 
+/** The scope as sets, for look-ups. */
 export const scopeIds = (scope: ResourceScope): ScopeIds => {
   const ids: { [T in ScopeType]?: Set<string> } = {}
   for (const entry of scope) {
-    const known = (ids[entry.type] ??= new Set())
-    for (const id of entry.ids) known.add(id)
+    const idsOfType = (ids[entry.type] ??= new Set())
+    for (const id of entry.ids) idsOfType.add(id)
   }
   return ids
 }
 
-/** Where one scope reaches further than another: a type that it leaves open, or an id that the other has not. */
+/** The first type that `requested` leaves unrestricted or id that it adds, compared with `own`; `undefined` if none. */
 export const scopeExcess = (
-  asked: ResourceScope,
-  held: ResourceScope
+  requested: ResourceScope,
+  own: ResourceScope
 ): { readonly type: ScopeType; readonly id: string | null } | undefined => {
-  const theirs = scopeIds(asked)
-  const own = scopeIds(held)
-  for (const { type } of held) {
-    const ids = theirs[type]
+  const requestedIds = scopeIds(requested)
+  const ownIds = scopeIds(own)
+  for (const { type } of own) {
+    const ids = requestedIds[type]
     if (ids === undefined) return { type, id: null }
-    const outside = [...ids].find((id) => own[type]?.has(id) !== true)
+    const outside = [...ids].find((id) => ownIds[type]?.has(id) !== true)
     if (outside !== undefined) return { type, id: outside }
   }
   return undefined

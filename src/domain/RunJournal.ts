@@ -1,46 +1,46 @@
 /**
- * What a run remembers: its start, the result of every host call, its timers and its attempts.
- * Replaying these in order brings a guest back to where it was. Contract: retry and resume against the journal.
+ * The entries of a run's journal: its start, the result of every host call, timers and attempts. Replaying them in order
+ * restores the guest's state. Contract: retry and resume against the journal.
  */
 import type { ConnectionId, CustomerId, InstallationId, SecretId } from "./Ids.js"
 import type { Mocking } from "./connector/Mocking.js"
 import type { ErrorCategory } from "./Execution.js"
 import type { Json } from "./Json.js"
 
-/** A connection that the caller of a run named for it. */
+/** A connection that the caller chose for a run. */
 export interface ChosenConnection {
   readonly connector: string
   readonly alias: string | null
   readonly id: ConnectionId
 }
 
-/** The connectors (by slug), connections and secrets that a run may use; a kind that is absent is not narrowed. */
+/** The connectors (by slug), connections and secrets that a run may use; absent: all of that type. */
 export interface RunReach {
   readonly connectors?: ReadonlyArray<string>
   readonly connections?: ReadonlyArray<string>
   readonly secrets?: ReadonlyArray<string>
 }
 
-/** Everything that the guest is given at its start; exact, never redacted. Times are Unix milliseconds. */
+/** Everything that the guest gets at its start, exact and not redacted. Times are Unix milliseconds. */
 export interface StartEntry {
   readonly kind: "start"
   readonly at: number
   readonly input: Json
   readonly headers: { readonly [name: string]: string }
   readonly customer: { readonly id: CustomerId; readonly ref: string | null } | null
-  /** `id` is `null` where the caller gave the values of an installation and named none. */
+  /** `id` is `null` if the caller sent an installation's configuration without naming one. */
   readonly installation: { readonly id: InstallationId | null; readonly config: Json } | null
-  /** The only connections that the run may use; `null` when the caller set no limit. */
+  /** The only connections that the run may use; `null`: any. */
   readonly connections: ReadonlyArray<ChosenConnection> | null
-  /** What the key that asked for the run is narrowed to; absent: to nothing. */
+  /** The scope of the key that started the run; absent: unrestricted. */
   readonly reach?: RunReach
-  /** Where the run takes the answers of connectors from; absent: from their providers. */
+  /** How connector calls are mocked; absent: providers are called. */
   readonly mocking?: Mocking
-  /** A draft's script: unlike a published version it may change under the run. */
+  /** The script of a draft, which unlike a published version can change during the run. */
   readonly script: string | null
 }
 
-/** A host call's failure as it was fed to the guest. */
+/** A host call's failure as the guest received it. */
 export interface CallFailure {
   readonly name: string
   readonly message: string
@@ -49,37 +49,35 @@ export interface CallFailure {
   readonly category: ErrorCategory
 }
 
+/** The result of a host call as the guest received it. */
 export type CallResult =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly failure: CallFailure }
 
-/** A host call that ended. `hash` identifies the request: name and arguments. */
+/** An ended host call. `hash`: of its name and arguments, to detect a guest that replays differently. */
 export interface DoneEntry {
   readonly kind: "done"
   readonly call: number
   readonly hash: string
   readonly at: number
   readonly result: CallResult
-  /** The result was this version of a secret; its value is not in the journal. */
+  /** The version of a secret that was the result; the journal does not have its value. */
   readonly secret?: { readonly secretId: SecretId; readonly number: number }
 }
 
-/**
- * A durable timer: when it is due does not depend on who waits for it. It is the workflow's own, or holds a call back
- * that its provider does not take yet.
- */
+/** A durable timer: of the workflow, or of a call that is postponed by its provider's limit or its connection. */
 export interface TimerEntry {
   readonly kind: "timer"
   readonly call: number
   readonly hash: string
   readonly due: number
-  /** When the call was made first, in Unix milliseconds. */
+  /** The time of the call's first attempt, in Unix milliseconds. */
   readonly since?: number
-  /** Why a call is held back, and after how many attempts; absent for the workflow's own timer. */
+  /** Why a call is postponed, and after how many attempts; absent for a timer of the workflow. */
   readonly held?: { readonly why: "rate_limit" | "connection"; readonly attempts: number }
 }
 
-/** From here on the rows belong to a later attempt. `afresh`: calls of earlier attempts to make anew. */
+/** Begins a later attempt. `afresh`: calls of earlier attempts that are made again. */
 export interface AttemptEntry {
   readonly kind: "attempt"
   readonly attempt: number
@@ -89,30 +87,31 @@ export interface AttemptEntry {
 
 export type JournalEntry = StartEntry | DoneEntry | TimerEntry | AttemptEntry
 
-/** What a replay needs of a journal. */
+/** A journal in the form that a replay needs. */
 export interface History {
   readonly start: StartEntry
   readonly attempt: number
-  /** Results to feed, in this order; the guest must ask for each, with this hash. */
+  /** Results to feed in this order; the guest must make each call with the same hash. */
   readonly replay: ReadonlyArray<DoneEntry>
-  /** How many of `replay` were recorded by earlier attempts: what the guest logs during these is recorded already. */
+  /** The number of results in `replay` from earlier attempts, during which the guest's log lines are recorded already. */
   readonly inherited: number
-  /** When timers that have not fired are due, by call. */
+  /** Timers that have not fired, by call. */
   readonly timers: ReadonlyMap<number, TimerEntry>
-  /** Successes of earlier attempts that may be used again when call and hash match. */
+  /** Successful results of earlier attempts, by `reuseKey`. */
   readonly reusable: ReadonlyMap<string, DoneEntry>
 }
 
+/** The key of a result that is reused if call and hash match. */
 export const reuseKey = (call: number, hash: string): string => `${call}|${hash}`
 
 const isTransient = (entry: DoneEntry): boolean => !entry.result.ok && entry.result.failure.category === "transient"
 
-/** Calls of `entries` that the next attempt makes anew: the transient failures. */
+/** The calls that the next attempt makes again: the transient failures. */
 export const transientCalls = (entries: ReadonlyArray<DoneEntry>): ReadonlyArray<number> =>
   entries.filter(isTransient).map((entry) => entry.call)
 
-/** The journal as a replay sees it. The first entry is the start. */
-export const history = (start: StartEntry, rest: ReadonlyArray<JournalEntry>): History => {
+/** The history of a journal. `rest`: its entries after the start. */
+export const buildHistory = (start: StartEntry, rest: ReadonlyArray<JournalEntry>): History => {
   let attempt = 1
   let replay: Array<DoneEntry> = []
   let inherited = 0

@@ -1,43 +1,43 @@
 /**
- * Signed requests: what exactly is signed, how the header is written and read, and when it counts.
- * Two schemes: `x-identity-hmac`, by which a caller proves who it acts for, and Standard Webhooks, by which the
- * service signs what it sends. Contract: signatures.
+ * Signs and verifies requests under two schemes: `x-identity-hmac`, with which a caller proves on whose behalf it acts,
+ * and Standard Webhooks, with which the service signs its deliveries. Contract: signatures.
  */
 import { Duration, Either, Encoding, Option } from "effect"
 import { signatureWindow } from "./Limits.js"
 
-/** The arithmetic that signing needs; the port `Digests` fits. */
+/** The digests that signing needs; the port `Digests` has them. */
 export interface SignatureDigests {
   readonly hmacHex: (key: string, data: string) => string
   readonly hmacBase64: (key: Uint8Array, data: Uint8Array) => string
   readonly equal: (a: string, b: string) => boolean
 }
 
-/** What `x-identity-hmac` covers of a request. */
+/** The parts of a request that `x-identity-hmac` covers. */
 export interface IdentityRequest {
   readonly method: string
   /** Path and query exactly as sent. */
   readonly target: string
   /** Looks a header up by its lower-case name. */
   readonly header: (name: string) => string | undefined
-  /** SHA-256 of the raw body, hexadecimal; of zero bytes where there is none. */
+  /** SHA-256 of the raw body in hexadecimal; of zero bytes without a body. */
   readonly bodySha256: string
 }
 
-/** A header that could be read; nothing about it is verified yet. `timestamp`: Unix seconds. */
+/** A parsed header, not yet verified. `timestamp`: Unix seconds. */
 export interface IdentitySignature {
   readonly timestamp: number
-  /** Empty where the caller sent none. */
+  /** Empty if the caller sent none. */
   readonly nonce: string
   readonly signatures: ReadonlyArray<string>
 }
 
-/** `malformed`: not a signature; `stale`: outside the window; `mismatch`: made with another secret or for another request. */
+/** `malformed`: not a signature; `stale`: outside the time window; `mismatch`: of another secret or request. */
 export type SignatureProblem = "malformed" | "stale" | "mismatch"
 
+/** The header with the signature. */
 export const identityHeader = "x-identity-hmac"
 
-/** The headers that the signature covers, in the order of the message. */
+/** The headers that the signature covers, in the order of the signed message. */
 export const identityHeaders = [
   "x-org-id",
   "x-user-id",
@@ -56,6 +56,7 @@ export interface WebhookMessage {
   readonly body: string | Uint8Array
 }
 
+/** The headers of a signed delivery. */
 export interface WebhookHeaders {
   readonly "webhook-id": string
   readonly "webhook-timestamp": string
@@ -64,7 +65,7 @@ export interface WebhookHeaders {
 
 // --- x-identity-hmac ---
 
-const mostSignatures = 8
+const maxSignatures = 8
 
 /** Reads `t=…,v1=…[,v1=…][,n=…]`. Members with other names are skipped, so that a later version can add some. */
 export const parseIdentityHeader = (header: string): Option.Option<IdentitySignature> => {
@@ -83,7 +84,7 @@ export const parseIdentityHeader = (header: string): Option.Option<IdentitySigna
       if (nonce !== undefined || !/^[\x21-\x7e]{1,64}$/.test(value)) return Option.none()
       nonce = value
     } else if (name === "v1") {
-      if (!/^[0-9a-f]{64}$/i.test(value) || signatures.length === mostSignatures) return Option.none()
+      if (!/^[0-9a-f]{64}$/i.test(value) || signatures.length === maxSignatures) return Option.none()
       signatures.push(value.toLowerCase())
     }
   }
@@ -91,7 +92,7 @@ export const parseIdentityHeader = (header: string): Option.Option<IdentitySigna
   return Option.some({ timestamp, nonce: nonce ?? "", signatures })
 }
 
-/** The text whose HMAC is the signature. None where a header holds a line break, which could pass for another line. */
+/** The signed message. None if a header has a line break, which could imitate another line. */
 export const identityMessage = (request: IdentityRequest, timestamp: number, nonce: string): Option.Option<string> => {
   const lines = [
     "svc-identity-v1",
@@ -106,8 +107,8 @@ export const identityMessage = (request: IdentityRequest, timestamp: number, non
 }
 
 /**
- * The header that a caller sends; one `v1` per secret. None where the request cannot be signed.
- * @internal The caller's side, which tests take.
+ * The header that a caller sends, with one `v1` per secret. None if the request cannot be signed.
+ * @internal The caller's side, used by tests.
  */
 export const signIdentity = (
   digests: Pick<SignatureDigests, "hmacHex">,
@@ -125,8 +126,8 @@ export const signIdentity = (
   )
 
 /**
- * Whether one of the secrets signed this request, now. An empty secret, or none, verifies nothing.
- * What it answers is verified but for the nonce: the caller must remember that for ten minutes and refuse its reuse.
+ * Verifies that one of the secrets signed this request within the time window. Empty secrets never match.
+ * The nonce is not checked: the caller must store it for ten minutes and refuse its reuse.
  */
 export const verifyIdentity = (
   digests: Pick<SignatureDigests, "hmacHex" | "equal">,
@@ -148,7 +149,7 @@ export const verifyIdentity = (
 
 const webhookPrefix = "whsec_"
 
-/** The key inside `whsec_…`: 24 to 64 bytes in base64. None for anything else. */
+/** The key in `whsec_…`: 24 to 64 bytes in base64. None for other text. */
 export const webhookKey = (secret: string): Option.Option<Uint8Array> => {
   if (!secret.startsWith(webhookPrefix)) return Option.none()
   const key = Either.getOrUndefined(Encoding.decodeBase64(secret.slice(webhookPrefix.length)))
@@ -156,8 +157,8 @@ export const webhookKey = (secret: string): Option.Option<Uint8Array> => {
 }
 
 /**
- * The headers of a signed delivery: one signature per secret, the current one first, so that a receiver that still
- * knows only the old secret accepts it while rotating. None where no secret is a usable `whsec_…`.
+ * The headers of a signed delivery, with one signature per secret, so that a receiver that still has the old secret
+ * accepts it during a rotation. `secrets`: the current one first. None if no secret is a valid `whsec_…`.
  */
 export const signWebhook = (
   digests: Pick<SignatureDigests, "hmacBase64">,
@@ -175,9 +176,9 @@ export const signWebhook = (
 }
 
 /**
- * Whether one of the secrets signed this delivery, now. Signatures of other versions (`v1a`) are skipped.
- * An id with a full stop is refused: it would make the signed text ambiguous.
- * @internal The receiver's side, which tests take.
+ * Verifies that one of the secrets signed this delivery within the time window. Other versions (`v1a`) are skipped.
+ * An id with a full stop is refused, since it would make the signed text ambiguous.
+ * @internal The receiver's side, used by tests.
  */
 export const verifyWebhook = (
   digests: Pick<SignatureDigests, "hmacBase64" | "equal">,
@@ -193,7 +194,7 @@ export const verifyWebhook = (
     .filter((part) => part.startsWith("v1,"))
     .map((part) => part.slice(3))
   if (id === "" || id.includes(".") || !/^\d{1,12}$/.test(timestampText)) return Either.left("malformed")
-  if (offered.length === 0 || offered.length > mostSignatures) return Either.left("malformed")
+  if (offered.length === 0 || offered.length > maxSignatures) return Either.left("malformed")
   const message = { id, timestamp: Number(timestampText), body }
   if (!isFresh(message.timestamp, nowSeconds)) return Either.left("stale")
   const signed = webhookPayload(message, timestampText)
@@ -205,11 +206,11 @@ export const verifyWebhook = (
 
 const windowSeconds = Duration.toSeconds(signatureWindow)
 
-/** Whether a timestamp in Unix seconds lies in the window around now. */
+/** Whether a timestamp is within the time window. Both are Unix seconds. */
 export const isFresh = (timestamp: number, nowSeconds: number): boolean =>
   Math.abs(nowSeconds - timestamp) <= windowSeconds
 
-/** Compares all with all, so that the time taken tells neither which matched nor whether one did. */
+/** Compares every pair, so that the time taken does not reveal whether or which one matched. */
 const anyEqual = (
   digests: Pick<SignatureDigests, "equal">,
   expected: ReadonlyArray<string>,
@@ -230,8 +231,8 @@ const encoder = new TextEncoder()
 const webhookPayload = (message: WebhookMessage, timestampText = String(message.timestamp)): Uint8Array => {
   const head = encoder.encode(`${message.id}.${timestampText}.`)
   const body = typeof message.body === "string" ? encoder.encode(message.body) : message.body
-  const whole = new Uint8Array(head.length + body.length)
-  whole.set(head)
-  whole.set(body, head.length)
-  return whole
+  const payload = new Uint8Array(head.length + body.length)
+  payload.set(head)
+  payload.set(body, head.length)
+  return payload
 }

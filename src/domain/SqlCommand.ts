@@ -1,13 +1,14 @@
 /**
- * Which SQL a workflow may send: by its first words, before the database judges the rest. Nothing that changes a
- * session, opens a transaction or runs code is among it. Contract: runtime calls, `svc.db.query`.
+ * Decides by its first words whether a workflow may send an SQL statement: none that changes the session, opens a
+ * transaction or runs code. Postgres checks the rest. Contract: runtime calls, `svc.db.query`.
  */
 
+/** An allowed command. */
 export interface SqlCommand {
-  /** Its first words, e.g. `CREATE TABLE`. */
+  /** Its first words, such as `CREATE TABLE`. */
   readonly name: string
-  /** It makes room: allowed when the workspace is full. Every other one then runs in a transaction that reads only. */
-  readonly frees: boolean
+  /** Whether it frees space. In a full workspace, other commands run in a read-only transaction. */
+  readonly freesSpace: boolean
 }
 
 const objects = ["TABLE", "INDEX", "VIEW", "SEQUENCE", "TYPE", "DOMAIN", "MATERIALIZED VIEW"]
@@ -22,22 +23,23 @@ const definitions = [
   "COMMENT",
   "ANALYZE"
 ]
-const frees = new Set(["DELETE", "TRUNCATE", ...objects.map((object) => `DROP ${object}`)])
-/** The longest first: `CREATE UNIQUE INDEX` before what begins it. */
-const allowed = [...reads, ...changes, ...definitions].sort((a, b) => b.length - a.length)
+const spaceFreeingCommands = new Set(["DELETE", "TRUNCATE", ...objects.map((object) => `DROP ${object}`)])
+/** The longest first, so that `CREATE UNIQUE INDEX` is matched before its prefixes. */
+const commandsByLength = [...reads, ...changes, ...definitions].sort((a, b) => b.length - a.length)
 
+/** The allowed commands, for an error message. */
 export const allowedCommands =
   "SELECT, INSERT, UPDATE, DELETE, MERGE, TRUNCATE, and CREATE, ALTER and DROP of tables, views and indexes"
 
-/** What the statement is, or `undefined` when it is nothing that a workflow may send. */
+/** The command of a statement; `undefined` if a workflow may not send it. */
 export const sqlCommand = (sql: string): SqlCommand | undefined => {
-  const words = opening(sql)
-  const name = allowed.find((command) => words === command || words.startsWith(`${command} `))
-  return name === undefined ? undefined : { name, frees: frees.has(name) }
+  const words = leadingWords(sql)
+  const name = commandsByLength.find((command) => words === command || words.startsWith(`${command} `))
+  return name === undefined ? undefined : { name, freesSpace: spaceFreeingCommands.has(name) }
 }
 
-/** Its first words in capitals, without the comments before and between them. */
-const opening = (sql: string): string => {
+/** The first words in upper case, without comments. */
+const leadingWords = (sql: string): string => {
   let rest = sql
   let words = ""
   for (let count = 0; count < 4; count++) {
@@ -63,7 +65,7 @@ const withoutComments = (sql: string): string => {
   }
 }
 
-/** Comments of SQL nest. */
+/** The end of a block comment; comments of SQL nest. */
 const endOfComment = (sql: string): number => {
   let depth = 0
   for (const { 0: mark, index } of sql.matchAll(/\/\*|\*\//g)) {

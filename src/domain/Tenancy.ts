@@ -1,19 +1,20 @@
-/** The headers by which a request says for which customer it acts. Specification: Multi-tenant request headers. */
+/** Parses the headers that name a request's customer, installation, connections and person. Specification: Multi-tenant request headers. */
 import { Either, Encoding } from "effect"
 import { InvalidRequest } from "./Failure.js"
-import { isObject, type Json, unstorable } from "./Json.js"
+import { isObject, type Json, findUnstorable } from "./Json.js"
 import { headerValues } from "./Limits.js"
 
 /** A customer as a request names it. */
 export type CustomerReference = { readonly id: string } | { readonly ref: string }
 
+/** One connection of `x-svc-connections`. */
 export interface AllowedConnection {
   readonly connector: string | null
   readonly alias: string | null
   readonly connectionId: string
 }
 
-/** What a request claims; nothing of it is checked against records yet. */
+/** The parsed headers, not yet checked against records. */
 export interface Tenancy {
   readonly customer: CustomerReference | null
   readonly installationId: string | null
@@ -24,7 +25,7 @@ export interface Tenancy {
 
 type Header = (name: string) => string | undefined
 
-const bad = (header: string, message: string) =>
+const invalidHeader = (header: string, message: string) =>
   Either.left(
     new InvalidRequest({
       code: "INVALID_HEADER",
@@ -37,11 +38,11 @@ const bad = (header: string, message: string) =>
 export const customerReference = (text: string): CustomerReference =>
   text.startsWith("ref:") ? { ref: text.slice(4) } : { id: text }
 
-const same = (a: CustomerReference, b: CustomerReference): boolean =>
+const isSameReference = (a: CustomerReference, b: CustomerReference): boolean =>
   ("id" in a && "id" in b && a.id === b.id) || ("ref" in a && "ref" in b && a.ref === b.ref)
 
-/** All forms in which a request can name its customer; ids must agree, and so must references. An id and a reference are compared once the customer is known. */
-const customersNamed = (
+/** All references to a customer. Ids must agree, and so must external references; an id and a reference are compared once the record is read. */
+const customerReferences = (
   header: Header,
   organisationId: string
 ): ReadonlyArray<readonly [string, CustomerReference]> => {
@@ -54,7 +55,7 @@ const customersNamed = (
   add("x-end-org-ref", (ref) => ({ ref }))
   add("x-svc-space-tenantid", customerReference)
   const claimed = header("x-org-id")
-  // For calls on the organisation's own behalf the claim names the organisation.
+  // In calls on the organisation's own behalf `x-org-id` names the organisation.
   if (claimed !== organisationId) add("x-org-id", customerReference)
   return named
 }
@@ -67,12 +68,15 @@ const parseConnections = (text: string): Either.Either<ReadonlyArray<AllowedConn
     .map((part) => part.trim())
     .filter((part) => part !== "")
   if (parts.length > headerValues.connections)
-    return bad("x-svc-connections", `names more than ${headerValues.connections} connections`)
+    return invalidHeader("x-svc-connections", `names more than ${headerValues.connections} connections`)
   const found: Array<AllowedConnection> = []
   for (const part of parts) {
     const match = connectionPattern.exec(part)
     if (match === null)
-      return bad("x-svc-connections", `"${part.slice(0, 60)}" is not conn_id, slug=conn_id or slug:alias=conn_id`)
+      return invalidHeader(
+        "x-svc-connections",
+        `"${part.slice(0, 60)}" is not conn_id, slug=conn_id or slug:alias=conn_id`
+      )
     found.push({ connector: match[1] ?? null, alias: match[2] ?? null, connectionId: match[3] ?? "" })
   }
   return Either.right(found)
@@ -81,32 +85,34 @@ const parseConnections = (text: string): Either.Either<ReadonlyArray<AllowedConn
 const parseConfig = (text: string): Either.Either<Json, InvalidRequest> => {
   const name = "x-svc-installation-config"
   const json = text.startsWith("{") ? text : Either.getOrElse(Encoding.decodeBase64UrlString(text), () => "")
-  if (json.length > headerValues.configBytes) return bad(name, `is larger than ${headerValues.configBytes} bytes`)
+  if (json.length > headerValues.configBytes)
+    return invalidHeader(name, `is larger than ${headerValues.configBytes} bytes`)
   try {
     const value: Json = JSON.parse(json)
-    if (!isObject(value) || unstorable(value) !== undefined) return bad(name, "is not a JSON object")
+    if (!isObject(value) || findUnstorable(value) !== undefined) return invalidHeader(name, "must be a JSON object")
     return Either.right(value)
   } catch {
-    return bad(name, "is neither base64url (without padding) of a JSON object nor the object itself")
+    return invalidHeader(name, "must be a JSON object, or its base64url without padding")
   }
 }
 
-/** The customer that the headers name, by id where they name it so; fails where they name two. */
+/** The customer that the headers name, preferably by id; fails if they name two. */
 export const parseCustomer = (
   header: Header,
   organisationId: string
 ): Either.Either<CustomerReference | null, InvalidRequest> => {
-  const named = customersNamed(header, organisationId)
+  const named = customerReferences(header, organisationId)
   const [first, ...others] = named
   for (const [name, reference] of others) {
     const rival = named.find(([, other]) => "id" in other === "id" in reference)
-    if (rival !== undefined && !same(rival[1], reference)) return bad(name, `names another customer than ${rival[0]}`)
+    if (rival !== undefined && !isSameReference(rival[1], reference))
+      return invalidHeader(name, `names another customer than ${rival[0]}`)
   }
   const byId = named.find(([, reference]) => "id" in reference)
   return Either.right(byId?.[1] ?? first?.[1] ?? null)
 }
 
-/** Reads the headers. An empty one counts as absent. */
+/** Parses the headers; empty ones count as absent. */
 export const parseTenancy = (header: Header, organisationId: string): Either.Either<Tenancy, InvalidRequest> =>
   Either.gen(function* () {
     const value = (name: string) => {
@@ -124,8 +130,8 @@ export const parseTenancy = (header: Header, organisationId: string): Either.Eit
     }
   })
 
-/** The reference by which the request also names its customer, where it named it by id: the two must agree. */
-export const claimedRef = (header: Header): string | undefined => {
+/** The external reference in `x-end-org-ref`, which must match a customer that is named by id. */
+export const claimedExternalRef = (header: Header): string | undefined => {
   const ref = header("x-end-org-ref")
   return ref === undefined || ref === "" ? undefined : ref
 }
@@ -139,7 +145,7 @@ const credentialHeaders: ReadonlySet<string> = new Set([
   "x-identity-hmac"
 ])
 
-/** Headers as a workflow sees them: names in lower case, no credential among them. */
+/** The headers that a workflow sees: without credentials, names in lower case. */
 export const workflowHeaders = (headers: { readonly [name: string]: string }): { readonly [name: string]: string } =>
   Object.fromEntries(
     Object.entries(headers).filter(

@@ -1,7 +1,7 @@
-/** Reading URLs. */
+/** Parses URLs. */
 
 /**
- * The URL that a text is, if it is one. Instead of `URL.canParse`, which in Node 20 answers `false` for any text beyond
+ * The parsed URL; `undefined` for other text. `URL.canParse` is not used: in Node 20 it answers `false` for text beyond
  * ASCII once V8 has optimised its caller.
  */
 export const parseUrl = (text: string, base?: string): URL | undefined => {

@@ -1,4 +1,4 @@
-/** A workflow: its draft, its published versions, where they run. Specification: Workflow; contract: workflow record. */
+/** Records of workflows, versions and deployments, and the bodies that change them. Specification: Workflow; contract: workflow record. */
 import { Schema } from "effect"
 import { RetryPolicy, Tier } from "./Execution.js"
 import { InvalidState, WorkflowUnavailable } from "./Failure.js"
@@ -7,11 +7,12 @@ import { type Json, JsonObject } from "./Json.js"
 import { guest } from "./Limits.js"
 import { Counter } from "./Scalars.js"
 
+/** The form of a slug. */
 export const slugPattern = /^[a-z0-9][a-z0-9-]{0,62}$/
-/** Names of flows double as paths of surface B. */
+/** The form of a flow's name, which is also a path of surface B. */
 export const flowNamePattern = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
 
-/** First path segments of `/api/v1`: no flow can have one of these names. */
+/** The first path segments of `/api/v1`, which no flow may be named after. */
 export const reservedNames: ReadonlySet<string> = new Set(
   (
     "customers connectors connections workflows triggers executions users roles secrets billing audit ai quota config " +
@@ -20,7 +21,7 @@ export const reservedNames: ReadonlySet<string> = new Set(
   ).split(" ")
 )
 
-/** The environment that runs the latest published version, whatever is deployed. */
+/** The environment that always runs the latest published version. */
 export const latestEnvironment = "test"
 
 export type WorkflowStatus = "draft" | "published" | "archived"
@@ -61,7 +62,7 @@ export interface Workflow {
   readonly version: number
 }
 
-/** Why an archived workflow runs nowhere, not even as a draft. */
+/** The refusal to run an archived workflow, even as a draft. */
 export const archivedRefusal = ({ name, status }: Pick<Workflow, "name" | "status">): WorkflowUnavailable | undefined =>
   status === "archived"
     ? new WorkflowUnavailable({
@@ -70,12 +71,13 @@ export const archivedRefusal = ({ name, status }: Pick<Workflow, "name" | "statu
       })
     : undefined
 
+/** The refusal to run a disabled workflow. */
 export const disabledRefusal = ({ enabled }: Pick<Workflow, "enabled">): InvalidState | undefined =>
   enabled
     ? undefined
     : new InvalidState({ state: "disabled", message: "the workflow is disabled: set enabled to true" })
 
-/** A published snapshot: it never changes. */
+/** A published, immutable version. */
 export interface WorkflowVersion {
   readonly organisationId: OrganisationId
   readonly workflowId: WorkflowId
@@ -94,6 +96,7 @@ export interface WorkflowVersion {
   readonly publishedAt: string
 }
 
+/** The version that an environment runs. */
 export interface Deployment {
   readonly organisationId: OrganisationId
   readonly workflowId: WorkflowId
@@ -115,7 +118,7 @@ const settings = {
   tags: Schema.optional(Schema.Array(Schema.String.pipe(Schema.maxLength(64))).pipe(Schema.maxItems(50)))
 }
 
-/** Its pattern is told here, and checked with a message of its own where a workflow is saved. */
+/** The pattern is documented here, and checked with a better message when a workflow is saved. */
 const Name = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(64)).annotations({
   jsonSchema: { maxLength: 64, pattern: `${flowNamePattern.source}|${slugPattern.source}` }
 })
@@ -126,6 +129,7 @@ const draft = {
   outputContract: Schema.optional(Schema.NullOr(JsonObject))
 }
 
+/** The body that creates a workflow. */
 export const CreateWorkflow = Schema.Struct({
   name: Name,
   slug: Schema.optional(Schema.String.pipe(Schema.pattern(slugPattern))),
@@ -137,6 +141,7 @@ export const CreateWorkflow = Schema.Struct({
 }).annotations({ identifier: "CreateWorkflow" })
 export type CreateWorkflow = typeof CreateWorkflow.Type
 
+/** The body that changes a workflow. */
 export const UpdateWorkflow = Schema.Struct({
   name: Schema.optional(Name),
   ...draft,
@@ -145,62 +150,10 @@ export const UpdateWorkflow = Schema.Struct({
 }).annotations({ identifier: "UpdateWorkflow" })
 export type UpdateWorkflow = typeof UpdateWorkflow.Type
 
-/** A name as a slug: lower case, hyphens. */
+/** The slug of a name: lower case, with hyphens. */
 export const slugOf = (name: string): string =>
   name
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-+|-+$/g, "")
     .slice(0, 63) || "workflow"
-
-/** One line of a difference between two texts. */
-export interface DiffLine {
-  readonly op: "same" | "added" | "removed"
-  readonly text: string
-}
-
-/** A line-wise difference: what to remove and add to come from `a` to `b`. Bounded: huge texts differ as a whole. */
-export const diffLines = (a: string, b: string): ReadonlyArray<DiffLine> => {
-  const left = a.split("\n")
-  const right = b.split("\n")
-  let head = 0
-  while (head < left.length && head < right.length && left[head] === right[head]) head++
-  let tail = 0
-  while (
-    tail < left.length - head &&
-    tail < right.length - head &&
-    left[left.length - 1 - tail] === right[right.length - 1 - tail]
-  )
-    tail++
-  const as = left.slice(head, left.length - tail)
-  const bs = right.slice(head, right.length - tail)
-  const same = (lines: ReadonlyArray<string>) => lines.map((text): DiffLine => ({ op: "same", text }))
-  return [...same(left.slice(0, head)), ...middle(as, bs), ...same(left.slice(left.length - tail))]
-}
-
-const middle = (as: ReadonlyArray<string>, bs: ReadonlyArray<string>): ReadonlyArray<DiffLine> => {
-  const removed = as.map((text): DiffLine => ({ op: "removed", text }))
-  const added = bs.map((text): DiffLine => ({ op: "added", text }))
-  if (as.length === 0 || bs.length === 0 || as.length * bs.length > 4_000_000) return [...removed, ...added]
-  // Longest common subsequence, from the end, so that the walk below goes forward.
-  const width = bs.length + 1
-  const longest = new Uint32Array((as.length + 1) * width)
-  const at = (i: number, j: number) => longest[i * width + j] ?? 0
-  for (let i = as.length - 1; i >= 0; i--) {
-    for (let j = bs.length - 1; j >= 0; j--) {
-      longest[i * width + j] = as[i] === bs[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1))
-    }
-  }
-  const out: Array<DiffLine> = []
-  let i = 0
-  let j = 0
-  while (i < as.length && j < bs.length) {
-    if (as[i] === bs[j]) {
-      out.push({ op: "same", text: as[i] ?? "" })
-      i++
-      j++
-    } else if (at(i + 1, j) >= at(i, j + 1)) out.push({ op: "removed", text: as[i++] ?? "" })
-    else out.push({ op: "added", text: bs[j++] ?? "" })
-  }
-  return [...out, ...removed.slice(i), ...added.slice(j)]
-}

@@ -1,11 +1,12 @@
-/** What is known of a workflow's JavaScript without running it: is it valid, what does it use, what does it look like. */
+/** The result of static analysis of a workflow's code: script, bindings, warnings and diagram. */
 
-/** One connector action that the code calls. `action` is `*` where the name is computed. */
+/** A connector action that the code calls. `action` is `*` if the name is computed at run time. */
 export interface Binding {
   readonly connector: string
   readonly action: string
 }
 
+/** A warning or an error at a place of the source. */
 export interface SourceIssue {
   readonly code: string
   readonly message: string
@@ -14,6 +15,7 @@ export interface SourceIssue {
   readonly column: number
 }
 
+/** A call, branch or end. */
 export interface DiagramNode {
   readonly id: string
   readonly kind: string
@@ -21,22 +23,27 @@ export interface DiagramNode {
   readonly line?: number
   readonly column?: number
 }
+
+/** A transition between nodes. */
 export interface DiagramEdge {
   readonly from: string
   readonly to: string
   readonly label?: string
   /** Leads back to the head of a loop. */
   readonly back?: boolean
-  /** Taken when something threw. */
+  /** Taken when an error is thrown. */
   readonly error?: boolean
 }
+
+/** The control flow of the code. */
 export interface Diagram {
   readonly nodes: ReadonlyArray<DiagramNode>
   readonly edges: ReadonlyArray<DiagramEdge>
 }
 
-export interface Analysis {
-  /** The script that the sandbox runs; line and column are those of the source. */
+/** Everything that analysis finds. */
+export interface WorkflowAnalysis {
+  /** The script that the sandbox runs, with the lines and columns of the source. */
   readonly script: string
   readonly bindings: ReadonlyArray<Binding>
   readonly warnings: ReadonlyArray<SourceIssue>

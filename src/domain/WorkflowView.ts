@@ -1,18 +1,19 @@
-/** Workflows, their versions and deployments as the API shows them. Contract: workflow record. */
-import { bindingsOf } from "./connector/Binding.js"
+/** Workflows and versions as the API shows them. Contract: workflow record. */
+import { readBindings } from "./connector/Binding.js"
 import type { Deployment, Workflow, WorkflowVersion } from "./Workflow.js"
 
+/** A version as the API shows it. */
 export const versionView = (version: WorkflowVersion) => ({
   version: version.number,
   contentHash: version.contentHash,
   publishedAt: version.publishedAt,
   publishedBy: version.publishedBy,
   notes: version.notes,
-  bindings: bindingsOf(version.bindings)
+  bindings: readBindings(version.bindings)
 })
 export type VersionView = ReturnType<typeof versionView>
 
-/** A workflow as lists show it: without what can be large. */
+/** A workflow in a list, without members that can be large. */
 export const workflowSummary = (workflow: Workflow) => {
   const {
     contentHash: _hash,
@@ -29,18 +30,19 @@ export const workflowSummary = (workflow: Workflow) => {
     warnings: _warnings,
     ...rest
   } = workflow
-  return { ...rest, bindings: bindingsOf(workflow.bindings) }
+  return { ...rest, bindings: readBindings(workflow.bindings) }
 }
 export type WorkflowSummary = ReturnType<typeof workflowSummary>
 
-/** What a workflow is shown with. */
+/** The parts of a workflow besides its record. */
 export interface WorkflowParts {
   readonly versions: ReadonlyArray<WorkflowVersion>
   readonly deployments: ReadonlyArray<Deployment>
-  /** Whether the diagram is shown, which only requests that ask for it get. */
+  /** Whether the diagram is included. */
   readonly diagram: boolean
 }
 
+/** A workflow as the API shows it. */
 export const workflowView = (workflow: Workflow, { deployments, diagram, versions }: WorkflowParts) => ({
   ...workflowSummary(workflow),
   draft: {

@@ -1,11 +1,11 @@
 /**
- * The published contract: one OpenAPI 3.1 document for each surface, and their union; and the schema of a connector's
- * definition. Contract: versioning policy.
+ * Builds the published documents: one OpenAPI 3.1 document for each surface, their union, and the JSON schema of a
+ * connector's definition. Contract: versioning policy.
  */
 import { HttpApi, OpenApi } from "@effect/platform"
 import { fileSchema } from "../domain/connector/FileSchema.js"
 import { isObject, type Json, type JsonObject } from "../domain/Json.js"
-import { completed, type Texts } from "./documents/Operations.js"
+import { completeDocument, type Texts } from "./documents/Operations.js"
 import { resourceTexts } from "./documents/ResourceTexts.js"
 import { executionTexts, runTexts } from "./documents/RunTexts.js"
 import { tenantTexts } from "./documents/TenantTexts.js"
@@ -33,28 +33,28 @@ const spaceScheme = {
   }
 }
 
-/** Only surface B is told a workspace. */
-const schemesOf = (paths: ReadonlyArray<string>) =>
+/** Only surface B takes a workspace in a header. */
+const securitySchemesOf = (paths: ReadonlyArray<string>) =>
   paths.some(isTenantPath) ? { ...keySchemes, ...spaceScheme } : keySchemes
 
 const security = [{ bearer: [] }, { apiKey: [] }]
 
-/** Surface B leaves `authorization` to flows. */
-const tenantOperation = (operation: Json): Json =>
+/** Surface B leaves the header `authorization` to flows, so its key is sent in `x-svc-api-key`. */
+const applyTenantSecurity = (operation: Json): Json =>
   isObject(operation) ? { ...operation, security: [{ apiKey: [], space: [] }] } : operation
 
-const ofItsSurface = (path: string, item: Json): Json =>
+const applySurfaceSecurity = (path: string, item: Json): Json =>
   isTenantPath(path) && isObject(item)
-    ? Object.fromEntries(Object.entries(item).map(([method, operation]) => [method, tenantOperation(operation)]))
+    ? Object.fromEntries(Object.entries(item).map(([method, operation]) => [method, applyTenantSecurity(operation)]))
     : item
 
-/** Schemas of a body that the service does not answer with: the gate translates what the library finds wrong. */
+/** Schemas of the library's own error body, which the service never answers: the pipeline translates decode errors. */
 const libraryOnly = new Set(["HttpApiDecodeError", "Issue", "PropertyKey"])
 const libraryRef = "#/components/schemas/HttpApiDecodeError"
 
-/** The document as the service is: without the library's own error, and either scheme on every endpoint. */
-const published = (value: Json, member = ""): Json => {
-  if (Array.isArray(value)) return value.map((item) => published(item))
+/** Removes the library's own error from unions and components. */
+const removeLibraryErrors = (value: Json, member = ""): Json => {
+  if (Array.isArray(value)) return value.map((item) => removeLibraryErrors(item))
   if (!isObject(value)) return value
   if (Array.isArray(value["anyOf"]) && value["anyOf"].some((one) => isObject(one) && one["$ref"] === libraryRef)) {
     const [only, ...others] = value["anyOf"].filter((one) => !(isObject(one) && one["$ref"] === libraryRef))
@@ -63,27 +63,29 @@ const published = (value: Json, member = ""): Json => {
   return Object.fromEntries(
     Object.entries(value)
       .filter(([name]) => member !== "schemas" || !libraryOnly.has(name))
-      .map(([name, child]) => [name, published(child, name)])
+      .map(([name, child]) => [name, removeLibraryErrors(child, name)])
   )
 }
 
-/** The paths are those of the server that the document comes from. */
+/** Paths are relative to the server that serves the document. */
 const servers = [{ url: "/", description: "The server of this document." }]
 const license = { name: "Apache-2.0", identifier: "Apache-2.0" }
 
-/** The library's document, completed and with the schemes of its surface. */
-const transformed =
+/** Completes the library's document and adds the security schemes of its surface. */
+const transformDocument =
   (description: string, routes: ReadonlyArray<Route>, texts: Texts) => (spec: Record<string, unknown>) => {
     // A document is plain JSON.
-    const made = published(JSON.parse(JSON.stringify(spec)))
-    const { components, info, paths = {}, ...rest } = completed(isObject(made) ? made : {}, routes, texts)
+    const cleaned = removeLibraryErrors(JSON.parse(JSON.stringify(spec)))
+    const { components, info, paths = {}, ...rest } = completeDocument(isObject(cleaned) ? cleaned : {}, routes, texts)
     return {
       ...rest,
       info: { ...members(info), description, license },
       servers,
-      paths: Object.fromEntries(Object.entries(members(paths)).map(([path, item]) => [path, ofItsSurface(path, item)])),
+      paths: Object.fromEntries(
+        Object.entries(members(paths)).map(([path, item]) => [path, applySurfaceSecurity(path, item)])
+      ),
       security,
-      components: { ...members(components), securitySchemes: schemesOf(Object.keys(members(paths))) }
+      components: { ...members(components), securitySchemes: securitySchemesOf(Object.keys(members(paths))) }
     }
   }
 
@@ -93,7 +95,7 @@ const surfaceA = HttpApi.make("svc-a")
   .annotate(OpenApi.Version, version)
   .annotate(
     OpenApi.Transform,
-    transformed("Starts workflows and calls providers.", routesOf(ExecutionApi), executionTexts)
+    transformDocument("Starts workflows and calls providers.", routesOf(ExecutionApi), executionTexts)
   )
 
 const surfaceB = HttpApi.make("svc-b")
@@ -102,7 +104,11 @@ const surfaceB = HttpApi.make("svc-b")
   .annotate(OpenApi.Version, version)
   .annotate(
     OpenApi.Transform,
-    transformed("The tenants of an organisation, as low-code tools speak to them.", routesOf(TenantApi), tenantTexts)
+    transformDocument(
+      "The tenants of an organisation, as low-code tools speak to them.",
+      routesOf(TenantApi),
+      tenantTexts
+    )
   )
 
 const surfaceC = HttpApi.make("svc-c")
@@ -112,32 +118,32 @@ const surfaceC = HttpApi.make("svc-c")
   .annotate(OpenApi.Version, version)
   .annotate(
     OpenApi.Transform,
-    transformed("Everything that svc manages.", [...routesOf(ResourceApi), ...routesOf(RunApi)], {
+    transformDocument("Everything that svc manages.", [...routesOf(ResourceApi), ...routesOf(RunApi)], {
       ...resourceTexts,
       ...runTexts
     })
   )
 
 /**
- * The documents of the surfaces as one. The library's own union of APIs would tell the errors of each surface of the
- * endpoints of all.
+ * Unites the documents of the surfaces. The library's own union of APIs would list the errors of every surface at the
+ * endpoints of all surfaces.
  */
-const union = (spec: Record<string, unknown>) => {
-  const documents = [makers.a(), makers.b(), makers.c()].map((made) => {
+const uniteDocuments = (spec: Record<string, unknown>) => {
+  const documents = [makers.a(), makers.b(), makers.c()].map((built) => {
     // A document is plain JSON.
-    const document: Json = JSON.parse(JSON.stringify(made))
+    const document: Json = JSON.parse(JSON.stringify(built))
     return members(document)
   })
-  const together = (member: (document: { readonly [name: string]: Json }) => Json | undefined) =>
+  const merge = (member: (document: { readonly [name: string]: Json }) => Json | undefined) =>
     Object.assign({}, ...documents.map((document) => members(member(document))))
-  const components = (kind: string) => together((document) => members(document["components"])[kind])
+  const components = (kind: string) => merge((document) => members(document["components"])[kind])
   return {
     ...spec,
     info: { ...members(documents[0]?.["info"]), title: "svc", description: "Everything that svc offers over HTTP." },
     servers,
     security,
     tags: documents.flatMap(({ tags }) => tags ?? []),
-    paths: together(({ paths }) => paths),
+    paths: merge(({ paths }) => paths),
     components: {
       schemas: components("schemas"),
       parameters: components("parameters"),
@@ -148,11 +154,11 @@ const union = (spec: Record<string, unknown>) => {
   }
 }
 
-/** Everything that the service offers over HTTP. */
+/** The API whose document is the union of all surfaces. */
 export const SvcApi = HttpApi.make("svc")
   .annotate(OpenApi.Title, "svc")
   .annotate(OpenApi.Version, version)
-  .annotate(OpenApi.Transform, union)
+  .annotate(OpenApi.Transform, uniteDocuments)
 
 export type DocumentName = "a" | "b" | "c" | "all" | "connector"
 
@@ -164,10 +170,10 @@ const makers: { readonly [name in DocumentName]: () => unknown } = {
   connector: fileSchema
 }
 
-/** A document as JSON text. */
+/** The document as indented JSON text with a final newline. */
 export const documentText = (name: DocumentName): string => `${JSON.stringify(makers[name](), null, 2)}\n`
 
-/** Where each document is served. */
+/** The path at which each document is served. */
 export const documentPaths: { readonly [path: string]: DocumentName } = {
   "/api/v1/openapi/a.json": "a",
   "/api/v1/openapi/b.json": "b",

@@ -1,12 +1,12 @@
 /**
- * Members that the errors of some failures have beside those of all. The rows of `Surface.ts` are held to them by the
- * compiler, and the OpenAPI documents are written from them. Contract: errors.
+ * Members that the error bodies of some failures have besides the common ones. The compiler checks the rows of
+ * `ErrorRows.ts` against them, and the OpenAPI documents are generated from them. Contract: errors.
  */
 import { Schema } from "effect"
 import type { Failure } from "../domain/Failure.js"
 import { Json } from "../domain/Json.js"
 
-/** What is known of the provider's answer: both are null where there was none. */
+/** The provider's answer; `status` and `body` are null if it sent none. */
 const provider = Schema.Struct({
   connector: Schema.String,
   status: Schema.NullOr(Schema.Number),
@@ -19,10 +19,10 @@ const quota = Schema.Struct({
   dimension: Schema.String,
   limit: Schema.Number,
   used: Schema.Number,
-  resetAt: Schema.NullOr(Schema.String).annotations({ description: "when the window begins anew; null: never" })
+  resetAt: Schema.NullOr(Schema.String).annotations({ description: "when the window starts again; null: never" })
 }).annotations({ identifier: "Quota" })
 
-/** By the failure; it has that one code. */
+/** By the tag of the failure, which has exactly this code. */
 export const errorMembers = {
   PlanLimitReached: { code: "PLAN_LIMIT_REACHED", members: Schema.Struct({ quota }) },
   QuotaExceeded: { code: "QUOTA_EXCEEDED", members: Schema.Struct({ quota }) },
@@ -40,7 +40,7 @@ export const errorMembers = {
 
 type Declared = typeof errorMembers
 
-/** What the row of a failure says of them: nothing where the failure has none. */
+/** The members that the row of a failure must have; none if the failure has no members of its own. */
 export type MembersOf<Tag extends Failure["_tag"]> = Tag extends keyof Declared
   ? { readonly code: Declared[Tag]["code"]; readonly more: Schema.Schema.Type<Declared[Tag]["members"]> }
   : { readonly more?: never }
@@ -49,17 +49,20 @@ interface Members {
   readonly [name: string]: Schema.Schema.AnyNoContext | Schema.optionalWith<Schema.Schema.AnyNoContext, { exact: true }>
 }
 
-/** The members of the errors of one status; one that only some of its failures have is optional and says with which. */
-export const membersOf = (tags: ReadonlyArray<Failure["_tag"]>, having: (code: string) => string): Members => {
+/**
+ * Schemas of the members of one status. A member that only some of its failures have is optional; `describeWhen` says
+ * in its description with which code it is present.
+ */
+export const membersOf = (tags: ReadonlyArray<Failure["_tag"]>, describeWhen: (code: string) => string): Members => {
   const declared: { readonly [tag: string]: Declared[keyof Declared] | undefined } = errorMembers
   const found = tags.flatMap((tag) => {
     const { code = "", members } = declared[tag] ?? {}
     const fields: { readonly [name: string]: Schema.Schema.AnyNoContext } = members?.fields ?? {}
     return Object.entries(fields).map(([name, schema]) => ({ code, name, schema }))
   })
-  const one = ({ code, name, schema }: (typeof found)[number]) =>
+  const schemaOf = ({ code, name, schema }: (typeof found)[number]) =>
     found.filter((other) => other.name === name).length === tags.length
       ? schema
-      : Schema.optionalWith(schema, { exact: true }).annotations({ description: having(code) })
-  return Object.fromEntries(found.map((each) => [each.name, one(each)]))
+      : Schema.optionalWith(schema, { exact: true }).annotations({ description: describeWhen(code) })
+  return Object.fromEntries(found.map((each) => [each.name, schemaOf(each)]))
 }

@@ -1,6 +1,6 @@
-/** HTML as values: whatever is not markup already is escaped. */
+/** HTML templates in which every inserted text is escaped. */
 
-/** HTML that is meant as such; everything else is escaped. */
+/** HTML that is inserted into a template unescaped. */
 export interface Markup {
   readonly html: string
 }
@@ -13,15 +13,16 @@ const entities: { readonly [letter: string]: string } = {
   "'": "&#39;"
 }
 
-const escaped = (text: string) => text.replace(/[&<>"']/g, (letter) => entities[letter] ?? "")
+const escapeHtml = (text: string) => text.replace(/[&<>"']/g, (letter) => entities[letter] ?? "")
 
 type Part = string | number | Markup | ReadonlyArray<Markup>
 
 const isList = (part: Part): part is ReadonlyArray<Markup> => Array.isArray(part)
 
-const written = (part: Part): string =>
-  isList(part) ? part.map(({ html }) => html).join("") : typeof part === "object" ? part.html : escaped(String(part))
+const renderPart = (part: Part): string =>
+  isList(part) ? part.map(({ html }) => html).join("") : typeof part === "object" ? part.html : escapeHtml(String(part))
 
+/** Template tag: escapes strings and numbers, inserts `Markup` unchanged. */
 export const html = (strings: TemplateStringsArray, ...parts: ReadonlyArray<Part>): Markup => ({
-  html: strings.map((text, at) => `${text}${at < parts.length ? written(parts[at] ?? "") : ""}`).join("")
+  html: strings.map((text, at) => `${text}${at < parts.length ? renderPart(parts[at] ?? "") : ""}`).join("")
 })

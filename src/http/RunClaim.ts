@@ -1,12 +1,12 @@
-/** Reads the claim of a request that starts a run from its Idempotency-Key. */
+/** Reads the Idempotency-Key of a request that starts a run as the claim that commits with the run's first row. */
 import type { Principal } from "../actors/management/Caller.js"
 import type { Digests } from "../actors/ports/Digests.js"
 import { InvalidRequest } from "../domain/Failure.js"
 import type { RunClaim } from "../domain/RunClaim.js"
 import { idempotencyKey } from "./pipeline/Idempotency.js"
-import { type RequestHead, targetMark } from "./Wire.js"
+import { type RequestHead, targetIndexKey } from "./Wire.js"
 
-/** `undefined` for a request without the header. `body`: what tells a repetition from another request. */
+/** `undefined` for a request without the header. `body`: its hash tells a repetition from a different request. */
 export const runClaim = (
   { sha256Hex }: Digests["Type"],
   caller: Principal,
@@ -15,5 +15,5 @@ export const runClaim = (
 ): RunClaim | undefined | InvalidRequest => {
   const key = idempotencyKey(request)
   if (key === undefined || key instanceof InvalidRequest) return key
-  return { key: `${caller.key.id}|${targetMark(request.target, sha256Hex)}|${key}`, hash: sha256Hex(body) }
+  return { key: `${caller.key.id}|${targetIndexKey(request.target, sha256Hex)}|${key}`, hash: sha256Hex(body) }
 }

@@ -1,57 +1,68 @@
-/** A request and a reply as bytes: what a server driver hands to the surfaces and takes back. */
+/** Requests and replies as bytes: what the server driver passes to the surfaces and gets back. */
 
+import type { Effect } from "effect"
 import type { Failure } from "../domain/Failure.js"
 
+/** A request without its body. */
 export interface RequestHead {
   readonly method: string
   /** Path and query exactly as sent. */
   readonly target: string
   /** Names in lower case; repeated headers joined by a comma. */
   readonly headers: { readonly [name: string]: string }
-  /** The socket's peer. */
+  /** The address of the socket's peer. */
   readonly remoteAddress: string
 }
 
+/** A request with its whole body. */
 export interface RawRequest extends RequestHead {
   readonly body: Uint8Array
 }
 
-/** A request of which perhaps no more than the head is there. */
-export interface ArrivingRequest extends RequestHead {
-  readonly body: Uint8Array | BodyToCome
+/** A request whose body may not have been read yet. */
+export interface IncomingRequest extends RequestHead {
+  readonly body: Uint8Array | BodyStream
 }
 
-/** A request's body that is still coming in: it comes as fast as it is asked for, and no further than its limit. */
-export interface BodyToCome {
-  /** In bytes, as the head told it; null: nobody knows before the end. */
+/** A request whose body is read only if something needs it, such as a signature that covers it. */
+export interface LazyRequest extends RequestHead {
+  readonly body: Uint8Array | Effect.Effect<Uint8Array, Failure>
+}
+
+/** A request's body that is still being received: read on demand, up to the limit of its size. */
+export interface BodyStream {
+  /** Bytes by `content-length`; null if the header is absent. */
   readonly length: number | null
-  /** The next piece; `undefined`: that was all. One asks at a time. */
-  readonly next: () => Promise<Uint8Array | undefined | BrokenOff>
+  /** The next chunk; `undefined` at the end. Not to be called concurrently. */
+  readonly next: () => Promise<Uint8Array | undefined | AbortedBody>
 }
 
-/** No more will come: the sender went away, stalled, or sent too much. */
-export interface BrokenOff {
+/** The body was not received completely: its sender disconnected, stalled or exceeded the limit. */
+export interface AbortedBody {
   readonly failure: Failure
 }
 
+/** A reply as the server driver sends it. */
 export interface RawReply {
   readonly status: number
   readonly headers: { readonly [name: string]: string }
-  readonly body: string | Uint8Array | BodyInPieces
+  readonly body: string | Uint8Array | StreamedBody
 }
 
-/** A body that is still on its way. Where it breaks off, so does the reply. */
-export interface BodyInPieces {
+/** A reply's body that streams. If it fails, the reply is cut off. */
+export interface StreamedBody {
   readonly pieces: AsyncIterable<Uint8Array>
-  /** Nobody takes the rest. */
+  /** Called when the client takes no more of it. */
   readonly cancel: () => void
 }
 
+/** The target without its query. */
 export const pathOf = (target: string): string => {
   const query = target.indexOf("?")
   return query < 0 ? target : target.slice(0, query)
 }
 
+/** A reply whose body is `body` as JSON. */
 export const jsonReply = (
   status: number,
   body: unknown,
@@ -62,9 +73,9 @@ export const jsonReply = (
   body: JSON.stringify(body)
 })
 
-/** What an index can hold of a target, in characters. */
-const indexedTarget = 1_000
+/** Characters of a target that a database index can hold. */
+const indexedTargetLength = 1_000
 
-/** By what a target is known in an index: the target, or of a long one its digest. */
-export const targetMark = (target: string, sha256Hex: (text: string) => string): string =>
-  target.length <= indexedTarget ? target : `${pathOf(target).slice(0, indexedTarget)}?${sha256Hex(target)}`
+/** The target as an index key; of a long target, its beginning and its digest. */
+export const targetIndexKey = (target: string, sha256Hex: (text: string) => string): string =>
+  target.length <= indexedTargetLength ? target : `${pathOf(target).slice(0, indexedTargetLength)}?${sha256Hex(target)}`

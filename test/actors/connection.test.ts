@@ -276,7 +276,7 @@ describe("an owner that dies", () => {
       assert.isTrue(Exit.isFailure(yield* Fiber.join(third)))
       assert.lengthOf(world.asked, 2)
       assert.strictEqual(world.row(id).connection.status, "expired")
-      assert.include(world.row(id).connection.health.lastError ?? "", "ended twice")
+      assert.include(world.row(id).connection.health.lastError ?? "", "stopped twice")
     })
   )
 

@@ -7,7 +7,7 @@ import { layer as residentsLayer, LocalOwners } from "../../src/actors/connectio
 import { LastUse } from "../../src/actors/connection/LastUse.js"
 import { Ownership } from "../../src/actors/ports/Ownership.js"
 import { unlimited } from "../../src/domain/connection/RateLimiter.js"
-import { define } from "../../src/domain/connector/Definition.js"
+import { decodeManifest } from "../../src/domain/connector/Definition.js"
 import type { ConnectionId } from "../../src/domain/Ids.js"
 import { by, failing, fresh, makeWorld, manifest, organisation, origin } from "../support/connectionWorld.js"
 
@@ -161,7 +161,7 @@ const here = Effect.gen(function* () {
     )
   )
   const residents = Context.get(context, LocalOwners)
-  const definition = define(manifest())
+  const definition = decodeManifest(manifest())
   const method = Option.getOrThrow(Option.fromNullable(definition.auth[0]))
   const self = newOwner(id, 7)
   const { connection, intent, revision } = world.row(id)

@@ -9,7 +9,7 @@ import { layer as callsLayer } from "../../src/actors/connection/ConnectedCalls.
 import { type ConnectedCall, ConnectedCalls } from "../../src/actors/ports/ConnectedCalls.js"
 import { ConnectedEgress } from "../../src/actors/ports/ConnectedEgress.js"
 import { ConnectionNotActive, Connections } from "../../src/actors/ports/Connections.js"
-import { define } from "../../src/domain/connector/Definition.js"
+import { decodeManifest } from "../../src/domain/connector/Definition.js"
 import { by, failing, makeWorld, manifest, organisation, origin } from "../support/connectionWorld.js"
 
 const ways = ["run", "proxy", "test", "enable", "refresh", "health sweep"] as const
@@ -110,7 +110,7 @@ const makeScene = (seconds: number, latency: Duration.DurationInput) =>
       organisationId,
       connectionId: id,
       executionId: null,
-      definition: define(definition),
+      definition: decodeManifest(definition),
       request: { method: "GET", url: `${origin}/me`, origin, headers: [], body: null, timeoutMillis: 60_000 },
       maxBytes: 1_000,
       made: 0,

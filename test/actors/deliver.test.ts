@@ -13,7 +13,7 @@ import {
 } from "../../src/actors/ports/Egress.js"
 import { Wakeups } from "../../src/actors/ports/Wakeups.js"
 import { make } from "../../src/actors/pipeline/Deliver.js"
-import { type Delivery, endpointOf, inFlight, type Verdict } from "../../src/domain/Delivery.js"
+import { type Delivery, endpointOf, deliveriesInFlight, type Verdict } from "../../src/domain/Delivery.js"
 import { Unavailable } from "../../src/domain/Failure.js"
 import type { DeliveryId, ExecutionId, OrganisationId, SpaceId } from "../../src/domain/Ids.js"
 import { verifyWebhook } from "../../src/domain/Signature.js"
@@ -134,7 +134,7 @@ describe("a delivery", () => {
 })
 
 describe("an endpoint", () => {
-  it.scoped(`has at most ${inFlight.perEndpoint} under way, and holds up nobody else`, () =>
+  it.scoped(`has at most ${deliveriesInFlight.perEndpoint} under way, and holds up nobody else`, () =>
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
       const slow = "https://slow.example/hook"
@@ -150,15 +150,15 @@ describe("an endpoint", () => {
         delivered.map((id) => id.slice(0, 4)),
         Array.from({ length: 10 }, () => "fast")
       )
-      assert.strictEqual(world.most.get(slow), inFlight.perEndpoint)
+      assert.strictEqual(world.most.get(slow), deliveriesInFlight.perEndpoint)
       yield* Deferred.succeed(gate, undefined)
       yield* TestClock.adjust("1 second")
       assert.isTrue(world.rows.every((row) => row.status === "delivered"))
-      assert.strictEqual(world.most.get(slow), inFlight.perEndpoint)
+      assert.strictEqual(world.most.get(slow), deliveriesInFlight.perEndpoint)
     })
   )
 
-  it.scoped(`shares its node's ${inFlight.perNode} places; one that is free is used at once`, () =>
+  it.scoped(`shares its node's ${deliveriesInFlight.perNode} places; one that is free is used at once`, () =>
     Effect.gen(function* () {
       const gates = yield* Effect.forEach(
         Array.from({ length: 200 }, (_, i) => i),
@@ -171,12 +171,12 @@ describe("an endpoint", () => {
       for (let i = 0; i < 200; i++) world.add(`d${i}`, `https://many.example/${i}`)
       yield* world.begin
       yield* TestClock.adjust("10 millis")
-      assert.strictEqual(world.sent.length, inFlight.perNode)
+      assert.strictEqual(world.sent.length, deliveriesInFlight.perNode)
       for (const gate of gates.slice(0, 10)) yield* Deferred.succeed(gate, undefined)
       // No time passes: a place that becomes free is an event.
       yield* world.settled("d9")
       yield* TestClock.adjust(0)
-      assert.strictEqual(world.sent.length, inFlight.perNode + 10)
+      assert.strictEqual(world.sent.length, deliveriesInFlight.perNode + 10)
     })
   )
 
@@ -246,7 +246,7 @@ const makeWorld = Effect.fnUntraced(function* (
             row.status !== "pending" ||
             row.nextAt > now() ||
             row.claimedUntil > now() ||
-            used >= inFlight.perEndpoint
+            used >= deliveriesInFlight.perEndpoint
           )
             continue
           taken.set(endpoint, used + 1)

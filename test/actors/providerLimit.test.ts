@@ -7,12 +7,12 @@ import { Identifiers } from "../../src/actors/ports/Identifiers.js"
 import { ProviderWindows, type StoredWindow } from "../../src/actors/ports/ProviderWindows.js"
 import { layer as limitLayer } from "../../src/actors/provider/Actor.js"
 import { ProviderLimit } from "../../src/actors/provider/Protocol.js"
-import type { Limits } from "../../src/domain/connection/RateLimiter.js"
-import { untouched } from "../../src/domain/connection/SharedLimiter.js"
+import type { CallLimits } from "../../src/domain/connection/RateLimiter.js"
+import { unusedState } from "../../src/domain/connection/SharedLimiter.js"
 import { makeIdentifiers } from "../../src/runtime/process/Crypto.js"
 import { makeWorld, manifest, organisation } from "../support/connectionWorld.js"
 
-const limits: Limits = { requests: 6, perMillis: 10_000, concurrency: null }
+const limits: CallLimits = { requests: 6, perMillis: 10_000, concurrency: null }
 
 /** The table in memory: it outlives every owner. */
 const table = () => {
@@ -20,7 +20,8 @@ const table = () => {
   return Layer.succeed(
     ProviderWindows,
     ProviderWindows.of({
-      load: (org, connector) => Effect.sync(() => rows.get(`${org}|${connector}`) ?? { state: untouched, revision: 0 }),
+      load: (org, connector) =>
+        Effect.sync(() => rows.get(`${org}|${connector}`) ?? { state: unusedState, revision: 0 }),
       save: (org, connector, { revision, state }) =>
         Effect.sync(() => {
           const key = `${org}|${connector}`
@@ -112,7 +113,7 @@ describe("a limit of scope connector", () => {
     () =>
       Effect.gen(function* () {
         const windows = table()
-        const single: Limits = { requests: null, perMillis: 1_000, concurrency: 1 }
+        const single: CallLimits = { requests: null, perMillis: 1_000, concurrency: 1 }
         const dying = yield* Scope.make()
         const here = yield* Scope.extend(node(windows), dying)
         const there = yield* node(windows)
@@ -134,7 +135,7 @@ describe("a limit of scope connector", () => {
   it.scoped("gives the place of a call that has ended to the next, also when it lasted", () =>
     Effect.gen(function* () {
       const { permits } = yield* node(table())
-      const single: Limits = { requests: null, perMillis: 1_000, concurrency: 1 }
+      const single: CallLimits = { requests: null, perMillis: 1_000, concurrency: 1 }
       const pool = permits.of(organisation, "acme", single)
       const now = Effect.clockWith((clock) => clock.currentTimeMillis)
       yield* pool.fetch(20_000)

@@ -5,16 +5,22 @@ import { layer } from "../../src/actors/connection/ConnectedCalls.js"
 import { ConnectedCalls } from "../../src/actors/ports/ConnectedCalls.js"
 import { ConnectedEgress } from "../../src/actors/ports/ConnectedEgress.js"
 import { Connections } from "../../src/actors/ports/Connections.js"
-import { idle, type LimiterState, type Limits, give, take } from "../../src/domain/connection/RateLimiter.js"
-import { define } from "../../src/domain/connector/Definition.js"
+import {
+  idleLimiter,
+  type LimiterState,
+  type CallLimits,
+  releasePermit,
+  takePermit
+} from "../../src/domain/connection/RateLimiter.js"
+import { decodeManifest } from "../../src/domain/connector/Definition.js"
 import { makeIdentifiers } from "../../src/runtime/process/Crypto.js"
 import { manifest, origin } from "../support/connectionWorld.js"
 
-const single: Limits = { requests: null, perMillis: 1_000, concurrency: 1 }
+const single: CallLimits = { requests: null, perMillis: 1_000, concurrency: 1 }
 
 /** Calls over a provider that takes one at a time, whose answers end when the test, or the caller, says so. */
 const world = Effect.gen(function* () {
-  let limiter: LimiterState = idle
+  let limiter: LimiterState = idleLimiter
   let permits = 0
   const ends: Array<() => void> = []
   const cancelled: Array<number> = []
@@ -23,7 +29,7 @@ const world = Effect.gen(function* () {
     authorize: ({ timeoutMillis = 60_000 }) =>
       Effect.map(Clock.currentTimeMillis, (now) => {
         const permit = String((permits += 1))
-        const taken = take(single, limiter, permit, now, timeoutMillis)
+        const taken = takePermit(single, limiter, permit, now, timeoutMillis)
         limiter = taken.state
         return taken._tag === "Granted"
           ? { _tag: "Granted" as const, grant: new Uint8Array(0), permit }
@@ -31,7 +37,7 @@ const world = Effect.gen(function* () {
       }),
     settle: ({ permit }) =>
       Effect.map(Clock.currentTimeMillis, (now) => {
-        limiter = give(limiter, permit, null, now)
+        limiter = releasePermit(limiter, permit, null, now)
       })
   })
   const egress = ConnectedEgress.of({
@@ -68,7 +74,7 @@ const world = Effect.gen(function* () {
       organisationId: identifiers.next("org"),
       connectionId: identifiers.next("conn"),
       executionId: null,
-      definition: define(manifest()),
+      definition: decodeManifest(manifest()),
       request: { method: "GET", url: `${origin}/x`, origin, headers: [], body: null, timeoutMillis: 60_000 },
       maxBytes: 1_000,
       made: 0,

@@ -5,14 +5,14 @@ import {
   decide,
   endpointOf,
   parseRetryAfter,
-  schedule,
+  retrySchedule,
   type Verdict
 } from "../../src/domain/Delivery.js"
 
 const now = Date.parse("2026-11-21T07:00:00Z")
 const answered = (status: number, retryAfter?: string): AttemptResult => ({ _tag: "Answered", status, retryAfter })
 
-/** In a few words, so that each row below is one line. */
+/** Short forms, so that each row below is one line. */
 const told = (verdict: Verdict): string =>
   verdict._tag === "Retry" ? `retry after ${Duration.toSeconds(verdict.after)} s` : verdict._tag.toLowerCase()
 
@@ -47,7 +47,7 @@ describe("what an answer means", () => {
 
 describe("the schedule", () => {
   it("is the contract's: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h", () =>
-    assert.deepStrictEqual(schedule.map(Duration.toSeconds), [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000]))
+    assert.deepStrictEqual(retrySchedule.map(Duration.toSeconds), [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000]))
 })
 
 describe("Retry-After", () => {
@@ -57,7 +57,7 @@ describe("Retry-After", () => {
     assert.strictEqual(seconds("Saturday, 21-Nov-26 07:00:10 GMT"), 10)
     assert.strictEqual(seconds("Sat Nov 21 07:00:10 2026 GMT"), 10)
   })
-  it("asks for nothing where it is neither, or lies in the past", () => {
+  it("is ignored if it is neither form, or in the past", () => {
     for (const value of ["", "soon", "-5", "1.5", "2099-01-01", "Fri, 20 Nov 2026 07:00:00 GMT"])
       assert.strictEqual(seconds(value), 0, value)
   })

@@ -1,4 +1,4 @@
-/** Every state of a run against every command: what happens to it, or why nothing does. Contract: state machine. */
+/** Every state of a run with every command: the transition, or the reason of the refusal. Contract: state machine. */
 import { assert, describe, it } from "@effect/vitest"
 import {
   decide,
@@ -83,7 +83,7 @@ const begun = {
 } as const
 const ended = Object.fromEntries(Object.keys(commands).map((name) => [name, refused("ended")]))
 
-/** State by command: the move or the status that it leads to, or the reason of the refusal. */
+/** By state and command: the resulting transition or status, or the reason of the refusal. */
 const table: { readonly [State in StateName]: { readonly [command: string]: string } } = {
   pending: {
     Start: "Started",
@@ -127,7 +127,7 @@ describe("decide", () => {
           assert.strictEqual(told(states[state], commands[command]), table[state][command]))
     })
 
-  it("changes nothing of the state that it is given", () => {
+  it("does not mutate its state", () => {
     for (const state of stateNames)
       for (const command of commandNames) {
         const before = structuredClone(states[state])
@@ -188,7 +188,7 @@ describe("evolve", () => {
     assert.strictEqual(move(run(), { _tag: "Suspend", at: now, waiting }).deadlineAt, run().deadlineAt)
   })
 
-  it("suspends and resumes: only the deadline and when it was taken up remain changed", () => {
+  it("suspends and resumes: only the deadline and the claim's time stay changed", () => {
     const asleep = move(run(), { _tag: "Suspend", at: now, waiting: wait("rate_limit") })
     assert.deepStrictEqual([asleep.waiting, asleep.wakeAt, asleep.status], [wait("rate_limit"), until, "running"])
     assert.deepStrictEqual(
@@ -202,7 +202,7 @@ describe("evolve", () => {
     assert.deepStrictEqual(move(before, { _tag: "Fail", error: error("transient") }), { ...before, attempt: 2 })
   })
 
-  it("leaves a run unfinished, so that it can still be cancelled, and be no more after its end", () => {
+  it("leaves a run unfinished, so that it can be cancelled, but not after its end", () => {
     const unfinished: ReadonlyArray<ExecutionStatus> = ["pending", "running"]
     for (const state of stateNames)
       for (const command of commandNames) {

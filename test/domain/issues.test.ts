@@ -1,4 +1,4 @@
-/** What a schema finds wrong is told so that its reader knows what to write, and never repeats what was written. */
+/** Issues of a schema say what to write, and never repeat the value. */
 import { assert, describe, it } from "@effect/vitest"
 import { Either, ParseResult, Schema } from "effect"
 import { detailsOf } from "../../src/domain/Issues.js"
@@ -26,7 +26,7 @@ const told = (value: unknown) =>
     onRight: () => []
   })
 
-describe("a mistake is told once for its place, as what must stand there", () => {
+describe("a mistake is reported once for its path, with the expected form", () => {
   const secret = "sk_live_canary"
   it.each([
     [{ kind: secret }, 'kind INVALID_VALUE: must be "crm", "ai" or "chat"'],
@@ -45,7 +45,7 @@ describe("a mistake is told once for its place, as what must stand there", () =>
     [secret, " INVALID_VALUE: must be an object"]
   ])("%j", (value, expected) => assert.deepStrictEqual(told(value), [expected]))
 
-  it("several are told in their order", () =>
+  it("several are reported in order", () =>
     assert.deepStrictEqual(
       told({ kind: 1, flag: 1 }).map((line) => line.split(" ")[0]),
       ["kind", "flag"]

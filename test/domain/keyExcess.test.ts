@@ -1,7 +1,7 @@
-/** No key makes or changes a key that is wider than itself, in any attribute. */
+/** No key creates or changes a key that is wider in any attribute. */
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck as fc } from "effect"
-import { excessOf, type KeyBounds } from "../../src/domain/ApiKey.js"
+import { keyExcess, type KeyBounds } from "../../src/domain/KeyBounds.js"
 import { allPermissions } from "../../src/domain/Permission.js"
 import { make } from "../../src/runtime/process/Addresses.js"
 
@@ -52,16 +52,16 @@ const bounded: KeyBounds = {
 
 describe("a key is within another", () => {
   it.prop("itself", [bounds], ([one]) => {
-    assert.isUndefined(excessOf(one, one, covers))
+    assert.isUndefined(keyExcess(one, one, covers))
   })
 
   it.prop("and within all that the other is within", [bounds, bounds, bounds], ([a, b, c]) => {
-    if (excessOf(a, b, covers) === undefined && excessOf(b, c, covers) === undefined)
-      assert.isUndefined(excessOf(a, c, covers))
+    if (keyExcess(a, b, covers) === undefined && keyExcess(b, c, covers) === undefined)
+      assert.isUndefined(keyExcess(a, c, covers))
   })
 
   it.prop("any key, within one without bounds", [bounds], ([one]) => {
-    assert.isUndefined(excessOf(one, unbounded, covers))
+    assert.isUndefined(keyExcess(one, unbounded, covers))
   })
 
   const wider: ReadonlyArray<readonly [string, Partial<KeyBounds>]> = [
@@ -83,13 +83,13 @@ describe("a key is within another", () => {
     ["resourceScope", { resourceScope: [{ type: "workflow", ids: ["a", "c"] }] }]
   ]
   it.each(wider)("is refused when it is wider in %s: %j", (attribute, more) => {
-    const refused = excessOf({ ...bounded, ...more }, bounded, covers)
+    const refused = keyExcess({ ...bounded, ...more }, bounded, covers)
     assert.deepStrictEqual([refused?._tag, refused?.path], ["Forbidden", attribute])
   })
 
-  it("names the permission that the other lacks", () => {
+  it("names the permission that the other does not have", () => {
     const held = { ...bounded, permissions: new Set(allPermissions.slice(1)) }
-    const refused = excessOf({ ...bounded, permissions: new Set(allPermissions) }, held, covers)
+    const refused = keyExcess({ ...bounded, permissions: new Set(allPermissions) }, held, covers)
     assert.deepStrictEqual([refused?.path, refused?.needs], ["permissions", allPermissions[0]])
   })
 
@@ -104,6 +104,6 @@ describe("a key is within another", () => {
         { type: "connector", ids: ["x"] }
       ]
     }
-    assert.isUndefined(excessOf(narrower, bounded, covers))
+    assert.isUndefined(keyExcess(narrower, bounded, covers))
   })
 })

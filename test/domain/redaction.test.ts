@@ -1,15 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck as fc } from "effect"
-import {
-  isSecretHeader,
-  isSecretMember,
-  makeScrubber,
-  redactHeaders,
-  redactMembers
-} from "../../src/domain/Redaction.js"
+import { makeScrubber } from "../../src/domain/Redaction.js"
+import { isSecretHeader, isSecretMember, redactHeaders, redactMembers } from "../../src/domain/SecretNames.js"
 import type { Json } from "../../src/domain/Json.js"
 
-/** Long enough not to occur by chance in what surrounds it. */
+/** Long enough not to occur by chance in the surrounding text. */
 const secret = fc
   .fullUnicodeString({ minLength: 8, maxLength: 40 })
   .filter((text) => text.isWellFormed() && /[^[\]redact]/.test(text))
@@ -32,9 +27,9 @@ describe("the scrubber", () => {
     it.prop(`removes a secret wherever it stands (${name})`, [secret, around, around], ([value, before, after]) => {
       const scrubber = makeScrubber([value])
       const encoded = encode(value)
-      assert.notInclude(scrubber.text(before + encoded + after), encoded)
+      assert.notInclude(scrubber.scrubText(before + encoded + after), encoded)
       assert.notInclude(
-        JSON.stringify(scrubber.json({ a: [{ b: before + encoded + after }] })),
+        JSON.stringify(scrubber.scrubJson({ a: [{ b: before + encoded + after }] })),
         JSON.stringify(encoded).slice(1, -1)
       )
     })
@@ -46,7 +41,7 @@ describe("the scrubber", () => {
     ([value, before, after]) => {
       const whole = Buffer.from(`${before}${value}${after}`)
       for (const encoding of ["base64", "base64url"] as const) {
-        const scrubbed = makeScrubber([value]).text(whole.toString(encoding))
+        const scrubbed = makeScrubber([value]).scrubText(whole.toString(encoding))
         assert.include(scrubbed, "[redacted]")
         assert.notInclude(Buffer.from(scrubbed.replaceAll("[redacted]", ""), encoding).toString(), value)
       }
@@ -58,42 +53,42 @@ describe("the scrubber", () => {
     [fc.jsonValue({ stringUnit: undefined })],
     ([value]) => {
       const json: Json = JSON.parse(JSON.stringify(value))
-      assert.strictEqual(makeScrubber(["\u2603 not in there \u2603"]).json(json), json)
-      assert.strictEqual(makeScrubber([]).json(json), json)
+      assert.strictEqual(makeScrubber(["\u2603 not in there \u2603"]).scrubJson(json), json)
+      assert.strictEqual(makeScrubber([]).scrubJson(json), json)
     }
   )
 
   it("leaves nothing of a secret that begins another one", () => {
-    assert.strictEqual(makeScrubber(["abcd", "abcdefgh"]).text("x abcdefgh abcd"), "x [redacted] [redacted]")
+    assert.strictEqual(makeScrubber(["abcd", "abcdefgh"]).scrubText("x abcdefgh abcd"), "x [redacted] [redacted]")
   })
 
-  it("takes values literally, not as patterns", () => {
+  it("matches values literally, not as patterns", () => {
     const scrubber = makeScrubber(["a.*b$^()[]{}|\\-/"])
-    assert.strictEqual(scrubber.text("a.*b$^()[]{}|\\-/ axxb"), "[redacted] axxb")
+    assert.strictEqual(scrubber.scrubText("a.*b$^()[]{}|\\-/ axxb"), "[redacted] axxb")
   })
 
   it("ignores values that are shorter than four characters", () => {
-    assert.strictEqual(makeScrubber(["", "a", "abc"]).text("abcabc a"), "abcabc a")
-    assert.strictEqual(makeScrubber(["abcd"]).text("abcd"), "[redacted]")
+    assert.strictEqual(makeScrubber(["", "a", "abc"]).scrubText("abcabc a"), "abcabc a")
+    assert.strictEqual(makeScrubber(["abcd"]).scrubText("abcd"), "[redacted]")
   })
 
-  it("takes credential headers out by their name, where it is at work at all", () => {
+  it("replaces credential headers by name, if it has any secret", () => {
     const value = { headers: { Authorization: "Bearer other", accept: "*/*" } }
-    assert.deepStrictEqual(makeScrubber(["hunter22"]).json(value), {
+    assert.deepStrictEqual(makeScrubber(["hunter22"]).scrubJson(value), {
       headers: { Authorization: "[redacted]", accept: "*/*" }
     })
-    assert.strictEqual(makeScrubber([]).json(value), value)
+    assert.strictEqual(makeScrubber([]).scrubJson(value), value)
   })
 
   it("scrubs member names and numbers, and a name that is special stays data", () => {
     const scrubber = makeScrubber(["hunter22", "12345678"])
-    assert.deepStrictEqual(scrubber.json({ hunter22: 1, n: 12345678, m: 5 }), {
+    assert.deepStrictEqual(scrubber.scrubJson({ hunter22: 1, n: 12345678, m: 5 }), {
       "[redacted]": 1,
       n: "[redacted]",
       m: 5
     })
     const special: Json = JSON.parse(`{"__proto__":{"a":"hunter22"}}`)
-    assert.strictEqual(JSON.stringify(scrubber.json(special)), `{"__proto__":{"a":"[redacted]"}}`)
+    assert.strictEqual(JSON.stringify(scrubber.scrubJson(special)), `{"__proto__":{"a":"[redacted]"}}`)
   })
 
   describe("is linear in the text and in the secrets", () => {
@@ -107,7 +102,7 @@ describe("the scrubber", () => {
     it("with many secrets", () => {
       const scrubber = makeScrubber(Array.from({ length: 100 }, (_, at) => `secret-value-number-${at}`))
       const text = "nothing to see here, move along ".repeat(32_768)
-      within(2_000, () => assert.strictEqual(scrubber.text(text), text))
+      within(2_000, () => assert.strictEqual(scrubber.scrubText(text), text))
     })
 
     it("with secrets of the greatest length, added one by one", () => {
@@ -115,7 +110,7 @@ describe("the scrubber", () => {
       const scrubber = makeScrubber([])
       within(5_000, () => {
         for (const one of secrets) scrubber.hide(one)
-        assert.notInclude(scrubber.text(`before ${secrets[7]} after`), "value 7")
+        assert.notInclude(scrubber.scrubText(`before ${secrets[7]} after`), "value 7")
       })
     })
 
@@ -123,11 +118,11 @@ describe("the scrubber", () => {
       const scrubber = makeScrubber([])
       const value = Array.from({ length: longest / 8 }, (_, n) => n.toString(16).padStart(8, "x")).join("")
       let steps = 0
-      for (const _step of scrubber.hiding(value)) steps++
+      for (const _step of scrubber.hideInSteps(value)) steps++
       // Its forms have some 600,000 characters, of which a step takes in 8,192.
       assert.isAbove(steps, 60)
       for (const encode of Object.values(encodings))
-        assert.notInclude(scrubber.text(`a ${encode(value)} b`), encode(value).slice(1_000, 1_040))
+        assert.notInclude(scrubber.scrubText(`a ${encode(value)} b`), encode(value).slice(1_000, 1_040))
     })
 
     it("in a text of megabytes with thirty secrets of which no two parts are equal", () => {
@@ -136,14 +131,14 @@ describe("the scrubber", () => {
       for (let n = 0; n < 30; n++)
         scrubber.hide(Array.from({ length: longest / 8 }, (_, at) => part(n * 10_000 + at)).join(""))
       const text = Array.from({ length: 500_000 }, (_, at) => part(1_000_000 + at)).join("")
-      within(5_000, () => assert.strictEqual(scrubber.text(text), text))
+      within(5_000, () => assert.strictEqual(scrubber.scrubText(text), text))
     })
 
     it("with secrets and texts that repeat one letter, and a text that is nearly a secret everywhere", () => {
       const scrubber = makeScrubber(Array.from({ length: 30 }, (_, n) => `${"a".repeat(2_000 + n)}b`))
-      within(3_000, () => void scrubber.text("a".repeat(1_000_000)))
+      within(3_000, () => void scrubber.scrubText("a".repeat(1_000_000)))
       const short = makeScrubber(Array.from({ length: 1_000 }, (_, n) => `aaaaaaaa${n}`))
-      within(3_000, () => void short.text("a".repeat(1_000_000)))
+      within(3_000, () => void short.scrubText("a".repeat(1_000_000)))
     })
   })
 
@@ -158,21 +153,21 @@ describe("the scrubber", () => {
       let shown = ""
       let at = 0
       for (const place of places) {
-        const piece = scrubber.piece(waiting + whole.slice(at, place))
-        shown += piece.shown
-        waiting = piece.waits
+        const piece = scrubber.scrubChunk(waiting + whole.slice(at, place))
+        shown += piece.safe
+        waiting = piece.pending
         at = place
       }
-      shown += scrubber.text(waiting)
+      shown += scrubber.scrubText(waiting)
       for (let from = 0; from + 16 <= value.length; from++) assert.notInclude(shown, value.slice(from, from + 16))
       assert.strictEqual(shown.replace(/(\[redacted\])+/, ""), before + after)
     }
   )
 
-  it("hides everything when it cannot search", () => {
+  it("replaces everything if it cannot search", () => {
     let deep: Json = "hunter22"
     for (let n = 0; n < 100_000; n++) deep = [deep]
-    assert.strictEqual(makeScrubber(["hunter22"]).json(deep), "[redacted]")
+    assert.strictEqual(makeScrubber(["hunter22"]).scrubJson(deep), "[redacted]")
   })
 })
 

@@ -41,7 +41,7 @@ describe("x-identity-hmac", () => {
     assert.strictEqual(problem(verdict(signed("once", ["svs_new", secret]), { secrets: ["svs_new"] })), "valid")
   })
 
-  it("binds the nonce, and tells it to whoever must remember it", () => {
+  it("covers the nonce, and returns it to be stored", () => {
     const result = verdict(signed("n-1"))
     assert.strictEqual(Either.getOrThrow(result).nonce, "n-1")
     assert.strictEqual(problem(verdict(signed("n-1").replace("n=n-1", "n=n-2"))), "mismatch")
@@ -71,7 +71,7 @@ describe("x-identity-hmac", () => {
     assert.strictEqual(problem(verdict(signed(), { secrets: [] })), "mismatch")
   })
 
-  it("refuses headers that are no signature", () => {
+  it("refuses malformed headers", () => {
     const bad = [
       "",
       "v1",
@@ -147,7 +147,7 @@ describe("Standard Webhooks", () => {
     assert.strictEqual(verify({ "webhook-timestamp": "soon" }), "malformed")
   })
 
-  it("takes only secrets of 24 to 64 bytes in base64 after whsec_", () => {
+  it("accepts only secrets of 24 to 64 bytes in base64 after whsec_", () => {
     const secretOf = (bytes: number) => `whsec_${Buffer.alloc(bytes, 1).toString("base64")}`
     for (const good of [24, 64])
       assert.strictEqual(Option.getOrThrow(Signature.webhookKey(secretOf(good))).length, good)

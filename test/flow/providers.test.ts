@@ -33,7 +33,7 @@ const ends: Readonly<Record<string, End>> = {
   broken: { code: "oops", category: "transient", status: 500, message: /It broke/ },
   html: { code: null, category: "provider", status: 200, message: /text\/html where JSON was expected/ },
   gateway: { code: null, category: "transient", status: 502, message: /HTTP 502: 502 Bad Gateway/ },
-  notJson: { code: null, category: "provider", status: 200, message: /called JSON and is none/ },
+  notJson: { code: null, category: "provider", status: 200, message: /has the content type JSON but is not JSON/ },
   reset: unreachable(/was reset/),
   closed: unreachable(/closed/),
   silent: timedOut,

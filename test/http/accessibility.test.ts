@@ -1,7 +1,7 @@
 /** Pages that people read: no violation of axe, each with a language and a title. */
 import { assert, describe, it } from "@effect/vitest"
 import { documentText } from "../../src/http/Documents.js"
-import { referencePage } from "../../src/http/reference/Page.js"
+import { referencePage } from "../../src/http/reference/ReferencePage.js"
 import { violations } from "../support/accessibility.js"
 
 describe("the rules of axe", () => {

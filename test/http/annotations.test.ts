@@ -17,7 +17,7 @@ describe("every endpoint of every surface", () => {
 
   it.each(routes)("$method $path says what of it all customers share", ({ method, sharing }) => {
     assert.isDefined(sharing)
-    // What only reads changes nothing.
+    // A read changes nothing.
     if (method === "GET") assert.notStrictEqual(sharing, "change")
   })
 

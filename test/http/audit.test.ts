@@ -68,7 +68,7 @@ describe("the audit trail", () => {
     })
   })
 
-  it("has one entry for each refusal and each failed change, and none of a change that did not happen", async () => {
+  it("has one entry for each refusal and each failed change, and none for a change that was not made", async () => {
     const viewer = (await svc.ask("POST", "/api/v1/api-keys", { key, body: { name: "viewer", mode: "live" } })).body
       .data
     await svc.ask("POST", "/api/v1/customers", { key: viewer.key, body: { name: "no" } })
@@ -89,7 +89,7 @@ describe("the audit trail", () => {
     assert.deepInclude(failed, { action: "customer.update", outcome: "failure" })
   })
 
-  /** What is counted by the minute is written when it is over. */
+  /** Counted entries are written at the end of their minute. */
   const counted = (actor: string, total: number) =>
     eventually(
       () =>
@@ -99,13 +99,13 @@ describe("the audit trail", () => {
       (found) => found.reduce((sum, { count }) => sum + count, 0) >= total
     )
 
-  it("counts the calls of a key that is not let in, or that comes too often, by the minute", async () => {
+  it("counts the refused and rate-limited calls of a key per minute", async () => {
     const make = async (more: object) =>
       (await svc.ask("POST", "/api/v1/api-keys", { key, body: { name: "x", mode: "live", ...more } })).body.data
     const bound = await make({ allowedIps: ["192.0.2.1"] })
     for (let i = 0; i < 40; i++) await svc.ask("GET", "/api/v1/customers", { key: bound.key, from: "192.0.2.2" })
     const [barred, ...others] = await counted(bound.id, 40)
-    // Two where the minute changed meanwhile.
+    // Two if the minute changed meanwhile.
     assert.isAtMost(others.length, 1)
     assert.deepInclude(barred, {
       action: "api_key.use",
@@ -114,7 +114,7 @@ describe("the audit trail", () => {
     })
     const busy = await make({ preset: "full_access", rateLimitPerMinute: 1 })
     const path = "/api/v1/customers/cus_00000000000000000000000000"
-    // Two are let in where the minute changes meanwhile; of the others, two fall into one minute.
+    // Two are admitted if the minute changes meanwhile; of the others, two are in one minute.
     const answers = Array.from({ length: 6 }, () => svc.ask("PUT", path, { key: busy.key, body: { name: "x" } }))
     assert.include(
       (await Promise.all(answers)).map(({ status }) => status),
@@ -147,7 +147,7 @@ describe("the audit trail", () => {
           .then(({ body }): ReadonlyArray<Entry> => body.data),
       (found) => found.reduce((sum, { count }) => sum + count, 0) === 5
     )
-    // Two where the minute changed meanwhile.
+    // Two if the minute changed meanwhile.
     assert.isAtMost(entries.length, 2)
   })
 
@@ -174,7 +174,7 @@ describe("the audit trail", () => {
 })
 
 describe("the bounds of a list in time", () => {
-  it("are refused under the name that was sent", async () => {
+  it("are refused with the name of the parameter that was sent", async () => {
     for (const name of ["from", "to", "created_after", "created_before"]) {
       const refused = await svc.ask("GET", `/api/v1/audit?${name}=wat`, { key })
       assert.deepStrictEqual([refused.status, refused.body.code], [400, "INVALID_REQUEST"])
@@ -186,7 +186,7 @@ describe("the bounds of a list in time", () => {
 })
 
 describe("the chain", () => {
-  it("is sealed within a second, verifies, and anybody can recompute it from what the API tells", async () => {
+  it("is sealed within a second, verifies, and can be recomputed from the API's answers", async () => {
     const from = performance.now()
     await svc.ask("POST", "/api/v1/customers", { key, body: { name: "Sealed" } })
     const found = await sealed()
@@ -253,7 +253,7 @@ describe("the chain", () => {
     return verify()
   }
 
-  it("tells where a superuser changed, removed or inserted something", async () => {
+  it("reports the entry that a superuser changed, removed or inserted", async () => {
     await sealed()
     const { checked, checkpoint } = await verify()
     const org = svc.first.organisationId
@@ -261,7 +261,7 @@ describe("the chain", () => {
     await as("admin", (client) =>
       client.query("CREATE TABLE kept_entries AS TABLE audit_entries; CREATE TABLE kept_seal AS TABLE audit_seal")
     )
-    // What is written meanwhile stays.
+    // Entries written meanwhile stay.
     const restore = [
       "DELETE FROM audit_seal WHERE entry_id IN (SELECT entry_id FROM kept_seal)",
       "DELETE FROM audit_entries WHERE id IN (SELECT id FROM kept_entries)",
@@ -293,7 +293,7 @@ describe("the chain", () => {
       ),
       [false, checkpoint.seq]
     )
-    // Somebody who knows how the chain is made can make it anew, but not the checkpoint.
+    // An attacker with the database can recompute the chain, but not forge the checkpoint.
     let previous: string | null = null
     const rewritten: Array<string> = []
     for (const { hash: _, ...entry } of (await trail("page_size=200"))

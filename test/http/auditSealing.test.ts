@@ -1,4 +1,4 @@
-/** The audit trail seals every entry, for ever, and says so when it does not. */
+/** The audit trail seals every entry, and reports when it does not. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Redacted } from "effect"
 import { Client } from "pg"
@@ -45,7 +45,7 @@ const advanceTo = async (wanted: number) => {
 }
 const currentXid = async () => Number((await admin.query("SELECT pg_current_xact_id()::text AS xid")).rows[0].xid)
 
-/** Entries as an earlier transaction of that number wrote them. */
+/** Entries as an earlier transaction with that number wrote them. */
 const insertEntries = async (
   { organisationId }: Organisation,
   entries: ReadonlyArray<{ readonly xid: number; readonly id: string; readonly at?: Date }>
@@ -131,11 +131,11 @@ describe("the seal of the audit trail", () => {
     assert.includeOrderedMembers(await order(organisation), xids)
   })
 
-  it("takes up what a chain left out that an earlier release could not extend", async () => {
+  it("seals entries that an earlier release left unsealed", async () => {
     const organisation = await svc.organisation("Damaged")
     await allSealed(organisation)
     const xids = around(1_000)
-    // As texts: 1000 and its followers come before 990, and the head stands on 999.
+    // As texts, 1000 and its successors precede 990, and the head is at 999.
     await insertEntries(
       organisation,
       xids.map((xid) => ({ xid, id: `aud_9${entryId(xid).slice(5)}` }))
@@ -145,7 +145,7 @@ describe("the seal of the audit trail", () => {
     const hidden = [992, 1_003, 1_007].map((xid) => ({ xid, id: `aud_8${entryId(xid).slice(5)}` }))
     await insertEntries(organisation, hidden)
     assert.strictEqual((await verify(organisation)).unsealed, 3)
-    // An earlier release kept no heads; what this process remembers is given up with the first failure.
+    // An earlier release stored no heads; this process drops its cached one at the first failure.
     await admin.query("DELETE FROM audit_heads WHERE org = $1", [organisation.organisationId])
     await refusingSealOf(organisation, () =>
       change(organisation, 2).then(() => eventually(readyz, ({ status }) => status === "degraded", 15_000))

@@ -1,4 +1,4 @@
-/** A background task that stops working is named where an operator looks, and requests go on. */
+/** A background task that stops working is named in /readyz, and requests are still served. */
 import { afterAll, assert, beforeAll, it } from "@effect/vitest"
 import { Redacted } from "effect"
 import { Client } from "pg"
@@ -27,7 +27,7 @@ const readyz = async () => {
 const metric = async (name: string) =>
   Number(new RegExp(`^${name}\\{task="keys.uses"\\} (\\d+)$`, "m").exec((await svc.ask("GET", "/metrics")).text)?.[1])
 
-it("a task that Postgres refuses is named in /readyz and counted, and does its work once it is let", async () => {
+it("a task that Postgres refuses is named in /readyz and counted, and works again once it is allowed", async () => {
   announce(/background_task\.failed.*42501.*"task":"keys.uses"/, { required: true })
   const { key } = svc.first
   await eventually(readyz, ({ state }) => state === "ready", 15_000)

@@ -1,7 +1,7 @@
-/** What an operator is told when a release lacks an action that a published workflow calls. */
+/** The warning about an action of a published workflow that the release does not have. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import type { BuiltIn } from "../../src/domain/connector/Definition.js"
+import type { BundledConnector } from "../../src/domain/connector/Definition.js"
 import { builtInConnectors, builtInFor } from "../../src/domain/connectors/index.js"
 import { findMissingActions } from "../../src/runtime/postgres/MissingActions.js"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
@@ -10,8 +10,8 @@ import { definition, startCalls, stopCalls, svc, workflow } from "../support/cal
 beforeAll(() => startCalls(), 60_000)
 afterAll(() => stopCalls())
 
-/** GitHub as a later release might have it: every action is in its ninth version. */
-const later = (previous: BuiltIn["previous"]): ReadonlyArray<BuiltIn> => [
+/** GitHub in a later release: every action is in its ninth version. */
+const later = (previous: BundledConnector["previous"]): ReadonlyArray<BundledConnector> => [
   {
     slug: "github",
     definition: () => {
@@ -26,11 +26,11 @@ const github = () => {
   if (found === undefined) throw new Error("github is gone")
   return found.definition()
 }
-const lost = (builtIns: ReadonlyArray<BuiltIn>) =>
+const lost = (builtIns: ReadonlyArray<BundledConnector>) =>
   svc.run(Effect.flatMap(WriterSql, (sql) => findMissingActions(sql, builtIns)))
 
 describe("an action that a published workflow is bound to", () => {
-  it("is told of when the release does not carry its version, until the workflow is gone or the connector is the organisation's own", async () => {
+  it("is reported when the release does not have its version, until the workflow is deleted or the connector is the organisation's own", async () => {
     const first = await workflow("return svc.connector.github.getAuthenticatedUser({})")
     await workflow("return svc.connector.github.getAuthenticatedUser({})")
     assert.deepStrictEqual(await lost(builtInConnectors), [])
@@ -45,7 +45,7 @@ describe("an action that a published workflow is bound to", () => {
     assert.deepStrictEqual(await lost(later(() => [])), [])
   })
 
-  it("is part of what /readyz tells", async () => {
+  it("is reported by /readyz", async () => {
     const { body } = await svc.ask("GET", "/readyz", {})
     assert.deepStrictEqual(body.checks.actions, { ok: true, lost: [] })
   })

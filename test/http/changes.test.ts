@@ -16,7 +16,7 @@ const create = (body: object, headers: { readonly [name: string]: string } = {})
   svc.ask("POST", "/api/v1/customers", bearer({ body, headers }))
 
 describe("a record that two clients change", () => {
-  it("tells its version, takes the change of whoever read it, and refuses the other", async () => {
+  it("has a version, accepts the change of the client that read it last, and refuses the other", async () => {
     const { body, headers } = await create({ name: "Versioned" })
     const at = `/api/v1/customers/${body.data.id}`
     assert.deepStrictEqual([body.data.version, headers["etag"]], [1, '"1"'])
@@ -40,7 +40,7 @@ describe("a record that two clients change", () => {
     assert.deepStrictEqual([unreadable.status, unreadable.body.code], [400, "INVALID_HEADER"])
   })
 
-  it("ends at one of ten changes at once that all read the same version", async () => {
+  it("accepts one of ten concurrent changes that read the same version", async () => {
     const { body } = await create({ name: "Contended" })
     const at = `/api/v1/customers/${body.data.id}`
     const answers = await Promise.all(
@@ -61,7 +61,7 @@ describe("a record that two clients change", () => {
 describe("an Idempotency-Key", () => {
   const idem = (name: string) => ({ "idempotency-key": name })
 
-  it("gets the first answer again, word for word, and makes nothing twice", async () => {
+  it("gets the first answer again, word for word, and changes nothing twice", async () => {
     const first = await create({ name: "Once" }, idem("once"))
     const second = await create({ name: "Once" }, idem("once"))
     assert.deepStrictEqual(
@@ -76,7 +76,7 @@ describe("an Idempotency-Key", () => {
     assert.strictEqual(found.body.data.length, 1)
   })
 
-  it("of another body is refused; on another path, by another key, or a day later it is another", async () => {
+  it("is refused with another body; on another path, with another API key, or a day later it is a new one", async () => {
     await create({ name: "Reused" }, idem("reused"))
     const other = await create({ name: "Reused differently" }, idem("reused"))
     assert.deepStrictEqual([other.status, other.body.code], [422, "IDEMPOTENCY_KEY_REUSED"])
@@ -99,7 +99,7 @@ describe("an Idempotency-Key", () => {
     assert.strictEqual(byOther.status, 201)
   })
 
-  it("that is being answered is told to come back", async () => {
+  it("is refused with retry-after while its first request is in progress", async () => {
     const target = "/api/v1/customers"
     const caller = (await svc.ask("GET", "/api/v1/api-keys?q=First", { key })).body.data[0].id
     const held = `${svc.first.organisationId}${caller}|POST ${target}|in-flight`
@@ -120,24 +120,24 @@ describe("an Idempotency-Key", () => {
     assert.strictEqual((await create({ name: "In flight" }, idem("in-flight"))).status, 201)
   })
 
-  it("makes one record of twenty requests at once", async () => {
+  it("creates one record for twenty concurrent requests", async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => create({ name: "Crowd" }, idem("crowd"))))
     assert.isTrue(answers.every(({ status }) => status === 201 || status === 409))
     assert.strictEqual(new Set(answers.filter(({ status }) => status === 201).map(({ body }) => body.data.id)).size, 1)
     assert.strictEqual((await svc.ask("GET", "/api/v1/customers?q=Crowd", { key })).body.data.length, 1)
   })
 
-  it("of a failed request is free: nothing was done", async () => {
+  it("of a failed request can be used again, since nothing was changed", async () => {
     assert.strictEqual((await create({ name: "" }, idem("failed"))).status, 422)
     assert.strictEqual((await create({ name: "Now" }, idem("failed"))).status, 201)
   })
 
-  it("may have 255 characters and no more", async () => {
+  it("has at most 255 characters", async () => {
     assert.strictEqual((await create({ name: "Long" }, idem("k".repeat(255)))).status, 201)
     assert.strictEqual((await create({ name: "Longer" }, idem("k".repeat(256)))).status, 400)
   })
 
-  it("keeps an answer with a secret in it sealed, and gives it again", async () => {
+  it("stores an answer with a secret sealed, and repeats it", async () => {
     const ask = () =>
       svc.ask("POST", "/api/v1/api-keys", bearer({ body: { name: "sealed reply" }, headers: idem("sealed") }))
     const [first, second] = [await ask(), await ask()]
@@ -189,7 +189,7 @@ describe("a list", () => {
   it.each(["/api/v1/customers?q=Listed", "/api/v1/roles", "/api/v1/audit", "/api/v1/api-keys"])(
     "%s is the same in pages of two as in one, newest first",
     async (path) => {
-      // Reading the trail writes to it: what is older than now does not change.
+      // Reading the trail writes to it, but older entries do not change.
       const fixed = path === "/api/v1/audit" ? `${path}?to=${new Date().toISOString()}` : path
       const [small, whole] = [await pages(fixed, 2), await pages(fixed, 200)]
       assert.isAbove(whole.length, 2)
@@ -216,7 +216,7 @@ describe("a list", () => {
     )
   })
 
-  it("refuses a cursor that was altered, made up, or is a day old", async () => {
+  it("refuses a cursor that was altered, invented, or is a day old", async () => {
     const { body } = await svc.ask("GET", "/api/v1/customers?page_size=2", { key })
     const cursor: string = body.page.nextCursor
     const middle = Math.floor(cursor.length / 2)

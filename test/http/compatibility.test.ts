@@ -1,4 +1,4 @@
-/** What of an API's document breaks a client of the one before, and what does not. */
+/** The changes of an API's document that break clients of the previous one. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
@@ -61,13 +61,13 @@ let directory: string
 beforeAll(() => void (directory = fs.mkdtempSync(path.join(os.tmpdir(), "svc-compatibility-"))))
 afterAll(() => fs.rmSync(directory, { recursive: true, force: true }))
 
-/** Puts a value at a place of the released document; `undefined` takes away what is there. */
+/** Sets a value at a place of the released document; `undefined` removes it. */
 const breaks = (...changes: ReadonlyArray<readonly [place: string, value: unknown]>): ReadonlyArray<string> => {
   const document = structuredClone(released)
   for (const [place, value] of changes) {
     const parts = place.split(" ")
     const last = parts.pop() ?? ""
-    // A test goes anywhere in the document.
+    // Tests navigate anywhere in the document.
     // oxlint-disable-next-line typescript/no-explicit-any
     const holder = parts.reduce((at: any, part) => at[part], document)
     if (value === undefined) delete holder[last]

@@ -1,4 +1,4 @@
-/** Runs that an organisation has under way at once: its plan's number, and no more. Contract: limits. */
+/** The limit of an organisation's concurrent runs by its plan. Contract: limits. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { createServer, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -79,7 +79,7 @@ describe("An organisation on a plan with a number of runs", () => {
     assert.strictEqual((await next).status, 200)
   }, 60_000)
 
-  it("has its further queued runs wait, while others' start, and all of them end", async () => {
+  it("lets its further queued runs wait while those of others start, and all of them end", async () => {
     const { key } = await svc.organisation("Queue", "starter")
     const other = await svc.organisation("Other", "starter")
     const id = await publish(key, "hang", "standard")

@@ -15,7 +15,7 @@ const get = async (query: string, by = key) => (await svc.ask("GET", `/api/v1/co
 const values = async (query: string) => (await get(query)).map((one: { value: unknown }) => one.value)
 
 describe("a configuration value", () => {
-  it("comes from the most specific level, with what it hides", async () => {
+  it("comes from the most specific level, with the values that it overrides", async () => {
     const { customerId, workflowId } = svc.first
     const levels = [
       { level: "saas", scopeId: null },
@@ -49,7 +49,7 @@ describe("a configuration value", () => {
     assert.deepStrictEqual(keys, ["env.REGION", "theme"])
   })
 
-  it("of an environment goes before the same level's value for all", async () => {
+  it("of an environment precedes the same level's value for all environments", async () => {
     await put({ level: "saas", key: "limit", value: 1 })
     await put({ level: "saas", key: "limit", value: 2, environment: "test" })
     assert.deepStrictEqual(await values("key=limit"), [1])
@@ -94,7 +94,7 @@ describe("a configuration value", () => {
     assert.deepStrictEqual(entry.changes, [{ path: "value", before: "[redacted]", after: "[redacted]" }])
   })
 
-  it("is refused with the reason where level, scope, key or size is wrong", async () => {
+  it("is refused with the reason if level, scope, key or size is wrong", async () => {
     const wrong: ReadonlyArray<readonly [object, number, string]> = [
       [{ level: "platform", key: "a", value: 1 }, 403, "FORBIDDEN"],
       [{ level: "saas", scopeId: "x", key: "a", value: 1 }, 422, "VALIDATION_FAILED"],

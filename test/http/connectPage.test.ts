@@ -1,4 +1,4 @@
-/** The connect page asks what the method needs, in a customer's words, and completes a sign-in in one browser only. */
+/** The connect page has the fields that the method needs, plain error messages, and completes a sign-in in one browser only. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { violations } from "../support/accessibility.js"
 import { cookieJar } from "../support/cookieJar.js"
@@ -59,7 +59,7 @@ describe("a sign-in", () => {
     assert.include(refused.text, "another browser")
     assert.include(refused.text, "open the link")
     assert.strictEqual(provider.tokenRequests.length, asked)
-    // A sign-in of its own does not help the other browser with this one.
+    // The other browser's own sign-in does not let it complete this one.
     const second = await open({ connector: "acme", authMethod: "oauth", config: { base: provider.url } })
     await other(second.path)
     assert.strictEqual((await other(back)).status, 403)
@@ -74,11 +74,11 @@ describe("the form", () => {
   const policyOf = (headers: { readonly [name: string]: string | undefined }) =>
     /form-action ([^;]*)/.exec(headers["content-security-policy"] ?? "")?.[1]?.split(" ") ?? []
 
-  it("may lead to a provider and a redirectUrl on this machine", async () => {
+  it("can redirect to a provider and a redirectUrl on this machine", async () => {
     const redirectUrl = "http://127.0.0.1:4555/done"
     const known = await open({ connector: "acme", authMethod: "key", config: { base: provider.url }, redirectUrl })
     assert.includeMembers(policyOf((await newBrowser()(known.path)).headers), ["'self'", "http://127.0.0.1:4555"])
-    // Where the provider is depends on what is entered.
+    // The provider's address depends on entered values.
     const asks = await open({ connector: "acme", authMethod: "oauth", redirectUrl })
     const browser = newBrowser()
     const page = await browser(asks.path)
@@ -88,7 +88,7 @@ describe("the form", () => {
     assert.isTrue(away.headers["location"]?.startsWith(provider.url))
   })
 
-  it("gives a link where its policy would keep it from going to the provider", async () => {
+  it("shows a link if its policy forbids the redirect to the provider", async () => {
     const browser = newBrowser()
     const { path } = await open({ connector: "acme", authMethod: "oauth" })
     await browser(path)
@@ -106,7 +106,7 @@ describe("the form", () => {
     assert.deepStrictEqual(await labels("header_key"), ["config.baseUrl", "config.keyName", "credential.apiKey"])
   })
 
-  it("and its refusals violate no rule of axe", { timeout: 30_000 }, async () => {
+  it("and its errors violate no rule of axe", { timeout: 30_000 }, async () => {
     const browser = newBrowser()
     const { path } = await open({ connector: "http", authMethod: "bearer" })
     const form = await browser(path)

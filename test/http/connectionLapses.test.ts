@@ -1,4 +1,4 @@
-/** A connection whose access token has ended or was revoked: whatever asks first, one token request makes it good again. */
+/** A connection whose access token has expired or was revoked recovers by one token request, whatever triggers it. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Running, start } from "../support/InProcess.js"
 import { acme, type OAuthProvider, oauthProvider } from "../support/oauthProvider.js"
@@ -76,7 +76,7 @@ describe.each(Object.keys(ways))("%s", (way) => {
       await wait(2_050)
       const answers = await Promise.all(Array.from({ length: callers }, () => go(id)))
       assert.deepStrictEqual([...new Set(answers.map(({ status, text }) => (status < 300 ? 200 : text)))], [200])
-      // Refreshes that come after one another renew again.
+      // Later refreshes refresh again.
       if (way !== "refresh") assert.strictEqual(provider.tokenRequests.length - before, 1)
       assert.strictEqual(await statusOf(id), "active")
     },
@@ -107,7 +107,7 @@ describe("a connection", () => {
     assert.strictEqual((await proxied(id)).status, 200)
   })
 
-  it("stays good under tests, refreshes and runs at once", async () => {
+  it("stays active under concurrent tests, refreshes and runs", async () => {
     const id = await connect(2)
     await wait(2_050)
     const many = (way: string, count: number) => Array.from({ length: count }, () => ways[way]?.(id))
@@ -116,9 +116,9 @@ describe("a connection", () => {
     for (const way of ["run", "proxy", "test"]) assert.isBelow((await ways[way]?.(id))?.status ?? 0, 300, way)
   }, 60_000)
 
-  it("whose grant is gone says so, with the remedy, and is not asked for again", async () => {
+  it("whose grant has ended says so, with the remedy, and is not refreshed again", async () => {
     const id = await connect(1)
-    // From now on, since a renewal in the background may come before the first request.
+    // Counted from here, since a background refresh may precede the first request.
     provider.behaviour.refuses = { status: 400, body: { error: "invalid_grant" } }
     const before = provider.tokenRequests.length
     await wait(1_050)
@@ -134,7 +134,7 @@ describe("a connection", () => {
 })
 
 describe("a proxied request", () => {
-  it("needs no customer beside the one connection that it names, and no other's connection", async () => {
+  it("needs no customer if it names one connection, and cannot use another customer's connection", async () => {
     const id = await connect(3_600)
     const answer = await proxied(id)
     assert.deepStrictEqual([answer.status, answer.headers["x-svc-connection-id"]], [200, id])
@@ -145,7 +145,7 @@ describe("a proxied request", () => {
     assert.deepStrictEqual([unknown.status, unknown.body.code], [403, "FORBIDDEN"])
   })
 
-  it.each(["abc", "0", "-1", "1e9", "1.5", "60001"])("with the time-out %s is refused", async (text) => {
+  it.each(["abc", "0", "-1", "1e9", "1.5", "60001"])("with the timeout %s is refused", async (text) => {
     const answer = await proxied(await connect(3_600), { "x-svc-timeout-ms": text })
     assert.deepStrictEqual([answer.status, answer.body.code], [400, "INVALID_HEADER"])
   })

@@ -1,4 +1,4 @@
-/** Which method a connection signs in by, and whose client it does so with. */
+/** The auth method and the OAuth client that a connection uses. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { cookieJar } from "../support/cookieJar.js"
 import { type Running, start } from "../support/InProcess.js"
@@ -41,7 +41,7 @@ const open = (connector: string) =>
   ask("POST", "/connections", { connector, customerId: svc.first.customerId, config: { base: provider.url } })
 
 describe("reconnect with a credential", () => {
-  it("of another method goes on with that method; without its name the credential is one of the method before", async () => {
+  it("of another method uses that method from then on; without a name the credential is of the method before", async () => {
     const { id } = (await open("acme")).body.data
     const credential = { apiKey: "canary_key_1" }
     assert.strictEqual((await ask("POST", `/connections/${id}/reconnect`, { credential })).status, 422)
@@ -52,7 +52,7 @@ describe("reconnect with a credential", () => {
 })
 
 describe("client credentials without a client of the organisation", () => {
-  it("are entered at the link, where the method asks for a client", async () => {
+  it("are entered at the link if the method needs a client", async () => {
     const made = await open("theirs")
     assert.strictEqual(made.status, 201, made.text)
     const { connectUrl, id } = made.body.data
@@ -66,14 +66,14 @@ describe("client credentials without a client of the organisation", () => {
     assert.strictEqual(shown.body.data.status, "active")
   })
 
-  it("are refused beforehand where nobody would be asked for one", async () => {
+  it("are refused at once if the form would not ask for them", async () => {
     const made = await open("ours")
     assert.deepStrictEqual([made.status, made.body.details[0].code], [422, "NO_OAUTH_CLIENT"])
   })
 })
 
 describe("a grant", () => {
-  /** A browser at a page of the service. */
+  /** A browser that opens a page of the service. */
   const browser = cookieJar()
   const visit = async (url: string) => {
     const { pathname, search } = new URL(url)
@@ -81,13 +81,13 @@ describe("a grant", () => {
     browser.keep(answer.headers)
     return answer
   }
-  /** Where the link of a new connection leads. */
+  /** The redirect of a new connection's link. */
   const begun = async () => {
     const { connectUrl, id } = (await open("acme")).body.data
     return { id, url: (await visit(connectUrl)).headers["location"] ?? "" }
   }
 
-  it("is renewed by the client that it was given to, also when another one has become the default", async () => {
+  it("is refreshed by the client that it was issued to, even if another one has become the default", async () => {
     const { id, url } = await begun()
     const first = new URL(url).searchParams.get("client_id") ?? ""
     assert.strictEqual((await visit(provider.consent(url).href)).status, 200)

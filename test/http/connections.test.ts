@@ -1,4 +1,4 @@
-/** Connections over the API and in the browser: made, used up, renewed, shown to nobody who must not see them. */
+/** Connections over the API and in the browser: creation, use, refresh, isolation. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { cookieJar } from "../support/cookieJar.js"
 import { type Answer, type Running, start } from "../support/InProcess.js"
@@ -40,7 +40,7 @@ const withKey = async (more: object = {}): Promise<string> => {
   return made.body.data.id
 }
 
-/** A browser at a page of the service. */
+/** A browser that opens a page of the service. */
 const browser = cookieJar()
 const visit = async (url: string, form?: { readonly [name: string]: string }): Promise<Answer> => {
   const { pathname, search } = new URL(url)
@@ -69,7 +69,7 @@ describe("a connection whose credential is given", () => {
     assert.deepStrictEqual(read.body.data, data)
   })
 
-  it("that the provider refuses is not stored, and the reason is told without it", async () => {
+  it("that the provider refuses is not stored, and the reason does not contain it", async () => {
     const before = (await ask("GET", at)).body.data.length
     const refused = await create({ authMethod: "key", credential: { apiKey: "canary_wrong" } })
     assert.deepStrictEqual([refused.status, refused.body.code], [422, "CREDENTIAL_TEST_FAILED"])
@@ -78,14 +78,14 @@ describe("a connection whose credential is given", () => {
     assert.strictEqual((await ask("GET", at)).body.data.length, before)
   })
 
-  it("that lacks a field or has one too many is told which", async () => {
+  it("that lacks a field or has an unknown one is refused with its name", async () => {
     const lacking = await create({ authMethod: "key", credential: {} })
     assert.deepStrictEqual([lacking.status, lacking.body.details[0].path], [422, "credential.apiKey"])
     const unknown = await create({ authMethod: "key", credential: { apiKey: "canary_key_1", x: "1" } })
     assert.deepStrictEqual([unknown.status, unknown.body.details[0].code], [422, "UNKNOWN_FIELD"])
   })
 
-  it("may be tokens that exist already, and is renewed with them", async () => {
+  it("may be existing tokens, and is refreshed with them", async () => {
     const first = await create({ authMethod: "machine" })
     assert.strictEqual(first.status, 201, first.text)
     const token = (await ask("POST", `${at}/${first.body.data.id}/reveal`)).body.data.credential.accessToken
@@ -95,7 +95,7 @@ describe("a connection whose credential is given", () => {
     assert.isAbove(Date.parse(made.body.data.expiresAt), Date.now() + 3_500_000)
   })
 
-  it("needs nobody where the organisation's own client is the credential", async () => {
+  it("needs no person if the organisation's own client is the credential", async () => {
     const made = await create({ authMethod: "machine" })
     assert.deepInclude(made.body.data, { status: "active", authMethod: "machine" })
     assert.deepInclude(provider.tokenRequests.at(-1), {
@@ -104,7 +104,7 @@ describe("a connection whose credential is given", () => {
     })
   })
 
-  it("is made once for one Idempotency-Key", async () => {
+  it("is created once for one Idempotency-Key", async () => {
     const key = { "idempotency-key": "connect-1" }
     const body = {
       connector: "acme",
@@ -130,7 +130,7 @@ describe("a connection that a person makes", () => {
   }
   const statusOf = async (id: string) => (await ask("GET", `${at}/${id}`)).body.data?.status
 
-  it("leads to the provider with state and PKCE, and back to a page that tells the opener's origin only", async () => {
+  it("redirects to the provider with state and PKCE, and back to a page that posts to the opener's origin only", async () => {
     const { connectUrl, id } = await begin()
     const sent = await visit(connectUrl)
     assert.strictEqual(sent.status, 303, sent.text)
@@ -158,7 +158,7 @@ describe("a connection that a person makes", () => {
     assert.include((await visit(connectUrl)).text, "already")
   })
 
-  it("with a state that nobody sent is refused", async () => {
+  it("with an unknown state is refused", async () => {
     const { connectUrl, id } = await begin()
     const url = new URL((await visit(connectUrl)).headers["location"] ?? "")
     const back = provider.consent(url.href, { state: "x".repeat(43) }).href
@@ -166,7 +166,7 @@ describe("a connection that a person makes", () => {
     assert.strictEqual(await statusOf(id), "pending")
   })
 
-  it("answered by another issuer than the one that was asked fails, and its code is not redeemed", async () => {
+  it("answered by another issuer than the expected one fails, and its code is not redeemed", async () => {
     const { connectUrl, id } = await begin()
     const url = (await visit(connectUrl)).headers["location"] ?? ""
     const asked = provider.tokenRequests.length
@@ -176,7 +176,7 @@ describe("a connection that a person makes", () => {
     assert.strictEqual(await statusOf(id), "failed")
   })
 
-  it("who says no leaves it failed, with what the provider said, escaped", async () => {
+  it("who refuses leaves it failed, with the provider's message, escaped", async () => {
     const { connectUrl, id } = await begin()
     const url = (await visit(connectUrl)).headers["location"] ?? ""
     const back = await visit(
@@ -202,7 +202,7 @@ describe("a connection that a person makes", () => {
     assert.strictEqual(await statusOf(id), "active")
   })
 
-  it("by a form keeps what is no secret, and tells which field is wrong by the name that the person sees", async () => {
+  it("by a form keeps values that are not secret, and names the wrong field by its label", async () => {
     const connectionConfig = {
       type: "object",
       properties: {
@@ -214,7 +214,7 @@ describe("a connection that a person makes", () => {
       required: ["base", "shop"]
     }
     await publish({ slug: "shops", connectionConfig })
-    // What is given must fit, what is lacking is asked for.
+    // Values that are sent must be valid; missing ones are fields of the form.
     const wrong = await create({ connector: "shops", authMethod: "key", config: { base: provider.url, region: "x" } })
     assert.deepStrictEqual([wrong.status, wrong.body.details[0].path], [422, "config.region"])
     const { connectUrl, id } = await begin({ connector: "shops", authMethod: "key" })
@@ -235,7 +235,7 @@ describe("a connection that a person makes", () => {
     assert.deepInclude(data.config, { shop: "acme", region: "us", sandbox: true })
   })
 
-  it("is sent to web addresses only, whatever was entered; the service itself goes there never", async () => {
+  it("is redirected to web addresses only, whatever was entered; the service itself never calls them", async () => {
     const [oauth] = acme().auth
     await publish({
       slug: "anywhere",
@@ -247,7 +247,7 @@ describe("a connection that a person makes", () => {
       const answer = await visit(connectUrl)
       assert.deepStrictEqual([answer.status, answer.headers["location"]], [422, undefined])
     }
-    // The browser may be where the service must not go.
+    // The browser may reach networks that the service must not call.
     const asked = provider.calls.length
     for (const login of ["http://192.168.7.7/login", provider.url]) {
       const { connectUrl } = await begin({ connector: "anywhere", config: { base: provider.url, login } })
@@ -258,12 +258,12 @@ describe("a connection that a person makes", () => {
     assert.strictEqual(provider.calls.length, asked)
   })
 
-  it("by no link that was not made is anything found", async () => {
+  it("by an invented link finds nothing", async () => {
     assert.strictEqual((await visit(`http://svc.test/connect/${"a".repeat(43)}`)).status, 410)
     assert.strictEqual((await visit("http://svc.test/oauth/callback?code=1&state=2")).status, 410)
   })
 
-  it("is forgotten when nobody completes it", async () => {
+  it("expires if it is not completed", async () => {
     const { connectUrl } = await begin()
     const late = await svc.ask("GET", new URL(connectUrl).pathname, { later: "16 minutes" })
     assert.strictEqual(late.status, 410)
@@ -271,7 +271,7 @@ describe("a connection that a person makes", () => {
 })
 
 describe("orders", () => {
-  it("reconnect keeps the id, and the old credential until the new one is there", async () => {
+  it("reconnect keeps the id, and the old credential until the new one is stored", async () => {
     const id = await withKey()
     const again = await ask("POST", `${at}/${id}/reconnect`, {})
     assert.strictEqual(again.status, 200, again.text)
@@ -294,7 +294,7 @@ describe("orders", () => {
     assert.strictEqual((await ask("POST", `${at}/${id}/enable`)).body.code, "INVALID_STATE")
   })
 
-  it("test says what the provider said; two refusals in a row fail the connection", async () => {
+  it("test reports the provider's answer; two refusals in a row fail the connection", async () => {
     const id = await withKey()
     assert.strictEqual((await ask("POST", `${at}/${id}/test`)).body.data.ok, true)
     provider.behaviour.apiStatus = 401
@@ -304,7 +304,7 @@ describe("orders", () => {
     assert.strictEqual(twice.body.data.connection.status, "failed")
   })
 
-  it("refresh brings a new token at once, and says so where there is none to renew", async () => {
+  it("refresh gets a new token at once, and is refused if there is none to refresh", async () => {
     const made = await create({ authMethod: "machine" })
     const asked = provider.tokenRequests.length
     const refreshed = await ask("POST", `${at}/${made.body.data.id}/refresh`)
@@ -358,7 +358,7 @@ describe("orders", () => {
 })
 
 describe("another's connection", () => {
-  it("cannot be named, listed, used or told from one that is not there", async () => {
+  it("cannot be named, listed, used or distinguished from an unknown one", async () => {
     const id = await withKey()
     const other = await svc.organisation("Other")
     const customer = await ask("POST", "/api/v1/customers", { name: "Second" })

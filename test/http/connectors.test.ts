@@ -54,7 +54,7 @@ describe("a connector", () => {
     )
   })
 
-  it("changes by new versions: the published one stays as it was, and actions are counted on", async () => {
+  it("changes by new versions: the published one is unchanged, and versions of actions are incremented", async () => {
     const { id } = await create(acme("versions"))
     await ask("POST", `/${id}/publish`, { body: {} })
     const me = { name: "getMe", request: { method: "GET", path: "/v2/me" } }
@@ -153,7 +153,7 @@ describe("a connector", () => {
     assert.strictEqual((await ask("GET", "?q=wrong")).body.data.length, 0)
   })
 
-  it("has a slug of its own; a deleted one gives it back", async () => {
+  it("has a unique slug; that of a deleted one is free again", async () => {
     const { id } = await create(acme("mine"))
     const taken = await ask("POST", "", { body: acme("mine") })
     assert.deepStrictEqual([taken.status, taken.body.code], [409, "CONFLICT"])
@@ -176,7 +176,7 @@ describe("a connector", () => {
     assert.strictEqual(text.status, 201, text.text)
   })
 
-  it("of another organisation is not there, in lists neither", async () => {
+  it("of another organisation is unknown, and not in lists", async () => {
     const { id } = await create(acme("hidden"))
     const { key: other } = await svc.organisation("Elsewhere")
     for (const [method, path, body] of [
@@ -216,7 +216,7 @@ describe("the list", () => {
     )
   })
 
-  it("filters by kind and words, and shows actions only where they are asked for", async () => {
+  it("filters by kind and text, and shows actions only on request", async () => {
     await create(acme("findable", { kind: "chat" }))
     const { body } = await ask("GET", "?kind=chat&q=FINDABLE")
     assert.deepStrictEqual(
@@ -233,7 +233,7 @@ describe("the list", () => {
 describe("a built-in connector", () => {
   const [builtIn] = catalogue()
 
-  it("is there for everybody, and for nobody to change", async () => {
+  it("is readable for everyone, and cannot be changed", async () => {
     const slug = builtIn?.slug ?? assert.fail("the catalogue is empty")
     const found = await ask("GET", `/${slug}`)
     assert.deepInclude(found.body.data, { slug, visibility: "managed", status: "published" })

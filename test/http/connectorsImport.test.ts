@@ -14,7 +14,7 @@ let key: string
 let documents: Server
 let origin: string
 
-/** What the server of documents answers, by path. */
+/** The answers of the document server, by path. */
 const served = new Map<string, { readonly status?: number; readonly body: string }>()
 
 beforeAll(async () => {
@@ -55,7 +55,7 @@ const clientOf = (slug: string, provider: string | null = null) =>
   )
 
 describe("a client at a provider", () => {
-  it("that stands in a definition is sealed on save and told by nothing, its secret least of all", async () => {
+  it("in a definition is sealed on save and never returned, nor is its secret", async () => {
     const canary = "canary-client-secret-1"
     const document = acme("sealed", { auth: [oauth({ clientId: "id-1", clientSecret: canary })] })
     const made = await ask("POST", "", { body: document, headers: { "idempotency-key": "once" } })
@@ -93,7 +93,7 @@ describe("a client at a provider", () => {
     assert.strictEqual(stored.length, 2)
     for (const { row } of stored) assert.notInclude(row, canary)
     assert.deepStrictEqual(await clientOf("sealed"), Option.some(["id-1", canary]))
-    // Saved again without the secret, the client keeps it; another client does not get it.
+    // Saved again without a secret, the client keeps its own; another client does not get it.
     await ask("PUT", `/${id}`, { body: acme("sealed", { version: "1.1.0", auth: [oauth({ clientId: "id-1" })] }) })
     assert.deepStrictEqual(await clientOf("sealed"), Option.some(["id-1", canary]))
     await ask("PUT", `/${id}`, { body: acme("sealed", { version: "1.2.0", auth: [oauth({ clientId: "id-2" })] }) })
@@ -132,7 +132,7 @@ describe("a client at a provider", () => {
 })
 
 describe("discover", () => {
-  it("tells what a connector offers and how much of the common model it covers", async () => {
+  it("reports what a connector offers and its coverage of the common model", async () => {
     await create(
       acme("offer", {
         entities: [
@@ -181,7 +181,7 @@ describe("discover", () => {
     }
   })
 
-  it("of an OpenAPI document keeps nothing", async () => {
+  it("of an OpenAPI document stores nothing", async () => {
     const openapi = { openapi: "3.0.0", info: { title: "Seen" }, paths: { "/a": { get: { responses: {} } } } }
     const { body } = await ask("POST", "/discover", { body: { openapi } })
     assert.deepStrictEqual(
@@ -207,7 +207,7 @@ describe("import of OpenAPI", () => {
     },
     components: { schemas: { T: { type: "object", properties: { t: { $ref: "#/components/schemas/T" } } } } }
   }
-  /** Aliases that multiply: nine levels of nine make hundreds of millions. */
+  /** Aliases that multiply: nine levels of nine expand to hundreds of millions. */
   const bomb = [
     "a0: &a0 [x, x]",
     ...Array.from(
@@ -252,7 +252,7 @@ describe("import of OpenAPI", () => {
     assert.deepStrictEqual([status, body.details[0].path, body.details[0].code], [422, path, code])
   })
 
-  it("a document that is not there, or is none, is refused", async () => {
+  it("a missing document, or one that is not OpenAPI, is refused", async () => {
     served.set("/html", { body: "<html>" })
     served.set("/deep", { body: "[".repeat(100) + "]".repeat(100) })
     for (const [path, code] of [

@@ -1,4 +1,4 @@
-/** The answer to an import names what the definition does not have of the document: where it stands, and what follows. */
+/** The answer to an import lists what was not imported, with its place and the consequence. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Running, start } from "../support/InProcess.js"
 
@@ -57,7 +57,7 @@ const document = {
 const assertWarned = (warnings: ReadonlyArray<Warning>) => {
   const messageAt = (path: string): string =>
     warnings.find((warning) => warning.path === path)?.message ?? assert.fail(`no warning at ${path}`)
-  // The operation goes to the connector's base URL, since no value tells its own host.
+  // The operation uses the connector's base URL, since its own host has no value.
   assert.match(messageAt("paths./shards.get.servers"), /shard.*base URL/)
   assert.match(messageAt("components.securitySchemes.page"), /implicit.*token/)
   assert.match(messageAt("components.securitySchemes.script"), /password.*token/)
@@ -66,7 +66,7 @@ const assertWarned = (warnings: ReadonlyArray<Warning>) => {
 }
 
 describe("an import", () => {
-  it("takes over per-operation base URLs and hosts that each connection is asked for", async () => {
+  it("imports base URLs of operations, and hosts that each connection must set", async () => {
     const made = await ask("POST", "", { import: { format: "openapi", source: document, slug: "files" } })
     assert.strictEqual(made.status, 201, made.text)
     const actions: ReadonlyArray<{ readonly name: string; readonly request: { readonly path: string } }> =
@@ -79,7 +79,7 @@ describe("an import", () => {
     assertWarned(made.body.warnings)
   })
 
-  it("warns again when it replaces a draft, and when it is only tried", async () => {
+  it("warns again when it replaces a draft, and on discovery", async () => {
     const again = await ask("PUT", "/files", { import: { format: "openapi", source: document } })
     assert.strictEqual(again.status, 200, again.text)
     assertWarned(again.body.warnings)
@@ -88,7 +88,7 @@ describe("an import", () => {
     assertWarned(tried.body.warnings)
   })
 
-  it("of a document that is taken over whole has no warnings, and a definition has none to give", async () => {
+  it("of a complete document has no warnings, nor has a definition", async () => {
     const { paths } = document
     const source = { ...document, components: {}, paths: { "/list": paths["/list"], "/files": paths["/files"] } }
     const made = await ask("POST", "", { import: { format: "openapi", source, slug: "whole" } })

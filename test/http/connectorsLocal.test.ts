@@ -1,4 +1,4 @@
-/** A connector can be developed against a local server: http:// is for hosts in networks that the operator allowed. */
+/** A connector can be developed against a local server: http:// is allowed for hosts in the operator's networks. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Running, start } from "../support/InProcess.js"
 import { acme, type OAuthProvider, oauthProvider } from "../support/oauthProvider.js"
@@ -60,7 +60,7 @@ describe("a definition with http://", () => {
     assert.strictEqual(made.status, 201, made.text)
   })
 
-  it("takes OAuth endpoints there, too", async () => {
+  it("may have OAuth endpoints there", async () => {
     const made = await save(open, acme({ slug: "local-oauth", auth: [oauth(provider.url)] }))
     assert.strictEqual(made.status, 201, made.text)
   })
@@ -79,7 +79,7 @@ describe("a definition with http://", () => {
     assert.match(found[0]?.code ?? "", /^INVALID_(?:URL|PATH)$/)
   })
 
-  it("is refused where the operator allowed nothing", async () => {
+  it("is refused if the operator allows no networks", async () => {
     const made = await save(closed, acme({ slug: "local", baseUrl: provider.url }))
     assert.deepStrictEqual([made.status, made.body.details[0].path], [422, "baseUrl"], made.text)
   })

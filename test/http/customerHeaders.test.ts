@@ -43,7 +43,7 @@ const readMembers: Parameters<typeof HttpApi.reflect>[1]["onEndpoint"] = ({ endp
 HttpApi.reflect(ResourceApi, { onGroup: () => undefined, onEndpoint: readMembers })
 HttpApi.reflect(TenantApi, { onGroup: () => undefined, onEndpoint: readMembers })
 
-/** What a body holds to name the customer, by the member in which it does. */
+/** A body that names the customer, by the member that names it. */
 const inBody: { readonly [member: string]: (customer: string) => object } = {
   customerId: (customerId) => ({ customerId }),
   customerIds: (customerId) => ({ customerIds: [customerId] }),
@@ -84,7 +84,7 @@ const naming = routes
   .filter(({ form }) => form.tenancy === "reach")
   .flatMap((route) => waysOf(route).map(([way, make]) => [nameOf(route), way, route, make] as const))
 
-/** Parts of paths that name a record of a customer. */
+/** Path parameters that name a record of a customer. */
 const ofCustomer = /:(?:wid|eid|conn|sid|inst)\b/
 const owned = routes
   .filter(({ form, path }) => form.tenancy === "reach" && ofCustomer.test(path))
@@ -135,7 +135,7 @@ describe("a request whose headers name a customer", () => {
     }
   })
 
-  it.each(owned)("%s finds nothing that is another's", async (_, route) => {
+  it.each(owned)("%s finds nothing of another customer", async (_, route) => {
     const missing = await ask(route, prepared(route, { world, side: own, scope: [] }), other.customer)
     const body = prepared(route, { world, side: own, scope: [] }).body
     const namesOwner = typeof body === "object" && body !== null && "customerId" in body
@@ -146,7 +146,7 @@ describe("a request whose headers name a customer", () => {
     )
   })
 
-  it.each(lists)("%s shows what is that customer's", async (_, route) => {
+  it.each(lists)("%s shows that customer's records", async (_, route) => {
     const { item, itemsOf } = listingOf(route)
     const request = prepared(route, { world, side: own, scope: [] })
     const target = `${request.target}?page_size=200`

@@ -1,4 +1,4 @@
-/** A customer's own ceilings, from its limits or its plan: on what is kept for it, on calls and on starts of runs for it. */
+/** A customer's limits, its own or of its plan: on stored records, calls and starts of runs. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
@@ -49,7 +49,7 @@ describe("what is kept for a customer", () => {
   for (const [dimension, make] of kept)
     it(`is bounded by the customer's own limit, and no other customer's: ${dimension}`, async () => {
       const [bounded, free] = [await customer({ limits: { [dimension]: 1 } }), await customer({})]
-      // A second connection to the same connector is no second connector.
+      // A second connection to the same connector does not count as another connector.
       const allowed = dimension === "connectors_per_tenant" ? 2 : 1
       for (let n = 0; n < allowed; n++) assert.strictEqual((await make(bounded, n)).status, 201)
       const refused = await make(bounded, allowed)
@@ -63,7 +63,7 @@ describe("what is kept for a customer", () => {
       assert.strictEqual((await make(bounded, allowed)).status, 201)
     })
 
-  it("is never more than the limit of what is made at once", async () => {
+  it("never exceeds the limit under concurrent creation", async () => {
     const id = await customer({ limits: { flows_per_tenant: 3 } })
     const answers = await Promise.all(Array.from({ length: 8 }, () => flow(id)))
     assert.lengthOf(
@@ -72,7 +72,7 @@ describe("what is kept for a customer", () => {
     )
   })
 
-  it("is bounded by the customer's plan where it has no limit of its own, also when it is activated again", async () => {
+  it("is limited by the customer's plan if it has no limit of its own, also after reactivation", async () => {
     const id = await customer({ plan: "starter", limits: { active_integrations: 6 } })
     for (let n = 0; n < 6; n++) assert.strictEqual((await install(id)).status, 201)
     const paused = await install(id, "paused")
@@ -90,7 +90,7 @@ describe("what is kept for a customer", () => {
 })
 
 describe("calls for a customer", () => {
-  it("are as many in a minute as it may have, by whichever header they name it", async () => {
+  it("are limited per minute, whichever header names it", async () => {
     const id = await customer({ limits: { api_calls_per_minute: 3 }, externalRef: "counted" })
     const other = await customer({})
     const calls = [
@@ -120,7 +120,7 @@ describe("calls for a customer", () => {
 })
 
 describe("starts of runs", () => {
-  it("for a customer are as many in a day as it may have; repetitions and failed starts count for nothing", async () => {
+  it("for a customer are limited per day; repetitions and failed starts do not count", async () => {
     const id = await customer({ limits: { events_per_day: 2 } })
     const keyed = { "idempotency-key": "once" }
     const first = await execute(id, keyed)
@@ -145,7 +145,7 @@ describe("starts of runs", () => {
     assert.strictEqual(tomorrow.status, 200)
   })
 
-  it("and calls for a customer are never more than these of requests at once", async () => {
+  it("and calls for a customer never exceed the limits under concurrent requests", async () => {
     const days = await customer({ limits: { events_per_day: 5 } })
     const starts = await Promise.all(Array.from({ length: 16 }, () => execute(days)))
     assert.lengthOf(
@@ -161,7 +161,7 @@ describe("starts of runs", () => {
     )
   })
 
-  it("of an organisation are as many in a day as its plan allows, over all its customers", async () => {
+  it("of an organisation are limited per day by its plan, over all its customers", async () => {
     const small = await svc.organisation("Small", "starter")
     // Most of the day's thousand are taken: a window of the plan's calls would end the test before.
     const { organisationId } = small

@@ -1,4 +1,4 @@
-/** Customers over the API: changed against the version that was read, and put back as they were read. */
+/** Customers over the API: changes at a version, and putting records back as they were read. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Running, start } from "../support/InProcess.js"
 
@@ -13,7 +13,7 @@ const ask = (method: string, target: string, body?: object, headers: { readonly 
 const at = "/api/v1/customers"
 
 describe("a customer", () => {
-  it("is put back as it was read; its read-only members do not change", async () => {
+  it("can be put back as it was read; its read-only members do not change", async () => {
     const made = await ask("POST", at, { name: "Acme", externalRef: "acme", limits: { flows_per_tenant: 3 } })
     const { data } = made.body
     const path = `${at}/${data.id}`
@@ -33,7 +33,7 @@ describe("a customer", () => {
     assert.deepInclude(data, kept)
   })
 
-  it("is deleted only in the version that the client read, where it says which", async () => {
+  it("is deleted only in the version that the client read, if it sends one", async () => {
     const { data } = (await ask("POST", at, { name: "Gone", plan: "starter" })).body
     const path = `${at}/${data.id}`
     const stale = await ask("DELETE", path, undefined, { "if-match": '"7"' })
@@ -45,7 +45,7 @@ describe("a customer", () => {
 })
 
 describe("an invitation", () => {
-  it("says what it can do now", async () => {
+  it("says that people cannot sign in yet", async () => {
     const invited = await ask("POST", "/api/v1/users/invite", { email: "a@b.example", role: "viewer" })
     assert.strictEqual(invited.status, 201)
     assert.deepInclude(invited.body.data, { status: "invited", canSignIn: false })

@@ -1,4 +1,4 @@
-/** What the tests of the HTTP API demand of every answer that they get. */
+/** The check that tests apply to every answer of the HTTP API. */
 import { assert, describe, it } from "@effect/vitest"
 import { documented } from "../support/documented.js"
 
@@ -18,14 +18,14 @@ const ask = (body: unknown, status = 200, headers = json) =>
   violationOf("GET", "/api/v1/secrets?page_size=50", { status, headers, text: JSON.stringify(body) })
 
 describe("an answer", () => {
-  it("that the documents tell of is none of their violations", () => {
+  it("that the documents describe is not a violation", () => {
     assert.isUndefined(ask({ data: [secret], page }))
     assert.isUndefined(violationOf("DELETE", "/api/v1/secrets/sec_1", { status: 204, headers: {}, text: "" }))
     assert.isUndefined(violationOf("GET", "/api/v1/proxy/a/b", { status: 418, headers: {}, text: "tea" }))
     assert.isUndefined(violationOf("GET", "/api/v1/nowhere", { status: 404, headers: json, text: "{}" }))
   })
 
-  it("of another status, type or form is one", () => {
+  it("with another status, type or form is a violation", () => {
     assert.match(ask({ data: [], page }, 201) ?? "", /201 is not told of/)
     assert.match(ask({ data: [], page }, 200, { "content-type": "text/html" }) ?? "", /is text\/html/)
     assert.match(ask({ data: [{ ...secret, version: "1" }], page }) ?? "", /version/)

@@ -14,9 +14,9 @@ import type { errorMembers } from "../../src/http/ErrorMembers.js"
 import { ExecutionApi, RunApi } from "../../src/http/execution/Api.js"
 import { ResourceApi } from "../../src/http/resource/Api.js"
 import { type Route, routesOf } from "../../src/http/pipeline/Routes.js"
-import { type ErrorBody, failureReply } from "../../src/http/Surface.js"
+import { type ErrorBody, failureReply } from "../../src/http/ErrorRows.js"
 import { TenantApi } from "../../src/http/tenant/Api.js"
-import { tenantFailure } from "../../src/http/tenant/Errors.js"
+import { tenantFailureReply } from "../../src/http/tenant/ErrorRows.js"
 import { type Running, start } from "../support/InProcess.js"
 
 let svc: Running
@@ -53,7 +53,7 @@ const references = (value: unknown): ReadonlyArray<string> =>
         name === "$ref" && typeof child === "string" ? [child] : references(child)
       )
 
-/** An answer itself, where the operation refers to one that many have. */
+/** The answer that an operation refers to. */
 // oxlint-disable-next-line typescript/no-explicit-any
 const answerIn = (document: any, answer: any): any =>
   answer.$ref === undefined ? answer : document.components.responses[answer.$ref.split("/").at(-1)]
@@ -66,7 +66,7 @@ describe.each(surfaces)("the document %s", (name, routes) => {
     assert.deepStrictEqual(told.sort(), routes.map((route) => `${route.method} ${inDocument(route)}`).sort())
   })
 
-  it("is OpenAPI 3.1, resolves all its references, and tells both ways to authenticate", () => {
+  it("is OpenAPI 3.1, resolves all its references, and has both ways to authenticate", () => {
     const document = documents[name]
     assert.strictEqual(document.openapi, "3.1.0")
     for (const reference of references(document)) {
@@ -85,7 +85,7 @@ describe.each(surfaces)("the document %s", (name, routes) => {
     }
   })
 
-  it("tells each error with the body of its surface", () => {
+  it("has each error with the body of its surface", () => {
     const document = documents[name]
     for (const [path, item] of Object.entries<object>(document.paths)) {
       for (const { responses } of Object.values(item)) {
@@ -105,7 +105,7 @@ describe.each(surfaces)("the document %s", (name, routes) => {
     }
   })
 
-  it("says of everything what it is", () => {
+  it("describes everything", () => {
     const document = documents[name]
     const sentence = /^[A-Z`].*[.]$/s
     for (const { description } of document.tags) assert.match(description, sentence)
@@ -127,7 +127,7 @@ describe.each(surfaces)("the document %s", (name, routes) => {
     }
   })
 
-  it("has the headers that its operations read and answer with", () => {
+  it("has the headers that its operations read and send", () => {
     const { paths } = documents[name]
     const read = (path: string, method: string) =>
       paths[path]?.[method].parameters.map(({ $ref = "" }: { $ref?: string }) => $ref.split("/").at(-1))
@@ -148,12 +148,12 @@ describe.each(surfaces)("the document %s", (name, routes) => {
     }
   })
 
-  it("tells no error body but the service's own", () => {
+  it("has no error body except the service's own", () => {
     assert.notInclude(JSON.stringify(documents[name]), "HttpApiDecodeError")
   })
 })
 
-/** A failure of each kind that says more than the others. */
+/** A failure of each kind with members of its own. */
 const telling: { readonly [Tag in keyof typeof errorMembers]: Failure } = {
   PlanLimitReached: new PlanLimitReached({ dimension: "workflows", limit: 1, used: 1 }),
   QuotaExceeded: new QuotaExceeded({ dimension: "events_per_day", limit: 1, used: 1, resetAt: 86_400 }),
@@ -166,7 +166,7 @@ const telling: { readonly [Tag in keyof typeof errorMembers]: Failure } = {
 
 describe.each([
   ["c", failureReply, (body: ErrorBody) => body.code],
-  ["b", tenantFailure, (body: ErrorBody) => body.details[0]?.code]
+  ["b", tenantFailureReply, (body: ErrorBody) => body.details[0]?.code]
 ] as const)("the document %s tells every member of an error and when it is there", (name, answer, finer) => {
   it.each(Object.entries(telling))("%s", (_, failure) => {
     const body: ErrorBody = JSON.parse(String(answer(failure, "req_1", 0).body))
@@ -186,7 +186,7 @@ describe.each([
 })
 
 describe("the document of surface B", () => {
-  it("tells of a refusal what a caller gets", async () => {
+  it("describes refusals as callers get them", async () => {
     const refused = await svc.ask("GET", `/api/v1/tenants/${svc.first.customerId}/credentials`, {
       headers: { "x-svc-api-key": svc.first.key }
     })
@@ -211,7 +211,7 @@ describe("the thin route and its document", () => {
     return made.body.data.id as string
   }
 
-  it.each(["execute", "run"] as const)("answer %s with the same statuses, whatever is asked", async (action) => {
+  it.each(["execute", "run"] as const)("answer %s with the same statuses, whatever is sent", async (action) => {
     const key = svc.first.key
     const long = await publish({
       name: `long_${action}`,
@@ -258,7 +258,7 @@ describe("the thin route and its document", () => {
 })
 
 describe("the page of the documents", () => {
-  it("needs no key and nothing from elsewhere", async () => {
+  it("needs no key and no external resources", async () => {
     const { headers, status, text } = await svc.ask("GET", "/docs")
     assert.deepStrictEqual([status, headers["content-type"]], [200, "text/html; charset=utf-8"])
     assert.notMatch(text.slice(0, 2_000), /<script[^>]+src=/)
@@ -266,7 +266,7 @@ describe("the page of the documents", () => {
     assert.include(text, "/api/v1/secrets/{sid}/value")
   })
 
-  it("takes GET only", async () => {
+  it("accepts GET only", async () => {
     const { body, status } = await svc.ask("POST", "/docs")
     assert.deepStrictEqual([status, body.code], [405, "METHOD_NOT_ALLOWED"])
   })

@@ -1,4 +1,4 @@
-/** Every example of the OpenAPI documents is taken by the service as it stands there, but for the ids in it. */
+/** The service accepts every example of the OpenAPI documents unchanged, except for ids. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { documentText } from "../../src/http/Documents.js"
 import { isObject, type Json, type JsonObject } from "../../src/domain/Json.js"
@@ -31,7 +31,7 @@ const examples: ReadonlyMap<string, Example> = new Map(
 
 let svc: Running
 let system: Provider
-/** Ids by the parameter of a path that names them. */
+/** Ids by path parameter. */
 const ids: { [parameter: string]: string } = {}
 
 beforeAll(async () => {
@@ -50,7 +50,7 @@ afterAll(async () => {
   await system.close()
 })
 
-/** The records of this service in place of those that an example names. */
+/** The example with ids of this service's records. */
 const withIds = (value: Json): Json => {
   if (typeof value === "string")
     return value
@@ -77,7 +77,7 @@ const send = async (id: string, headers: { readonly [name: string]: string } = {
   return answer
 }
 
-/** In an order in which each finds what it is about: the operation, and which id its answer gives. */
+/** The operations in an order in which their records exist, and the id that each answer has. */
 const order: ReadonlyArray<readonly [id: string] | readonly [id: string, gives: string]> = [
   ["organisations.update"],
   ["workspaces.create", "spid"],

@@ -1,10 +1,10 @@
-/** Pages of executions are read from the newest days first; whatever lies where, none is missed or told twice. */
+/** Pages of executions are read from the newest days first; none is missed or repeated. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
 import { type Running, start } from "../support/InProcess.js"
 
-/** Days before now, within and beyond each look. */
+/** Ages in days, within and beyond each range that is read. */
 const ages = [0.1, 0.2, 1, 1.9, 2.1, 3, 15.9, 16.1, 40, 200, 201, 360]
 
 describe("the pages of executions", () => {
@@ -46,11 +46,11 @@ describe("the pages of executions", () => {
   }
   const all = ages.map((_, i) => `n${i + 1}`)
 
-  it.each([1, 2, 3, 5, 12, 50])("of %i hold each one once, newest first", async (size) => {
+  it.each([1, 2, 3, 5, 12, 50])("of %i have each execution once, newest first", async (size) => {
     assert.deepStrictEqual(await walk(`page_size=${size}`), all)
   })
 
-  it("hold only what was asked for", async () => {
+  it("have only what the filters select", async () => {
     assert.deepStrictEqual(
       await walk("page_size=2&status=failed"),
       all.filter((_, i) => (i + 1) % 3 === 0)

@@ -12,7 +12,7 @@ const members = (value: Json | undefined): JsonObject => (isObject(value) ? valu
 const listOf = (value: Json | undefined): ReadonlyArray<Json> => (Array.isArray(value) ? value : [])
 
 let svc: Running
-/** What the service logs while it is asked. */
+/** The service's log during the requests. */
 const logged: Array<string> = []
 const write = console.log
 beforeAll(async () => {
@@ -76,14 +76,14 @@ const others: ReadonlyArray<Json> = [null, true, [], {}, [[]], [null], { "": nul
 const nested = (levels: number): Json => (levels === 0 ? 1 : { a: nested(levels - 1) })
 const values: ReadonlyArray<Json> = [...texts, ...numbers, ...others, nested(63), nested(64)]
 
-// --- Requests that are right but for one place ---
+// --- Requests that are valid except for one place ---
 
 const resolved = (schema: Json | undefined): JsonObject => {
   const found = members(schema)
   return found["$ref"] === undefined ? found : component("schemas", found["$ref"])
 }
 
-/** A value that the schema takes, or nearly so. */
+/** A value that fits the schema, or nearly. */
 const ordinary = (schema: Json | undefined, depth = 0): Json => {
   const { anyOf, enum: choices, items, properties, required, type, minimum } = resolved(schema)
   const [choice] = listOf(choices)
@@ -133,7 +133,7 @@ const component = (kind: string, reference: Json | undefined): JsonObject =>
     ? members(members(members(document["components"])[kind])[reference.split("/").at(-1) ?? ""])
     : {}
 
-/** Headers that operations share are read in one place: one operation of each tag sends them. */
+/** Shared headers are read in one place, so one operation of each tag sends them. */
 const sentWith = new Set<string>()
 const parametersOf = (operation: JsonObject): ReadonlyArray<JsonObject> =>
   listOf(operation["parameters"])
@@ -159,7 +159,7 @@ const operations: ReadonlyArray<Operation> = Object.entries(members(document["pa
   })
 )
 
-/** Ids that exist, so that requests come further than to a 404. */
+/** Existing ids, so that requests do not end in a 404. */
 const idOf = (name: string): string =>
   ({
     cid: svc.first.customerId,
@@ -190,19 +190,19 @@ const ask = async (operation: Operation, target: string, body: Json | undefined,
   assert.isBelow(answer.status, 500, `${what}: ${answer.text}`)
 }
 
-/** A place in a body gets each number and a third of the rest, which its neighbours share; with SVC_TEST_LONG all. */
+/** A place in a body gets every number and a third of the other extremes; with SVC_TEST_LONG all of them. */
 const isAll = process.env["SVC_TEST_LONG"] !== undefined
 const valuesAt = (place: number): ReadonlyArray<Json> =>
   values.filter(
     (value, at) => isAll || typeof value === "number" || value === nul || value === lone || (at + place) % 3 === 0
   )
 
-/** Some at a time. */
+/** A few concurrently. */
 const each = async (send: (value: Json) => Promise<void>, chosen = values) => {
   for (let at = 0; at < chosen.length; at += 16) await Promise.all(chosen.slice(at, at + 16).map(send))
 }
 
-/** What changes the caller's own standing is asked last. */
+/** Operations that affect the caller's own key or organisation are last. */
 const isDeadly = ({ method, path }: Operation) => method === "DELETE" || path.endsWith("/rotate")
 
 describe("no extreme in a scalar is an error of the service", () => {

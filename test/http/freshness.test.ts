@@ -1,4 +1,4 @@
-/** Whoever has the answer to a change sees it in the next request to the same node. */
+/** A change that was answered is visible in the next request to the same node. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Running, start } from "../support/InProcess.js"
 
@@ -13,7 +13,7 @@ afterAll(() => svc.stop())
 const code = (version: number) => `export default async function () { return ${version} }`
 
 describe("A change that was answered", () => {
-  it("of a workflow is what runs next, each of thirty times", { timeout: 60_000 }, async () => {
+  it("of a workflow is in the next run, each of thirty times", { timeout: 60_000 }, async () => {
     const made = await svc.ask("POST", "/api/v1/workflows", {
       key,
       body: { name: "fresh", form: "code", tier: "instant", code: code(0) }
@@ -30,7 +30,7 @@ describe("A change that was answered", () => {
     assert.deepStrictEqual([refused.status, refused.body.code], [409, "INVALID_STATE"])
   })
 
-  it("of a key holds at once: one that is revoked is refused", async () => {
+  it("of a key applies at once: a revoked one is refused", async () => {
     for (let n = 0; n < 10; n++) {
       const made = (await svc.ask("POST", "/api/v1/api-keys", { key, body: { name: `k${n}`, mode: "live" } })).body.data
       assert.strictEqual((await svc.ask("GET", "/api/v1/workflows", { key: made.key })).status, 200)

@@ -1,4 +1,4 @@
-/** A client that openapi-typescript generates from the documents compiles strictly, and takes what the service takes. */
+/** A client that openapi-typescript generates from the documents compiles strictly and can send what the service accepts. */
 import { assert, describe, it } from "@effect/vitest"
 import { spawn } from "node:child_process"
 import * as fs from "node:fs/promises"
@@ -12,7 +12,7 @@ const members = (value: Json | undefined): JsonObject => (value !== undefined &&
 const listOf = (value: Json | undefined): ReadonlyArray<Json> => (Array.isArray(value) ? value : [])
 const code = JSON.stringify
 
-/** What a program sends to an operation, and what it reads of each answer, by the generated types. */
+/** Code that calls an operation and reads its answers by the generated types. */
 const types = `
 type JsonBody<T> = [T] extends [never] ? undefined : T extends { content: { "application/json": infer Body } } ? Body : undefined
 type Sent<Operation extends { parameters: object; requestBody?: unknown }> =
@@ -26,7 +26,7 @@ const valueOf = (schema: Json | undefined): Json => {
   return choice ?? (type === "integer" || type === "number" ? 1 : type === "boolean" ? true : "text")
 }
 
-/** The values of all parameters of an operation, by their place. */
+/** The values of an operation's parameters, by their place. */
 const parametersOf = (document: JsonObject, operation: JsonObject): JsonObject => {
   const shared = members(members(document["components"])["parameters"])
   const all = listOf(operation["parameters"]).map((one) => {
@@ -49,7 +49,7 @@ interface Program {
   readonly operations: number
 }
 
-/** A call of every operation with all of its parameters and its example, and a look at the headers of every answer. */
+/** A call of every operation with all parameters and its example, which reads the headers of every answer. */
 const programOf = (name: string, document: JsonObject): Program => {
   const calls = Object.entries(members(document["paths"])).flatMap(([place, item]) =>
     Object.entries(members(item)).map(([method, operation], at) => {

@@ -1,4 +1,4 @@
-/** What waits for a system outside under an Idempotency-Key holds up nobody, and happens once. */
+/** A request with an Idempotency-Key that waits for an external system blocks no other, and happens once. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { createServer, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -45,7 +45,7 @@ describe("a request with an Idempotency-Key that waits for a provider", () => {
       10_000
     )
 
-  it("keeps no share of the others: their changes go on", async () => {
+  it("holds no permit of the others: their changes continue", async () => {
     const slow = [await svc.organisation("Slow"), await svc.organisation("Slower"), await svc.organisation("Slowest")]
     const neighbour = await svc.organisation("Neighbour")
     const waiting = slow.flatMap(({ key }) => [1, 2, 3].map((n) => discover(key, `wait-${n}`)))
@@ -62,7 +62,7 @@ describe("a request with an Idempotency-Key that waits for a provider", () => {
     for (const answer of await Promise.all(waiting)) assert.strictEqual(answer.status, 200, answer.text)
   })
 
-  it("is under way once: a repetition meanwhile is told so, and one afterwards gets the first reply", async () => {
+  it("is handled once: a repetition meanwhile is refused, and one afterwards gets the first reply", async () => {
     const { key } = svc.first
     const first = discover(key, "once")
     await asked(1)
@@ -76,7 +76,7 @@ describe("a request with an Idempotency-Key that waits for a provider", () => {
     assert.lengthOf(held, 0)
   })
 
-  it("frees its key when it fails", async () => {
+  it("releases its key when it fails", async () => {
     const { key } = svc.first
     const failed = discover(key, "freed")
     await asked(1)

@@ -1,4 +1,4 @@
-/** An Idempotency-Key on every POST and PUT of every surface: the work is done once, however often it is asked for. */
+/** An Idempotency-Key on every POST and PUT of every surface: the request takes effect once. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Route } from "../../src/http/pipeline/Routes.js"
 import { endpointOf, nameOf, type Prepared, prepared, refusalOf, routes, sent } from "../support/endpoints.js"
@@ -17,7 +17,7 @@ afterAll(() => world.stop())
 const repeatable = routes.filter(({ method }) => method === "POST" || method === "PUT")
 const named = (some: ReadonlyArray<Route>) => some.map((route) => [nameOf(route), route] as const)
 const kept = named(repeatable.filter(({ form }) => form.idempotency !== "none"))
-/** The key is the provider's: what it makes of a repetition is its own. */
+/** The key is forwarded: the provider decides about repetitions. */
 const passedOn = named(repeatable.filter(({ form }) => form.idempotency === "none"))
 
 const request = async (route: Route): Promise<Prepared> => {
@@ -33,14 +33,14 @@ const isReplay = ({ headers }: Answer): boolean => headers["idempotent-replayed"
 
 const assertDone = ({ status, text }: Answer) => assert.isBelow(status, 300, text.slice(0, 400))
 
-/** A body that no request here has, and that starts a run. */
+/** A body that no other request here has, and that starts a run. */
 const another = { input: { another: true } }
 
 const rerun = "POST /api/v1/executions/:eid/rerun"
 
 const assertRepeats = (route: Route, repetition: Answer, first: Answer) => {
   assert.isTrue(isReplay(repetition), repetition.text.slice(0, 400))
-  // A re-run is answered with its execution, as that is by then.
+  // A re-run is answered with its current execution.
   const shown = ({ body, status, text }: Answer) => [status, nameOf(route) === rerun ? body.data.id : text]
   assert.deepStrictEqual(shown(repetition), shown(first))
 }
@@ -53,7 +53,7 @@ interface Entry {
   readonly outcome: string
 }
 
-/** Which of the requests have an audit entry that says that they succeeded, once the entry of the last one is there. */
+/** The requests with an audit entry of success, once the entry of the last one is written. */
 const recorded = async (requests: ReadonlyArray<Answer>, last: Answer): Promise<ReadonlyArray<string>> => {
   const idOf = ({ headers }: Answer) => String(headers["x-request-id"])
   const entries = await eventually(
@@ -68,7 +68,7 @@ const recorded = async (requests: ReadonlyArray<Answer>, last: Answer): Promise<
 }
 
 describe.each(kept)("%s under an Idempotency-Key", (name, route) => {
-  it("is done once: the repetition is answered like the first, and another body is refused", async () => {
+  it("happens once: a repetition is answered like the first, and another body is refused", async () => {
     const asked = await request(route)
     const first = await send(route, asked, `twice ${name}`)
     assertDone(first)
@@ -80,7 +80,7 @@ describe.each(kept)("%s under an Idempotency-Key", (name, route) => {
     assert.deepStrictEqual(await recorded([first, second], other), [String(first.headers["x-request-id"])])
   })
 
-  it("is done once by five requests at once: the others are answered like it, or told that it is in progress", async () => {
+  it("happens once for five concurrent requests: the others get its answer, or that it is in progress", async () => {
     const asked = await request(route)
     const answers = await Promise.all(Array.from({ length: 5 }, () => send(route, asked, `at once ${name}`)))
     const workers = answers.filter((answer) => answer.status < 400 && !isReplay(answer))
@@ -99,7 +99,7 @@ describe.each(kept)("%s under an Idempotency-Key", (name, route) => {
 })
 
 describe.each(passedOn)("%s under an Idempotency-Key", (name, route) => {
-  it("passes the key on to the provider, each time", async () => {
+  it("forwards the key to the provider each time", async () => {
     const asked = await request(route)
     const before = world.provider.calls.length
     const first = await send(route, asked, `passed on ${name}`)

@@ -1,4 +1,4 @@
-/** The input of a run: its guest gets every value; records show no member that is secret by its name. */
+/** The guest gets every value of its input; records show no member that is secret by its name. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
@@ -22,7 +22,7 @@ const shownInput = {
   proxy: { Authorization: "[redacted]" },
   cards: [{ cardNumber: "[redacted]", last4: "4242" }]
 }
-/** What the guest saw, without showing it. */
+/** Proof of what the guest received, without its value. */
 const lengths = [password, authorization, cardNumber].map(({ length }) => length)
 const sawAll = `const { password, proxy, cards } = ctx.input
   const seen = [password, proxy.Authorization, cards[0].cardNumber].map((value) => value.length)`
@@ -61,7 +61,7 @@ const rerun = async (id: string, body: object = {}) => {
   return ended(answer.body.data.id)
 }
 
-/** The journal of a run goes days before its record. */
+/** The journal of a run is deleted days before its record. */
 const dropJournal = (id: string) =>
   svc.run(Effect.flatMap(WriterSql, (sql) => sql`DELETE FROM journal WHERE id = ${id}`))
 
@@ -76,7 +76,7 @@ describe("a member of the input that is secret by its name", () => {
         await run(await makeWorkflow(tier, more))
       })
 
-      it("is given to a re-run, whose records do not show it either", async () => {
+      it("reaches a re-run, whose records do not show it either", async () => {
         const { id } = await run(await makeWorkflow(tier, more))
         assert.strictEqual((await rerun(id)).parentId, id)
         assert.strictEqual((await rerun(id, { mode: "resume" })).parentId, id)
@@ -84,16 +84,16 @@ describe("a member of the input that is secret by its name", () => {
     })
   }
 
-  it("must be sent again for a re-run once the journal is gone", async () => {
+  it("must be sent again for a re-run once the journal is deleted", async () => {
     const { id } = await run(await makeWorkflow("instant"))
     await dropJournal(id)
     const refused = await ask("POST", `/executions/${id}/rerun`, {})
     assert.deepStrictEqual([refused.status, refused.body.details[0].path], [422, "input"], refused.text)
-    assert.include(refused.body.message, "held secrets")
+    assert.include(refused.body.message, "had secrets")
     await rerun(id, { input })
   })
 
-  it("is in no row of a table as it was sent", async () => {
+  it("is in no row of a table in plain text", async () => {
     const { id } = await run(await makeWorkflow("standard", "console.log(Object.keys(ctx.input).join())"))
     const found = await svc.run(
       Effect.flatMap(
@@ -107,7 +107,7 @@ describe("a member of the input that is secret by its name", () => {
     assert.notInclude(JSON.stringify(found), "never-shown")
   })
 
-  it("costs nothing where there is none: such a run that makes no call keeps no journal", async () => {
+  it("causes no journal if there is none and the run makes no call", async () => {
     const code = "export default async (ctx) => ctx.input.user"
     const made = await ask("POST", "/workflows", { name: "plain", form: "code", tier: "instant", code })
     await ask("POST", `/workflows/${made.body.data.id}/publish`, {})

@@ -1,4 +1,4 @@
-/** Installations: what they may hold, the status that follows from their connections, who sees them. */
+/** Installations: valid values, the status derived from their connections, and visibility. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Connections } from "../../src/actors/ports/Connections.js"
@@ -30,7 +30,7 @@ const customer = async (name: string) => {
 }
 
 describe("an installation", () => {
-  it("is made, read, changed and listed, and its version guards it", async () => {
+  it("is created, read, changed at its version, and listed", async () => {
     const { body, headers, status } = await create({ config: { greeting: "hello" } })
     assert.strictEqual(status, 201, JSON.stringify(body))
     assert.match(body.data.id, /^inst_/)
@@ -65,7 +65,7 @@ describe("an installation", () => {
     assert.lengthOf((await ask("GET", `?integration=${integration}&status=uninstalled`)).body.data, 1)
   })
 
-  it("is for a customer that is named by id, or by the organisation's own reference", async () => {
+  it("is for a customer named by id or by external reference", async () => {
     const body = { name: "Known elsewhere", externalRef: "elsewhere-1" }
     const { id } = (await svc.ask("POST", "/api/v1/customers", { key: svc.first.key, body })).body.data
     const made = await create({ customerId: "ref:elsewhere-1" })
@@ -76,7 +76,7 @@ describe("an installation", () => {
     assert.deepStrictEqual([unknown.status, unknown.body.details[0].path], [422, "customerId"])
   })
 
-  it("takes only connections of its customer, to the connector that is named", async () => {
+  it("accepts only connections of its customer to the named connector", async () => {
     const other = await customer("Somebody else")
     const [own, theirs] = [await connect("acme", "own"), await connect("acme", "theirs", other.id)]
     const refused = async (connections: object) => {
@@ -93,7 +93,7 @@ describe("an installation", () => {
     assert.strictEqual((await create({ connections: { acme: own.id } })).status, 201)
   })
 
-  it("takes only customers and workflows that are there", async () => {
+  it("accepts only existing customers and workflows", async () => {
     const foreign = await svc.organisation("Foreign")
     const nobody = await create({ customerId: foreign.customerId })
     assert.deepStrictEqual([nobody.status, nobody.body.details[0].path], [422, "customerId"])
@@ -101,7 +101,7 @@ describe("an installation", () => {
     assert.deepStrictEqual([nothing.status, nothing.body.details[0].path], [422, "workflowIds[1]"])
   })
 
-  it("keeps its values to its schema, when either changes", async () => {
+  it("keeps its values valid by its schema when either changes", async () => {
     const configSchema = { type: "object", properties: { days: { type: "integer" } }, required: ["days"] }
     const broken = await create({ configSchema, config: { days: "three" } })
     assert.deepStrictEqual([broken.status, broken.body.details[0].path], [422, "config.days"])
@@ -152,7 +152,7 @@ describe("an installation", () => {
     assert.strictEqual(await status(), "active")
   })
 
-  it("of a customer that the key does not reach is not there", async () => {
+  it("of a customer that the key does not reach is unknown", async () => {
     const other = await customer("Out of reach")
     const { id } = (await create({ customerId: other.id })).body.data
     const narrow = await svc.ask("POST", "/api/v1/api-keys", {
@@ -184,7 +184,7 @@ describe("an installation", () => {
   })
 })
 
-describe("what the world is told of an installation", () => {
+describe("outbound events of an installation", () => {
   const told = (id: string) =>
     svc.run(
       Effect.flatMap(
@@ -194,7 +194,7 @@ describe("what the world is told of an installation", () => {
       )
     )
 
-  it("is written with each change, and only with one that was made", async () => {
+  it("are written with each committed change, and with no other", async () => {
     const { id } = (await create({ config: { secret: "canary_config" } })).body.data
     await ask("PUT", `/${id}`, { status: "paused" }, { "if-match": '"1"' })
     assert.strictEqual((await ask("PUT", `/${id}`, { status: "active" }, { "if-match": '"1"' })).status, 409)
@@ -213,7 +213,7 @@ describe("what the world is told of an installation", () => {
 })
 
 describe("a plan's active integrations", () => {
-  it("are never exceeded by installations made or activated at once; paused and uninstalled ones do not count", async () => {
+  it("are never exceeded by concurrent creation or activation; paused and uninstalled ones do not count", async () => {
     const { customerId, key } = await svc.organisation("Small", "starter")
     const install = (status = "active") =>
       svc.ask("POST", at, { key, body: { customerId, integration: slug(), status } })

@@ -1,4 +1,4 @@
-/** A start of an Instant workflow that asks to be called back: it is answered at once, and called back as well. */
+/** A start of an Instant workflow with a callback is answered at once and called back. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"
@@ -26,8 +26,8 @@ const calledAt = async (path: string) => {
   return JSON.parse(one?.body ?? "")
 }
 
-describe("a callback that an Instant run is started with", () => {
-  it("is called with what the run was answered", async () => {
+describe("a callback of an Instant run", () => {
+  it("is called with the run's answer", async () => {
     const ran = await execute({ input: {}, metadata: { order: 7 }, callback: { url: `${outside.url}/body` } })
     assert.strictEqual(ran.status, 200, ran.text)
     const { data, type } = await calledAt("/body")
@@ -41,19 +41,19 @@ describe("a callback that an Instant run is started with", () => {
     })
   })
 
-  it("is called where a header names it", async () => {
+  it("is called if a header names it", async () => {
     const ran = await execute({}, { "x-svc-callback-url": `${outside.url}/header` })
     assert.strictEqual((await calledAt("/header")).data.executionId, ran.headers["x-svc-execution-id"])
   })
 
-  it("is called for the events that it names only", async () => {
+  it("is called only for the events that it names", async () => {
     await execute({ callback: { url: `${outside.url}/failed`, events: ["execution.failed"] } })
     await execute({ callback: { url: `${outside.url}/completed`, events: ["execution.completed"] } })
     await calledAt("/completed")
     assert.lengthOf(outside.at("/failed"), 0)
   })
 
-  it("is refused where it cannot be called", async () => {
+  it("is refused if it cannot be called", async () => {
     for (const url of ["ftp://example.com/x", "https://10.0.0.1/x", "nowhere"]) {
       const refused = await execute({ callback: { url } })
       assert.deepStrictEqual(

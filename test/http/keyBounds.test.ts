@@ -1,4 +1,4 @@
-/** A key makes, changes and rotates no key that is wider than itself. */
+/** A key cannot create, change or rotate a key that is wider than itself. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Running, start } from "../support/InProcess.js"
 
@@ -45,7 +45,7 @@ describe("a key", () => {
     assert.strictEqual(within.status, 201, within.text)
   })
 
-  it("ends no later than its maker where nobody says when", async () => {
+  it("expires no later than the key that created it, by default", async () => {
     const bound = await make({ expires: "30d" })
     const made = await svc.ask("POST", "/api/v1/api-keys", { key: bound.key, body: { name: "n" } })
     assert.strictEqual(made.status, 201, made.text)

@@ -30,7 +30,7 @@ const make = async (body: object, key = full): Promise<Made> => {
 const list = (key: string, ask: object = {}) => svc.ask("GET", "/api/v1/customers", { key, ...ask })
 const run = (key: string, ask: object = {}) =>
   svc.ask("POST", `/api/v1/workflows/${svc.first.workflowId}/execute`, { key, body: { input: {} }, ...ask })
-/** The same question to the typed API and to the thin route. */
+/** The same request to the typed API and to the hot route. */
 const both = async (key: string, ask: object = {}): Promise<ReadonlyArray<Answer>> => [
   await list(key, ask),
   await run(key, ask)
@@ -44,7 +44,7 @@ const assertServed = (answers: ReadonlyArray<Answer>) => {
 }
 
 describe("authentication", () => {
-  it("takes the key by either scheme, or by both if they agree", async () => {
+  it("accepts the key in either header, or in both if they agree", async () => {
     assertServed(await both(full))
     for (const headers of [{ "x-svc-api-key": full }, { "x-svc-api-key": full, authorization: `bearer ${full}` }]) {
       assert.strictEqual((await svc.ask("GET", "/api/v1/customers", { headers })).status, 200)
@@ -87,7 +87,7 @@ describe("authentication", () => {
 })
 
 describe("a key", () => {
-  it("is shown once, and never again", async () => {
+  it("is shown once", async () => {
     const made = await make({ name: "once" })
     assert.match(made.key, /^svk_live_[\w-]{43}$/)
     const [shown, listed] = [
@@ -107,7 +107,7 @@ describe("a key", () => {
     assert.strictEqual(made.headers["location"], `/api/v1/api-keys/${made.body.data.id}`)
   })
 
-  it("can be narrowed, and then does less", async () => {
+  it("can be narrowed, and then may do less", async () => {
     const made = await make({ preset: "custom", permissions: { users: ["read"], workflows: ["execute"] } })
     assertServed(await both(made.key))
     const narrowed = await svc.ask("PUT", `/api/v1/api-keys/${made.id}`, {
@@ -119,7 +119,7 @@ describe("a key", () => {
     assertServed([await run(made.key)])
   })
 
-  it("grants nobody more than it holds itself", async () => {
+  it("grants no more than it has itself", async () => {
     const manager = await make({
       preset: "custom",
       permissions: { settings: ["read", "manage"], users: ["read", "invite"] }
@@ -173,7 +173,7 @@ describe("a key", () => {
     assert.deepStrictEqual([wrong.status, wrong.body.details[0].path], [422, "customerId"])
   })
 
-  it("works after a rotation for its grace, and not a moment longer; the new one at once", async () => {
+  it("works after a rotation for its grace period only; the new one works at once", async () => {
     const made = await make({})
     const rotated = await svc.ask("POST", `/api/v1/api-keys/${made.id}/rotate`, {
       key: full,
@@ -210,7 +210,7 @@ describe("a key", () => {
     )
   })
 
-  it("ends when it expires", async () => {
+  it("is refused once it has expired", async () => {
     const made = await make({ expires: "30d" })
     assertServed(await both(made.key, { later: "29 days" }))
     assertRefused(await both(made.key, { later: "721 hours" }), 401, "KEY_EXPIRED")
@@ -326,7 +326,7 @@ describe("a key that verifies its callers", () => {
     }
   })
 
-  it("makes no key that does not, and tells its secret to none that is narrower", async () => {
+  it("creates no key that does not, and reveals its secret to no narrower key", async () => {
     const target = "/api/v1/api-keys"
     const body = JSON.stringify({ name: "n", mode: "live" })
     const header = signed(made.hmacSecret ?? "", { method: "POST", target, body })
@@ -337,7 +337,7 @@ describe("a key that verifies its callers", () => {
     assert.deepStrictEqual([told.status, told.body.details?.[0]?.path], [403, "rateLimitPerMinute"], told.text)
   })
 
-  it("tells its secret to a manager, recorded", async () => {
+  it("reveals its secret to a manager, audited", async () => {
     const told = await svc.ask("POST", `/api/v1/api-keys/${made.id}/identity-secret`, { key: full })
     assert.deepStrictEqual(
       [told.status, told.body.data.hmacSecret, told.headers["cache-control"]],
@@ -346,16 +346,16 @@ describe("a key that verifies its callers", () => {
     const trail = await svc.ask("GET", `/api/v1/audit?resource_id=${made.id}&action=api_key.reveal_identity_secret`, {
       key: full
     })
-    // The refusal before this is written soon, too.
+    // The refusal before this is written soon as well.
     const successes = trail.body.data.filter(({ outcome }: { readonly outcome: string }) => outcome === "success")
     assert.strictEqual(successes.length, 1)
   })
 })
 
 describe("a key of five calls a minute", () => {
-  it("gets exactly five of fifty at once, on both routes together, and every answer says so", async () => {
+  it("gets exactly five of fifty concurrent calls, on both routes together, and every answer says so", async () => {
     const made = await make({ rateLimitPerMinute: 5 })
-    // A minute of its own: no other call of it falls into the next one.
+    // It needs a minute of its own, so that no other call is in the next one.
     const later = `${60_000 - (Date.now() % 60_000) + 1_000} millis` as const
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, i) => (i % 2 === 0 ? list(made.key, { later }) : run(made.key, { later })))
@@ -377,7 +377,7 @@ describe("a key of five calls a minute", () => {
     }
   })
 
-  it("leaves another key alone, and gets five more in the next minute", async () => {
+  it("does not affect another key, and gets five more in the next minute", async () => {
     const made = await make({ rateLimitPerMinute: 5 })
     const minute = 60_000 - (Date.now() % 60_000) + 120_000
     const statuses = async (later: number) =>

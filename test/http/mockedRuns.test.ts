@@ -1,4 +1,4 @@
-/** An execution says from where its connectors' answers came, before and after its end, and so does its re-run. */
+/** An execution and its re-run show how connector calls were answered, before and after their end. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"

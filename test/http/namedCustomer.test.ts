@@ -1,4 +1,4 @@
-/** A management request that names a customer in its headers reads and changes what is that customer's. */
+/** A management request that names a customer in its headers reads and changes that customer's records only. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Running, start } from "../support/InProcess.js"
 

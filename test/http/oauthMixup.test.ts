@@ -57,14 +57,14 @@ const revise = async (slug: string, version: string, method: object) => {
   await republish(svc.first.key, slug)
 }
 
-/** A published version is used everywhere within a second. */
+/** A published version is used on every node within a second. */
 const heard = () => new Promise((resolve) => setTimeout(resolve, 1_000))
 
 const browser = cookieJar()
 
 interface Begun {
   readonly id: string
-  /** Where the person is sent. */
+  /** The URL to which the person is redirected. */
   readonly leads: URL
 }
 
@@ -111,7 +111,7 @@ describe("a redirect URI", () => {
     assert.include(done.text, "svc:connection-created")
   })
 
-  it("takes no code with the state of another's session", async () => {
+  it("accepts no code with the state of another session", async () => {
     const victim = await begin(svc.first)
     const trap = await begin(attacker)
     const back = honest.consent(victim.leads.href)
@@ -119,7 +119,7 @@ describe("a redirect URI", () => {
     for (const path of [callbackOf(victim), "/oauth/callback", `/oauth/callback/${"a".repeat(32)}`])
       assert.strictEqual((await visit(back, path)).status, 410)
     assert.lengthOf(hostile.tokenRequests, 0)
-    // The victim's own session is none of the attacker's business: it goes on.
+    // The attacker does not affect the victim's own session.
     const own = honest.consent(victim.leads.href)
     assert.strictEqual((await visit(own)).status, 200)
   })
@@ -159,7 +159,7 @@ describe("a connection from before connectors had their own callback", () => {
     return opened(made)
   }
 
-  it("keeps the common one, told as deprecated, until its connector is changed", async () => {
+  it("keeps the common one, marked as deprecated, until its connector is changed", async () => {
     await publish(svc.first.key, connector({ slug: "grown" }))
     const made = await begin(svc.first, "grown")
     assert.strictEqual((await visit(honest.consent(made.leads.href))).status, 200)

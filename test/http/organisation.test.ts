@@ -1,4 +1,4 @@
-/** The organisation and its workspaces: what their keys read and change of them, and what a suspension stops. */
+/** The organisation and its workspaces: reading and changing them, and suspension. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => svc.stop())
 
 let made = 0
-/** An organisation of its own for a test that changes it, with its path. */
+/** A separate organisation for a test that changes it, with its path. */
 const organisation = async (plan: "starter" | "growth" | "unlimited" = "growth") => {
   const first = await svc.organisation(`Organisation ${++made}`, plan)
   const ask = (method: string, target: string, body?: unknown, headers: { readonly [name: string]: string } = {}) =>
@@ -62,7 +62,7 @@ describe("the organisation", () => {
     assert.deepInclude(entry.changes, { path: "timezone", before: "UTC", after: "Europe/Berlin" })
   })
 
-  it("is put back as it was read; its read-only members do not change", async () => {
+  it("can be put back as it was read; its read-only members do not change", async () => {
     const { ask, at, put } = await organisation()
     const { data } = (await ask("GET", at)).body
     assert.strictEqual((await put(data)).status, 200)
@@ -73,7 +73,7 @@ describe("the organisation", () => {
     )
   })
 
-  it("is another one's to nobody, and refuses what it cannot be", async () => {
+  it("cannot be changed by another, and refuses invalid values", async () => {
     const mine = await organisation()
     const other = await organisation()
     assert.strictEqual((await mine.ask("GET", other.at)).status, 404)
@@ -88,7 +88,7 @@ describe("the organisation", () => {
     }
   })
 
-  it("runs in its default environment where a request names none", async () => {
+  it("runs in its default environment if a request names none", async () => {
     const { ask, put, workflowId } = await organisation()
     await ask("PUT", `/api/v1/workflows/${workflowId}`, {
       code: "export default async (ctx) => ctx.execution.environment"
@@ -100,7 +100,7 @@ describe("the organisation", () => {
     assert.strictEqual(await run(), "test")
   })
 
-  it("is bound by its plan at once, and takes none that allows less than is in use", async () => {
+  it("is limited by its plan at once, and refuses a plan that allows less than is in use", async () => {
     const { ask, put } = await organisation("unlimited")
     const create = (n: number) =>
       ask("POST", "/api/v1/workflows", { name: `flow_${n}`, form: "code", code: "export default async () => 1" })
@@ -117,12 +117,12 @@ describe("the organisation", () => {
     assert.deepInclude((await create(11)).body, { code: "PLAN_LIMIT_REACHED" })
     assert.strictEqual((await put({ plan: "growth" })).status, 200)
     assert.strictEqual((await create(11)).status, 201)
-    // The plan without ceilings is given by the operator, whose installation gives another one to new organisations.
+    // Only the operator gives the plan without limits; here new organisations get another one.
     const unlimited = await put({ plan: "unlimited" })
     assert.deepStrictEqual([unlimited.status, unlimited.body.details[0].path], [403, "plan"])
   })
 
-  it("refuses every key while it is suspended, but for reading and resuming the organisation", async () => {
+  it("refuses every key while it is suspended, except for reading and resuming the organisation", async () => {
     const { ask, at, organisationId, put, workflowId } = await organisation()
     const suspended = await put({ status: "suspended" })
     assert.deepStrictEqual([suspended.status, suspended.body.data.status], [200, "suspended"])
@@ -148,7 +148,7 @@ describe("the organisation", () => {
     )
   })
 
-  it("is resumed over the network, where bodies are read only for keys that are let in", async () => {
+  it("is resumed over the network, where bodies are read only for admitted keys", async () => {
     const { at, key, put } = await organisation()
     const { baseUrl } = await svc.listen()
     await put({ status: "suspended" })
@@ -162,7 +162,7 @@ describe("the organisation", () => {
     assert.strictEqual((await send(at, "PUT")).status, 200)
   })
 
-  it("with a parent changes neither its plan, its status nor whether it may edit code, and writes none where it may not", async () => {
+  it("with a parent can change neither its plan, its status nor its code editing, and writes no code without it", async () => {
     const parent = await organisation()
     const child = await organisation("starter")
     await sql(
@@ -186,7 +186,7 @@ describe("the organisation", () => {
       () => child.ask("PUT", `/api/v1/workflows/${child.workflowId}`, { code }),
       () => child.ask("POST", "/api/v1/workflows", { name: "mine", form: "code", code })
     ]) {
-      // Who a key is may be a second old.
+      // A key's record may be cached for a second.
       const refused = await eventually(write, ({ status }) => status === 403)
       assert.deepStrictEqual(
         [refused.status, refused.body.code, refused.body.details[0].code],
@@ -224,7 +224,7 @@ describe("the organisation", () => {
 })
 
 describe("a workspace", () => {
-  it("is made beside the first, listed, read, changed against its version, and recorded", async () => {
+  it("is created beside the first, listed, read, changed at its version, and audited", async () => {
     const { ask, spaceId } = await organisation()
     const created = await ask("POST", "/api/v1/workspaces", { name: "Second place" })
     assert.deepStrictEqual([created.status, created.body.data.slug], [201, "second-place"], created.text)
@@ -253,7 +253,7 @@ describe("a workspace", () => {
     assert.strictEqual((await other.ask("GET", at)).status, 404)
   })
 
-  it("has keys of its own, which find nothing of another one", async () => {
+  it("has keys of its own, which find nothing of another workspace", async () => {
     const { ask, customerId, spaceId } = await organisation()
     const { id } = (await ask("POST", "/api/v1/workspaces", { name: "Second" })).body.data
     const made = await ask("POST", "/api/v1/api-keys", { name: "k", mode: "live", preset: "full_access", spaceId: id })
@@ -274,7 +274,7 @@ describe("a workspace", () => {
     assert.deepStrictEqual([inFirst.status, inFirst.body.code], [403, "FORBIDDEN"])
   })
 
-  it("gets keys from no key that is narrowed, and is one of the organisation's own", async () => {
+  it("gets keys from no narrowed key, and must be one of the organisation's own", async () => {
     const { ask, key, workflowId } = await organisation()
     const other = await organisation()
     const unknown = await ask("POST", "/api/v1/api-keys", { name: "k", spaceId: other.spaceId })

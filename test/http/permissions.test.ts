@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => svc.stop())
 
-/** An id of the right shape that names nothing. */
+/** A well-formed id of no record. */
 const unknown: { readonly [parameter: string]: string } = {
   cid: "cus_00000000000000000000000000",
   wid: "wf_000000000000",
@@ -50,7 +50,7 @@ const unknown: { readonly [parameter: string]: string } = {
 const at = (route: Route, ids: { readonly [parameter: string]: string }) =>
   route.path.replace(/:(\w+)/g, (_, name: string) => ids[name] ?? assert.fail(`no id for :${name} of ${route.path}`))
 
-/** Surface B takes its key in a header of its own, and the key's workspace with it. */
+/** Surface B has its own header for the key, and one for the workspace. */
 const as = (route: Route, key: string) =>
   route.path.startsWith("/api/v1/tenants/")
     ? { headers: { "x-svc-api-key": key, "x-svc-space-id": svc.first.spaceId } }
@@ -77,7 +77,7 @@ describe.each(presets)("a key of the preset %s", (preset) => {
   })
 })
 
-describe("a key that holds all permissions but one", () => {
+describe("a key with all permissions except one", () => {
   it.each([...new Set(routes.flatMap((route) => needs(route)))])("lacks exactly %s", async (lacking) => {
     const permissions: { [group: string]: Array<string> } = {}
     for (const [group, name] of allPermissions.filter((one) => one !== lacking).map((one) => one.split(":"))) {
@@ -105,9 +105,9 @@ describe("a key that holds all permissions but one", () => {
   })
 })
 
-describe("ids of another organisation answer like ids of nothing", () => {
+describe("ids of another organisation are answered like unknown ids", () => {
   let theirs: { readonly [parameter: string]: string }
-  /** What makes each request readable, so that the id is what it fails by. */
+  /** What makes each request valid except for the id. */
   const bodies: { readonly [endpoint: string]: unknown } = {
     "customers.update": { name: "Taken" },
     "workflows.update": { description: "mine now" },
@@ -189,7 +189,7 @@ describe("ids of another organisation answer like ids of nothing", () => {
     }
   })
 
-  // The proxy's path is the provider's; what names a connection there are headers, which have tests of their own.
+  // The proxy's path is the provider's, and its headers name a connection; they have tests of their own.
   it.each(routes.filter(({ group, path }) => path.includes(":") && group !== "proxy"))(
     "$method $path",
     async (route) => {

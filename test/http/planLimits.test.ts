@@ -1,4 +1,4 @@
-/** The limits of a plan on what is kept: exact, also for those who make things at the same instant. */
+/** The limits of a plan on stored records are exact, even under concurrent creation. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { definition, startCalls, stopCalls, svc } from "../support/calls.js"
 
@@ -9,7 +9,7 @@ const things: ReadonlyArray<{
   readonly path: string
   readonly dimension: string
   readonly limit: number
-  /** What is there already of a new organisation. */
+  /** The records that a new organisation has already. */
   readonly before: number
   readonly body: (n: number) => object
 }> = [
@@ -36,7 +36,7 @@ const things: ReadonlyArray<{
   }
 ]
 
-describe("what a plan allows to keep", () => {
+describe("the records that a plan allows", () => {
   for (const { before, body, dimension, limit, path } of things)
     it(`is never exceeded by what is made at once: ${dimension}`, async () => {
       const { key } = await svc.organisation(`Small ${dimension}`, "starter")

@@ -59,7 +59,7 @@ describe("a workflow that was read", () => {
     assert.deepStrictEqual((await ask("GET", at)).body, read)
   })
 
-  it("has no other members, and is refused first for a version that has passed", async () => {
+  it("has no other members, and an outdated version is refused first", async () => {
     const at = await makeWorkflow("noOthers")
     const { body: read } = await ask("GET", at)
     assert.strictEqual((await ask("PUT", at, { ...read.data, colour: "red" })).body.code, "UNKNOWN_FIELD")

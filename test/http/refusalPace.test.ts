@@ -1,21 +1,21 @@
-/** Refused calls over a limit are answered one after the other, and none waits without end. */
+/** Refused calls over a limit are answered one after the other, and none waits longer than a bound. */
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Exit, TestClock } from "effect"
-import { layer, Refusals } from "../../src/http/auth/Refusals.js"
-import { refusals as limits } from "../../src/domain/Limits.js"
+import { layer, RefusalCounters } from "../../src/http/auth/RefusalCounters.js"
+import { refusalLimits } from "../../src/domain/Limits.js"
 
-describe("Refusals over a limit", () => {
-  const flooded = (count: number) =>
+describe("refused calls over a limit", () => {
+  const flood = (count: number) =>
     Effect.gen(function* () {
-      const { inTurn, unknown } = yield* Refusals
-      for (let n = 0; n < limits.unknownKeys; n++) unknown.count("192.0.2.1", 0)
-      const exceeded = unknown.exceeded("192.0.2.1", 0) ?? assert.fail("not over the limit")
-      // One error for all of them: taking its stack is most of what a refusal costs.
-      assert.strictEqual(unknown.exceeded("192.0.2.1", 1), exceeded)
+      const { failInTurn, unknownKeys } = yield* RefusalCounters
+      for (let n = 0; n < refusalLimits.unknownKeys; n++) unknownKeys.count("192.0.2.1", 0)
+      const exceeded = unknownKeys.exceeded("192.0.2.1", 0) ?? assert.fail("not over the limit")
+      // All of them share one error, since its stack trace is most of the cost of a refusal.
+      assert.strictEqual(unknownKeys.exceeded("192.0.2.1", 1), exceeded)
       let answered = 0
       for (let n = 0; n < count; n++)
         yield* Effect.fork(
-          Effect.map(Effect.exit(inTurn(exceeded)), (exit) => {
+          Effect.map(Effect.exit(failInTurn(exceeded)), (exit) => {
             assert.isTrue(Exit.isFailure(exit))
             answered++
           })
@@ -24,21 +24,21 @@ describe("Refusals over a limit", () => {
       return () => answered
     })
 
-  it.effect("come one a pause, the first at once", () =>
+  it.effect("are answered one after each pause, the first at once", () =>
     Effect.gen(function* () {
-      const answered = yield* flooded(50)
+      const answered = yield* flood(50)
       assert.strictEqual(answered(), 1)
-      yield* TestClock.adjust(Duration.times(limits.pause, 9))
+      yield* TestClock.adjust(Duration.times(refusalLimits.pause, 9))
       assert.strictEqual(answered(), 10)
-      yield* TestClock.adjust(Duration.times(limits.pause, 40))
+      yield* TestClock.adjust(Duration.times(refusalLimits.pause, 40))
       assert.strictEqual(answered(), 50)
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("come at the longest wait where too many are before them", () =>
+  it.effect("are answered after the longest wait if too many came before", () =>
     Effect.gen(function* () {
-      const answered = yield* flooded(1_500)
-      yield* TestClock.adjust(limits.longestWait)
+      const answered = yield* flood(1_500)
+      yield* TestClock.adjust(refusalLimits.longestWait)
       assert.strictEqual(answered(), 1_500)
     }).pipe(Effect.provide(layer))
   )

@@ -1,4 +1,4 @@
-/** Nothing that a client sends is an error of the service, and what is refused says what to send instead. */
+/** No client input is an error of the service, and refusals say what to send instead. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { ResourceApi } from "../../src/http/resource/Api.js"
 import { routesOf } from "../../src/http/pipeline/Routes.js"
@@ -16,19 +16,22 @@ describe("no body at all", () => {
 
   it("there are endpoints to look at", () => assert.isAbove(changing.length, 40))
 
-  it.each(changing)("$method $path says what is lacking, and is no error of ours", async ({ method, path }) => {
-    for (const type of [undefined, "text/plain", "multipart/form-data; boundary=x", "application/vnd.api+json"]) {
-      const answer = await svc.ask(method, path.replaceAll(/:\w+/g, "nothing"), {
-        key: svc.first.key,
-        headers: {
-          "x-svc-api-key": svc.first.key,
-          "x-svc-space-id": svc.first.spaceId,
-          ...(type === undefined ? {} : { "content-type": type })
-        }
-      })
-      assert.isBelow(answer.status, 500, `${type} ${answer.text}`)
+  it.each(changing)(
+    "$method $path says what is missing, and is not an error of the service",
+    async ({ method, path }) => {
+      for (const type of [undefined, "text/plain", "multipart/form-data; boundary=x", "application/vnd.api+json"]) {
+        const answer = await svc.ask(method, path.replaceAll(/:\w+/g, "nothing"), {
+          key: svc.first.key,
+          headers: {
+            "x-svc-api-key": svc.first.key,
+            "x-svc-space-id": svc.first.spaceId,
+            ...(type === undefined ? {} : { "content-type": type })
+          }
+        })
+        assert.isBelow(answer.status, 500, `${type} ${answer.text}`)
+      }
     }
-  })
+  )
 
   it("is an object without members", async () => {
     const answer = await svc.ask("POST", "/api/v1/connections", { key: svc.first.key })
@@ -40,11 +43,11 @@ describe("no body at all", () => {
   })
 })
 
-describe("what is refused is told so that a client knows what to send", () => {
+describe("a refusal tells the client what to send", () => {
   const secret = "sk_live_canary_of_the_refused"
   const told: ReadonlyArray<readonly [string, string, unknown, string]> = [
     ["GET", "/api/v1/connectors?kind=banana", undefined, 'kind must be "ecommerce", "payments",'],
-    ["GET", "/api/v1/connectors?page_size=1&page_size=2", undefined, "page_size must be there only once"],
+    ["GET", "/api/v1/connectors?page_size=1&page_size=2", undefined, "page_size must be sent only once"],
     ["GET", "/api/v1/connectors?page_size=ten", undefined, "page_size must be a number"],
     ["GET", "/api/v1/connectors/stripe?version=9.9.9", undefined, "there is no such published version"],
     ["POST", "/api/v1/connectors", { import: { format: "wsdl" } }, "import.format must be"],
@@ -63,7 +66,7 @@ describe("what is refused is told so that a client knows what to send", () => {
     assert.notInclude(answer.text, "undefined")
   })
 
-  it("If-Match shows what it is to look like", async () => {
+  it("If-Match shows its form", async () => {
     const path = `/api/v1/customers/${svc.first.customerId}`
     const answer = await svc.ask("PUT", path, {
       key: svc.first.key,

@@ -1,7 +1,7 @@
-/** Keys that are refused cost whoever sends them: not the service, its audit trail, or others behind the same address. */
+/** Refused keys are rate-limited without harm to the service, its audit trail, or others behind the same address. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { refusals } from "../../src/domain/Limits.js"
-import { subscriberOf } from "../../src/http/auth/Refusals.js"
+import { refusalLimits } from "../../src/domain/Limits.js"
+import { subscriberOf } from "../../src/http/auth/RefusalCounters.js"
 import { eventually } from "../support/eventually.js"
 import { type Answer, type Running, start } from "../support/InProcess.js"
 
@@ -25,7 +25,7 @@ const repeated = async (times: number, ask: (at: number) => Promise<Answer>): Pr
   return answers
 }
 
-/** At most twice the limit, where the minute changes meanwhile. */
+/** At most twice the limit, if the minute changes meanwhile. */
 const assertLimited = (answers: ReadonlyArray<Answer>, limit: number) => {
   const looked = answers.filter(({ status }) => status === 401).length
   const limited = answers.filter(({ status }) => status === 429)
@@ -43,16 +43,16 @@ const wrongKey = (at: number) => `svk_live_${String(at).padStart(43, "W")}`
 
 describe("an address that sends keys which do not exist", () => {
   it("is answered 429 over its limit, and another address is not", async () => {
-    const answers = await repeated(3 * refusals.unknownKeys, (at) => list(wrongKey(at), "192.0.2.10"))
-    assertLimited(answers, refusals.unknownKeys)
+    const answers = await repeated(3 * refusalLimits.unknownKeys, (at) => list(wrongKey(at), "192.0.2.10"))
+    assertLimited(answers, refusalLimits.unknownKeys)
     assert.strictEqual((await list(wrongKey(1), "192.0.2.11")).status, 401)
   })
 
   it("does not lock out a key that exists, used before or never", async () => {
     const fresh = await make({ preset: "full_access" })
-    await repeated(2 * refusals.unknownKeys + 1, (at) => list(wrongKey(at), "192.0.2.12"))
+    await repeated(2 * refusalLimits.unknownKeys + 1, (at) => list(wrongKey(at), "192.0.2.12"))
     assert.strictEqual((await list(full, "192.0.2.12")).status, 200)
-    // A key may be a second old before an address over its limit can use it.
+    // A new key works after a second from an address over its limit.
     await eventually(
       () => list(fresh.key, "192.0.2.12"),
       ({ status }) => status === 200
@@ -60,10 +60,10 @@ describe("an address that sends keys which do not exist", () => {
   })
 
   it("is one whole /64 of IPv6", async () => {
-    const answers = await repeated(3 * refusals.unknownKeys, (at) =>
+    const answers = await repeated(3 * refusalLimits.unknownKeys, (at) =>
       list(wrongKey(at), `2001:db8:0:7::${(at + 1).toString(16)}`)
     )
-    assertLimited(answers, refusals.unknownKeys)
+    assertLimited(answers, refusalLimits.unknownKeys)
     assert.strictEqual((await list(wrongKey(1), "2001:db8:0:8::1")).status, 401)
     assert.strictEqual(subscriberOf("2001:db8::1"), "2001:db8:0:0::/64")
     assert.strictEqual(subscriberOf("::1"), "0:0:0:0::/64")
@@ -75,8 +75,8 @@ describe("a key that is refused", () => {
   it("is answered 429 over its limit, and another key of that address is served", async () => {
     const revoked = await make({})
     await svc.ask("DELETE", `/api/v1/api-keys/${revoked.id}`, { key: full })
-    const answers = await repeated(4 * refusals.ofOneKey, () => list(revoked.key, "192.0.2.20"))
-    assertLimited(answers, refusals.ofOneKey)
+    const answers = await repeated(4 * refusalLimits.ofOneKey, () => list(revoked.key, "192.0.2.20"))
+    assertLimited(answers, refusalLimits.ofOneKey)
     assert.strictEqual((await list(full, "192.0.2.20")).status, 200)
     const started = await svc.ask("POST", `/api/v1/workflows/${svc.first.workflowId}/execute`, {
       key: revoked.key,
@@ -86,17 +86,17 @@ describe("a key that is refused", () => {
     assert.strictEqual(started.status, 429)
   })
 
-  it("is not verified any more after wrong signatures, from that address", async () => {
+  it("is no longer verified after wrong signatures, from that address", async () => {
     const signing = await make({ preset: "full_access", hmac: { enabled: true } })
     const wrong = { "x-identity-hmac": `t=${Math.floor(Date.now() / 1000)},v1=${"0".repeat(64)}` }
-    const answers = await repeated(4 * refusals.ofOneKey, () => list(signing.key, "192.0.2.21", wrong))
-    assertLimited(answers, refusals.ofOneKey)
+    const answers = await repeated(4 * refusalLimits.ofOneKey, () => list(signing.key, "192.0.2.21", wrong))
+    assertLimited(answers, refusalLimits.ofOneKey)
     assert.strictEqual((await list(signing.key, "192.0.2.22", wrong)).status, 401)
   })
 
-  it("of a good key that lacks a header is no lock on the calls that have it", async () => {
+  it("without a required header does not lock out calls that have it", async () => {
     const test = await make({ mode: "test", preset: "full_access" })
-    await repeated(3 * refusals.ofOneKey, () => list(test.key, "192.0.2.23"))
+    await repeated(3 * refusalLimits.ofOneKey, () => list(test.key, "192.0.2.23"))
     assert.strictEqual((await list(test.key, "192.0.2.23", { "x-svc-test-mode": "true" })).status, 200)
   })
 })

@@ -26,7 +26,7 @@ const post = (place: Place, ask: Ask): Promise<Answer> => {
 
 const json = { "content-type": "application/json" }
 
-/** What an error must look like, whatever it is. */
+/** The form of every error. */
 const assertError = ({ body, headers, status }: Answer, expected: number, code: string) => {
   assert.deepStrictEqual([status, body.code, body.statusCode], [expected, code, expected])
   assert.match(body.requestId, /^req_[0-9a-z]{26}$/)
@@ -209,7 +209,7 @@ describe("on a real connection", () => {
     port = (await svc.listen()).port
   })
 
-  /** Sends a body of this size; resolves with the answer, and how much was sent until then. */
+  /** Sends a body of this size; resolves with the answer and the number of bytes sent before it. */
   const upload = (path: string, megabytes: number, announced: boolean) =>
     new Promise<{ readonly status: number; readonly body: string; readonly sent: number }>((resolve, reject) => {
       const chunk = Buffer.alloc(1024 * 1024, 0x20)
@@ -268,7 +268,7 @@ describe("on a real connection", () => {
         .on("error", reject)
     })
 
-  it("headers over 32 KiB are a 431, what is no HTTP a 400", async () => {
+  it("headers over 32 KiB are a 431, invalid HTTP is a 400", async () => {
     assert.match(
       await raw(`GET /api/v1/customers HTTP/1.1\r\nhost: x\r\nx-long: ${"x".repeat(40_000)}\r\n\r\n`),
       /^HTTP\/1\.1 431 /
@@ -298,7 +298,7 @@ describe("on a real connection", () => {
     assert.match(answer, /^HTTP\/1\.1 [24]\d\d /)
   })
 
-  it("a client that goes away in the middle of its body is forgotten", async () => {
+  it("a client that disconnects in the middle of its body leaves nothing behind", async () => {
     await new Promise<void>((resolve) => {
       const socket = connect(port, "127.0.0.1", () => {
         socket.write(

@@ -53,7 +53,7 @@ describe("a re-run", () => {
     assert.strictEqual(again.headers["location"], `/api/v1/executions/${again.body.data.id}`)
   })
 
-  it("tells, once it has ended, how long it took from its start to its end", async () => {
+  it("has the time from its start to its end, once it has ended", async () => {
     const again = await rerun(await runOf(await makeWorkflow()))
     const { body } = await eventually(
       () => ask("GET", `/executions/${again.body.data.id}`),
@@ -75,7 +75,7 @@ describe("a re-run", () => {
     assert.deepStrictEqual([refused.status, refused.body.details[0].code], [403, "executions:create"], refused.text)
   })
 
-  it("is refused where a start is: of a workflow that is disabled or archived", async () => {
+  it("is refused like a start: of a workflow that is disabled or archived", async () => {
     const workflow = await makeWorkflow()
     const first = await runOf(workflow)
     await ask("PUT", `/workflows/${workflow}`, { body: { enabled: false } })
@@ -99,7 +99,7 @@ describe("a re-run", () => {
     assert.strictEqual((await rerun(first)).status, 404)
   })
 
-  it("is refused where a start is: for a customer that is suspended", async () => {
+  it("is refused like a start: for a customer that is suspended", async () => {
     const workflow = await makeWorkflow()
     const { body } = await ask("POST", "/customers", { body: { name: "To be suspended" } })
     const first = await runOf(workflow, { "x-end-org-id": body.data.id })
@@ -110,7 +110,7 @@ describe("a re-run", () => {
     assert.strictEqual((await rerun(first)).status, 202)
   })
 
-  it("happens once for its Idempotency-Key, however often and at once it is asked for", async () => {
+  it("happens once for its Idempotency-Key, however many concurrent requests there are", async () => {
     const workflow = await makeWorkflow()
     const first = await runOf(workflow)
     const headers = { "idempotency-key": "again" }
@@ -129,7 +129,7 @@ describe("a re-run", () => {
 })
 
 describe("a cancellation", () => {
-  it("that is repeated under its Idempotency-Key is answered as the first time", async () => {
+  it("that is repeated under its Idempotency-Key gets the first answer", async () => {
     const wait = "export default async () => { await new Promise((resolve) => setTimeout(resolve, 3600000)) }"
     const workflow = await makeWorkflow(wait, "long")
     const started = await ask("POST", `/workflows/${workflow}/execute`, { body: {} })

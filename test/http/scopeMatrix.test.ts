@@ -48,7 +48,7 @@ const reachingScope = (route: Route, type: ScopeType, side: Side): Scope =>
 const ask = async (route: Route, { scope, side, type }: Omit<Asked, "world">): Promise<Answer> =>
   sent(world, route, prepared(route, { world, side, scope, type }), await world.keyOf(scope))
 
-/** The side with records that the request may use up. */
+/** The side whose records the request may consume. */
 const withOwn = async (route: Route, side: Side, scope: Scope, type?: ScopeType): Promise<Side> => {
   const uses = endpointOf(route).uses
   return uses === undefined ? side : { ...side, ...(await uses({ world, side, scope, type })) }
@@ -62,7 +62,7 @@ const assertRefused = (answer: Answer) =>
 
 // --- Lists ---
 
-/** All that a key is shown, gone through one by one where there are pages. */
+/** Everything that a list shows to a key, over all pages. */
 const listed = async (route: Route, side: Side, scope: Scope): Promise<ReadonlyArray<string>> => {
   const { itemsOf } = listingOf(route)
   const key = await world.keyOf(scope)
@@ -111,7 +111,7 @@ const isClosed = async (route: Route, type: ScopeType) => {
   assertAnswered(route, await ask(route, { side, scope: [] }))
 }
 
-/** What the run of an endpoint makes of a secret of the side. */
+/** What the run of an endpoint reads of a secret of the side. */
 const readBy = async (route: Route, side: Side): Promise<string> => {
   const scope = scopeOf("secret", inside)
   const { headers, target } = prepared(route, { world, side, scope })
@@ -146,9 +146,9 @@ const rules: { readonly [R in ScopeRule]: (route: Route, type: ScopeType) => Pro
   reach: bindsRun
 }
 
-// --- What scopes have nothing to do with ---
+// --- Endpoints that scopes do not affect ---
 
-/** Without what differs between two requests at all times. */
+/** Without members that differ between any two requests. */
 const volatile: ReadonlySet<string> = new Set(["lastUsedAt", "requestId", "nextCursor"])
 const steady = ({ body, status }: Answer) => ({
   status,

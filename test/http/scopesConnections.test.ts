@@ -104,7 +104,7 @@ describe("a key of particular connections", () => {
     assert.sameMembers([...(await listed(svc.first.key, `customer_id=${customer}`))], ["inside", "sibling", "outside"])
   })
 
-  it("is answered for unknown connections and other customers' ones as every key is", async () => {
+  it("gets the same answers for unknown connections and other customers' ones as every key", async () => {
     for (const id of [foreign, "conn_00000000000000000000000000"])
       for (const [method, target, body] of orders(id)) assertMissing(await ask(method, target, ofConnection, body))
   })
@@ -116,7 +116,7 @@ describe("a key of particular connections", () => {
     assert.deepStrictEqual(paged.body.page, { size: 1, nextCursor: null, hasMore: false })
   })
 
-  it("makes none", async () => {
+  it("creates none", async () => {
     assertOutside(await ask("POST", at, ofConnection, given("acme", customer)))
   })
 })
@@ -204,7 +204,7 @@ describe("stored credentials on surface B", () => {
     assert.strictEqual((await rotate(ofConnector, sibling)).status, 200)
   })
 
-  it("are stored where they renew a connection in scope; a key of connections makes none by it", async () => {
+  it("are stored if they reconnect a connection in scope; a key of connections creates none with it", async () => {
     assert.strictEqual((await credentials(ofConnection, "POST", "", stored("acme", "inside"))).status, 201)
     assertOutsideB(await credentials(ofConnection, "POST", "", stored("acme", "sibling")))
     assertOutsideB(await credentials(ofConnection, "POST", "", stored("acme", "new")))
@@ -215,7 +215,7 @@ describe("stored credentials on surface B", () => {
     assert.strictEqual((await ask("DELETE", `${at}/${made.body.data.connectionId}`, svc.first.key)).status, 200)
   })
 
-  it("of another tenant than the headers name are refused", async () => {
+  it("of another tenant than that of the headers are refused", async () => {
     const answer = await credentials(svc.first.key, "GET", "", undefined, { "x-svc-space-tenantid": otherCustomer })
     assert.deepStrictEqual([answer.status, answer.body.details?.[0]?.code], [400, "INVALID_HEADER"], answer.text)
     const body = stored("acme", "inside")

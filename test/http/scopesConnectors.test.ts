@@ -78,7 +78,7 @@ describe("a key of particular connectors", () => {
     assert.strictEqual((await ask("GET", `${at}/zeta`, svc.first.key)).status, 200)
   })
 
-  it("is told of unknown ones that they are not there", async () => {
+  it("gets 404 for unknown ones", async () => {
     assert.strictEqual((await ask("GET", `${at}/unknown`, key)).status, 404)
     assert.strictEqual((await ask("GET", `${at}/ctr_00000000000000000000000000`, key)).status, 404)
   })
@@ -98,7 +98,7 @@ describe("a key of particular connectors", () => {
     assert.includeMembers([...(await slugs(svc.first.key))], ["acme", "zeta", "github"])
   })
 
-  it("makes and imports none", async () => {
+  it("creates and imports none", async () => {
     assertOutside(await ask("POST", at, key, acme({ slug: "new" })))
     assertOutside(await ask("POST", at, key, { import: { format: "svc", source: acme({ slug: "new" }) } }))
   })
@@ -220,7 +220,7 @@ describe("an installation", () => {
     assert.strictEqual((await ask("DELETE", target, svc.first.key)).status, 404)
   })
 
-  it("is of the customer that headers name, or is not there", async () => {
+  it("belongs to the customer that the headers name, or is unknown", async () => {
     const other = (await ask("POST", "/api/v1/customers", svc.first.key, { name: "Other" })).body.data.id
     const theirs = await installed({}, other)
     const headers = { "x-end-org-id": other }

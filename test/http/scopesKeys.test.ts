@@ -1,4 +1,4 @@
-/** The scope that a key is given: connectors by id or slug, and never more than its maker's. */
+/** The scope of a new key: connectors by id or slug, and never more than its creator's. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Running, start } from "../support/InProcess.js"
 import { makeKey, makeKeyElsewhere, makeScopedKey } from "../support/keys.js"
@@ -94,7 +94,7 @@ describe("a key that was read", () => {
 })
 
 describe("a key of another workspace", () => {
-  it("knows of no key of this one, and is known by none", async () => {
+  it("reads no key of this one, and no key of this one reads it", async () => {
     const mine = await makeKey(svc, {})
     const elsewhere = await makeKeyElsewhere(svc)
     const listed = await ask("GET", "/api-keys", undefined, elsewhere.key)

@@ -1,4 +1,4 @@
-/** A key that is narrowed to particular secrets or environments: which secrets it lists, tells, makes and changes. */
+/** A key that is narrowed to particular secrets or environments: which secrets it lists, reads, creates and changes. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Running, start } from "../support/InProcess.js"
 
@@ -58,7 +58,7 @@ describe("a key that is narrowed to particular secrets", () => {
     )
   })
 
-  it("tells, overwrites and deletes these, and makes no other", async () => {
+  it("reads, overwrites and deletes these, and creates no other", async () => {
     const made = (await store(key, { name: "MINE", value: "1" })).body.data
     const narrow = await keyFor([{ type: "secret", ids: [made.id] }])
     assert.strictEqual((await reveal(narrow, made.id)).body.data.value, "1")
@@ -74,7 +74,7 @@ describe("a key that is narrowed to particular secrets", () => {
 })
 
 describe("a key that is narrowed to particular environments", () => {
-  it("lists and tells their secrets and those of all environments", async () => {
+  it("lists and reads their secrets and those of all environments", async () => {
     const narrow = await keyFor([{ type: "environment", ids: ["test"] }])
     assert.deepStrictEqual(await list(narrow), ["EVERYWHERE", "IN_TEST"])
     assert.deepStrictEqual(await list(narrow, "?environment=test"), ["IN_TEST"])
@@ -84,7 +84,7 @@ describe("a key that is narrowed to particular environments", () => {
     assert.deepStrictEqual(outcome(await reveal(narrow, idOf("IN_LIVE"))), outside)
   })
 
-  it("makes, overwrites and deletes their secrets only", async () => {
+  it("creates, overwrites and deletes their secrets only", async () => {
     const narrow = await keyFor([{ type: "environment", ids: ["test"] }])
     assert.strictEqual((await store(narrow, { name: "IN_TEST", value: "2", environment: "TEST" })).status, 200)
     const made = await store(narrow, { name: "FRESH", value: "1", environment: "test" })
@@ -99,8 +99,8 @@ describe("a key that is narrowed to particular environments", () => {
   })
 })
 
-describe("what concerns the whole organisation", () => {
-  it("is closed to a key that is narrowed in anything", async () => {
+describe("an endpoint that concerns the whole organisation", () => {
+  it("is closed to every narrowed key", async () => {
     const { customerId, workflowId } = svc.first
     const scopes = [
       { type: "secret", ids: [idOf("IN_TEST")] },

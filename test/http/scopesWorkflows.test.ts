@@ -60,7 +60,7 @@ beforeAll(async () => {
 afterAll(() => svc.stop())
 
 describe("a key that is narrowed to a workflow", () => {
-  it("is shown this one, though others are newer, and makes none", async () => {
+  it("lists this one, though others are newer, and creates none", async () => {
     const page = await ask(workflowKey, "GET", "/workflows?page_size=1")
     assert.deepStrictEqual([idsOf(page), page.body.page.hasMore], [[inside], false])
     assertOutOfScope(
@@ -98,7 +98,7 @@ describe("a key that is narrowed to a workflow", () => {
     }
   })
 
-  it("is shown the executions of its own, and told of a filter that names another", async () => {
+  it("lists the executions of its own, and is refused a filter that names another", async () => {
     const listed = idsOf(await ask(workflowKey, "GET", "/executions"))
     assert.includeMembers([...listed], [runs.inside, runs.test])
     assert.notInclude(listed, runs.outside)
@@ -138,7 +138,7 @@ describe("a key that is narrowed to an environment", () => {
     assertOutOfScope(await ask(testKey, "POST", `/workflows/${inside}/run`, { environment: "live" }), "live")
   })
 
-  it("is shown what runs and is deployed there", async () => {
+  it("lists what runs and is deployed there", async () => {
     const listed = idsOf(await ask(testKey, "GET", "/executions"))
     assert.include(listed, runs.test)
     assert.notIncludeMembers([...listed], [runs.inside, runs.outside])
@@ -207,7 +207,7 @@ describe("a run that is repeated", () => {
 })
 
 describe("a key of another workspace", () => {
-  it("knows of no workflow and no execution of this one", async () => {
+  it("reads no workflow and no execution of this one", async () => {
     const { key } = await makeKeyElsewhere(svc)
     assert.deepStrictEqual(idsOf(await ask(key, "GET", "/workflows")), [])
     assert.deepStrictEqual(idsOf(await ask(key, "GET", "/executions")), [])
@@ -224,7 +224,7 @@ describe("a key of another workspace", () => {
 })
 
 describe("an installation that a request names", () => {
-  it("is used only where all of its workflows are in the scope of the key, also by a re-run", async () => {
+  it("is used only if all of its workflows are in the scope of the key, also by a re-run", async () => {
     const { customerId } = svc.first
     const installed = async (workflowIds: ReadonlyArray<string>) => {
       const made = await askFirst("POST", "/installations", {

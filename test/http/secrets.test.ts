@@ -16,7 +16,7 @@ const store = (body: object, more: object = {}) => svc.ask("POST", "/api/v1/secr
 const reveal = (id: string) => svc.ask("GET", `/api/v1/secrets/${id}/value`, { key })
 
 describe("a secret", () => {
-  it("is listed without its value, told one by one, and recorded each time", async () => {
+  it("is listed without its value, read one by one, and audited each time", async () => {
     const made = await store({ name: "API_TOKEN", value: "tok-12345-sensitive" })
     assert.strictEqual(made.status, 201)
     assert.deepStrictEqual(
@@ -66,7 +66,7 @@ describe("a secret", () => {
     assert.deepStrictEqual(trail.body.data[0].changes, [{ path: "value", before: "[redacted]", after: "[redacted]" }])
   })
 
-  it("made by ten requests at once is one secret", async () => {
+  it("created by ten concurrent requests is one secret", async () => {
     const answers = await Promise.all(Array.from({ length: 10 }, (_, i) => store({ name: "CROWD", value: `v${i}` })))
     assert.deepStrictEqual(
       answers.filter(({ status }) => status === 201).length,
@@ -108,7 +108,7 @@ describe("a secret", () => {
     assert.deepStrictEqual([answer.status, answer.body.details[0].path], [422, path])
   })
 
-  it("is gone once it is deleted, and its name is free", async () => {
+  it("is unknown once it is deleted, and its name is free", async () => {
     const made = await store({ name: "PASSING", value: "x" })
     const at = `/api/v1/secrets/${made.body.data.id}`
     assert.deepStrictEqual(
@@ -181,7 +181,7 @@ describe("the callback secret", () => {
     assert.notInclude(trail.text, "whsec_")
   })
 
-  it("is made once by many who ask first", async () => {
+  it("is created once by many concurrent first requests", async () => {
     const other = await svc.organisation("Callbacks")
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => svc.ask("POST", "/api/v1/callback-secret", { key: other.key }))

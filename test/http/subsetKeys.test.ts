@@ -1,4 +1,4 @@
-/** A key that reaches some customers is for their data: what all customers share is closed to it, or read-only. */
+/** A key that reaches some customers is for their data: shared records are closed to it or read-only. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Answer, type Running, start } from "../support/InProcess.js"
 import { eventually } from "../support/eventually.js"
@@ -50,7 +50,7 @@ const connector = {
 }
 
 describe("a key of some customers", () => {
-  it("changes nothing that all customers share", async () => {
+  it("cannot change what all customers share", async () => {
     const workflow = `/api/v1/workflows/${svc.first.workflowId}`
     for (const [method, target, body] of [
       ["POST", "/api/v1/connectors", connector],
@@ -72,7 +72,7 @@ describe("a key of some customers", () => {
     assert.notStrictEqual(kept.body.data.description, "taken over")
   })
 
-  it("reads what all customers share where its customers need it, and nothing of the organisation alone", async () => {
+  it("reads what all customers share if its customers need it, and nothing of the organisation alone", async () => {
     for (const target of ["/api/v1/workflows", `/api/v1/workflows/${svc.first.workflowId}`, "/api/v1/connectors"])
       assert.strictEqual((await ask("GET", target)).status, 200, target)
     for (const target of ["/api/v1/api-keys", "/api/v1/users", "/api/v1/roles", "/api/v1/audit/verify"])
@@ -83,7 +83,7 @@ describe("a key of some customers", () => {
     assert.notInclude(revealed.text, "canary")
   })
 
-  it("does all that its preset says with its own customers' records", async () => {
+  it("may do all that its preset allows with its own customers' records", async () => {
     const secret = await ask("POST", "/api/v1/secrets", { name: "MINE", value: "x", customerId: own })
     assert.strictEqual(secret.status, 201, secret.text)
     assert.strictEqual((await ask("GET", `/api/v1/secrets/${secret.body.data.id}/value`)).status, 200)
@@ -102,7 +102,7 @@ describe("a key of some customers", () => {
     assert.strictEqual(foreign.status, 404)
   })
 
-  it("reads no audit but of its customers and itself", async () => {
+  it("reads audit entries of its customers and itself only", async () => {
     await ask("PUT", `/api/v1/customers/${own}`, { name: "Own" }, svc.first.key)
     await ask("PUT", `/api/v1/customers/${other}`, { name: "Other" }, svc.first.key)
     const entries: ReadonlyArray<{ readonly customerId: string | null; readonly actor: { readonly name: string } }> =
@@ -113,7 +113,7 @@ describe("a key of some customers", () => {
     for (const { actor, customerId } of entries) assert.isTrue(customerId === own || actor.name === "subset")
   })
 
-  it("with permissions that were written down for it does what they say", async () => {
+  it("with custom permissions may do what they allow", async () => {
     const answer = await ask("POST", "/api/v1/connectors", connector, explicit)
     assert.strictEqual(answer.status, 201, answer.text)
     assert.strictEqual((await ask("POST", "/api/v1/secrets", { name: "X", value: "x" }, explicit)).status, 201)

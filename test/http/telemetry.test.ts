@@ -29,7 +29,7 @@ describe("the metrics", () => {
     return samples
   }
 
-  it("count requests, runs and refusals, and tell what goes on", async () => {
+  it("count requests, runs and refusals, and report what is in progress", async () => {
     const { key } = svc.first
     const limited = await svc.ask("POST", "/api/v1/api-keys", {
       key,
@@ -61,7 +61,7 @@ describe("the metrics", () => {
     }
   })
 
-  it("tell nothing of any tenant", async () => {
+  it("contain nothing of any tenant", async () => {
     const { text } = await svc.ask("GET", "/metrics")
     for (const secret of [svc.first.organisationId, svc.first.workflowId, svc.first.customerId, svc.first.key.slice(9)])
       assert.notInclude(text, secret)

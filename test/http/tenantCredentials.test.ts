@@ -1,4 +1,4 @@
-/** Surface B's credentials: its headers, its errors, and what storing, listing and rotating do. */
+/** Credentials on surface B: headers, errors, storing, listing and rotating. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
@@ -47,19 +47,19 @@ describe("a request of surface B", () => {
     assert.strictEqual(answer.body.message, "no API key: send x-svc-api-key: <key>")
     assert.deepInclude(answer.body, { isCustomAuthError: false, step: "", datasourceDebug: null })
   })
-  it("without its workspace is told which header it lacks", async () => {
+  it("without its workspace is refused with the missing header", async () => {
     const answer = await ask("GET", path(), undefined, { "x-svc-api-key": svc.first.key })
     assert.deepStrictEqual(
       [answer.status, answer.body.code, answer.body.details[0].code],
       [400, "INVALID_REQUEST", "MISSING_SPACE_ID"]
     )
   })
-  it("with a mistake in its body is a bad request with the finer code", async () => {
+  it("with a mistake in its body is a bad request with the precise code", async () => {
     const answer = await ask("POST", path(), { connector: "acme" })
     assert.deepStrictEqual([answer.status, answer.body.code], [400, "INVALID_REQUEST"])
     assert.strictEqual(answer.body.details[0].code, "VALIDATION_FAILED")
   })
-  it("for a tenant that is not there, or is another's, is not found", async () => {
+  it("for an unknown tenant, or one of another organisation, is not found", async () => {
     const other = await svc.organisation("Other")
     const [foreign, nobody] = [
       await ask("GET", path(other.customerId)),
@@ -83,7 +83,7 @@ describe("a tenant's credential", () => {
     assert.strictEqual(shown.body.data[0].credential.apiKey, "canary_key_b")
     assert.strictEqual(shown.headers["cache-control"], "no-store")
   })
-  it("stored again renews the connection that is there", async () => {
+  it("stored again replaces the credential of the existing connection", async () => {
     const [first, second] = [
       await ask("POST", path(), key("canary_key_1", { label: "Same" })),
       await ask("POST", path(), key("canary_key_2", { label: "Same" }))
@@ -91,7 +91,7 @@ describe("a tenant's credential", () => {
     assert.strictEqual(second.body.data.connectionId, first.body.data.connectionId)
     assert.notStrictEqual(second.body.data.fingerprint, first.body.data.fingerprint)
   })
-  it("is rotated only to one that the provider takes; the old one stays until then", async () => {
+  it("is rotated only to one that the provider accepts; the old one stays until then", async () => {
     const { id } = (await ask("POST", path(), key("canary_key_old", { label: "Rotating" }))).body.data
     const refused = await ask("PUT", `${path()}/${id}`, { credential: { apiKey: "canary_wrong" } })
     assert.deepStrictEqual([refused.status, refused.body.details[0].code], [400, "CREDENTIAL_TEST_FAILED"])
@@ -114,7 +114,7 @@ describe("a tenant's credential", () => {
     })
     assert.deepStrictEqual([answer.status, answer.body.details[0].code], [403, "connections:decrypt"])
   })
-  it("is listed page by page, without one twice or left out", async () => {
+  it("is listed page by page, each exactly once", async () => {
     const made = await svc.ask("POST", "/api/v1/customers", { key: svc.first.key, body: { name: "Many" } })
     const many = path(made.body.data.id)
     for (const label of ["One", "Two", "Three"]) await ask("POST", many, key(`canary_key_${label}`, { label }))
@@ -161,7 +161,7 @@ describe("an Idempotency-Key on surface B", () => {
     assert.strictEqual(other.body.details[0].code, "IDEMPOTENCY_KEY_REUSED")
   })
 
-  it("rotates one once: a repetition undoes no later rotation", async () => {
+  it("rotates one once: a repetition does not undo a later rotation", async () => {
     const { id } = (await ask("POST", path(), key("canary_key_0", { label: "Twice" }))).body.data
     const rotate = (apiKey: string, name: string) =>
       ask("PUT", `${path()}/${id}`, { credential: { apiKey } }, once(name))
@@ -175,14 +175,14 @@ describe("an Idempotency-Key on surface B", () => {
     assert.strictEqual(found.credential.apiKey, "canary_key_2")
   })
 
-  it("of a refused credential is free", async () => {
+  it("of a refused credential can be used again", async () => {
     const refused = await ask("POST", path(), key("wrong", { label: "Free" }), once("b-4"))
     assert.strictEqual(refused.status, 400, refused.text)
     const taken = await ask("POST", path(), key("canary_key_free", { label: "Free" }), once("b-4"))
     assert.deepStrictEqual([taken.status, taken.headers["idempotent-replayed"]], [201, undefined])
   })
 
-  it("leaves nothing of the body behind from which its secret could be told", async () => {
+  it("stores nothing of the body from which its secret could be guessed", async () => {
     const body = key("canary_key_kept", { label: "Kept" })
     await ask("POST", path(), body, once("b-5"))
     const rows = await svc.run(

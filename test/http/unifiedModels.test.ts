@@ -1,4 +1,4 @@
-/** Services of a workflow that need the unified models, which this release has not: each says so, and what to use. */
+/** Host calls that need the unified models, which this release does not have, say so and what to use. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Running, start } from "../support/InProcess.js"
 
@@ -35,7 +35,7 @@ describe("a call that needs the unified models", () => {
     assert.isTrue(message.endsWith("svc.connector.<slug>.<action>(args)"), message)
   })
 
-  it("ends a run that does not catch it as failed, and is not tried again", async () => {
+  it("fails a run that does not catch it, and is not retried", async () => {
     const code = "export default async () => { await svc.unified.crm.contact.list() }"
     const made = await ask("POST", "", { name: "uncaught", form: "code", code })
     await ask("POST", `/${made.body.data.id}/publish`, {})

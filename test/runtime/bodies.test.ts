@@ -3,8 +3,8 @@ import { connect, type Socket } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Unauthorized } from "../../src/domain/Failure.js"
-import { arrivingBody } from "../../src/domain/Limits.js"
-import { failureReply } from "../../src/http/Surface.js"
+import { incomingBody } from "../../src/domain/Limits.js"
+import { failureReply } from "../../src/http/ErrorRows.js"
 import { jsonReply, type RequestHead } from "../../src/http/Wire.js"
 import { type Handlers, serve } from "../../src/runtime/http/NodeServer.js"
 import { BodyBudget } from "../../src/runtime/http/BodyBudget.js"
@@ -110,8 +110,8 @@ describe("a body", () => {
       told.send(post(MiB))
       yield* told.answer(401)
       const chunked = yield* open()
-      chunked.send(post("chunked"), chunk(arrivingBody.unidentifiedBytes / 2))
-      chunked.socket.write(chunk(arrivingBody.unidentifiedBytes))
+      chunked.send(post("chunked"), chunk(incomingBody.unidentifiedBytes / 2))
+      chunked.socket.write(chunk(incomingBody.unidentifiedBytes))
       yield* chunked.answer(401)
       for (const client of [told, chunked]) yield* client.end()
       assert.strictEqual(server.bodiesHeld(), 0)
@@ -126,7 +126,7 @@ describe("a body", () => {
         [["chunked", ["x-who: a"]], `${chunk(MiB)}0\r\n\r\n`, MiB],
         [["chunked", ["x-who: a"]], `${chunk(1).repeat(100_000)}0\r\n\r\n`, 100_000],
         [[MiB, ["x-who: a", "expect: 100-continue"]], "x".repeat(MiB), MiB],
-        [[arrivingBody.unidentifiedBytes], "x".repeat(arrivingBody.unidentifiedBytes), arrivingBody.unidentifiedBytes],
+        [[incomingBody.unidentifiedBytes], "x".repeat(incomingBody.unidentifiedBytes), incomingBody.unidentifiedBytes],
         [["chunked"], "0\r\n\r\n", 0]
       ]
       for (const [head, body, bytes] of ways) {

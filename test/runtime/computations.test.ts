@@ -5,7 +5,7 @@ import { afterAll } from "vitest"
 import { Computations, type ComputationName, type ComputationTable } from "../../src/actors/ports/Computations.js"
 import { OrganisationId } from "../../src/domain/Ids.js"
 import type { Json, JsonObject } from "../../src/domain/Json.js"
-import { computing } from "../../src/domain/Limits.js"
+import { computationLimits } from "../../src/domain/Limits.js"
 import { layer as computationsLayer } from "../../src/runtime/computing/Computations.js"
 import { TurnQueue } from "../../src/runtime/computing/TurnQueue.js"
 import { announce } from "../support/Heard.js"
@@ -114,7 +114,11 @@ layer(computationsLayer({ workerPath: worker.path, onWorkers: (now) => (pids = n
       for (let n = 0; n < 20; n++) assert.deepStrictEqual(yield* check({ type: "number" }, n, neighbour), [])
       const took = performance.now() - started
       yield* Fiber.interrupt(flood)
-      assert.isBelow(took, 20 * computing.millis.checkValue, "the neighbour waited for the attacker's deadlines")
+      assert.isBelow(
+        took,
+        20 * computationLimits.millis.checkValue,
+        "the neighbour waited for the attacker's deadlines"
+      )
     })
   )
 
@@ -122,7 +126,7 @@ layer(computationsLayer({ workerPath: worker.path, onWorkers: (now) => (pids = n
     Effect.gen(function* () {
       const slow = check({ pattern: "^(a+)+$" }, `${"a".repeat(60)}!`)
       const many = yield* Effect.fork(
-        Effect.forEach(Array.from({ length: computing.waiting + 2 }), () => Effect.either(slow), {
+        Effect.forEach(Array.from({ length: computationLimits.waiting + 2 }), () => Effect.either(slow), {
           concurrency: "unbounded"
         })
       )

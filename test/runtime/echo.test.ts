@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, FastCheck as fc, Redacted, Schema } from "effect"
 import { EgressBlocked, EgressTimedOut, EgressUnreachable } from "../../src/actors/ports/Egress.js"
 import { AuthMethod } from "../../src/domain/connector/AuthMethod.js"
-import { secretsOf } from "../../src/domain/connector/Injection.js"
+import { injectedSecrets } from "../../src/domain/connector/Injection.js"
 import { type EchoFilter, echoFilter } from "../../src/runtime/egress/Echo.js"
 
 const answered = (body: string | Uint8Array, headers: ReadonlyArray<readonly [string, string]> = []) => ({
@@ -155,7 +155,7 @@ describe("What a provider repeats of a credential", () => {
 describe("What of a credential must not come back", () => {
   const method = Schema.decodeUnknownSync(AuthMethod)
   const secrets = (auth: object, credential: { readonly [name: string]: string }) =>
-    secretsOf(method(auth), credential)
+    injectedSecrets(method(auth), credential)
       .map((one) => Redacted.value(one))
       .toSorted()
 

@@ -2,10 +2,10 @@
 import { afterAll, assert, beforeAll, beforeEach, describe, it } from "@effect/vitest"
 import { Duration, Effect, Either } from "effect"
 import { MailEgress, type MailRequest } from "../../src/actors/ports/MailEgress.js"
-import { resultOf } from "../../src/domain/connector/Answer.js"
-import { requestOf } from "../../src/domain/connector/Call.js"
-import { actionOf } from "../../src/domain/connector/Definition.js"
-import { retryAfter } from "../../src/domain/connector/Retry.js"
+import { actionResult } from "../../src/domain/connector/ActionResult.js"
+import { buildRequest } from "../../src/domain/connector/UnsignedRequest.js"
+import { findAction } from "../../src/domain/connector/Definition.js"
+import { retryPause } from "../../src/domain/connector/Retry.js"
 import { email as builtIn } from "../../src/domain/connectors/Email.js"
 import type { JsonObject } from "../../src/domain/Json.js"
 import { parseAllowList } from "../../src/runtime/egress/Address.js"
@@ -57,13 +57,13 @@ const login = (pass = password, security?: string): ReadonlyArray<readonly [stri
 
 /** An action of the catalogue's connector, from its arguments to what a workflow gets of it. */
 const call = async (name: "sendEmail" | "verify", args: JsonObject, server: SmtpServer, security?: string) => {
-  const action = actionOf(email, name)
+  const action = findAction(email, name)
   if (action === undefined) throw new Error(`no action ${name}`)
   const config = { host: "tls.example", port: server.port, ...(security === undefined ? {} : { security }) }
-  const request = Either.getOrThrow(requestOf(email, action, { args, config, idempotencyKey: "k".repeat(64) }))
+  const request = Either.getOrThrow(buildRequest(email, action, { args, config, idempotencyKey: "k".repeat(64) }))
   const headers = [...request.headers, ...login()]
   const answer = await send({ ...request, headers, timeout: Duration.millis(5_000) })
-  return Either.flatMap(answer, (found) => resultOf(email, action, found, 0))
+  return Either.flatMap(answer, (found) => actionResult(email, action, found, 0))
 }
 const hello = { from: "Ada <ada@example.com>", to: ["bob@example.com", "eve@example.com"], subject: "Hi", text: "." }
 
@@ -122,7 +122,7 @@ describe("An e-mail", () => {
     assert.deepInclude(failure, { category, status, code })
     if (!("_tag" in failure)) {
       // What is refused for now is sent again, and nothing else.
-      assert.strictEqual(retryAfter(email.retry, 1, failure, 0.5) !== null, category === "transient")
+      assert.strictEqual(retryPause(email.retry, 1, failure, 0.5) !== null, category === "transient")
       assert.include(Object.values(script).join(), failure.message)
     }
     assert.notInclude(JSON.stringify(failure), password)

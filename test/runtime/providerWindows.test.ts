@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { ProviderWindows } from "../../src/actors/ports/ProviderWindows.js"
-import { lease, untouched } from "../../src/domain/connection/SharedLimiter.js"
+import { leaseCalls, unusedState } from "../../src/domain/connection/SharedLimiter.js"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
 import { layer } from "../../src/runtime/postgres/ProviderWindows.js"
 import { layer as database } from "../support/Database.js"
@@ -16,11 +16,11 @@ it.scoped("a grant is read again as it was written, and a late owner's is refuse
     yield* sql`INSERT INTO organisations (id, name, slug, plan) VALUES (${organisation}, 'Limits', 'limits-77', 'unlimited')`
     const windows = yield* ProviderWindows
     const first = yield* windows.load(organisation, "acme")
-    assert.deepStrictEqual(first, { state: untouched, revision: 0 })
-    const granted = lease(limits, first.state, { id: "a", wanted: 3, timeoutMillis: 1_000 }, 1_700_000_000_000)
+    assert.deepStrictEqual(first, { state: unusedState, revision: 0 })
+    const granted = leaseCalls(limits, first.state, { id: "a", wanted: 3, timeoutMillis: 1_000 }, 1_700_000_000_000)
     const { state } = granted
     assert.isTrue(yield* windows.save(organisation, "acme", { state, revision: 0 }))
-    assert.isFalse(yield* windows.save(organisation, "acme", { state: untouched, revision: 0 }))
+    assert.isFalse(yield* windows.save(organisation, "acme", { state: unusedState, revision: 0 }))
     assert.deepStrictEqual(yield* windows.load(organisation, "acme"), { state, revision: 1 })
 
     const both = yield* Effect.all(
@@ -32,6 +32,6 @@ it.scoped("a grant is read again as it was written, and a late owner's is refuse
       1
     )
     assert.strictEqual((yield* windows.load(organisation, "acme")).revision, 2)
-    assert.deepStrictEqual(yield* windows.load(organisation, "other"), { state: untouched, revision: 0 })
+    assert.deepStrictEqual(yield* windows.load(organisation, "other"), { state: unusedState, revision: 0 })
   }).pipe(Effect.provide(layer.pipe(Layer.provideMerge(database))))
 )

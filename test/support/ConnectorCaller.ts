@@ -3,11 +3,11 @@ import { createHash } from "node:crypto"
 import { Validator } from "@cfworker/json-schema"
 import { Either } from "effect"
 import { assert } from "vitest"
-import { resultOf } from "../../src/domain/connector/Answer.js"
-import { requestOf } from "../../src/domain/connector/Call.js"
-import { actionOf, type ConnectorDefinition } from "../../src/domain/connector/Definition.js"
-import { injectionOf, withInjected } from "../../src/domain/connector/Injection.js"
-import { itemsOf, nextPage } from "../../src/domain/connector/Pagination.js"
+import { actionResult } from "../../src/domain/connector/ActionResult.js"
+import { buildRequest } from "../../src/domain/connector/UnsignedRequest.js"
+import { findAction, type ConnectorDefinition } from "../../src/domain/connector/Definition.js"
+import { injectedParts, injectParts } from "../../src/domain/connector/Injection.js"
+import { pageItems, nextPageArgs } from "../../src/domain/connector/Pagination.js"
 import type { ProviderAnswer, ProviderFailure } from "../../src/domain/connector/ProviderAnswer.js"
 import type { Json, JsonObject } from "../../src/domain/Json.js"
 
@@ -66,8 +66,8 @@ export const caller = (original: ConnectorDefinition, origin: string, account: A
     const action = named(definition, name)
     const input = { args, config: account.config ?? {}, idempotencyKey }
     const request = Either.getOrThrowWith(
-      Either.flatMap(requestOf(definition, action, input), (unsigned) =>
-        Either.flatMap(injected(definition, account), (parts) => withInjected(unsigned, parts))
+      Either.flatMap(buildRequest(definition, action, input), (unsigned) =>
+        Either.flatMap(injected(definition, account), (parts) => injectParts(unsigned, parts))
       ),
       (mistake) => new Error(`${name}: ${mistake.path} ${mistake.message}`)
     )
@@ -84,7 +84,7 @@ export const caller = (original: ConnectorDefinition, origin: string, account: A
     }
   }
   const call: Caller["call"] = async (name, args) =>
-    resultOf(definition, named(definition, name), await answer(name, args), Date.now())
+    actionResult(definition, named(definition, name), await answer(name, args), Date.now())
   return {
     answer,
     call,
@@ -98,11 +98,11 @@ export const caller = (original: ConnectorDefinition, origin: string, account: A
       for (let next: Json | null = args; next !== null;) {
         const given: JsonObject = objectOf(next)
         const one = await answer(name, given)
-        const result = resultOf(definition, action, one, Date.now())
+        const result = actionResult(definition, action, one, Date.now())
         if (Either.isLeft(result)) throw new Error(`${name}: ${JSON.stringify(result.left)}`)
-        pages.push(itemsOf(action, result.right))
+        pages.push(pageItems(action, result.right))
         if (pages.length > 50) throw new Error(`${name} never ends`)
-        next = nextPage(action, given, one)
+        next = nextPageArgs(action, given, one)
       }
       return pages
     }
@@ -162,7 +162,7 @@ export const listOf = (value: Json | undefined): ReadonlyArray<Json> => {
 const isList = (value: Json): value is ReadonlyArray<Json> => Array.isArray(value)
 
 const named = (definition: ConnectorDefinition, name: string) => {
-  const action = actionOf(definition, name)
+  const action = findAction(definition, name)
   if (action === undefined) throw new Error(`${definition.slug} has no action ${name}`)
   return action
 }
@@ -170,7 +170,7 @@ const named = (definition: ConnectorDefinition, name: string) => {
 const injected = (definition: ConnectorDefinition, account: Account) => {
   const method = definition.auth.find((one) => one.id === account.method)
   if (method === undefined) throw new Error(`${definition.slug} has no auth method ${account.method}`)
-  return injectionOf(method, account.credential, account.config ?? {})
+  return injectedParts(method, account.credential, account.config ?? {})
 }
 
 const bodyOf = (body: string | Uint8Array | null): string | Buffer | null =>

@@ -5,8 +5,8 @@
  */
 import { createHash } from "node:crypto"
 import { type ActionDefinition, ActionRequest, ActionResponse } from "../../src/domain/connector/Action.js"
-import type { BuiltIn, ConnectorDefinition } from "../../src/domain/connector/Definition.js"
-import { standing } from "../../src/domain/connector/Schemas.js"
+import type { BundledConnector, ConnectorDefinition } from "../../src/domain/connector/Definition.js"
+import { standaloneSchema } from "../../src/domain/connector/SharedSchemas.js"
 import { compareVersions } from "../../src/domain/connector/Versions.js"
 import { canonicalJson, isObject, type Json } from "../../src/domain/Json.js"
 
@@ -18,7 +18,7 @@ export const actionLockFile = "test/domain/connectors/actions.lock.json"
 /** The lock with what is new, and what about the connectors breaks it, each with what to do. */
 export const locked = (
   lock: ActionLock,
-  builtIns: ReadonlyArray<BuiltIn>
+  builtIns: ReadonlyArray<BundledConnector>
 ): { readonly lock: ActionLock; readonly broken: ReadonlyArray<string> } => {
   const each = builtIns.map((one) => ({ slug: one.slug, ...lockedConnector(lock[one.slug] ?? {}, one) }))
   const slugs = new Set(each.map(({ slug }) => slug))
@@ -50,7 +50,7 @@ export const unlocked = (lock: ActionLock, names: ReadonlyArray<string>): Action
 /** As it is written to its file. */
 export const actionLockText = (lock: ActionLock): string => `${JSON.stringify(lock, null, 2)}\n`
 
-const lockedConnector = (before: ActionLock[string], { definition, previous, slug }: BuiltIn) => {
+const lockedConnector = (before: ActionLock[string], { definition, previous, slug }: BundledConnector) => {
   const newest = definition()
   const carried = [...newest.actions, ...previous()]
   const known = Object.entries(before).flatMap(([since, actions]) =>
@@ -95,8 +95,8 @@ const digestOf = (definition: ConnectorDefinition, action: ActionDefinition): st
     readOnly,
     request: said(request, ActionRequest.make({ method: "GET", path: "" })),
     response: said(response, ActionResponse.make({})),
-    inputSchema: meaning(standing(definition, inputSchema)),
-    outputSchema: meaning(standing(definition, outputSchema))
+    inputSchema: meaning(standaloneSchema(definition, inputSchema)),
+    outputSchema: meaning(standaloneSchema(definition, outputSchema))
   }
   return createHash("sha256").update(canonicalJson(meant)).digest("hex").slice(0, 32)
 }

@@ -32,7 +32,7 @@ import {
 import { Vault } from "../../src/actors/ports/Vault.js"
 import type { AuditEntry } from "../../src/domain/Audit.js"
 import type { RefreshIntent } from "../../src/domain/connection/Refresh.js"
-import { type ConnectorManifest, define } from "../../src/domain/connector/Definition.js"
+import { type ConnectorManifest, decodeManifest } from "../../src/domain/connector/Definition.js"
 import type { ConnectionId, ConnectSessionId } from "../../src/domain/Ids.js"
 import { makeDigests, makeIdentifiers } from "../../src/runtime/process/Crypto.js"
 import * as SigningArithmetic from "../../src/runtime/oauth/SigningArithmetic.js"
@@ -135,7 +135,7 @@ export const makeWorld = (options: WorldOptions) =>
     const asked: Array<TokenRequest> = []
     const digests = makeDigests({ pepper: Redacted.make("a pepper of thirty-two characters") })
     const identifiers = makeIdentifiers()
-    const definition = define(options.manifest ?? manifest())
+    const definition = decodeManifest(options.manifest ?? manifest())
 
     const fenced = (id: ConnectionId, revision: number) =>
       Effect.suspend(() => {

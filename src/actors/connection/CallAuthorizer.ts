@@ -4,11 +4,12 @@
  * lock.
  */
 import { Clock, Deferred, Effect, Either, type Scope } from "effect"
-import { type Connection, notActiveReason } from "../../domain/connection/Connection.js"
-import { lifetimeOf, valuesOf } from "../../domain/connection/Credential.js"
-import { type Limits, unlimited } from "../../domain/connection/RateLimiter.js"
+import { type Connection } from "../../domain/connection/Connection.js"
+import { notActiveReason } from "../../domain/connection/ConnectionStates.js"
+import { credentialLifetime, credentialValues } from "../../domain/connection/Credential.js"
+import { type CallLimits, unlimited } from "../../domain/connection/RateLimiter.js"
 import { isAlive } from "../../domain/connection/Refresh.js"
-import { originsOf } from "../../domain/connector/BaseUrl.js"
+import { connectionOrigins } from "../../domain/connector/BaseUrl.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import {
   type Asked,
@@ -50,7 +51,7 @@ export const notActive = (connection: Connection): CommandRefusal => ({
 
 const recentMost = 1_000
 
-const limitsOf = ({ rateLimit }: ConnectorDefinition): Limits =>
+const limitsOf = ({ rateLimit }: ConnectorDefinition): CallLimits =>
   rateLimit === undefined
     ? unlimited
     : {
@@ -86,7 +87,7 @@ export const make = Effect.gen(function* () {
     const definition = yield* owners.definitionOf(organisationId, connector, connectorVersion)
     const method = yield* owners.methodOf(definition, authMethod)
     const vault = yield* owners.vaultOf(organisationId)
-    const origins = Either.getOrElse(originsOf(definition, config), () => [])
+    const origins = Either.getOrElse(connectionOrigins(definition, config), () => [])
     const limits = limitsOf(definition)
     const counted =
       definition.rateLimit?.scope === "connector"
@@ -115,7 +116,7 @@ export const make = Effect.gen(function* () {
       if (open.connection.status !== "active" || credential === null) return yield* failWith(notActive(open.connection))
       const now = yield* Clock.currentTimeMillis
       const means = yield* meansOf(self, open, now)
-      const lifetime = lifetimeOf(credential)
+      const lifetime = credentialLifetime(credential)
       const { renewable, renews, serves } = tokenState(open, means, lifetime, now)
       const refreshing = renews && round < 2 ? yield* renew(self, organisation, scope) : undefined
       if (serves) return { open, credential, means }
@@ -236,8 +237,9 @@ export const make = Effect.gen(function* () {
     if (connection.status !== "active" || plain === null) return yield* failWith(notActive(connection))
     const { method, origins } = yield* meansOf(self, open, yield* Clock.currentTimeMillis)
     if (!origins.includes(parseUrl(request.url)?.origin ?? "")) return []
-    return yield* Effect.catchAll(signature(method, valuesOf(plain), request, request.challenge), ({ message, path }) =>
-      failWith({ _tag: "NotActive", status: connection.status, reason: `${path} ${message}` })
+    return yield* Effect.catchAll(
+      signature(method, credentialValues(plain), request, request.challenge),
+      ({ message, path }) => failWith({ _tag: "NotActive", status: connection.status, reason: `${path} ${message}` })
     )
   })
 

@@ -4,11 +4,11 @@
  */
 import { Effect, Either } from "effect"
 import type { Connection } from "../../domain/connection/Connection.js"
-import { type Credential, lifetimeOf, valuesOf } from "../../domain/connection/Credential.js"
+import { type Credential, credentialLifetime, credentialValues } from "../../domain/connection/Credential.js"
 import { grantBytes, grantLifetimeMillis, grantPlace, grantText } from "../../domain/connection/Grant.js"
-import { give, type ProviderQuota, take } from "../../domain/connection/RateLimiter.js"
+import { releasePermit, type ProviderQuota, takePermit } from "../../domain/connection/RateLimiter.js"
 import { coolDownMillis, isAlive, isDue, isUsable, type Lifetime } from "../../domain/connection/Refresh.js"
-import { injectionOf, secretsOf } from "../../domain/connector/Injection.js"
+import { injectedParts, injectedSecrets } from "../../domain/connector/Injection.js"
 import { isRenewable, type Means, type Open, type ConnectionOwner } from "./ConnectionOwner.js"
 import type { CommandRefusal } from "./Protocol.js"
 import { connectedCall } from "../../domain/Limits.js"
@@ -78,7 +78,7 @@ export const grantCall = (
   if ("at" in shared) return Either.right({ _tag: "WaitUntil", at: shared.at, why: "rate_limit" })
   const own = `${open.credential?.number ?? 0}.${++self.permits}`
   const permit = shared.lease === "" ? own : `${own}.${shared.lease}`
-  const taken = take(
+  const taken = takePermit(
     means.limits,
     self.limiter,
     permit,
@@ -104,7 +104,7 @@ export const authorizeAtOnce = (
   const { connection, plain } = open
   if (connection.organisationId !== asked.organisationId || connection.status !== "active" || plain === null)
     return undefined
-  const { renews, serves } = tokenState(open, means, lifetimeOf(plain), now)
+  const { renews, serves } = tokenState(open, means, credentialLifetime(plain), now)
   return renews || !serves ? undefined : grantCall(self, { open, credential: plain, means }, asked, now)
 }
 
@@ -127,7 +127,7 @@ export const returnPermit = (
   now: number
 ): Effect.Effect<void> => {
   const shared = self.means?.shared ?? null
-  self.limiter = give(self.limiter, permit, shared === null ? reading : null, now)
+  self.limiter = releasePermit(self.limiter, permit, shared === null ? reading : null, now)
   return shared === null ? Effect.void : shared.settle(permit.split(".")[2] ?? "", reading, now)
 }
 
@@ -142,8 +142,8 @@ const sealedGrant = (
   { executionId, origin }: Asked,
   now: number
 ): Either.Either<Uint8Array, CommandRefusal> => {
-  const values = valuesOf(credential)
-  return Either.mapBoth(injectionOf(method, values, open.connection.config), {
+  const values = credentialValues(credential)
+  return Either.mapBoth(injectedParts(method, values, open.connection.config), {
     onLeft: ({ message, path }): CommandRefusal => ({
       _tag: "NotActive",
       status: open.connection.status,
@@ -152,7 +152,7 @@ const sealedGrant = (
     onRight: (injected) => {
       const signs = method.type === "custom" && method.sign !== undefined
       const expiresAt = now + grantLifetimeMillis
-      const plain = grantText(injected, signs, secretsOf(method, values))
+      const plain = grantText(injected, signs, injectedSecrets(method, values))
       return grantBytes(expiresAt, vault.seal(grantPlace(open.connection.id, origin, executionId, expiresAt), plain))
     }
   })

@@ -3,9 +3,10 @@
  * disconnect. Runs on the connection's owner.
  */
 import { Clock, Effect, Either, Redacted, type Scope } from "effect"
-import { type Connection, remedyOf } from "../../domain/connection/Connection.js"
-import { lifetimeOf, valuesOf } from "../../domain/connection/Credential.js"
-import { isAlive, isDue, isIdleLong } from "../../domain/connection/Refresh.js"
+import { type Connection } from "../../domain/connection/Connection.js"
+import { remedyOf } from "../../domain/connection/ConnectionStates.js"
+import { credentialLifetime, credentialValues } from "../../domain/connection/Credential.js"
+import { isAlive, isDue, needsKeepAlive } from "../../domain/connection/Refresh.js"
 import { configuredUrl } from "../../domain/connector/BaseUrl.js"
 import { type AuthMethod, needsClient } from "../../domain/connector/AuthMethod.js"
 import type { JsonObject } from "../../domain/Json.js"
@@ -116,7 +117,9 @@ export const make = Effect.gen(function* () {
         status: connection.status,
         message: `the connection holds no credential: ${remedyOf(connection.status)}`
       })
-    return Object.fromEntries(Object.entries(valuesOf(plain)).map(([name, value]) => [name, Redacted.make(value)]))
+    return Object.fromEntries(
+      Object.entries(credentialValues(plain)).map(([name, value]) => [name, Redacted.make(value)])
+    )
   })
 
   // --- Orders that ask the provider ---
@@ -250,7 +253,7 @@ export const make = Effect.gen(function* () {
     const { connection, intent, plain } = open
     if (connection.status !== "active" || plain === null) return
     const { method } = yield* meansOf(open)
-    const lifetime = lifetimeOf(plain)
+    const lifetime = credentialLifetime(plain)
     const now = yield* Clock.currentTimeMillis
     if (!isRenewable(method, plain)) {
       if (!isAlive(lifetime, now)) yield* endUnrenewable(self, organisation)
@@ -259,7 +262,7 @@ export const make = Effect.gen(function* () {
     // A call may have renewed the token since the sweep selected this connection.
     const failing = connection.refreshFailedAt !== null && coolUntil(connection) <= now
     const due = isDue(lifetime, marginOf(method), now) && coolUntil(connection) <= now
-    if (intent !== null || failing || due || isIdleLong(lifetime, now)) yield* renewed(self, organisation, scope)
+    if (intent !== null || failing || due || needsKeepAlive(lifetime, now)) yield* renewed(self, organisation, scope)
   })
 
   const abandon = Effect.fnUntraced(function* (self: ConnectionOwner, organisation: string) {

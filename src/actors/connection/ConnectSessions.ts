@@ -4,11 +4,11 @@
  */
 import { Clock, Context, Duration, Effect, Either, Encoding, Layer, Option, Redacted } from "effect"
 import {
-  askedOf,
+  authorizationRequestOf,
   callbackPath,
   commonCallbackPath,
-  isStillAsked,
-  keepsCommonCallback
+  isSameAuthorization,
+  usesCommonCallback
 } from "../../domain/connection/Callback.js"
 import type { Connection } from "../../domain/connection/Connection.js"
 import { configuredUrl } from "../../domain/connector/BaseUrl.js"
@@ -141,7 +141,7 @@ const make = Effect.gen(function* () {
     Encoding.encodeBase64Url(Either.getOrThrow(Encoding.decodeHex(digests.sha256Hex(verifier))))
 
   const redirectUriOf = ({ connection, definition, session, target }: Under): string => {
-    const isCommon = session.commonCallback && keepsCommonCallback(connection, definition, builtInOf(definition.slug))
+    const isCommon = session.commonCallback && usesCommonCallback(connection, definition, builtInOf(definition.slug))
     const path = isCommon ? commonCallbackPath : callbackPath(digests.keyHash, target.organisationId, definition.slug)
     return `${origin}${path}`
   }
@@ -173,7 +173,7 @@ const make = Effect.gen(function* () {
         stateHash: digests.sha256Hex(state),
         verifier: verifier === null ? null : doors.seal(verifierPlace(session.id), verifier),
         config,
-        asked: askedOf(method, clientId, redirectUri)
+        asked: authorizationRequestOf(method, clientId, redirectUri)
       })
     )
     const url = new URL(base.right)
@@ -270,10 +270,10 @@ const make = Effect.gen(function* () {
     const { clientId } = yield* clientOf(target, method, {})
     // Sessions from before `asked` was recorded used the common callback.
     const asked = session.asked ?? {
-      ...askedOf(method, clientId, `${origin}${commonCallbackPath}`),
+      ...authorizationRequestOf(method, clientId, `${origin}${commonCallbackPath}`),
       pkce: session.verifier !== null
     }
-    if (!isStillAsked(asked, method, clientId))
+    if (!isSameAuthorization(asked, method, clientId))
       return yield* declined(self, found, "the connector or its client was changed meanwhile: begin again")
     const code = request.params["code"]
     if (code === undefined) return yield* declined(self, found, "the provider sent no code")

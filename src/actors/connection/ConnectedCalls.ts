@@ -12,8 +12,8 @@ import { ConnectedEgress, type ConnectedRequest, type GrantRefused } from "../po
 import { type ConnectionNotActive, Connections } from "../ports/Connections.js"
 import type { EgressFailure, OpenRequest, OpenResponse } from "../ports/Egress.js"
 import type { ProviderAnswer, ProviderFailure, ProviderHead } from "../../domain/connector/ProviderAnswer.js"
-import { rateReading } from "../../domain/connector/RateHeaders.js"
-import { isLimit, retryAfter } from "../../domain/connector/Retry.js"
+import { readRateHeaders } from "../../domain/connector/RateReading.js"
+import { isLimitRefusal, retryPause } from "../../domain/connector/Retry.js"
 import type { NotFound, Unavailable } from "../../domain/Failure.js"
 import { connectedCall } from "../../domain/Limits.js"
 
@@ -61,7 +61,7 @@ const make = Effect.gen(function* () {
       permit,
       settle: (answer, final = false) =>
         Effect.flatMap(Clock.currentTimeMillis, (now) => {
-          const reading = answer === null ? null : rateReading(definition, answer.headers, now)
+          const reading = answer === null ? null : readRateHeaders(definition, answer.headers, now)
           return connections.settle({ ...where, permit, status: answer?.status ?? null, final, reading })
         })
     }
@@ -132,7 +132,7 @@ const make = Effect.gen(function* () {
       // When the provider names a time, the connection's owner knows it and postpones the next attempt.
       const rested = { ...failure, retryAfterMillis: null }
       const again = call.retries === "all" || (call.retries === "refusals" && notTaken(failure))
-      return again ? retryAfter(call.definition.retry, made, rested, random) : null
+      return again ? retryPause(call.definition.retry, made, rested, random) : null
     })
 
   const send = Effect.fnUntraced(function* <A>(
@@ -201,7 +201,7 @@ export const layer = Layer.effect(ConnectedCalls, make)
 
 // --- Private ---
 
-const notTaken = (failure: ProviderFailure): boolean => isLimit(failure) || failure.status === 503
+const notTaken = (failure: ProviderFailure): boolean => isLimitRefusal(failure) || failure.status === 503
 
 /** Nobody answered, or not in a way that can be read. */
 const unanswered = (error: EgressFailure | GrantRefused): ProviderFailure => {

@@ -3,9 +3,10 @@
  * session in which a person gives it.
  */
 import { Clock, Effect } from "effect"
-import { type Connection, evolve } from "../../domain/connection/Connection.js"
-import { lifetimeOf } from "../../domain/connection/Credential.js"
-import { nextLook } from "../../domain/connection/Refresh.js"
+import { type Connection } from "../../domain/connection/Connection.js"
+import { evolve } from "../../domain/connection/ConnectionStates.js"
+import { credentialLifetime } from "../../domain/connection/Credential.js"
+import { nextCheckAt } from "../../domain/connection/Refresh.js"
 import { type AuthMethod, needsClient } from "../../domain/connector/AuthMethod.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { CustomerId, OrganisationId } from "../../domain/Ids.js"
@@ -98,7 +99,7 @@ export const make = Effect.gen(function* () {
         connection,
         credential: yield* owners.sealed(made.organisationId, null, { value, rotated: false }),
         session: null,
-        nextLookAt: nextLook({ ...lifetimeOf(value), renewable }, margin, true, now),
+        nextLookAt: nextCheckAt({ ...credentialLifetime(value), renewable }, margin, true, now),
         events: owners.told("connection.created", connection, at),
         audit: owners.audited({ action: "connection.create", by }, null, connection, at)
       })

@@ -5,17 +5,23 @@
 import { Clock, Context, type Deferred, Effect, Either, Layer, Option, Redacted } from "effect"
 import type { AuditActor } from "../../domain/Audit.js"
 import { changesBetween } from "../../domain/Audit.js"
-import { announcement, type Command, connectionView, decide, evolve } from "../../domain/connection/Connection.js"
+import { connectionView } from "../../domain/connection/Connection.js"
+import {
+  outboundEventType,
+  type ConnectionStateCommand,
+  decide,
+  evolve
+} from "../../domain/connection/ConnectionStates.js"
 import {
   type Credential,
   credentialOf,
   credentialText,
-  fingerprintOf,
-  lifetimeOf,
-  membersOf
+  credentialFingerprint,
+  credentialLifetime,
+  credentialMembers
 } from "../../domain/connection/Credential.js"
-import { idle, type LimiterState } from "../../domain/connection/RateLimiter.js"
-import { coolDownMillis, nextLook } from "../../domain/connection/Refresh.js"
+import { idleLimiter, type LimiterState } from "../../domain/connection/RateLimiter.js"
+import { coolDownMillis, nextCheckAt } from "../../domain/connection/Refresh.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { ConnectionId, CredentialId, OrganisationId } from "../../domain/Ids.js"
@@ -32,7 +38,7 @@ import { Connectors } from "../ports/Connectors.js"
 import { Digests } from "../ports/Digests.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { type OrganisationVault, Vault } from "../ports/Vault.js"
-import type { Limits } from "../../domain/connection/RateLimiter.js"
+import type { CallLimits } from "../../domain/connection/RateLimiter.js"
 import type { SharedPermits } from "./SharedPermits.js"
 import type { CommandRefusal } from "./Protocol.js"
 
@@ -49,7 +55,7 @@ export interface Means {
   readonly method: AuthMethod
   readonly origins: ReadonlyArray<string>
   /** What the provider counts of this connection alone. */
-  readonly limits: Limits
+  readonly limits: CallLimits
   /** What it counts over all connections of the connector. */
   readonly shared: SharedPermits | null
   readonly vault: OrganisationVault
@@ -81,7 +87,7 @@ export const newOwner = (id: ConnectionId, shard: number): ConnectionOwner => ({
   writing: undefined,
   open: undefined,
   means: undefined,
-  limiter: idle,
+  limiter: idleLimiter,
   refreshing: undefined,
   used: false,
   issued: undefined,
@@ -145,7 +151,7 @@ const lookAt = (
   if (connection.status !== "active" || credential === null) return null
   if (connection.refreshFailedAt !== null) return now + coolDownMillis(connection.health.consecutiveFailures)
   const renewable = isRenewable(method, credential)
-  return nextLook({ ...lifetimeOf(credential), renewable }, marginOf(method), used, now)
+  return nextCheckAt({ ...credentialLifetime(credential), renewable }, marginOf(method), used, now)
 }
 
 export const make = Effect.gen(function* () {
@@ -232,14 +238,14 @@ export const make = Effect.gen(function* () {
     const doors = yield* vaultOf(organisation)
     const id = before?.id ?? identifiers.next("cred")
     const number = (before?.number ?? 0) + 1
-    const { expiresAt } = lifetimeOf(value)
+    const { expiresAt } = credentialLifetime(value)
     return {
       id,
       number,
       rotated,
       sealed: doors.seal(place(id, number), Redacted.value(credentialText(value))),
-      members: membersOf(value),
-      fingerprint: fingerprintOf(value, digests.sha256Hex),
+      members: credentialMembers(value),
+      fingerprint: credentialFingerprint(value, digests.sha256Hex),
       expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString()
     }
   })
@@ -297,7 +303,7 @@ export const make = Effect.gen(function* () {
   const attempt = Effect.fnUntraced(function* (
     self: ConnectionOwner,
     organisation: string,
-    command: Command,
+    command: ConnectionStateCommand,
     extras: Extras
   ) {
     const open = yield* current(self, organisation)
@@ -325,7 +331,7 @@ export const make = Effect.gen(function* () {
         onNone: () => null,
         onSome: (known) => lookAt(after, known, plain, self.used, now)
       }),
-      events: told(announcement(open.connection, event), after, at),
+      events: told(outboundEventType(open.connection, event), after, at),
       audit: audited(extras.audit, open.connection, after, at),
       ...(extras.session === undefined ? {} : { session: extras.session }),
       ...(extras.makesDefault === true ? { makesDefault: true } : {})
@@ -346,7 +352,7 @@ export const make = Effect.gen(function* () {
   const change = (
     self: ConnectionOwner,
     organisation: string,
-    command: Command,
+    command: ConnectionStateCommand,
     extras: Extras = {}
   ): Effect.Effect<Open, CommandRefusal> =>
     withWriteLock(

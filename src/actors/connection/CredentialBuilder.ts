@@ -4,7 +4,7 @@
  */
 import { Clock, Context, Effect, Layer, Redacted } from "effect"
 import type { CredentialFacts } from "../../domain/connection/Connection.js"
-import { type Credential, fingerprintOf } from "../../domain/connection/Credential.js"
+import { type Credential, credentialFingerprint } from "../../domain/connection/Credential.js"
 import type { AuthMethod, CredentialField, OAuth2Method } from "../../domain/connector/AuthMethod.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { Unavailable } from "../../domain/Failure.js"
@@ -127,7 +127,7 @@ const make = Effect.gen(function* () {
         config: { ...config, ...probed.config },
         scopes: more.scopes,
         expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString(),
-        fingerprint: fingerprintOf(value, digests.sha256Hex)
+        fingerprint: credentialFingerprint(value, digests.sha256Hex)
       }
     }
   })

@@ -1,15 +1,15 @@
 /** Tests a credential by the call that the connector defines as its test, and signs requests. */
 import { Clock, Context, Duration, Effect, Either, Layer, Redacted } from "effect"
 import type { Credential } from "../../domain/connection/Credential.js"
-import { valuesOf } from "../../domain/connection/Credential.js"
-import { resultOf } from "../../domain/connector/Answer.js"
+import { credentialValues } from "../../domain/connection/Credential.js"
+import { actionResult } from "../../domain/connector/ActionResult.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
-import { requestOf, type UnsignedRequest } from "../../domain/connector/Call.js"
-import { actionOf, type ConnectorDefinition } from "../../domain/connector/Definition.js"
-import { injectionOf, secretsOf, withInjected } from "../../domain/connector/Injection.js"
+import { buildRequest, type UnsignedRequest } from "../../domain/connector/UnsignedRequest.js"
+import { findAction, type ConnectorDefinition } from "../../domain/connector/Definition.js"
+import { injectedParts, injectedSecrets, injectParts } from "../../domain/connector/Injection.js"
 import { valueAt } from "../../domain/connector/Path.js"
 import { headerOf, type ProviderFailure } from "../../domain/connector/ProviderAnswer.js"
-import { answersChallenge, signatureOf } from "../../domain/connector/Signing.js"
+import { answersChallenge, signRequest } from "../../domain/connector/Signing.js"
 import type { Json, JsonObject } from "../../domain/Json.js"
 import { makeScrubber } from "../../domain/Redaction.js"
 import { Egress, type EgressFailure } from "../ports/Egress.js"
@@ -45,7 +45,7 @@ const make = Effect.gen(function* () {
   ) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) =>
       method.type === "custom"
-        ? signatureOf(
+        ? signRequest(
             method,
             { method: request.method, url: request.url, body: request.body, challenge },
             { credential, now, nonce: Buffer.from(identifiers.bytes(16)).toString("hex"), digests }
@@ -59,8 +59,8 @@ const make = Effect.gen(function* () {
     config: JsonObject,
     request: UnsignedRequest
   ) {
-    const injected = yield* Either.flatMap(injectionOf(method, credential, config), (parts) =>
-      withInjected(request, parts)
+    const injected = yield* Either.flatMap(injectedParts(method, credential, config), (parts) =>
+      injectParts(request, parts)
     )
     const go = (challenge: string | null) =>
       Effect.flatMap(signature(method, credential, injected, challenge), (headers) => {
@@ -90,20 +90,20 @@ const make = Effect.gen(function* () {
     config: JsonObject
   ): Effect.Effect<CredentialTestResult> => {
     const { test } = definition
-    const action = test === undefined ? undefined : actionOf(definition, test.action)
+    const action = test === undefined ? undefined : findAction(definition, test.action)
     if (test === undefined || action === undefined) return Effect.succeed(untested)
-    const values = valuesOf(credential)
-    const scrub = makeScrubber(Object.values(values)).text
+    const values = credentialValues(credential)
+    const scrub = makeScrubber(Object.values(values)).scrubText
     // A provider may answer with the secret itself: it must not become the label.
-    const shown = makeScrubber(secretsOf(method, values).map((secret) => Redacted.value(secret))).json
+    const shown = makeScrubber(injectedSecrets(method, values).map((secret) => Redacted.value(secret))).scrubJson
     return Effect.gen(function* () {
-      const request = yield* requestOf(definition, action, {
+      const request = yield* buildRequest(definition, action, {
         args: test.args ?? {},
         config,
         idempotencyKey: identifiers.token(32)
       })
       const answer = yield* send(method, values, config, request)
-      const result = resultOf(definition, action, answer, yield* Clock.currentTimeMillis)
+      const result = actionResult(definition, action, answer, yield* Clock.currentTimeMillis)
       return Either.match(result, { onLeft: failed(scrub), onRight: (found) => passed(test)(shown(found)) })
     }).pipe(
       Effect.catchAll((error) =>

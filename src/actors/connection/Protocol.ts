@@ -4,7 +4,7 @@ import { Rpc } from "@effect/rpc"
 import { Schema } from "effect"
 import type { By } from "../ports/Connections.js"
 import { JsonObject } from "../../domain/Json.js"
-import { statuses } from "../../domain/connection/Connection.js"
+import { connectionStatuses } from "../../domain/connection/Connection.js"
 
 const text = Schema.String
 const nullable = Schema.NullOr(text)
@@ -20,8 +20,8 @@ const Texts = Schema.Record({ key: text, value: text })
 export const CommandRefusal = Schema.Union(
   /** Also when it is another organisation's. */
   Schema.TaggedStruct("NotFound", {}),
-  Schema.TaggedStruct("NotActive", { status: Schema.Literal(...statuses), reason: text }),
-  Schema.TaggedStruct("WrongState", { status: Schema.Literal(...statuses), message: text }),
+  Schema.TaggedStruct("NotActive", { status: Schema.Literal(...connectionStatuses), reason: text }),
+  Schema.TaggedStruct("WrongState", { status: Schema.Literal(...connectionStatuses), message: text }),
   Schema.TaggedStruct("Invalid", { path: text, code: text, message: text }),
   /** The provider does not take the credential, or could not be asked. */
   Schema.TaggedStruct("CredentialRefused", { message: text }),

@@ -3,7 +3,7 @@
  * owner, so that most calls need no message. Each lease is reported when its moment is over.
  */
 import { Clock, Context, Duration, Effect, Layer } from "effect"
-import { blockedBy, type Limits, type ProviderQuota } from "../../domain/connection/RateLimiter.js"
+import { nextBlockedUntil, type CallLimits, type ProviderQuota } from "../../domain/connection/RateLimiter.js"
 import { leaseMillis } from "../../domain/connection/SharedLimiter.js"
 import { backgroundTask } from "../BackgroundTask.js"
 import { Identifiers } from "../ports/Identifiers.js"
@@ -22,7 +22,7 @@ export interface SharedPermits {
 
 export class Permits extends Context.Tag("svc/connection/Permits")<
   Permits,
-  { readonly of: (organisation: string, connector: string, limits: Limits) => SharedPermits }
+  { readonly of: (organisation: string, connector: string, limits: CallLimits) => SharedPermits }
 >() {}
 
 interface Lease {
@@ -36,7 +36,7 @@ interface Lease {
 interface Pool {
   readonly gate: Effect.Semaphore
   readonly leases: Map<string, Lease>
-  limits: Limits
+  limits: CallLimits
   current: Lease | undefined
   blockedUntil: number
   waiting: number
@@ -71,7 +71,7 @@ export const layer = Layer.scoped(
     const scope = yield* Effect.scope
     const pools = new Map<string, Pool>()
 
-    const poolOf = (key: string, limits: Limits): Pool => {
+    const poolOf = (key: string, limits: CallLimits): Pool => {
       const known = pools.get(key)
       if (known !== undefined) {
         known.limits = limits
@@ -194,8 +194,8 @@ export const layer = Layer.scoped(
           take: (now) => take(pool, now),
           fetch: (timeoutMillis) => fetch(key, pool, timeoutMillis),
           settle: (id, reading, now) => {
-            const blocks = reading !== null && blockedBy(0, reading, now) > now
-            if (blocks) pool.blockedUntil = blockedBy(pool.blockedUntil, reading, now)
+            const blocks = reading !== null && nextBlockedUntil(0, reading, now) > now
+            if (blocks) pool.blockedUntil = nextBlockedUntil(pool.blockedUntil, reading, now)
             const held = pool.limits.concurrency === null ? undefined : pool.leases.get(id)
             return held === undefined && !blocks ? Effect.void : report(key, pool, held, blocks ? reading : null)
           }

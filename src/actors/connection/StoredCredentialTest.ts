@@ -4,8 +4,9 @@
  * against the credential.
  */
 import { Clock, Context, Deferred, Effect, Layer, type Scope } from "effect"
-import { type Connection, notActiveReason, remedyOf } from "../../domain/connection/Connection.js"
-import { lifetimeOf } from "../../domain/connection/Credential.js"
+import { type Connection } from "../../domain/connection/Connection.js"
+import { notActiveReason, remedyOf } from "../../domain/connection/ConnectionStates.js"
+import { credentialLifetime } from "../../domain/connection/Credential.js"
 import { isAlive, isDue, isJustIssued } from "../../domain/connection/Refresh.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
 import { coolUntil } from "./CallGrant.js"
@@ -33,7 +34,10 @@ const mostReplacements = 3
 
 /** Whether this owner got the token so recently that its rejection cannot be a matter of age. */
 export const holdsNewToken = (self: ConnectionOwner, { credential, plain }: Open, now: number): boolean =>
-  credential !== null && plain !== null && self.issued === credential.number && isJustIssued(lifetimeOf(plain), now)
+  credential !== null &&
+  plain !== null &&
+  self.issued === credential.number &&
+  isJustIssued(credentialLifetime(plain), now)
 
 /** Whether a new token may be asked for now. */
 export const canRenew = ({ connection, plain }: Open, method: AuthMethod, now: number): boolean =>
@@ -88,7 +92,7 @@ const make = Effect.gen(function* () {
     if (open.plain === null) return open
     const { method } = yield* meansOf(open)
     const now = yield* Clock.currentTimeMillis
-    const lifetime = lifetimeOf(open.plain)
+    const lifetime = credentialLifetime(open.plain)
     const isLiving = open.connection.status === "active" || open.connection.status === "inactive"
     if (isLiving && !isRenewable(method, open.plain) && !isAlive(lifetime, now))
       return yield* endUnrenewable(self, organisation)
@@ -113,7 +117,7 @@ const make = Effect.gen(function* () {
         countsAsRefusal: false
       })
       const { definition, method } = yield* meansOf(open)
-      if (!isAlive(lifetimeOf(plain), yield* Clock.currentTimeMillis))
+      if (!isAlive(credentialLifetime(plain), yield* Clock.currentTimeMillis))
         return notPassed(connection.health.lastError ?? notActiveReason(connection))
       const probed = yield* probe(definition, method, plain, connection.config)
       if (probed._tag === "Passed" || !probed.refused || probed.final) return { open, probed, countsAsRefusal: false }

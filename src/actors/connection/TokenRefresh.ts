@@ -3,8 +3,8 @@
  * the token endpoint once, commits the answer, and then lets the waiting calls go on. Design: the actor is the lock.
  */
 import { Clock, Context, Deferred, Duration, Effect, FiberId, Layer, Option, Redacted, type Scope } from "effect"
-import { type Credential, fingerprintOf } from "../../domain/connection/Credential.js"
-import { isGrantLost, latestSendMillis, recover } from "../../domain/connection/Refresh.js"
+import { type Credential, credentialFingerprint } from "../../domain/connection/Credential.js"
+import { isGrantLost, latestSendMillis, decideRecovery } from "../../domain/connection/Refresh.js"
 import { configuredUrl } from "../../domain/connector/BaseUrl.js"
 import type { OAuth2Method } from "../../domain/connector/AuthMethod.js"
 import type { Connection } from "../../domain/connection/Connection.js"
@@ -158,7 +158,7 @@ const make = Effect.gen(function* () {
       if (method.type !== "oauth2" || !isRenewable(method, plain)) return undefined
       const found = { open, method, credential: plain }
       if (intent === null) return { ...found, attempt: 1 }
-      const recovery = recover(intent, heldOf(open, plain), yield* Clock.currentTimeMillis)
+      const recovery = decideRecovery(intent, heldOf(open, plain), yield* Clock.currentTimeMillis)
       switch (recovery._tag) {
         case "Retry":
           return { ...found, attempt: intent.attempt + 1 }
@@ -228,7 +228,7 @@ const make = Effect.gen(function* () {
         _tag: "NoteRefresh",
         expiresAt: value.expiresAt === null ? null : new Date(value.expiresAt).toISOString(),
         scopes: tokens.scopes ?? connection.scopes,
-        fingerprint: fingerprintOf(value, digests.sha256Hex)
+        fingerprint: credentialFingerprint(value, digests.sha256Hex)
       },
       {
         credential: { value, rotated: false },

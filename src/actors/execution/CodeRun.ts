@@ -18,7 +18,7 @@ import {
 } from "../../domain/Execution.js"
 import type { Json } from "../../domain/Json.js"
 import { guest } from "../../domain/Limits.js"
-import { type DoneEntry, history, transientCalls } from "../../domain/RunJournal.js"
+import { type DoneEntry, buildHistory, transientCalls } from "../../domain/RunJournal.js"
 import { Digests } from "../ports/Digests.js"
 import { Faults } from "../ports/Faults.js"
 import { Identifiers } from "../ports/Identifiers.js"
@@ -265,7 +265,7 @@ export const make = Effect.gen(function* () {
       : Effect.gen(function* () {
           if (p.opened) yield* flush(p)
           const rows = p.opened ? yield* journal.read(p.run.organisationId, p.run.id) : [p.spec.start, ...p.unwritten]
-          const past = history(p.spec.start, rows.slice(1))
+          const past = buildHistory(p.spec.start, rows.slice(1))
           const pause = pauseAfter(lost)
           if (pause !== undefined) yield* Effect.sleep(pause)
           const next = new Progress(
@@ -344,7 +344,7 @@ export const make = Effect.gen(function* () {
     const until = now + Duration.toMillis(backoff(p.spec.runnable.retry, attempt, yield* Random.next))
     yield* flush(p)
     const rows = yield* journal.read(p.run.organisationId, p.run.id)
-    const past = history(p.spec.start, rows.slice(1))
+    const past = buildHistory(p.spec.start, rows.slice(1))
     p.record({ kind: "attempt", attempt, at: now, afresh: transientCalls(past.replay) })
     const suspended = yield* suspend(p, failed, now, { kind: "retry", step: null, until })
     if (p.run.tier !== "instant") return { _tag: "Suspended" }
@@ -356,7 +356,7 @@ export const make = Effect.gen(function* () {
       ...p.spec,
       run: evolve(suspended, resumed),
       opened: true,
-      history: history(p.spec.start, next.slice(1)),
+      history: buildHistory(p.spec.start, next.slice(1)),
       nextSeq: next.length
     })
   })

@@ -3,13 +3,13 @@
  * what it threw. Contract: runtime calls; versioning policy.
  */
 import { Effect, Either, Option } from "effect"
-import { resultOf } from "../../domain/connector/Answer.js"
+import { actionResult } from "../../domain/connector/ActionResult.js"
 import type { ActionDefinition } from "../../domain/connector/Action.js"
-import { boundTo } from "../../domain/connector/Binding.js"
-import { requestOf } from "../../domain/connector/Call.js"
-import { actionOf, type ConnectorDefinition } from "../../domain/connector/Definition.js"
-import { mockOf } from "../../domain/connector/Mocking.js"
-import { itemsOf, nextPage } from "../../domain/connector/Pagination.js"
+import { findBinding } from "../../domain/connector/Binding.js"
+import { buildRequest } from "../../domain/connector/UnsignedRequest.js"
+import { findAction, type ConnectorDefinition } from "../../domain/connector/Definition.js"
+import { findMock } from "../../domain/connector/Mocking.js"
+import { pageItems, nextPageArgs } from "../../domain/connector/Pagination.js"
 import type { ProviderFailure } from "../../domain/connector/ProviderAnswer.js"
 import { isObject, type Json } from "../../domain/Json.js"
 import { connectedCall, guest } from "../../domain/Limits.js"
@@ -111,7 +111,7 @@ export const makeConnectorCalls = Effect.gen(function* () {
     at: At
   ): Effect.fn.Return<{ readonly definition: ConnectorDefinition; readonly action: ActionDefinition }, CallFailure> {
     const { bindings, organisationId } = spec.runnable
-    const bound = boundTo(bindings, at.connector, at.action)
+    const bound = findBinding(bindings, at.connector, at.action)
     if (bound === undefined) {
       return yield* wrong(
         at,
@@ -134,7 +134,7 @@ export const makeConnectorCalls = Effect.gen(function* () {
           : `version ${version} of the action, which this workflow was published with, is gone: publish it again to call the newest`
       return yield* wrong(at, what, "UNBOUND_CONNECTOR")
     }
-    const action = actionOf(found.value, at.action)
+    const action = findAction(found.value, at.action)
     if (action === undefined) {
       const names = found.value.actions.map(({ name }) => name).join(", ")
       return yield* wrong(at, `there is no such action: ${slug} has ${names}`, "UNBOUND_CONNECTOR")
@@ -217,7 +217,7 @@ export const makeConnectorCalls = Effect.gen(function* () {
   ): Effect.Effect<Json | undefined, CallFailure> => {
     const { mocking } = spec.start
     if (mocking === undefined) return Effect.succeed(undefined)
-    const found = mockOf(mocking, slug, action, input)
+    const found = findMock(mocking, slug, action, input)
     notes.mocked = found !== undefined
     return found !== undefined || mocking.mode === "partial"
       ? Effect.succeed(found?.output)
@@ -232,10 +232,10 @@ export const makeConnectorCalls = Effect.gen(function* () {
       const input = args[0] ?? {}
       const mocked = yield* mock(request, at, definition, action, input)
       if (mocked !== undefined) {
-        return { value: options.paged ? { items: [...itemsOf(action, mocked)], next: null } : mocked }
+        return { value: options.paged ? { items: [...pageItems(action, mocked)], next: null } : mocked }
       }
       const connection = yield* connectionOf(request, at, definition.slug, options.connection)
-      const unsigned = requestOf(definition, action, {
+      const unsigned = buildRequest(definition, action, {
         args: input,
         config: connection.config,
         idempotencyKey: options.idempotencyKey ?? key
@@ -257,8 +257,10 @@ export const makeConnectorCalls = Effect.gen(function* () {
             retries: options.retries ? repeatable(action) : "none"
           },
           (answer, now) =>
-            Either.map(resultOf(definition, action, answer, now), (result) =>
-              options.paged ? { items: [...itemsOf(action, result)], next: nextPage(action, input, answer) } : result
+            Either.map(actionResult(definition, action, answer, now), (result) =>
+              options.paged
+                ? { items: [...pageItems(action, result)], next: nextPageArgs(action, input, answer) }
+                : result
             ),
           ({ failure, finishedAt, startedAt }) =>
             notes.attempts.push({ startedAt, finishedAt, error: failure === null ? null : refusal(at, failure) })

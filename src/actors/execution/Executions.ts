@@ -5,7 +5,7 @@ import { InvalidState, NotFound, TooManyRuns, Unavailable } from "../../domain/F
 import type { ExecutionId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
 import { guest, idempotencyLifetime, queueTimeout } from "../../domain/Limits.js"
-import { redactMembers } from "../../domain/Redaction.js"
+import { redactMembers } from "../../domain/SecretNames.js"
 import type { StartEntry } from "../../domain/RunJournal.js"
 import { Executions, type Started, type StartRequest } from "../ports/Executions.js"
 import { Faults } from "../ports/Faults.js"

@@ -1,7 +1,7 @@
 /** Checks what a workflow returned: it can be stored, and it satisfies the output contract. */
 import { Effect, Schedule } from "effect"
 import type { RunError } from "../../domain/Execution.js"
-import { type Json, unstorable, unstorableMessage } from "../../domain/Json.js"
+import { type Json, findUnstorable, unstorableMessage } from "../../domain/Json.js"
 import { Computations, tooCostlyDetail } from "../ports/Computations.js"
 import type { Runnable } from "../ports/Runnables.js"
 import { contractViolation, notStorable } from "./RunErrors.js"
@@ -14,7 +14,7 @@ export const make = Effect.gen(function* () {
     { organisationId, outputContract }: Pick<Runnable, "organisationId" | "outputContract">,
     value: Json
   ): Effect.Effect<RunError | undefined> => {
-    const bad = unstorable(value)
+    const bad = findUnstorable(value)
     if (bad !== undefined) return Effect.succeed(notStorable(bad.path, unstorableMessage[bad.reason]))
     if (outputContract === null) return Effect.succeed(undefined)
     return compute("checkValue", organisationId, { schema: outputContract, value }).pipe(

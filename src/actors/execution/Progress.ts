@@ -6,7 +6,7 @@ import type { Fiber } from "effect"
 import { ErrorCategory, type RunError } from "../../domain/Execution.js"
 import { guest } from "../../domain/Limits.js"
 import { makeScrubber, type Scrubber } from "../../domain/Redaction.js"
-import { slugNamed } from "../../domain/connector/Binding.js"
+import { boundSlug } from "../../domain/connector/Binding.js"
 import type { Json } from "../../domain/Json.js"
 import type { DoneEntry, JournalEntry, TimerEntry } from "../../domain/RunJournal.js"
 import type { AppendFailure, LogChunk, OpenRun, RunChange, StepRow } from "../ports/Journal.js"
@@ -182,7 +182,7 @@ export class Progress {
     const [root, connector, ...action] = name.split(".")
     if (root !== "connector" || connector === undefined || action.length === 0) return name
     const { bindings } = this.spec.runnable
-    return ["connector", slugNamed(bindings, connector, action.join(".")), ...action].join(".")
+    return ["connector", boundSlug(bindings, connector, action.join(".")), ...action].join(".")
   }
 
   /** Why the run may not go on with the calls that it asked for, if it may not. */
@@ -234,7 +234,7 @@ export class Progress {
     if (this.secrets.has(secret)) return []
     this.secrets.add(secret)
     if (this.scrub === nothingHidden) this.scrub = makeScrubber([])
-    return this.scrub.hiding(secret)
+    return this.scrub.hideInSteps(secret)
   }
 
   /** The error as it may be recorded: whatever the guest put into it is the guest's. */
@@ -245,12 +245,12 @@ export class Progress {
       message: this.text(error.message),
       ...(error.code === undefined ? {} : { code: this.text(error.code) }),
       ...(error.stack === undefined ? {} : { stack: this.text(error.stack) }),
-      ...(error.details === undefined ? {} : { details: storable(this.scrub.json(error.details)) })
+      ...(error.details === undefined ? {} : { details: storable(this.scrub.scrubJson(error.details)) })
     }
   }
 
   private text(value: string): string {
-    return String(storable(this.scrub.text(value)))
+    return String(storable(this.scrub.scrubText(value)))
   }
 
   // --- What is to be written ---

@@ -1,7 +1,7 @@
 /** How a run ends: its final record and the callback that tells of it. Contract: state machine, callback. */
 import { isTerminal, type ExecutionStatus, type RunError } from "../../domain/Execution.js"
 import { isObject, type Json } from "../../domain/Json.js"
-import { redactHeaders } from "../../domain/Redaction.js"
+import { redactHeaders } from "../../domain/SecretNames.js"
 import type { DeliveryId } from "../../domain/Ids.js"
 import type { DeliveryRow, FinishedRun, OpenRun } from "../ports/Journal.js"
 import type { Progress } from "./Progress.js"
@@ -34,13 +34,13 @@ const metrics = (run: OpenRun, progress: Progress | null, memoryLimit: number): 
 /** The headers that a re-run gets of a run that commits once, and so never has a journal. */
 const headersOf = ({ scrub, spec }: Progress): { readonly [name: string]: string } => {
   const shown = Object.entries(redactHeaders(spec.start.headers))
-  return Object.fromEntries(shown.map(([name, value]) => [name, scrub.text(value)]))
+  return Object.fromEntries(shown.map(([name, value]) => [name, scrub.scrubText(value)]))
 }
 
 /** The run as its final record holds it: its input without the secrets that the run used. */
 const recordedRun = (run: OpenRun, progress: Progress | null): OpenRun => {
   if (progress === null) return run
-  const input = progress.scrub.json(run.input)
+  const input = progress.scrub.scrubJson(run.input)
   const isScrubbed = input !== run.input
   if (progress.opened && !isScrubbed) return run
   const headers = progress.opened ? {} : { headers: headersOf(progress) }

@@ -6,7 +6,7 @@ import { Clock, Duration, Effect, Layer, Option } from "effect"
 import { decide, isEnd, type RunError, type RunEvent, type RunRefused, tiers } from "../../domain/Execution.js"
 import { guest, poisonAfter, suspectAfter } from "../../domain/Limits.js"
 import type { ExecutionId } from "../../domain/Ids.js"
-import { history, type StartEntry } from "../../domain/RunJournal.js"
+import { buildHistory, type StartEntry } from "../../domain/RunJournal.js"
 import { Faults } from "../ports/Faults.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { Journal, type OpenRun } from "../ports/Journal.js"
@@ -134,7 +134,7 @@ export const make = (options: SweepOptions) =>
           run,
           runError({ name: "WorkflowGone", category: "code", message: "the workflow of this run was deleted" })
         )
-      const past = history(start, rest)
+      const past = buildHistory(start, rest)
       live.launch(
         {
           alone: how.alone || (taken.activations > suspectAfter && rows.length <= taken.progress),

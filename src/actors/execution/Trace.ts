@@ -5,7 +5,8 @@
 import type { BlobId } from "../../domain/Ids.js"
 import { isObject, type Json } from "../../domain/Json.js"
 import { traceValueBytes } from "../../domain/Limits.js"
-import { isSecretHeader, isSecretMember, redacted, redactHeaders, type Scrubber } from "../../domain/Redaction.js"
+import { type Scrubber } from "../../domain/Redaction.js"
+import { isSecretHeader, isSecretMember, redacted, redactHeaders } from "../../domain/SecretNames.js"
 import type { CallFailure, CallResult } from "../../domain/RunJournal.js"
 import type { Blob, StepRow } from "../ports/Journal.js"
 
@@ -90,7 +91,7 @@ const memberWithoutCredentials = (member: Member): Member => {
 
 /** The value as the trace holds it; a large one becomes a blob and a reference to it. */
 export const traceValue = (value: Json, scrub: Scrubber, offload: Offload, recorded: Recorded): Json => {
-  const clean = storable(scrub.json(value))
+  const clean = storable(scrub.scrubJson(value))
   const text = JSON.stringify(clean)
   recorded.characters += text.length
   // A character is at least one byte: most values need no exact count.
@@ -115,10 +116,10 @@ const iso = (millis: number | null): string | null => (millis === null ? null : 
 
 const failureJson = (failure: CallFailure, scrub: Scrubber): Json => ({
   name: failure.name,
-  message: storable(scrub.text(failure.message)),
+  message: storable(scrub.scrubText(failure.message)),
   category: failure.category,
   ...(failure.code === undefined ? {} : { code: failure.code }),
-  ...(failure.data === undefined ? {} : { data: storable(scrub.json(failure.data)) })
+  ...(failure.data === undefined ? {} : { data: storable(scrub.scrubJson(failure.data)) })
 })
 
 export const stepName = (call: { readonly step: string; readonly nth: number }): string =>

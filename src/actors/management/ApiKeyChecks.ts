@@ -1,8 +1,9 @@
 /** What is checked of an API key before it is stored: its addresses, customers, scope, its maker's bounds and the plan. */
 import { Effect, Option } from "effect"
-import { type ApiKey, type CreateApiKey, excessOf, expiryOf, keyBounds } from "../../domain/ApiKey.js"
+import { type ApiKey, type CreateApiKey, expiryOf } from "../../domain/ApiKey.js"
+import { keyExcess, keyBounds } from "../../domain/KeyBounds.js"
 import type { KeyCustomers } from "../../domain/ApiKeyChanges.js"
-import { builtInId, type ConnectorRecord } from "../../domain/connector/Connector.js"
+import { builtInConnectorId, type ConnectorRecord } from "../../domain/connector/ConnectorRecord.js"
 import { builtInConnectors } from "../../domain/connectors/index.js"
 import {
   type Failure,
@@ -89,7 +90,7 @@ export const makeApiKeyChecks = Effect.gen(function* () {
   /** Fails where the key is wider than the caller's own. */
   const checkWithinCaller = (caller: Principal, key: ApiKey): Effect.Effect<void, Failure> => {
     const own = keyBounds(caller.key, caller.key.hmacSecret !== null)
-    return excessOf(keyBounds(key, key.hmacSecret !== null), own, addresses.covers) ?? Effect.void
+    return keyExcess(keyBounds(key, key.hmacSecret !== null), own, addresses.covers) ?? Effect.void
   }
 
   /** The slug of the connector of an id or slug: the organisation's own ones go before built-in ones. */
@@ -98,7 +99,7 @@ export const makeApiKeyChecks = Effect.gen(function* () {
     return Effect.map(tx.connectors.find({ ...by, deletedAt: null }), (own) =>
       Option.isSome(own)
         ? own.value.slug
-        : builtInConnectors.find(({ slug }) => slug === named || builtInId(slug, sha256Hex) === named)?.slug
+        : builtInConnectors.find(({ slug }) => slug === named || builtInConnectorId(slug, sha256Hex) === named)?.slug
     )
   }
 

@@ -1,6 +1,6 @@
 /** Makes API keys with their secrets: of a key's own only a hash is kept, of the one that signs identities a sealed form. */
 import { Clock, Effect, Redacted } from "effect"
-import { type ApiKey, askedPermissions, type CreateApiKey, type KeyMode, keyPrefix } from "../../domain/ApiKey.js"
+import { type ApiKey, requestedPermissions, type CreateApiKey, type KeyMode, keyPrefix } from "../../domain/ApiKey.js"
 import { newKey, type StoredSecret } from "../../domain/ApiKeyChanges.js"
 import { type Failure, Unavailable, ValidationFailed } from "../../domain/Failure.js"
 import { Digests } from "../ports/Digests.js"
@@ -56,7 +56,7 @@ export const makeApiKeyIssuer = Effect.gen(function* () {
     input: CreateApiKey
   ): Effect.fn.Return<IssuedKey, Failure> {
     const at = yield* Clock.currentTimeMillis
-    const permissions = askedPermissions(input.preset ?? "viewer", input.permissions)
+    const permissions = requestedPermissions(input.preset ?? "viewer", input.permissions)
     if (permissions instanceof ValidationFailed) return yield* permissions
     const expiresAt = expiryAsked(caller, input.expires, at)
     if (expiresAt instanceof ValidationFailed) return yield* expiresAt

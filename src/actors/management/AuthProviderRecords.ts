@@ -1,6 +1,10 @@
 /** An organisation's OAuth clients at providers, as they are stored: their secrets are sealed. */
 import { Effect, Option, Redacted } from "effect"
-import { type AuthProvider, clientSecretPlace, type UpsertAuthProvider } from "../../domain/connector/Connector.js"
+import {
+  type AuthProvider,
+  clientSecretPlace,
+  type UpsertAuthProvider
+} from "../../domain/connector/ConnectorRecord.js"
 import { type Failure, Unavailable } from "../../domain/Failure.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import type { AlreadyExists, Changed, Tx } from "../ports/Records.js"

@@ -3,7 +3,7 @@
  * built-in one. The key's scope binds a client by its connector. Contract: auth provider record.
  */
 import { Context, Effect, Layer, Option } from "effect"
-import { type AuthProvider, authProviderView, UpsertAuthProvider } from "../../domain/connector/Connector.js"
+import { type AuthProvider, authProviderView, UpsertAuthProvider } from "../../domain/connector/ConnectorRecord.js"
 import { type Failure, invalid, NotFound } from "../../domain/Failure.js"
 import type { Tx } from "../ports/Records.js"
 import { make as makeAuthProviderRecords, mostAuthProviders } from "./AuthProviderRecords.js"

@@ -1,6 +1,11 @@
 /** Use cases of configuration: a value is written at one level, and read as what applies where the levels meet. Contract: config. */
 import { Context, Effect, Layer, Option } from "effect"
-import { type ResolvedValue, resolved, type SetConfiguration, type StoredValue } from "../../domain/Configuration.js"
+import {
+  type ResolvedValue,
+  resolveValues,
+  type SetConfiguration,
+  type StoredValue
+} from "../../domain/Configuration.js"
 import { type Failure, Forbidden, invalid } from "../../domain/Failure.js"
 import type { CustomerId } from "../../domain/Ids.js"
 import { configurationValues } from "../../domain/Limits.js"
@@ -143,7 +148,7 @@ export const layer = Layer.effect(
       const scopes = [organisation]
       for (const [level, named] of asked)
         if (named !== undefined) scopes.push(yield* findScope(tx, caller, level, named))
-      const data = resolved(yield* storedAt(tx, scopes, environment, query.key), platform)
+      const data = resolveValues(yield* storedAt(tx, scopes, environment, query.key), platform)
       return query.key === undefined ? data : data.filter(({ key }) => key === query.key)
     })
 
@@ -164,7 +169,7 @@ export const layer = Layer.effect(
       yield* checkVersion(context, input.version, version)
       yield* write(tx, before, input, place)
       const scopes = level === "saas" ? [organisation] : [organisation, scope]
-      const values = resolved(yield* storedAt(tx, scopes, environment, key), platform)
+      const values = resolveValues(yield* storedAt(tx, scopes, environment, key), platform)
       return {
         value: values.find((one) => one.key === key) ?? null,
         resource: {

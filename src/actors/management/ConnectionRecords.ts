@@ -1,6 +1,6 @@
 /** Connections as use cases find and show them. The key's scope binds them by their id and by their connector. */
 import { Effect, Option, Redacted } from "effect"
-import { type Connection, connectionView, livingStatuses } from "../../domain/connection/Connection.js"
+import { type Connection, connectionView, liveStatuses } from "../../domain/connection/Connection.js"
 import { type Failure, type Forbidden, invalid, NotFound, type ValidationFailed } from "../../domain/Failure.js"
 import { UpdateConnection } from "../../domain/connection/Requests.js"
 import type { ConnectionId } from "../../domain/Ids.js"
@@ -60,7 +60,7 @@ export const connectionsListed = (
   }
 }
 
-export const livingConnections: Pick<Where<Connection>, "status"> = { status: livingStatuses }
+export const livingConnections: Pick<Where<Connection>, "status"> = { status: liveStatuses }
 
 export const viewOfConnection = (connection: Connection) => ({
   ...connectionView(connection),

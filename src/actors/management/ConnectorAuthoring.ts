@@ -3,8 +3,8 @@
  * Contract: connector record; versioning policy.
  */
 import { Context, Effect, Layer } from "effect"
-import type { ConnectorRecord } from "../../domain/connector/Connector.js"
-import { definitionIn } from "../../domain/connector/PutBack.js"
+import type { ConnectorRecord } from "../../domain/connector/ConnectorRecord.js"
+import { readDefinitionBody } from "../../domain/connector/DefinitionBody.js"
 import { type Failure, PlanLimitReached } from "../../domain/Failure.js"
 import type { JsonObject } from "../../domain/Json.js"
 import type { Tx } from "../ports/Records.js"
@@ -80,7 +80,7 @@ export const layer = Layer.effect(
           )
         )
       )
-      const sent = yield* definitionIn(body, jsonOf(view))
+      const sent = yield* readDefinitionBody(body, jsonOf(view))
       const { definition, ...told } = yield* imports.readBody(caller.organisationId, sent, view.slug)
       const saved = yield* change(context, (tx) =>
         Effect.flatMap(lockExpected(tx, context, named), (before) => drafts.save(tx, caller, before, definition))

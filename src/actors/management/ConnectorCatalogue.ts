@@ -1,8 +1,8 @@
 /** Use cases that read connectors, the organisation's own and the built-in ones, and what an import would make. */
 import { Context, Effect, Layer } from "effect"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
-import { type ConnectorOffer, offerOf } from "../../domain/connector/Discover.js"
-import type { ImportWarning } from "../../domain/connector/import/Document.js"
+import { type ConnectorOffer, connectorOffer } from "../../domain/connector/ConnectorOffer.js"
+import type { ImportWarning } from "../../domain/connector/import/OpenApiDocument.js"
 import { type Failure, invalid } from "../../domain/Failure.js"
 import type { Json } from "../../domain/Json.js"
 import type { Tx } from "../ports/Records.js"
@@ -100,12 +100,12 @@ export const layer = Layer.effect(
       return openapi === undefined
         ? Effect.map(
             read(context, (tx) => findDiscovered(tx, context, request)),
-            (found) => ({ offer: offerOf(found) })
+            (found) => ({ offer: connectorOffer(found) })
           )
         : Effect.map(
             imports.readOpenApi(context.caller.organisationId, openapi),
             ({ definition: offered, ...told }) => ({
-              offer: offerOf(offered),
+              offer: connectorOffer(offered),
               ...told
             })
           )

@@ -7,16 +7,16 @@ import {
   type ConnectorRecord,
   type ConnectorVersion,
   definitionText,
-  draftProblem,
+  draftRefusal,
   type InlineClient,
-  inlineProvider,
-  storedDefinition,
-  summaryOf,
-  withoutSecrets
-} from "../../domain/connector/Connector.js"
+  inlineProviderName,
+  readStoredDefinition,
+  connectorSummary,
+  extractClients
+} from "../../domain/connector/ConnectorRecord.js"
 import { type ConnectorDefinition, definitionForm } from "../../domain/connector/Definition.js"
-import type { ImportWarning } from "../../domain/connector/import/Document.js"
-import { withActionVersions } from "../../domain/connector/Versions.js"
+import type { ImportWarning } from "../../domain/connector/import/OpenApiDocument.js"
+import { assignActionVersions } from "../../domain/connector/Versions.js"
 import type { Failure } from "../../domain/Failure.js"
 import { Digests } from "../ports/Digests.js"
 import { Identifiers } from "../ports/Identifiers.js"
@@ -51,14 +51,14 @@ const membersOf = (definition: ConnectorDefinition) => ({
   description: definition.description,
   kind: definition.kind,
   semver: definition.version,
-  summary: summaryOf(definition)
+  summary: connectorSummary(definition)
 })
 
 /** The newest published definition, where there is one. */
 const findPublished = Effect.fnUntraced(function* (tx: Tx, { id, latestVersion }: ConnectorRecord) {
   if (latestVersion === null) return undefined
   const row = yield* tx.connectorVersions.find({ connectorId: id, semver: latestVersion })
-  return Option.isNone(row) ? undefined : yield* storedDefinition(row.value)
+  return Option.isNone(row) ? undefined : yield* readStoredDefinition(row.value)
 })
 
 export const make = Effect.gen(function* () {
@@ -109,7 +109,7 @@ export const make = Effect.gen(function* () {
       clients,
       ({ clientId, clientSecret, methodId }) => {
         const secret = clientSecret === undefined ? {} : { clientSecret }
-        const input = { name: inlineProvider, methodId, clientId, ...secret }
+        const input = { name: inlineProviderName, methodId, clientId, ...secret }
         return Effect.flatMap(providers.lock(tx, slug, input), (found) =>
           providers.write(tx, caller, slug, input, found)
         )
@@ -123,7 +123,7 @@ export const make = Effect.gen(function* () {
     caller: Principal,
     sent: ConnectorDefinition
   ): Effect.fn.Return<SavedOutcome, Failure | AlreadyExists | Changed> {
-    const { clients, definition } = withoutSecrets(sent)
+    const { clients, definition } = extractClients(sent)
     const now = yield* timestamp
     const record: ConnectorRecord = {
       id: identifiers.next("ctr"),
@@ -157,14 +157,14 @@ export const make = Effect.gen(function* () {
     before: ConnectorRecord,
     sent: ConnectorDefinition
   ): Effect.fn.Return<SavedOutcome, Failure | AlreadyExists | Changed> {
-    const { clients, definition } = withoutSecrets(sent)
+    const { clients, definition } = extractClients(sent)
     const number = { connectorId: before.id, number: before.current }
     const current = Option.getOrUndefined(yield* tx.connectorVersions.find(number))
     const published = yield* findPublished(tx, before)
     yield* storeClients(tx, caller, before.slug, clients)
     if (current !== undefined && published !== undefined && isPublished(current, definition))
       return outcomeOf(before, before, published)
-    const problem = draftProblem(before, published, definition)
+    const problem = draftRefusal(before, published, definition)
     if (problem !== undefined) return yield* problem
     const isDraft = current?.publishedAt === null
     const record: ConnectorRecord = {
@@ -189,7 +189,7 @@ export const make = Effect.gen(function* () {
   ): Effect.fn.Return<SavedOutcome, Failure | AlreadyExists | Changed> {
     const now = yield* timestamp
     yield* yieldToOthers
-    const definition = withActionVersions(yield* findPublished(tx, before), yield* storedDefinition(draft))
+    const definition = assignActionVersions(yield* findPublished(tx, before), yield* readStoredDefinition(draft))
     const record: ConnectorRecord = {
       ...before,
       ...membersOf(definition),

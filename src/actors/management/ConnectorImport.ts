@@ -1,9 +1,9 @@
 /** From what a client sends to a valid definition: the document itself, its text, or the URL where it is. */
 import { Context, Duration, Effect, Either, Layer, ParseResult, Schema } from "effect"
-import { ImportRequest } from "../../domain/connector/Connector.js"
+import { ImportRequest } from "../../domain/connector/ConnectorRecord.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
-import type { ImportWarning } from "../../domain/connector/import/Document.js"
-import { plainHost, plainMistake, plainUrls } from "../../domain/connector/PlainHttp.js"
+import type { ImportWarning } from "../../domain/connector/import/OpenApiDocument.js"
+import { plainOrigin, plainHttpMistake, plainUrls } from "../../domain/connector/PlainHttp.js"
 import { type Detail, invalid, type Unavailable, ValidationFailed } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { detailsOf } from "../../domain/Issues.js"
@@ -72,11 +72,11 @@ export const layer = Layer.effect(
     /** Refuses URLs without TLS, but for those of hosts in the operator's networks. */
     const checkPlainUrls = (definition: ConnectorDefinition): Effect.Effect<void, ValidationFailed> =>
       Effect.filter(plainUrls(definition), ({ url }) => {
-        const host = plainHost(url)
+        const host = plainOrigin(url)
         return host === undefined ? Effect.succeed(true) : Effect.map(networks.covers(host), (covered) => !covered)
       }).pipe(
         Effect.flatMap((found) =>
-          found.length === 0 ? Effect.void : refused(found.map(({ path }) => plainMistake(path)))
+          found.length === 0 ? Effect.void : refused(found.map(({ path }) => plainHttpMistake(path)))
         )
       )
 

@@ -1,6 +1,6 @@
 /** Pages over the organisation's own connectors, newest first, and then the built-in ones. */
 import { Effect } from "effect"
-import type { ConnectorRecord } from "../../domain/connector/Connector.js"
+import type { ConnectorRecord } from "../../domain/connector/ConnectorRecord.js"
 import { type Failure, InvalidRequest } from "../../domain/Failure.js"
 import type { Tx } from "../ports/Records.js"
 import type { CallContext } from "./CallContext.js"

@@ -1,7 +1,12 @@
 /** Connectors as use cases find and show them: the organisation's own, and the built-in ones beside them. */
 import { Context, Effect, Layer, Option } from "effect"
 import { callbackPath } from "../../domain/connection/Callback.js"
-import { builtIn, type ConnectorRecord, storedDefinition, summaryOf } from "../../domain/connector/Connector.js"
+import {
+  builtInRefusal,
+  type ConnectorRecord,
+  readStoredDefinition,
+  connectorSummary
+} from "../../domain/connector/ConnectorRecord.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import { builtInConnectors } from "../../domain/connectors/index.js"
 import { type Failure, NotFound, type Unavailable } from "../../domain/Failure.js"
@@ -64,7 +69,7 @@ export const definitionOf = (
       connectorId: id,
       ...(version === undefined ? { number: current } : { semver: version })
     }),
-    Option.match({ onNone: version === undefined ? notFound : versionNotFound, onSome: storedDefinition })
+    Option.match({ onNone: version === undefined ? notFound : versionNotFound, onSome: readStoredDefinition })
   )
 }
 
@@ -97,7 +102,7 @@ export const summaryView = (found: FoundConnector) => {
       createdAt: builtInSince,
       updatedAt: builtInSince,
       // `summaryOf` made it.
-      ...({ ...summaryOf(definition), slug, name, description, kind } as unknown as Summary)
+      ...({ ...connectorSummary(definition), slug, name, description, kind } as unknown as Summary)
     }
   }
   const { createdAt, description, id, kind, latestVersion, name, semver, slug, summary, updatedAt } = found.record
@@ -179,7 +184,7 @@ export const layer = Layer.effect(
       find: (tx, caller, named) => findOrLock(tx, caller, named, "find"),
       lockOwn: (tx, caller, named) =>
         Effect.flatMap(findOrLock(tx, caller, named, "lock"), (found): Effect.Effect<ConnectorRecord, Failure> =>
-          found._tag === "Own" ? Effect.succeed(found.record) : builtIn(found.definition.slug)
+          found._tag === "Own" ? Effect.succeed(found.record) : builtInRefusal(found.definition.slug)
         ),
       redirectUri,
       view: (organisation, found, definition) =>

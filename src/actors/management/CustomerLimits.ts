@@ -1,6 +1,6 @@
 /** Holds a customer to its own ceilings on what is kept for it. The organisation's plan bounds all customers together. */
 import { Effect, Option } from "effect"
-import { livingStatuses } from "../../domain/connection/Connection.js"
+import { liveStatuses } from "../../domain/connection/Connection.js"
 import { type Failure, PlanLimitReached, type Unavailable } from "../../domain/Failure.js"
 import type { CustomerId } from "../../domain/Ids.js"
 import { customerCeiling } from "../../domain/Quota.js"
@@ -52,7 +52,7 @@ export const checkCustomerConnector = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, Failure> {
   const limit = yield* ceilingOf(tx, customerId, "connectors_per_tenant")
   if (limit === null) return
-  const used = yield* tx.connections.countBy("connector", { customerId, status: livingStatuses })
+  const used = yield* tx.connections.countBy("connector", { customerId, status: liveStatuses })
   if (!used.has(connector) && used.size >= limit)
     return yield* new PlanLimitReached({ dimension: "connectors_per_tenant", limit, used: used.size })
 })

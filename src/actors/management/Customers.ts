@@ -1,6 +1,6 @@
 /** Use cases of customers: list, create, change, and delete down to an id-only tombstone. Contract: customer record. */
 import { Context, Effect, Layer, Option } from "effect"
-import { livingStatuses } from "../../domain/connection/Connection.js"
+import { liveStatuses } from "../../domain/connection/Connection.js"
 import {
   changedCustomer,
   type CreateCustomer,
@@ -49,7 +49,7 @@ export class Customers extends Context.Tag("svc/Customers")<
 
 /** How many connections each customer has that are not disconnected. */
 const countConnections = (tx: Tx, customers: ReadonlyArray<Customer>) =>
-  tx.connections.countBy("customerId", { customerId: customers.map(({ id }) => id), status: livingStatuses })
+  tx.connections.countBy("customerId", { customerId: customers.map(({ id }) => id), status: liveStatuses })
 
 const viewOf = (tx: Tx, customer: Customer) =>
   Effect.map(countConnections(tx, [customer]), (counts) => customerView(customer, counts.get(customer.id) ?? 0))

@@ -6,7 +6,7 @@ import { type ExecutionDetail, executionSummary, type ExecutionView } from "../.
 import { type Failure, InvalidState, Unavailable } from "../../domain/Failure.js"
 import type { ExecutionId } from "../../domain/Ids.js"
 import { rerunRefusal, type RerunRequest } from "../../domain/Rerun.js"
-import { keyReused, type RunClaim } from "../../domain/RunClaim.js"
+import { idempotencyKeyReused, type RunClaim } from "../../domain/RunClaim.js"
 import { ExecutionReads, type Rerunnable } from "../ports/ExecutionReads.js"
 import { Executions, type Started } from "../ports/Executions.js"
 import { Identifiers } from "../ports/Identifiers.js"
@@ -95,7 +95,7 @@ export const layer = Layer.effect(
     const runOf = (started: Started, claim: RunClaim | undefined): Effect.Effect<ExecutionId, Failure> => {
       if (started._tag === "Accepted") return Effect.succeed(started.run.id)
       if (started._tag === "Ended") return new Unavailable({ reason: "the run was not queued", retryAfterSeconds: 1 })
-      return started.hash === claim?.hash ? Effect.succeed(started.target) : keyReused()
+      return started.hash === claim?.hash ? Effect.succeed(started.target) : idempotencyKeyReused()
     }
 
     return ExecutionControl.of({

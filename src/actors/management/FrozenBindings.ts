@@ -1,6 +1,6 @@
 /** A workflow's bindings as a version keeps them: with the versions that the actions have when it is published. */
 import { Effect, Option } from "effect"
-import { type BoundAction, bindingsOf, frozen, slugsOf } from "../../domain/connector/Binding.js"
+import { type BoundAction, readBindings, freezeBinding, possibleSlugs } from "../../domain/connector/Binding.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
@@ -13,7 +13,7 @@ export const makeFreezeBindings = Effect.map(Connectors, (connectors) => {
     organisation: OrganisationId,
     written: string
   ): Effect.fn.Return<ConnectorDefinition | undefined, Unavailable> {
-    for (const slug of slugsOf(written)) {
+    for (const slug of possibleSlugs(written)) {
       const found = yield* connectors.current(organisation, slug)
       if (Option.isSome(found)) return found.value
     }
@@ -21,8 +21,8 @@ export const makeFreezeBindings = Effect.map(Connectors, (connectors) => {
   })
 
   const freeze = (organisation: OrganisationId, binding: BoundAction) =>
-    Effect.map(findNamed(organisation, binding.connector), (definition) => ({ ...frozen(binding, definition) }))
+    Effect.map(findNamed(organisation, binding.connector), (definition) => ({ ...freezeBinding(binding, definition) }))
 
   return (organisation: OrganisationId, bindings: Json): Effect.Effect<Json, Unavailable> =>
-    Effect.forEach(bindingsOf(bindings), (binding) => freeze(organisation, binding))
+    Effect.forEach(readBindings(bindings), (binding) => freeze(organisation, binding))
 })

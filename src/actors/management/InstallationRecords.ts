@@ -3,7 +3,7 @@
  * connections and their connectors are.
  */
 import { Effect, Option } from "effect"
-import { bindingsOf } from "../../domain/connector/Binding.js"
+import { readBindings } from "../../domain/connector/Binding.js"
 import {
   type Failure,
   type Forbidden,
@@ -106,7 +106,7 @@ const bindingsOfAll = Effect.fnUntraced(function* (tx: Tx, ids: ReadonlyArray<Wo
   return new Map(
     workflows.map(({ bindings, id, publishedVersion }) => {
       const version = versions.find((one) => one.workflowId === id && one.number === publishedVersion)
-      return [id, bindingsOf(version?.bindings ?? bindings)] as const
+      return [id, readBindings(version?.bindings ?? bindings)] as const
     })
   )
 })

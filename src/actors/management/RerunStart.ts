@@ -14,7 +14,7 @@ import {
   ValidationFailed
 } from "../../domain/Failure.js"
 import type { ExecutionId } from "../../domain/Ids.js"
-import { notRunning } from "../../domain/Installation.js"
+import { inactiveInstallation } from "../../domain/Installation.js"
 import {
   callsToRepeat,
   customerOfRun,
@@ -116,7 +116,7 @@ export const makeRerunStart = Effect.gen(function* () {
     if (installationId === null) return null
     const found = yield* installations.find(caller.organisationId, installationId)
     if (Option.isNone(found)) return yield* new NotFound({ what: "installation" })
-    const refused = installationRefusal(caller, found.value) ?? notRunning(found.value)
+    const refused = installationRefusal(caller, found.value) ?? inactiveInstallation(found.value)
     return refused === undefined ? found.value : yield* refused
   })
 

@@ -1,6 +1,6 @@
 /** Use cases of people: list, and invite by a token. Only the token's hash is stored. Contract: users. */
 import { Context, DateTime, Effect, Layer, Option, Redacted } from "effect"
-import { grantable } from "../../domain/ApiKey.js"
+import { grantRefusal } from "../../domain/KeyBounds.js"
 import { type Failure, invalid } from "../../domain/Failure.js"
 import type { CustomerId, UserId } from "../../domain/Ids.js"
 import { inviteLifetime } from "../../domain/Limits.js"
@@ -68,7 +68,7 @@ export const layer = Layer.effect(
       const role = yield* findRole(tx, "role", input.role)
       const customerIds = yield* checkCustomers(tx, caller, input.customerIds ?? [])
       const customers = customerIds.length === 0 ? "all" : customerIds
-      const refused = grantable({ permissions: toSet(role.permissions), customers }, caller)
+      const refused = grantRefusal({ permissions: toSet(role.permissions), customers }, caller)
       if (refused !== undefined) return yield* refused
       const now = yield* DateTime.now
       const token = identifiers.token(inviteLength)

@@ -1,5 +1,5 @@
 /** Who writes a workflow, as its records say it, and whether they may write code. */
-import type { Author } from "../../domain/Authoring.js"
+import type { Author } from "../../domain/WorkflowChanges.js"
 import { Forbidden } from "../../domain/Failure.js"
 import type { Principal } from "./Caller.js"
 

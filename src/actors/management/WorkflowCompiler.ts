@@ -1,8 +1,8 @@
 /** Compiles a workflow's source and checks its contracts in a computing worker; what is wrong with them fails with its place. */
 import { Effect } from "effect"
-import { type CompiledSource, nameProblem } from "../../domain/Authoring.js"
+import { type CompiledSource, nameProblem } from "../../domain/WorkflowChanges.js"
 import { type Failure, invalid, type Unavailable, ValidationFailed } from "../../domain/Failure.js"
-import { type Json, type JsonObject, unstorable } from "../../domain/Json.js"
+import { type Json, type JsonObject, findUnstorable } from "../../domain/Json.js"
 import type { UpdateWorkflow } from "../../domain/Workflow.js"
 import { type ComputationName, Computations, type ComputationTable, tooCostlyDetail } from "../ports/Computations.js"
 import { Egress } from "../ports/Egress.js"
@@ -33,7 +33,7 @@ export const makeWorkflowCompiler = Effect.gen(function* () {
         details: analysed.mistakes.map((issue) => ({ path: "code", ...issue }))
       })
     const { bindings, diagram, script, warnings } = analysed.value
-    if (unstorable({ bindings, diagram, warnings }) !== undefined)
+    if (findUnstorable({ bindings, diagram, warnings }) !== undefined)
       return yield* invalid(
         "code",
         "NOT_STORABLE",

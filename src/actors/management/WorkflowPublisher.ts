@@ -3,7 +3,7 @@
  * that deploy by themselves run it from then on.
  */
 import { Effect, Option } from "effect"
-import { type Author, deployment, publishedWorkflow, snapshot } from "../../domain/Authoring.js"
+import { type Author, newDeployment, publishedWorkflow, newVersion } from "../../domain/WorkflowChanges.js"
 import type { Environment } from "../../domain/Environment.js"
 import { type Failure, type Forbidden, NotFound } from "../../domain/Failure.js"
 import type { WorkflowId } from "../../domain/Ids.js"
@@ -57,7 +57,7 @@ const deploy = Effect.fnUntraced(function* (
 ) {
   for (const { slug } of environments) {
     yield* tx.deployments.remove({ workflowId: workflow.id, environment: slug })
-    yield* tx.deployments.insert(deployment(workflow, slug, version, author))
+    yield* tx.deployments.insert(newDeployment(workflow, slug, version, author))
   }
   return environments.map(({ slug }) => slug)
 })
@@ -79,7 +79,7 @@ export const makePublish = Effect.gen(function* () {
     const [latest] = yield* tx.workflowVersions.list({ where: { workflowId: workflow.id }, limit: 1 })
     if (latest?.contentHash === workflow.contentHash && canonicalJson(latest.bindings) === canonicalJson(bindings))
       return latest
-    const version = snapshot({ ...workflow, bindings }, (latest?.number ?? 0) + 1, request.notes ?? null, author)
+    const version = newVersion({ ...workflow, bindings }, (latest?.number ?? 0) + 1, request.notes ?? null, author)
     yield* tx.workflowVersions.insert(version)
     return version
   })

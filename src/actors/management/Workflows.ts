@@ -6,7 +6,7 @@ import {
   type CompiledSource,
   contentText,
   newWorkflow
-} from "../../domain/Authoring.js"
+} from "../../domain/WorkflowChanges.js"
 import { type Failure, type Forbidden, PlanLimitReached } from "../../domain/Failure.js"
 import type { CustomerId } from "../../domain/Ids.js"
 import { canonicalJson } from "../../domain/Json.js"

@@ -5,12 +5,12 @@
 import { Cause, Clock, Duration, Effect, FiberSet, Layer, Option, Redacted } from "effect"
 import {
   type AttemptResult,
-  answerTimeout,
+  deliveryTimeout,
   decide,
   type Delivery,
   endpointOf,
-  inFlight,
-  schedule
+  deliveriesInFlight,
+  retrySchedule
 } from "../../domain/Delivery.js"
 import { Unavailable } from "../../domain/Failure.js"
 import { signWebhook } from "../../domain/Signature.js"
@@ -40,7 +40,7 @@ export const make = (options: DeliverOptions = {}) =>
     const egress = yield* Egress
     const faults = yield* Faults
     const wakeups = yield* Wakeups
-    const pauses = options.schedule ?? schedule
+    const pauses = options.schedule ?? retrySchedule
 
     const fibers = yield* FiberSet.make<void>()
     const underWay = new Map<string, number>()
@@ -72,7 +72,7 @@ export const make = (options: DeliverOptions = {}) =>
             url: delivery.url,
             headers,
             body: delivery.payload,
-            timeout: answerTimeout,
+            timeout: deliveryTimeout,
             maxBytes: answerBytes,
             redirects: 0
           })
@@ -124,7 +124,7 @@ export const make = (options: DeliverOptions = {}) =>
     /** Takes what it can until nothing is due that may be sent now. */
     const look = Effect.gen(function* () {
       for (;;) {
-        const slots = inFlight.perNode - total
+        const slots = deliveriesInFlight.perNode - total
         if (slots <= 0) return
         const claimed = yield* deliveries.claim(slots, underWay)
         if (claimed.length === 0) return

@@ -5,13 +5,13 @@
 import type { Effect } from "effect"
 import { Context, Data } from "effect"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
-import type { ImportWarning } from "../../domain/connector/import/Document.js"
+import type { ImportWarning } from "../../domain/connector/import/OpenApiDocument.js"
 import type { OpenApiOptions } from "../../domain/connector/import/OpenApi.js"
 import type { Detail, Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import type { Json, JsonObject } from "../../domain/Json.js"
-import type { DiffLine } from "../../domain/Workflow.js"
-import type { Analysis, Diagram, SourceIssue } from "../../domain/WorkflowAnalysis.js"
+import type { DiffLine } from "../../domain/LineDiff.js"
+import type { WorkflowAnalysis, Diagram, SourceIssue } from "../../domain/WorkflowAnalysis.js"
 
 /** A result, or every mistake in the input with its path. Plain data: it crosses a process boundary. */
 export type Judged<Value, Mistake = Detail> =
@@ -58,7 +58,7 @@ export interface ComputationTable {
     }>
   }
   /** What a workflow's source is and uses. */
-  readonly analyseWorkflow: { readonly input: string; readonly output: Judged<Analysis, SourceIssue> }
+  readonly analyseWorkflow: { readonly input: string; readonly output: Judged<WorkflowAnalysis, SourceIssue> }
   /** A diagram laid out and drawn, as SVG. */
   readonly drawDiagram: { readonly input: Diagram; readonly output: string }
   /** The lines that two texts share and those that they do not. */

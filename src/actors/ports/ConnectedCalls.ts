@@ -4,7 +4,7 @@
  */
 import type { Effect, Either } from "effect"
 import { Context } from "effect"
-import type { UnsignedRequest } from "../../domain/connector/Call.js"
+import type { UnsignedRequest } from "../../domain/connector/UnsignedRequest.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { ProviderAnswer, ProviderFailure, ProviderHead } from "../../domain/connector/ProviderAnswer.js"
 import type { NotFound, Unavailable } from "../../domain/Failure.js"

@@ -1,7 +1,7 @@
 /** The way out for requests that carry a connection's credential: the only place where a grant is opened. */
 import type { Effect } from "effect"
 import { Context, Data } from "effect"
-import type { UnsignedRequest } from "../../domain/connector/Call.js"
+import type { UnsignedRequest } from "../../domain/connector/UnsignedRequest.js"
 import type { ConnectionId, ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import type { EgressFailure, EgressResponse, OpenRequest, OpenResponse } from "./Egress.js"
 

@@ -6,7 +6,7 @@
 import type { Effect, Option } from "effect"
 import { Context, Data } from "effect"
 import type { AuditEntry } from "../../domain/Audit.js"
-import type { AskedAuthorization } from "../../domain/connection/Callback.js"
+import type { AuthorizationRequest } from "../../domain/connection/Callback.js"
 import type { Connection } from "../../domain/connection/Connection.js"
 import type { RefreshIntent } from "../../domain/connection/Refresh.js"
 import type { Unavailable } from "../../domain/Failure.js"
@@ -61,7 +61,7 @@ export interface AuthorizingSession extends ConnectSession {
   /** The PKCE verifier, sealed. */
   readonly verifier: Uint8Array | null
   /** What the provider was asked for; `null` before, and of sessions that are older than this record. */
-  readonly asked: AskedAuthorization | null
+  readonly asked: AuthorizationRequest | null
   /** Its connection is older than the connector's own callback. */
   readonly commonCallback: boolean
 }
@@ -136,7 +136,7 @@ export class ConnectionStore extends Context.Tag("svc/ConnectionStore")<
         readonly stateHash: string
         readonly verifier: Uint8Array | null
         readonly config: JsonObject
-        readonly asked: AskedAuthorization
+        readonly asked: AuthorizationRequest
       }
     ) => Effect.Effect<void, Unavailable>
     /** Takes the session's state away: `false` when it was taken before. A person comes back once. */

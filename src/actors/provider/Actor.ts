@@ -4,7 +4,13 @@
  */
 import { Entity } from "@effect/cluster"
 import { Clock, Duration, Effect } from "effect"
-import { keep, lease, observe, report, type SharedState } from "../../domain/connection/SharedLimiter.js"
+import {
+  extendLeases,
+  leaseCalls,
+  observeQuota,
+  reportUse,
+  type SharedState
+} from "../../domain/connection/SharedLimiter.js"
 import { ProviderWindows, type StoredWindow } from "../ports/ProviderWindows.js"
 import { ProviderLimit } from "./Protocol.js"
 
@@ -36,7 +42,7 @@ export const layer = ProviderLimit.toLayer(
     return ProviderLimit.of({
       LeaseCalls: ({ payload: { limits, ...asked } }) =>
         Effect.map(
-          changed((state, now) => lease(limits, state, asked, now)),
+          changed((state, now) => leaseCalls(limits, state, asked, now)),
           (answer) =>
             answer._tag === "Leased"
               ? { _tag: "Leased", count: answer.lease.count, at: answer.lease.at }
@@ -45,12 +51,12 @@ export const layer = ProviderLimit.toLayer(
       Report: ({ payload: { leases, limits, reading } }) =>
         Effect.asVoid(
           changed((state, now) => {
-            const reported = leases.reduce((all, one) => report(limits, all, one, now), state)
-            return { state: reading === null ? reported : observe(reported, reading, now) }
+            const reported = leases.reduce((all, one) => reportUse(limits, all, one, now), state)
+            return { state: reading === null ? reported : observeQuota(reported, reading, now) }
           })
         ),
       Keep: ({ payload: { forMillis, ids } }) =>
-        Effect.asVoid(changed((state, now) => ({ state: keep(state, ids, now + forMillis) })))
+        Effect.asVoid(changed((state, now) => ({ state: extendLeases(state, ids, now + forMillis) })))
     })
   }),
   { maxIdleTime: Duration.minutes(1), disableFatalDefects: true }

@@ -1,16 +1,19 @@
-/** The common entities: their members, and which of them every record must have. Specification: Common data model; contract: CDM types. */
+/** The entities of the common data model with their required and optional members. Specification: Common data model; contract: CDM types. */
 
+/** The name of an entity. */
 export type CdmEntity = "CDMContact" | "CDMProduct" | "CDMOrder" | "CDMInvoice" | "CDMInventoryLevel" | "CDMFulfillment"
 
+/** The members of an entity. */
 export interface CdmFields {
   readonly required: ReadonlyArray<string>
   /** In the order of the contract. */
   readonly optional: ReadonlyArray<string>
 }
 
-/** What every record has beside its own: set by the service and the provider, and so in no coverage. */
+/** Members of every record, set by the service and the provider, and therefore not counted in coverage. */
 export const commonFields = ["remote", "createdAt", "updatedAt"] as const
 
+/** By the name of the entity. */
 export const cdmEntities: { readonly [entity in CdmEntity]: CdmFields } = {
   CDMContact: {
     required: ["id"],
@@ -38,9 +41,10 @@ export const cdmEntities: { readonly [entity in CdmEntity]: CdmFields } = {
   }
 }
 
+/** Whether the name is that of an entity. */
 export const isCdmEntity = (name: string): name is CdmEntity => Object.hasOwn(cdmEntities, name)
 
-/** Every member that a field map of the entity may fill. */
+/** The members that a field map of the entity can fill. */
 export const cdmFields = (entity: CdmEntity): ReadonlyArray<string> => [
   ...cdmEntities[entity].required,
   ...cdmEntities[entity].optional

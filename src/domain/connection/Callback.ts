@@ -1,50 +1,51 @@
 /**
- * Where providers send people back to: an address for each organisation and connector. A client that is registered with
- * one of them takes no code that another organisation's connector asked for.
+ * Redirect URIs of OAuth sign-ins: one for each organisation and connector, so that a provider's client cannot receive a
+ * code that another organisation's connector requested (OAuth mix-up).
  */
 import type { ConnectorDefinition } from "../connector/Definition.js"
 import type { OAuth2Method } from "../connector/AuthMethod.js"
 import type { OrganisationId } from "../Ids.js"
 
-/** Of all connections that were made before each connector had its own. Deprecated. */
+/** The path of connections from before each connector had its own. Deprecated. */
 export const commonCallbackPath = "/oauth/callback"
 
 const nameLength = 32
 
-/** `mark`: a one-way function under a secret of the service, so that nobody can tell whose an address is. */
-export const callbackPath = (mark: (text: string) => string, organisation: OrganisationId, connector: string): string =>
-  `${commonCallbackPath}/${mark(`oauth-callback|${organisation}|${connector}`)
+/** The path of a connector's redirect URI. `hash`: keyed, so that the path does not reveal the organisation. */
+export const callbackPath = (hash: (text: string) => string, organisation: OrganisationId, connector: string): string =>
+  `${commonCallbackPath}/${hash(`oauth-callback|${organisation}|${connector}`)
     .replace(/[^A-Za-z0-9]/g, "")
     .slice(0, nameLength)}`
 
-/** What a session asked of the provider: its code is redeemed for just that. */
-export interface AskedAuthorization {
+/** The authorization request of a session; its code is redeemed for the same request only. */
+export interface AuthorizationRequest {
   readonly redirectUri: string
-  /** As the definition has them. */
+  /** The URLs of the definition, without configured values. */
   readonly authorizationUrl: string
   readonly tokenUrl: string
   readonly clientId: string
   readonly pkce: boolean
 }
 
-export const askedOf = (
+/** The request that a method makes with a client. */
+export const authorizationRequestOf = (
   { authorizationUrl = "", pkce, tokenUrl }: OAuth2Method,
   clientId: string,
   redirectUri: string
-): AskedAuthorization => ({ redirectUri, authorizationUrl, tokenUrl, clientId, pkce })
+): AuthorizationRequest => ({ redirectUri, authorizationUrl, tokenUrl, clientId, pkce })
 
-/** Whether a code that was asked for may still be redeemed as the definition and the client are now. */
-export const isStillAsked = (asked: AskedAuthorization, method: OAuth2Method, clientId: string): boolean =>
-  asked.authorizationUrl === (method.authorizationUrl ?? "") &&
-  asked.tokenUrl === method.tokenUrl &&
-  asked.pkce === method.pkce &&
-  asked.clientId === clientId
+/** Whether definition and client are still those of the request, so that its code may be redeemed. */
+export const isSameAuthorization = (request: AuthorizationRequest, method: OAuth2Method, clientId: string): boolean =>
+  request.authorizationUrl === (method.authorizationUrl ?? "") &&
+  request.tokenUrl === method.tokenUrl &&
+  request.pkce === method.pkce &&
+  request.clientId === clientId
 
 /**
- * A connection of the common callback stays with it while its connector is the one that it was made with: a changed
- * definition could send its codes elsewhere.
+ * Whether a connection may keep the common callback: only while its connector is unchanged, since a changed definition
+ * could redeem its codes elsewhere.
  */
-export const keepsCommonCallback = (
+export const usesCommonCallback = (
   connection: { readonly connectorVersion: string },
   definition: ConnectorDefinition,
   builtIn: ConnectorDefinition | undefined

@@ -1,10 +1,10 @@
-/** What a connection proves itself with. It is sealed at rest and leaves its actor only as a sealed injection. */
+/** A connection's credential. It is sealed at rest and leaves the connection's owner only in a sealed, short-lived grant. */
 import { type Option, Redacted, Schema } from "effect"
 import type { Lifetime } from "./Refresh.js"
 
 type Secrets = { readonly [name: string]: Redacted.Redacted }
 
-/** `fields`: what the customer entered, by name. Times are Unix milliseconds. */
+/** OAuth tokens, or the fields that the customer entered. Times are Unix milliseconds. */
 export type Credential =
   | {
       readonly _tag: "Tokens"
@@ -13,14 +13,14 @@ export type Credential =
       readonly issuedAt: number
       readonly expiresAt: number | null
       readonly fields: Secrets
-      /** Id of the auth provider whose client it was given to: no other can renew it. Null where none is known. */
+      /** The id of the auth provider whose client the tokens were issued to, which alone can refresh them; null: unknown. */
       readonly provider: string | null
     }
   | { readonly _tag: "Fields"; readonly fields: Secrets }
 
 const Fields = Schema.Record({ key: Schema.String, value: Schema.Redacted(Schema.String) })
 
-const Stored = Schema.parseJson(
+const StoredCredential = Schema.parseJson(
   Schema.Union(
     Schema.TaggedStruct("Tokens", {
       accessToken: Schema.Redacted(Schema.String),
@@ -33,35 +33,39 @@ const Stored = Schema.parseJson(
     Schema.TaggedStruct("Fields", { fields: Fields })
   )
 )
-const decode = Schema.decodeOption(Stored)
-const encode = Schema.encodeSync(Stored)
+const decode = Schema.decodeOption(StoredCredential)
+const encode = Schema.encodeSync(StoredCredential)
 
-/** The text that is sealed. */
+/** The text to seal. */
 export const credentialText = (credential: Credential): Redacted.Redacted => Redacted.make(encode(credential))
 
-/** The credential of such a text; none when the text is no credential. */
+/** The credential of an opened text; none if the text is not a credential. */
 export const credentialOf = (text: Redacted.Redacted): Option.Option<Credential> => decode(Redacted.value(text))
 
-const plain = (fields: Secrets): { readonly [name: string]: string } =>
+const plainValues = (fields: Secrets): { readonly [name: string]: string } =>
   Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, Redacted.value(value)]))
 
-/** Its members in the clear: for injections, and for those who may reveal it. */
-export const valuesOf = (credential: Credential): { readonly [name: string]: string } =>
+/** The plain values, for injections and for callers that may reveal the credential. */
+export const credentialValues = (credential: Credential): { readonly [name: string]: string } =>
   credential._tag === "Fields"
-    ? plain(credential.fields)
+    ? plainValues(credential.fields)
     : {
-        ...plain(credential.fields),
+        ...plainValues(credential.fields),
         accessToken: Redacted.value(credential.accessToken),
         ...(credential.refreshToken === null ? {} : { refreshToken: Redacted.value(credential.refreshToken) })
       }
 
-/** The names of its members, in order. */
-export const membersOf = (credential: Credential): ReadonlyArray<string> => Object.keys(valuesOf(credential)).sort()
+/** The names of the members, sorted. */
+export const credentialMembers = (credential: Credential): ReadonlyArray<string> =>
+  Object.keys(credentialValues(credential)).sort()
 
-/** How long it lives; what a customer entered lives until it is replaced. */
-export const lifetimeOf = (credential: Credential): Lifetime =>
+/** The lifetime of the access token; entered fields do not expire. */
+export const credentialLifetime = (credential: Credential): Lifetime =>
   credential._tag === "Tokens" ? credential : { issuedAt: 0, expiresAt: null }
 
-/** Eight hexadecimal digits by which two credentials can be compared, and nothing else. */
-export const fingerprintOf = (credential: Credential, sha256Hex: (text: string) => string): string =>
-  sha256Hex(JSON.stringify(Object.entries(valuesOf(credential)).sort(([a], [b]) => (a < b ? -1 : 1)))).slice(0, 8)
+/** Eight hexadecimal digits that show whether two credentials are equal. */
+export const credentialFingerprint = (credential: Credential, sha256Hex: (text: string) => string): string =>
+  sha256Hex(JSON.stringify(Object.entries(credentialValues(credential)).sort(([a], [b]) => (a < b ? -1 : 1)))).slice(
+    0,
+    8
+  )

@@ -1,21 +1,21 @@
 /**
- * A credential on its way to one request: sealed to the connection, the origin, the run and its end, and opened only
- * where requests leave. Design: the actor is the lock.
+ * Grants: the credential for one request, sealed to connection, origin, run and expiry, and opened only by egress.
+ * Design: the actor is the lock.
  */
 import { Redacted, Schema } from "effect"
-import type { Injected } from "../connector/Injection.js"
+import type { InjectedPart } from "../connector/Injection.js"
 
-/** How long a grant can be used. */
+/** The time for which a grant is valid. */
 export const grantLifetimeMillis = 60_000
 
-/** Where a grant is sealed: it opens for this request and no other. `expiresAt`: Unix milliseconds. */
+/** The place to which a grant is sealed, so that it opens for one request only. `expiresAt`: Unix milliseconds. */
 export const grantPlace = (connectionId: string, origin: string, executionId: string | null, expiresAt: number) => ({
   table: "grants",
   column: connectionId,
   row: `${executionId ?? "-"}|${origin}|${expiresAt}`
 })
 
-/** A grant as it travels: its end, which is sealed in, and the sealed parts. */
+/** The bytes of a grant: its expiry, which the seal also covers, and the sealed content. */
 export const grantBytes = (expiresAt: number, sealed: Uint8Array): Uint8Array => {
   const bytes = new Uint8Array(8 + sealed.length)
   new DataView(bytes.buffer).setFloat64(0, expiresAt)
@@ -23,7 +23,7 @@ export const grantBytes = (expiresAt: number, sealed: Uint8Array): Uint8Array =>
   return bytes
 }
 
-/** Its end and the sealed parts; `undefined` where it is no grant. */
+/** The expiry and the sealed content; `undefined` if the bytes are not a grant. */
 export const readGrant = (bytes: Uint8Array): { readonly expiresAt: number; readonly sealed: Uint8Array } | undefined =>
   bytes.length <= 8
     ? undefined
@@ -38,21 +38,21 @@ const Part = Schema.Struct({
   value: Schema.Redacted(Schema.String)
 })
 /**
- * `signs`: the request is to be signed by the connection's actor as well. `secrets`: what of the credential is in the
- * parts, and must not come back.
+ * The sealed content. `signs`: the connection's owner must also sign the request. `secrets`: the secret values in `parts`,
+ * which egress removes from the answer.
  */
-const Granted = Schema.parseJson(
+const GrantContent = Schema.parseJson(
   Schema.Struct({
     parts: Schema.Array(Part),
     signs: Schema.Boolean,
     secrets: Schema.Array(Schema.Redacted(Schema.String))
   })
 )
-const decode = Schema.decodeOption(Granted)
+const decode = Schema.decodeOption(GrantContent)
 
-/** The text that is sealed. */
+/** The text to seal. */
 export const grantText = (
-  parts: ReadonlyArray<Injected>,
+  parts: ReadonlyArray<InjectedPart>,
   signs: boolean,
   secrets: ReadonlyArray<Redacted.Redacted>
 ): string =>
@@ -62,4 +62,5 @@ export const grantText = (
     secrets: secrets.map((secret) => Redacted.value(secret))
   })
 
+/** The content of an opened text; none if the text is not a grant. */
 export const grantOf = (text: string) => decode(text)

@@ -1,19 +1,20 @@
 /**
- * How many calls a provider takes over one connection: a window that slides, calls in flight as leases, and what the
- * provider's headers tell. Pure; times are Unix milliseconds. Contract: connector definition, rateLimit.
+ * Rate limiter of one connection: a sliding window, leases for calls in flight, and the quota in the provider's headers.
+ * Pure; times are Unix milliseconds. Contract: connector definition, rateLimit.
  */
 import { longestProviderBlockMillis } from "../Limits.js"
 
-/** `null`: not limited that way. */
-export interface Limits {
+/** The limits of a provider; `null`: no such limit. */
+export interface CallLimits {
   readonly requests: number | null
   readonly perMillis: number
   readonly concurrency: number | null
 }
 
-export const unlimited: Limits = { requests: null, perMillis: 1_000, concurrency: null }
+/** No limits. */
+export const unlimited: CallLimits = { requests: null, perMillis: 1_000, concurrency: null }
 
-/** What an answer told of the provider's own count; `null` where it told nothing. */
+/** The provider's quota by the headers of an answer; `null`: not in the headers. */
 export interface ProviderQuota {
   readonly limit: number | null
   readonly remaining: number | null
@@ -21,42 +22,51 @@ export interface ProviderQuota {
   readonly retryAfterAt: number | null
 }
 
+/** The state of a limiter. */
 export interface LimiterState {
-  /** Calls granted, by the slot of time in which they were. */
+  /** Granted calls by slot of time. */
   readonly slots: ReadonlyArray<{ readonly at: number; readonly count: number }>
-  /** When each permit ends by itself. */
+  /** When each permit expires. */
   readonly leases: ReadonlyMap<string, number>
-  /** The provider wants no call before. */
+  /** The provider refuses calls before this time. */
   readonly blockedUntil: number
 }
 
-export const idle: LimiterState = { slots: [], leases: new Map(), blockedUntil: 0 }
+/** The state before any call. */
+export const idleLimiter: LimiterState = { slots: [], leases: new Map(), blockedUntil: 0 }
 
-export type Taken =
+/** A permit, or when to ask again. */
+export type PermitDecision =
   | { readonly _tag: "Granted"; readonly state: LimiterState }
   | { readonly _tag: "WaitUntil"; readonly at: number; readonly state: LimiterState }
 
-/** A window is remembered in so many parts; a whole one more than the window has is counted, so that none is exceeded. */
-const parts = 16
-/** When nothing tells when a call in flight ends. */
-const askAgainMillis = 100
+/** Slots of a window. One slot more than the window is counted, so that the limit is never exceeded. */
+const slotsPerWindow = 16
+/** The pause before asking again while calls are in flight, whose end is unknown. */
+const pollMillis = 100
 
-/** Asks for one call. A permit that is not given back ends after `leaseMillis`. */
-export const take = (limits: Limits, before: LimiterState, permit: string, now: number, leaseMillis: number): Taken => {
-  const state = current(limits, before, now)
+/** Takes a permit for one call. A permit that is not released expires after `leaseMillis`. */
+export const takePermit = (
+  limits: CallLimits,
+  before: LimiterState,
+  permit: string,
+  now: number,
+  leaseMillis: number
+): PermitDecision => {
+  const state = dropExpired(limits, before, now)
   if (state.blockedUntil > now) return { _tag: "WaitUntil", at: state.blockedUntil, state }
   if (limits.concurrency !== null && state.leases.size >= limits.concurrency) {
     const first = Math.min(...state.leases.values())
-    return { _tag: "WaitUntil", at: Math.min(first, now + askAgainMillis), state }
+    return { _tag: "WaitUntil", at: Math.min(first, now + pollMillis), state }
   }
-  const part = limits.perMillis / parts
+  const part = limits.perMillis / slotsPerWindow
   const used = state.slots.reduce((sum, { count }) => sum + count, 0)
   if (limits.requests !== null && used >= limits.requests) {
     const oldest = state.slots[0]
     return { _tag: "WaitUntil", at: oldest === undefined ? now + part : oldest.at + limits.perMillis + part, state }
   }
   if (limits.concurrency === null && limits.requests === null) return { _tag: "Granted", state }
-  // Where nobody counts calls in flight they are not remembered.
+  // Calls in flight are tracked only if they are limited.
   const leases = limits.concurrency === null ? state.leases : new Map(state.leases).set(permit, now + leaseMillis)
   if (limits.requests === null) return { _tag: "Granted", state: { ...state, leases } }
   const last = state.slots.at(-1)
@@ -67,8 +77,8 @@ export const take = (limits: Limits, before: LimiterState, permit: string, now: 
   return { _tag: "Granted", state: { ...state, leases, slots } }
 }
 
-/** The call is over, with what its answer told. */
-export const give = (
+/** Releases the permit of an ended call. `reading`: the quota in its answer. */
+export const releasePermit = (
   before: LimiterState,
   permit: string,
   reading: ProviderQuota | null,
@@ -77,20 +87,20 @@ export const give = (
   const leases = before.leases.has(permit)
     ? new Map([...before.leases].filter(([held]) => held !== permit))
     : before.leases
-  const blockedUntil = blockedBy(before.blockedUntil, reading, now)
+  const blockedUntil = nextBlockedUntil(before.blockedUntil, reading, now)
   return leases === before.leases && blockedUntil === before.blockedUntil ? before : { ...before, leases, blockedUntil }
 }
 
-/** Until when the provider wants no call, after what an answer told. */
-export const blockedBy = (until: number, reading: ProviderQuota | null, now: number): number => {
+/** The time until which the provider refuses calls, after the quota in an answer. */
+export const nextBlockedUntil = (until: number, reading: ProviderQuota | null, now: number): number => {
   if (reading === null) return until
   const exhausted = reading.remaining !== null && reading.remaining <= 0 ? (reading.resetAt ?? 0) : 0
   return Math.min(Math.max(until, reading.retryAfterAt ?? 0, exhausted), now + longestProviderBlockMillis)
 }
 
-/** Without what is over. */
-const current = (limits: Limits, state: LimiterState, now: number): LimiterState => {
-  const since = now - limits.perMillis - limits.perMillis / parts
+/** The state without expired slots and leases. */
+const dropExpired = (limits: CallLimits, state: LimiterState, now: number): LimiterState => {
+  const since = now - limits.perMillis - limits.perMillis / slotsPerWindow
   const slots = state.slots.filter(({ at }) => at > since)
   const ended = [...state.leases].some(([, until]) => until <= now)
   const leases = ended ? new Map([...state.leases].filter(([, until]) => until > now)) : state.leases

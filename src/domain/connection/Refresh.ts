@@ -1,123 +1,124 @@
 /**
- * When an access token is renewed, what a failed renewal means, and what a new owner may do about one that its
+ * Decides when an access token is refreshed, what a failed refresh means, and how a new owner recovers a refresh that its
  * predecessor began. Times are Unix milliseconds. Contract: connection states; design: the actor is the lock.
  */
 import { Duration } from "effect"
 import { tokenRefresh } from "../Limits.js"
 
-/** A token that lives this long yet is good for a call. */
-const enoughForACall = Duration.toMillis("30 seconds")
-/** Degraded refreshes end in `expired` after this time. */
+/** The remaining lifetime that a token needs for a call. */
+const minimumCallMillis = Duration.toMillis("30 seconds")
+/** A connection whose refreshes fail for this time becomes `expired`. */
 export const giveUpAfterMillis = Duration.toMillis(tokenRefresh.giveUpAfter)
-/** How long the token endpoint may take. */
+/** The longest time of a request to the token endpoint. */
 export const tokenTimeout = Duration.seconds(20)
-/** More monotonic time than this between the intent's commit and the request: another owner may be at it by now. */
+/** If more monotonic time passes between the intent's commit and the request, the request is not sent: another owner may have taken over. */
 export const latestSendMillis = 2_000
-/** A connection that nobody uses is refreshed this often, so that its grant stays alive. */
+/** An unused connection is refreshed at this interval, so that the provider does not end its grant. */
 const idleIntervalMillis = Duration.toMillis(tokenRefresh.idleInterval)
 const largestShareOfLifetime = 0.2
 
-/** What of a token decides. */
+/** The lifetime of a token. */
 export interface Lifetime {
   readonly issuedAt: number
   readonly expiresAt: number | null
 }
 
-/** Refreshed at most this long before the end: a call in flight never carries a token about to lapse. */
+/** The time before expiry at which a token is refreshed, so that a call in flight never has an expired one; at most a fifth of its lifetime. */
 export const marginMillis = (marginSeconds: number, { expiresAt, issuedAt }: Lifetime): number =>
   expiresAt === null ? 0 : Math.min(marginSeconds * 1000, Math.max(0, expiresAt - issuedAt) * largestShareOfLifetime)
 
-/** Whether the token should be renewed before it is used. */
+/** Whether the token should be refreshed before it is used. */
 export const isDue = (lifetime: Lifetime, marginSeconds: number, now: number): boolean =>
   lifetime.expiresAt !== null && lifetime.expiresAt - now < marginMillis(marginSeconds, lifetime)
 
-/** Whether a call may still carry the token, while a new one is on its way or cannot be had. */
+/** Whether a call may use the token while its refresh is in progress or fails. */
 export const isUsable = ({ expiresAt }: Lifetime, now: number): boolean =>
-  expiresAt === null || expiresAt - now >= enoughForACall
+  expiresAt === null || expiresAt - now >= minimumCallMillis
 
-/** Younger than this, a token that the provider refuses is not refused for its age. */
+/** A younger token that the provider refuses is not refused because of its age. */
 const justIssuedMillis = Duration.toMillis("1 minute")
 
-/** Whether the token is valid and was issued a moment ago: a fifth of its lifetime at most. */
+/** Whether the token is valid and was just issued: within a fifth of its lifetime, at most a minute ago. */
 export const isJustIssued = (lifetime: Lifetime, now: number): boolean => {
   const { expiresAt, issuedAt } = lifetime
   const share = expiresAt === null ? justIssuedMillis : Math.max(0, expiresAt - issuedAt) * largestShareOfLifetime
   return isAlive(lifetime, now) && now - issuedAt <= Math.min(justIssuedMillis, share)
 }
 
-/** Whether an idle connection's token was issued so long ago that its grant needs a sign of life. */
-export const isIdleLong = ({ issuedAt }: Lifetime, now: number): boolean => now - issuedAt >= idleIntervalMillis
+/** Whether an unused connection must be refreshed to keep its grant alive. */
+export const needsKeepAlive = ({ issuedAt }: Lifetime, now: number): boolean => now - issuedAt >= idleIntervalMillis
 
-/** Whether the token is still valid at all. */
+/** Whether the token has not expired. */
 export const isAlive = ({ expiresAt }: Lifetime, now: number): boolean => expiresAt === null || expiresAt > now
 
 const pauses = [30_000, 120_000, 600_000, 1_800_000] as const
 
-/** The cool-down after so many failures in a row. */
+/** The back-off after a number of consecutive failures. */
 export const coolDownMillis = (failures: number): number =>
   pauses[Math.max(0, Math.min(failures, pauses.length) - 1)] ?? 1_800_000
 
 /**
- * When the sweep looks at a connection again: before the end of its token while it is in use, daily while it is not,
- * and not at all where there is nothing to renew.
+ * When the sweep checks a connection again: before its token expires if it is used, else daily. A token that cannot be
+ * refreshed is checked when it expires; `null`: never.
  */
-export const nextLook = (
+export const nextCheckAt = (
   token: Lifetime & { readonly renewable: boolean },
   marginSeconds: number,
-  used: boolean,
+  isUsed: boolean,
   now: number
 ): number | null => {
   if (!token.renewable) return token.expiresAt
   const daily = now + idleIntervalMillis
-  if (!used || token.expiresAt === null) return daily
+  if (!isUsed || token.expiresAt === null) return daily
   return Math.min(daily, token.expiresAt - marginMillis(marginSeconds, token))
 }
 
-/** What the token endpoint said when it gave no token. `status`: `null` when nobody answered properly. */
+/** A failed request to the token endpoint. `status`: `null` without a valid HTTP answer. */
 export interface TokenFailure {
   readonly status: number | null
-  /** The `error` of the answer. */
+  /** The member `error` of the answer. */
   readonly code: string | null
   readonly message: string
 }
 
 const lostCodes: ReadonlySet<string> = new Set(["invalid_grant", "unauthorized_client", "access_denied"])
 
-/** Whether the grant is gone, so that only the customer can repair it; everything else may pass. */
+/** Whether the provider has ended the grant, so that the customer must reconnect; other failures may be transient. */
 export const isGrantLost = ({ code, status }: TokenFailure): boolean =>
   (status === 400 || status === 401 || status === 403) && code !== null && lostCodes.has(code)
 
-/** Written before the token endpoint is asked, gone with its result. `attempt`: how many owners have asked. */
+/** Committed before the request to the token endpoint, removed with its result. `attempt`: the number of requests. */
 export interface RefreshIntent {
   readonly refreshSeq: number
-  /** The refresh token, hashed. */
+  /** The hash of the refresh token. */
   readonly tokenHash: string
   readonly attempt: number
   readonly at: number
 }
 
+/** How a new owner handles an intent. */
 export type Recovery =
-  /** Whoever wrote it may still be waiting for an answer. */
+  /** The previous owner's request may still be in flight. */
   | { readonly _tag: "Wait"; readonly until: number }
   | { readonly _tag: "Retry" }
-  /** Asking a third time could only do harm. */
+  /** A third request could invalidate the grant. */
   | { readonly _tag: "GiveUp"; readonly reason: string }
-  /** The credential was replaced since: the intent means nothing any more. */
+  /** The credential was replaced since, so the intent is obsolete. */
   | { readonly _tag: "Forget" }
 
-/** What a new owner does about an intent without a result: at most one more request, never a loop. */
-export const recover = (
+/** Decides about an intent without a result: at most one more request, never a loop. */
+export const decideRecovery = (
   intent: RefreshIntent,
-  held: { readonly refreshSeq: number; readonly tokenHash: string },
+  current: { readonly refreshSeq: number; readonly tokenHash: string },
   now: number
 ): Recovery => {
-  if (intent.refreshSeq !== held.refreshSeq + 1 || intent.tokenHash !== held.tokenHash) return { _tag: "Forget" }
+  if (intent.refreshSeq !== current.refreshSeq + 1 || intent.tokenHash !== current.tokenHash) return { _tag: "Forget" }
   const until = intent.at + Duration.toMillis(tokenTimeout)
   if (now < until) return { _tag: "Wait", until }
   return intent.attempt < 2
     ? { _tag: "Retry" }
     : {
         _tag: "GiveUp",
-        reason: "the service ended twice while it renewed the token, and the provider may have ended the grant since"
+        reason: "the service stopped twice while it refreshed the token, so the provider may have ended the grant"
       }
 }

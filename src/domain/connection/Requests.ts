@@ -1,4 +1,4 @@
-/** What clients may send about connections. Contract: surface C bodies. */
+/** Bodies of requests about connections and credentials. Contract: surface C bodies. */
 import { Schema } from "effect"
 import { JsonObject } from "../Json.js"
 import { Counter } from "../Scalars.js"
@@ -8,20 +8,21 @@ const text = (most: number) => Schema.String.pipe(Schema.maxLength(most))
 const Label = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))
 
 const Tags = Schema.Record({ key: text(64), value: text(200) }).pipe(
-  Schema.filter((tags) => Object.keys(tags).length <= 50 || "may hold at most 50")
+  Schema.filter((tags) => Object.keys(tags).length <= 50 || "must have at most 50 members")
 )
 
-/** A number, as in `expiresIn: 3600`, is stored as text. */
+/** The values of a credential. Numbers, as in `expiresIn: 3600`, are stored as text. */
 export const CredentialInput = Schema.Record({
   key: text(64),
   value: Schema.Union(Schema.String, Schema.Number)
 })
 
-/** Where the browser goes after the session; its origin gets the outcome as a message. */
+/** The URL to which the browser is redirected after the session; its origin gets the outcome as a message. */
 const RedirectUrl = text(2_000).pipe(
   Schema.filter((url) => /^https?:$/.test(parseUrl(url)?.protocol ?? "") || "must be an http or https URL")
 )
 
+/** The body that creates a connection. */
 export const CreateConnection = Schema.Struct({
   connector: text(63),
   customerId: text(140),
@@ -37,16 +38,18 @@ export const CreateConnection = Schema.Struct({
 }).annotations({ identifier: "CreateConnection" })
 export type CreateConnection = typeof CreateConnection.Type
 
+/** The body that changes a connection. */
 export const UpdateConnection = Schema.Struct({
   label: Schema.optional(Label),
   isDefault: Schema.optional(Schema.Boolean).annotations({
-    description: "true makes it the default. The default one stays it until another one becomes it"
+    description: "true makes it the customer's default. It stays the default until another connection becomes it"
   }),
   tags: Schema.optional(Tags),
   version: Schema.optional(Counter)
 }).annotations({ identifier: "UpdateConnection" })
 export type UpdateConnection = typeof UpdateConnection.Type
 
+/** The body that reconnects a connection. */
 export const ReconnectConnection = Schema.Struct({
   redirectUrl: Schema.optional(RedirectUrl),
   authMethod: Schema.optional(text(64)),
@@ -55,6 +58,7 @@ export const ReconnectConnection = Schema.Struct({
 }).annotations({ identifier: "ReconnectConnection" })
 export type ReconnectConnection = typeof ReconnectConnection.Type
 
+/** The body that stores a credential on surface B. */
 export const StoreCredential = Schema.Struct({
   connector: text(63),
   authMethod: text(64),
@@ -64,6 +68,7 @@ export const StoreCredential = Schema.Struct({
 }).annotations({ identifier: "StoreCredential" })
 export type StoreCredential = typeof StoreCredential.Type
 
+/** The body that replaces a credential on surface B. */
 export const RotateCredential = Schema.Struct({
   credential: CredentialInput,
   skipTest: Schema.optional(Schema.Boolean)

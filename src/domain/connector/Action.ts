@@ -1,15 +1,15 @@
-/** One call that a connector offers: arguments → request, answer → result. Contract: connector definition. */
+/** Schema of an action: how its arguments become a request, and the answer a result. Contract: connector definition. */
 import { Schema } from "effect"
 import { Condition } from "./Condition.js"
-import { filled, list, maybe, needed, part } from "./Members.js"
+import { withDefault, optionalList, optional, required, partWithDefault } from "./Members.js"
 import { Json, JsonObject } from "../Json.js"
 import { connectedCall } from "../Limits.js"
 
 const text = Schema.String
-const members = filled(
+const members = withDefault(
   Schema.Union(text, Schema.Record({ key: text, value: Json })),
   () => ({}),
-  "An object of templates, or one template that yields an object. Members whose template yields null are left out."
+  "An object of templates, or one template whose value is an object. Members with the value null are left out."
 )
 
 export const ActionMethod = Schema.Literal(
@@ -20,43 +20,47 @@ export const ActionMethod = Schema.Literal(
   "DELETE",
   "HEAD",
   "OPTIONS",
-  // Of the transport smtp.
+  // Methods of the transport smtp.
   "SEND",
   "VERIFY"
 )
 
-/** How a list or an object becomes query parameters or form members. */
+/** How a list or an object is written as query parameters or form members. */
 export const ListStyle = Schema.Literal("repeat", "comma", "space", "pipe", "brackets", "indexed", "json")
 export type ListStyle = typeof ListStyle.Type
 
 /**
- * Templates over `args.*`, `connection.config.*` and `idempotencyKey`. A value never leaves its place: in a path it is
- * one segment (with `pathValues: "segments"` several, none of them a dot segment), in a query one value.
+ * The request, written in templates over `args.*`, `connection.config.*` and `idempotencyKey`. A value cannot change the
+ * request's structure: in a path it is one segment (or several, with `pathValues: "segments"`), in a query one value.
  */
 export const ActionRequest = Schema.Struct({
   method: ActionMethod,
-  path: needed(
+  path: required(
     text,
     "Begins with / below the base URL, or with https:// and a host in plain text. A template over `args.*` and `connection.config.*`."
   ),
-  pathValues: filled(
+  pathValues: withDefault(
     Schema.Literal("segment", "segments"),
     () => "segment" as const,
-    "Whether a value in the path is one segment, its slashes encoded, or may be several."
+    "`segment`: slashes of a value in the path are encoded. `segments`: a value may be several segments."
   ),
   query: members,
-  queryStyle: filled(
+  queryStyle: withDefault(
     ListStyle,
     () => "repeat" as const,
-    "How lists in the query are written, where `queryStyles` does not say otherwise."
+    "How lists in the query are written; `queryStyles` overrides it for single parameters."
   ),
-  queryStyles: filled(Schema.Record({ key: text, value: ListStyle }), () => ({}), "By the parameter's name."),
+  queryStyles: withDefault(
+    Schema.Record({ key: text, value: ListStyle }),
+    () => ({}),
+    "The style of single parameters, by name."
+  ),
   headers: members,
-  body: filled(Json, () => null, "Every text in it is a template. null: no body."),
-  bodyType: filled(Schema.Literal("json", "form", "multipart", "text", "base64"), () => "json" as const),
-  contentType: maybe(text, "The content type, where it is not the usual one of `bodyType`."),
-  formStyle: filled(ListStyle, () => "brackets" as const, "How lists and objects in a form are written."),
-  keepNulls: filled(
+  body: withDefault(Json, () => null, "Every string in it is a template. null: no body."),
+  bodyType: withDefault(Schema.Literal("json", "form", "multipart", "text", "base64"), () => "json" as const),
+  contentType: optional(text, "The content type, if it is not the default of `bodyType`."),
+  formStyle: withDefault(ListStyle, () => "brackets" as const, "How lists and objects in a form are written."),
+  keepNulls: withDefault(
     Schema.Boolean,
     () => false,
     "Whether a member of the body whose template yields null is sent as null instead of left out."
@@ -64,83 +68,93 @@ export const ActionRequest = Schema.Struct({
 }).annotations({ identifier: "ActionRequest" })
 export type ActionRequest = typeof ActionRequest.Type
 
+/** How the answer is read: its result, or how an error is recognised. */
 export const ActionResponse = Schema.Struct({
-  map: maybe(
+  map: optional(
     Schema.Union(text, JsonObject),
     "A path into the body, or an object of templates over `body`, `status` and `headers`. Absent: the whole body."
   ),
-  type: filled(
+  type: withDefault(
     Schema.Literal("json", "text", "base64", "auto"),
     () => "json" as const,
-    "`auto` goes by the content type; `json` refuses everything else but an empty body."
+    "`auto`: by the content type. `json`: other types are an error, except an empty body."
   ),
-  errorWhen: maybe(Condition, "Over the body: a success status that is an error nevertheless."),
-  errorMessage: maybe(text, "A path into the body. Absent or empty: the usual places are searched."),
-  errorCode: maybe(text, "A path into the body. Absent: the usual places are searched."),
-  authCodes: list(text, "Values of the code that mean that the credential is refused."),
-  transientCodes: list(text, "Values of the code that mean that a later try may succeed."),
-  finalCodes: list(text, "Values of the code that mean that no later try will do better.")
+  errorWhen: optional(
+    Condition,
+    "A condition over the body: an answer with a success status that meets it is an error."
+  ),
+  errorMessage: optional(text, "A path into the body. Absent or empty: the usual places are searched."),
+  errorCode: optional(text, "A path into the body. Absent: the usual places are searched."),
+  authCodes: optionalList(text, "Values of the code that mean that the credential is refused."),
+  transientCodes: optionalList(text, "Values of the code that mean that a retry may succeed."),
+  finalCodes: optionalList(text, "Values of the code that mean that a retry cannot succeed.")
 }).annotations({ identifier: "ActionResponse" })
 export type ActionResponse = typeof ActionResponse.Type
 
+/** How a list continues on its next page. */
 export const Pagination = Schema.Struct({
-  type: needed(
+  type: required(
     Schema.Literal("cursor", "link", "offset", "page"),
-    "`cursor`: `next` is the next page's cursor. `link`: `next` is the next page's URL, or the Link header's rel=next. `offset`, `page`: counted on until a page is empty, short of `size` items, or `hasMore` is false."
+    "`cursor`: `next` is the next page's cursor. `link`: `next` is the next page's URL, or the Link header's rel=next. `offset`, `page`: counted up until a page is empty, has fewer than `size` items, or `hasMore` is false."
   ),
-  next: maybe(text, "A path into the body, negative places allowed: `$.data[-1].id`."),
-  nextHeader: maybe(text, "The response header that tells the next page, instead of `next`."),
-  param: maybe(
+  next: optional(text, "A path into the body; negative indexes count from the end: `$.data[-1].id`."),
+  nextHeader: optional(text, "The response header with the next page, instead of `next`."),
+  param: optional(
     text,
-    "The argument that carries it on. A link without `param` is followed as it is, on the same origin only."
+    "The argument for the cursor, offset or page. A link without `param` is followed as it is, on the same origin only."
   ),
-  linkParam: maybe(
+  linkParam: optional(
     text,
     "With `link` and `param`: the query parameter of the link that is the argument's value; default `param`."
   ),
-  items: maybe(
+  items: optional(
     text,
     "Where a page has its items: a path into the body for `offset` and `page`, into the result for `.pages` and `.all`. Absent: the result is the list."
   ),
-  hasMore: maybe(text, "A path into the body: false ends the list."),
-  total: maybe(text, "A path to the number of all items."),
-  totalPages: maybe(text, "A path to the number of all pages."),
-  sizeParam: maybe(text, "The argument that holds the size of a page."),
-  size: maybe(Schema.Int.pipe(Schema.positive()), "The size of a page where `sizeParam` is absent."),
-  first: maybe(Schema.NonNegativeInt, "The first page or offset; default 1 and 0.")
+  hasMore: optional(text, "A path into the body: false ends the list."),
+  total: optional(text, "A path to the number of all items."),
+  totalPages: optional(text, "A path to the number of all pages."),
+  sizeParam: optional(text, "The argument with the size of a page."),
+  size: optional(Schema.Int.pipe(Schema.positive()), "The size of a page if `sizeParam` is absent."),
+  first: optional(Schema.NonNegativeInt, "The first page or offset; default 1 and 0.")
 }).annotations({ identifier: "Pagination" })
 export type Pagination = typeof Pagination.Type
 
+/** A result for mocked runs. */
 export const Mock = Schema.Struct({
   name: text,
-  input: maybe(Json, "Only for calls whose arguments have these members with these values. Absent: for all others."),
-  output: needed(Json, "The result of the call.")
+  input: optional(
+    Json,
+    "The mock is for calls whose arguments have these members and values. Absent: for all other calls."
+  ),
+  output: required(Json, "The result of the call.")
 }).annotations({ identifier: "Mock" })
 
+/** One action of a connector. */
 export const ActionDefinition = Schema.Struct({
-  name: needed(text, "A letter and up to 127 letters, digits and _. Code calls it by this name."),
-  version: filled(
+  name: required(text, "A letter and up to 127 letters, digits and _. Code calls the action by this name."),
+  version: withDefault(
     Schema.Int.pipe(Schema.positive()),
     () => 1,
-    "Counted on by publishing where the action has changed. Workflows stay with the version they were published with."
+    "Incremented when a changed action is published. A workflow keeps the version with which it was published."
   ),
-  title: maybe(text),
-  description: maybe(text),
-  readOnly: maybe(Schema.Boolean, "Whether it changes nothing. Absent: what GET, HEAD and OPTIONS are."),
+  title: optional(text),
+  description: optional(text),
+  readOnly: optional(Schema.Boolean, "Whether the action changes nothing. Absent: true for GET, HEAD and OPTIONS."),
   request: ActionRequest,
-  response: part(ActionResponse, () => ActionResponse.make({})),
-  pagination: maybe(Pagination),
-  idempotency: maybe(
+  response: partWithDefault(ActionResponse, () => ActionResponse.make({})),
+  pagination: optional(Pagination),
+  idempotency: optional(
     Schema.Struct({
-      header: maybe(text),
-      query: maybe(text),
-      maxLength: maybe(Schema.Int.pipe(Schema.positive()), "A longer key is cut to so many characters.")
+      header: optional(text),
+      query: optional(text),
+      maxLength: optional(Schema.Int.pipe(Schema.positive()), "A longer key is cut to this many characters.")
     }),
-    "Where the provider takes an idempotency key: a header or a query parameter. A call is then repeated without harm."
+    "The header or query parameter for the provider's idempotency key. With it, a call can be retried safely."
   ),
-  inputSchema: filled(JsonObject, () => ({ type: "object" }), "JSON Schema of the arguments."),
-  outputSchema: filled(JsonObject, () => ({}), "JSON Schema of the result."),
-  timeoutMs: filled(Schema.Int.pipe(Schema.between(100, connectedCall.longestMillis)), () => 30_000),
-  mocks: list(Mock, "Results for runs that call nobody.")
+  inputSchema: withDefault(JsonObject, () => ({ type: "object" }), "JSON Schema of the arguments."),
+  outputSchema: withDefault(JsonObject, () => ({}), "JSON Schema of the result."),
+  timeoutMs: withDefault(Schema.Int.pipe(Schema.between(100, connectedCall.longestMillis)), () => 30_000),
+  mocks: optionalList(Mock, "Results for mocked runs.")
 }).annotations({ identifier: "ActionDefinition" })
 export type ActionDefinition = typeof ActionDefinition.Type

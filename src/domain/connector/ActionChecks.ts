@@ -1,4 +1,4 @@
-/** What can be wrong with an action: its request, how its answer is read, its pages, its schemas. */
+/** Finds mistakes in actions: in requests, responses, pagination and schemas. */
 import { Either } from "effect"
 import type { Json, JsonObject } from "../Json.js"
 import type { ActionDefinition } from "./Action.js"
@@ -6,30 +6,32 @@ import { configRoot, headerMistakes } from "./AuthChecks.js"
 import { ownOrigin } from "./BaseUrl.js"
 import {
   conditionMistakes,
-  each,
+  mistakesInEach,
   type Mistakes,
   pathMistakes,
-  type Roots,
+  type RootCheck,
   templateMistakes,
   templatesIn,
-  unless
+  mistakeUnless
 } from "./Checks.js"
 import type { ConnectorDefinition } from "./Definition.js"
-import { isDotSegment } from "./Place.js"
-import { parseTemplate, pathsOf } from "./Template.js"
+import { isDotSegment } from "./ValueEncoding.js"
+import { parseTemplate, templatePaths } from "./Template.js"
 
-/** What is wrong with a JSON Schema. */
+/** Finds the mistakes in a JSON Schema. */
 export type SchemaMistakes = (schema: JsonObject) => Mistakes
 
+/** The form of an action's name. */
 export const actionNamePattern = /^[A-Za-z][A-Za-z0-9_]{0,127}$/
 
+/** The mistakes in one action. `path`: its place in the definition. */
 export const actionMistakes = (
   definition: ConnectorDefinition,
   action: ActionDefinition,
   path: string,
   schemaMistakes: SchemaMistakes
 ): Mistakes => [
-  ...unless(
+  ...mistakeUnless(
     actionNamePattern.test(action.name),
     `${path}.name`,
     "INVALID_VALUE",
@@ -38,26 +40,26 @@ export const actionMistakes = (
   ...requestMistakes(definition, action, `${path}.request`),
   ...responseMistakes(action, `${path}.response`),
   ...pageMistakes(action, `${path}.pagination`),
-  ...placed(`${path}.inputSchema`, schemaMistakes(action.inputSchema)),
-  ...placed(`${path}.outputSchema`, schemaMistakes(action.outputSchema)),
+  ...prefixMistakes(`${path}.inputSchema`, schemaMistakes(action.inputSchema)),
+  ...prefixMistakes(`${path}.outputSchema`, schemaMistakes(action.outputSchema)),
   ...(action.idempotency?.header === undefined
     ? []
     : headerMistakes(action.idempotency.header, `${path}.idempotency.header`))
 ]
 
-/** Mistakes of a part, told by where the part stands. */
-export const placed = (path: string, mistakes: Mistakes): Mistakes =>
+/** Prefixes the paths of a part's mistakes with the place of the part. */
+export const prefixMistakes = (path: string, mistakes: Mistakes): Mistakes =>
   mistakes.map((one) => ({ ...one, path: one.path === "" ? path : `${path}.${one.path}` }))
 
-/** The names that a request's templates may begin with. */
-const requestRoots = (definition: ConnectorDefinition): Roots => {
+/** Checks that a request's template begins with a known name. */
+const requestRoots = (definition: ConnectorDefinition): RootCheck => {
   const config = configRoot(definition)
   return (path) => {
     const [root] = path
     if (root === "args" || root === "idempotencyKey") return undefined
     return root === "connection"
       ? config(path)
-      : `"${String(root)}" is not known here; there are args, connection.config and idempotencyKey`
+      : `"${String(root)}" is not known here: use args, connection.config or idempotencyKey`
   }
 }
 
@@ -66,7 +68,7 @@ const requestMistakes = (definition: ConnectorDefinition, action: ActionDefiniti
   const roots = requestRoots(definition)
   const mail = request.method === "SEND" || request.method === "VERIFY"
   return [
-    ...unless(
+    ...mistakeUnless(
       mail === (definition.transport === "smtp"),
       `${path}.method`,
       "INVALID_VALUE",
@@ -79,7 +81,7 @@ const requestMistakes = (definition: ConnectorDefinition, action: ActionDefiniti
       ? []
       : Object.keys(request.headers).flatMap((name) => headerMistakes(name, `${path}.headers`))),
     ...templatesIn(`${path}.body`, request.body, roots),
-    ...unless(
+    ...mistakeUnless(
       request.body === null || (request.method !== "GET" && request.method !== "HEAD"),
       `${path}.body`,
       "NOT_ALLOWED",
@@ -88,25 +90,25 @@ const requestMistakes = (definition: ConnectorDefinition, action: ActionDefiniti
   ]
 }
 
-const urlPathMistakes = (text: string, path: string, roots: Roots): Mistakes => {
+const urlPathMistakes = (text: string, path: string, roots: RootCheck): Mistakes => {
   const origin = ownOrigin(text)
   const plain = text.slice(origin?.length ?? 0).replace(/\{\{.*?\}\}/g, "x")
   return [
     ...templateMistakes(path, text, roots),
-    ...unless(
+    ...mistakeUnless(
       !text.startsWith("http://") && (plain === "" || plain.startsWith("/") || plain.startsWith("?")),
       path,
       "INVALID_PATH",
       "must begin with / or with https:// and a host in plain text"
     ),
-    ...unless(!plain.includes("#"), path, "INVALID_PATH", "has a fragment"),
-    ...unless(
+    ...mistakeUnless(!plain.includes("#"), path, "INVALID_PATH", "has a fragment"),
+    ...mistakeUnless(
       !(plain.split("?")[0] ?? "").split(/[/\\]/).some(isDotSegment),
       path,
       "INVALID_PATH",
       'has "." or ".." as a part'
     ),
-    ...unless(!/\s/.test(plain), path, "INVALID_PATH", "has white space")
+    ...mistakeUnless(!/\s/.test(plain), path, "INVALID_PATH", "has white space")
   ]
 }
 
@@ -116,7 +118,7 @@ const responseMistakes = ({ response }: ActionDefinition, path: string): Mistake
     : templatesIn(`${path}.map`, response.map, ([root]) =>
         ["body", "status", "headers"].includes(String(root))
           ? undefined
-          : `"${String(root)}" is not known here; there are body, status and headers`
+          : `"${String(root)}" is not known here: use body, status or headers`
       )),
   ...conditionMistakes(`${path}.errorWhen`, response.errorWhen),
   ...pathMistakes(`${path}.errorMessage`, response.errorMessage),
@@ -132,29 +134,29 @@ const pageMistakes = (action: ActionDefinition, path: string): Mistakes => {
     ...(["next", "items", "hasMore", "total", "totalPages"] as const).flatMap((name) =>
       pathMistakes(`${path}.${name}`, pagination[name])
     ),
-    ...unless(
+    ...mistakeUnless(
       pagination.type !== "cursor" || pagination.next !== undefined || pagination.nextHeader !== undefined,
       `${path}.next`,
       "REQUIRED",
       "is required by the type cursor"
     ),
-    ...unless(param !== undefined || followed, `${path}.param`, "REQUIRED", "is required by the type cursor"),
-    ...unless(
+    ...mistakeUnless(param !== undefined || followed, `${path}.param`, "REQUIRED", "is required by the type cursor"),
+    ...mistakeUnless(
       param === undefined || followed || readsArgument(action, param),
       `${path}.param`,
       "UNUSED",
-      `the request never reads args.${param}, so that every page would be the first`
+      `the request never reads args.${param}, so every page would be the first`
     )
   ]
 }
 
-/** Whether any template of a request reads an argument, by its name or with all the others. */
+/** Whether any template of the request reads the argument, by its name or as part of `args`. */
 const readsArgument = ({ request }: ActionDefinition, name: string): boolean =>
   stringsIn([request.path, request.query, request.headers, request.body]).some((text) =>
     Either.match(parseTemplate(text), {
       onLeft: () => false,
       onRight: (parts) =>
-        pathsOf(parts).some(([root, member]) => root === "args" && (member === undefined || member === name))
+        templatePaths(parts).some(([root, member]) => root === "args" && (member === undefined || member === name))
     })
   )
 
@@ -163,5 +165,8 @@ const stringsIn = (value: Json): ReadonlyArray<string> => {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(stringsIn) : []
 }
 
+/** The mistakes in all actions. */
 export const actionsMistakes = (definition: ConnectorDefinition, schemaMistakes: SchemaMistakes): Mistakes =>
-  each("actions", definition.actions, (action, path) => actionMistakes(definition, action, path, schemaMistakes))
+  mistakesInEach("actions", definition.actions, (action, path) =>
+    actionMistakes(definition, action, path, schemaMistakes)
+  )

@@ -1,16 +1,25 @@
-/** What can be wrong with the base URL, the connection's config and the ways to connect. */
+/** Finds mistakes in the base URL and in auth methods. */
 import type { JsonObject } from "../Json.js"
 import type { AuthMethod, CredentialField, Injection } from "./AuthMethod.js"
-import { duplicates, each, type Mistakes, pathMistakes, type Roots, templateMistakes, unless, wrong } from "./Checks.js"
+import {
+  duplicateMistakes,
+  mistakesInEach,
+  type Mistakes,
+  pathMistakes,
+  type RootCheck,
+  templateMistakes,
+  mistakeUnless,
+  mistakeAt
+} from "./Checks.js"
 import { schemaPatternMistake } from "./Pattern.js"
 import type { ConnectorDefinition } from "./Definition.js"
-import { header } from "./Place.js"
+import { encodeHeader } from "./ValueEncoding.js"
 import { payloadNames, signerNames } from "./Signing.js"
-import { template } from "./Template.js"
+import { cachedTemplate } from "./Template.js"
 import { Either } from "effect"
 import { parseUrl } from "../Url.js"
 
-/** The names that `connection.config.*` can have: those of its schema, and those that are learned while connecting. */
+/** The members of `connection.config`: those of its schema, and those set while connecting. */
 export const configNames = (definition: ConnectorDefinition): ReadonlySet<string> | "any" => {
   const properties = definition.connectionConfig?.["properties"]
   const declared = isObject(properties) ? Object.keys(properties) : []
@@ -21,8 +30,8 @@ export const configNames = (definition: ConnectorDefinition): ReadonlySet<string
   return new Set([...declared, ...learned, ...Object.keys(definition.test?.config ?? {})])
 }
 
-/** `connection.config.NAME` with a name that there is. */
-export const configRoot = (definition: ConnectorDefinition): Roots => {
+/** Checks that a path is `connection.config.NAME` with a known name. */
+export const configRoot = (definition: ConnectorDefinition): RootCheck => {
   const names = configNames(definition)
   return ([root, config, name]) => {
     if (root !== "connection" || config !== "config") return `"${String(root)}" is not known here`
@@ -31,27 +40,28 @@ export const configRoot = (definition: ConnectorDefinition): Roots => {
   }
 }
 
+/** The mistakes in the base URL. */
 export const baseMistakes = (definition: ConnectorDefinition): Mistakes => {
-  const [first] = template(definition.baseUrl)
+  const [first] = cachedTemplate(definition.baseUrl)
   const schemes = definition.transport === "smtp" ? /^smtps?:\/\// : /^https:\/\/./
-  const whole = first?._tag === "Expression"
+  const isExpression = first?._tag === "Expression"
   return [
     ...templateMistakes("baseUrl", definition.baseUrl, configRoot(definition)),
-    ...unless(
-      whole || schemes.test(definition.baseUrl),
+    ...mistakeUnless(
+      isExpression || schemes.test(definition.baseUrl),
       "baseUrl",
       "INVALID_URL",
       definition.transport === "smtp"
         ? "must begin with smtp:// or smtps://, or be the connection's config"
         : "must begin with https://, or be the connection's config"
     ),
-    ...unless(
-      whole || definition.baseUrl.includes("{{") || parseUrl(definition.baseUrl) !== undefined,
+    ...mistakeUnless(
+      isExpression || definition.baseUrl.includes("{{") || parseUrl(definition.baseUrl) !== undefined,
       "baseUrl",
       "INVALID_URL",
-      "is no URL"
+      "is not a URL"
     ),
-    ...unless(
+    ...mistakeUnless(
       !/[?#]/.test(definition.baseUrl.replace(/\{\{.*?\}\}/g, "")),
       "baseUrl",
       "INVALID_URL",
@@ -60,30 +70,31 @@ export const baseMistakes = (definition: ConnectorDefinition): Mistakes => {
   ]
 }
 
+/** The mistakes in all auth methods. */
 export const authMistakes = (definition: ConnectorDefinition): Mistakes => [
-  ...unless(definition.auth.length > 0, "auth", "REQUIRED", "needs at least one method; one of the type none will do"),
-  ...duplicates(
+  ...mistakeUnless(definition.auth.length > 0, "auth", "REQUIRED", "needs at least one method; the type none suffices"),
+  ...duplicateMistakes(
     "auth",
     "id",
     definition.auth.map(({ id }) => id)
   ),
-  ...unless(
+  ...mistakeUnless(
     definition.auth.filter((one) => one.default).length <= 1,
     "auth",
     "DUPLICATE",
     "has more than one default method"
   ),
-  ...each("auth", definition.auth, (method, path) => methodMistakes(definition, method, path))
+  ...mistakesInEach("auth", definition.auth, (method, path) => methodMistakes(definition, method, path))
 ]
 
 const methodMistakes = (definition: ConnectorDefinition, method: AuthMethod, path: string): Mistakes => [
-  ...unless(
+  ...mistakeUnless(
     /^[A-Za-z][\w-]{0,63}$/.test(method.id),
     `${path}.id`,
     "INVALID_VALUE",
     "must be a letter and up to 63 letters, digits, - and _"
   ),
-  ...each(`${path}.inject`, method.inject, (one, at) => injectionMistakes(definition, method, one, at)),
+  ...mistakesInEach(`${path}.inject`, method.inject, (one, at) => injectionMistakes(definition, method, one, at)),
   ...("fields" in method ? fieldMistakes(method.fields, `${path}.fields`) : []),
   ...kindMistakes(definition, method, path)
 ]
@@ -93,14 +104,14 @@ const kindMistakes = (definition: ConnectorDefinition, method: AuthMethod, path:
     case "oauth2":
       return oauthMistakes(definition, method, path)
     case "api_key":
-      return unless(method.fields.length > 0, `${path}.fields`, "REQUIRED", "needs at least one field")
+      return mistakeUnless(method.fields.length > 0, `${path}.fields`, "REQUIRED", "needs at least one field")
     case "custom":
       return [
-        ...unless(
+        ...mistakeUnless(
           method.sign === undefined || signerNames.includes(method.sign),
           `${path}.sign`,
           "UNKNOWN_NAME",
-          `there are the signers ${signerNames.join(", ")}`
+          `must be one of ${signerNames.join(", ")}`
         ),
         ...(method.sign === undefined ? [] : signingMistakes(method, path))
       ]
@@ -114,11 +125,17 @@ const signingMistakes = (method: Extract<AuthMethod, { type: "custom" }>, path: 
   return [
     ...named
       .filter((name) => !payloadNames.includes(name))
-      .flatMap((name) => wrong(`${path}.signing.payload`, "UNKNOWN_NAME", `there is no {${name}}`)),
+      .flatMap((name) =>
+        mistakeAt(
+          `${path}.signing.payload`,
+          "UNKNOWN_NAME",
+          `there is no {${name}}: use ${payloadNames.map((one) => `{${one}}`).join(", ")}`
+        )
+      ),
     ...(method.sign === "hook:digest"
       ? []
       : templateMistakes(`${path}.signing.key`, method.signing.key, credentialRoot(method))),
-    ...each(
+    ...mistakesInEach(
       `${path}.signing`,
       [method.signing.header, method.signing.timestampHeader ?? "x", method.signing.nonceHeader ?? "x"],
       (name) => headerMistakes(name, `${path}.signing`)
@@ -131,7 +148,7 @@ const oauthMistakes = (
   method: Extract<AuthMethod, { type: "oauth2" }>,
   path: string
 ): Mistakes => [
-  ...unless(
+  ...mistakeUnless(
     method.grant !== "authorization_code" || method.authorizationUrl !== undefined,
     `${path}.authorizationUrl`,
     "REQUIRED",
@@ -143,10 +160,10 @@ const oauthMistakes = (
     const at = `${path}.${name}`
     return [
       ...templateMistakes(at, url, configRoot(definition)),
-      ...unless(/^(?:https:\/\/|\{\{)/.test(url), at, "INVALID_URL", "must begin with https://")
+      ...mistakeUnless(/^(?:https:\/\/|\{\{)/.test(url), at, "INVALID_URL", "must begin with https://")
     ]
   }),
-  ...unless(
+  ...mistakeUnless(
     method.clientSecret === undefined || method.clientId !== undefined,
     `${path}.clientId`,
     "REQUIRED",
@@ -155,8 +172,8 @@ const oauthMistakes = (
   ...Object.entries(method.tokenConfig).flatMap(([name, text]) => pathMistakes(`${path}.tokenConfig.${name}`, text))
 ]
 
-/** Members of a credential that a method has without declaring them. */
-const inherent: { readonly [type in AuthMethod["type"]]: ReadonlyArray<string> } = {
+/** Members of a credential that a method has without declaring them as fields. */
+const implicitMembers: { readonly [type in AuthMethod["type"]]: ReadonlyArray<string> } = {
   oauth2: ["accessToken", "clientId", "idToken", "tokenType"],
   api_key: [],
   basic: ["basic"],
@@ -165,11 +182,11 @@ const inherent: { readonly [type in AuthMethod["type"]]: ReadonlyArray<string> }
 }
 
 const credentialRoot =
-  (method: AuthMethod): Roots =>
+  (method: AuthMethod): RootCheck =>
   ([root, name]) => {
     if (root !== "credential") return `"${String(root)}" is not known here`
     const fields = "fields" in method ? method.fields.map((field) => field.name) : []
-    return [...fields, ...inherent[method.type]].includes(String(name))
+    return [...fields, ...implicitMembers[method.type]].includes(String(name))
       ? undefined
       : `the method has no field "${String(name)}"`
   }
@@ -189,34 +206,34 @@ const injectionMistakes = (
     ...(injection.in === "header" && !injection.name.includes("{{")
       ? headerMistakes(injection.name, `${path}.name`)
       : []),
-    ...unless(injection.name !== "", `${path}.name`, "REQUIRED", "is required")
+    ...mistakeUnless(injection.name !== "", `${path}.name`, "REQUIRED", "is required")
   ]
 }
 
 const fieldMistakes = (fields: ReadonlyArray<CredentialField>, path: string): Mistakes => [
-  ...duplicates(
+  ...duplicateMistakes(
     path,
     "name",
     fields.map(({ name }) => name)
   ),
-  ...each(path, fields, ({ name, pattern }, at) => {
+  ...mistakesInEach(path, fields, ({ name, pattern }, at) => {
     const why = pattern === undefined ? undefined : schemaPatternMistake(pattern)
     return [
-      ...unless(
+      ...mistakeUnless(
         /^[A-Za-z]\w{0,63}$/.test(name),
         `${at}.name`,
         "INVALID_VALUE",
         "must be a letter and up to 63 letters, digits and _"
       ),
-      ...(why === undefined ? [] : wrong(`${at}.pattern`, "INVALID_PATTERN", why))
+      ...(why === undefined ? [] : mistakeAt(`${at}.pattern`, "INVALID_PATTERN", why))
     ]
   })
 ]
 
-/** A header that a definition names. */
+/** The mistake in a header's name. */
 export const headerMistakes = (name: string, path: string): Mistakes =>
-  Either.match(header(name, "", path), {
-    onLeft: ({ message }) => wrong(path, "INVALID_HEADER", `"${name}" ${message}`),
+  Either.match(encodeHeader(name, "", path), {
+    onLeft: ({ message }) => mistakeAt(path, "INVALID_HEADER", `"${name}" ${message}`),
     onRight: () => []
   })
 

@@ -1,101 +1,102 @@
-/** Where a connector's requests go: its base URL with the connection's config in it, and the origins that it may reach. */
+/** Resolves a connector's base URL and other URLs with a connection's config, and the origins that requests may reach. */
 import { Either } from "effect"
 import type { Json, JsonObject } from "../Json.js"
 import type { ActionDefinition } from "./Action.js"
 import type { ConnectorDefinition } from "./Definition.js"
-import { type CallMistake, hostValue, isDotSegment, mistake, pathValue } from "./Place.js"
-import { evaluate, type Expression, template } from "./Template.js"
+import { type CallMistake, checkHostValue, isDotSegment, callMistake, encodePathValue } from "./ValueEncoding.js"
+import { evaluate, type Expression, cachedTemplate } from "./Template.js"
 import { parseUrl } from "../Url.js"
 
-/** `origin`: scheme, host and port. `path`: without a slash at its end; empty for none. */
-export interface Base {
+/** A resolved base URL. `origin`: scheme, host and port. `path`: without a final slash; empty for none. */
+export interface BaseUrl {
   readonly origin: string
   readonly path: string
 }
 
-export type Config = { readonly [name: string]: Json }
+/** The values of a connection's config. */
+export type ConfigValues = { readonly [name: string]: Json }
 
 /** The base URL of one connection. */
-export const baseOf = (
+export const resolveBaseUrl = (
   definition: Pick<ConnectorDefinition, "baseUrl" | "transport">,
-  config: Config
-): Either.Either<Base, CallMistake> => urlBase(definition.baseUrl, definition.transport, { connection: { config } })
+  config: ConfigValues
+): Either.Either<BaseUrl, CallMistake> => urlBase(definition.baseUrl, definition.transport, { connection: { config } })
 
-/** The base of an action: its own origin where its path is a whole URL, else the connector's. */
-export const actionBase = (
+/** The base URL of an action: its own origin if its path is a full URL, else the connector's. */
+export const actionBaseUrl = (
   definition: Pick<ConnectorDefinition, "baseUrl" | "transport">,
   action: Pick<ActionDefinition, "request">,
-  config: Config
-): Either.Either<Base, CallMistake> => {
+  config: ConfigValues
+): Either.Either<BaseUrl, CallMistake> => {
   const own = ownOrigin(action.request.path)
-  return own === undefined ? baseOf(definition, config) : Either.right({ origin: own, path: "" })
+  return own === undefined ? resolveBaseUrl(definition, config) : Either.right({ origin: own, path: "" })
 }
 
-/** The origin that a path names itself, in plain text: `https://uploads.example.com/files/{{args.id}}`. */
+/** The origin in a path that is a full URL: `https://uploads.example.com/files/{{args.id}}`. */
 export const ownOrigin = (path: string): string | undefined =>
   /^https?:\/\/[a-z0-9.-]+(?::\d+)?(?=\/|$)/.exec(path)?.[0]
 
-/** Every origin that requests of a connection go to: its credential is given to these and no others. */
-export const originsOf = (
+/** All origins of a connection's requests; its credential is sent to no others. */
+export const connectionOrigins = (
   definition: ConnectorDefinition,
-  config: Config
+  config: ConfigValues
 ): Either.Either<ReadonlyArray<string>, CallMistake> =>
-  Either.map(baseOf(definition, config), ({ origin }) => [
+  Either.map(resolveBaseUrl(definition, config), ({ origin }) => [
     ...new Set([origin, ...definition.actions.flatMap((action) => ownOrigin(action.request.path) ?? [])])
   ])
 
 const schemes = { http: /^https?:$/, smtp: /^smtps?:$/ } as const
 
 /**
- * A URL of a definition (authorization, token …) with the config in it: every value stays in its place. A person's
- * browser is sent to some of them, hence `http` and `https` only.
+ * A URL of a definition (authorization, token …) with the config filled in. Only `http` and `https` are allowed, since
+ * browsers are redirected to some of these URLs.
  */
-export const configuredUrl = (text: string, config: Config): Either.Either<string, CallMistake> =>
-  Either.flatMap(written(text, { connection: { config } }), (url) => {
+export const configuredUrl = (text: string, config: ConfigValues): Either.Either<string, CallMistake> =>
+  Either.flatMap(renderUrl(text, { connection: { config } }), (url) => {
     const parsed = parseUrl(url)
-    if (parsed === undefined) return mistake("url", "is no URL")
+    if (parsed === undefined) return callMistake("url", "is not a URL")
     const { protocol } = parsed
-    return schemes.http.test(protocol) ? Either.right(url) : mistake("url", `has the scheme ${protocol}`)
+    return schemes.http.test(protocol) ? Either.right(url) : callMistake("url", `has the scheme ${protocol}`)
   })
 
-const urlBase = (text: string, transport: "http" | "smtp", scope: JsonObject): Either.Either<Base, CallMistake> =>
-  Either.flatMap(written(text, scope), (url) => {
+const urlBase = (text: string, transport: "http" | "smtp", scope: JsonObject): Either.Either<BaseUrl, CallMistake> =>
+  Either.flatMap(renderUrl(text, scope), (url) => {
     const parsed = parseUrl(url)
-    if (parsed === undefined) return mistake("baseUrl", "is no URL")
+    if (parsed === undefined) return callMistake("baseUrl", "is not a URL")
     const { hash, host, password, pathname, protocol, search, username } = parsed
-    if (!schemes[transport].test(protocol)) return mistake("baseUrl", `has the scheme ${protocol}`)
-    if (username !== "" || password !== "") return mistake("baseUrl", "names a user")
-    if (host === "") return mistake("baseUrl", "names no host")
-    if (search !== "" || hash !== "") return mistake("baseUrl", "has a query or a fragment")
+    if (!schemes[transport].test(protocol)) return callMistake("baseUrl", `has the scheme ${protocol}`)
+    if (username !== "" || password !== "") return callMistake("baseUrl", "names a user")
+    if (host === "") return callMistake("baseUrl", "names no host")
+    if (search !== "" || hash !== "") return callMistake("baseUrl", "has a query or a fragment")
     return Either.right({ origin: `${protocol}//${host}`, path: pathname.replace(/\/+$/, "") })
   })
 
-/** Text and values in turn: what stands before a value tells whether it is a whole URL, part of a host or of a path. */
-const written = (text: string, scope: JsonObject): Either.Either<string, CallMistake> => {
+/** Renders text and values in order; the text before a value tells whether it is a full URL, a part of the host or of the path. */
+const renderUrl = (text: string, scope: JsonObject): Either.Either<string, CallMistake> => {
   let url = ""
-  for (const part of template(text)) {
+  for (const part of cachedTemplate(text)) {
     if (part._tag === "Text") {
       url += part.text
       continue
     }
-    const value = valueFor(url, evaluate(part.operands, scope), nameOf(part.operands))
+    const value = valueFor(url, evaluate(part.operands, scope), expressionName(part.operands))
     if (Either.isLeft(value)) return Either.left(value.left)
     url += value.right
   }
   return url.split(/[?#]/)[0]?.split("/").some(isDotSegment)
-    ? mistake("baseUrl", 'has "." or ".." as a part')
+    ? callMistake("baseUrl", 'has "." or ".." as a part')
     : Either.right(url)
 }
 
 const valueFor = (before: string, value: Json, path: string): Either.Either<string, CallMistake> => {
-  if (before === "") return typeof value === "string" ? Either.right(value.trim()) : mistake(path, "is needed")
-  if (!before.includes("://")) return mistake(path, "stands where a scheme is")
+  if (before === "") return typeof value === "string" ? Either.right(value.trim()) : callMistake(path, "is required")
+  if (!before.includes("://")) return callMistake(path, "cannot be a part of the scheme")
   if (before.includes("?")) return Either.right(encodeURIComponent(String(value ?? "").toWellFormed()))
-  return /:\/\/[^/]*$/.test(before) ? hostValue(value, path) : pathValue(value, path, true)
+  return /:\/\/[^/]*$/.test(before) ? checkHostValue(value, path) : encodePathValue(value, path, true)
 }
 
-/** What a mistake about an expression is told of. */
-export const nameOf = (operands: Expression): string => {
+/** The name of an expression in a mistake: its first path. */
+export const expressionName = (operands: Expression): string => {
   const [first] = operands
   return first?._tag === "Path" ? first.path.join(".") : "value"
 }

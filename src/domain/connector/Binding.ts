@@ -1,30 +1,31 @@
-/** Which actions a workflow's code may call, and in which version: frozen when it is published. Contract: versioning policy. */
+/** Bindings of a workflow's code to versions of connector actions, frozen when it is published. Contract: versioning policy. */
 import { isObject, type Json } from "../Json.js"
-import { actionOf, type ConnectorDefinition } from "./Definition.js"
+import { findAction, type ConnectorDefinition } from "./Definition.js"
 
+/** An action that the code calls, with its version. */
 export interface BoundAction {
-  /** The slug; before it is published, as the code writes it. `*`: computed. */
+  /** The slug; in a draft, the spelling of the code. `*`: computed at run time. */
   readonly connector: string
-  /** `*`: any of the connector's. */
+  /** `*`: any action of the connector. */
   readonly action: string
-  /** `null`: whichever is newest; a draft, or an action that was not there when the workflow was published. */
+  /** `null`: the newest. So for a draft, and for an action that did not exist when the workflow was published. */
   readonly version: number | null
-  /** Each customer's own connection is used. */
+  /** Whether calls use the connection of the run's customer. */
   readonly perCustomer: boolean
 }
 
-/** `acme-crm` as a member name of JavaScript. */
+/** A slug as a JavaScript name: `acmeCrm` for `acme-crm`. */
 export const camelSlug = (slug: string): string =>
   slug.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 
-/** Slugs that a name in code may stand for, the likeliest first. */
-export const slugsOf = (written: string): ReadonlyArray<string> => {
+/** The slugs that a name in code can mean, the likeliest first. */
+export const possibleSlugs = (written: string): ReadonlyArray<string> => {
   const dashed = written.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
   return dashed === written ? [written] : [dashed, written]
 }
 
-/** Bindings as they are stored: with a version or, of a draft, without. */
-export const bindingsOf = (stored: Json): ReadonlyArray<BoundAction> =>
+/** Reads stored bindings; those of a draft have no version. */
+export const readBindings = (stored: Json): ReadonlyArray<BoundAction> =>
   (Array.isArray(stored) ? stored : []).flatMap((one: Json) => {
     if (!isObject(one)) return []
     const { action, connector, version } = one
@@ -33,29 +34,29 @@ export const bindingsOf = (stored: Json): ReadonlyArray<BoundAction> =>
       : []
   })
 
-const names = (written: string, slug: string): boolean => written === slug || camelSlug(slug) === written
+const isSpellingOf = (written: string, slug: string): boolean => written === slug || camelSlug(slug) === written
 
-/** What the code's call of a connector's action is bound to; `undefined` where nothing binds it. */
-export const boundTo = (
+/** The binding of a call in the code; `undefined` if it is not bound. */
+export const findBinding = (
   bindings: ReadonlyArray<BoundAction>,
   connector: string,
   action: string
 ): Pick<BoundAction, "connector" | "version"> | undefined => {
   const own = bindings.filter(
-    (one) => one.connector !== "*" && (names(connector, one.connector) || one.connector === connector)
+    (one) => one.connector !== "*" && (isSpellingOf(connector, one.connector) || one.connector === connector)
   )
   return own.find((one) => one.action === action) ?? own.find((one) => one.action === "*")
 }
 
-/** The slug that the code's spelling of a connector stands for. */
-export const slugNamed = (bindings: ReadonlyArray<BoundAction>, connector: string, action: string): string => {
-  const bound = boundTo(bindings, connector, action)?.connector ?? connector
-  return slugsOf(bound)[0] ?? bound
+/** The slug of a connector that the code names. */
+export const boundSlug = (bindings: ReadonlyArray<BoundAction>, connector: string, action: string): string => {
+  const bound = findBinding(bindings, connector, action)?.connector ?? connector
+  return possibleSlugs(bound)[0] ?? bound
 }
 
-/** The binding with the version that the action has now. */
-export const frozen = (binding: BoundAction, definition: ConnectorDefinition | undefined): BoundAction => {
+/** The binding with the action's current version. */
+export const freezeBinding = (binding: BoundAction, definition: ConnectorDefinition | undefined): BoundAction => {
   if (definition === undefined) return binding
-  const version = binding.action === "*" ? null : (actionOf(definition, binding.action)?.version ?? null)
+  const version = binding.action === "*" ? null : (findAction(definition, binding.action)?.version ?? null)
   return { ...binding, connector: definition.slug, version }
 }

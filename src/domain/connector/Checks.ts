@@ -1,89 +1,103 @@
-/** What every part of a definition is checked for: paths, templates, conditions, names. Each answers all mistakes it finds. */
+/** Checks that all parts of a definition share: paths, templates, conditions, names. Each returns all mistakes that it finds. */
 import { Either } from "effect"
 import type { Detail } from "../Failure.js"
-import type { Json } from "../Json.js"
+import { type Json, isList } from "../Json.js"
 import type { Condition } from "./Condition.js"
 import { parsePath, type Path } from "./Path.js"
 import { patternMistake } from "./Pattern.js"
-import { parseTemplate, pathsOf } from "./Template.js"
+import { parseTemplate, templatePaths } from "./Template.js"
 
+/** Mistakes with their paths in the definition. */
 export type Mistakes = ReadonlyArray<Detail>
 
-export const wrong = (path: string, code: string, message: string): Mistakes => [{ path, code, message }]
+/** One mistake. */
+export const mistakeAt = (path: string, code: string, message: string): Mistakes => [{ path, code, message }]
 
-/** `unless(fine, …)`: the mistake where it is not fine. */
-export const unless = (fine: boolean, path: string, code: string, message: string): Mistakes =>
-  fine ? [] : wrong(path, code, message)
+/** The mistake, unless the condition holds. */
+export const mistakeUnless = (holds: boolean, path: string, code: string, message: string): Mistakes =>
+  holds ? [] : mistakeAt(path, code, message)
 
-/** The member of a part, in the path of a mistake. */
-export const under = (path: string, name: string): string =>
+/** The path of a member of a part. */
+export const memberPath = (path: string, name: string): string =>
   path === "" ? name : /^[\w-]+$/.test(name) ? `${path}.${name}` : `${path}["${name}"]`
 
-/** Mistakes in the parts of a list. */
-export const each = <A>(path: string, list: ReadonlyArray<A>, check: (one: A, path: string) => Mistakes): Mistakes =>
-  list.flatMap((one, at) => check(one, `${path}[${at}]`))
+/** The mistakes in the elements of a list. */
+export const mistakesInEach = <A>(
+  path: string,
+  list: ReadonlyArray<A>,
+  check: (one: A, path: string) => Mistakes
+): Mistakes => list.flatMap((one, at) => check(one, `${path}[${at}]`))
 
-/** A data path, where there is one. */
+/** The mistake in an optional data path. */
 export const pathMistakes = (path: string, text: string | undefined): Mistakes =>
   text === undefined
     ? []
     : Either.match(parsePath(text), {
-        onLeft: (why) => wrong(path, "INVALID_PATH", `"${text}" ${why}`),
+        onLeft: (why) => mistakeAt(path, "INVALID_PATH", `"${text}" ${why}`),
         onRight: () => []
       })
 
-/** What a template may begin with; answers what is wrong with a path, or nothing. */
-export type Roots = (path: Path) => string | undefined
+/** Checks the beginning of a template's path; the mistake, or `undefined`. */
+export type RootCheck = (path: Path) => string | undefined
 
-/** A template, where there is one. */
-export const templateMistakes = (path: string, text: string | undefined, roots: Roots): Mistakes =>
+/** The mistakes in an optional template. */
+export const templateMistakes = (path: string, text: string | undefined, roots: RootCheck): Mistakes =>
   text === undefined
     ? []
     : Either.match(parseTemplate(text), {
-        onLeft: (why) => wrong(path, "INVALID_TEMPLATE", why),
+        onLeft: (why) => mistakeAt(path, "INVALID_TEMPLATE", why),
         onRight: (parts) =>
-          pathsOf(parts).flatMap((one) => {
+          templatePaths(parts).flatMap((one) => {
             const why = roots(one)
-            return why === undefined ? [] : wrong(path, "UNKNOWN_NAME", why)
+            return why === undefined ? [] : mistakeAt(path, "UNKNOWN_NAME", why)
           })
       })
 
-/** Every string in a value as a template. */
-export const templatesIn = (path: string, value: Json | undefined, roots: Roots): Mistakes => {
+/** The mistakes in a value in which every string is a template. */
+export const templatesIn = (path: string, value: Json | undefined, roots: RootCheck): Mistakes => {
   if (typeof value === "string") return templateMistakes(path, value, roots)
   if (typeof value !== "object" || value === null) return []
   return isList(value)
-    ? each(path, value, (one, at) => templatesIn(at, one, roots))
-    : Object.entries(value).flatMap(([name, child]) => templatesIn(under(path, name), child, roots))
+    ? mistakesInEach(path, value, (one, at) => templatesIn(at, one, roots))
+    : Object.entries(value).flatMap(([name, child]) => templatesIn(memberPath(path, name), child, roots))
 }
 
+/** The mistakes in an optional condition. */
 export const conditionMistakes = (path: string, condition: Condition | undefined): Mistakes => {
   if (condition === undefined) return []
-  if ("all" in condition) return each(`${path}.all`, condition.all, (one, at) => conditionMistakes(at, one))
-  if ("any" in condition) return each(`${path}.any`, condition.any, (one, at) => conditionMistakes(at, one))
+  if ("all" in condition) return mistakesInEach(`${path}.all`, condition.all, (one, at) => conditionMistakes(at, one))
+  if ("any" in condition) return mistakesInEach(`${path}.any`, condition.any, (one, at) => conditionMistakes(at, one))
   if ("not" in condition) return conditionMistakes(`${path}.not`, condition.not)
   const { op, value } = condition
-  const why = op !== "matches" ? undefined : typeof value === "string" ? patternMistake(value) : "must be a text"
+  const why = op !== "matches" ? undefined : typeof value === "string" ? patternMistake(value) : "must be a string"
   return [
     ...pathMistakes(`${path}.path`, condition.path),
-    ...(why === undefined ? [] : wrong(`${path}.value`, "INVALID_PATTERN", why)),
-    ...unless((op !== "in" && op !== "nin") || Array.isArray(value), `${path}.value`, "INVALID_TYPE", "must be a list"),
-    ...unless(op === "exists" || value !== undefined, `${path}.value`, "REQUIRED", "is required")
+    ...(why === undefined ? [] : mistakeAt(`${path}.value`, "INVALID_PATTERN", why)),
+    ...mistakeUnless(
+      (op !== "in" && op !== "nin") || Array.isArray(value),
+      `${path}.value`,
+      "INVALID_TYPE",
+      "must be a list"
+    ),
+    ...mistakeUnless(op === "exists" || value !== undefined, `${path}.value`, "REQUIRED", "is required")
   ]
 }
 
-/** Names that occur more than once. */
-export const duplicates = (path: string, member: string, names: ReadonlyArray<string>): Mistakes => {
-  const before = new Set<string>()
+/** The mistakes of names that occur more than once. */
+export const duplicateMistakes = (path: string, member: string, names: ReadonlyArray<string>): Mistakes => {
+  const seen = new Set<string>()
   return names.flatMap((name, at) => {
-    if (before.has(name)) return wrong(`${path}[${at}].${member}`, "DUPLICATE", `"${name}" is there already`)
-    before.add(name)
+    if (seen.has(name)) return mistakeAt(`${path}[${at}].${member}`, "DUPLICATE", `"${name}" is used already`)
+    seen.add(name)
     return []
   })
 }
 
-/** A name that must be one of those. */
-export const reference = (path: string, name: string | undefined, known: ReadonlySet<string>, what: string): Mistakes =>
-  name === undefined || known.has(name) ? [] : wrong(path, "UNKNOWN_NAME", `there is no ${what} "${name}"`)
-
-const isList = (value: Json): value is ReadonlyArray<Json> => Array.isArray(value)
+/** The mistake of an optional name that is not one of `known`. `what`: what it names. */
+export const referenceMistakes = (
+  path: string,
+  name: string | undefined,
+  known: ReadonlySet<string>,
+  what: string
+): Mistakes =>
+  name === undefined || known.has(name) ? [] : mistakeAt(path, "UNKNOWN_NAME", `there is no ${what} "${name}"`)

@@ -1,6 +1,6 @@
-/** A condition over JSON as data. Contract: condition AST. */
+/** Conditions over JSON values, written as data. Contract: condition AST. */
 import { Schema } from "effect"
-import { canonicalJson, Json } from "../Json.js"
+import { canonicalJson, Json, isList } from "../Json.js"
 import { valueAt } from "./Path.js"
 import { matchesPattern } from "./Pattern.js"
 
@@ -21,6 +21,7 @@ export const Comparison = Schema.Literal(
 )
 export type Comparison = typeof Comparison.Type
 
+/** A condition: a comparison, or a combination of conditions. */
 export type Condition =
   | { readonly all: ReadonlyArray<Condition> }
   | { readonly any: ReadonlyArray<Condition> }
@@ -40,20 +41,19 @@ export const Condition: Schema.Schema<Condition> = Schema.suspend((): Schema.Sch
   )
 ).annotations({ identifier: "Condition" })
 
-/** Whether a value meets a condition. A path that leads nowhere meets only `exists: false`, `neq` and `nin`. */
-export const holds = (condition: Condition, value: Json | undefined): boolean => {
-  if ("all" in condition) return condition.all.every((one) => holds(one, value))
-  if ("any" in condition) return condition.any.some((one) => holds(one, value))
-  if ("not" in condition) return !holds(condition.not, value)
+/** Whether a value meets a condition. A path without a value meets only `exists: false`, `neq` and `nin`. */
+export const meetsCondition = (condition: Condition, value: Json | undefined): boolean => {
+  if ("all" in condition) return condition.all.every((one) => meetsCondition(one, value))
+  if ("any" in condition) return condition.any.some((one) => meetsCondition(one, value))
+  if ("not" in condition) return !meetsCondition(condition.not, value)
   return compare(condition.op, valueAt(value, condition.path), condition.value)
 }
 
-const isList = (value: Json | undefined): value is ReadonlyArray<Json> => Array.isArray(value)
-const same = (a: Json | undefined, b: Json | undefined) =>
+const isSame = (a: Json | undefined, b: Json | undefined) =>
   a !== undefined && b !== undefined && canonicalJson(a) === canonicalJson(b)
 
-/** Numbers, and texts that are numbers on both sides, as numbers; other texts in their order. */
-const order = (a: Json | undefined, b: Json | undefined): number | undefined => {
+/** Compares numbers, and strings that are numbers, as numbers; other strings by code units. `undefined`: not comparable. */
+const compareValues = (a: Json | undefined, b: Json | undefined): number | undefined => {
   if ((typeof a !== "number" && typeof a !== "string") || (typeof b !== "number" && typeof b !== "string")) return
   const numbers = [a, b].map((one) => (one === "" ? Number.NaN : Number(one)))
   const [left = Number.NaN, right = Number.NaN] = numbers
@@ -63,20 +63,20 @@ const order = (a: Json | undefined, b: Json | undefined): number | undefined => 
 
 const compare = (op: Comparison, found: Json | undefined, value: Json | undefined): boolean => {
   const text = typeof found === "string" ? found : undefined
-  const wanted = typeof value === "string" ? value : undefined
+  const expected = typeof value === "string" ? value : undefined
   const texts = (test: (a: string, b: string) => boolean) =>
-    text !== undefined && wanted !== undefined && test(text, wanted)
+    text !== undefined && expected !== undefined && test(text, expected)
   const ordered = (test: (difference: number) => boolean) => {
-    const difference = order(found, value)
+    const difference = compareValues(found, value)
     return difference !== undefined && test(difference)
   }
   switch (op) {
     case "exists":
       return (found !== undefined) === (value !== false)
     case "eq":
-      return same(found, value)
+      return isSame(found, value)
     case "neq":
-      return !same(found, value)
+      return !isSame(found, value)
     case "gt":
       return ordered((difference) => difference > 0)
     case "gte":
@@ -86,11 +86,11 @@ const compare = (op: Comparison, found: Json | undefined, value: Json | undefine
     case "lte":
       return ordered((difference) => difference <= 0)
     case "in":
-      return isList(value) && value.some((one) => same(found, one))
+      return isList(value) && value.some((one) => isSame(found, one))
     case "nin":
-      return !isList(value) || !value.some((one) => same(found, one))
+      return !isList(value) || !value.some((one) => isSame(found, one))
     case "contains":
-      return isList(found) ? found.some((one) => same(one, value)) : texts((a, b) => a.includes(b))
+      return isList(found) ? found.some((one) => isSame(one, value)) : texts((a, b) => a.includes(b))
     case "startsWith":
       return texts((a, b) => a.startsWith(b))
     case "endsWith":

@@ -1,12 +1,12 @@
 /**
- * A connector as a value: everything that tells how to speak to a system over HTTP, and nothing that does it.
- * The form of the file `*.connector.json`, of import and of export. Contract: connector definition.
+ * The schema of a connector definition: a system's API described as data. It is the format of `*.connector.json` files,
+ * of import and of export. Contract: connector definition.
  */
 import { Schema } from "effect"
 import { slugPattern } from "../Workflow.js"
 import { ActionDefinition } from "./Action.js"
 import { AuthMethod, ConnectionConfig } from "./AuthMethod.js"
-import { filled, list, maybe, needed, part } from "./Members.js"
+import { withDefault, optionalList, optional, required, partWithDefault } from "./Members.js"
 import { Json, JsonObject } from "../Json.js"
 import { EventDefinition, WebhookDefinition } from "./Webhook.js"
 
@@ -32,195 +32,212 @@ export const ConnectorKind = Schema.Literal(
 )
 export type ConnectorKind = typeof ConnectorKind.Type
 
+/** The form of a connector's version. */
 export const semverPattern = /^(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})$/
 
 const RateHeaders = Schema.Struct({
-  limit: maybe(text),
-  remaining: maybe(text),
-  reset: maybe(text),
-  usage: maybe(text, "A header of the form `32/40`: used, of so many."),
-  resetFormat: filled(
+  limit: optional(text),
+  remaining: optional(text),
+  reset: optional(text),
+  usage: optional(text, "A header of the form `32/40`: calls used, and the limit."),
+  resetFormat: withDefault(
     Schema.Literal("unix", "seconds", "ms", "duration", "http-date", "iso"),
     () => "unix" as const,
-    "`unix` and `ms`: an instant since 1970; `seconds`: from now; `duration`: from now, as in `6m0.5s`; the others as called."
+    "`unix` and `ms`: a time since 1970 in seconds or milliseconds; `seconds`: from now; `duration`: from now, as in `6m0.5s`; `http-date` and `iso`: a date."
   ),
-  retryAfter: filled(text, () => "retry-after")
+  retryAfter: withDefault(text, () => "retry-after")
 }).annotations({ identifier: "RateHeaders" })
 
-/** What the provider takes. */
+/** The provider's rate limit. */
 export const RateLimit = Schema.Struct({
-  scope: filled(
+  scope: withDefault(
     Schema.Literal("connection", "connector"),
     () => "connection" as const,
-    "Whether the provider counts each account, or the organisation's client over all of them."
+    "`connection`: the provider counts each account. `connector`: it counts all accounts of the organisation's client together."
   ),
-  requests: maybe(Schema.Int.pipe(Schema.positive()), "Absent: only what the provider's headers tell is observed."),
-  perSeconds: filled(Schema.Number.pipe(Schema.positive()), () => 1),
-  concurrency: maybe(Schema.Int.pipe(Schema.positive()), "How many calls may be under way at once."),
-  headers: part(RateHeaders, () => RateHeaders.make({}), "The response headers that tell of the limit.")
+  requests: optional(Schema.Int.pipe(Schema.positive()), "Absent: only the limits in the provider's headers apply."),
+  perSeconds: withDefault(Schema.Number.pipe(Schema.positive()), () => 1),
+  concurrency: optional(Schema.Int.pipe(Schema.positive()), "The most calls in flight."),
+  headers: partWithDefault(RateHeaders, () => RateHeaders.make({}), "The response headers with the provider's quota.")
 }).annotations({ identifier: "RateLimit" })
 export type RateLimit = typeof RateLimit.Type
 
-/** When a failed call is tried again, and after which pause. */
+/** When and after which pause a failed call is retried. */
 export const RetryRule = Schema.Struct({
-  on: filled(
+  on: withDefault(
     Schema.Array(Schema.Union(Schema.Int, Schema.Literal("network", "timeout"))),
     () => [429, 502, 503, 504, "network" as const],
-    "Statuses; `network`: nobody answered."
+    "Statuses that are retried; `network`: no answer."
   ),
-  maxAttempts: filled(Schema.Int.pipe(Schema.between(1, 10)), () => 4, "With the first one."),
-  backoff: filled(Schema.Literal("exponential", "linear", "fixed"), () => "exponential" as const),
-  initialMs: filled(Schema.Int.pipe(Schema.between(0, 3_600_000)), () => 500),
-  coefficient: filled(Schema.Number.pipe(Schema.between(1, 10)), () => 2),
-  maxMs: filled(Schema.Int.pipe(Schema.between(0, 3_600_000)), () => 30_000),
-  jitter: filled(Schema.Number.pipe(Schema.between(0, 1)), () => 0.2, "The share by which a pause is varied.")
+  maxAttempts: withDefault(Schema.Int.pipe(Schema.between(1, 10)), () => 4, "The number of attempts, with the first."),
+  backoff: withDefault(Schema.Literal("exponential", "linear", "fixed"), () => "exponential" as const),
+  initialMs: withDefault(Schema.Int.pipe(Schema.between(0, 3_600_000)), () => 500),
+  coefficient: withDefault(Schema.Number.pipe(Schema.between(1, 10)), () => 2),
+  maxMs: withDefault(Schema.Int.pipe(Schema.between(0, 3_600_000)), () => 30_000),
+  jitter: withDefault(
+    Schema.Number.pipe(Schema.between(0, 1)),
+    () => 0.2,
+    "The share by which a pause varies randomly."
+  )
 }).annotations({ identifier: "RetryRule" })
 export type RetryRule = typeof RetryRule.Type
 
 const Transform = Schema.Union(
   text,
-  Schema.Struct({ fn: text, args: filled(Schema.Array(Json), () => []) }).annotations({ identifier: "TransformCall" })
+  Schema.Struct({ fn: text, args: withDefault(Schema.Array(Json), () => []) }).annotations({
+    identifier: "TransformCall"
+  })
 )
 
 /** One pair of a field map. */
 export const FieldMap = Schema.Struct({
-  from: needed(text, "A path into the provider's record; `[*]` in both paths is every item of a list."),
-  to: needed(text, "A path into the common record."),
-  transforms: list(Transform),
-  enum: maybe(Schema.Record({ key: text, value: text }), "The provider's value → the common one."),
-  fallback: maybe(Json),
-  dateFormat: maybe(Schema.Literal("MM-DD-YYYY", "DD-MM-YYYY")),
-  minorUnits: maybe(
+  from: required(text, "A path into the provider's record; `[*]` in both paths stands for every item of a list."),
+  to: required(text, "A path into the common record."),
+  transforms: optionalList(Transform),
+  enum: optional(Schema.Record({ key: text, value: text }), "The provider's value → the common one."),
+  fallback: optional(Json),
+  dateFormat: optional(Schema.Literal("MM-DD-YYYY", "DD-MM-YYYY")),
+  minorUnits: optional(
     Schema.Boolean,
     "The provider's value is an amount in the smallest unit of the entity's currency, the common one its decimal amount."
   )
 }).annotations({ identifier: "FieldMap" })
 export type FieldMap = typeof FieldMap.Type
 
+/** An entity, with the actions that read and write it and its field maps. */
 export const EntityDefinition = Schema.Struct({
   name: text,
-  cdm: maybe(text, "The common entity that its records become."),
-  unified: maybe(text, "`category/entity` of the unified API."),
-  read: maybe(text, "The action that lists; the others likewise."),
-  get: maybe(text),
-  create: maybe(text),
-  update: maybe(text),
-  delete: maybe(text),
-  minorUnits: maybe(
+  cdm: optional(text, "The common entity that its records become."),
+  unified: optional(text, "`category/entity` of the unified API."),
+  read: optional(text, "The action that lists records; `get`, `create`, `update` and `delete` likewise."),
+  get: optional(text),
+  create: optional(text),
+  update: optional(text),
+  delete: optional(text),
+  minorUnits: optional(
     Schema.Struct({
-      currency: needed(text, "A path into the record: its currency."),
-      decimals: filled(
+      currency: required(text, "A path into the record to its currency."),
+      decimals: withDefault(
         Schema.Record({
           key: text.pipe(Schema.pattern(/^[A-Z]{3}$/)),
           value: Schema.Int.pipe(Schema.between(0, 4))
         }),
         () => ({}),
-        "Currencies whose amounts have not two decimals there."
+        "Currencies whose amounts do not have two decimals at the provider."
       )
     }),
-    "Needed where a pair of the map is in `minorUnits`."
+    "Required if a pair of the map is in `minorUnits`."
   ),
-  fields: list(FieldMap, "The map for reading."),
-  fieldsOut: maybe(
+  fields: optionalList(FieldMap, "The map for reading."),
+  fieldsOut: optional(
     Schema.Array(FieldMap),
-    "The map for writing; absent: `fields` in reverse, which takes pairs without transforms only."
+    "The map for writing; absent: `fields` in reverse, which requires pairs without transforms."
   )
 }).annotations({ identifier: "EntityDefinition" })
 export type EntityDefinition = typeof EntityDefinition.Type
 
-/** Raised whenever a definition gets a member with a default: what is stored in an earlier form is completed when read. */
+/** Incremented when definitions get a member with a default, so that stored ones are completed when they are read. */
 export const definitionForm = 1
 
+/** A connector definition; decoding fills in defaults. */
 export const ConnectorDefinition = Schema.Struct({
-  svcConnector: needed(Schema.Literal(1), "The version of this form."),
-  slug: needed(
+  svcConnector: required(Schema.Literal(1), "The version of this format."),
+  slug: required(
     text.pipe(Schema.pattern(slugPattern)),
-    "Names the connector in requests and, in camel case too, in code. It cannot be changed."
+    "The name of the connector in requests, and in code, there also in camel case. It cannot be changed."
   ),
   name: text.pipe(Schema.minLength(1), Schema.maxLength(200)),
-  description: filled(text, () => ""),
+  description: withDefault(text, () => ""),
   kind: ConnectorKind,
-  version: needed(
+  version: required(
     text.pipe(Schema.pattern(semverPattern, { message: () => "must be MAJOR.MINOR.PATCH" })),
-    "MAJOR.MINOR.PATCH; above the one that is published."
+    "MAJOR.MINOR.PATCH, above the published version."
   ),
-  protocol: filled(
+  protocol: withDefault(
     Schema.Literal("rest", "mcp", "database", "ftp", "builtin"),
     () => "rest" as const,
-    "What lists show; calls do not depend on it."
+    "Shown in lists; calls do not depend on it."
   ),
-  transport: filled(
+  transport: withDefault(
     Schema.Literal("http", "smtp"),
     () => "http" as const,
-    "`smtp`: the actions send mail, by the methods SEND and VERIFY."
+    "`smtp`: the actions send mail with the methods SEND and VERIFY."
   ),
-  domain: maybe(text, "The provider's site."),
-  iconUrl: maybe(text),
-  baseUrl: needed(
+  domain: optional(text, "The provider's site."),
+  iconUrl: optional(text),
+  baseUrl: required(
     text,
-    "A template over `connection.config.*`. Begins with https://, or is the connection's config; http:// only to a server of the operator's networks (SVC_EGRESS_ALLOW)."
+    "A template over `connection.config.*`. It begins with https://, or is a value of the config; http:// is allowed only for servers in the operator's networks (SVC_EGRESS_ALLOW)."
   ),
-  connectionConfig: maybe(
+  connectionConfig: optional(
     ConnectionConfig,
-    "A JSON Schema of `connection.config`: the customer's own part of URLs and the like."
+    "The JSON Schema of `connection.config`, such as the customer's subdomain."
   ),
-  auth: needed(Schema.Array(AuthMethod), "At least one; of the type none where nobody signs in."),
-  test: maybe(
+  auth: required(Schema.Array(AuthMethod), "At least one; of the type none if no credential is needed."),
+  test: optional(
     Schema.Struct({
       action: text,
-      args: maybe(Schema.Record({ key: text, value: Json })),
-      accountLabel: maybe(text, "A path into the action's result: what the customer calls the account."),
-      config: filled(
+      args: optional(Schema.Record({ key: text, value: Json })),
+      accountLabel: optional(text, "A path into the action's result to a name of the account."),
+      config: withDefault(
         Schema.Record({ key: text, value: text }),
         () => ({}),
         "Members of the connection's config taken from the result: config member → path."
       )
     }),
-    "The call that proves a credential before it is stored."
+    "The call that tests a credential before it is stored."
   ),
-  rateLimit: maybe(RateLimit),
-  retry: part(RetryRule, () => RetryRule.make({}), "When a failed call is tried again, and after which pause."),
+  rateLimit: optional(RateLimit),
+  retry: partWithDefault(RetryRule, () => RetryRule.make({}), "When and after which pause a failed call is retried."),
   actions: Schema.Array(ActionDefinition),
-  events: list(EventDefinition),
-  webhooks: list(WebhookDefinition),
-  entities: list(EntityDefinition),
-  schemas: filled(JsonObject, () => ({}), "JSON Schemas that those of actions and events share, as `#/$defs/NAME`."),
-  toolActions: filled(
+  events: optionalList(EventDefinition),
+  webhooks: optionalList(WebhookDefinition),
+  entities: optionalList(EntityDefinition),
+  schemas: withDefault(
+    JsonObject,
+    () => ({}),
+    "JSON Schemas that schemas of actions and events refer to as `#/$defs/NAME`."
+  ),
+  toolActions: withDefault(
     Schema.Union(Schema.Literal("all"), Schema.Array(text)),
     () => "all" as const,
-    "Which actions agents may be offered as tools."
+    "The actions that are offered to agents as tools."
   )
 }).annotations({ identifier: "ConnectorDefinition" })
 export type ConnectorDefinition = typeof ConnectorDefinition.Type
-/** As it is written: defaults may be left out. */
+/** A definition as it is written, in which members with defaults may be absent. */
 export type ConnectorManifest = typeof ConnectorDefinition.Encoded
 
-/** A manifest of the program's own with its defaults filled in. Throws where it is no definition: a bug. */
-export const define: (manifest: ConnectorManifest) => ConnectorDefinition = Schema.decodeSync(ConnectorDefinition)
+/** Decodes a manifest of the program. Throws if it is not a definition, which is a bug. */
+export const decodeManifest: (manifest: ConnectorManifest) => ConnectorDefinition =
+  Schema.decodeSync(ConnectorDefinition)
 
 /** A connector that comes with the service. */
-export interface BuiltIn {
+export interface BundledConnector {
   readonly slug: string
-  /** Read when it is first needed: a start of the service needs none. */
+  /** Decoded on first use, since starting the service needs none. */
   readonly definition: () => ConnectorDefinition
-  /** Actions as they were in earlier releases, for the workflows that are bound to them. */
+  /** Earlier versions of actions, for workflows that are bound to them. */
   readonly previous: () => ReadonlyArray<ActionDefinition>
 }
 
 type PreviousAction = typeof ActionDefinition.Encoded & { readonly version: number }
 const decodeActions = Schema.decodeSync(Schema.Array(ActionDefinition))
 
-/** A change of an action in the manifest gives it the next version and adds the one before to `previous`. */
-export const builtIn = (manifest: ConnectorManifest, previous: ReadonlyArray<PreviousAction> = []): BuiltIn => {
-  let read: ConnectorDefinition | undefined
-  let before: ReadonlyArray<ActionDefinition> | undefined
+/** Defines a built-in connector. A changed action gets the next version, and its old form is added to `previous`. */
+export const defineBuiltIn = (
+  manifest: ConnectorManifest,
+  previous: ReadonlyArray<PreviousAction> = []
+): BundledConnector => {
+  let definition: ConnectorDefinition | undefined
+  let earlier: ReadonlyArray<ActionDefinition> | undefined
   return {
     slug: manifest.slug,
-    definition: () => (read ??= define(manifest)),
-    previous: () => (before ??= decodeActions(previous))
+    definition: () => (definition ??= decodeManifest(manifest)),
+    previous: () => (earlier ??= decodeActions(previous))
   }
 }
 
-/** The action of that name. */
-export const actionOf = (definition: ConnectorDefinition, name: string): ActionDefinition | undefined =>
+/** The action with this name. */
+export const findAction = (definition: ConnectorDefinition, name: string): ActionDefinition | undefined =>
   definition.actions.find((action) => action.name === name)

@@ -1,32 +1,41 @@
-/** What can be wrong with a field map between a provider's records and the common ones. */
+/** Finds mistakes in entities and their field maps. */
 import { cdmEntities, cdmFields, commonFields, isCdmEntity } from "../cdm/Entities.js"
-import { duplicates, each, type Mistakes, pathMistakes, reference, unless, wrong } from "./Checks.js"
+import {
+  duplicateMistakes,
+  mistakesInEach,
+  type Mistakes,
+  pathMistakes,
+  referenceMistakes,
+  mistakeUnless,
+  mistakeAt
+} from "./Checks.js"
 import type { ConnectorDefinition, EntityDefinition, FieldMap } from "./Definition.js"
-import { firstOf, parsePath } from "./Path.js"
+import { firstItemPath, parsePath } from "./Path.js"
 import { Either } from "effect"
 
-/** The functions that a value may pass through. Contract: CDM types, transforms. */
+/** The transforms of a field map. Contract: CDM types, transforms. */
 export const transformNames = ["UPPER", "LOWER", "TRIM", "ROUND", "MULTIPLY", "ADD", "CONCAT", "COALESCE"] as const
 
+/** The mistakes in all entities. */
 export const entityMistakes = (definition: ConnectorDefinition): Mistakes => {
   const actions = new Set(definition.actions.map(({ name }) => name))
   return [
-    ...duplicates(
+    ...duplicateMistakes(
       "entities",
       "name",
       definition.entities.map(({ name }) => name)
     ),
-    ...each("entities", definition.entities, (entity, path) => [
+    ...mistakesInEach("entities", definition.entities, (entity, path) => [
       ...(["read", "get", "create", "update", "delete"] as const).flatMap((verb) =>
-        reference(`${path}.${verb}`, entity[verb], actions, "action")
+        referenceMistakes(`${path}.${verb}`, entity[verb], actions, "action")
       ),
-      ...unless(
+      ...mistakeUnless(
         entity.cdm === undefined || isCdmEntity(entity.cdm),
         `${path}.cdm`,
         "UNKNOWN_NAME",
-        `there are ${Object.keys(cdmEntities).join(", ")}`
+        `must be one of ${Object.keys(cdmEntities).join(", ")}`
       ),
-      ...unless(
+      ...mistakeUnless(
         entity.unified === undefined || /^[a-z-]+\/[a-z-]+$/.test(entity.unified),
         `${path}.unified`,
         "INVALID_VALUE",
@@ -42,73 +51,73 @@ export const entityMistakes = (definition: ConnectorDefinition): Mistakes => {
 }
 
 const mapMistakes = (fields: ReadonlyArray<FieldMap>, path: string): Mistakes =>
-  each(path, fields, (field, at) => [
-    ...pathMistakes(`${at}.from`, firstOf(field.from)),
-    ...pathMistakes(`${at}.to`, firstOf(field.to)),
-    ...unless(
-      lists(field.from) === lists(field.to),
+  mistakesInEach(path, fields, (field, at) => [
+    ...pathMistakes(`${at}.from`, firstItemPath(field.from)),
+    ...pathMistakes(`${at}.to`, firstItemPath(field.to)),
+    ...mistakeUnless(
+      listCount(field.from) === listCount(field.to),
       `${at}.to`,
       "INVALID_VALUE",
-      "must stand for as many lists ([*]) as from does"
+      "must have as many lists ([*]) as from"
     ),
-    ...each(`${at}.transforms`, field.transforms, (transform, place) => {
+    ...mistakesInEach(`${at}.transforms`, field.transforms, (transform, place) => {
       const name =
         typeof transform === "string" ? (/^([A-Z]+)(?:\([^()]*\))?$/.exec(transform)?.[1] ?? "") : transform.fn
-      return unless(
+      return mistakeUnless(
         transformNames.some((known) => known === name),
         place,
         "UNKNOWN_NAME",
-        `there are the transforms ${transformNames.join(", ")}`
+        `must be one of ${transformNames.join(", ")}`
       )
     })
   ])
 
-/** Of how many lists a path tells every item. */
-const lists = (path: string) => path.split("[*]").length
+/** The number of `[*]` in a path, plus one. */
+const listCount = (path: string) => path.split("[*]").length
 
-/** Every pair leads to a member that the common entity has. */
+/** Checks that every pair leads to a member of the common entity. */
 const targetMistakes = ({ cdm, fields }: EntityDefinition, path: string): Mistakes => {
   if (cdm === undefined || !isCdmEntity(cdm)) return []
-  const known: ReadonlyArray<string> = [...cdmFields(cdm), ...commonFields]
-  return each(`${path}.fields`, fields, ({ to }, at) =>
-    Either.match(parsePath(firstOf(to)), {
+  const fieldNames: ReadonlyArray<string> = [...cdmFields(cdm), ...commonFields]
+  return mistakesInEach(`${path}.fields`, fields, ({ to }, at) =>
+    Either.match(parsePath(firstItemPath(to)), {
       onLeft: () => [],
       onRight: ([member]) =>
-        known.includes(String(member))
+        fieldNames.includes(String(member))
           ? []
-          : wrong(`${at}.to`, "UNKNOWN_NAME", `${cdm} has no member "${String(member)}"`)
+          : mistakeAt(`${at}.to`, "UNKNOWN_NAME", `${cdm} has no member "${String(member)}"`)
     })
   )
 }
 
-/** An amount in a smallest unit is a plain number of a currency that the record names. */
+/** Checks that amounts in minor units have a currency and no list of values. */
 const amountMistakes = ({ fields, fieldsOut = [], minorUnits }: EntityDefinition, path: string): Mistakes => {
   const check = (field: FieldMap, at: string): Mistakes =>
     field.minorUnits !== true
       ? []
       : [
-          ...unless(
+          ...mistakeUnless(
             minorUnits !== undefined,
             `${at}.minorUnits`,
             "REQUIRED",
-            `needs ${path}.minorUnits, which tells where a record has its currency`
+            `needs ${path}.minorUnits with the path to a record's currency`
           ),
-          ...unless(field.enum === undefined, `${at}.enum`, "INVALID_VALUE", "an amount has no list of values")
+          ...mistakeUnless(field.enum === undefined, `${at}.enum`, "INVALID_VALUE", "cannot be used for an amount")
         ]
   return [
     ...pathMistakes(`${path}.minorUnits.currency`, minorUnits?.currency),
-    ...each(`${path}.fields`, fields, check),
-    ...each(`${path}.fieldsOut`, fieldsOut, check)
+    ...mistakesInEach(`${path}.fields`, fields, check),
+    ...mistakesInEach(`${path}.fieldsOut`, fieldsOut, check)
   ]
 }
 
-/** Writing reads the pairs in reverse; what cannot be reversed needs a map of its own. */
+/** Checks that a map without `fieldsOut` can be reversed for writing. */
 const reverseMistakes = (entity: EntityDefinition, path: string): Mistakes => {
   if (entity.fieldsOut !== undefined || (entity.create === undefined && entity.update === undefined)) return []
   const first = entity.fields.findIndex(({ transforms }) => transforms.length > 0)
   return first < 0
     ? []
-    : wrong(
+    : mistakeAt(
         `${path}.fieldsOut`,
         "REQUIRED",
         `is required: the transforms of fields[${first}] cannot be read in reverse to create or update`

@@ -1,43 +1,44 @@
-/** What can be wrong with events, and with the webhooks that bring them. */
+/** Finds mistakes in events and webhooks. */
 import { configRoot, headerMistakes } from "./AuthChecks.js"
-import { placed, type SchemaMistakes } from "./ActionChecks.js"
+import { prefixMistakes, type SchemaMistakes } from "./ActionChecks.js"
 import {
   conditionMistakes,
-  duplicates,
-  each,
+  duplicateMistakes,
+  mistakesInEach,
   type Mistakes,
   pathMistakes,
-  reference,
-  type Roots,
+  referenceMistakes,
+  type RootCheck,
   templatesIn,
-  unless
+  mistakeUnless
 } from "./Checks.js"
 import type { ConnectorDefinition } from "./Definition.js"
 import type { EventDefinition, WebhookVerification, WebhookDefinition } from "./Webhook.js"
 
+/** The mistakes in all events and webhooks. */
 export const eventMistakes = (definition: ConnectorDefinition, schemaMistakes: SchemaMistakes): Mistakes => {
   const { events, webhooks } = definition
   const actions = new Set(definition.actions.map(({ name }) => name))
   return [
-    ...duplicates(
+    ...duplicateMistakes(
       "events",
       "id",
       events.map(({ id }) => id)
     ),
-    ...duplicates(
+    ...duplicateMistakes(
       "webhooks",
       "id",
       webhooks.map(({ id }) => id)
     ),
-    ...each("events", events, (event, path) => [
-      ...oneEvent(definition, event, path, actions),
-      ...placed(`${path}.payloadSchema`, schemaMistakes(event.payloadSchema))
+    ...mistakesInEach("events", events, (event, path) => [
+      ...oneEventMistakes(definition, event, path, actions),
+      ...prefixMistakes(`${path}.payloadSchema`, schemaMistakes(event.payloadSchema))
     ]),
-    ...each("webhooks", webhooks, (webhook, path) => oneWebhook(definition, webhook, path, actions))
+    ...mistakesInEach("webhooks", webhooks, (webhook, path) => oneWebhookMistakes(definition, webhook, path, actions))
   ]
 }
 
-const oneEvent = (
+const oneEventMistakes = (
   { entities, webhooks }: ConnectorDefinition,
   event: EventDefinition,
   path: string,
@@ -46,32 +47,42 @@ const oneEvent = (
   const ids = new Set(webhooks.map(({ id }) => id))
   const polled = event.delivery === "poll"
   return [
-    ...unless(!polled || event.poll !== undefined, `${path}.poll`, "REQUIRED", "is required by the delivery poll"),
-    ...unless(polled || webhooks.length > 0, `${path}.delivery`, "INVALID_VALUE", "the connector has no webhooks"),
-    ...unless(
+    ...mistakeUnless(
+      !polled || event.poll !== undefined,
+      `${path}.poll`,
+      "REQUIRED",
+      "is required by the delivery poll"
+    ),
+    ...mistakeUnless(
+      polled || webhooks.length > 0,
+      `${path}.delivery`,
+      "INVALID_VALUE",
+      "the connector has no webhooks"
+    ),
+    ...mistakeUnless(
       polled || event.webhook !== undefined || webhooks.length <= 1,
       `${path}.webhook`,
       "REQUIRED",
-      "is required where there are several webhooks"
+      "is required if there are several webhooks"
     ),
-    ...reference(`${path}.webhook`, event.webhook, ids, "webhook"),
-    ...reference(`${path}.entity`, event.entity, new Set(entities.map(({ name }) => name)), "entity"),
-    ...reference(`${path}.poll.action`, event.poll?.action, actions, "action"),
+    ...referenceMistakes(`${path}.webhook`, event.webhook, ids, "webhook"),
+    ...referenceMistakes(`${path}.entity`, event.entity, new Set(entities.map(({ name }) => name)), "entity"),
+    ...referenceMistakes(`${path}.poll.action`, event.poll?.action, actions, "action"),
     ...pathMistakes(`${path}.poll.key`, event.poll?.key),
     ...pathMistakes(`${path}.poll.changedAt`, event.poll?.changedAt)
   ]
 }
 
-const known =
-  (config: Roots, ...names: ReadonlyArray<string>): Roots =>
+const rootsOf =
+  (config: RootCheck, ...names: ReadonlyArray<string>): RootCheck =>
   (path) =>
     path[0] === "connection"
       ? config(path)
       : path[0] === "args" || names.includes(path.slice(0, 2).join("."))
         ? undefined
-        : `"${path.join(".")}" is not known here; there are ${names.join(", ")}, args of the trigger and connection.config`
+        : `"${path.join(".")}" is not known here: use ${names.join(", ")}, args or connection.config`
 
-const oneWebhook = (
+const oneWebhookMistakes = (
   definition: ConnectorDefinition,
   webhook: WebhookDefinition,
   path: string,
@@ -79,45 +90,45 @@ const oneWebhook = (
 ): Mistakes => {
   const config = configRoot(definition)
   const { account, challenge, renew, subscribe, unsubscribe } = webhook
-  const later = known(config, "subscription.id", "event.key", "webhook.url", "webhook.secret")
+  const later = rootsOf(config, "subscription.id", "event.key", "webhook.url", "webhook.secret")
   return [
     ...pathMistakes(`${path}.items`, webhook.items),
     ...pathMistakes(`${path}.eventKey`, webhook.eventKey),
     ...(webhook.eventHeader === undefined ? [] : headerMistakes(webhook.eventHeader, `${path}.eventHeader`)),
-    ...unless(
+    ...mistakeUnless(
       webhook.eventKey !== undefined || webhook.eventHeader !== undefined || eventsOf(definition, webhook) <= 1,
       `${path}.eventKey`,
       "REQUIRED",
-      "is required where a webhook brings several events"
+      "is required if a webhook delivers several events"
     ),
-    ...unless(
+    ...mistakeUnless(
       account === undefined || account.payload !== undefined || account.header !== undefined,
       `${path}.account.payload`,
       "REQUIRED",
-      "is required, or a header"
+      "is required, unless there is a header"
     ),
     ...pathMistakes(`${path}.account.payload`, account?.payload),
     ...pathMistakes(`${path}.account.connection`, account?.connection),
-    ...unless(
+    ...mistakeUnless(
       webhook.type === "app" || subscribe !== undefined,
       `${path}.subscribe`,
       "REQUIRED",
       "is required by the type per_event"
     ),
-    ...reference(`${path}.subscribe.action`, subscribe?.action, actions, "action"),
+    ...referenceMistakes(`${path}.subscribe.action`, subscribe?.action, actions, "action"),
     ...templatesIn(
       `${path}.subscribe.args`,
       subscribe?.args,
-      known(config, "event.key", "event.id", "webhook.url", "webhook.secret")
+      rootsOf(config, "event.key", "event.id", "webhook.url", "webhook.secret")
     ),
     ...(["idFrom", "expiresFrom", "secretFrom"] as const).flatMap((name) =>
       pathMistakes(`${path}.subscribe.${name}`, subscribe?.[name])
     ),
-    ...reference(`${path}.unsubscribe.action`, unsubscribe?.action, actions, "action"),
+    ...referenceMistakes(`${path}.unsubscribe.action`, unsubscribe?.action, actions, "action"),
     ...templatesIn(`${path}.unsubscribe.args`, unsubscribe?.args, later),
-    ...reference(`${path}.renew.action`, renew?.action, actions, "action"),
+    ...referenceMistakes(`${path}.renew.action`, renew?.action, actions, "action"),
     ...templatesIn(`${path}.renew.args`, renew?.args, later),
-    ...unless(
+    ...mistakeUnless(
       renew === undefined || subscribe?.expiresFrom !== undefined,
       `${path}.subscribe.expiresFrom`,
       "REQUIRED",
@@ -137,7 +148,7 @@ const verificationMistakes = (verify: WebhookVerification, path: string): Mistak
     (source) => source !== undefined && source !== false
   )
   return [
-    ...unless(
+    ...mistakeUnless(
       verify.preset !== undefined ||
         verify.header !== undefined ||
         verify.scheme === "standard" ||
@@ -146,7 +157,7 @@ const verificationMistakes = (verify: WebhookVerification, path: string): Mistak
       "REQUIRED",
       `is required by the scheme ${verify.scheme}`
     ),
-    ...unless(
+    ...mistakeUnless(
       sources.length <= 1,
       path,
       "DUPLICATE",

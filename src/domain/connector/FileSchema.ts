@@ -1,83 +1,83 @@
-/** The JSON Schema of the file `*.connector.json`: by it an editor completes and checks what a person writes. */
+/** The JSON Schema of `*.connector.json` files, with which editors complete and check them. */
 import { JSONSchema, Schema, SchemaAST } from "effect"
-import { isObject, type Json, type JsonObject } from "../Json.js"
+import { isObject, type Json, type JsonObject, isList } from "../Json.js"
 import { ConnectorDefinition, type ConnectorManifest } from "./Definition.js"
 
-/** What may be sent, as a schema by itself: with what is told of each member, which an encoded side lacks. */
-const sent = (ast: SchemaAST.AST): SchemaAST.AST => {
+/** The encoded side of a schema with the descriptions of its members, which the library drops. */
+const encodedSide = (ast: SchemaAST.AST): SchemaAST.AST => {
   switch (ast._tag) {
     case "Transformation": {
       const { from, to } = ast
-      // Defaults are the only transformation there is: names and types are the same on both sides.
-      return SchemaAST.isTypeLiteral(from) && SchemaAST.isTypeLiteral(to) ? members(from, to, ast.annotations) : ast
+      // Defaults are the only transformation, so names and types are the same on both sides.
+      return SchemaAST.isTypeLiteral(from) && SchemaAST.isTypeLiteral(to)
+        ? encodedMembers(from, to, ast.annotations)
+        : ast
     }
     case "TypeLiteral":
-      return members(ast, ast, ast.annotations)
+      return encodedMembers(ast, ast, ast.annotations)
     case "TupleType":
       return new SchemaAST.TupleType(
         ast.elements,
-        ast.rest.map(({ annotations, type }) => new SchemaAST.Type(sent(type), annotations)),
+        ast.rest.map(({ annotations, type }) => new SchemaAST.Type(encodedSide(type), annotations)),
         ast.isReadonly,
         ast.annotations
       )
     case "Union":
-      return SchemaAST.Union.make(ast.types.map(sent), ast.annotations)
+      return SchemaAST.Union.make(ast.types.map(encodedSide), ast.annotations)
     default:
       return ast
   }
 }
 
-const members = (
+const encodedMembers = (
   { indexSignatures, propertySignatures }: SchemaAST.TypeLiteral,
-  told: SchemaAST.TypeLiteral,
+  described: SchemaAST.TypeLiteral,
   annotations: SchemaAST.Annotations
 ) =>
   new SchemaAST.TypeLiteral(
     propertySignatures.map(({ isOptional, isReadonly, name, type }) => {
-      const named = told.propertySignatures.find((one) => one.name === name)
-      return new SchemaAST.PropertySignature(name, sent(type), isOptional, isReadonly, named?.annotations)
+      const named = described.propertySignatures.find((one) => one.name === name)
+      return new SchemaAST.PropertySignature(name, encodedSide(type), isOptional, isReadonly, named?.annotations)
     }),
     indexSignatures,
     annotations
   )
 
 const $schema = Schema.optionalWith(Schema.String, { exact: true }).annotations({
-  description: "Where an editor finds the schema of this file. It is not kept."
+  description: "The location of this schema, for editors. It is not stored."
 })
 
-/** For documents: what is sent is judged by `validate`. */
+/** The schema of a file for the documents. Requests are checked by `validateDefinition` instead. */
 export const ConnectorFile = Schema.extend(
   Schema.Struct({ $schema }),
-  Schema.make<ConnectorManifest>(sent(ConnectorDefinition.ast))
+  Schema.make<ConnectorManifest>(encodedSide(ConnectorDefinition.ast))
 ).annotations({ identifier: "ConnectorDefinition" })
 
-/** The form only: what the parts of a definition say of each other is judged where it is saved. */
+/** The JSON Schema of a file. It checks the form; relations between parts are checked when a definition is saved. */
 export const fileSchema = (): JsonObject => {
-  // Its making is plain JSON.
-  const made: Json = JSON.parse(JSON.stringify(JSONSchema.make(ConnectorFile, { target: "jsonSchema2020-12" })))
-  const { $defs: defs = {}, $schema: dialect = "" } = objectOf(withoutNames(made))
-  const { ConnectorDefinition: whole = {}, ...parts } = objectOf(defs)
+  // The library's schema is plain JSON.
+  const schema: Json = JSON.parse(JSON.stringify(JSONSchema.make(ConnectorFile, { target: "jsonSchema2020-12" })))
+  const { $defs: defs = {}, $schema: dialect = "" } = objectOf(removeTitles(schema))
+  const { ConnectorDefinition: definition = {}, ...parts } = objectOf(defs)
   return {
     $schema: dialect,
     $id: "urn:svc:connector-definition:1",
     title: "Connector definition",
-    description: "How to speak to a system over HTTP, as data: a *.connector.json file of svc. See docs/connectors.md.",
-    ...objectOf(whole),
+    description: "A system's HTTP API described as data: a *.connector.json file of svc. See docs/connectors.md.",
+    ...objectOf(definition),
     $defs: parts
   }
 }
 
 const objectOf = (value: Json): JsonObject => (isObject(value) ? value : {})
 
-/** The library titles a number `between(1, 10)`. */
-const withoutNames = (value: Json): Json => {
-  if (isList(value)) return value.map(withoutNames)
+/** Removes the library's titles, such as `between(1, 10)`. */
+const removeTitles = (value: Json): Json => {
+  if (isList(value)) return value.map(removeTitles)
   if (!isObject(value)) return value
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, child]) =>
-      name === "title" && typeof child === "string" ? [] : [[name, withoutNames(child)]]
+      name === "title" && typeof child === "string" ? [] : [[name, removeTitles(child)]]
     )
   )
 }
-
-const isList = (value: Json): value is ReadonlyArray<Json> => Array.isArray(value)

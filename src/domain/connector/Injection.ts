@@ -1,16 +1,16 @@
 /**
- * Where a credential goes: the parts of a request that it becomes. Only what opens a grant calls these; the credential
- * appears in no mistake. Contract: connector definition, `inject`.
+ * Renders the parts of a request that have the credential, and injects them. Called only for an opened grant; mistakes
+ * never have values of the credential. Contract: connector definition, `inject`.
  */
 import { Either, Encoding, Redacted } from "effect"
-import type { Json, JsonObject } from "../Json.js"
+import { type Json, type JsonObject, isObject } from "../Json.js"
 import type { AuthMethod, Injection } from "./AuthMethod.js"
-import type { UnsignedRequest } from "./Call.js"
-import { type CallMistake, header, isObject, mistake } from "./Place.js"
-import { asText, pathsOf, renderText, template } from "./Template.js"
+import type { UnsignedRequest } from "./UnsignedRequest.js"
+import { type CallMistake, encodeHeader, callMistake } from "./ValueEncoding.js"
+import { asText, templatePaths, renderText, cachedTemplate } from "./Template.js"
 
-/** One part, filled in. */
-export interface Injected {
+/** One rendered part of a request. */
+export interface InjectedPart {
   readonly in: "header" | "query" | "body"
   readonly name: string
   readonly value: Redacted.Redacted
@@ -19,41 +19,41 @@ export interface Injected {
 type Credential = { readonly [name: string]: string }
 
 /**
- * The parts that a method's credential becomes. `credential.basic` is derived from user name and password. A part whose
- * only values are fields that may be absent, and are, is left out; an absent value otherwise is a mistake.
+ * The rendered parts of a method's `inject`. `credential.basic` is derived from user name and password. A part that reads
+ * an absent optional field is left out; any other absent value is a mistake.
  */
-export const injectionOf = (
+export const injectedParts = (
   method: AuthMethod,
   credential: Credential,
   config: { readonly [name: string]: Json }
-): Either.Either<ReadonlyArray<Injected>, CallMistake> =>
+): Either.Either<ReadonlyArray<InjectedPart>, CallMistake> =>
   Either.gen(function* () {
-    const known = method.type === "basic" ? { ...credential, basic: yield* basic(credential) } : credential
-    const scope: JsonObject = { credential: known, connection: { config } }
-    const parts: Array<Injected> = []
+    const members = method.type === "basic" ? { ...credential, basic: yield* encodeBasic(credential) } : credential
+    const scope: JsonObject = { credential: members, connection: { config } }
+    const parts: Array<InjectedPart> = []
     for (const injection of method.inject) {
-      const lacking = lackingIn(injection, known)
-      if (lacking !== undefined && optionalField(method, lacking)) continue
-      if (lacking !== undefined) return yield* mistake(`credential.${lacking}`, "is needed and is not there")
+      const missing = missingMember(injection, members)
+      if (missing !== undefined && isOptionalField(method, missing)) continue
+      if (missing !== undefined) return yield* callMistake(`credential.${missing}`, "is required and is absent")
       const value = renderText(injection.value, scope, asText)
       const name = renderText(injection.name, { connection: { config } }, asText)
-      if (name === "") return yield* mistake(`inject.${injection.name}`, "has no name")
-      if (injection.in === "header") yield* header(name, value, `inject.${injection.name}`)
-      if (!value.isWellFormed()) return yield* mistake(`inject.${injection.name}`, "is not valid Unicode")
+      if (name === "") return yield* callMistake(`inject.${injection.name}`, "has no name")
+      if (injection.in === "header") yield* encodeHeader(name, value, `inject.${injection.name}`)
+      if (!value.isWellFormed()) return yield* callMistake(`inject.${injection.name}`, "is not valid Unicode")
       parts.push({ in: injection.in, name, value: Redacted.make(value) })
     }
     return parts
   })
 
 /**
- * The values of a credential that go into requests and that nobody may see come back. A field that the definition does
- * not call secret is none, unless it is all that there is: a key entered as the user name.
+ * The injected values that must be removed from answers. Fields that are not secret by the definition are excluded, unless
+ * there are no others: some providers take an API key as the user name.
  */
-export const secretsOf = (method: AuthMethod, credential: Credential): ReadonlyArray<Redacted.Redacted> => {
-  const joined = method.type === "basic" ? Either.getOrElse(basic(credential), () => "") : ""
+export const injectedSecrets = (method: AuthMethod, credential: Credential): ReadonlyArray<Redacted.Redacted> => {
+  const joined = method.type === "basic" ? Either.getOrElse(encodeBasic(credential), () => "") : ""
   const read = new Set(
     method.inject.flatMap(({ value }) =>
-      pathsOf(template(value)).flatMap(([root, name]) => (root === "credential" ? [String(name)] : []))
+      templatePaths(cachedTemplate(value)).flatMap(([root, name]) => (root === "credential" ? [String(name)] : []))
     )
   )
   const both = joined !== "" && read.has("basic")
@@ -67,19 +67,19 @@ export const secretsOf = (method: AuthMethod, credential: Credential): ReadonlyA
   return [...secret, ...(both ? [joined] : [])].map((value) => Redacted.make(value))
 }
 
-/** The request with the credential in it. What the arguments put in the same places is replaced. */
-export const withInjected = (
+/** The request with the parts; values that the arguments put in the same places are replaced. */
+export const injectParts = (
   request: UnsignedRequest,
-  parts: ReadonlyArray<Injected>
+  parts: ReadonlyArray<InjectedPart>
 ): Either.Either<UnsignedRequest, CallMistake> =>
   parts.reduce<Either.Either<UnsignedRequest, CallMistake>>(
-    (done, part) => Either.flatMap(done, (so) => placed(so, part)),
+    (before, part) => Either.flatMap(before, (injected) => injectPart(injected, part)),
     Either.right(request)
   )
 
-/** The credential's members that a value reads and that are not there. */
-const lackingIn = ({ value }: Injection, credential: Credential): string | undefined => {
-  for (const [root, name] of pathsOf(template(value))) {
+/** The first member of the credential that a part reads and that is absent. */
+const missingMember = ({ value }: Injection, credential: Credential): string | undefined => {
+  for (const [root, name] of templatePaths(cachedTemplate(value))) {
     if (root === "credential" && !(Object.hasOwn(credential, String(name)) && credential[String(name)] !== "")) {
       return String(name)
     }
@@ -87,24 +87,24 @@ const lackingIn = ({ value }: Injection, credential: Credential): string | undef
   return undefined
 }
 
-const optionalField = (method: AuthMethod, name: string): boolean =>
+const isOptionalField = (method: AuthMethod, name: string): boolean =>
   "fields" in method && method.fields.some((field) => field.name === name && !field.required)
 
 const isOpen = (method: AuthMethod, name: string): boolean =>
   "fields" in method && method.fields.some((field) => field.name === name && !field.secret)
 
-const basic = (credential: Credential): Either.Either<string, CallMistake> => {
+const encodeBasic = (credential: Credential): Either.Either<string, CallMistake> => {
   const { password = "", username = "" } = credential
-  // RFC 7617: what stands before the first colon is the user name.
-  if (username.includes(":")) return mistake("credential.username", "has a colon, which a user name cannot hold")
+  // RFC 7617: the user name ends at the first colon.
+  if (username.includes(":")) return callMistake("credential.username", "has a colon, which a user name cannot hold")
   return username === "" && password === ""
     ? Either.right("")
     : Either.right(Encoding.encodeBase64(`${username}:${password}`))
 }
 
-// --- Placing ---
+// --- Injecting ---
 
-const placed = (request: UnsignedRequest, part: Injected): Either.Either<UnsignedRequest, CallMistake> => {
+const injectPart = (request: UnsignedRequest, part: InjectedPart): Either.Either<UnsignedRequest, CallMistake> => {
   const value = Redacted.value(part.value)
   switch (part.in) {
     case "header": {
@@ -119,18 +119,18 @@ const placed = (request: UnsignedRequest, part: Injected): Either.Either<Unsigne
 }
 
 const withParameter = (url: string, name: string, value: string): string => {
-  const [before = "", query = ""] = split(url, "?")
+  const [before = "", query = ""] = splitOnce(url, "?")
   const encoded = encodeURIComponent(name)
-  const others = query.split("&").filter((pair) => pair !== "" && decoded(pair.split("=")[0] ?? "") !== name)
+  const others = query.split("&").filter((pair) => pair !== "" && decodeOrKeep(pair.split("=")[0] ?? "") !== name)
   return `${before}?${[...others, `${encoded}=${encodeURIComponent(value)}`].join("&")}`
 }
 
-const split = (text: string, at: string): readonly [string, string] => {
+const splitOnce = (text: string, at: string): readonly [string, string] => {
   const index = text.indexOf(at)
   return index < 0 ? [text, ""] : [text.slice(0, index), text.slice(index + 1)]
 }
 
-const decoded = (text: string): string => {
+const decodeOrKeep = (text: string): string => {
   try {
     return decodeURIComponent(text.replaceAll("+", " "))
   } catch {
@@ -140,13 +140,13 @@ const decoded = (text: string): string => {
 
 const withMember = (request: UnsignedRequest, name: string, value: string): Either.Either<string, CallMistake> => {
   const type = request.headers.find(([key]) => key === "content-type")?.[1] ?? "application/json"
-  if (request.body instanceof Uint8Array) return mistake(`inject.${name}`, "cannot stand in a body of bytes")
+  if (request.body instanceof Uint8Array) return callMistake(`inject.${name}`, "cannot be injected into a binary body")
   if (type.startsWith("application/x-www-form-urlencoded")) {
     return Either.right(withParameter(`?${request.body ?? ""}`, name, value).slice(1))
   }
   const body = request.body === null ? {} : jsonBody(request.body)
   return body === undefined
-    ? mistake(`inject.${name}`, "can stand in a JSON object or a form only")
+    ? callMistake(`inject.${name}`, "can be injected into a JSON object or a form only")
     : Either.right(JSON.stringify(Object.fromEntries([...Object.entries(body), [name, value]])))
 }
 

@@ -1,13 +1,13 @@
 /**
- * Runs without providers: a connector's answer is taken from fixtures that came with the run, or from the action's own
- * mocks. Contract: runtime calls; the command line's `--mock` and `--record`.
+ * Mocked runs: connector calls are answered from the run's fixtures or the action's mocks instead of the provider.
+ * Contract: runtime calls; the command line's `--mock` and `--record`.
  */
 import { Schema } from "effect"
 import { isObject, Json } from "../Json.js"
 import type { ActionDefinition } from "./Action.js"
 import { camelSlug } from "./Binding.js"
 
-/** An answer that is known beforehand. `input`: only for calls whose arguments have these members with these values. */
+/** The output of a call. `input`: the fixture is for calls whose arguments have these members and values. */
 export const Fixture = Schema.Struct({
   connector: Schema.String,
   action: Schema.String,
@@ -16,16 +16,17 @@ export const Fixture = Schema.Struct({
 }).annotations({ identifier: "Fixture" })
 export type Fixture = typeof Fixture.Type
 
-/** `partial`: what has no mock is really called. `full`: nothing is. */
+/** `partial`: calls without a mock go to the provider. `full`: they fail. */
 export const MockMode = Schema.Literal("none", "partial", "full")
 export type MockMode = typeof MockMode.Type
 
+/** How a run's connector calls are mocked. */
 export interface Mocking {
   readonly mode: "partial" | "full"
   readonly fixtures: ReadonlyArray<Fixture>
 }
 
-/** Whether the value has everything that the pattern has. */
+/** Whether the value has every member and element of the pattern. */
 const covers = (pattern: Json, value: Json | undefined): boolean => {
   if (isObject(pattern))
     return isObject(value) && Object.entries(pattern).every(([name, member]) => covers(member, value[name]))
@@ -34,8 +35,8 @@ const covers = (pattern: Json, value: Json | undefined): boolean => {
   return pattern === value
 }
 
-/** The answer to a call; `undefined` where none is known. The run's fixtures go before the action's mocks. */
-export const mockOf = (
+/** The mocked output of a call; `undefined` if there is none. Fixtures of the run precede mocks of the action. */
+export const findMock = (
   { fixtures }: Mocking,
   slug: string,
   action: ActionDefinition,
@@ -44,14 +45,17 @@ export const mockOf = (
   const own = fixtures.filter(
     (one) => (one.connector === slug || one.connector === camelSlug(slug)) && one.action === action.name
   )
-  const known: ReadonlyArray<{ readonly input?: Json | undefined; readonly output: Json }> = [...own, ...action.mocks]
+  const candidates: ReadonlyArray<{ readonly input?: Json | undefined; readonly output: Json }> = [
+    ...own,
+    ...action.mocks
+  ]
   return (
-    known.find(({ input }) => input !== undefined && covers(input, args)) ??
-    known.find(({ input }) => input === undefined)
+    candidates.find(({ input }) => input !== undefined && covers(input, args)) ??
+    candidates.find(({ input }) => input === undefined)
   )
 }
 
-/** The answer that a step of a run's trace recorded, as a fixture; none where it failed or was too large for the trace. */
+/** The fixture of a recorded step; none if the step failed or its output was too large for the trace. */
 export const fixturesOf = (step: Json): ReadonlyArray<Fixture> => {
   if (!isObject(step) || step["status"] !== "completed") return []
   const { action, connector, input, output = null } = step

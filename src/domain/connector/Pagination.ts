@@ -1,44 +1,44 @@
-/** From one page of a list to the next: an answer → the arguments of the next page. Pure. */
+/** Computes the arguments of a list's next page from an answer. Pure. */
 import { Either } from "effect"
-import type { Json, JsonObject } from "../Json.js"
+import { type Json, type JsonObject, isList, isObject } from "../Json.js"
 import type { ActionDefinition, Pagination } from "./Action.js"
 import { valueAt } from "./Path.js"
-import { type CallMistake, isList, isObject, mistake } from "./Place.js"
-import { headerOf, jsonOf, type ProviderAnswer } from "./ProviderAnswer.js"
+import { type CallMistake, callMistake } from "./ValueEncoding.js"
+import { headerOf, answerJson, type ProviderAnswer } from "./ProviderAnswer.js"
 import { parseUrl } from "../Url.js"
 
-/** The argument that carries on a link which is followed as it is. */
+/** The argument for a link that is followed as it is. */
 export const linkArgument = "$next"
 
-/** The arguments of the next page; null when this was the last, or the action has no pages. */
-export const nextPage = (action: ActionDefinition, args: Json, answer: ProviderAnswer): Json | null => {
+/** The arguments of the next page; null after the last page, or if the action has no pages. */
+export const nextPageArgs = (action: ActionDefinition, args: Json, answer: ProviderAnswer): Json | null => {
   const { pagination } = action
   if (pagination === undefined) return null
-  const body = jsonOf(answer)
-  const given = isObject(args) ? args : {}
+  const body = answerJson(answer)
+  const current = isObject(args) ? args : {}
   const more = pagination.hasMore === undefined ? undefined : valueAt(body, pagination.hasMore)
   if (more === false || more === "false" || more === 0) return null
   switch (pagination.type) {
     case "cursor":
-      return afterCursor(pagination, given, tokenOf(pagination, answer, body))
+      return afterCursor(pagination, current, tokenOf(pagination, answer, body))
     case "link":
-      return afterLink(pagination, given, linkOf(pagination, answer, body))
+      return afterLink(pagination, current, linkOf(pagination, answer, body))
     case "offset":
     case "page":
-      return counted(pagination, given, body, itemsIn(action, body), more === true)
+      return afterCount(pagination, current, body, itemsIn(action, body), more === true)
   }
 }
 
-/** The items of a page, out of the action's result. */
-export const itemsOf = (action: ActionDefinition, result: Json): ReadonlyArray<Json> => {
+/** The items of a page in the action's result. */
+export const pageItems = (action: ActionDefinition, result: Json): ReadonlyArray<Json> => {
   if (isList(result)) return result
   const path = action.pagination?.items
   const found = path === undefined ? undefined : valueAt(result, path)
   return found !== undefined && isList(found) ? found : []
 }
 
-/** The URL that a followed link asks for: on the origin of the action, and nowhere else. */
-export const followed = (
+/** The URL of a followed link, which must be on the action's origin; `undefined` without one. */
+export const linkToFollow = (
   action: ActionDefinition,
   args: Json,
   origin: string
@@ -47,12 +47,12 @@ export const followed = (
   if (pagination?.type !== "link" || pagination.param !== undefined || !isObject(args)) return Either.right(undefined)
   const link = args[linkArgument]
   if (link === undefined || link === null) return Either.right(undefined)
-  const refused = mistake(`args.${linkArgument}`, "is no link of this action's provider")
-  if (typeof link !== "string" || parseUrl(link, origin) === undefined) return refused
+  const refusal = callMistake(`args.${linkArgument}`, "is not a link on the origin of this action's provider")
+  if (typeof link !== "string" || parseUrl(link, origin) === undefined) return refusal
   const url = new URL(link, origin)
   return `${url.protocol}//${url.host}` === origin && url.username === "" && url.password === ""
     ? Either.right(`${origin}${url.pathname}${url.search}`)
-    : refused
+    : refusal
 }
 
 const tokenOf = (pagination: Pagination, answer: ProviderAnswer, body: Json | undefined): Json | undefined =>
@@ -65,7 +65,7 @@ const tokenOf = (pagination: Pagination, answer: ProviderAnswer, body: Json | un
 const afterCursor = (pagination: Pagination, args: JsonObject, token: Json | undefined): Json | null => {
   const { param = "cursor" } = pagination
   const last = args[param]
-  // A cursor that stays the same would go on for ever.
+  // An unchanged cursor would loop forever.
   const usable = (typeof token === "string" && token !== "") || typeof token === "number"
   return usable && token !== last ? { ...args, [param]: token } : null
 }
@@ -105,14 +105,14 @@ const numberOf = (value: Json | undefined): number | undefined => {
 const numberAt = (value: Json | undefined, path: string | undefined): number | undefined =>
   path === undefined ? undefined : numberOf(valueAt(value, path))
 
-/** What a page's items are in the body; where that is not said, they are the result. */
+/** The items of a page in the body, by `items` or else the result. */
 const itemsIn = ({ pagination, response }: ActionDefinition, body: Json | undefined): Json | undefined => {
   const path = pagination?.items ?? (typeof response.map === "string" ? response.map : undefined)
   return path === undefined ? body : valueAt(body, path)
 }
 
-/** How far a page is, and what follows it. */
-const counted = (
+/** The next page or offset, by counting. */
+const afterCount = (
   pagination: Pagination,
   args: JsonObject,
   body: Json | undefined,
@@ -129,11 +129,11 @@ const counted = (
   const pages = numberAt(body, pagination.totalPages)
   const total = numberAt(body, pagination.total)
   const seen = byPage ? (at - first) * (size ?? count) + count : next - first
-  const goesOn =
+  const hasNext =
     pages !== undefined
       ? next - first < pages
       : total !== undefined
         ? seen < total
         : more || size === undefined || count >= size
-  return goesOn ? { ...args, [param]: next } : null
+  return hasNext ? { ...args, [param]: next } : null
 }

@@ -1,30 +1,30 @@
-/** Where a value stands in JSON: `$.items[0].name`. Data only: a path reads own members and nothing else. Contract: data paths. */
+/** Data paths into JSON: `$.items[0].name`. A path reads own members only. Contract: data paths. */
 import { Either } from "effect"
-import type { Json } from "../Json.js"
+import { type Json, isList } from "../Json.js"
 
-/** A member's name, or a place in a list; a negative one counts from the end. */
+/** A member's name, or an index; a negative index counts from the end. */
 export type Segment = string | number
-/** `items[0].name` as its parts; empty: the whole value. */
+/** The segments of a path; empty: the whole value. */
 export type Path = ReadonlyArray<Segment>
 
-/** Reads a path. A leading `$` or `$.` may be there; names with other characters stand in `["…"]`. */
+/** Parses a path. A leading `$` or `$.` is optional; other names are quoted in `["…"]`. Left: what is wrong. */
 export const parsePath = (text: string): Either.Either<Path, string> => {
   let rest = text.trim()
   if (rest === "$" || rest === "") return rest === "" ? Either.left("is empty") : Either.right([])
   if (rest.startsWith("$.") || rest.startsWith("$[")) rest = rest.slice(rest[1] === "." ? 2 : 1)
   const path: Array<Segment> = []
   while (rest !== "") {
-    const found = (path.length === 0 ? first : next).exec(rest)
+    const found = (path.length === 0 ? firstSegment : nextSegment).exec(rest)
     if (found === null) return Either.left(`cannot be read from "${rest.slice(0, 20)}" on`)
-    const [whole, name, index, double, single] = found
+    const [matched, name, index, double, single] = found
     const quoted = double ?? single
-    path.push(name ?? (index === undefined ? unescaped(quoted ?? "") : Number(index)))
-    rest = rest.slice(whole.length)
+    path.push(name ?? (index === undefined ? unescape(quoted ?? "") : Number(index)))
+    rest = rest.slice(matched.length)
   }
-  return path.length > deepest ? Either.left(`has more than ${deepest} parts`) : Either.right(path)
+  return path.length > maxSegments ? Either.left(`has more than ${maxSegments} parts`) : Either.right(path)
 }
 
-/** What stands there: `undefined` where nothing does. */
+/** The value at a path; `undefined` if there is none. */
 export const readPath = (value: Json | undefined, path: Path): Json | undefined => {
   let at: Json | undefined = value
   for (const segment of path) {
@@ -40,32 +40,31 @@ export const readPath = (value: Json | undefined, path: Path): Json | undefined 
   return at
 }
 
-/** What stands at a path of a definition: `undefined` also where the path is none. */
+/** The value at a path in text, parsed once; `undefined` also for an invalid path. */
 export const valueAt = (value: Json | undefined, path: string): Json | undefined =>
   Either.match(cachedPath(path), { onLeft: () => undefined, onRight: (parts) => readPath(value, parts) })
 
-/** A path of a field map, in which `[*]` is every item of a list, as the path of the first one. */
-export const firstOf = (path: string): string => path.replaceAll("[*]", "[0]")
+/** A path of a field map with every `[*]` replaced by the first index. */
+export const firstItemPath = (path: string): string => path.replaceAll("[*]", "[0]")
 
-/** Remembers what a pure function answered; starts anew when full, so that it never grows beyond bounds. */
-export const remembering = <A>(make: (text: string) => A, most = 20_000): ((text: string) => A) => {
-  const known = new Map<string, A>()
+/** Caches a pure function's results; the cache is cleared when it is full. */
+export const memoize = <A>(make: (text: string) => A, maxEntries = 20_000): ((text: string) => A) => {
+  const cache = new Map<string, A>()
   return (text) => {
-    const found = known.get(text)
+    const found = cache.get(text)
     if (found !== undefined) return found
-    if (known.size >= most) known.clear()
-    const made = make(text)
-    known.set(text, made)
-    return made
+    if (cache.size >= maxEntries) cache.clear()
+    const result = make(text)
+    cache.set(text, result)
+    return result
   }
 }
 
-const deepest = 64
-const name = String.raw`([^.[\]{}()"'?|,;+*/\\\s]+)`
-const place = String.raw`\[(-?\d{1,9})\]|\["((?:[^"\\]|\\.)*)"\]|\['((?:[^'\\]|\\.)*)'\]`
-const first = new RegExp(`^(?:${name}|${place})`)
-const next = new RegExp(String.raw`^(?:\.${name}|${place})`)
+const maxSegments = 64
+const namePattern = String.raw`([^.[\]{}()"'?|,;+*/\\\s]+)`
+const placePattern = String.raw`\[(-?\d{1,9})\]|\["((?:[^"\\]|\\.)*)"\]|\['((?:[^'\\]|\\.)*)'\]`
+const firstSegment = new RegExp(`^(?:${namePattern}|${placePattern})`)
+const nextSegment = new RegExp(String.raw`^(?:\.${namePattern}|${placePattern})`)
 
-const unescaped = (text: string) => text.replace(/\\(.)/g, "$1")
-const isList = (value: Json): value is ReadonlyArray<Json> => Array.isArray(value)
-const cachedPath = remembering(parsePath)
+const unescape = (text: string) => text.replace(/\\(.)/g, "$1")
+const cachedPath = memoize(parsePath)

@@ -1,57 +1,57 @@
 /**
- * Patterns that a tenant writes. Those of conditions are matched where requests are handled, by an engine whose time is
- * linear in the text (RE2 syntax: no lookaround, no reference to a group). Those of JSON Schemas and of credential
- * fields are ECMAScript's, as their standards want; they are matched in computing workers, which have a deadline.
+ * Regular expressions that tenants write. Patterns of conditions are matched on the main loop by RE2, in time linear in the
+ * text (no lookaround, no back-references). Patterns of JSON Schemas and credential fields are ECMAScript's; they are
+ * matched in computing workers, which have a deadline.
  */
 import { RE2JS } from "re2js"
-import { remembering } from "./Path.js"
+import { memoize } from "./Path.js"
 
-const longestPattern = { condition: 500, schema: 1_000 }
-/** Instructions that a condition's pattern may compile to. */
-const mostInstructions = 2_000
-/** Instructions times characters that one match may cost: about 50 ms. Longer texts are matched by their beginning. */
-const mostSteps = 1_000_000
-const patternsKept = 1_000
+const maxPatternLength = { condition: 500, schema: 1_000 }
+/** The most instructions of a compiled pattern. */
+const maxInstructions = 2_000
+/** The most instructions times characters of one match, about 50 ms. Of longer texts only the beginning is matched. */
+const maxSteps = 1_000_000
+const patternCacheSize = 1_000
 
-interface Compiled {
+interface CompiledPattern {
   readonly matches: (text: string) => boolean
 }
 
-const compile = (pattern: string): Compiled | string => {
-  if (pattern.length > longestPattern.condition) return `has more than ${longestPattern.condition} characters`
+const compile = (pattern: string): CompiledPattern | string => {
+  if (pattern.length > maxPatternLength.condition) return `has more than ${maxPatternLength.condition} characters`
   try {
     const expression = RE2JS.compile(RE2JS.translateRegExp(pattern))
     const instructions = Math.max(1, expression.programSize())
-    if (instructions > mostInstructions) return "is too complex: repeat less"
-    const longestText = Math.floor(mostSteps / instructions)
+    if (instructions > maxInstructions) return "is too complex: repeat less"
+    const longestText = Math.floor(maxSteps / instructions)
     return { matches: (text) => expression.matcher(text.slice(0, longestText)).find() }
   } catch (error) {
-    // The library's words begin with its own name for what it did.
-    return error instanceof Error ? error.message.replace(/^error parsing regexp: /, "") : "is no pattern"
+    // Without the library's prefix.
+    return error instanceof Error ? error.message.replace(/^error parsing regexp: /, "") : "is not a valid pattern"
   }
 }
 
-const compiled = remembering(compile, patternsKept)
+const compileCached = memoize(compile, patternCacheSize)
 
-/** Why a condition cannot have this pattern, if it cannot. */
+/** Why a pattern cannot be used in a condition; `undefined` if it can. */
 export const patternMistake = (pattern: string): string | undefined => {
-  const made = compiled(pattern)
-  return typeof made === "string" ? made : undefined
+  const compiled = compileCached(pattern)
+  return typeof compiled === "string" ? compiled : undefined
 }
 
-/** Whether the pattern of a condition matches somewhere in the text. One that `patternMistake` refuses never does. */
+/** Whether a condition's pattern matches anywhere in the text; an invalid pattern never matches. */
 export const matchesPattern = (pattern: string, text: string): boolean => {
-  const made = compiled(pattern)
-  return typeof made !== "string" && made.matches(text)
+  const compiled = compileCached(pattern)
+  return typeof compiled !== "string" && compiled.matches(text)
 }
 
-/** Why a JSON Schema or a credential field cannot have this pattern, if it cannot. */
+/** Why a pattern cannot be used in a JSON Schema or credential field; `undefined` if it can. */
 export const schemaPatternMistake = (pattern: string): string | undefined => {
-  if (pattern.length > longestPattern.schema) return `has more than ${longestPattern.schema} characters`
+  if (pattern.length > maxPatternLength.schema) return `has more than ${maxPatternLength.schema} characters`
   try {
     void new RegExp(pattern, "u")
     return undefined
   } catch (error) {
-    return error instanceof Error ? error.message : "is no regular expression"
+    return error instanceof Error ? error.message : "is not a regular expression"
   }
 }

@@ -1,6 +1,6 @@
 /**
- * URLs of a definition without TLS. Only a server in a network that the operator allowed may be called by them, so that
- * a connector can be developed against a local server.
+ * URLs of a definition without TLS. They are allowed only for servers in the operator's networks, so that a connector can
+ * be developed against a local server.
  */
 import type { Detail } from "../Failure.js"
 import type { ConnectorDefinition } from "./Definition.js"
@@ -14,7 +14,7 @@ const urlMembers = ["authorizationUrl", "tokenUrl", "revocationUrl"] as const
 
 const isPlain = (url: string | undefined): url is string => url?.startsWith("http://") === true
 
-/** The URLs that begin with http://, each with its place. */
+/** The URLs that begin with http://, with their paths in the definition. */
 export const plainUrls = ({ actions, auth, baseUrl }: ConnectorDefinition): ReadonlyArray<PlacedUrl> =>
   [
     { path: "baseUrl", url: baseUrl },
@@ -24,33 +24,34 @@ export const plainUrls = ({ actions, auth, baseUrl }: ConnectorDefinition): Read
     ...actions.map(({ request }, at) => ({ path: `actions[${at}].request.path`, url: request.path }))
   ].flatMap(({ path, url }) => (isPlain(url) ? [{ path, url }] : []))
 
-const secured = (url: string): string => (isPlain(url) ? `https://${url.slice("http://".length)}` : url)
+const toHttps = (url: string): string => (isPlain(url) ? `https://${url.slice("http://".length)}` : url)
 
-/** The definition as it would be with TLS: what else is wrong with it is wrong with both. */
+/** The definition with https:// URLs, to find its other mistakes. */
 export const withTls = (definition: ConnectorDefinition): ConnectorDefinition => ({
   ...definition,
-  baseUrl: secured(definition.baseUrl),
+  baseUrl: toHttps(definition.baseUrl),
   auth: definition.auth.map((method) =>
     method.type === "oauth2"
       ? {
           ...method,
-          tokenUrl: secured(method.tokenUrl),
-          ...(method.authorizationUrl === undefined ? {} : { authorizationUrl: secured(method.authorizationUrl) }),
-          ...(method.revocationUrl === undefined ? {} : { revocationUrl: secured(method.revocationUrl) })
+          tokenUrl: toHttps(method.tokenUrl),
+          ...(method.authorizationUrl === undefined ? {} : { authorizationUrl: toHttps(method.authorizationUrl) }),
+          ...(method.revocationUrl === undefined ? {} : { revocationUrl: toHttps(method.revocationUrl) })
         }
       : method
   ),
   actions: definition.actions.map((action) => ({
     ...action,
-    request: { ...action.request, path: secured(action.request.path) }
+    request: { ...action.request, path: toHttps(action.request.path) }
   }))
 })
 
-/** The scheme, host and port of a URL, if they stand in it in plain text. */
-export const plainHost = (url: string): string | undefined =>
+/** The scheme, host and port of an http:// URL, if they have no template. */
+export const plainOrigin = (url: string): string | undefined =>
   /^http:\/\/(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d+)?(?=[/?]|$)/i.exec(url)?.[0]
 
-export const plainMistake = (path: string): Detail => ({
+/** The mistake of an http:// URL that is not allowed. */
+export const plainHttpMistake = (path: string): Detail => ({
   path,
   code: "INVALID_URL",
   message: "must begin with https://; http:// is for a host in plain text whose address SVC_EGRESS_ALLOW covers"

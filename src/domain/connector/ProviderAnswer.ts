@@ -1,47 +1,51 @@
-/** What a provider sent back, and the ways to read it. Pure. */
+/** A provider's answer or failure, and readers of its headers and body. Pure. */
 import type { Json } from "../Json.js"
-import { excessOf, type JsonBounds } from "../JsonText.js"
+import { exceededBound, type JsonBounds } from "../JsonText.js"
 import { jsonWeight } from "../Limits.js"
 
-/** How deep it nests is judged where it is read, with its place. */
+/** Depth is checked when the value is stored, where the mistake has a path. */
 const answerBounds: JsonBounds = { depth: Number.MAX_SAFE_INTEGER, weight: jsonWeight }
 
+/** Headers in the order in which they were received. */
 export type ProviderHeaders = ReadonlyArray<readonly [name: string, value: string]>
 
+/** An answer without its body. */
 export interface ProviderHead {
   readonly status: number
   readonly headers: ProviderHeaders
 }
 
+/** An answer with its whole body. */
 export interface ProviderAnswer extends ProviderHead {
   readonly body: Uint8Array
 }
 
+/** A failed call of a provider. */
 export interface ProviderFailure {
-  /** `transient`: a later try may succeed. `auth`: the credential was refused. `provider`: it said no. */
+  /** `transient`: a retry may succeed. `auth`: the credential was refused. `provider`: the request was refused. */
   readonly category: "transient" | "provider" | "auth" | "timeout"
-  /** Null: nobody answered. */
+  /** Null: no answer. */
   readonly status: number | null
-  /** In the provider's words where it had some. */
+  /** The provider's own message, if it sent one. */
   readonly message: string
   readonly code: string | null
-  /** The definition says that no later try, and no other credential, will do better. */
+  /** By the definition neither a retry nor another credential can succeed. */
   readonly isFinal?: boolean
-  /** What it answered, cut where it is long. */
+  /** The body of the answer, shortened. */
   readonly body: Json
   readonly retryAfterMillis: number | null
 }
 
-/** The first header of that name, in any case. */
+/** The first header with this name, ignoring case. */
 export const headerOf = (headers: ProviderHeaders, name: string): string | undefined => {
-  const wanted = name.toLowerCase()
-  return headers.find(([key]) => key.toLowerCase() === wanted)?.[1]
+  const lowerName = name.toLowerCase()
+  return headers.find(([key]) => key.toLowerCase() === lowerName)?.[1]
 }
 
-/** The body as JSON, whatever type it declares; `undefined` where it is none, or one beyond what may be held. */
-export const jsonOf = (answer: ProviderAnswer): Json | undefined => {
-  const text = textOf(answer).trim()
-  if (text === "" || excessOf(text, answerBounds) !== undefined) return undefined
+/** The body as JSON, ignoring its content type; `undefined` if it is not JSON or has too many values. */
+export const answerJson = (answer: ProviderAnswer): Json | undefined => {
+  const text = answerText(answer).trim()
+  if (text === "" || exceededBound(text, answerBounds) !== undefined) return undefined
   try {
     const value: Json = JSON.parse(text)
     return value
@@ -50,12 +54,12 @@ export const jsonOf = (answer: ProviderAnswer): Json | undefined => {
   }
 }
 
-/** The content type without its parameters; empty where there is none. */
+/** The content type without parameters; empty if absent. */
 export const mediaType = (answer: ProviderAnswer): string =>
   (headerOf(answer.headers, "content-type") ?? "").split(";")[0]?.trim().toLowerCase() ?? ""
 
-/** The body as text, in the character set that it declares. */
-export const textOf = (answer: ProviderAnswer): string => {
+/** The body as text, in the declared character set. */
+export const answerText = (answer: ProviderAnswer): string => {
   const charset = /charset\s*=\s*"?([\w.:-]+)/i.exec(headerOf(answer.headers, "content-type") ?? "")?.[1]
   return decoderOf(charset).decode(answer.body)
 }

@@ -1,23 +1,23 @@
-/** Types of authentication as other tools name them, made into the ones known here. Contract: connector definition, raw values. */
-import { isObject, type Json, type JsonObject } from "../Json.js"
+/** Replaces types of authentication that other tools use by auth methods. Contract: connector definition, raw values. */
+import { isObject, type Json, type JsonObject, isList } from "../Json.js"
 
-/** The document with every known raw type replaced; everything else stays, for validation to judge. */
-export const fromRaw = (document: Json): Json => {
+/** The document with known raw types replaced; validation checks the rest. */
+export const replaceRawAuth = (document: Json): Json => {
   if (!isObject(document) || !isList(document["auth"])) return document
-  return { ...document, auth: document["auth"].map((method) => (isObject(method) ? known(method) : method)) }
+  return { ...document, auth: document["auth"].map((method) => (isObject(method) ? replaceRawType(method) : method)) }
 }
 
-const known = (method: JsonObject): JsonObject => {
+const replaceRawType = (method: JsonObject): JsonObject => {
   const type = method["type"]
-  const made = typeof type === "string" && Object.hasOwn(raw, type) ? raw[type] : undefined
-  // What the document says itself goes before what is filled in.
-  return made === undefined ? method : { ...made, ...method, type: made["type"] ?? null }
+  const defaults = typeof type === "string" && Object.hasOwn(rawTypes, type) ? rawTypes[type] : undefined
+  // Members of the document override the defaults.
+  return defaults === undefined ? method : { ...defaults, ...method, type: defaults["type"] ?? null }
 }
 
 const secret = (name: string, title: string): JsonObject => ({ name, title, secret: true })
 const user: JsonObject = { name: "username", title: "User name" }
 
-const raw: { readonly [type: string]: JsonObject } = {
+const rawTypes: { readonly [type: string]: JsonObject } = {
   OAUTH_2: { type: "oauth2" },
   API_KEY: { type: "api_key" },
   BEARER: {
@@ -30,5 +30,3 @@ const raw: { readonly [type: string]: JsonObject } = {
   INPUT: { type: "custom" },
   NO_AUTH: { type: "none" }
 }
-
-const isList = (value: Json | undefined): value is ReadonlyArray<Json> => Array.isArray(value)

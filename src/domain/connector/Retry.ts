@@ -1,19 +1,19 @@
-/** Whether and when a failed call is tried again. Pure: chance is given. */
+/** Decides whether and when a failed call is retried. Pure. */
 import type { RetryRule } from "./Definition.js"
 import type { ProviderFailure } from "./ProviderAnswer.js"
 
 /**
- * The pause in milliseconds before the next attempt; null: no more. `attempt`: how many were made, from 1.
- * `random`: in [0, 1). What the provider asks for (`Retry-After`) is the least; failures of the credential, of the
- * request itself and of time are the caller's to judge and are tried again only where the rule names them.
+ * The pause before the next attempt in milliseconds, at least the provider's `Retry-After`; null: no retry. `attempt`: the
+ * number of attempts made. `random`: from [0, 1), for the jitter. Failures of the credential, of the request and timeouts
+ * are retried only if the rule names them.
  */
-export const retryAfter = (
+export const retryPause = (
   rule: RetryRule,
   attempt: number,
   failure: ProviderFailure,
   random: number
 ): number | null => {
-  if (attempt >= rule.maxAttempts || !covers(rule, failure)) return null
+  if (attempt >= rule.maxAttempts || !isRetried(rule, failure)) return null
   const grown =
     rule.backoff === "fixed"
       ? rule.initialMs
@@ -25,20 +25,20 @@ export const retryAfter = (
   return Math.max(pause, failure.retryAfterMillis ?? 0)
 }
 
-/** Whether the provider refused for its limit: with 429, or with a 403 that told of one. */
-export const isLimit = ({ category, status }: ProviderFailure): boolean =>
+/** Whether the provider refused because of its rate limit: by 429, or by a 403 with a limit. */
+export const isLimitRefusal = ({ category, status }: ProviderFailure): boolean =>
   category === "transient" && (status === 429 || status === 403)
 
-/** Whether a later try may succeed, as far as the status tells. */
+/** Whether a retry may succeed, by the status. */
 export const isTransient = (status: number): boolean =>
   status === 408 || status === 425 || status === 429 || status >= 500
 
-const covers = (rule: RetryRule, failure: ProviderFailure): boolean => {
+const isRetried = (rule: RetryRule, failure: ProviderFailure): boolean => {
   if (failure.category === "timeout") return rule.on.includes("timeout")
   if (failure.status === null) return failure.category === "transient" && rule.on.includes("network")
-  // A success status with a transient error inside has no number to be named by.
+  // A transient error inside a success has no status that a rule could name.
   if (failure.status < 400) return failure.category === "transient"
-  // Its code says that no later try will do better.
+  // Its code is one of `finalCodes`.
   if (failure.category === "provider" && isTransient(failure.status)) return false
-  return rule.on.includes(isLimit(failure) ? 429 : failure.status)
+  return rule.on.includes(isLimitRefusal(failure) ? 429 : failure.status)
 }

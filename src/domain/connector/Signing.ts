@@ -1,59 +1,60 @@
 /**
- * Signatures over requests that customers' own schemes ask for: a closed table, since a definition holds no code.
- * Pure: arithmetic, time and nonce are given. Contract: connector definition, `sign`.
+ * Signs requests by the schemes of custom auth methods: HMAC and Digest. A definition can name only signers of this table,
+ * since it has no code. Pure. Contract: connector definition, `sign`.
  */
 import { Either, Encoding } from "effect"
 import type { CustomMethod, SigningRule } from "./AuthMethod.js"
-import { joined } from "./Content.js"
-import { type CallMistake, headerText, mistake } from "./Place.js"
-import { pathsOf, renderText, template } from "./Template.js"
+import { concatBytes } from "./RequestContent.js"
+import { type CallMistake, isHeaderText, callMistake } from "./ValueEncoding.js"
+import { templatePaths, renderText, cachedTemplate } from "./Template.js"
 
-/** The arithmetic that signing needs. */
+/** The digests that signing needs. */
 export interface SigningDigests {
   readonly hmac: (algorithm: "sha1" | "sha256" | "sha512", key: Uint8Array, data: Uint8Array) => Uint8Array
   readonly hash: (algorithm: "md5" | "sha256", data: Uint8Array) => Uint8Array
 }
 
-/** What is signed: the request as it will be sent. */
-export interface Signable {
+/** The request as it will be sent. */
+export interface SignableRequest {
   readonly method: string
   readonly url: string
   readonly body: string | Uint8Array | null
-  /** `WWW-Authenticate` of the 401 that asked for it; null for a first attempt. Only `digest` reads it. */
+  /** `WWW-Authenticate` of the 401 before this attempt; null on the first attempt. Only `digest` reads it. */
   readonly challenge: string | null
 }
 
+/** Credential, time and nonce of a signature. */
 export interface SigningInput {
   readonly credential: { readonly [name: string]: string }
   /** Unix milliseconds. */
   readonly now: number
-  /** Never used before; hexadecimal. */
+  /** Unique, in hexadecimal. */
   readonly nonce: string
   readonly digests: SigningDigests
 }
 
 type Headers = ReadonlyArray<readonly [name: string, value: string]>
-type Signer = (rule: SigningRule, request: Signable, input: SigningInput) => Either.Either<Headers, CallMistake>
+type Signer = (rule: SigningRule, request: SignableRequest, input: SigningInput) => Either.Either<Headers, CallMistake>
 
-/** The headers that sign a request; none where the scheme waits for the provider's challenge. */
-export const signatureOf = (
+/** The headers with the signature; none if the scheme needs the provider's challenge first. */
+export const signRequest = (
   method: CustomMethod,
-  request: Signable,
+  request: SignableRequest,
   input: SigningInput
 ): Either.Either<Headers, CallMistake> => {
   const signer = method.sign === undefined ? undefined : signerOf(method.sign)
   if (method.sign === undefined) return Either.right([])
   return signer === undefined
-    ? mistake("auth.sign", `names no signer; there are ${signerNames.join(", ")}`)
+    ? callMistake("auth.sign", `must be one of ${signerNames.join(", ")}`)
     : signer(method.signing, request, input)
 }
 
-/** Whether a scheme answers a challenge: then a 401 that brings one is followed by one more, signed attempt. */
+/** Whether the scheme answers a challenge: a 401 with one is followed by a signed attempt. */
 export const answersChallenge = (method: CustomMethod): boolean => method.sign === "hook:digest"
 
 const utf8 = new TextEncoder()
 
-// --- HMAC over a payload that the definition writes ---
+// --- HMAC over the definition's payload ---
 
 const hmac =
   (algorithm: "sha1" | "sha256" | "sha512"): Signer =>
@@ -61,7 +62,7 @@ const hmac =
     Either.gen(function* () {
       const key = yield* keyOf(rule, input)
       const stamp = stampOf(rule, input.now)
-      const signed = joined(
+      const signed = concatBytes(
         rule.payload.split(/\{(\w+)\}/).map((text, at) => {
           const part = at % 2 === 1 && Object.hasOwn(payloadParts, text) ? payloadParts[text] : undefined
           return part === undefined
@@ -69,7 +70,7 @@ const hmac =
             : bytesOf(part(request, input, stamp))
         })
       )
-      const signature = encoded(rule, input.digests.hmac(algorithm, key, signed))
+      const signature = encodeSignature(rule, input.digests.hmac(algorithm, key, signed))
       return [
         [rule.header.toLowerCase(), `${rule.prefix}${signature}`],
         ...(rule.timestampHeader === undefined ? [] : [[rule.timestampHeader.toLowerCase(), stamp] as const]),
@@ -77,11 +78,12 @@ const hmac =
       ] as const
     })
 
-type PayloadPart = (request: Signable, input: SigningInput, stamp: string) => Signable["body"]
+type PayloadPart = (request: SignableRequest, input: SigningInput, stamp: string) => SignableRequest["body"]
 
-const bytesOf = (body: Signable["body"]): Uint8Array => (body instanceof Uint8Array ? body : utf8.encode(body ?? ""))
+const bytesOf = (body: SignableRequest["body"]): Uint8Array =>
+  body instanceof Uint8Array ? body : utf8.encode(body ?? "")
 
-/** What a payload may name. */
+/** The placeholders of a payload. */
 const payloadParts: { readonly [name: string]: PayloadPart } = {
   method: ({ method }) => method,
   url: ({ url }) => url,
@@ -95,12 +97,12 @@ const payloadParts: { readonly [name: string]: PayloadPart } = {
   nonce: (_request, { nonce }) => nonce
 }
 
-/** The names in braces that a payload may hold. */
+/** The names of the placeholders of a payload. */
 export const payloadNames: ReadonlyArray<string> = Object.keys(payloadParts)
 
 const keyOf = (rule: SigningRule, { credential }: SigningInput): Either.Either<Uint8Array, CallMistake> => {
-  const absent = pathsOf(template(rule.key)).find(([, name]) => !Object.hasOwn(credential, String(name)))
-  if (absent !== undefined) return mistake(`credential.${String(absent[1])}`, "is needed and is not there")
+  const absent = templatePaths(cachedTemplate(rule.key)).find(([, name]) => !Object.hasOwn(credential, String(name)))
+  if (absent !== undefined) return callMistake(`credential.${String(absent[1])}`, "is required and is absent")
   const text = renderText(rule.key, { credential })
   const decoded =
     rule.keyEncoding === "text"
@@ -108,7 +110,9 @@ const keyOf = (rule: SigningRule, { credential }: SigningInput): Either.Either<U
       : rule.keyEncoding === "hex"
         ? Encoding.decodeHex(text)
         : Encoding.decodeBase64(text)
-  return Either.isLeft(decoded) ? mistake("auth.signing.key", `is no ${rule.keyEncoding}`) : Either.right(decoded.right)
+  return Either.isLeft(decoded)
+    ? callMistake("auth.signing.key", `is not ${rule.keyEncoding}`)
+    : Either.right(decoded.right)
 }
 
 const stampOf = ({ timestampFormat }: SigningRule, now: number): string => {
@@ -116,7 +120,7 @@ const stampOf = ({ timestampFormat }: SigningRule, now: number): string => {
   return String(timestampFormat === "ms" ? now : Math.floor(now / 1000))
 }
 
-const encoded = ({ encoding }: SigningRule, bytes: Uint8Array): string => {
+const encodeSignature = ({ encoding }: SigningRule, bytes: Uint8Array): string => {
   if (encoding === "hex") return Encoding.encodeHex(bytes)
   return encoding === "base64" ? Encoding.encodeBase64(bytes) : Encoding.encodeBase64Url(bytes)
 }
@@ -125,11 +129,11 @@ const encoded = ({ encoding }: SigningRule, bytes: Uint8Array): string => {
 
 const digest: Signer = (_rule, request, { credential, digests, nonce }) => {
   if (request.challenge === null) return Either.right([])
-  const asked = challengeOf(request.challenge)
-  const { algorithm = "MD5", nonce: serverNonce, opaque, qop = "", realm = "" } = asked
+  const challenge = challengeOf(request.challenge)
+  const { algorithm = "MD5", nonce: serverNonce, opaque, qop = "", realm = "" } = challenge
   const hash = hashes[algorithm.toUpperCase()]
   if (serverNonce === undefined || hash === undefined) {
-    return mistake("auth", "the provider's challenge is not one that can be answered")
+    return callMistake("auth", "the provider's challenge is not supported: it needs a nonce and MD5 or SHA-256")
   }
   const { password = "", username = "" } = credential
   const hex = (text: string) => Encoding.encodeHex(digests.hash(hash, utf8.encode(text)))
@@ -141,7 +145,7 @@ const digest: Signer = (_rule, request, { credential, digests, nonce }) => {
   const second = hex(`${request.method}:${uri}`)
   const withQop = qop.split(",").some((one) => one.trim() === "auth")
   if (qop !== "" && !withQop)
-    return mistake("auth", "the provider asks for a protection of the body, which is not known")
+    return callMistake("auth", "the provider requires a quality of protection other than auth, which is not supported")
   const response = withQop
     ? hex(`${first}:${serverNonce}:00000001:${cnonce}:auth:${second}`)
     : hex(`${first}:${serverNonce}:${second}`)
@@ -156,12 +160,12 @@ const digest: Signer = (_rule, request, { credential, digests, nonce }) => {
   ]
   const text = `Digest ${[
     ...quoted.flatMap(([name, value]) => (value === undefined ? [] : [`${name}="${value.replace(/["\\]/g, "\\$&")}"`])),
-    ...(asked["algorithm"] === undefined ? [] : [`algorithm=${algorithm}`]),
+    ...(challenge["algorithm"] === undefined ? [] : [`algorithm=${algorithm}`]),
     ...(withQop ? ["qop=auth", "nc=00000001"] : [])
   ].join(", ")}`
-  return headerText(text)
+  return isHeaderText(text)
     ? Either.right([["authorization", text]])
-    : mistake("credential.username", "has characters that a header cannot hold")
+    : callMistake("credential.username", "has characters that a header cannot hold")
 }
 
 const hashes: { readonly [algorithm: string]: "md5" | "sha256" } = {
@@ -190,7 +194,7 @@ const signers: { readonly [name: string]: Signer } = {
   "hook:digest": digest
 }
 
-/** What `sign` may name. */
+/** The values of `sign`. */
 export const signerNames: ReadonlyArray<string> = Object.keys(signers)
 
 const signerOf = (name: string): Signer | undefined => (Object.hasOwn(signers, name) ? signers[name] : undefined)

@@ -1,26 +1,28 @@
 /**
- * `{{path ?? path ?? "default"}}` in a definition. A path names plain data; nothing is ever evaluated.
+ * Templates of definitions: text with `{{path ?? path ?? "default"}}`. Expressions only read data; they run no code.
  * Contract: connector definition, template language.
  */
 import { Either } from "effect"
-import type { Json, JsonObject } from "../Json.js"
-import { parsePath, type Path, readPath, remembering } from "./Path.js"
+import { type Json, type JsonObject, isList } from "../Json.js"
+import { parsePath, type Path, readPath, memoize } from "./Path.js"
 
-/** One alternative of an expression: a path, or a value that stands in the text itself. */
+/** One alternative of an expression: a path or a literal. */
 export type Operand =
   | { readonly _tag: "Path"; readonly path: Path }
   | { readonly _tag: "Literal"; readonly value: string | number | boolean | null }
 
-/** The first operand that is there and not null. */
+/** The alternatives of an expression; its value is the first one that is not null. */
 export type Expression = ReadonlyArray<Operand>
 
+/** Text or an expression. */
 export type TemplatePart =
   | { readonly _tag: "Text"; readonly text: string }
   | { readonly _tag: "Expression"; readonly operands: Expression }
 
+/** The parts of a template in order. */
 export type Template = ReadonlyArray<TemplatePart>
 
-/** Reads a template. Left: what is wrong with it. */
+/** Parses a template. Left: what is wrong with it. */
 export const parseTemplate = (text: string): Either.Either<Template, string> => {
   const parts: Array<TemplatePart> = []
   let from = 0
@@ -28,7 +30,7 @@ export const parseTemplate = (text: string): Either.Either<Template, string> => 
     const open = text.indexOf("{{", from)
     if (open < 0) break
     if (open > from) parts.push({ _tag: "Text", text: text.slice(from, open) })
-    const close = closing(text, open + 2)
+    const close = findClosing(text, open + 2)
     if (close < 0) return Either.left(`"{{" at position ${open} is never closed`)
     const operands = parseExpression(text.slice(open + 2, close))
     if (Either.isLeft(operands)) return Either.left(operands.left)
@@ -39,12 +41,12 @@ export const parseTemplate = (text: string): Either.Either<Template, string> => 
   return Either.right(parts)
 }
 
-/** Like `parseTemplate`; what is not a template stands for itself. Remembered, since definitions are read over and over. */
-export const template: (text: string) => Template = remembering((text) =>
+/** Like `parseTemplate`, cached; an invalid template is text. */
+export const cachedTemplate: (text: string) => Template = memoize((text) =>
   Either.getOrElse(parseTemplate(text), (): Template => [{ _tag: "Text", text }])
 )
 
-/** The first value that is there; null where none is. */
+/** The value of an expression; null if no alternative has one. */
 export const evaluate = (expression: Expression, scope: JsonObject): Json => {
   for (const operand of expression) {
     const value = operand._tag === "Literal" ? operand.value : readPath(scope, operand.path)
@@ -53,20 +55,20 @@ export const evaluate = (expression: Expression, scope: JsonObject): Json => {
   return null
 }
 
-/** The template's value: what is one whole `{{…}}` keeps its type, else everything is joined as text. */
+/** The value of a template. A single `{{…}}` keeps its type, otherwise all parts are joined as text. */
 export const render = (text: string, scope: JsonObject): Json => {
-  const parts = template(text)
+  const parts = cachedTemplate(text)
   const [only] = parts
   if (only === undefined) return ""
   if (parts.length === 1) return only._tag === "Text" ? only.text : evaluate(only.operands, scope)
   return join(parts, scope, asText)
 }
 
-/** The template as text, each value in it as `write` writes it; the text around stays as it is. */
+/** The template as text, with values converted by `write`. */
 export const renderText = (text: string, scope: JsonObject, write: (value: Json) => string = asText): string =>
-  join(template(text), scope, write)
+  join(cachedTemplate(text), scope, write)
 
-/** Every string in a value as a template. Member names are no templates. */
+/** Renders every string in a value as a template, but not member names. */
 export const renderAll = (value: Json, scope: JsonObject): Json => {
   if (typeof value === "string") return render(value, scope)
   if (typeof value !== "object" || value === null) return value
@@ -74,7 +76,7 @@ export const renderAll = (value: Json, scope: JsonObject): Json => {
   return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, renderAll(child, scope)]))
 }
 
-/** An object of templates; members whose template yields nothing are left out. */
+/** Renders an object of templates; members with the value null are left out. */
 export const renderMembers = (members: JsonObject, scope: JsonObject): JsonObject =>
   Object.fromEntries(
     Object.entries(members).flatMap(([name, child]) => {
@@ -83,32 +85,30 @@ export const renderMembers = (members: JsonObject, scope: JsonObject): JsonObjec
     })
   )
 
-/** Like `renderAll`, without the members whose template yields nothing. What a value itself holds stays as it is. */
+/** Like `renderAll`, without members whose template has the value null. */
 export const renderBody = (value: Json, scope: JsonObject): Json => {
   if (typeof value === "string") return render(value, scope)
   if (typeof value !== "object" || value === null) return value
   return isList(value) ? value.map((item) => renderBody(item, scope)) : renderMembers(value, scope)
 }
 
-/** A value as part of a text: null is nothing, what is no scalar is JSON. */
+/** A value as a part of a text: null is empty, objects and lists are JSON. */
 export const asText = (value: Json): string => {
   if (value === null) return ""
   return typeof value === "object" ? JSON.stringify(value) : String(value)
 }
 
-/** The paths that a template reads. */
-export const pathsOf = (parts: Template): ReadonlyArray<Path> =>
+/** The paths in a template. */
+export const templatePaths = (parts: Template): ReadonlyArray<Path> =>
   parts.flatMap((part) =>
     part._tag === "Text" ? [] : part.operands.flatMap((operand) => (operand._tag === "Path" ? [operand.path] : []))
   )
 
-const isList = (value: Json): value is ReadonlyArray<Json> => Array.isArray(value)
-
 const join = (parts: Template, scope: JsonObject, write: (value: Json) => string): string =>
   parts.map((part) => (part._tag === "Text" ? part.text : write(evaluate(part.operands, scope)))).join("")
 
-/** Where the expression that begins at `from` is closed; braces in quotes do not count. */
-const closing = (text: string, from: number): number => {
+/** The index at which the expression from `from` closes, ignoring quoted braces; -1: nowhere. */
+const findClosing = (text: string, from: number): number => {
   let quote = ""
   for (let at = from; at < text.length; at++) {
     const letter = text.charAt(at)
@@ -121,15 +121,15 @@ const closing = (text: string, from: number): number => {
   return -1
 }
 
-/** The operands between `??`; those in quotes do not part. */
+/** The operands between `??`, ignoring quoted ones. */
 const operandsOf = (text: string): ReadonlyArray<string> =>
   text.match(/(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\?(?!\?)|[^?"'])+|\?\?/g)?.filter((part) => part !== "??") ?? []
 
 const parseExpression = (text: string): Either.Either<Expression, string> => {
   const texts = operandsOf(text)
   const separators = (text.replace(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/g, "").match(/\?\?/g) ?? []).length
-  if (text.trim() === "") return Either.left('"{{}}" names nothing')
-  if (texts.length !== separators + 1) return Either.left(`"{{${text}}}" lacks a value beside "??"`)
+  if (text.trim() === "") return Either.left('"{{}}" has no path')
+  if (texts.length !== separators + 1) return Either.left(`"{{${text}}}" has no value beside "??"`)
   return Either.all(texts.map((operand) => parseOperand(operand.trim())))
 }
 
@@ -138,7 +138,7 @@ const parseOperand = (text: string): Either.Either<Operand, string> => {
   if (literal !== undefined) return Either.right({ _tag: "Literal", value: literal })
   if (text.startsWith("$")) return Either.left(`"${text}" begins with "$": in a template a path begins with its root`)
   return Either.mapBoth(parsePath(text), {
-    onLeft: (why): string => `"${text}" is no path: it ${why}`,
+    onLeft: (why): string => `"${text}" is not a path: it ${why}`,
     onRight: (path): Operand => ({ _tag: "Path", path })
   })
 }

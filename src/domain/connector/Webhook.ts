@@ -1,94 +1,96 @@
-/** What a provider tells by itself: its events, and the webhooks or polls that bring them. Contract: connector definition. */
+/** Schemas of a provider's events, and of the webhooks or polls that deliver them. Contract: connector definition. */
 import { Schema } from "effect"
 import { Condition } from "./Condition.js"
-import { filled, maybe, needed, part } from "./Members.js"
+import { withDefault, optional, required, partWithDefault } from "./Members.js"
 import { Json, JsonObject } from "../Json.js"
 
 const text = Schema.String
-const args = maybe(Schema.Record({ key: text, value: Json }), "The action's arguments; every text is a template.")
+const args = optional(Schema.Record({ key: text, value: Json }), "The action's arguments; every string is a template.")
 
+/** An event of the provider. */
 export const EventDefinition = Schema.Struct({
   id: text,
-  title: maybe(text),
-  description: maybe(text),
+  title: optional(text),
+  description: optional(text),
   delivery: Schema.Literal("webhook", "poll"),
-  entity: maybe(text, "The name of the entity that it tells of."),
-  payloadSchema: filled(JsonObject, () => ({}), "JSON Schema of one event."),
-  webhook: maybe(text, "The id of the webhook that brings it; needed where there are several."),
-  key: maybe(text, "What the webhook's `eventKey` says for this event; default the id."),
-  poll: maybe(
+  entity: optional(text, "The name of the entity that the event is about."),
+  payloadSchema: withDefault(JsonObject, () => ({}), "JSON Schema of one event."),
+  webhook: optional(text, "The id of the webhook that delivers the event; required if there are several."),
+  key: optional(text, "The value of the webhook's `eventKey` for this event; default: the id."),
+  poll: optional(
     Schema.Struct({
       action: text,
       args,
-      key: needed(text, "A path into an item: what tells one from another."),
-      changedAt: maybe(text, "A path into an item: when it changed last."),
-      intervalSeconds: filled(Schema.Int.pipe(Schema.between(30, 86_400)), () => 300)
+      key: required(text, "A path into an item to its unique key."),
+      changedAt: optional(text, "A path into an item to the time of its last change."),
+      intervalSeconds: withDefault(Schema.Int.pipe(Schema.between(30, 86_400)), () => 300)
     }),
-    "Needed by the delivery poll."
+    "Required by the delivery poll."
   )
 }).annotations({ identifier: "EventDefinition" })
 export type EventDefinition = typeof EventDefinition.Type
 
-/** How a received webhook is proved to be the provider's. Contract: inbound webhooks. */
+/** How a received webhook is verified. Contract: inbound webhooks. */
 export const WebhookVerification = Schema.Struct({
-  preset: maybe(
+  preset: optional(
     Schema.Literal("standard-webhooks", "stripe", "slack", "github", "shopify", "svc"),
-    "Whatever stands beside it overrides the preset."
+    "The other members override those of the preset."
   ),
-  scheme: filled(Schema.Literal("standard", "hmac", "token", "none"), () => "standard" as const),
-  secretName: maybe(text, "The secret is one of the organisation's, of this name."),
-  clientSecret: maybe(Schema.Boolean, "The secret is the OAuth client's."),
-  subscriptionSecret: maybe(Schema.Boolean, "The secret is the one that the subscription made."),
-  header: maybe(text, "Needed by the schemes hmac and token."),
-  algorithm: maybe(Schema.Literal("sha256", "sha1", "sha512")),
-  encoding: maybe(Schema.Literal("hex", "base64")),
-  prefix: maybe(text),
-  payload: maybe(text, "What is signed, as `{timestamp}.{body}`."),
-  timestampHeader: maybe(text),
-  timestampFormat: maybe(Schema.Literal("unix", "ms", "iso")),
-  maxAgeSeconds: filled(Schema.Int.pipe(Schema.between(1, 300)), () => 300),
-  idHeader: maybe(text)
+  scheme: withDefault(Schema.Literal("standard", "hmac", "token", "none"), () => "standard" as const),
+  secretName: optional(text, "The name of the organisation's secret to verify with."),
+  clientSecret: optional(Schema.Boolean, "Whether to verify with the OAuth client's secret."),
+  subscriptionSecret: optional(Schema.Boolean, "Whether to verify with the secret of the subscription."),
+  header: optional(text, "The header with the signature or token; required by the schemes hmac and token."),
+  algorithm: optional(Schema.Literal("sha256", "sha1", "sha512")),
+  encoding: optional(Schema.Literal("hex", "base64")),
+  prefix: optional(text),
+  payload: optional(text, "The signed text, such as `{timestamp}.{body}`."),
+  timestampHeader: optional(text),
+  timestampFormat: optional(Schema.Literal("unix", "ms", "iso")),
+  maxAgeSeconds: withDefault(Schema.Int.pipe(Schema.between(1, 300)), () => 300),
+  idHeader: optional(text)
 }).annotations({ identifier: "Verification" })
 export type WebhookVerification = typeof WebhookVerification.Type
 
+/** A webhook: its subscription, its verification and how its payload is read. */
 export const WebhookDefinition = Schema.Struct({
   id: text,
-  type: needed(
+  type: required(
     Schema.Literal("app", "per_event"),
-    "`app`: one address for all accounts of the provider's app. `per_event`: subscribed for each trigger."
+    "`app`: one URL for all accounts of the provider's app. `per_event`: a subscription for each trigger."
   ),
-  items: maybe(
+  items: optional(
     text,
-    "The list of events in a delivery that brings several: each is then read as a payload of its own. Absent: one event."
+    "A path to the list of events in a delivery; each is read as a payload of its own. Absent: a delivery is one event."
   ),
-  eventKey: maybe(text, "Where a delivery says which event it is: a path into the payload."),
-  eventHeader: maybe(text, "The same, as a header."),
-  account: maybe(
-    Schema.Struct({ payload: maybe(text), header: maybe(text), connection: text }),
-    "Which connection a delivery belongs to: equal values at these two paths."
+  eventKey: optional(text, "A path into the payload to the event's key."),
+  eventHeader: optional(text, "The header with the event's key."),
+  account: optional(
+    Schema.Struct({ payload: optional(text), header: optional(text), connection: text }),
+    "How a delivery is matched with a connection: the values at these two places are equal."
   ),
-  subscribe: maybe(
+  subscribe: optional(
     Schema.Struct({
       action: text,
       args,
-      idFrom: maybe(text, "A path into the action's result: the subscription's id."),
-      expiresFrom: maybe(text, "A path into the action's result: when the subscription ends."),
-      secretFrom: maybe(text, "A path to a secret that the provider makes itself, instead of `webhook.secret`.")
+      idFrom: optional(text, "A path into the action's result to the subscription's id."),
+      expiresFrom: optional(text, "A path into the action's result to the subscription's expiry."),
+      secretFrom: optional(text, "A path to a secret that the provider creates, instead of `webhook.secret`.")
     }),
-    "Templates over `args.*` of the trigger, `event.key`, `webhook.url`, and `webhook.secret`, made anew each time."
+    "Templates over `args.*` of the trigger, `event.key`, `webhook.url`, and `webhook.secret`, which is new for each subscription."
   ),
-  unsubscribe: maybe(
+  unsubscribe: optional(
     Schema.Struct({ action: text, args }),
-    "Templates over the same and `subscription.id`; so are those of `renew`."
+    "Templates over the same and `subscription.id`; also those of `renew`."
   ),
-  renew: maybe(
+  renew: optional(
     Schema.Struct({
       action: text,
       args,
-      beforeSeconds: filled(Schema.Int.pipe(Schema.positive()), () => 86_400)
+      beforeSeconds: withDefault(Schema.Int.pipe(Schema.positive()), () => 86_400)
     })
   ),
-  verify: part(WebhookVerification, () => WebhookVerification.make({})),
-  challenge: maybe(Schema.Struct({ when: Condition, respond: text }), "How the provider's first question is answered.")
+  verify: partWithDefault(WebhookVerification, () => WebhookVerification.make({})),
+  challenge: optional(Schema.Struct({ when: Condition, respond: text }), "How the provider's challenge is answered.")
 }).annotations({ identifier: "WebhookDefinition" })
 export type WebhookDefinition = typeof WebhookDefinition.Type

@@ -1,7 +1,7 @@
-/** E-mail through any SMTP server. The transport makes the message of the request's body: see connector/Mail.ts. */
-import { builtIn } from "../connector/Definition.js"
+/** E-mail through any SMTP server. `connector/MailMessage.ts` builds the message from the request's body. */
+import { defineBuiltIn } from "../connector/Definition.js"
 import type { JsonObject } from "../Json.js"
-import { args, described, fromArgs, list, record, text, texts } from "./Shapes.js"
+import { args, described, fromArgs, list, record, text, texts } from "./SchemaShorthands.js"
 
 const one: JsonObject = { anyOf: [text, args({ name: text, address: text }, "address")] }
 const several: JsonObject = { anyOf: [text, args({ name: text, address: text }, "address"), list(one)] }
@@ -19,12 +19,12 @@ const mail = {
   attachments: list(args({ filename: text, contentType: text, base64: text }, "filename", "base64"))
 }
 
-/** Read by the transport. */
+/** The connection's transport security, which the transport reads. */
 const security = { security: "{{connection.config.security}}" }
-/** Codes are the server's replies: with these it refuses for now. */
+/** SMTP reply codes of temporary refusals. */
 const response = { transientCodes: ["421", "450", "451", "452", "454", "455"] }
 
-export const email = builtIn({
+export const email = defineBuiltIn({
   svcConnector: 1,
   slug: "email",
   name: "E-mail (SMTP)",
@@ -53,7 +53,7 @@ export const email = builtIn({
   ],
   test: { action: "verify", accountLabel: "$.server" },
   rateLimit: { scope: "connection", concurrency: 5 },
-  // A message that was handed over and not confirmed may have gone: only what never reached the server is sent again.
+  // A message without a confirmation may have been sent, so only one that never reached the server is retried.
   retry: { on: [421, 450, 451, 452] },
   actions: [
     {
@@ -70,7 +70,7 @@ export const email = builtIn({
       title: "Send an e-mail",
       request: { method: "SEND", path: "/", headers: security, body: fromArgs(...Object.keys(mail)) },
       response,
-      // Goes into the Message-ID, which readers and many servers know repetitions by.
+      // It becomes a part of the Message-ID, by which clients and many servers recognise repetitions.
       idempotency: { header: "Message-Key", maxLength: 64 },
       inputSchema: { ...args(mail, "from", "to"), anyOf: [{ required: ["text"] }, { required: ["html"] }] },
       outputSchema: record(

@@ -1,7 +1,7 @@
-/** Any HTTP API: the caller says path, query, headers and body; the connection says where and with which credential. */
-import { builtIn } from "../connector/Definition.js"
+/** Any HTTP API: the caller sends path, query, headers and body; the connection has the base URL and the credential. */
+import { defineBuiltIn } from "../connector/Definition.js"
 import type { JsonObject } from "../Json.js"
-import { type ActionManifest, anything, args, described, integer, record, text } from "./Shapes.js"
+import { type ActionManifest, anything, args, described, integer, record, text } from "./SchemaShorthands.js"
 
 const values: JsonObject = { type: ["string", "number", "boolean", "null"] }
 const place: JsonObject = {
@@ -14,7 +14,7 @@ interface Call {
   readonly name: string
   readonly title: string
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
-  /** The body's argument, its schema and its encoding. */
+  /** The argument of the body, its schema and its encoding. */
   readonly body?: { readonly name: string; readonly schema: JsonObject; readonly type: "json" | "form" | "text" }
 }
 
@@ -40,7 +40,7 @@ const call = ({ body, method, name, title }: Call): ActionManifest => ({
 const wholeAnswer: JsonObject = { status: "{{status}}", headers: "{{headers}}", body: "{{body}}" }
 const json = { name: "body", schema: anything, type: "json" } as const
 
-export const http = builtIn({
+export const http = defineBuiltIn({
   svcConnector: 1,
   slug: "http",
   name: "HTTP",
@@ -104,7 +104,7 @@ export const http = builtIn({
       ]
     }
   ],
-  // Nobody knows here whether a request that got no answer was carried out: only what was refused is sent again.
+  // A request without an answer may have been carried out, so only refused requests are retried.
   retry: { on: [429, 503] },
   actions: [
     call({ name: "get", title: "GET", method: "GET" }),

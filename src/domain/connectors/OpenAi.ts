@@ -1,5 +1,5 @@
-/** Generative AI over the API that OpenAI made and many serve. https://platform.openai.com/docs/api-reference */
-import { builtIn } from "../connector/Definition.js"
+/** Generative AI over the API of OpenAI, which many providers serve. https://platform.openai.com/docs/api-reference */
+import { defineBuiltIn } from "../connector/Definition.js"
 import {
   type ActionManifest,
   anything,
@@ -13,7 +13,7 @@ import {
   record,
   text,
   upTo
-} from "./Shapes.js"
+} from "./SchemaShorthands.js"
 
 const headers = {
   "OpenAI-Organization": "{{connection.config.organization}}",
@@ -68,14 +68,14 @@ const chat = {
 }
 const embedding = {
   model: text,
-  /** Texts, or their tokens. */
+  /** Texts or tokens. */
   input: { anyOf: [text, list(text), list(integer), list(list(integer))] },
   dimensions: integer,
   encoding_format: oneOf("float", "base64"),
   user: text
 }
 
-export const openai = builtIn({
+export const openai = defineBuiltIn({
   svcConnector: 1,
   slug: "openai",
   name: "OpenAI-compatible AI",

@@ -1,5 +1,5 @@
-/** The connectors that come with the service. Shared code knows them by nothing but what they declare. */
-import type { BuiltIn, ConnectorDefinition } from "../connector/Definition.js"
+/** The built-in connectors. Shared code depends on their definitions only, never on a slug. */
+import type { BundledConnector, ConnectorDefinition } from "../connector/Definition.js"
 import { cin7 } from "./cin7/Cin7.js"
 import { github } from "./github/GitHub.js"
 import { email } from "./Email.js"
@@ -12,7 +12,7 @@ import { slack } from "./slack/Slack.js"
 import { stripe } from "./stripe/Stripe.js"
 import { xero } from "./xero/Xero.js"
 
-export const builtInConnectors: ReadonlyArray<BuiltIn> = [
+export const builtInConnectors: ReadonlyArray<BundledConnector> = [
   shopify,
   stripe,
   quickbooks,
@@ -27,14 +27,15 @@ export const builtInConnectors: ReadonlyArray<BuiltIn> = [
 ]
 
 /**
- * The latest definition of every built-in connector.
- * @internal Tests and benches walk them.
+ * The latest definitions of all built-in connectors.
+ * @internal Used by tests and benches.
  */
 export const catalogue = (): ReadonlyArray<ConnectorDefinition> =>
   builtInConnectors.map(({ definition }) => definition())
 
-/** The built-in connector of that slug. */
+/** The definition of a built-in connector by slug. */
 export const builtInOf = (slug: string): ConnectorDefinition | undefined => builtInFor(slug)?.definition()
 
-/** The same with the earlier versions of its actions. */
-export const builtInFor = (slug: string): BuiltIn | undefined => builtInConnectors.find((one) => one.slug === slug)
+/** A built-in connector by slug, with earlier versions of its actions. */
+export const builtInFor = (slug: string): BundledConnector | undefined =>
+  builtInConnectors.find((one) => one.slug === slug)

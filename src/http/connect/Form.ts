@@ -1,4 +1,4 @@
-/** The form of a connect session: what of config and credential a person must still enter, and what was entered. */
+/** The form of a connect session: its fields for configuration and credential, its markup, and the values that were posted. */
 import { Redacted } from "effect"
 import type { CredentialSecrets } from "../../actors/ports/Connections.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
@@ -6,6 +6,7 @@ import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import { isObject, type Json, type JsonObject } from "../../domain/Json.js"
 import { html, type Markup } from "../Markup.js"
 
+/** One field of the form. */
 export interface Field {
   /** `config.subdomain`, `credential.apiKey`. */
   readonly name: string
@@ -15,17 +16,17 @@ export interface Field {
   readonly required: boolean
   readonly options: ReadonlyArray<string> | null
   readonly type: "string" | "number" | "integer" | "boolean"
-  /** What stands there at first. */
+  /** The value before anything is entered. */
   readonly initial: string | null
   readonly min: number | null
   readonly max: number | null
-  /** What the text must look like, for the words that say so. */
+  /** The form of the text by the JSON schema, for error messages. */
   readonly form: { readonly pattern: string | null; readonly format: string | null }
 }
 
-/** What a person must mend: in a field of the form, or anywhere. */
+/** An error that the form shows, at a field or at its top. */
 export interface Problem {
-  /** A field's name. */
+  /** The name of the field; null: the whole form. */
   readonly field: string | null
   readonly text: string
 }
@@ -39,7 +40,7 @@ const typeOf = (schema: JsonObject): Field["type"] => {
 
 const numberOf = (value: Json | undefined): number | null => (typeof value === "number" ? value : null)
 
-/** How a part of a definition uses a member of the connection's config: `needed` where nothing stands in for it. */
+/** Whether a part of a definition uses a member of the connection's config; `needed`: it has no fallback value. */
 const useOf = (part: unknown, name: string): "needed" | "used" | "unused" => {
   const text = JSON.stringify(part).replace(/\s+/g, "")
   const place = `connection.config.${name}`
@@ -49,7 +50,7 @@ const useOf = (part: unknown, name: string): "needed" | "used" | "unused" => {
   return "unused"
 }
 
-/** Whether only other methods than the chosen one use a member: then nobody is asked for it. */
+/** Whether only other auth methods than the chosen one use a member; the form then leaves it out. */
 const isOthersOnly = (definition: ConnectorDefinition, method: AuthMethod, name: string): boolean => {
   const { auth, connectionConfig: _schema, ...rest } = definition
   const others = auth.filter(({ id }) => id !== method.id)
@@ -102,7 +103,7 @@ const credentialFields = (method: AuthMethod): ReadonlyArray<Field> => {
   }))
 }
 
-/** What is to be entered; where nothing is, an OAuth method leads to the provider at once. */
+/** The fields to fill in. Without any, an OAuth method redirects to the provider at once. `given`: config set already. */
 export const fieldsOf = (
   definition: ConnectorDefinition,
   method: AuthMethod,
@@ -111,31 +112,31 @@ export const fieldsOf = (
 
 type Values = ReadonlyMap<string, string>
 
-const when = (shown: boolean, markup: Markup): Markup => (shown ? markup : html``)
+const markupIf = (shown: boolean, markup: Markup): Markup => (shown ? markup : html``)
 
-/** What a field is told by besides its label, for those who hear the page; and that it is the one to mend. */
-const told = ({ description, name }: Field, problem: Problem | null): Markup => {
+/** The attributes with which screen readers announce a field's hint and its problem. */
+const ariaAttributes = ({ description, name }: Field, problem: Problem | null): Markup => {
   const wrong = problem?.field === name
   const by = [...(wrong ? ["problem"] : []), ...(description === null ? [] : [`${name}.hint`])].join(" ")
-  return html`${when(by !== "", html` aria-describedby="${by}"`)}${when(wrong, html` aria-invalid="true" autofocus`)}`
+  return html`${markupIf(by !== "", html` aria-describedby="${by}"`)}${markupIf(wrong, html` aria-invalid="true" autofocus`)}`
 }
 
 const select = (field: Field, options: ReadonlyArray<string>, value: string | null, more: Markup): Markup =>
-  html`<select id="${field.name}" name="${field.name}" ${when(field.required, html`required`)} ${more}>
-    ${when(value === null || !field.required, html`<option value="">${field.required ? "Choose one" : "None"}</option>`)}
-    ${options.map((one) => html`<option ${when(one === value, html`selected`)}>${one}</option>`)}
+  html`<select id="${field.name}" name="${field.name}" ${markupIf(field.required, html`required`)} ${more}>
+    ${markupIf(value === null || !field.required, html`<option value="">${field.required ? "Choose one" : "None"}</option>`)}
+    ${options.map((one) => html`<option ${markupIf(one === value, html`selected`)}>${one}</option>`)}
   </select>`
 
 const kinds = { string: "text", number: "number", integer: "number", boolean: "checkbox" } as const
 
 const input = (field: Field, value: string | null, problem: Problem | null): Markup => {
-  const more = told(field, problem)
+  const more = ariaAttributes(field, problem)
   if (field.options !== null) return select(field, field.options, value, more)
   const { max, min, name, required, secret, type } = field
   const content =
     type === "boolean"
-      ? when(value === "true", html`checked`)
-      : html`${when(required, html`required`)} ${when(value !== null, html`value="${value ?? ""}"`)}`
+      ? markupIf(value === "true", html`checked`)
+      : html`${markupIf(required, html`required`)} ${markupIf(value !== null, html`value="${value ?? ""}"`)}`
   return html`<input
     id="${name}"
     name="${name}"
@@ -143,18 +144,18 @@ const input = (field: Field, value: string | null, problem: Problem | null): Mar
     autocomplete="off"
     autocapitalize="none"
     spellcheck="false"
-    ${when(type === "number", html`step="any"`)}
-    ${when(min !== null, html`min="${min ?? ""}"`)}
-    ${when(max !== null, html`max="${max ?? ""}"`)}
+    ${markupIf(type === "number", html`step="any"`)}
+    ${markupIf(min !== null, html`min="${min ?? ""}"`)}
+    ${markupIf(max !== null, html`max="${max ?? ""}"`)}
     ${content}
     ${more}
   />`
 }
 
 const row = (field: Field, values: Values | null, problem: Problem | null): Markup => {
-  // What was posted counts: a box without a tick is not posted.
+  // Browsers do not post an unticked box, so a missing posted value is not the initial one.
   const value = values === null ? field.initial : (values.get(field.name) ?? null)
-  const optional = when(!field.required && field.type !== "boolean", html` <span>(optional)</span>`)
+  const optional = markupIf(!field.required && field.type !== "boolean", html` <span>(optional)</span>`)
   const label = html`<label for="${field.name}">${field.title}${optional}</label>`
   const control = input(field, value, problem)
   const hint = field.description === null ? html`` : html`<small id="${field.name}.hint">${field.description}</small>`
@@ -164,7 +165,7 @@ const row = (field: Field, values: Values | null, problem: Problem | null): Mark
     : html`${label}${control}${hint}`
 }
 
-/** The form as it is first, or with what was entered and what is wrong with it. */
+/** The form, empty or with the posted values and the problem. */
 export const formMarkup = (
   fields: ReadonlyArray<Field>,
   action: string,
@@ -176,11 +177,11 @@ export const formMarkup = (
       ${fields.map((field) => row(field, values, problem))}<button type="submit">Connect</button>
     </form>`
 
-const posted = (body: Uint8Array) => new URLSearchParams(new TextDecoder().decode(body))
+const parseForm = (body: Uint8Array) => new URLSearchParams(new TextDecoder().decode(body))
 
-/** What a browser posted, to be shown again: no secret. */
-export const shownAgain = (fields: ReadonlyArray<Field>, body: Uint8Array): Values => {
-  const form = posted(body)
+/** The posted values that the form shows again, without secrets. */
+export const displayedValues = (fields: ReadonlyArray<Field>, body: Uint8Array): Values => {
+  const form = parseForm(body)
   return new Map(
     fields.flatMap(({ name, secret, type }) => {
       const text = secret ? null : form.get(name)
@@ -189,12 +190,12 @@ export const shownAgain = (fields: ReadonlyArray<Field>, body: Uint8Array): Valu
   )
 }
 
-/** What a browser posted. A field that was left empty was not entered. */
-export const entered = (
+/** The posted configuration and credential. Fields left empty are absent. */
+export const readEntries = (
   fields: ReadonlyArray<Field>,
   body: Uint8Array
 ): { readonly config: JsonObject; readonly fields: CredentialSecrets } => {
-  const form = posted(body)
+  const form = parseForm(body)
   const config: { [name: string]: Json } = {}
   const secrets: { [name: string]: Redacted.Redacted } = {}
   for (const { name, type } of fields) {

@@ -1,6 +1,6 @@
 /**
- * The pages of connect sessions: the link that a person follows, and the place to which providers send people back.
- * Whoever has the link may connect, once; where the provider is visited in between, in the browser that opened the link.
+ * Serves the pages of connect sessions: the link that a person opens, and the callback to which providers redirect.
+ * A link can be used once by anyone who has it; with OAuth, the callback must come from the browser that opened the link.
  * Contract: connection states; embed.
  */
 import { Clock, Effect, Either, Option } from "effect"
@@ -16,16 +16,17 @@ import { configuredUrl } from "../../domain/connector/BaseUrl.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import { Origin } from "../../actors/ports/Origin.js"
 import { pathOf, type RawReply, type RawRequest } from "../Wire.js"
-import { boundCookie, endedCookie, isSameBrowser } from "./Browser.js"
-import { entered, fieldsOf, formMarkup, type Problem, shownAgain } from "./Form.js"
-import { lackingIn, problemIn, saying } from "./Problem.js"
+import { startCookie, clearingCookie, isSameBrowser } from "./BrowserCookie.js"
+import { readEntries, fieldsOf, formMarkup, type Problem, displayedValues } from "./Form.js"
+import { missingField, problemOf, failureText } from "./Problem.js"
 import { html } from "../Markup.js"
-import { pageReply, redirectReply, scriptJson } from "./Html.js"
+import { makeOutcomePages } from "./OutcomePages.js"
+import { pageReply, redirectReply } from "./PageReply.js"
 
 const linkPattern = /^\/connect\/([A-Za-z0-9_-]{43})$/
-const isCallback = (path: string) => path === commonCallbackPath || path.startsWith(`${commonCallbackPath}/`)
+const isCallbackPath = (path: string) => path === commonCallbackPath || path.startsWith(`${commonCallbackPath}/`)
 const formBytes = 256 * 1024
-/** Where a provider on this machine could be. */
+/** Origins of providers on the same machine, used in development. */
 const localOrigins = ["http://127.0.0.1", "http://localhost", "http://[::1]"]
 
 const queryOf = (target: string): { readonly [name: string]: string } => {
@@ -33,6 +34,7 @@ const queryOf = (target: string): { readonly [name: string]: string } => {
   return at < 0 ? {} : Object.fromEntries(new URLSearchParams(target.slice(at + 1)))
 }
 
+/** Makes the handler of the connect pages. */
 export const make = Effect.gen(function* () {
   const store = yield* ConnectionStore
   const connections = yield* Connections
@@ -44,54 +46,10 @@ export const make = Effect.gen(function* () {
   const egress = yield* Egress
 
   const nonce = () => identifiers.token(22)
+  const { linkEndedPage, messagePage, otherBrowserPage, outcomePage, unavailablePage } = makeOutcomePages(origin, nonce)
 
-  const told = (status: number, title: string, text: string): RawReply =>
-    pageReply({ status, title, nonce: nonce(), body: html`<p>${text}</p>` })
-
-  const ended = told.bind(
-    undefined,
-    410,
-    "This link has ended",
-    "It was used already, or it is older than 15 minutes. Ask for a new one where you got it."
-  )
-
-  const elsewhere = told.bind(
-    undefined,
-    403,
-    "Begun in another browser",
-    "This sign-in was begun in another browser, or more than 15 minutes ago, or this browser keeps no cookies. Nothing was connected. If somebody sent you here, close this page. If you want to connect your own account, open the link that you got in this browser and sign in again."
-  )
-
-  /** Tells the window that opened this one, and whoever reads it. */
-  const outcome = (session: AuthorizingSession, connector: string, error: string | null): RawReply => {
-    const target = session.redirectUrl === null ? origin : new URL(session.redirectUrl).origin
-    const message = {
-      type: error === null ? "svc:connection-created" : "svc:connection-error",
-      sessionId: session.id,
-      payload: { connectionId: session.connectionId, connector, ...(error === null ? {} : { message: error }) }
-    }
-    const back = session.redirectUrl === null ? null : new URL(session.redirectUrl)
-    back?.searchParams.set("connectionId", session.connectionId)
-    back?.searchParams.set("status", error === null ? "active" : "failed")
-    return pageReply({
-      status: error === null ? 200 : 400,
-      title: error === null ? "Connected" : "Not connected",
-      nonce: nonce(),
-      body: html`${
-        error === null
-          ? html`<p>The account is connected. You can close this window.</p>`
-          : html`<p class="error" role="alert">${error}</p>`
-      }${back === null ? html`` : html`<p><a href="${back.href}">Continue</a></p>`}`,
-      script: html`(function(){var
-      o=window.opener;if(o){o.postMessage(${scriptJson(message)},${scriptJson(target)});${
-        error === null ? html`window.close()` : html``
-      }}else
-      if(${scriptJson(back !== null && error === null)}){location.replace(${scriptJson(back?.href ?? "")})}})()`
-    })
-  }
-
-  /** The session as it is now: its time ends it, whoever has seen that yet. */
-  const session = Effect.fnUntraced(function* (by: Parameters<ConnectionStore["Type"]["session"]>[0]) {
+  /** The stored session; an open one past its time is expired. */
+  const findSession = Effect.fnUntraced(function* (by: Parameters<ConnectionStore["Type"]["session"]>[0]) {
     const found = Option.getOrUndefined(yield* store.session(by))
     const now = yield* Clock.currentTimeMillis
     return found?.status === "open" && Date.parse(found.expiresAt) <= now
@@ -99,25 +57,28 @@ export const make = Effect.gen(function* () {
       : found
   })
 
-  /** What a session is about, or nothing where it is over. */
-  const about = Effect.fnUntraced(function* (session: AuthorizingSession) {
+  /** The session with its connector's definition, auth method and fields; `undefined` if one of them no longer exists. */
+  const loadDetails = Effect.fnUntraced(function* (session: AuthorizingSession) {
     const connection = yield* reads.byId(session.organisationId, session.connectionId)
     if (Option.isNone(connection)) return undefined
     const definition = yield* connectors.find(session.organisationId, connection.value.connector)
     if (Option.isNone(definition)) return undefined
     const method = definition.value.auth.find(({ id }) => id === session.authMethod)
     if (method === undefined) return undefined
-    const given = session.config
-    return { session, definition: definition.value, method, fields: fieldsOf(definition.value, method, given) }
+    const config = session.config
+    return { session, definition: definition.value, method, fields: fieldsOf(definition.value, method, config) }
   })
 
-  type About = Exclude<Effect.Effect.Success<ReturnType<typeof about>>, undefined>
+  type SessionDetails = Exclude<Effect.Effect.Success<ReturnType<typeof loadDetails>>, undefined>
 
   /**
-   * Where the form may lead, for the page's policy. Where the provider's address depends on what is entered: to any over
-   * HTTPS, and to this machine if the operator lets the service call it.
+   * Origins to which the form may redirect, for the content security policy. If the provider's address depends on entered
+   * values: any HTTPS origin, and this machine if the operator allows the service to call it.
    */
-  const targetsOf = Effect.fnUntraced(function* ({ method, session }: About): Effect.fn.Return<ReadonlyArray<string>> {
+  const targetsOf = Effect.fnUntraced(function* ({
+    method,
+    session
+  }: SessionDetails): Effect.fn.Return<ReadonlyArray<string>> {
     const back = session.redirectUrl === null ? [] : [new URL(session.redirectUrl).origin]
     if (method.type !== "oauth2" || method.authorizationUrl === undefined) return back
     const provider = configuredUrl(method.authorizationUrl, session.config)
@@ -126,8 +87,8 @@ export const make = Effect.gen(function* () {
     return [...new Set([...back, "https:", ...local.map((url) => `${url}:*`)])]
   })
 
-  const form = Effect.fnUntraced(function* (
-    found: About,
+  const formPage = Effect.fnUntraced(function* (
+    found: SessionDetails,
     path: string,
     again: { readonly body: Uint8Array; readonly problem: Problem } | null
   ): Effect.fn.Return<RawReply> {
@@ -136,13 +97,16 @@ export const make = Effect.gen(function* () {
       status: again === null ? 200 : 422,
       title: `Connect ${definition.name}`,
       nonce: nonce(),
-      body: formMarkup(fields, path, again && shownAgain(fields, again.body), again && again.problem),
+      body: formMarkup(fields, path, again && displayedValues(fields, again.body), again && again.problem),
       formTargets: yield* targetsOf(found)
     })
   })
 
-  /** On to the provider, in this browser. A form that its page's policy keeps from going there gets a link instead. */
-  const sent = Effect.fnUntraced(function* (found: About, url: string): Effect.fn.Return<RawReply> {
+  /** Redirects to the provider and sets the cookie. If the page's policy forbids the redirect, the reply is a link. */
+  const redirectToProvider = Effect.fnUntraced(function* (
+    found: SessionDetails,
+    url: string
+  ): Effect.fn.Return<RawReply> {
     const { origin: to, protocol, searchParams } = new URL(url)
     const targets = found.fields.length === 0 ? [to] : yield* targetsOf(found)
     const isCovered = targets.some((one) => one === to || one === protocol || to.startsWith(one.replace("*", "")))
@@ -155,100 +119,97 @@ export const make = Effect.gen(function* () {
           nonce: nonce(),
           body: html`<p><a href="${url}">Continue to ${name}</a></p>`
         })
-    const cookie = boundCookie(digests.keyHash, origin, searchParams.get("state") ?? "")
+    const cookie = startCookie(digests.keyHash, origin, searchParams.get("state") ?? "")
     return { ...reply, headers: { ...reply.headers, "set-cookie": cookie } }
   })
 
-  const submit = (found: About, path: string, body: Uint8Array): Effect.Effect<RawReply> => {
+  const submit = (found: SessionDetails, path: string, body: Uint8Array): Effect.Effect<RawReply> => {
     const { connectionId, id, organisationId } = found.session
-    const given = entered(found.fields, body)
-    const lacking = lackingIn(found.fields, given)
-    if (lacking !== undefined) return form(found, path, { body, problem: lacking })
-    return connections.submit({ organisationId, connectionId, sessionId: id, ...given }).pipe(
+    const entries = readEntries(found.fields, body)
+    const empty = missingField(found.fields, entries)
+    if (empty !== undefined) return formPage(found, path, { body, problem: empty })
+    return connections.submit({ organisationId, connectionId, sessionId: id, ...entries }).pipe(
       Effect.flatMap((done) =>
         done._tag === "Redirect"
-          ? sent(found, done.url)
-          : Effect.succeed(outcome(found.session, found.definition.slug, null))
+          ? redirectToProvider(found, done.url)
+          : Effect.succeed(outcomePage(found.session, found.definition.slug, null))
       ),
       Effect.catchAll((failure) =>
-        form(found, path, { body, problem: problemIn(found.definition.name, found.fields, failure) })
+        formPage(found, path, { body, problem: problemOf(found.definition.name, found.fields, failure) })
       )
     )
   }
 
-  const link = Effect.fnUntraced(function* (request: RawRequest, token: string) {
-    const opened = yield* session({ tokenHash: digests.sha256Hex(token) })
-    if (opened === undefined) return ended()
-    const found = opened.status === "open" ? yield* about(opened) : undefined
+  const openLink = Effect.fnUntraced(function* (request: RawRequest, token: string) {
+    const opened = yield* findSession({ tokenHash: digests.sha256Hex(token) })
+    if (opened === undefined) return linkEndedPage()
+    const found = opened.status === "open" ? yield* loadDetails(opened) : undefined
     if (found === undefined)
-      return opened.status === "completed" ? told(200, "Connected", "The account is connected already.") : ended()
+      return opened.status === "completed"
+        ? messagePage(200, "Connected", "The account is connected already.")
+        : linkEndedPage()
     const path = pathOf(request.target)
     if (request.method === "POST") {
       if (request.body.byteLength > formBytes) {
-        const problem = { field: null, text: "That is more than this form takes." }
-        return yield* form(found, path, { body: new Uint8Array(), problem })
+        const problem = { field: null, text: `The form is larger than ${formBytes / 1024} KiB.` }
+        return yield* formPage(found, path, { body: new Uint8Array(), problem })
       }
       return yield* submit(found, path, request.body)
     }
-    // Nothing to enter: on to the provider.
-    return found.fields.length === 0 ? yield* submit(found, path, new Uint8Array()) : yield* form(found, path, null)
+    // Without fields the person is redirected to the provider at once.
+    return found.fields.length === 0 ? yield* submit(found, path, new Uint8Array()) : yield* formPage(found, path, null)
   })
 
-  const callback = Effect.fnUntraced(function* (request: RawRequest) {
+  const completeSignIn = Effect.fnUntraced(function* (request: RawRequest) {
     const params = queryOf(request.target)
     const state = params["state"]
-    const opened = state === undefined ? undefined : yield* session({ stateHash: digests.sha256Hex(state) })
-    if (state === undefined || opened === undefined || opened.status !== "open") return ended()
-    // A code belongs to the address that the session asked the provider to send it to.
+    const opened = state === undefined ? undefined : yield* findSession({ stateHash: digests.sha256Hex(state) })
+    if (state === undefined || opened === undefined || opened.status !== "open") return linkEndedPage()
+    // A code is redeemed only at the redirect URI that the session sent to the provider.
     const expected = opened.asked?.redirectUri ?? `${origin}${commonCallbackPath}`
-    if (`${origin}${pathOf(request.target)}` !== expected) return ended()
-    // Nothing is redeemed: whoever began the sign-in can still complete it.
-    if (!isSameBrowser(digests.keyHash, request, state)) return elsewhere()
-    const found = yield* about(opened)
-    if (found === undefined) return ended()
+    if (`${origin}${pathOf(request.target)}` !== expected) return linkEndedPage()
+    // The code is not redeemed, so the browser that began the sign-in can still complete it.
+    if (!isSameBrowser(digests.keyHash, request, state)) return otherBrowserPage()
+    const found = yield* loadDetails(opened)
+    if (found === undefined) return linkEndedPage()
     const { connectionId, id, organisationId } = opened
     const reply = yield* connections.complete({ organisationId, connectionId, sessionId: id, params }).pipe(
-      Effect.map(() => outcome(opened, found.definition.slug, null)),
-      Effect.catchAll((failure) => Effect.succeed(outcome(opened, found.definition.slug, saying(failure))))
+      Effect.map(() => outcomePage(opened, found.definition.slug, null)),
+      Effect.catchAll((failure) => Effect.succeed(outcomePage(opened, found.definition.slug, failureText(failure))))
     )
-    return { ...reply, headers: { ...reply.headers, "set-cookie": endedCookie(digests.keyHash, origin, state) } }
+    return { ...reply, headers: { ...reply.headers, "set-cookie": clearingCookie(digests.keyHash, origin, state) } }
   })
 
-  const unavailable = ({ retryAfterSeconds }: Unavailable): RawReply => {
-    const reply = told(503, "Not now", "The connection could not be made just now. Please try again in a moment.")
-    return { ...reply, headers: { ...reply.headers, "retry-after": String(retryAfterSeconds) } }
-  }
+  const orUnavailablePage = (reply: Effect.Effect<RawReply, Unavailable>): Effect.Effect<RawReply> =>
+    Effect.catchAll(reply, (failure) => Effect.succeed(unavailablePage(failure)))
 
-  const answered = (reply: Effect.Effect<RawReply, Unavailable>): Effect.Effect<RawReply> =>
-    Effect.catchAll(reply, (failure) => Effect.succeed(unavailable(failure)))
-
-  /** The reply to a request for one of these pages; `undefined` for all others. */
+  /** The reply to a request for one of these pages; `undefined` for other paths. */
   const pageAt = (request: RawRequest): Effect.Effect<RawReply> | undefined => {
     const path = pathOf(request.target)
     const token = linkPattern.exec(path)?.[1]
-    if (token === undefined && !isCallback(path))
-      return path.startsWith("/connect/") ? Effect.succeed(ended()) : undefined
+    if (token === undefined && !isCallbackPath(path))
+      return path.startsWith("/connect/") ? Effect.succeed(linkEndedPage()) : undefined
     const methods = token === undefined ? ["GET"] : ["GET", "POST"]
     if (!methods.includes(request.method)) {
-      const reply = told(405, "Not here", `This page takes ${methods.join(" and ")}.`)
+      const reply = messagePage(405, "Not here", `This page takes ${methods.join(" and ")}.`)
       return Effect.succeed({ ...reply, headers: { ...reply.headers, allow: methods.join(", ") } })
     }
-    if (token !== undefined) return answered(link(request, token))
-    const reply = answered(callback(request))
+    if (token !== undefined) return orUnavailablePage(openLink(request, token))
+    const reply = orUnavailablePage(completeSignIn(request))
     return path !== commonCallbackPath
       ? reply
       : Effect.map(reply, (one) => ({ ...one, headers: { ...one.headers, deprecation: "true" } }))
   }
 
-  /** For the path of a link: whose open session it is, if it is one; `undefined` for all other paths. */
-  const isOpen = (path: string): Effect.Effect<string | undefined> | undefined => {
+  /** For the path of a link: the organisation of its session if that is open; `undefined` for other paths. */
+  const organisationOfLink = (path: string): Effect.Effect<string | undefined> | undefined => {
     const token = linkPattern.exec(path)?.[1]
     if (token === undefined) return undefined
-    return session({ tokenHash: digests.sha256Hex(token) }).pipe(
+    return findSession({ tokenHash: digests.sha256Hex(token) }).pipe(
       Effect.map((found) => (found?.status === "open" ? found.organisationId : undefined)),
       Effect.catchAll(() => Effect.succeed(undefined))
     )
   }
 
-  return { pageAt, isOpen }
+  return { pageAt, organisationOfLink }
 })

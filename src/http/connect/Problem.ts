@@ -1,12 +1,12 @@
-/** Problems of a form, in the words of somebody who connects an account. */
+/** Turns failures into problems that the connect form shows, worded for people who connect an account. */
 import type { ConnectionRequestFailure, CredentialSecrets } from "../../actors/ports/Connections.js"
 import type { JsonObject } from "../../domain/Json.js"
 import type { Field, Problem } from "./Form.js"
 
 const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
 
-/** What a person reads of a failure. */
-export const saying = (failure: ConnectionRequestFailure): string => {
+/** A failure as a sentence. */
+export const failureText = (failure: ConnectionRequestFailure): string => {
   switch (failure._tag) {
     case "NotFound":
       return "This connection does not exist any more."
@@ -17,8 +17,8 @@ export const saying = (failure: ConnectionRequestFailure): string => {
   }
 }
 
-/** The first field that must be filled in and is not. */
-export const lackingIn = (
+/** The problem of the first required field that is empty. */
+export const missingField = (
   fields: ReadonlyArray<Field>,
   given: { readonly config: JsonObject; readonly fields: CredentialSecrets }
 ): Problem | undefined => {
@@ -26,12 +26,12 @@ export const lackingIn = (
     const [part, ...rest] = name.split(".")
     return Object.hasOwn(part === "config" ? given.config : given.fields, rest.join("."))
   }
-  const lacking = fields.find((field) => field.required && !isGiven(field))
-  return lacking === undefined ? undefined : { field: lacking.name, text: `${lacking.title}: please fill this in.` }
+  const empty = fields.find((field) => field.required && !isGiven(field))
+  return empty === undefined ? undefined : { field: empty.name, text: `${empty.title}: please fill this in.` }
 }
 
-/** What a value of the field looks like. */
-const expectation = ({ description, form, max, min, options, type }: Field): string => {
+/** The end of an error message: the form that the field's value must have. */
+const expectedForm = ({ description, form, max, min, options, type }: Field): string => {
   const hint = description === null ? "" : ` (${description})`
   if (options !== null) return "please choose one of the list."
   if (type === "number" || type === "integer") {
@@ -47,14 +47,14 @@ const expectation = ({ description, form, max, min, options, type }: Field): str
   return `this does not look right. Please check it${hint}.`
 }
 
-/** A failure as a problem of the field that it is about; a refused credential is about its first secret. */
-export const problemIn = (
+/** A failure as a problem of the field that it concerns; a refused credential concerns its first secret field. */
+export const problemOf = (
   connector: string,
   fields: ReadonlyArray<Field>,
   failure: ConnectionRequestFailure
 ): Problem => {
   const detail = failure._tag === "ValidationFailed" ? failure.details[0] : undefined
-  if (detail === undefined) return { field: null, text: saying(failure) }
+  if (detail === undefined) return { field: null, text: failureText(failure) }
   if (detail.code === "CREDENTIAL_TEST_FAILED") {
     const entered = fields.filter(({ name }) => name.startsWith("credential."))
     const field = entered.find(({ secret }) => secret) ?? entered[0]
@@ -65,6 +65,6 @@ export const problemIn = (
   }
   const field = fields.find(({ name }) => detail.path === name || detail.path.startsWith(`${name}.`))
   return field === undefined
-    ? { field: null, text: saying(failure) }
-    : { field: field.name, text: `${field.title}: ${expectation(field)}` }
+    ? { field: null, text: failureText(failure) }
+    : { field: field.name, text: `${field.title}: ${expectedForm(field)}` }
 }

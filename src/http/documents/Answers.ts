@@ -1,12 +1,12 @@
-/** The answers of operations: their words and headers; the errors of a surface are told once and referred to. */
+/** Completes the responses of operations with descriptions and headers; errors become shared responses of the document. */
 import { isObject, type Json, type JsonObject } from "../../domain/Json.js"
 import type { Route } from "../pipeline/Routes.js"
-import { headerReferences, providerHeaders, refusalHeaders, successHeaders } from "./Headers.js"
+import { headerReferences, providerHeaders, errorHeaders, successHeaders } from "./Headers.js"
 import type { OperationText } from "./OperationText.js"
 
-const refusals: { readonly [status: string]: string } = {
+const errorDescriptions: { readonly [status: string]: string } = {
   400: "The request is malformed: its JSON, a header, a parameter or a cursor.",
-  401: "The caller is not known: its key or its signature is missing, wrong, revoked or expired.",
+  401: "The caller is not authenticated: its key or signature is missing, wrong, revoked or expired.",
   403: "The caller may not do this, from this address, for this customer, or within its plan.",
   404: "There is no such record, or the key does not reach it.",
   408: "The run took longer than its caller can wait.",
@@ -24,7 +24,7 @@ const refusals: { readonly [status: string]: string } = {
 const prefix = "#/components/schemas/"
 const members = (value: Json | undefined): JsonObject => (value !== undefined && isObject(value) ? value : {})
 
-/** The schema of the JSON that an answer has. */
+/** The schema of an answer's JSON body. */
 const schemaOf = (answer: Json | undefined): JsonObject =>
   members(members(members(members(answer)["content"])["application/json"])["schema"])
 
@@ -33,14 +33,15 @@ const nameOf = (schema: JsonObject): string | undefined => {
   return typeof $ref === "string" && $ref.startsWith(prefix) ? $ref.slice(prefix.length) : undefined
 }
 
+/** The schemas of a document, by name. */
 export interface Schemas {
   readonly [name: string]: Json
 }
 
 // --- Errors ---
 
-/** The schema of a bug's answer is that of an unavailable service with another code: neither has more members. */
-export const withBug = (schemas: Schemas): Schemas => {
+/** Adds a 500 schema for each 503 schema: the two differ in code and status only. */
+export const addUnexpectedErrors = (schemas: Schemas): Schemas => {
   const bugs = Object.entries(schemas)
     .filter(([name]) => name.endsWith("NotNow"))
     .map(([name, schema]) => {
@@ -60,8 +61,8 @@ const statusOf = (schema: Json): string | undefined => {
   return Array.isArray(allowed) && allowed.length === 1 ? String(allowed[0]) : undefined
 }
 
-/** An answer for each schema of an error, under the schema's name. */
-export const refusalAnswers = (schemas: Schemas): JsonObject =>
+/** A shared response for each error schema, under the schema's name. */
+export const errorAnswers = (schemas: Schemas): JsonObject =>
   Object.fromEntries(
     Object.entries(schemas).flatMap(([name, schema]) => {
       const status = statusOf(schema)
@@ -71,8 +72,8 @@ export const refusalAnswers = (schemas: Schemas): JsonObject =>
             [
               name,
               {
-                description: refusals[status] ?? "",
-                headers: headerReferences(refusalHeaders(status)),
+                description: errorDescriptions[status] ?? "",
+                headers: headerReferences(errorHeaders(status)),
                 content: { "application/json": { schema: { $ref: `${prefix}${name}` } } }
               }
             ]
@@ -80,10 +81,10 @@ export const refusalAnswers = (schemas: Schemas): JsonObject =>
     })
   )
 
-/** A provider answers with the same statuses as the service, and with any body. */
-const refusalOrProvider = (status: string, name: string): Json => ({
-  description: `${refusals[status] ?? ""} Or the provider's own answer: then it has the header x-svc-connection-id.`,
-  headers: headerReferences([...refusalHeaders(status), "x-svc-connection-id"]),
+/** A response of the proxy, whose status may be the service's own or the provider's. */
+const errorOrProviderAnswer = (status: string, name: string): Json => ({
+  description: `${errorDescriptions[status] ?? ""} Or the provider's own answer: then it has the header x-svc-connection-id.`,
+  headers: headerReferences([...errorHeaders(status), "x-svc-connection-id"]),
   content: {
     "application/json": {
       schema: { anyOf: [{ $ref: `${prefix}${name}` }, { description: "The provider's own answer." }] }
@@ -92,15 +93,15 @@ const refusalOrProvider = (status: string, name: string): Json => ({
   }
 })
 
-const bugAnswers = (answers: JsonObject): JsonObject => {
+const unexpectedErrorAnswer = (answers: JsonObject): JsonObject => {
   const unavailable = nameOf(schemaOf(answers["503"]))
   const schema = { $ref: `${prefix}${unavailable?.replace("NotNow", "Unexpected") ?? ""}` }
   return { "500": { content: { "application/json": { schema } } } }
 }
 
-// --- All answers of an operation ---
+// --- Responses of an operation ---
 
-/** Whether the answer is one record with an id and a version. */
+/** Whether the answer's data is one record with an id and a version. */
 const hasVersion = (answer: Json, schemas: Schemas): boolean => {
   const data = members(members(schemaOf(answer)["properties"])["data"])
   const properties = members(members(schemas[nameOf(data) ?? ""])["properties"])
@@ -108,15 +109,22 @@ const hasVersion = (answer: Json, schemas: Schemas): boolean => {
 }
 
 const providersAnswer: Json = {
-  description: "The provider's answer as it is: any status, headers and body.",
+  description: "The provider's unchanged answer, with any status, headers and body.",
   headers: headerReferences(providerHeaders),
   content: { "*/*": { schema: {} } }
 }
 
+/** Whether the route forwards requests to a provider. */
 export const isProxy = ({ form }: Route): boolean => form.idempotency === "none"
 
-export const answersOf = (told: Json | undefined, route: Route, text: OperationText, schemas: Schemas): JsonObject => {
-  const answers = { ...members(told), ...bugAnswers(members(told)) }
+/** The responses of an operation, from the library's and the operation's texts. */
+export const answersOf = (
+  source: Json | undefined,
+  route: Route,
+  text: OperationText,
+  schemas: Schemas
+): JsonObject => {
+  const answers = { ...members(source), ...unexpectedErrorAnswer(members(source)) }
   const described = Object.entries(answers).flatMap(([status, answer]): ReadonlyArray<readonly [string, Json]> => {
     const name = nameOf(schemaOf(answer))
     if (Number(status) < 400) {
@@ -126,7 +134,7 @@ export const answersOf = (told: Json | undefined, route: Route, text: OperationT
       return [[status, { ...members(answer), description, headers }]]
     }
     if (name === undefined) return [[status, answer]]
-    return [[status, isProxy(route) ? refusalOrProvider(status, name) : { $ref: `#/components/responses/${name}` }]]
+    return [[status, isProxy(route) ? errorOrProviderAnswer(status, name) : { $ref: `#/components/responses/${name}` }]]
   })
   return { ...Object.fromEntries(described), ...(isProxy(route) ? { default: providersAnswer } : {}) }
 }

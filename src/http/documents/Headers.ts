@@ -1,4 +1,4 @@
-/** Headers of requests and answers as the documents tell of them, and which operations have which. */
+/** Describes the headers of requests and answers, and derives from a route which of them its operation has. */
 import type { Json, JsonObject } from "../../domain/Json.js"
 import { idempotencyKeyLength } from "../../domain/Limits.js"
 import type { Route } from "../pipeline/Routes.js"
@@ -13,14 +13,14 @@ const text = (name: string, description: string, schema: JsonObject = {}): JsonO
   schema: { type: "string", ...schema }
 })
 
-/** By the name under which operations refer to them. */
+/** Parameters of the document, by the name that operations refer to. */
 export const requestHeaders = {
   IdempotencyKey: text(
     "Idempotency-Key",
-    "The request's work is done once for each key; a repetition within 24 hours gets the first answer.",
+    "The request takes effect once for each key; a repetition within 24 hours gets the first answer.",
     { maxLength: idempotencyKeyLength }
   ),
-  PassedIdempotencyKey: text("Idempotency-Key", "Passed on to the provider; with it a POST or PATCH may be retried."),
+  PassedIdempotencyKey: text("Idempotency-Key", "Forwarded to the provider; with it a POST or PATCH may be retried."),
   IfMatch: text(
     "If-Match",
     'The ETag of the record that was read, as in "3". If the record has changed since, the answer is 409 VERSION_MISMATCH.'
@@ -51,10 +51,10 @@ export const requestHeaders = {
     "The installation's configuration: base64url of a JSON object of at most 8 KiB, or the object itself."
   ),
   Environment: text("x-svc-env", "The slug of the environment. Without it: the organisation's default environment."),
-  CallbackUrl: text("x-svc-callback-url", "Where the end of the run is told, as `callback.url` of the body says it."),
+  CallbackUrl: text("x-svc-callback-url", "The URL that is called when the run ends, like `callback.url` in the body."),
   Connector: text(
     "x-svc-connector",
-    "The connector whose default connection of the customer is used, where x-svc-connections names none."
+    "The connector whose default connection of the customer is used if x-svc-connections names none."
   ),
   Timeout: text("x-svc-timeout-ms", "How long the provider may take, from 1 to 60000 milliseconds.", {
     pattern: "^\\d{1,6}$"
@@ -63,17 +63,17 @@ export const requestHeaders = {
 
 type RequestHeader = keyof typeof requestHeaders
 
-const customer: ReadonlyArray<RequestHeader> = ["EndOrgId", "EndOrgRef", "TenantId", "OrgId"]
-const acting: ReadonlyArray<RequestHeader> = [
-  ...customer,
+const customerHeaders: ReadonlyArray<RequestHeader> = ["EndOrgId", "EndOrgRef", "TenantId", "OrgId"]
+const actingHeaders: ReadonlyArray<RequestHeader> = [
+  ...customerHeaders,
   "UserId",
   "InstallationId",
   "Connections",
   "InstallationConfig"
 ]
 
-/** Operations besides those that replace a record which compare the version that the caller read. */
-const comparing: ReadonlySet<string> = new Set([
+/** Operations that compare `If-Match` with the record's version, besides those that replace a record. */
+const comparesVersion: ReadonlySet<string> = new Set([
   "customers.delete",
   "workflows.delete",
   "secrets.store",
@@ -87,27 +87,29 @@ const comparing: ReadonlySet<string> = new Set([
 /** The credential has no version of its own. */
 const replacesWithoutVersion: ReadonlySet<string> = new Set(["credentials.rotate"])
 
-const idempotency = ({ form, method }: Route): ReadonlyArray<RequestHeader> => {
+const idempotencyHeaders = ({ form, method }: Route): ReadonlyArray<RequestHeader> => {
   if (form.idempotency === "none") return ["PassedIdempotencyKey"]
   return method === "POST" || (method === "PUT" && form.idempotency === "reply") ? ["IdempotencyKey"] : []
 }
 
-const versions = (route: Route): ReadonlyArray<RequestHeader> => {
+const versionHeaders = (route: Route): ReadonlyArray<RequestHeader> => {
   const id = `${route.group}.${route.name}`
   const compared = route.form.tenancy === "reach" && route.method === "PUT" && !replacesWithoutVersion.has(id)
-  return compared || comparing.has(id) ? ["IfMatch"] : []
+  return compared || comparesVersion.has(id) ? ["IfMatch"] : []
 }
 
-const tenancy = ({ form }: Route): ReadonlyArray<RequestHeader> => {
-  if (form.tenancy === "reach") return customer
-  return form.idempotency === "run" ? [...acting, "Environment", "CallbackUrl"] : [...acting, "Connector", "Timeout"]
+const tenancyHeaders = ({ form }: Route): ReadonlyArray<RequestHeader> => {
+  if (form.tenancy === "reach") return customerHeaders
+  return form.idempotency === "run"
+    ? [...actingHeaders, "Environment", "CallbackUrl"]
+    : [...actingHeaders, "Connector", "Timeout"]
 }
 
-/** Which headers an operation reads, by what its route declares. */
+/** The headers that an operation reads, by what its route declares. */
 export const requestHeadersOf = (route: Route): ReadonlyArray<RequestHeader> => [
-  ...idempotency(route),
-  ...versions(route),
-  ...tenancy(route),
+  ...idempotencyHeaders(route),
+  ...versionHeaders(route),
+  ...tenancyHeaders(route),
   "TestMode",
   "IdentityHmac"
 ]
@@ -116,66 +118,72 @@ export const requestHeadersOf = (route: Route): ReadonlyArray<RequestHeader> => 
 
 const header = (description: string, type = "string"): JsonObject => ({ description, schema: { type } })
 
-/** By the names of the headers. */
+/** Headers of the document, by name. */
 export const answerHeaders = {
-  "x-request-id": header("The id of this request, for questions about it."),
+  "x-request-id": header("The id of this request, to be given when it is reported."),
   "x-ratelimit-limit": header(
-    "How many calls the tighter of the key's and the organisation's limits allows a minute.",
+    "Calls per minute that the lower of the key's and the organisation's limits allows.",
     "integer"
   ),
-  "x-ratelimit-remaining": header("How many of them are left in this minute.", "integer"),
-  "x-ratelimit-reset": header("When the next minute begins, in Unix seconds.", "integer"),
-  "retry-after": header("After how many seconds the request may succeed.", "integer"),
+  "x-ratelimit-remaining": header("Calls that are left in this minute.", "integer"),
+  "x-ratelimit-reset": header("The start of the next minute, in Unix seconds.", "integer"),
+  "retry-after": header("Seconds after which to try again.", "integer"),
   "idempotent-replayed": header("`true` if this is the answer of an earlier request with the same Idempotency-Key."),
   "cache-control": header("`no-store`, since the answer holds a secret."),
-  etag: header("The version of the record, to be sent back as If-Match."),
-  location: header("Where the record is."),
+  etag: header("The version of the record, to be sent as If-Match."),
+  location: header("The path of the record."),
   "x-svc-execution-id": header("The id of the run."),
   "x-svc-execution-status": header("The status of the run, such as `completed` or `failed`."),
   "x-svc-workflow-version": header("The version that runs, or `draft`."),
-  "x-svc-connection-id": header("The connection over which the provider answered. Only a provider's own answer has it.")
+  "x-svc-connection-id": header("The connection that was used. Only a provider's own answer has it.")
 } as const satisfies { readonly [name: string]: JsonObject }
 
+/** The name of an answer's header. */
 export type AnswerHeader = keyof typeof answerHeaders
 
 /** Headers of every answer. */
-const always: ReadonlyArray<AnswerHeader> = [
+const commonHeaders: ReadonlyArray<AnswerHeader> = [
   "x-request-id",
   "x-ratelimit-limit",
   "x-ratelimit-remaining",
   "x-ratelimit-reset"
 ]
 
-const runMarkers: ReadonlyArray<AnswerHeader> = [
+const runHeaders: ReadonlyArray<AnswerHeader> = [
   "x-svc-execution-id",
   "x-svc-execution-status",
   "x-svc-workflow-version"
 ]
 
-const ofRefusal: { readonly [status: string]: ReadonlyArray<AnswerHeader> } = {
-  408: runMarkers,
+const headersByErrorStatus: { readonly [status: string]: ReadonlyArray<AnswerHeader> } = {
+  408: runHeaders,
   409: ["retry-after"],
   429: ["retry-after"],
   503: ["retry-after"]
 }
 
-export const refusalHeaders = (status: string): ReadonlyArray<AnswerHeader> => [...always, ...(ofRefusal[status] ?? [])]
+/** Headers of an error with this status. */
+export const errorHeaders = (status: string): ReadonlyArray<AnswerHeader> => [
+  ...commonHeaders,
+  ...(headersByErrorStatus[status] ?? [])
+]
 
-/** `hasVersion`: whether the answer is a record with a version. */
+/** Headers of a success. `hasVersion`: whether the answer is a record with a version. */
 export const successHeaders = (route: Route, status: string, hasVersion: boolean): ReadonlyArray<AnswerHeader> => {
   const isRun = route.form.idempotency === "run"
   const isStart = isRun && route.form.tenancy === "act"
   return [
-    ...always,
-    ...(idempotency(route).includes("IdempotencyKey") ? (["idempotent-replayed"] as const) : []),
-    ...(isStart ? runMarkers : []),
+    ...commonHeaders,
+    ...(idempotencyHeaders(route).includes("IdempotencyKey") ? (["idempotent-replayed"] as const) : []),
+    ...(isStart ? runHeaders : []),
     ...(status === "201" || (isRun && status === "202") ? (["location"] as const) : []),
     ...(hasVersion ? (["etag"] as const) : []),
     ...(route.noStore ? (["cache-control"] as const) : [])
   ]
 }
 
-export const providerHeaders: ReadonlyArray<AnswerHeader> = [...always, "x-svc-connection-id"]
+/** Headers of a provider's own answer. */
+export const providerHeaders: ReadonlyArray<AnswerHeader> = [...commonHeaders, "x-svc-connection-id"]
 
 /** References to the headers, as the `headers` of an answer. */
 export const headerReferences = (names: ReadonlyArray<AnswerHeader>): { readonly [name: string]: Json } =>

@@ -1,14 +1,15 @@
-/** What the documents say of an operation in words, and an example of its body. */
+/** The texts of an operation in the documents, with an example of its body. */
 import type { HttpApi, HttpApiGroup } from "@effect/platform"
 import type { Json } from "../../domain/Json.js"
 
+/** The texts of one operation. */
 export interface OperationText {
   /** A few words, without a full stop. */
   readonly summary: string
   readonly description: string
-  /** What each answer of success holds, by status. */
+  /** A description of each successful answer, by status. */
   readonly answers: { readonly [status: number]: string }
-  /** A body that the service takes. Ids in it are made up. */
+  /** A body that the service accepts. Its ids are invented. */
   readonly example?: Json
 }
 
@@ -22,5 +23,5 @@ type NamesOf<Group> =
 /** The ids of the operations of an API. */
 export type OperationId<Api> = NamesOf<GroupsOf<Api>>
 
-/** The texts of all operations of an API: the compiler names one that is missing. */
+/** The texts of all operations of an API; does not compile if one is missing. */
 export type TextsOf<Api> = { readonly [Id in OperationId<Api>]: OperationText }

@@ -1,4 +1,4 @@
-/** Surface C in words: the organisation, who may do what in it, and what it records. */
+/** Texts of surface C's operations on the organisation, its customers, people, keys, secrets, configuration and audit. */
 import type { ResourceApi } from "../resource/Api.js"
 import type { TextsOf } from "./OperationText.js"
 
@@ -16,6 +16,7 @@ type Prefix =
 
 type All = TextsOf<typeof ResourceApi>
 
+/** Texts by operation id. */
 export const organisationTexts: Pick<All, Extract<keyof All, `${Prefix}.${string}`>> = {
   "organisations.list": {
     summary: "List organisations",
@@ -65,7 +66,7 @@ export const organisationTexts: Pick<All, Extract<keyof All, `${Prefix}.${string
   "customers.create": {
     summary: "Create a customer",
     description:
-      "Creates a customer of the organisation: the tenant that runs act for. Only customers with the status `active` run.",
+      "Creates a customer of the organisation. Runs act for customers; only those with the status `active` can run.",
     answers: { 201: "The customer is created." },
     example: { name: "Globex", externalRef: "crm-4711", metadata: { region: "eu" } }
   },
@@ -93,36 +94,38 @@ export const organisationTexts: Pick<All, Extract<keyof All, `${Prefix}.${string
   },
   "apiKeys.create": {
     summary: "Create an API key",
-    description: "Creates a key that is no wider than the calling one. Its text is shown in this answer only.",
+    description:
+      "Creates a key with at most the permissions of the calling one. Its text is shown in this answer only.",
     answers: { 201: "The key is created. `key` is its whole text." },
     example: { name: "Reporting", mode: "live", preset: "viewer", expires: "90d" }
   },
   "apiKeys.get": {
     summary: "Read an API key",
-    description: "Reads what a key may do, without its secret.",
+    description: "Reads the permissions and limits of a key, without its secret.",
     answers: { 200: "The API key." }
   },
   "apiKeys.update": {
     summary: "Change an API key",
     description:
-      "Changes the name, permissions, customers, addresses or rate limit of a key, never to more than the calling key has.",
+      "Changes the name, permissions, customers, addresses or rate limit of a key. It never gets more than the calling key has.",
     answers: { 200: "The API key after the change." },
     example: { name: "Reporting, nightly", rateLimitPerMinute: 120 }
   },
   "apiKeys.revoke": {
     summary: "Revoke an API key",
-    description: "Revokes a key for good. Revoking it again changes nothing. There is no way to delete a key.",
+    description: "Revokes a key permanently. Revoking it again changes nothing. Keys cannot be deleted.",
     answers: { 200: "The revoked API key." }
   },
   "apiKeys.rotate": {
     summary: "Rotate an API key",
-    description: "Gives a key a new text. The old one works for `graceSeconds` more, none if that is left out.",
+    description:
+      "Gives a key a new text. The old one stays valid for `graceSeconds`; without it, it is invalid at once.",
     answers: { 200: "The key with its new text, which is shown in this answer only." },
     example: { graceSeconds: 3600 }
   },
   "apiKeys.identitySecret": {
     summary: "Reveal an identity secret",
-    description: "Reveals the secret by which callers of this key sign their requests. The call is audited.",
+    description: "Reveals the secret with which callers of this key sign their requests. The call is audited.",
     answers: { 200: "The identity secret." }
   },
   "users.list": {
@@ -143,7 +146,7 @@ export const organisationTexts: Pick<All, Extract<keyof All, `${Prefix}.${string
   },
   "roles.create": {
     summary: "Create a role",
-    description: "Creates a role that narrows another one: it grants nothing that its parent does not grant.",
+    description: "Creates a role with some of the permissions of its parent.",
     answers: { 201: "The role is created." },
     example: { name: "Support", parent: "viewer", permissions: { workflows: ["read"] } }
   },
@@ -155,7 +158,7 @@ export const organisationTexts: Pick<All, Extract<keyof All, `${Prefix}.${string
   "secrets.store": {
     summary: "Store a secret",
     description:
-      "Stores a secret under a name, for all customers and environments or for one. One of the same name and scope is replaced.",
+      "Stores a secret under a name, for all customers and environments or for one of them. A secret with the same name and scope is replaced.",
     answers: { 200: "The secret was replaced.", 201: "The secret is stored." },
     example: { name: "CRM_TOKEN", type: "text", value: "s3cr3t" }
   },
@@ -172,7 +175,7 @@ export const organisationTexts: Pick<All, Extract<keyof All, `${Prefix}.${string
   "callbackSecret.read": {
     summary: "Read the callback secret",
     description:
-      "Answers with the secret by which this workspace's callbacks are signed. It is a POST since it is audited.",
+      "Answers with the secret with which this workspace's callbacks are signed. It is a POST since it is audited.",
     answers: { 200: "The callback secret." }
   },
   "callbackSecret.rotate": {
@@ -183,24 +186,24 @@ export const organisationTexts: Pick<All, Extract<keyof All, `${Prefix}.${string
   "config.resolve": {
     summary: "Resolve configuration",
     description:
-      "Answers with the values that hold for a customer, an integration, a workflow and an environment, with the level that each came from and the values that it hides.",
-    answers: { 200: "The values that hold." }
+      "Answers with the values that apply to a customer, an integration, a workflow and an environment, with the level of each and the values that it overrides.",
+    answers: { 200: "The values that apply." }
   },
   "config.set": {
     summary: "Set a configuration value",
-    description: "Sets a value at one level, or removes the one that is there when `value` is null.",
-    answers: { 200: "The value that holds now, or null if there is none." },
+    description: "Sets a value at one level, or removes it if `value` is null.",
+    answers: { 200: "The value that applies now, or null if there is none." },
     example: { level: "saas", scopeId: null, key: "crm.pageSize", value: 100 }
   },
   "audit.list": {
     summary: "List audit entries",
-    description: "Lists who did what, newest first. Each entry has all that its hash is computed from.",
+    description: "Lists audit entries, newest first. Each has all members that its hash is computed from.",
     answers: { 200: "A page of audit entries." }
   },
   "audit.verify": {
     summary: "Verify the audit trail",
     description:
-      "Recomputes the chain of hashes and tells the first entry that does not fit, and entries not sealed yet.",
+      "Recomputes the chain of hashes and reports the first entry that does not match, and the entries that are not yet sealed.",
     answers: { 200: "The outcome of the verification." }
   }
 }

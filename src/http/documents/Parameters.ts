@@ -1,5 +1,5 @@
-/** What the parameters of paths and queries mean, where their schemas do not say it. */
-export const parameters: { readonly [name: string]: string } = {
+/** Descriptions of path and query parameters whose schemas have none, by name. */
+export const parameterDescriptions: { readonly [name: string]: string } = {
   // Paths
   oid: "The id of the organisation.",
   spid: "The id of the workspace.",
@@ -22,28 +22,28 @@ export const parameters: { readonly [name: string]: string } = {
   // Queries
   page_size: "How many records a page has, from 1 to 200. Without it: 50.",
   cursor: "`page.nextCursor` of the page before.",
-  created_after: "Only what was created at this time or later, as in 2026-11-21T07:10:41Z.",
-  created_before: "Only what was created before this time.",
+  created_after: "Only records created at this time or later, as in 2026-11-21T07:10:41Z.",
+  created_before: "Only records created before this time.",
   from: "The same as `created_after`.",
   to: "The same as `created_before`.",
-  q: "Only records of which a name contains this text.",
+  q: "Only records whose name contains this text.",
   status: "Only records with this status.",
   kind: "Only records of this kind.",
   mode: "Only keys of this mode.",
-  include: "What the answer has besides, with commas: `actions` of connectors, `diagram` of a workflow.",
-  version: "The version. Without it: the newest that the caller may see.",
-  customer_id: "Only what belongs to this customer.",
-  user_id: "Only what belongs to this person.",
-  workflow_id: "Only what belongs to this workflow.",
-  connector: "Only what belongs to this connector, by slug.",
-  integration: "Only what belongs to this integration, by slug.",
-  environment: "Only what belongs to this environment, by slug.",
+  include: "Additional parts of the answer, separated by commas: `actions` of connectors, `diagram` of a workflow.",
+  version: "The version. Without it: the newest that the caller may read.",
+  customer_id: "Only records of this customer.",
+  user_id: "Only records of this person.",
+  workflow_id: "Only records of this workflow.",
+  connector: "Only records of this connector, by slug.",
+  integration: "Only records of this integration, by slug.",
+  environment: "Only records of this environment, by slug.",
   key: "Only the value of this key.",
-  trigger_type: "Only runs that were started in this way.",
-  actor_type: "Only what this kind of actor did.",
-  actor_id: "Only what this actor did.",
-  action: "Only this action.",
-  resource_type: "Only what was done to this type of record.",
-  resource_id: "Only what was done to this record.",
-  reveal: "`true`: with the values, for keys that may decrypt connections."
+  trigger_type: "Only runs started by this type of trigger.",
+  actor_type: "Only entries of this type of actor.",
+  actor_id: "Only entries of this actor.",
+  action: "Only entries of this action.",
+  resource_type: "Only entries about this type of record.",
+  resource_id: "Only entries about this record.",
+  reveal: "`true`: the values are included, for keys that may decrypt connections."
 }

@@ -1,4 +1,4 @@
-/** Surface C in words: workflows and their runs, connectors, connections and installations. */
+/** Texts of surface C's operations on workflows, executions, connectors, connections and installations. */
 import type { ResourceApi } from "../resource/Api.js"
 import type { TextsOf } from "./OperationText.js"
 import { organisationTexts } from "./OrganisationTexts.js"
@@ -38,6 +38,7 @@ const connector = {
   ]
 }
 
+/** Texts by operation id; all of surface C. */
 export const resourceTexts: TextsOf<typeof ResourceApi> = {
   ...organisationTexts,
   "workflows.list": {
@@ -48,7 +49,7 @@ export const resourceTexts: TextsOf<typeof ResourceApi> = {
   "workflows.create": {
     summary: "Create a workflow",
     description:
-      "Creates a workflow with a draft. Code that does not parse is refused with its line and column. A draft runs only by `draft: true`; publish it to run it otherwise.",
+      "Creates a workflow with a draft. Code that does not parse is refused with its line and column. A draft runs only with `draft: true`; publish it to run it without.",
     answers: { 201: "The workflow is created." },
     example: {
       name: "greet",
@@ -60,7 +61,7 @@ export const resourceTexts: TextsOf<typeof ResourceApi> = {
   },
   "workflows.get": {
     summary: "Read a workflow",
-    description: "Reads a workflow with its draft, its versions and where they are deployed.",
+    description: "Reads a workflow with its draft, its versions and their deployments.",
     answers: { 200: "The workflow." }
   },
   "workflows.update": {
@@ -83,7 +84,7 @@ export const resourceTexts: TextsOf<typeof ResourceApi> = {
   },
   "workflows.archive": {
     summary: "Archive a workflow",
-    description: "Archives a workflow: it runs nowhere until it is published again.",
+    description: "Archives a workflow: it cannot run until it is published again.",
     answers: { 200: "The archived workflow." }
   },
   "workflows.versions": {
@@ -93,13 +94,13 @@ export const resourceTexts: TextsOf<typeof ResourceApi> = {
   },
   "workflows.diff": {
     summary: "Compare two versions of a workflow",
-    description: "Tells line by line how the code of two versions differs, and how their contracts differ.",
+    description: "Compares the code of two versions line by line, and their contracts.",
     answers: { 200: "The difference." }
   },
   "workflows.diagram": {
     summary: "Draw a workflow",
-    description: "Draws the draft's calls and branches as a picture.",
-    answers: { 200: "The picture as SVG." }
+    description: "Draws the draft's calls and branches as a diagram.",
+    answers: { 200: "The diagram as SVG." }
   },
   "executions.list": {
     summary: "List executions",
@@ -113,20 +114,20 @@ export const resourceTexts: TextsOf<typeof ResourceApi> = {
   },
   "executions.cancel": {
     summary: "Cancel an execution",
-    description: "Cancels a run that has not ended. A call in flight is not taken back.",
+    description: "Cancels a run that has not ended. A call that is in flight is not undone.",
     answers: { 200: "The cancelled execution." }
   },
   "executions.rerun": {
     summary: "Run an execution again",
     description:
-      "Starts a run with the input of an earlier one. `fresh` begins anew, `resume` keeps the results of calls that succeeded.",
+      "Starts a run with the input of an earlier one. `fresh` makes all calls again, `resume` reuses the results of calls that succeeded.",
     answers: { 202: "The new execution is accepted." },
     example: { mode: "fresh", version: "latest" }
   },
   "executions.fixtures": {
     summary: "Read the calls of an execution as fixtures",
     description:
-      "Answers with the connector calls of a run and their results, in the form in which a mocked run takes them.",
+      "Answers with the connector calls of a run and their results, in the form of `fixtures` of a mocked run.",
     answers: { 200: "The fixtures." }
   },
   "executions.logs": {
@@ -136,7 +137,7 @@ export const resourceTexts: TextsOf<typeof ResourceApi> = {
   },
   "executions.blob": {
     summary: "Read a large value of an execution",
-    description: "Answers with a value that was too large to stand in the record, as the record refers to it.",
+    description: "Answers with a value that is stored outside the record since it is too large; the record has its id.",
     answers: { 200: "The value." }
   },
   "connectors.list": {
@@ -147,20 +148,20 @@ export const resourceTexts: TextsOf<typeof ResourceApi> = {
   "connectors.create": {
     summary: "Create or import a connector",
     description:
-      "Creates the draft of a connector from its definition, or from an OpenAPI document. An import says in `warnings` what it left out. docs/connectors.md explains the definition.",
+      "Creates the draft of a connector from its definition, or from an OpenAPI document. An import lists in `warnings` what it left out. docs/connectors.md explains the definition.",
     answers: { 201: "The draft of the connector is created." },
     example: connector
   },
   "connectors.discover": {
     summary: "Discover what a connector offers",
     description:
-      "Tells the entities, actions and events of a connector, of the version that a connection uses, or of an OpenAPI document that has not been imported.",
-    answers: { 200: "What is offered." },
+      "Lists the entities, actions and events of a connector, of the version that a connection uses, or of an OpenAPI document before its import.",
+    answers: { 200: "Entities, actions and events." },
     example: { connector: "acme-crm" }
   },
   "connectors.get": {
     summary: "Read a connector",
-    description: "Reads a connector by id or slug, whole.",
+    description: "Reads a connector with all parts of its definition, by id or slug.",
     answers: { 200: "The connector." }
   },
   "connectors.update": {
@@ -177,7 +178,7 @@ export const resourceTexts: TextsOf<typeof ResourceApi> = {
   },
   "connectors.publish": {
     summary: "Publish a connector",
-    description: "Publishes the draft under its version. From then on connections can be made with it.",
+    description: "Publishes the draft under its version, so that connections can be created with it.",
     answers: { 200: "The published connector." },
     example: { notes: "First version" }
   },
@@ -194,7 +195,7 @@ export const resourceTexts: TextsOf<typeof ResourceApi> = {
   "authProviders.upsert": {
     summary: "Store an auth provider",
     description:
-      "Stores an OAuth client under its name. Register it at the provider with `redirectUri`. The client secret is answered never.",
+      "Stores an OAuth client under its name. Register it at the provider with `redirectUri`. The client secret is never answered.",
     answers: { 200: "The auth provider." },
     example: { name: "default", methodId: "oauth", clientId: "svc-client", clientSecret: "s3cr3t", isDefault: true }
   },
@@ -234,16 +235,17 @@ export const resourceTexts: TextsOf<typeof ResourceApi> = {
   "connections.delete": {
     summary: "Delete a connection",
     description: "Deletes a connection and its credential, and revokes the credential where the provider can.",
-    answers: { 200: "The connection as it was." }
+    answers: { 200: "The connection before it was deleted." }
   },
   "connections.test": {
     summary: "Test a connection",
-    description: "Calls the provider with the connection's credential, renewed first where that is due.",
+    description: "Calls the provider with the connection's credential, which is refreshed first if it is due.",
     answers: { 200: "The outcome of the test." }
   },
   "connections.reconnect": {
     summary: "Reconnect a connection",
-    description: "Replaces the credential of a connection: by the one that is sent, or over a page for the customer.",
+    description:
+      "Replaces the credential of a connection: with the one that is sent, or through a page for the customer.",
     answers: { 200: "The connection, with the link of the page if there is one." },
     example: { redirectUrl: "https://app.example.com/connected" }
   },
@@ -259,7 +261,7 @@ export const resourceTexts: TextsOf<typeof ResourceApi> = {
   },
   "connections.disable": {
     summary: "Disable a connection",
-    description: "Disables a connection: no run uses it until it is enabled.",
+    description: "Disables a connection: no run can use it until it is enabled.",
     answers: { 200: "The connection." }
   },
   "connections.reveal": {

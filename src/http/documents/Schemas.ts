@@ -1,26 +1,24 @@
-/** Schemas as linters and generators of clients understand them. */
+/** Rewrites JSON schemas into forms that OpenAPI linters and client generators understand. */
 import { anyType, isObject, type Json, type JsonObject } from "../../domain/Json.js"
 
 const isAnyType = (type: Json | undefined): boolean => Array.isArray(type) && type.length === anyType.length
 
-/** Members that hold schemas by name. */
-const named: ReadonlySet<string> = new Set(["properties", "patternProperties", "$defs"])
-/** Members that hold values. */
-const values: ReadonlySet<string> = new Set(["enum", "const", "default", "examples", "example", "required"])
+/** Members whose value is a map of schemas. */
+const schemaMaps: ReadonlySet<string> = new Set(["properties", "patternProperties", "$defs"])
+/** Members whose value is not a schema. */
+const valueMembers: ReadonlySet<string> = new Set(["enum", "const", "default", "examples", "example", "required"])
 
-/** The library names and describes what a bound says already. */
+/** Whether the library generated a title or description that only repeats the type. */
 const isLibraryWords = (name: string, child: Json): boolean =>
   typeof child === "string" &&
   ((name === "title" && /^\w+(?:\(.*\))?$/s.test(child)) ||
     (name === "description" && /^an? (?:string|number|(?:positive )?(?:number|integer)|array of)\b/.test(child)))
 
-const each = (schemas: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(schemas).map(([name, child]) => [name, readable(child)]))
+const portableSchemas = (schemas: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(schemas).map(([name, child]) => [name, portableSchema(child)]))
 
-/**
- * Generators of clients demand a member that has a default of whoever sends it: so the default is told in words.
- */
-const toldDefault = ({ default: value, ...schema }: JsonObject): JsonObject => {
+/** Moves a default into the description, since client generators make a member with a default required. */
+const describeDefault = ({ default: value, ...schema }: JsonObject): JsonObject => {
   if (value === undefined) return schema
   const { description } = schema
   const words = `Default: \`${JSON.stringify(value)}\`.`
@@ -28,13 +26,15 @@ const toldDefault = ({ default: value, ...schema }: JsonObject): JsonObject => {
 }
 
 /**
- * A value of any type has no `type`, and an object with any members says so: generators take the library's forms of
- * both for an object without members.
+ * Drops `type` from schemas of any value and adds `additionalProperties` to open objects: client generators read the
+ * library's form of both as an object without members.
  */
-export const readable = (told: Json): Json => {
-  if (Array.isArray(told)) return told.map(readable)
-  if (!isObject(told)) return told
-  const schema = toldDefault(Object.fromEntries(Object.entries(told).filter((member) => !isLibraryWords(...member))))
+export const portableSchema = (source: Json): Json => {
+  if (Array.isArray(source)) return source.map(portableSchema)
+  if (!isObject(source)) return source
+  const schema = describeDefault(
+    Object.fromEntries(Object.entries(source).filter((member) => !isLibraryWords(...member)))
+  )
   const open = schema["type"] === "object" && schema["properties"] === undefined
   return {
     ...Object.fromEntries(
@@ -42,7 +42,11 @@ export const readable = (told: Json): Json => {
         .filter(([name, child]) => !(name === "type" && isAnyType(child)))
         .map(([name, child]) => [
           name,
-          values.has(name) ? child : named.has(name) && isObject(child) ? each(child) : readable(child)
+          valueMembers.has(name)
+            ? child
+            : schemaMaps.has(name) && isObject(child)
+              ? portableSchemas(child)
+              : portableSchema(child)
         ])
     ),
     ...(open && schema["additionalProperties"] === undefined && schema["patternProperties"] === undefined

@@ -1,4 +1,4 @@
-/** What each group of operations is about. */
+/** Descriptions of the groups of operations. */
 import type { HttpApi, HttpApiGroup } from "@effect/platform"
 import type { ExecutionApi, RunApi } from "../execution/Api.js"
 import type { ResourceApi } from "../resource/Api.js"
@@ -15,7 +15,8 @@ type Tag =
   | GroupName<typeof ResourceApi>
   | GroupName<typeof TenantApi>
 
-export const tags: { readonly [Name in Tag]: string } = {
+/** By group name; does not compile if one is missing. */
+export const tagDescriptions: { readonly [Name in Tag]: string } = {
   execution: "Starting runs of workflows.",
   run: "Starting runs of workflows, from surface C.",
   proxy: "A provider's own API, called through a customer's connection.",
@@ -24,16 +25,16 @@ export const tags: { readonly [Name in Tag]: string } = {
   workspaces: "Parts of an organisation. Keys, workflows and state belong to one.",
   customers: "The organisation's own customers, for whom runs act.",
   workflows: "Code with a name: a draft, and versions that publishing freezes.",
-  executions: "Runs of workflows: what they were given, did and returned.",
-  apiKeys: "Credentials for programs: what they may do, for whom, from where and until when.",
+  executions: "Runs of workflows with their input, steps and output.",
+  apiKeys: "Credentials for programs: permissions, customers, addresses and expiry.",
   users: "People of the organisation.",
   roles: "Sets of permissions for people.",
-  secrets: "Values that workflows read by name and no record shows.",
-  callbackSecret: "The secret by which callbacks are signed.",
+  secrets: "Values that workflows read by name; no record shows them.",
+  callbackSecret: "The secret with which callbacks are signed.",
   config: "Values in five levels, from the platform to a customer.",
-  connectors: "Systems described as data: how to sign in, what can be called.",
+  connectors: "Systems described as data: authentication, actions, events and entities.",
   authProviders: "OAuth clients of the organisation, for connectors that need one.",
   connections: "Customers' accounts at connectors. Records never hold the credential.",
   installations: "Integrations that are installed for customers.",
-  audit: "The record of who did what, as a chain of hashes."
+  audit: "The record of all changes, reads and refusals, as a chain of hashes."
 }

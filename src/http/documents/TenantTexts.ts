@@ -1,12 +1,13 @@
-/** Surface B in words. */
+/** Texts of surface B's operations. */
 import type { TenantApi } from "../tenant/Api.js"
 import type { TextsOf } from "./OperationText.js"
 
+/** Texts by operation id. */
 export const tenantTexts: TextsOf<typeof TenantApi> = {
   "credentials.store": {
     summary: "Store a credential",
     description:
-      "Makes a connection of the tenant with the given credential. The credential is tested first and answered never.",
+      "Creates a connection of the tenant with the given credential. The credential is tested first and never answered.",
     answers: { 201: "The credential is stored. Its values are left out." },
     example: { connector: "acme-crm", authMethod: "key", label: "Main account", credential: { apiKey: "s3cr3t" } }
   },

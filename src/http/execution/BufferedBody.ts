@@ -1,121 +1,126 @@
 /**
- * The body of a request while it comes in: sent on at once, and again from its beginning as often as the request is
- * tried again. What has come is kept for that, which the limit of a body bounds, until no further try can follow.
+ * Forwards the body of a proxied request while it is received, and replays it from its beginning when the request is
+ * retried. Received chunks are kept in memory, bounded by the limit of a body, until no retry can follow.
  */
 import { Cause, Effect } from "effect"
 import type { Upload } from "../../actors/ports/Egress.js"
-import { joined } from "../../domain/connector/Content.js"
+import { concatBytes } from "../../domain/connector/RequestContent.js"
 import type { Failure } from "../../domain/Failure.js"
-import type { BodyToCome } from "../Wire.js"
+import type { BodyStream } from "../Wire.js"
 
-/** Bodies up to this many bytes are read whole first: they are here almost at once. */
+/** Bodies of at most this many bytes are read completely before anything is sent. */
 const smallBytes = 64 * 1024
 
-const piecesOfBlock = 1024
+const chunksPerBlock = 1024
 
-export interface Arriving {
-  /** All of it, once it is here. Not after `upload`. */
-  readonly whole: Effect.Effect<Uint8Array, Failure>
-  /** The body to be sent on while it comes; `undefined` where it is to be read whole. */
-  readonly upload: () => Replay | undefined
-  /** Whether this is what the body broke off with. */
-  readonly broke: (failure: Failure) => boolean
+/** A request's body, to be read whole or streamed to the provider. */
+export interface BufferedBody {
+  /** Reads the whole body. Not to be called after `upload`. */
+  readonly readAll: Effect.Effect<Uint8Array, Failure>
+  /** The body as a stream; `undefined` if it must be read whole, since it is small or of unknown length. */
+  readonly upload: () => ReplayableUpload | undefined
+  /** Whether receiving the body failed with this failure. */
+  readonly isAbortedWith: (failure: Failure) => boolean
 }
 
-export const arriving = (body: Uint8Array | BodyToCome): Arriving => {
-  if (body instanceof Uint8Array) return { whole: Effect.succeed(body), upload: () => undefined, broke: () => false }
-  let read: Uint8Array | undefined
-  let broken: Failure | undefined
+/** Wraps a body that was read already, or is still being received. */
+export const bufferBody = (body: Uint8Array | BodyStream): BufferedBody => {
+  if (body instanceof Uint8Array)
+    return { readAll: Effect.succeed(body), upload: () => undefined, isAbortedWith: () => false }
+  let bytes: Uint8Array | undefined
+  let abortFailure: Failure | undefined
   const next = async () => {
-    const piece = await body.next()
-    if (piece !== undefined && !(piece instanceof Uint8Array)) broken = piece.failure
-    return piece
+    const chunk = await body.next()
+    if (chunk !== undefined && !(chunk instanceof Uint8Array)) abortFailure = chunk.failure
+    return chunk
   }
-  const source: BodyToCome = { length: body.length, next }
+  const source: BodyStream = { length: body.length, next }
   return {
-    whole: Effect.suspend(() =>
-      read === undefined
-        ? Effect.tap(collected(source), (bytes) => Effect.sync(() => (read = bytes)))
-        : Effect.succeed(read)
+    readAll: Effect.suspend(() =>
+      bytes === undefined
+        ? Effect.tap(collectBody(source), (all) => Effect.sync(() => (bytes = all)))
+        : Effect.succeed(bytes)
     ),
     upload: () =>
-      read === undefined && body.length !== null && body.length > smallBytes
-        ? new Replay(source, body.length)
+      bytes === undefined && body.length !== null && body.length > smallBytes
+        ? new ReplayableUpload(source, body.length)
         : undefined,
-    // Within a span the library hands a failure on as a view of it.
-    broke: (failure) => Cause.originalError(failure) === broken
+    // Within a span the library wraps a failure in a proxy object.
+    isAbortedWith: (failure) => Cause.originalError(failure) === abortFailure
   }
 }
 
-const collected = Effect.fnUntraced(function* (body: BodyToCome): Effect.fn.Return<Uint8Array, Failure> {
+const collectBody = Effect.fnUntraced(function* (body: BodyStream): Effect.fn.Return<Uint8Array, Failure> {
   const blocks: Array<Uint8Array> = []
-  let pieces: Array<Uint8Array> = []
+  let chunks: Array<Uint8Array> = []
   for (;;) {
-    const piece = yield* Effect.promise(() => body.next())
-    if (piece === undefined) return joined([...blocks, ...pieces])
-    if (!(piece instanceof Uint8Array)) return yield* Effect.fail(piece.failure)
-    pieces.push(piece)
-    // A body in very small pieces takes no more memory than another.
-    if (pieces.length < piecesOfBlock) continue
-    blocks.push(joined(pieces))
-    pieces = []
+    const chunk = yield* Effect.promise(() => body.next())
+    if (chunk === undefined) return concatBytes([...blocks, ...chunks])
+    if (!(chunk instanceof Uint8Array)) return yield* Effect.fail(chunk.failure)
+    chunks.push(chunk)
+    // Joined in blocks, since many small chunks take more memory than their bytes.
+    if (chunks.length < chunksPerBlock) continue
+    blocks.push(concatBytes(chunks))
+    chunks = []
   }
 })
 
-export class Replay implements Upload {
-  private kept: Array<Uint8Array> = []
-  /** Pieces that are not kept any more. */
-  private gone = 0
-  private keeps = true
-  private whole = false
+/** An upload whose chunks can be read again from the beginning. A new reader ends the one before. */
+export class ReplayableUpload implements Upload {
+  private chunks: Array<Uint8Array> = []
+  /** The number of chunks that were dropped from the front. */
+  private droppedChunks = 0
+  private isReplayable = true
+  private isComplete = false
   private readers = 0
   private failure: Failure | undefined
-  private tell: (failure: Failure) => void = () => undefined
-  private coming: Promise<void> | undefined
+  private notifyAborted: (failure: Failure) => void = () => undefined
+  private pendingRead: Promise<void> | undefined
 
   constructor(
-    private readonly source: BodyToCome,
+    private readonly source: BodyStream,
     readonly length: number
   ) {}
 
-  /** Fails once the body has broken off, however far it was sent on. */
-  readonly lost: Effect.Effect<never, Failure> = Effect.async((resume) => {
-    this.tell = (failure) => resume(Effect.fail(failure))
-    if (this.failure !== undefined) this.tell(this.failure)
+  /** Fails when receiving the body fails, however much of it was forwarded. */
+  readonly aborted: Effect.Effect<never, Failure> = Effect.async((resume) => {
+    this.notifyAborted = (failure) => resume(Effect.fail(failure))
+    if (this.failure !== undefined) this.notifyAborted(this.failure)
   })
 
-  /** Nothing is tried again: what was sent need not be kept. */
-  settle(): void {
-    this.keeps = false
+  /** No retry follows: chunks are dropped once they are forwarded. */
+  stopReplaying(): void {
+    this.isReplayable = false
   }
 
   async *pieces(): AsyncGenerator<Uint8Array> {
     this.readers += 1
-    const nth = this.readers
+    const reader = this.readers
     for (let at = 0; ; at++) {
-      while (at >= this.gone + this.kept.length && !this.whole && this.failure === undefined)
-        await (this.coming ??= this.pull())
-      // The request ends abnormally where its body does.
-      if (nth !== this.readers) throw new Error("the request was tried again")
-      const piece = this.kept[at - this.gone]
-      if (piece === undefined && this.failure !== undefined) throw new Error("the request's body broke off")
-      if (piece === undefined) return
-      if (!this.keeps) {
-        this.kept.splice(0, at + 1 - this.gone)
-        this.gone = at + 1
+      while (at >= this.droppedChunks + this.chunks.length && !this.isComplete && this.failure === undefined)
+        await (this.pendingRead ??= this.readChunk())
+      // A thrown error aborts the request to the provider.
+      if (reader !== this.readers) throw new Error("the request was retried")
+      const chunk = this.chunks[at - this.droppedChunks]
+      if (chunk === undefined && this.failure !== undefined)
+        throw new Error("the request's body was not received completely")
+      if (chunk === undefined) return
+      if (!this.isReplayable) {
+        this.chunks.splice(0, at + 1 - this.droppedChunks)
+        this.droppedChunks = at + 1
       }
-      yield piece
+      yield chunk
     }
   }
 
-  private async pull(): Promise<void> {
-    const piece = await this.source.next()
-    this.coming = undefined
-    if (piece === undefined) this.whole = true
-    else if (piece instanceof Uint8Array) this.kept.push(piece)
+  private async readChunk(): Promise<void> {
+    const chunk = await this.source.next()
+    this.pendingRead = undefined
+    if (chunk === undefined) this.isComplete = true
+    else if (chunk instanceof Uint8Array) this.chunks.push(chunk)
     else {
-      this.failure = piece.failure
-      this.tell(piece.failure)
+      this.failure = chunk.failure
+      this.notifyAborted(chunk.failure)
     }
   }
 }

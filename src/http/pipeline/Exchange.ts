@@ -1,4 +1,4 @@
-/** One request on its way through the pipeline: what was sent, who asks, and what is to be told of it in the end. */
+/** One request in the pipeline: its route, head and caller, and what its handler adds to the reply and the audit entry. */
 import type { CallContext } from "../../actors/management/CallContext.js"
 import type { Principal } from "../../actors/management/Caller.js"
 import type { AuditEntry } from "../../domain/Audit.js"
@@ -6,26 +6,27 @@ import type { Json } from "../../domain/Json.js"
 import { pathOf, type RequestHead } from "../Wire.js"
 import type { Route } from "./Routes.js"
 
+/** The mutable state of one request; implements the context that use cases are given. */
 export class Exchange implements CallContext {
-  /** Headers of the reply, besides those that every reply has. */
+  /** Headers of the reply besides those of every reply. */
   readonly replyHeaders: { [name: string]: string } = {}
   customerId: CallContext["customerId"] = null
   audited = false
-  /** What the audit entry names, where it is not the first id of the path. */
+  /** The resource of the audit entry, if it is not the one whose id is first in the path. */
   subject: AuditEntry["resource"] | undefined
-  /** What the audit entry tells besides the failure's code. */
+  /** Changes in the audit entry, besides the failure's code. */
   changes: AuditEntry["changes"] = []
-  /** The JSON of the body, where the pipeline reads it. */
+  /** The parsed body, if the route's form is `record`. */
   body: Json | undefined
-  /** The status of the answer, of an endpoint that has several; `undefined`: its first. */
+  /** The status of the reply, for an endpoint with several; `undefined`: the first. */
   status: number | undefined
 
   constructor(
     readonly route: Route,
-    /** The varying parts of the path. */
+    /** The parameters of the path, still percent-encoded. */
     readonly params: { readonly [name: string]: string },
     readonly request: RequestHead,
-    /** Narrowed to one customer where the request names one. */
+    /** Reaches one customer only if the request names one. */
     public caller: Principal,
     readonly expectedVersion: number | undefined
   ) {}
@@ -39,8 +40,8 @@ export class Exchange implements CallContext {
     return this.route.sharing
   }
 
-  /** Adds the headers that follow from the answer: the record's version, and where a new record is. */
-  describe(answer: unknown, status: number): void {
+  /** Adds `etag` for a record with a version and `location` for a created one. */
+  addRecordHeaders(answer: unknown, status: number): void {
     const data = member(answer, "data")
     const id = member(data, "id") ?? member(data, "userId")
     if (typeof id !== "string") return

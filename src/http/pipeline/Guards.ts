@@ -1,4 +1,4 @@
-/** Why a caller may not use an endpoint, by what the endpoint's table says: permission, shared records, the key's scope. */
+/** Checks a caller against what its route declares: permission, records that customers share, the key's resource scope. */
 import {
   missingPermission,
   narrowedKeyRefusal,
@@ -22,13 +22,13 @@ const permissionRefusal = (caller: Principal, permit: Route["permit"]): Forbidde
     : missingPermission(caller, first)
 }
 
-/** The part of a path that is the id of a resource of the type. */
+/** The path parameter that has the id of a resource of the type. */
 const idParameter: { readonly [T in ScopeType]?: string } = { workflow: "wid", connection: "conn", secret: "sid" }
 
-const types: ReadonlyArray<ScopeType> = ["connector", "connection", "workflow", "widget", "secret", "environment"]
+const scopeTypes: ReadonlyArray<ScopeType> = ["connector", "connection", "workflow", "widget", "secret", "environment"]
 
 const scopeRefusal = ({ caller, params, route }: Exchange): Forbidden | undefined => {
-  for (const type of types) {
+  for (const type of scopeTypes) {
     if (caller.scope[type] === undefined) continue
     const rule = route.scoped?.[type]
     const refused =
@@ -44,14 +44,15 @@ const scopeRefusal = ({ caller, params, route }: Exchange): Forbidden | undefine
   return undefined
 }
 
-/** U+0000 cannot be stored, so no id has it and no filter finds it. */
+/** Postgres cannot store U+0000, so no record can match it. */
 const nulRefusal = (target: string): NotFound | InvalidRequest | undefined => {
   if (!target.includes("%00")) return undefined
   return pathOf(target).includes("%00")
     ? new NotFound({ what: "path" })
-    : new InvalidRequest({ code: "INVALID_REQUEST", message: "the query contains the character U+0000" })
+    : new InvalidRequest({ code: "INVALID_REQUEST", message: "the query contains the character U+0000: leave it out" })
 }
 
+/** The first reason for which the caller may not use the endpoint. */
 export const refusalOf = (exchange: Exchange): Failure | undefined =>
   nulRefusal(exchange.request.target) ??
   permissionRefusal(exchange.caller, exchange.route.permit) ??

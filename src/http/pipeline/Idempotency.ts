@@ -1,8 +1,8 @@
 /**
- * Requests that happen once for each Idempotency-Key: the request's whole work and the memory of its reply are one
- * transaction, so that a repetition gets the first reply, and none repeats the work. What may wait for a system outside
- * leases its key instead, so that nobody's slow provider keeps a connection of the database. Starts and re-runs of
- * workflows have a claim of their own, which commits with the run's first row. Contract: conventions, idempotency.
+ * Handles a request once for each Idempotency-Key: its changes and its sealed reply commit in one transaction, and a
+ * repetition gets the first reply. Endpoints that call external systems lease the key instead, so that a slow provider
+ * holds no database connection. Starts and re-runs of workflows claim the key with the run's first row instead
+ * (`RunClaim.ts`). Contract: conventions, idempotency.
  */
 import { DateTime, Duration, Effect, Option, Redacted, Schema } from "effect"
 import type { Principal } from "../../actors/management/Caller.js"
@@ -12,28 +12,28 @@ import { Vault } from "../../actors/ports/Vault.js"
 import { type Failure, IdempotencyInProgress, InvalidRequest, Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { idempotencyKeyLength, idempotencyLifetime } from "../../domain/Limits.js"
-import { keyReused } from "../../domain/RunClaim.js"
-import { makeShares } from "./Shares.js"
-import { type RawReply, type RawRequest, targetMark } from "../Wire.js"
+import { idempotencyKeyReused } from "../../domain/RunClaim.js"
+import { makeFairPermits } from "./FairPermits.js"
+import { type RawReply, type RawRequest, targetIndexKey } from "../Wire.js"
 
-/** What a key makes a request of once: a DELETE is one anyway. */
-const methods: ReadonlySet<string> = new Set(["POST", "PUT"])
+/** Methods for which the key is read; DELETE is idempotent without one. */
+const idempotentByKey: ReadonlySet<string> = new Set(["POST", "PUT"])
 
-/** Each of them keeps a connection of the database until its work is done. */
-const concurrent = { perOrganisation: 2, perNode: 4 }
+/** Concurrent transactions with a key: each holds a database connection until its handler has finished. */
+const transactionLimits = { perOrganisation: 2, perNode: 4 }
 
-/** Longer than any request to a system outside takes. */
-const lease = Duration.minutes(2)
+/** Longer than the longest call to an external system. */
+const leaseTime = Duration.minutes(2)
 
-/** What a request claims: its row of remembered replies, and what is known of its body. */
+/** The row in `idempotent_replies` that a request claims, and the hash that repetitions must match. */
 interface Claim {
   readonly organisation: OrganisationId
   readonly row: string
-  readonly mark: string
+  readonly bodyHash: string
 }
 
-/** A reply as it is remembered, sealed since it may hold a secret. */
-const Remembered = Schema.parseJson(
+/** A stored reply; it is sealed since it may hold a secret. */
+const StoredReply = Schema.parseJson(
   Schema.Struct({
     status: Schema.Int,
     headers: Schema.Record({ key: Schema.String, value: Schema.String }),
@@ -48,9 +48,9 @@ const placeOf = (organisation: OrganisationId, key: string) => ({
   row: key
 })
 
-const vaultClosed = () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
+const vaultUnavailable = () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
 
-/** The key that a request was sent with; fails when it is too long. */
+/** The request's Idempotency-Key; `undefined` without one, a failure if it is too long. */
 export const idempotencyKey = ({ headers }: Pick<RawRequest, "headers">): string | undefined | InvalidRequest => {
   const text = headers["idempotency-key"]
   if (text === undefined || text === "") return undefined
@@ -58,56 +58,39 @@ export const idempotencyKey = ({ headers }: Pick<RawRequest, "headers">): string
     ? text
     : new InvalidRequest({
         code: "INVALID_REQUEST",
-        message: `Idempotency-Key has at most ${idempotencyKeyLength} characters`
+        message: `Idempotency-Key must have at most ${idempotencyKeyLength} characters`
       })
 }
 
-interface Answered {
+interface IdempotentReply {
   readonly reply: RawReply
-  /** The reply is that of an earlier request. */
+  /** Whether the reply is that of an earlier request. */
   readonly isRepeated: boolean
 }
 
-const answeredFirst = (reply: RawReply): Answered => ({ reply, isRepeated: false })
-const answeredAgain = (reply: RawReply): Answered => ({ reply, isRepeated: true })
+const asFirstReply = (reply: RawReply): IdempotentReply => ({ reply, isRepeated: false })
+const asRepeatedReply = (reply: RawReply): IdempotentReply => ({ reply, isRepeated: true })
 
-export const make = Effect.gen(function* () {
-  const records = yield* Records
-  const digests = yield* Digests
-  const vault = yield* Vault
-  const shares = makeShares(concurrent.perOrganisation, concurrent.perNode)
+const expiryAfter = (time: Duration.Duration): Effect.Effect<string> =>
+  Effect.map(DateTime.now, (now) => DateTime.formatIso(DateTime.addDuration(now, time)))
 
-  /** By what the body of a repetition is known: under the pepper, since a body may hold secrets that could be guessed. */
-  const bodyMark = (request: RawRequest): string => digests.keyHash(digests.sha256Hex(request.body))
+const insertReply = (tx: Tx, reply: RememberedReply): Effect.Effect<void, Failure> =>
+  Effect.catchTag(tx.remember(reply), "AlreadyExists", () => new IdempotencyInProgress())
 
-  const opened = Effect.fnUntraced(function* (
+/** Opens and seals stored replies. */
+const makeReplySeal = (vault: Vault["Type"]) => {
+  const openReply = Effect.fnUntraced(function* (
     { organisation, row }: Claim,
     sealed: Uint8Array
   ): Effect.fn.Return<RawReply, Failure> {
-    const text = yield* vault.open(placeOf(organisation, row), sealed).pipe(Effect.mapError(vaultClosed))
-    const reply = yield* Effect.orDie(Schema.decode(Remembered)(Redacted.value(text)))
+    const text = yield* vault.open(placeOf(organisation, row), sealed).pipe(Effect.mapError(vaultUnavailable))
+    const reply = yield* Effect.orDie(Schema.decode(StoredReply)(Redacted.value(text)))
     return { ...reply, headers: { ...reply.headers, "idempotent-replayed": "true" } }
   })
 
-  /** The first request's reply; fails where that is under way, or was another request. */
-  const firstReply = Effect.fnUntraced(function* (
-    tx: Tx,
-    claim: Claim
-  ): Effect.fn.Return<Option.Option<RawReply>, Failure> {
-    if (!(yield* tx.tryHold(claim.row))) return yield* new IdempotencyInProgress()
-    const found = yield* tx.remembered(claim.row)
-    if (Option.isNone(found)) return Option.none()
-    if (found.value.hash !== claim.mark) return yield* keyReused()
-    if (found.value.sealed.length === 0) return yield* new IdempotencyInProgress()
-    return Option.some(yield* opened(claim, found.value.sealed))
-  })
-
-  const after = (time: Duration.Duration): Effect.Effect<string> =>
-    Effect.map(DateTime.now, (now) => DateTime.formatIso(DateTime.addDuration(now, time)))
-
-  /** The reply as it is stored; `undefined` of one that streams: it is asked for again. */
-  const stored = Effect.fnUntraced(function* (
-    { mark, organisation, row }: Claim,
+  /** The sealed reply; `undefined` for a streamed one, which is not stored. */
+  const sealReply = Effect.fnUntraced(function* (
+    { bodyHash, organisation, row }: Claim,
     { body, headers, status }: RawReply
   ): Effect.fn.Return<RememberedReply | undefined, Failure> {
     const text =
@@ -115,93 +98,121 @@ export const make = Effect.gen(function* () {
     if (text === undefined) return undefined
     const sealed = yield* vault
       .seal(placeOf(organisation, row), Redacted.make(JSON.stringify({ status, headers, body: text })))
-      .pipe(Effect.mapError(vaultClosed))
-    return { key: row, hash: mark, sealed, expiresAt: yield* after(idempotencyLifetime) }
+      .pipe(Effect.mapError(vaultUnavailable))
+    return { key: row, hash: bodyHash, sealed, expiresAt: yield* expiryAfter(idempotencyLifetime) }
   })
 
-  const insert = (tx: Tx, reply: RememberedReply): Effect.Effect<void, Failure> =>
-    Effect.catchTag(tx.remember(reply), "AlreadyExists", () => new IdempotencyInProgress())
+  return { openReply, sealReply }
+}
 
-  /** The work and its reply commit together. */
-  const inOneTransaction = <E>(
+/** Makes `handleOnce`. One instance per node, since it bounds the node's concurrent transactions. */
+export const make = Effect.gen(function* () {
+  const records = yield* Records
+  const digests = yield* Digests
+  const { openReply, sealReply } = makeReplySeal(yield* Vault)
+  const permits = makeFairPermits(transactionLimits.perOrganisation, transactionLimits.perNode)
+
+  /** Hashed under the pepper, since a body may hold secrets that are short enough to guess. */
+  const hashBody = (request: RawRequest): string => digests.keyHash(digests.sha256Hex(request.body))
+
+  /** The stored reply; fails while the first request is in progress, or if it had another body. */
+  const firstReply = Effect.fnUntraced(function* (
+    tx: Tx,
+    claim: Claim
+  ): Effect.fn.Return<Option.Option<RawReply>, Failure> {
+    if (!(yield* tx.tryHold(claim.row))) return yield* new IdempotencyInProgress()
+    const found = yield* tx.remembered(claim.row)
+    if (Option.isNone(found)) return Option.none()
+    if (found.value.hash !== claim.bodyHash) return yield* idempotencyKeyReused()
+    if (found.value.sealed.length === 0) return yield* new IdempotencyInProgress()
+    return Option.some(yield* openReply(claim, found.value.sealed))
+  })
+
+  /** Commits the handler's changes and its reply in one transaction. */
+  const handleInTransaction = <E>(
     claim: Claim,
     handle: Effect.Effect<RawReply, E>
-  ): Effect.Effect<Answered, E | Failure> =>
-    shares.withShare(
+  ): Effect.Effect<IdempotentReply, E | Failure> =>
+    permits.withPermit(
       claim.organisation,
       records.transact(claim.organisation, (tx) =>
         Effect.flatMap(
           firstReply(tx, claim),
           Option.match({
-            onSome: (reply) => Effect.succeed(answeredAgain(reply)),
+            onSome: (reply) => Effect.succeed(asRepeatedReply(reply)),
             onNone: () =>
               handle.pipe(
                 Effect.tap((reply) =>
-                  Effect.flatMap(stored(claim, reply), (one) => (one === undefined ? Effect.void : insert(tx, one)))
+                  Effect.flatMap(sealReply(claim, reply), (sealed) =>
+                    sealed === undefined ? Effect.void : insertReply(tx, sealed)
+                  )
                 ),
-                Effect.map(answeredFirst)
+                Effect.map(asFirstReply)
               )
           })
         )
       )
     )
 
-  /** The key is claimed, the work is done, the reply is stored: nothing is held meanwhile. */
-  const underLease = <E>(claim: Claim, handle: Effect.Effect<RawReply, E>): Effect.Effect<Answered, E | Failure> => {
-    const { mark, organisation, row } = claim
+  /** Commits a lease of the key, handles the request outside of any transaction, then stores the reply. */
+  const handleUnderLease = <E>(
+    claim: Claim,
+    handle: Effect.Effect<RawReply, E>
+  ): Effect.Effect<IdempotentReply, E | Failure> => {
+    const { bodyHash, organisation, row } = claim
     const transact = <A>(body: (tx: Tx) => Effect.Effect<A, Failure>) => records.transact(organisation, body)
-    const claimed = transact((tx) =>
+    const claimKey = transact((tx) =>
       Effect.tap(
         firstReply(tx, claim),
         Option.match({
           onSome: () => Effect.void,
           onNone: () =>
-            Effect.flatMap(after(lease), (expiresAt) =>
-              insert(tx, { key: row, hash: mark, sealed: new Uint8Array(0), expiresAt })
+            Effect.flatMap(expiryAfter(leaseTime), (expiresAt) =>
+              insertReply(tx, { key: row, hash: bodyHash, sealed: new Uint8Array(0), expiresAt })
             )
         })
       )
     )
-    const settle = (reply: RawReply) =>
-      Effect.flatMap(stored(claim, reply), (one) =>
-        transact((tx) => (one === undefined ? tx.forgetRemembered(row) : tx.replaceRemembered(one)))
+    const storeReply = (reply: RawReply) =>
+      Effect.flatMap(sealReply(claim, reply), (sealed) =>
+        transact((tx) => (sealed === undefined ? tx.forgetRemembered(row) : tx.replaceRemembered(sealed)))
       )
-    // The work is done: who asked hears of it, and a repetition waits for the end of the lease.
-    const settled = (reply: RawReply) =>
-      Effect.catchAllCause(settle(reply), (cause) => Effect.logWarning("idempotency.reply_not_stored", cause))
-    // The next request need not wait for the end of the lease.
+    // The changes are committed, so the caller gets its reply; repetitions are refused until the lease expires.
+    const storeReplyOrWarn = (reply: RawReply) =>
+      Effect.catchAllCause(storeReply(reply), (cause) => Effect.logWarning("idempotency.reply_not_stored", cause))
+    // After a failure the next request need not wait until the lease expires.
     const release = Effect.ignore(transact((tx) => tx.forgetRemembered(row)))
     return Effect.flatMap(
-      claimed,
+      claimKey,
       Option.match({
-        onSome: (reply): Effect.Effect<Answered, E | Failure> => Effect.succeed(answeredAgain(reply)),
+        onSome: (reply): Effect.Effect<IdempotentReply, E | Failure> => Effect.succeed(asRepeatedReply(reply)),
         onNone: () =>
           handle.pipe(
             Effect.onError(() => release),
-            Effect.tap(settled),
-            Effect.map(answeredFirst)
+            Effect.tap(storeReplyOrWarn),
+            Effect.map(asFirstReply)
           )
       })
     )
   }
 
-  /** Handles the request, or answers as the first request with its Idempotency-Key was answered. Failures are not kept. */
-  const once = <E>(
+  /** Handles the request, or answers with the first reply to its Idempotency-Key. Failures are not stored. */
+  const handleOnce = <E>(
     caller: Principal,
     request: RawRequest,
-    how: "reply" | "lease",
+    mode: "reply" | "lease",
     handle: Effect.Effect<RawReply, E>
-  ): Effect.Effect<Answered, E | Failure> => {
-    const key = methods.has(request.method) ? idempotencyKey(request) : undefined
-    if (key === undefined) return Effect.map(handle, answeredFirst)
+  ): Effect.Effect<IdempotentReply, E | Failure> => {
+    const key = idempotentByKey.has(request.method) ? idempotencyKey(request) : undefined
+    if (key === undefined) return Effect.map(handle, asFirstReply)
     if (key instanceof InvalidRequest) return Effect.fail(key)
     const claim = {
       organisation: caller.organisationId,
-      row: `${caller.key.id}|${request.method} ${targetMark(request.target, digests.sha256Hex)}|${key}`,
-      mark: bodyMark(request)
+      row: `${caller.key.id}|${request.method} ${targetIndexKey(request.target, digests.sha256Hex)}|${key}`,
+      bodyHash: hashBody(request)
     }
-    return how === "reply" ? inOneTransaction(claim, handle) : underLease(claim, handle)
+    return mode === "reply" ? handleInTransaction(claim, handle) : handleUnderLease(claim, handle)
   }
 
-  return { once }
+  return { handleOnce }
 })

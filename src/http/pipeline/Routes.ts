@@ -1,4 +1,4 @@
-/** The table of all endpoints: what each needs, looked up by method and path before anything else is known of a request. */
+/** The route table: what every endpoint declares, looked up by method and path before a request is authenticated. */
 import { HttpApi } from "@effect/platform"
 import { Context, Option } from "effect"
 import type { Sharing } from "../../actors/management/Caller.js"
@@ -12,12 +12,13 @@ import {
   type RequestForm,
   Scoped,
   Shared,
-  usualForm
+  defaultForm
 } from "../Endpoint.js"
 
+/** An endpoint with its annotations. */
 export interface Route {
   readonly method: string
-  /** With `:name` for a part that varies. */
+  /** With `:name` for each parameter. */
   readonly path: string
   readonly group: string
   readonly name: string
@@ -26,19 +27,20 @@ export interface Route {
   readonly sharing: Sharing | undefined
   readonly scoped: Scoped["Type"] | undefined
   readonly form: RequestForm
-  /** The answer holds a secret. */
+  /** The reply holds a secret. */
   readonly noStore: boolean
-  /** Keys of a suspended organisation are let in. */
+  /** Admits keys of a suspended organisation. */
   readonly openWhileSuspended: boolean
 }
 
-export type Match =
+/** The outcome of a look-up. */
+export type RouteMatch =
   | { readonly _tag: "Found"; readonly route: Route; readonly params: { readonly [name: string]: string } }
-  /** The path exists with these methods only. */
+  /** The path exists, with these methods only. */
   | { readonly _tag: "OtherMethod"; readonly methods: ReadonlyArray<string> }
   | { readonly _tag: "Unknown" }
 
-/** Every endpoint of an API with what it declares. */
+/** The routes of an API. */
 export const routesOf = <
   Id extends string,
   Groups extends Parameters<typeof HttpApi.reflect>[0]["groups"][string],
@@ -60,7 +62,7 @@ export const routesOf = <
         audit: Option.getOrUndefined(Context.getOption(mergedAnnotations, Audited)),
         sharing: Option.getOrUndefined(Context.getOption(mergedAnnotations, Shared)),
         scoped: Option.getOrUndefined(Context.getOption(mergedAnnotations, Scoped)),
-        form: { ...usualForm, ...Option.getOrUndefined(Context.getOption(mergedAnnotations, Form)) },
+        form: { ...defaultForm, ...Option.getOrUndefined(Context.getOption(mergedAnnotations, Form)) },
         noStore: Option.isSome(Context.getOption(mergedAnnotations, NoStore)),
         openWhileSuspended: Option.isSome(Context.getOption(mergedAnnotations, OpenWhileSuspended))
       })
@@ -77,21 +79,22 @@ const matchPath = (
   const params: { [name: string]: string } = {}
   for (let i = 0; i < pattern.length; i++) {
     const expected = pattern[i] ?? ""
-    const given = path[i] ?? ""
+    const actual = path[i] ?? ""
     if (expected.startsWith(":")) {
-      if (given === "") return undefined
-      params[expected.slice(1)] = given
-    } else if (expected !== given) return undefined
+      if (actual === "") return undefined
+      params[expected.slice(1)] = actual
+    } else if (expected !== actual) return undefined
   }
   return params
 }
 
+/** A look-up by method and path; a trailing slash is ignored. */
 export const makeMatcher = (routes: ReadonlyArray<Route>) => {
-  // Paths without a varying part come first: `/users/invite` is not a user.
+  // Paths with fewer parameters come first, so that `/users/invite` is not taken for a user's id.
   const table = routes
     .map((route) => ({ route, parts: route.path.split("/") }))
     .sort((a, b) => a.route.path.split(":").length - b.route.path.split(":").length)
-  return (method: string, path: string): Match => {
+  return (method: string, path: string): RouteMatch => {
     const parts = path.replace(/\/+$/, "").split("/")
     const methods: Array<string> = []
     for (const { parts: pattern, route } of table) {

@@ -1,61 +1,67 @@
-/** The typed API of a surface: finds the endpoint of a request by its table, and sends it through the pipeline. */
+/** Serves the typed API of a surface: finds the route of a request and sends it through the pipeline. */
 import { Clock, Effect } from "effect"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { NotFound } from "../../domain/Failure.js"
-import { rateHeaders } from "../Rates.js"
-import { methodRow } from "../Surface.js"
+import { rateLimitHeaders } from "../RateLimitHeaders.js"
+import { methodRow } from "../ErrorRows.js"
 import { pathOf, type RawReply, type RawRequest, type RequestHead } from "../Wire.js"
-import { Runners, runnerName } from "./Dispatch.js"
+import { HandlerTable, handlerKey } from "./HandlerTable.js"
 import type { make as makePipeline, SurfaceRules } from "./Pipeline.js"
 import { makeMatcher, type Route } from "./Routes.js"
 
 type Pipeline = Effect.Effect.Success<typeof makePipeline>
 
-const handlerOf = ({ group, name }: Route): string => runnerName(group, name)
+const keyOf = ({ group, name }: Route): string => handlerKey(group, name)
 
-/** `elsewhere`: routes whose requests do not come here, but whose paths exist. */
+/** `otherRoutes`: routes that are served elsewhere; their paths answer 405 and not 404 to other methods. */
 export const make = (
   { identify, serve }: Pick<Pipeline, "identify" | "serve">,
   rules: SurfaceRules,
   routes: ReadonlyArray<Route>,
-  elsewhere: ReadonlyArray<Route> = []
+  otherRoutes: ReadonlyArray<Route> = []
 ) =>
   Effect.gen(function* () {
     const identifiers = yield* Identifiers
-    const runners = yield* Runners
-    const match = makeMatcher([...routes, ...elsewhere])
-    const without = routes.filter((route) => !runners.has(handlerOf(route)))
-    if (without.length > 0)
-      return yield* Effect.dieMessage(`endpoints without a handler: ${without.map(handlerOf).join(", ")}`)
+    const handlers = yield* HandlerTable
+    const findRoute = makeMatcher([...routes, ...otherRoutes])
+    const unhandled = routes.filter((route) => !handlers.has(keyOf(route)))
+    if (unhandled.length > 0)
+      return yield* Effect.dieMessage(`endpoints without a handler: ${unhandled.map(keyOf).join(", ")}`)
 
-    /** To a request that no route was found for. */
-    const refusal = (reply: (requestId: string, now: number) => RawReply): Effect.Effect<RawReply> =>
+    /** The reply to a request without a route. */
+    const replyWithoutRoute = (reply: (requestId: string, now: number) => RawReply): Effect.Effect<RawReply> =>
       Effect.map(Clock.currentTimeMillis, (now) => {
         const requestId = identifiers.next("req")
         const refused = reply(requestId, now)
-        return { ...refused, headers: { "x-request-id": requestId, ...rateHeaders(null, now), ...refused.headers } }
+        return {
+          ...refused,
+          headers: { "x-request-id": requestId, ...rateLimitHeaders(null, now), ...refused.headers }
+        }
       })
 
-    const unknown = () => refusal((requestId, now) => rules.failure(new NotFound({ what: "path" }), requestId, now))
+    const replyNotFound = () =>
+      replyWithoutRoute((requestId, now) => rules.failureReply(new NotFound({ what: "path" }), requestId, now))
 
-    const otherMethod = (methods: ReadonlyArray<string>) =>
-      refusal((requestId) => {
+    const replyMethodNotAllowed = (methods: ReadonlyArray<string>) =>
+      replyWithoutRoute((requestId) => {
         const allow = methods.join(", ")
-        const reply = rules.error(methodRow(methods), requestId)
+        const reply = rules.errorReply(methodRow(methods), requestId)
         return { ...reply, headers: { ...reply.headers, allow } }
       })
 
     return {
       handle: (request: RawRequest): Effect.Effect<RawReply> => {
-        const found = match(request.method, pathOf(request.target))
-        if (found._tag === "OtherMethod") return otherMethod(found.methods)
-        if (found._tag === "Unknown") return unknown()
-        const run = runners.get(handlerOf(found.route))
-        return run === undefined ? unknown() : serve({ rules, route: found.route, params: found.params, request }, run)
+        const found = findRoute(request.method, pathOf(request.target))
+        if (found._tag === "OtherMethod") return replyMethodNotAllowed(found.methods)
+        if (found._tag === "Unknown") return replyNotFound()
+        const handler = handlers.get(keyOf(found.route))
+        return handler === undefined
+          ? replyNotFound()
+          : serve({ rules, route: found.route, params: found.params, request }, handler)
       },
-      /** Whose request it is, by its head. */
+      /** The organisation of the request's key, from its head alone. */
       identify: (request: RequestHead) => {
-        const found = match(request.method, pathOf(request.target))
+        const found = findRoute(request.method, pathOf(request.target))
         return identify(rules, request, found._tag === "Found" && found.route.openWhileSuspended)
       }
     }

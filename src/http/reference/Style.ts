@@ -1,4 +1,4 @@
-/** How the reference looks: in the colours that the reader prefers, readable on a phone. */
+/** The style sheet of the reference: light and dark, and readable on a phone. */
 export const style = `:root{color-scheme:light dark;--ink:#1a1a1a;--paper:#fff;--soft:#555;--line:#c8c8c8;--blue:#1a56db;--shade:#f5f5f5}
 @media (prefers-color-scheme:dark){:root{--ink:#eee;--paper:#151515;--soft:#b0b0b0;--line:#444;--blue:#8ab4ff;--shade:#202020}}
 body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:var(--ink);background:var(--paper);overflow-wrap:anywhere}

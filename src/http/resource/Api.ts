@@ -1,13 +1,14 @@
-/** Surface C: the resources, for management. Specification: Surface C. */
+/** The contract of surface C: management of all resources. Specification: Surface C. */
 import { HttpApi } from "@effect/platform"
-import { Authenticated } from "../auth/Authenticated.js"
-import { ManagementFailures } from "../Errors.js"
+import { Authenticated } from "../auth/CurrentExchange.js"
+import { ManagementFailures } from "../ErrorSchemas.js"
 import { ApiKeysApi } from "./ApiKeysApi.js"
 import { AuditApi } from "./AuditApi.js"
 import { CallbackSecretApi } from "./CallbackSecretApi.js"
 import { ConfigApi } from "./ConfigApi.js"
 import { ConnectionsApi } from "./ConnectionsApi.js"
-import { AuthProvidersApi, ConnectorsApi } from "./ConnectorsApi.js"
+import { ConnectorsApi } from "./ConnectorsApi.js"
+import { AuthProvidersApi } from "./AuthProvidersApi.js"
 import { CustomersApi } from "./CustomersApi.js"
 import { ExecutionsApi } from "./ExecutionsApi.js"
 import { InstallationsApi } from "./InstallationsApi.js"
@@ -16,6 +17,7 @@ import { SecretsApi } from "./SecretsApi.js"
 import { RolesApi, UsersApi } from "./UsersApi.js"
 import { WorkflowsApi } from "./WorkflowsApi.js"
 
+/** Surface C without starting runs, which is `RunApi`. */
 export const ResourceApi = HttpApi.make("resource")
   .addError(ManagementFailures)
   .add(OrganisationsApi.middleware(Authenticated))

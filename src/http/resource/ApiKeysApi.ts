@@ -1,11 +1,11 @@
-/** API keys. Specification: API key fields and rules; there is no delete: DELETE revokes. */
+/** The endpoints of API keys; DELETE revokes a key. Specification: API key fields and rules. */
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { CreateApiKey, KeyMode, UpdateApiKey } from "../../domain/ApiKey.js"
 import { ResourceScope } from "../../domain/ResourceScope.js"
 import { PermissionMatrix, Preset } from "../../domain/Permission.js"
-import { Audited, audited, NoStore, Permit, read, Scoped, Shared } from "../Endpoint.js"
-import { created, Data, listParams, NullableTime, Page, replacing, strict, Time } from "./Shapes.js"
+import { Audited, auditAction, NoStore, Permit, auditRead, Scoped, Shared } from "../Endpoint.js"
+import { CreatedData, Data, listParams, NullableTime, Page, putPayload, strictPayload, Time } from "./Shapes.js"
 
 const fields = {
   id: Schema.String,
@@ -13,7 +13,7 @@ const fields = {
   prefix: Schema.String,
   last4: Schema.String,
   key: Schema.String.annotations({
-    description: "prefix and last four characters; the whole key only where it is made or rotated"
+    description: "prefix and last four characters; the whole key only in the answer that creates or rotates it"
   }),
   mode: KeyMode,
   preset: Preset,
@@ -34,7 +34,7 @@ const fields = {
 }
 
 const ApiKeyView = Schema.Struct(fields).annotations({ identifier: "ApiKey" })
-/** Shown once. */
+/** The answer that shows the whole key and the identity secret once. */
 const IssuedApiKey = Schema.Struct({ ...fields, hmacSecret: Schema.NullOr(Schema.String) }).annotations({
   identifier: "IssuedApiKey"
 })
@@ -43,73 +43,74 @@ const Rotate = Schema.Struct({ graceSeconds: Schema.optional(Schema.Int.pipe(Sch
 const IdentitySecret = Schema.Struct({ hmacSecret: Schema.String }).annotations({ identifier: "IdentitySecret" })
 
 const path = Schema.Struct({ kid: Schema.String })
-const at = "/api/v1/api-keys"
+const basePath = "/api/v1/api-keys"
 
+/** API keys on surface C. */
 export const ApiKeysApi = HttpApiGroup.make("apiKeys")
   .add(
-    HttpApiEndpoint.get("list", at)
+    HttpApiEndpoint.get("list", basePath)
       .setUrlParams(Schema.Struct({ ...listParams, mode: Schema.optional(Schema.Literal("all", "live", "test")) }))
       .addSuccess(Page(ApiKeyView))
       .annotate(Permit, "settings:read")
-      .annotate(Audited, read("api_key"))
+      .annotate(Audited, auditRead("api_key"))
       .annotate(Shared, "hidden")
       .annotate(Scoped, {})
   )
   .add(
-    HttpApiEndpoint.post("create", at)
-      .setPayload(strict(CreateApiKey))
-      .addSuccess(created(IssuedApiKey))
+    HttpApiEndpoint.post("create", basePath)
+      .setPayload(strictPayload(CreateApiKey))
+      .addSuccess(CreatedData(IssuedApiKey))
       .annotate(Permit, "settings:manage")
-      .annotate(Audited, audited("api_key.create"))
+      .annotate(Audited, auditAction("api_key.create"))
       .annotate(Shared, "hidden")
       .annotate(Scoped, {})
       .annotate(NoStore, true)
   )
   .add(
-    HttpApiEndpoint.get("get", `${at}/:kid`)
+    HttpApiEndpoint.get("get", `${basePath}/:kid`)
       .setPath(path)
       .addSuccess(Data(ApiKeyView))
       .annotate(Permit, "settings:read")
-      .annotate(Audited, read("api_key"))
+      .annotate(Audited, auditRead("api_key"))
       .annotate(Shared, "hidden")
       .annotate(Scoped, {})
   )
   .add(
-    HttpApiEndpoint.put("update", `${at}/:kid`)
+    HttpApiEndpoint.put("update", `${basePath}/:kid`)
       .setPath(path)
-      .setPayload(replacing(UpdateApiKey, ApiKeyView))
+      .setPayload(putPayload(UpdateApiKey, ApiKeyView))
       .addSuccess(Data(ApiKeyView))
       .annotate(Permit, "settings:manage")
-      .annotate(Audited, audited("api_key.update"))
+      .annotate(Audited, auditAction("api_key.update"))
       .annotate(Shared, "hidden")
       .annotate(Scoped, {})
   )
   .add(
-    HttpApiEndpoint.del("revoke", `${at}/:kid`)
+    HttpApiEndpoint.del("revoke", `${basePath}/:kid`)
       .setPath(path)
       .addSuccess(Data(ApiKeyView))
       .annotate(Permit, "settings:manage")
-      .annotate(Audited, audited("api_key.revoke"))
+      .annotate(Audited, auditAction("api_key.revoke"))
       .annotate(Shared, "hidden")
       .annotate(Scoped, {})
   )
   .add(
-    HttpApiEndpoint.post("rotate", `${at}/:kid/rotate`)
+    HttpApiEndpoint.post("rotate", `${basePath}/:kid/rotate`)
       .setPath(path)
-      .setPayload(strict(Rotate))
+      .setPayload(strictPayload(Rotate))
       .addSuccess(Data(IssuedApiKey))
       .annotate(Permit, "settings:manage")
-      .annotate(Audited, audited("api_key.rotate"))
+      .annotate(Audited, auditAction("api_key.rotate"))
       .annotate(Shared, "hidden")
       .annotate(Scoped, {})
       .annotate(NoStore, true)
   )
   .add(
-    HttpApiEndpoint.post("identitySecret", `${at}/:kid/identity-secret`)
+    HttpApiEndpoint.post("identitySecret", `${basePath}/:kid/identity-secret`)
       .setPath(path)
       .addSuccess(Data(IdentitySecret))
       .annotate(Permit, "settings:manage")
-      .annotate(Audited, audited("api_key.reveal_identity_secret"))
+      .annotate(Audited, auditAction("api_key.reveal_identity_secret"))
       .annotate(Shared, "hidden")
       .annotate(Scoped, {})
       .annotate(NoStore, true)

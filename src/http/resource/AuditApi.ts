@@ -1,15 +1,15 @@
-/** The audit trail, read only: no endpoint changes or removes an entry. Contract: audit entry and its hash chain. */
+/** The endpoints of the audit trail, which only read it. Contract: audit entry and its hash chain. */
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { ActorType, AuditOutcome } from "../../domain/Audit.js"
 import { Json } from "../../domain/Json.js"
-import { Audited, Permit, read, Scoped, Shared } from "../Endpoint.js"
-import { closedToNarrowedKeys } from "./NarrowedKeys.js"
+import { Audited, Permit, auditRead, Scoped, Shared } from "../Endpoint.js"
+import { closedToNarrowedKeys } from "./ClosedScope.js"
 import { Data, listParams, Page, Time } from "./Shapes.js"
 
 const Text = Schema.NullOr(Schema.String)
 
-/** With everything that its hash is taken of, so that anybody can check the chain. */
+/** Has every member that its hash is computed from, so that clients can verify the chain. */
 const AuditEntryView = Schema.Struct({
   id: Schema.String,
   organisationId: Schema.String,
@@ -55,6 +55,7 @@ const VerificationView = Schema.Struct({
 
 const text = Schema.optional(Schema.String)
 
+/** The audit trail on surface C. */
 export const AuditApi = HttpApiGroup.make("audit")
   .add(
     HttpApiEndpoint.get("list", "/api/v1/audit")
@@ -71,7 +72,7 @@ export const AuditApi = HttpApiGroup.make("audit")
       )
       .addSuccess(Page(AuditEntryView))
       .annotate(Permit, "settings:manage")
-      .annotate(Audited, read("audit"))
+      .annotate(Audited, auditRead("audit"))
       .annotate(Shared, "customers")
       .annotate(Scoped, closedToNarrowedKeys)
   )
@@ -80,7 +81,7 @@ export const AuditApi = HttpApiGroup.make("audit")
       .setUrlParams(Schema.Struct({ from: listParams.from, to: listParams.to }))
       .addSuccess(Data(VerificationView))
       .annotate(Permit, "settings:manage")
-      .annotate(Audited, read("audit"))
+      .annotate(Audited, auditRead("audit"))
       .annotate(Shared, "hidden")
       .annotate(Scoped, closedToNarrowedKeys)
   )

@@ -1,17 +1,18 @@
-/** Answers the endpoints of the audit trail from its use cases. */
+/** Handlers of the audit trail on surface C. */
 import { Effect } from "effect"
 import { AuditLog } from "../../actors/management/AuditLog.js"
-import { Current } from "../auth/Authenticated.js"
-import { group } from "../pipeline/Dispatch.js"
+import { CurrentExchange } from "../auth/CurrentExchange.js"
+import { groupLayer } from "../pipeline/HandlerTable.js"
 import { ResourceApi } from "./Api.js"
 import { inData } from "./Envelope.js"
 
-export const AuditLive = group(ResourceApi, "audit", (handlers) =>
+/** The handlers of `AuditApi`. */
+export const AuditLive = groupLayer(ResourceApi, "audit", (handlers) =>
   Effect.map(AuditLog, (log) =>
     handlers
-      .handle("list", ({ urlParams }) => Effect.flatMap(Current, (exchange) => log.list(exchange, urlParams)))
+      .handle("list", ({ urlParams }) => Effect.flatMap(CurrentExchange, (exchange) => log.list(exchange, urlParams)))
       .handle("verify", ({ urlParams }) =>
-        inData(Effect.flatMap(Current, (exchange) => log.verify(exchange, urlParams)))
+        inData(Effect.flatMap(CurrentExchange, (exchange) => log.verify(exchange, urlParams)))
       )
   )
 )

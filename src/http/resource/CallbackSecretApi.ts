@@ -1,18 +1,19 @@
-/** The secret with which this workspace's callbacks are signed. Both calls answer with it, hence POST. Contract: callbacks. */
+/** The endpoints of the workspace's callback secret. Both answer with it and are audited, so both are POST. Contract: callbacks. */
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
-import { Audited, audited, NoStore, Permit, Scoped, Shared } from "../Endpoint.js"
-import { closedToNarrowedKeys } from "./NarrowedKeys.js"
+import { Audited, auditAction, NoStore, Permit, Scoped, Shared } from "../Endpoint.js"
+import { closedToNarrowedKeys } from "./ClosedScope.js"
 import { Data } from "./Shapes.js"
 
 const CallbackSecret = Schema.Struct({ secret: Schema.String }).annotations({ identifier: "CallbackSecret" })
 
+/** The callback secret on surface C. */
 export const CallbackSecretApi = HttpApiGroup.make("callbackSecret")
   .add(
     HttpApiEndpoint.post("read", "/api/v1/callback-secret")
       .addSuccess(Data(CallbackSecret))
       .annotate(Permit, "settings:manage")
-      .annotate(Audited, audited("callback_secret.read"))
+      .annotate(Audited, auditAction("callback_secret.read"))
       .annotate(Shared, "hidden")
       .annotate(Scoped, closedToNarrowedKeys)
       .annotate(NoStore, true)
@@ -21,7 +22,7 @@ export const CallbackSecretApi = HttpApiGroup.make("callbackSecret")
     HttpApiEndpoint.post("rotate", "/api/v1/callback-secret/rotate")
       .addSuccess(Data(CallbackSecret))
       .annotate(Permit, "settings:manage")
-      .annotate(Audited, audited("callback_secret.rotate"))
+      .annotate(Audited, auditAction("callback_secret.rotate"))
       .annotate(Shared, "hidden")
       .annotate(Scoped, closedToNarrowedKeys)
       .annotate(NoStore, true)

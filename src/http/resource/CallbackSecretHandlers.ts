@@ -1,16 +1,17 @@
-/** Answers the endpoints of the callback secret from their use cases. */
+/** Handlers of the callback secret on surface C. */
 import { Effect, Redacted } from "effect"
 import { CallbackSecret } from "../../actors/management/CallbackSecret.js"
-import { Current } from "../auth/Authenticated.js"
-import { group } from "../pipeline/Dispatch.js"
+import { CurrentExchange } from "../auth/CurrentExchange.js"
+import { groupLayer } from "../pipeline/HandlerTable.js"
 import { ResourceApi } from "./Api.js"
 
 const shape = (secret: Redacted.Redacted) => ({ data: { secret: Redacted.value(secret) } })
 
-export const CallbackSecretLive = group(ResourceApi, "callbackSecret", (handlers) =>
+/** The handlers of `CallbackSecretApi`. */
+export const CallbackSecretLive = groupLayer(ResourceApi, "callbackSecret", (handlers) =>
   Effect.map(CallbackSecret, (secret) =>
     handlers
-      .handle("read", () => Effect.map(Effect.flatMap(Current, secret.reveal), shape))
-      .handle("rotate", () => Effect.map(Effect.flatMap(Current, secret.rotate), shape))
+      .handle("read", () => Effect.map(Effect.flatMap(CurrentExchange, secret.reveal), shape))
+      .handle("rotate", () => Effect.map(Effect.flatMap(CurrentExchange, secret.rotate), shape))
   )
 )

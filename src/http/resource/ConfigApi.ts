@@ -1,10 +1,10 @@
-/** Configuration values in five levels. Specification: Configuration hierarchy; contract: config. */
+/** The endpoints of configuration values. Specification: Configuration hierarchy; contract: config. */
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { Level, SetConfiguration } from "../../domain/Configuration.js"
 import { Json } from "../../domain/Json.js"
-import { Audited, audited, Permit, read, Scoped, Shared } from "../Endpoint.js"
-import { Data, strict } from "./Shapes.js"
+import { Audited, auditAction, Permit, auditRead, Scoped, Shared } from "../Endpoint.js"
+import { Data, strictPayload } from "./Shapes.js"
 
 const ResolvedValue = Schema.Struct({
   key: Schema.String,
@@ -15,26 +15,27 @@ const ResolvedValue = Schema.Struct({
 }).annotations({ identifier: "ConfigurationValue" })
 
 const text = Schema.optional(Schema.String)
-const at = "/api/v1/config"
+const basePath = "/api/v1/config"
 
+/** Configuration on surface C. */
 export const ConfigApi = HttpApiGroup.make("config")
   .add(
-    HttpApiEndpoint.get("resolve", at)
+    HttpApiEndpoint.get("resolve", basePath)
       .setUrlParams(
         Schema.Struct({ key: text, customer_id: text, integration: text, workflow_id: text, environment: text })
       )
       .addSuccess(Data(Schema.Array(ResolvedValue)))
       .annotate(Permit, "settings:read")
-      .annotate(Audited, read("config"))
+      .annotate(Audited, auditRead("config"))
       .annotate(Shared, "perRecord")
       .annotate(Scoped, { workflow: "record", environment: "record" })
   )
   .add(
-    HttpApiEndpoint.put("set", at)
-      .setPayload(strict(SetConfiguration))
+    HttpApiEndpoint.put("set", basePath)
+      .setPayload(strictPayload(SetConfiguration))
       .addSuccess(Data(Schema.NullOr(ResolvedValue)))
       .annotate(Permit, "settings:update")
-      .annotate(Audited, audited("config.update"))
+      .annotate(Audited, auditAction("config.update"))
       .annotate(Shared, "perRecord")
       .annotate(Scoped, { workflow: "record", environment: "record" })
   )

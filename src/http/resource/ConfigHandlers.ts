@@ -1,19 +1,20 @@
-/** Answers the endpoints of configuration from their use cases. */
+/** Handlers of configuration on surface C. */
 import { Effect } from "effect"
 import { Configuration } from "../../actors/management/Configuration.js"
-import { Current } from "../auth/Authenticated.js"
-import { group } from "../pipeline/Dispatch.js"
+import { CurrentExchange } from "../auth/CurrentExchange.js"
+import { groupLayer } from "../pipeline/HandlerTable.js"
 import { ResourceApi } from "./Api.js"
 import { inData } from "./Envelope.js"
 
-export const ConfigLive = group(ResourceApi, "config", (handlers) =>
+/** The handlers of `ConfigApi`. */
+export const ConfigLive = groupLayer(ResourceApi, "config", (handlers) =>
   Effect.map(Configuration, (configuration) =>
     handlers
       .handle("resolve", ({ urlParams }) =>
-        inData(Effect.flatMap(Current, (exchange) => configuration.resolve(exchange, urlParams)))
+        inData(Effect.flatMap(CurrentExchange, (exchange) => configuration.resolve(exchange, urlParams)))
       )
       .handle("set", ({ payload }) =>
-        inData(Effect.flatMap(Current, (exchange) => configuration.set(exchange, payload)))
+        inData(Effect.flatMap(CurrentExchange, (exchange) => configuration.set(exchange, payload)))
       )
   )
 )

@@ -1,15 +1,15 @@
-/** Connections: customers' accounts at connectors. Records never hold the credential. Specification: Surface C. */
+/** The endpoints of connections. Only `reveal` answers with a credential. Specification: Surface C. */
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
-import { statuses } from "../../domain/connection/Connection.js"
+import { connectionStatuses } from "../../domain/connection/Connection.js"
 import { CreateConnection, ReconnectConnection, UpdateConnection } from "../../domain/connection/Requests.js"
 import { ConnectionId, CustomerId } from "../../domain/Ids.js"
 import { JsonObject } from "../../domain/Json.js"
-import { Audited, audited, Form, NoStore, Permit, read, Scoped, Shared } from "../Endpoint.js"
-import { created, Data, listParams, NullableTime, Page, replacing, strict, Time } from "./Shapes.js"
+import { Audited, auditAction, Form, NoStore, Permit, auditRead, Scoped, Shared } from "../Endpoint.js"
+import { CreatedData, Data, listParams, NullableTime, Page, putPayload, strictPayload, Time } from "./Shapes.js"
 
 const nullable = Schema.NullOr(Schema.String)
-const Status = Schema.Literal(...statuses)
+const Status = Schema.Literal(...connectionStatuses)
 
 const members = {
   id: ConnectionId,
@@ -47,7 +47,7 @@ const members = {
 
 const ConnectionView = Schema.Struct(members).annotations({ identifier: "Connection" })
 
-/** With the link of a pending connection; `expiresAt` is then the link's. */
+/** A pending connection also has its link; `expiresAt` is then the link's expiry. */
 const OpenedConnection = Schema.Struct({
   ...members,
   connectUrl: Schema.optional(Schema.String),
@@ -61,29 +61,31 @@ const TestOutcome = Schema.Struct({
   connection: ConnectionView
 }).annotations({ identifier: "ConnectionTest" })
 
-const Revealed = Schema.Struct({
+const RevealedCredential = Schema.Struct({
   id: ConnectionId,
   authMethod: Schema.String,
   credential: Schema.Record({ key: Schema.String, value: Schema.String })
 }).annotations({ identifier: "RevealedCredential" })
 
-const at = "/api/v1/connections"
+const basePath = "/api/v1/connections"
 const path = Schema.Struct({ conn: Schema.String })
-/** A connection is in the scope of a key by its own id and by its connector. */
-const ofOne = { connection: "record", connector: "record" } as const
-const one = <const Name extends string>(name: Name) => HttpApiEndpoint.post(name, `${at}/:conn/${name}`).setPath(path)
-const switched = <const Name extends string>(name: Name) =>
-  one(name)
+/** A key's scope applies to a connection by its own id and by its connector. */
+const recordScope = { connection: "record", connector: "record" } as const
+const postToConnection = <const Name extends string>(name: Name) =>
+  HttpApiEndpoint.post(name, `${basePath}/:conn/${name}`).setPath(path)
+const connectionCommand = <const Name extends string>(name: Name) =>
+  postToConnection(name)
     .addSuccess(Data(ConnectionView))
     .annotate(Form, { idempotency: "lease" })
     .annotate(Permit, "connections:update")
-    .annotate(Audited, audited(`connection.${name}`))
+    .annotate(Audited, auditAction(`connection.${name}`))
     .annotate(Shared, "customers")
-    .annotate(Scoped, ofOne)
+    .annotate(Scoped, recordScope)
 
+/** Connections on surface C. */
 export const ConnectionsApi = HttpApiGroup.make("connections")
   .add(
-    HttpApiEndpoint.get("list", at)
+    HttpApiEndpoint.get("list", basePath)
       .setUrlParams(
         Schema.Struct({
           ...listParams,
@@ -95,76 +97,76 @@ export const ConnectionsApi = HttpApiGroup.make("connections")
       )
       .addSuccess(Page(ConnectionView))
       .annotate(Permit, "connections:read")
-      .annotate(Audited, read("connection"))
+      .annotate(Audited, auditRead("connection"))
       .annotate(Shared, "customers")
       .annotate(Scoped, { connection: "list", connector: "list" })
   )
   .add(
-    HttpApiEndpoint.post("create", at)
-      .setPayload(strict(CreateConnection))
-      .addSuccess(created(OpenedConnection))
+    HttpApiEndpoint.post("create", basePath)
+      .setPayload(strictPayload(CreateConnection))
+      .addSuccess(CreatedData(OpenedConnection))
       .annotate(Form, { idempotency: "lease" })
       .annotate(Permit, "connections:create")
-      .annotate(Audited, audited("connection.create"))
+      .annotate(Audited, auditAction("connection.create"))
       .annotate(Shared, "customers")
       .annotate(Scoped, { connection: "create", connector: "record" })
   )
   .add(
-    HttpApiEndpoint.get("get", `${at}/:conn`)
+    HttpApiEndpoint.get("get", `${basePath}/:conn`)
       .setPath(path)
       .addSuccess(Data(ConnectionView))
       .annotate(Permit, "connections:read")
-      .annotate(Audited, read("connection"))
+      .annotate(Audited, auditRead("connection"))
       .annotate(Shared, "customers")
-      .annotate(Scoped, ofOne)
+      .annotate(Scoped, recordScope)
   )
   .add(
-    HttpApiEndpoint.put("update", `${at}/:conn`)
+    HttpApiEndpoint.put("update", `${basePath}/:conn`)
       .setPath(path)
-      .setPayload(replacing(UpdateConnection, ConnectionView))
+      .setPayload(putPayload(UpdateConnection, ConnectionView))
       .addSuccess(Data(ConnectionView))
       .annotate(Permit, "connections:update")
-      .annotate(Audited, audited("connection.update"))
+      .annotate(Audited, auditAction("connection.update"))
       .annotate(Shared, "customers")
-      .annotate(Scoped, ofOne)
+      .annotate(Scoped, recordScope)
   )
   .add(
-    HttpApiEndpoint.del("delete", `${at}/:conn`)
+    HttpApiEndpoint.del("delete", `${basePath}/:conn`)
       .setPath(path)
       .addSuccess(Data(ConnectionView))
       .annotate(Permit, "connections:delete")
-      .annotate(Audited, audited("connection.delete"))
+      .annotate(Audited, auditAction("connection.delete"))
       .annotate(Shared, "customers")
-      .annotate(Scoped, ofOne)
+      .annotate(Scoped, recordScope)
   )
   .add(
-    one("test")
+    postToConnection("test")
       .addSuccess(Data(TestOutcome))
       .annotate(Form, { idempotency: "lease" })
       .annotate(Permit, "connections:update")
-      .annotate(Audited, audited("connection.test"))
+      .annotate(Audited, auditAction("connection.test"))
       .annotate(Shared, "customers")
-      .annotate(Scoped, ofOne)
+      .annotate(Scoped, recordScope)
   )
   .add(
-    one("reconnect")
-      .setPayload(strict(ReconnectConnection))
+    postToConnection("reconnect")
+      .setPayload(strictPayload(ReconnectConnection))
       .addSuccess(Data(OpenedConnection))
       .annotate(Form, { idempotency: "lease" })
       .annotate(Permit, "connections:update")
-      .annotate(Audited, audited("connection.reconnect"))
+      .annotate(Audited, auditAction("connection.reconnect"))
       .annotate(Shared, "customers")
-      .annotate(Scoped, ofOne)
+      .annotate(Scoped, recordScope)
   )
-  .add(switched("refresh"))
-  .add(switched("enable"))
-  .add(switched("disable"))
+  .add(connectionCommand("refresh"))
+  .add(connectionCommand("enable"))
+  .add(connectionCommand("disable"))
   .add(
-    one("reveal")
-      .addSuccess(Data(Revealed))
+    postToConnection("reveal")
+      .addSuccess(Data(RevealedCredential))
       .annotate(Permit, "connections:decrypt")
-      .annotate(Audited, audited("connection.decrypt"))
+      .annotate(Audited, auditAction("connection.decrypt"))
       .annotate(NoStore, true)
       .annotate(Shared, "customers")
-      .annotate(Scoped, ofOne)
+      .annotate(Scoped, recordScope)
   )

@@ -1,12 +1,12 @@
-/** Connectors, which are data and published in versions, and the organisation's OAuth clients. Specification: Surface C. */
+/** The endpoints of connectors. Specification: Surface C. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema, SchemaAST } from "effect"
-import { ImportRequest, UpsertAuthProvider } from "../../domain/connector/Connector.js"
+import { ImportRequest } from "../../domain/connector/ConnectorRecord.js"
 import { ConnectorKind } from "../../domain/connector/Definition.js"
 import { ConnectorFile } from "../../domain/connector/FileSchema.js"
 import { Json, JsonObject } from "../../domain/Json.js"
-import { Audited, audited, Form, Permit, read, Scoped, Shared } from "../Endpoint.js"
-import { Data, listParams, NullableTime, Page, replacing, strict, Time } from "./Shapes.js"
+import { Audited, auditAction, Form, Permit, auditRead, Scoped, Shared } from "../Endpoint.js"
+import { Data, listParams, NullableTime, Page, strictPayload, Time } from "./Shapes.js"
 
 const nullable = Schema.NullOr(Schema.String)
 
@@ -34,7 +34,7 @@ const summary = {
 
 const ConnectorSummary = Schema.Struct(summary).annotations({
   identifier: "ConnectorSummary",
-  description: "Actions are told by name, version and title; whole with include=actions."
+  description: "Actions have name, version and title only; all members with include=actions."
 })
 
 const ConnectorView = Schema.Struct({
@@ -42,7 +42,7 @@ const ConnectorView = Schema.Struct({
   transport: Schema.String,
   baseUrl: Schema.String,
   redirectUri: nullable.annotations({
-    description: "what an OAuth client is registered with at the provider; null where people are not sent there"
+    description: "the redirect URI to register for an OAuth client at the provider; null without a sign-in there"
   }),
   connectionConfig: Schema.NullOr(JsonObject),
   test: Schema.NullOr(JsonObject),
@@ -88,22 +88,7 @@ const Offer = Schema.Struct({
   schemas: JsonObject
 }).annotations({ identifier: "ConnectorOffer" })
 
-const AuthProviderView = Schema.Struct({
-  id: Schema.String,
-  connector: Schema.String,
-  name: Schema.String,
-  methodId: Schema.String,
-  clientId: Schema.String,
-  hasClientSecret: Schema.Boolean,
-  scopes: Schema.Array(Schema.String),
-  isDefault: Schema.Boolean,
-  redirectUri: Schema.String.annotations({ description: "what the client is registered with at the provider" }),
-  createdAt: Time,
-  updatedAt: Time,
-  version: Schema.Number
-}).annotations({ identifier: "AuthProvider" })
-
-/** Any JSON object: the connector's own validation reports every mistake. The documents show the definition's schema. */
+/** Decodes any JSON object, since the connector's validation reports every mistake; the documents show the real schema. */
 const ConnectorBody = Schema.declare(Schema.is(JsonObject), {
   identifier: "ConnectorBody",
   description: "A connector definition, or the import of one.",
@@ -117,29 +102,30 @@ const DiscoverBody = Schema.Struct({
 }).annotations({
   identifier: "Discover",
   description:
-    "One of these: a connector, a connection (then the version that it uses), or an OpenAPI document or its URL."
+    "Exactly one of: a connector, a connection (for the version that it uses), an OpenAPI document or its URL."
 })
 
 const ImportWarning = Schema.Struct({
-  path: Schema.String.annotations({ description: "Where the document has it." }),
-  message: Schema.String.annotations({ description: "What was left out or replaced, and what follows from it." })
+  path: Schema.String.annotations({ description: "The place in the document." }),
+  message: Schema.String.annotations({ description: "What was left out or replaced, and the consequence." })
 }).annotations({ identifier: "ImportWarning" })
 
-const Imported = <A, I, R>(data: Schema.Schema<A, I, R>) =>
+const DataWithWarnings = <A, I, R>(data: Schema.Schema<A, I, R>) =>
   Schema.Struct({
     data,
     warnings: Schema.optional(Schema.Array(ImportWarning)).annotations({
-      description: "With an import only: what the definition does not have of the document."
+      description: "With an import only: parts of the document that the definition does not have."
     })
   })
 
 const path = Schema.Struct({ ctr: Schema.String })
 const version = Schema.Struct({ version: Schema.optional(Schema.String) })
-const at = "/api/v1/connectors"
+const basePath = "/api/v1/connectors"
 
+/** Connectors on surface C. */
 export const ConnectorsApi = HttpApiGroup.make("connectors")
   .add(
-    HttpApiEndpoint.get("list", at)
+    HttpApiEndpoint.get("list", basePath)
       .setUrlParams(
         Schema.Struct({
           ...listParams,
@@ -149,107 +135,79 @@ export const ConnectorsApi = HttpApiGroup.make("connectors")
       )
       .addSuccess(Page(ConnectorSummary))
       .annotate(Permit, "connectors:read")
-      .annotate(Audited, read("connector"))
+      .annotate(Audited, auditRead("connector"))
       .annotate(Shared, "read")
       .annotate(Scoped, { connector: "list" })
   )
   .add(
-    HttpApiEndpoint.post("create", at)
+    HttpApiEndpoint.post("create", basePath)
       .setPayload(ConnectorBody)
-      .addSuccess(Imported(ConnectorView).annotations(HttpApiSchema.annotations({ status: 201 })))
+      .addSuccess(DataWithWarnings(ConnectorView).annotations(HttpApiSchema.annotations({ status: 201 })))
       .annotate(Form, { idempotency: "lease" })
       .annotate(Permit, "connectors:create")
-      .annotate(Audited, audited("connector.create"))
+      .annotate(Audited, auditAction("connector.create"))
       .annotate(Shared, "change")
       .annotate(Scoped, { connector: "create" })
   )
   .add(
-    HttpApiEndpoint.post("discover", `${at}/discover`)
-      .setPayload(strict(DiscoverBody))
-      .addSuccess(Imported(Offer))
+    HttpApiEndpoint.post("discover", `${basePath}/discover`)
+      .setPayload(strictPayload(DiscoverBody))
+      .addSuccess(DataWithWarnings(Offer))
       .annotate(Form, { idempotency: "lease" })
       .annotate(Permit, "connectors:read")
-      .annotate(Audited, audited("connector.discover"))
+      .annotate(Audited, auditAction("connector.discover"))
       .annotate(Shared, "read")
       .annotate(Scoped, { connector: "record", connection: "record" })
   )
   .add(
-    HttpApiEndpoint.get("get", `${at}/:ctr`)
+    HttpApiEndpoint.get("get", `${basePath}/:ctr`)
       .setPath(path)
       .setUrlParams(version)
       .addSuccess(Data(ConnectorView))
       .annotate(Permit, "connectors:read")
-      .annotate(Audited, read("connector"))
+      .annotate(Audited, auditRead("connector"))
       .annotate(Shared, "read")
       .annotate(Scoped, { connector: "record" })
   )
   .add(
-    HttpApiEndpoint.put("update", `${at}/:ctr`)
+    HttpApiEndpoint.put("update", `${basePath}/:ctr`)
       .setPath(path)
       .setPayload(ConnectorBody)
-      .addSuccess(Imported(ConnectorView))
+      .addSuccess(DataWithWarnings(ConnectorView))
       .annotate(Form, { idempotency: "lease" })
       .annotate(Permit, "connectors:update")
-      .annotate(Audited, audited("connector.update"))
+      .annotate(Audited, auditAction("connector.update"))
       .annotate(Shared, "change")
       .annotate(Scoped, { connector: "record" })
   )
   .add(
-    HttpApiEndpoint.del("delete", `${at}/:ctr`)
+    HttpApiEndpoint.del("delete", `${basePath}/:ctr`)
       .setPath(path)
       .addSuccess(HttpApiSchema.NoContent)
       .annotate(Permit, "connectors:delete")
-      .annotate(Audited, audited("connector.delete"))
+      .annotate(Audited, auditAction("connector.delete"))
       .annotate(Shared, "change")
       .annotate(Scoped, { connector: "record" })
   )
   .add(
-    HttpApiEndpoint.post("publish", `${at}/:ctr/publish`)
+    HttpApiEndpoint.post("publish", `${basePath}/:ctr/publish`)
       .setPath(path)
-      .setPayload(strict(Schema.Struct({ notes: Schema.optional(Schema.String.pipe(Schema.maxLength(10_000))) })))
+      .setPayload(
+        strictPayload(Schema.Struct({ notes: Schema.optional(Schema.String.pipe(Schema.maxLength(10_000))) }))
+      )
       .addSuccess(Data(ConnectorView))
       .annotate(Permit, "connectors:write")
-      .annotate(Audited, audited("connector.publish"))
+      .annotate(Audited, auditAction("connector.publish"))
       .annotate(Shared, "change")
       .annotate(Scoped, { connector: "record" })
   )
   .add(
-    HttpApiEndpoint.get("export", `${at}/:ctr/export`)
+    HttpApiEndpoint.get("export", `${basePath}/:ctr/export`)
       .setPath(path)
       .setUrlParams(version)
       .addSuccess(JsonObject)
       .annotate(Permit, "connectors:read")
-      .annotate(Audited, read("connector"))
+      .annotate(Audited, auditRead("connector"))
       .annotate(Shared, "read")
-      .annotate(Scoped, { connector: "record" })
-  )
-
-export const AuthProvidersApi = HttpApiGroup.make("authProviders")
-  .add(
-    HttpApiEndpoint.get("list", `${at}/:ctr/auth-providers`)
-      .setPath(path)
-      .addSuccess(Page(AuthProviderView))
-      .annotate(Permit, "connectors:read")
-      .annotate(Audited, read("auth_provider"))
-      .annotate(Shared, "read")
-      .annotate(Scoped, { connector: "record" })
-  )
-  .add(
-    HttpApiEndpoint.put("upsert", `${at}/:ctr/auth-providers`)
-      .setPath(path)
-      .setPayload(replacing(UpsertAuthProvider, AuthProviderView))
-      .addSuccess(Data(AuthProviderView))
-      .annotate(Permit, "connectors:write")
-      .annotate(Audited, audited("auth_provider.upsert"))
-      .annotate(Shared, "change")
-      .annotate(Scoped, { connector: "record" })
-  )
-  .add(
-    HttpApiEndpoint.del("delete", `${at}/:ctr/auth-providers/:aid`)
-      .setPath(Schema.Struct({ ctr: Schema.String, aid: Schema.String }))
-      .addSuccess(HttpApiSchema.NoContent)
-      .annotate(Permit, "connectors:write")
-      .annotate(Audited, audited("auth_provider.delete"))
-      .annotate(Shared, "change")
       .annotate(Scoped, { connector: "record" })
   )

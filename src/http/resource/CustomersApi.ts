@@ -1,13 +1,13 @@
-/** Customers. Specification: Surface C. */
+/** The endpoints of customers. Specification: Surface C. */
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { CreateCustomer, CustomerStatus, UpdateCustomer } from "../../domain/Customer.js"
 import { CustomerId } from "../../domain/Ids.js"
 import { JsonObject } from "../../domain/Json.js"
 import { PlanName } from "../../domain/Plan.js"
-import { Audited, audited, Permit, read, Scoped, Shared } from "../Endpoint.js"
-import { closedToNarrowedKeys } from "./NarrowedKeys.js"
-import { accepted, created, Data, listParams, Page, replacing, strict, Time } from "./Shapes.js"
+import { Audited, auditAction, Permit, auditRead, Scoped, Shared } from "../Endpoint.js"
+import { closedToNarrowedKeys } from "./ClosedScope.js"
+import { AcceptedData, CreatedData, Data, listParams, Page, putPayload, strictPayload, Time } from "./Shapes.js"
 
 const CustomerView = Schema.Struct({
   id: CustomerId,
@@ -27,22 +27,23 @@ const CustomerView = Schema.Struct({
 
 const path = Schema.Struct({ cid: Schema.String })
 
+/** Customers on surface C. */
 export const CustomersApi = HttpApiGroup.make("customers")
   .add(
     HttpApiEndpoint.get("list", "/api/v1/customers")
       .setUrlParams(Schema.Struct({ ...listParams, status: Schema.optional(CustomerStatus) }))
       .addSuccess(Page(CustomerView))
       .annotate(Permit, "users:read")
-      .annotate(Audited, read("customer"))
+      .annotate(Audited, auditRead("customer"))
       .annotate(Shared, "customers")
       .annotate(Scoped, {})
   )
   .add(
     HttpApiEndpoint.post("create", "/api/v1/customers")
-      .setPayload(strict(CreateCustomer))
-      .addSuccess(created(CustomerView))
+      .setPayload(strictPayload(CreateCustomer))
+      .addSuccess(CreatedData(CustomerView))
       .annotate(Permit, "users:create")
-      .annotate(Audited, audited("customer.create"))
+      .annotate(Audited, auditAction("customer.create"))
       .annotate(Shared, "change")
       .annotate(Scoped, {})
   )
@@ -51,26 +52,26 @@ export const CustomersApi = HttpApiGroup.make("customers")
       .setPath(path)
       .addSuccess(Data(CustomerView))
       .annotate(Permit, "users:read")
-      .annotate(Audited, read("customer"))
+      .annotate(Audited, auditRead("customer"))
       .annotate(Shared, "customers")
       .annotate(Scoped, {})
   )
   .add(
     HttpApiEndpoint.put("update", "/api/v1/customers/:cid")
       .setPath(path)
-      .setPayload(replacing(UpdateCustomer, CustomerView))
+      .setPayload(putPayload(UpdateCustomer, CustomerView))
       .addSuccess(Data(CustomerView))
       .annotate(Permit, "users:update")
-      .annotate(Audited, audited("customer.update"))
+      .annotate(Audited, auditAction("customer.update"))
       .annotate(Shared, "customers")
       .annotate(Scoped, {})
   )
   .add(
     HttpApiEndpoint.del("delete", "/api/v1/customers/:cid")
       .setPath(path)
-      .addSuccess(accepted(CustomerView))
+      .addSuccess(AcceptedData(CustomerView))
       .annotate(Permit, "users:remove")
-      .annotate(Audited, audited("customer.delete"))
+      .annotate(Audited, auditAction("customer.delete"))
       .annotate(Shared, "customers")
       .annotate(Scoped, closedToNarrowedKeys)
   )

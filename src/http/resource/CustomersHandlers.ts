@@ -1,24 +1,29 @@
-/** Answers the endpoints of customers from their use cases. */
+/** Handlers of customers on surface C. */
 import { Effect } from "effect"
 import { Customers } from "../../actors/management/Customers.js"
-import { Current } from "../auth/Authenticated.js"
-import { group } from "../pipeline/Dispatch.js"
+import { CurrentExchange } from "../auth/CurrentExchange.js"
+import { groupLayer } from "../pipeline/HandlerTable.js"
 import { ResourceApi } from "./Api.js"
 import { inData } from "./Envelope.js"
 
-export const CustomersLive = group(ResourceApi, "customers", (handlers) =>
+/** The handlers of `CustomersApi`. */
+export const CustomersLive = groupLayer(ResourceApi, "customers", (handlers) =>
   Effect.map(Customers, (customers) =>
     handlers
-      .handle("list", ({ urlParams }) => Effect.flatMap(Current, (exchange) => customers.list(exchange, urlParams)))
-      .handle("create", ({ payload }) =>
-        inData(Effect.flatMap(Current, (exchange) => customers.create(exchange, payload)))
+      .handle("list", ({ urlParams }) =>
+        Effect.flatMap(CurrentExchange, (exchange) => customers.list(exchange, urlParams))
       )
-      .handle("get", ({ path }) => inData(Effect.flatMap(Current, (exchange) => customers.get(exchange, path.cid))))
+      .handle("create", ({ payload }) =>
+        inData(Effect.flatMap(CurrentExchange, (exchange) => customers.create(exchange, payload)))
+      )
+      .handle("get", ({ path }) =>
+        inData(Effect.flatMap(CurrentExchange, (exchange) => customers.get(exchange, path.cid)))
+      )
       .handle("update", ({ path, payload }) =>
-        inData(Effect.flatMap(Current, (exchange) => customers.update(exchange, path.cid, payload)))
+        inData(Effect.flatMap(CurrentExchange, (exchange) => customers.update(exchange, path.cid, payload)))
       )
       .handle("delete", ({ path }) =>
-        inData(Effect.flatMap(Current, (exchange) => customers.remove(exchange, path.cid)))
+        inData(Effect.flatMap(CurrentExchange, (exchange) => customers.remove(exchange, path.cid)))
       )
   )
 )

@@ -1,12 +1,12 @@
-/** Executions: what ran and runs. Specification: Surface C; contract: execution record. */
+/** The endpoints of execution records. Specification: Surface C; contract: execution record. */
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { ExecutionStatus, TriggerType } from "../../domain/Execution.js"
 import { ExecutionDetail, ExecutionView } from "../../domain/ExecutionView.js"
 import { Fixture } from "../../domain/connector/Mocking.js"
 import { Json } from "../../domain/Json.js"
-import { Audited, audited, Form, Permit, read, Scoped, Shared } from "../Endpoint.js"
-import { accepted, Data, listParams, Page, strict, Time } from "./Shapes.js"
+import { Audited, auditAction, Form, Permit, auditRead, Scoped, Shared } from "../Endpoint.js"
+import { AcceptedData, Data, listParams, Page, strictPayload, Time } from "./Shapes.js"
 
 const ExecutionSummary = ExecutionView.annotations({ identifier: "ExecutionSummary" })
 const Execution = ExecutionDetail.annotations({ identifier: "Execution" })
@@ -25,11 +25,12 @@ const Rerun = Schema.Struct({
 }).annotations({ identifier: "Rerun" })
 
 const path = Schema.Struct({ eid: Schema.String })
-const at = "/api/v1/executions"
+const basePath = "/api/v1/executions"
 
+/** Executions on surface C. */
 export const ExecutionsApi = HttpApiGroup.make("executions")
   .add(
-    HttpApiEndpoint.get("list", at)
+    HttpApiEndpoint.get("list", basePath)
       .setUrlParams(
         Schema.Struct({
           ...listParams,
@@ -41,35 +42,35 @@ export const ExecutionsApi = HttpApiGroup.make("executions")
       )
       .addSuccess(Page(ExecutionSummary))
       .annotate(Permit, "executions:read")
-      .annotate(Audited, read("execution"))
+      .annotate(Audited, auditRead("execution"))
       .annotate(Shared, "customers")
       .annotate(Scoped, { workflow: "list", environment: "list" })
   )
   .add(
-    HttpApiEndpoint.get("get", `${at}/:eid`)
+    HttpApiEndpoint.get("get", `${basePath}/:eid`)
       .setPath(path)
       .addSuccess(Data(Execution))
       .annotate(Permit, "executions:read")
-      .annotate(Audited, read("execution"))
+      .annotate(Audited, auditRead("execution"))
       .annotate(Shared, "customers")
       .annotate(Scoped, { workflow: "record", environment: "record" })
   )
   .add(
-    HttpApiEndpoint.post("cancel", `${at}/:eid/cancel`)
+    HttpApiEndpoint.post("cancel", `${basePath}/:eid/cancel`)
       .setPath(path)
       .addSuccess(Data(Execution))
       .annotate(Permit, "executions:create")
-      .annotate(Audited, audited("execution.cancel"))
+      .annotate(Audited, auditAction("execution.cancel"))
       .annotate(Shared, "customers")
       .annotate(Scoped, { workflow: "record", environment: "record" })
   )
   .add(
-    HttpApiEndpoint.post("rerun", `${at}/:eid/rerun`)
+    HttpApiEndpoint.post("rerun", `${basePath}/:eid/rerun`)
       .setPath(path)
-      .setPayload(strict(Rerun))
-      .addSuccess(accepted(ExecutionSummary))
+      .setPayload(strictPayload(Rerun))
+      .addSuccess(AcceptedData(ExecutionSummary))
       .annotate(Permit, "executions:create")
-      .annotate(Audited, audited("execution.rerun"))
+      .annotate(Audited, auditAction("execution.rerun"))
       .annotate(Shared, "customers")
       .annotate(Scoped, {
         workflow: "record",
@@ -81,30 +82,30 @@ export const ExecutionsApi = HttpApiGroup.make("executions")
       .annotate(Form, { idempotency: "run" })
   )
   .add(
-    HttpApiEndpoint.get("fixtures", `${at}/:eid/fixtures`)
+    HttpApiEndpoint.get("fixtures", `${basePath}/:eid/fixtures`)
       .setPath(path)
       .addSuccess(Data(Schema.Array(Fixture)))
       .annotate(Permit, "executions:read")
-      .annotate(Audited, read("execution"))
+      .annotate(Audited, auditRead("execution"))
       .annotate(Shared, "customers")
       .annotate(Scoped, { workflow: "record", environment: "record" })
   )
   .add(
-    HttpApiEndpoint.get("logs", `${at}/:eid/logs`)
+    HttpApiEndpoint.get("logs", `${basePath}/:eid/logs`)
       .setPath(path)
       .setUrlParams(Schema.Struct({ cursor: Schema.optional(Schema.String), page_size: listParams.page_size }))
       .addSuccess(Page(LogLine))
       .annotate(Permit, "executions:read")
-      .annotate(Audited, read("execution"))
+      .annotate(Audited, auditRead("execution"))
       .annotate(Shared, "customers")
       .annotate(Scoped, { workflow: "record", environment: "record" })
   )
   .add(
-    HttpApiEndpoint.get("blob", `${at}/:eid/blobs/:id`)
+    HttpApiEndpoint.get("blob", `${basePath}/:eid/blobs/:id`)
       .setPath(Schema.Struct({ eid: Schema.String, id: Schema.String }))
       .addSuccess(Json)
       .annotate(Permit, "executions:read")
-      .annotate(Audited, read("execution"))
+      .annotate(Audited, auditRead("execution"))
       .annotate(Shared, "customers")
       .annotate(Scoped, { workflow: "record", environment: "record" })
   )

@@ -1,24 +1,31 @@
-/** Executions on surface C. */
+/** Handlers of execution records on surface C. */
 import { Effect } from "effect"
 import { ExecutionControl } from "../../actors/management/ExecutionControl.js"
 import { ExecutionHistory } from "../../actors/management/ExecutionHistory.js"
 import { Digests } from "../../actors/ports/Digests.js"
 import { canonicalJson } from "../../domain/Json.js"
-import { Current } from "../auth/Authenticated.js"
-import { group } from "../pipeline/Dispatch.js"
+import { CurrentExchange } from "../auth/CurrentExchange.js"
+import { groupLayer } from "../pipeline/HandlerTable.js"
 import { runClaim } from "../RunClaim.js"
 import { ResourceApi } from "./Api.js"
 import { inData } from "./Envelope.js"
 
-export const ExecutionsLive = group(ResourceApi, "executions", (handlers) =>
+/** The handlers of `ExecutionsApi`. */
+export const ExecutionsLive = groupLayer(ResourceApi, "executions", (handlers) =>
   Effect.map(Effect.all([ExecutionHistory, ExecutionControl, Digests]), ([history, control, digests]) =>
     handlers
-      .handle("list", ({ urlParams }) => Effect.flatMap(Current, (exchange) => history.list(exchange, urlParams)))
-      .handle("get", ({ path }) => Effect.flatMap(Current, (exchange) => inData(history.get(exchange, path.eid))))
-      .handle("cancel", ({ path }) => Effect.flatMap(Current, (exchange) => inData(control.cancel(exchange, path.eid))))
+      .handle("list", ({ urlParams }) =>
+        Effect.flatMap(CurrentExchange, (exchange) => history.list(exchange, urlParams))
+      )
+      .handle("get", ({ path }) =>
+        Effect.flatMap(CurrentExchange, (exchange) => inData(history.get(exchange, path.eid)))
+      )
+      .handle("cancel", ({ path }) =>
+        Effect.flatMap(CurrentExchange, (exchange) => inData(control.cancel(exchange, path.eid)))
+      )
       .handle("rerun", ({ path, payload }) =>
         Effect.gen(function* () {
-          const exchange = yield* Current
+          const exchange = yield* CurrentExchange
           const { caller, replyHeaders, request } = exchange
           const claim = runClaim(digests, caller, request, canonicalJson(exchange.body ?? null))
           if (claim instanceof Error) return yield* claim
@@ -30,11 +37,13 @@ export const ExecutionsLive = group(ResourceApi, "executions", (handlers) =>
         })
       )
       .handle("fixtures", ({ path }) =>
-        Effect.flatMap(Current, (exchange) => inData(history.fixtures(exchange, path.eid)))
+        Effect.flatMap(CurrentExchange, (exchange) => inData(history.fixtures(exchange, path.eid)))
       )
       .handle("logs", ({ path, urlParams }) =>
-        Effect.flatMap(Current, (exchange) => history.logs(exchange, path.eid, urlParams))
+        Effect.flatMap(CurrentExchange, (exchange) => history.logs(exchange, path.eid, urlParams))
       )
-      .handle("blob", ({ path }) => Effect.flatMap(Current, (exchange) => history.blob(exchange, path.eid, path.id)))
+      .handle("blob", ({ path }) =>
+        Effect.flatMap(CurrentExchange, (exchange) => history.blob(exchange, path.eid, path.id))
+      )
   )
 )

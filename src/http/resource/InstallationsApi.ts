@@ -1,10 +1,10 @@
-/** Installations of integrations for customers. Contract: surface C bodies; installation record. */
+/** The endpoints of customers' installations of integrations. Contract: surface C bodies; installation record. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { CreateInstallation, installationStatuses, UpdateInstallation } from "../../domain/Installation.js"
 import { JsonObject } from "../../domain/Json.js"
-import { Audited, audited, Permit, read, Scoped, Shared } from "../Endpoint.js"
-import { created, Data, listParams, Page, replacing, strict, Time } from "./Shapes.js"
+import { Audited, auditAction, Permit, auditRead, Scoped, Shared } from "../Endpoint.js"
+import { CreatedData, Data, listParams, Page, putPayload, strictPayload, Time } from "./Shapes.js"
 
 const Status = Schema.Literal(...installationStatuses)
 
@@ -24,64 +24,66 @@ const InstallationView = Schema.Struct({
 }).annotations({ identifier: "Installation" })
 
 const path = Schema.Struct({ inst: Schema.String })
-/** An installation is in the scope of a key by all of its workflows, its connections and their connectors. */
-const ofOne = { workflow: "record", connection: "record", connector: "record" } as const
+/** A key's scope applies to an installation by all of its workflows, connections and connectors. */
+const recordScope = { workflow: "record", connection: "record", connector: "record" } as const
 const text = Schema.optional(Schema.String)
-const at = "/api/v1/installations"
+const basePath = "/api/v1/installations"
 
+/** Installations on surface C. */
 export const InstallationsApi = HttpApiGroup.make("installations")
   .add(
-    HttpApiEndpoint.get("list", at)
+    HttpApiEndpoint.get("list", basePath)
       .setUrlParams(
         Schema.Struct({
           ...listParams,
           customer_id: text,
           integration: text,
           status: Schema.optional(Status).annotations({
-            description: "absent: all but uninstalled ones. A page of one status may have fewer records than its size"
+            description:
+              "absent: all except uninstalled ones. A page of one status may have fewer records than its size"
           })
         })
       )
       .addSuccess(Page(InstallationView))
       .annotate(Permit, "widgets:read")
-      .annotate(Audited, read("installation"))
+      .annotate(Audited, auditRead("installation"))
       .annotate(Shared, "customers")
       .annotate(Scoped, { workflow: "list", connection: "list", connector: "list" })
   )
   .add(
-    HttpApiEndpoint.post("create", at)
-      .setPayload(strict(CreateInstallation))
-      .addSuccess(created(InstallationView))
+    HttpApiEndpoint.post("create", basePath)
+      .setPayload(strictPayload(CreateInstallation))
+      .addSuccess(CreatedData(InstallationView))
       .annotate(Permit, "widgets:create")
-      .annotate(Audited, audited("installation.create"))
+      .annotate(Audited, auditAction("installation.create"))
       .annotate(Shared, "customers")
-      .annotate(Scoped, ofOne)
+      .annotate(Scoped, recordScope)
   )
   .add(
-    HttpApiEndpoint.get("get", `${at}/:inst`)
+    HttpApiEndpoint.get("get", `${basePath}/:inst`)
       .setPath(path)
       .addSuccess(Data(InstallationView))
       .annotate(Permit, "widgets:read")
-      .annotate(Audited, read("installation"))
+      .annotate(Audited, auditRead("installation"))
       .annotate(Shared, "customers")
-      .annotate(Scoped, ofOne)
+      .annotate(Scoped, recordScope)
   )
   .add(
-    HttpApiEndpoint.put("update", `${at}/:inst`)
+    HttpApiEndpoint.put("update", `${basePath}/:inst`)
       .setPath(path)
-      .setPayload(replacing(UpdateInstallation, InstallationView))
+      .setPayload(putPayload(UpdateInstallation, InstallationView))
       .addSuccess(Data(InstallationView))
       .annotate(Permit, "widgets:update")
-      .annotate(Audited, audited("installation.update"))
+      .annotate(Audited, auditAction("installation.update"))
       .annotate(Shared, "customers")
-      .annotate(Scoped, ofOne)
+      .annotate(Scoped, recordScope)
   )
   .add(
-    HttpApiEndpoint.del("uninstall", `${at}/:inst`)
+    HttpApiEndpoint.del("uninstall", `${basePath}/:inst`)
       .setPath(path)
       .addSuccess(HttpApiSchema.NoContent)
       .annotate(Permit, "widgets:delete")
-      .annotate(Audited, audited("installation.delete"))
+      .annotate(Audited, auditAction("installation.delete"))
       .annotate(Shared, "customers")
-      .annotate(Scoped, ofOne)
+      .annotate(Scoped, recordScope)
   )

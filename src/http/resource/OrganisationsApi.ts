@@ -1,11 +1,11 @@
-/** The organisation and its workspaces. Contract: organisation record. */
+/** The endpoints of the organisation and its workspaces. Contract: organisation record. */
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { CreateWorkspace, OrganisationStatus, UpdateOrganisation, UpdateWorkspace } from "../../domain/Organisation.js"
 import { PlanName } from "../../domain/Plan.js"
-import { Audited, audited, OpenWhileSuspended, Permit, read, Scoped, Shared } from "../Endpoint.js"
-import { closedToNarrowedKeys } from "./NarrowedKeys.js"
-import { created, Data, listParams, Page, replacing, strict, Time } from "./Shapes.js"
+import { Audited, auditAction, OpenWhileSuspended, Permit, auditRead, Scoped, Shared } from "../Endpoint.js"
+import { closedToNarrowedKeys } from "./ClosedScope.js"
+import { CreatedData, Data, listParams, Page, putPayload, strictPayload, Time } from "./Shapes.js"
 
 const OrganisationView = Schema.Struct({
   id: Schema.String,
@@ -15,12 +15,12 @@ const OrganisationView = Schema.Struct({
   timezone: Schema.String,
   plan: PlanName,
   status: OrganisationStatus.annotations({
-    description: "the keys of a suspended organisation only read and change the organisation itself"
+    description: "keys of a suspended organisation can only read and change the organisation itself"
   }),
   defaultEnvironment: Schema.String,
   settings: Schema.Struct({
     codeEditing: Schema.Boolean.annotations({
-      description: "whether keys of an organisation with a parent write code"
+      description: "whether keys of an organisation with a parent may write code"
     }),
     dlqAutoReplay: Schema.Boolean
   }),
@@ -42,79 +42,81 @@ const WorkspaceView = Schema.Struct({
 const { q, ...pageParams } = listParams
 
 const organisationPath = Schema.Struct({ oid: Schema.String })
-const organisationsAt = "/api/v1/organizations"
+const organisationsPath = "/api/v1/organizations"
 
+/** Organisations on surface C. */
 export const OrganisationsApi = HttpApiGroup.make("organisations")
   .add(
-    HttpApiEndpoint.get("list", organisationsAt)
+    HttpApiEndpoint.get("list", organisationsPath)
       .setUrlParams(Schema.Struct({ ...pageParams, kind: Schema.optional(Schema.Literal("organization")) }))
       .addSuccess(Page(OrganisationView))
       .annotate(Permit, "settings:read")
-      .annotate(Audited, read("organisation"))
+      .annotate(Audited, auditRead("organisation"))
       .annotate(Shared, "hidden")
       .annotate(Scoped, {})
       .annotate(OpenWhileSuspended, true)
   )
   .add(
-    HttpApiEndpoint.get("get", `${organisationsAt}/:oid`)
+    HttpApiEndpoint.get("get", `${organisationsPath}/:oid`)
       .setPath(organisationPath)
       .addSuccess(Data(OrganisationView))
       .annotate(Permit, "settings:read")
-      .annotate(Audited, read("organisation"))
+      .annotate(Audited, auditRead("organisation"))
       .annotate(Shared, "hidden")
       .annotate(Scoped, {})
       .annotate(OpenWhileSuspended, true)
   )
   .add(
-    HttpApiEndpoint.put("update", `${organisationsAt}/:oid`)
+    HttpApiEndpoint.put("update", `${organisationsPath}/:oid`)
       .setPath(organisationPath)
-      .setPayload(replacing(UpdateOrganisation, OrganisationView))
+      .setPayload(putPayload(UpdateOrganisation, OrganisationView))
       .addSuccess(Data(OrganisationView))
       .annotate(Permit, "settings:manage")
-      .annotate(Audited, audited("organisation.update"))
+      .annotate(Audited, auditAction("organisation.update"))
       .annotate(Shared, "hidden")
       .annotate(Scoped, closedToNarrowedKeys)
       .annotate(OpenWhileSuspended, true)
   )
 
 const workspacePath = Schema.Struct({ spid: Schema.String })
-const workspacesAt = "/api/v1/workspaces"
+const workspacesPath = "/api/v1/workspaces"
 
+/** Workspaces on surface C. */
 export const WorkspacesApi = HttpApiGroup.make("workspaces")
   .add(
-    HttpApiEndpoint.get("list", workspacesAt)
+    HttpApiEndpoint.get("list", workspacesPath)
       .setUrlParams(Schema.Struct({ ...pageParams, q }))
       .addSuccess(Page(WorkspaceView))
       .annotate(Permit, "settings:read")
-      .annotate(Audited, read("workspace"))
+      .annotate(Audited, auditRead("workspace"))
       .annotate(Shared, "hidden")
       .annotate(Scoped, {})
   )
   .add(
-    HttpApiEndpoint.post("create", workspacesAt)
-      .setPayload(strict(CreateWorkspace))
-      .addSuccess(created(WorkspaceView))
+    HttpApiEndpoint.post("create", workspacesPath)
+      .setPayload(strictPayload(CreateWorkspace))
+      .addSuccess(CreatedData(WorkspaceView))
       .annotate(Permit, "settings:manage")
-      .annotate(Audited, audited("workspace.create"))
+      .annotate(Audited, auditAction("workspace.create"))
       .annotate(Shared, "hidden")
       .annotate(Scoped, closedToNarrowedKeys)
   )
   .add(
-    HttpApiEndpoint.get("get", `${workspacesAt}/:spid`)
+    HttpApiEndpoint.get("get", `${workspacesPath}/:spid`)
       .setPath(workspacePath)
       .addSuccess(Data(WorkspaceView))
       .annotate(Permit, "settings:read")
-      .annotate(Audited, read("workspace"))
+      .annotate(Audited, auditRead("workspace"))
       .annotate(Shared, "hidden")
       .annotate(Scoped, {})
   )
   .add(
-    HttpApiEndpoint.put("update", `${workspacesAt}/:spid`)
+    HttpApiEndpoint.put("update", `${workspacesPath}/:spid`)
       .setPath(workspacePath)
-      .setPayload(replacing(UpdateWorkspace, WorkspaceView))
+      .setPayload(putPayload(UpdateWorkspace, WorkspaceView))
       .addSuccess(Data(WorkspaceView))
       .annotate(Permit, "settings:manage")
-      .annotate(Audited, audited("workspace.update"))
+      .annotate(Audited, auditAction("workspace.update"))
       .annotate(Shared, "hidden")
       .annotate(Scoped, closedToNarrowedKeys)
   )

@@ -1,33 +1,43 @@
-/** Answers the endpoints of the organisation and its workspaces from their use cases. */
+/** Handlers of the organisation and its workspaces on surface C. */
 import { Effect } from "effect"
 import { Organisations } from "../../actors/management/Organisations.js"
 import { Workspaces } from "../../actors/management/Workspaces.js"
-import { Current } from "../auth/Authenticated.js"
-import { group } from "../pipeline/Dispatch.js"
+import { CurrentExchange } from "../auth/CurrentExchange.js"
+import { groupLayer } from "../pipeline/HandlerTable.js"
 import { ResourceApi } from "./Api.js"
 import { inData } from "./Envelope.js"
 
-export const OrganisationsLive = group(ResourceApi, "organisations", (handlers) =>
+/** The handlers of `OrganisationsApi`. */
+export const OrganisationsLive = groupLayer(ResourceApi, "organisations", (handlers) =>
   Effect.map(Organisations, (organisations) =>
     handlers
-      .handle("list", ({ urlParams }) => Effect.flatMap(Current, (exchange) => organisations.list(exchange, urlParams)))
-      .handle("get", ({ path }) => inData(Effect.flatMap(Current, (exchange) => organisations.get(exchange, path.oid))))
+      .handle("list", ({ urlParams }) =>
+        Effect.flatMap(CurrentExchange, (exchange) => organisations.list(exchange, urlParams))
+      )
+      .handle("get", ({ path }) =>
+        inData(Effect.flatMap(CurrentExchange, (exchange) => organisations.get(exchange, path.oid)))
+      )
       .handle("update", ({ path, payload }) =>
-        inData(Effect.flatMap(Current, (exchange) => organisations.update(exchange, path.oid, payload)))
+        inData(Effect.flatMap(CurrentExchange, (exchange) => organisations.update(exchange, path.oid, payload)))
       )
   )
 )
 
-export const WorkspacesLive = group(ResourceApi, "workspaces", (handlers) =>
+/** The handlers of `WorkspacesApi`. */
+export const WorkspacesLive = groupLayer(ResourceApi, "workspaces", (handlers) =>
   Effect.map(Workspaces, (workspaces) =>
     handlers
-      .handle("list", ({ urlParams }) => Effect.flatMap(Current, (exchange) => workspaces.list(exchange, urlParams)))
-      .handle("create", ({ payload }) =>
-        inData(Effect.flatMap(Current, (exchange) => workspaces.create(exchange, payload)))
+      .handle("list", ({ urlParams }) =>
+        Effect.flatMap(CurrentExchange, (exchange) => workspaces.list(exchange, urlParams))
       )
-      .handle("get", ({ path }) => inData(Effect.flatMap(Current, (exchange) => workspaces.get(exchange, path.spid))))
+      .handle("create", ({ payload }) =>
+        inData(Effect.flatMap(CurrentExchange, (exchange) => workspaces.create(exchange, payload)))
+      )
+      .handle("get", ({ path }) =>
+        inData(Effect.flatMap(CurrentExchange, (exchange) => workspaces.get(exchange, path.spid)))
+      )
       .handle("update", ({ path, payload }) =>
-        inData(Effect.flatMap(Current, (exchange) => workspaces.update(exchange, path.spid, payload)))
+        inData(Effect.flatMap(CurrentExchange, (exchange) => workspaces.update(exchange, path.spid, payload)))
       )
   )
 )

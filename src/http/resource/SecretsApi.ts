@@ -1,10 +1,10 @@
-/** Secrets: their names are listed, their values read one by one. Specification: Surface C; contract: secret record. */
+/** The endpoints of secrets: a list has no values, which are read one by one. Specification: Surface C; contract: secret record. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { Json } from "../../domain/Json.js"
 import { CreateSecret } from "../../domain/Secret.js"
-import { Audited, audited, NoStore, Permit, read, Scoped, Shared } from "../Endpoint.js"
-import { created, Data, listParams, Page, strict, Time } from "./Shapes.js"
+import { Audited, auditAction, NoStore, Permit, auditRead, Scoped, Shared } from "../Endpoint.js"
+import { CreatedData, Data, listParams, Page, strictPayload, Time } from "./Shapes.js"
 
 const SecretType = Schema.Literal("text", "json")
 
@@ -26,11 +26,12 @@ const RevealedSecret = Schema.Struct({
 }).annotations({ identifier: "RevealedSecret" })
 
 const path = Schema.Struct({ sid: Schema.String })
-const at = "/api/v1/secrets"
+const basePath = "/api/v1/secrets"
 
+/** Secrets on surface C. */
 export const SecretsApi = HttpApiGroup.make("secrets")
   .add(
-    HttpApiEndpoint.get("list", at)
+    HttpApiEndpoint.get("list", basePath)
       .setUrlParams(
         Schema.Struct({
           ...listParams,
@@ -40,36 +41,36 @@ export const SecretsApi = HttpApiGroup.make("secrets")
       )
       .addSuccess(Page(SecretView))
       .annotate(Permit, ["secrets:read", "secrets:write"])
-      .annotate(Audited, read("secret"))
+      .annotate(Audited, auditRead("secret"))
       .annotate(Shared, "perRecord")
       .annotate(Scoped, { secret: "list", environment: "list" })
   )
   .add(
-    HttpApiEndpoint.post("store", at)
-      .setPayload(strict(CreateSecret))
-      .addSuccess(created(SecretView))
+    HttpApiEndpoint.post("store", basePath)
+      .setPayload(strictPayload(CreateSecret))
+      .addSuccess(CreatedData(SecretView))
       .addSuccess(Data(SecretView))
       .annotate(Permit, "secrets:write")
-      .annotate(Audited, audited("secret.create"))
+      .annotate(Audited, auditAction("secret.create"))
       .annotate(Shared, "perRecord")
       .annotate(Scoped, { secret: "record", environment: "record" })
   )
   .add(
-    HttpApiEndpoint.get("reveal", `${at}/:sid/value`)
+    HttpApiEndpoint.get("reveal", `${basePath}/:sid/value`)
       .setPath(path)
       .addSuccess(Data(RevealedSecret))
       .annotate(Permit, "secrets:read")
-      .annotate(Audited, audited("secret.read"))
+      .annotate(Audited, auditAction("secret.read"))
       .annotate(Shared, "perRecord")
       .annotate(Scoped, { secret: "path", environment: "record" })
       .annotate(NoStore, true)
   )
   .add(
-    HttpApiEndpoint.del("delete", `${at}/:sid`)
+    HttpApiEndpoint.del("delete", `${basePath}/:sid`)
       .setPath(path)
       .addSuccess(HttpApiSchema.NoContent)
       .annotate(Permit, "secrets:delete")
-      .annotate(Audited, audited("secret.delete"))
+      .annotate(Audited, auditAction("secret.delete"))
       .annotate(Shared, "perRecord")
       .annotate(Scoped, { secret: "path", environment: "record" })
   )

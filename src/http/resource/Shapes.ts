@@ -1,9 +1,9 @@
-/** Shapes that all endpoints of surface C share. Contract: conventions. */
+/** Schemas that all endpoints of surface C share: envelopes, pages and list parameters. Contract: conventions. */
 import { HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { TimeBound } from "../../domain/Scalars.js"
 
-export { replacing, strict } from "../RequestBody.js"
+export { putPayload, strictPayload } from "../PayloadSchema.js"
 
 /** One record in its envelope. */
 export const Data = <A, I, R>(schema: Schema.Schema<A, I, R>) => Schema.Struct({ data: schema })
@@ -14,17 +14,20 @@ const PageInfo = Schema.Struct({
   hasMore: Schema.Boolean
 }).annotations({ identifier: "Page" })
 
-/** A page of records; newest first. */
+/** A page of records, newest first. */
 export const Page = <A, I, R>(schema: Schema.Schema<A, I, R>) =>
   Schema.Struct({ data: Schema.Array(schema), page: PageInfo })
 
-export const created = <A, I, R>(schema: Schema.Schema<A, I, R>) =>
+/** One record in its envelope, answered with 201. */
+export const CreatedData = <A, I, R>(schema: Schema.Schema<A, I, R>) =>
   Data(schema).annotations(HttpApiSchema.annotations({ status: 201 }))
-export const accepted = <A, I, R>(schema: Schema.Schema<A, I, R>) =>
+/** One record in its envelope, answered with 202. */
+export const AcceptedData = <A, I, R>(schema: Schema.Schema<A, I, R>) =>
   Data(schema).annotations(HttpApiSchema.annotations({ status: 202 }))
 
 const text = Schema.optional(Schema.String)
 
+/** Query parameters of every list. */
 export const listParams = {
   page_size: Schema.optional(Schema.NumberFromString.pipe(Schema.int(), Schema.positive())).annotations({
     description: "1 to 200; default 50"
@@ -40,6 +43,6 @@ export const listParams = {
 export const ListParams = Schema.Struct(listParams)
 export type ListParams = typeof ListParams.Type
 
-/** RFC 3339. */
+/** A time in RFC 3339. */
 export const Time = Schema.String.annotations({ description: "RFC 3339, UTC" })
 export const NullableTime = Schema.NullOr(Schema.String)

@@ -1,10 +1,10 @@
-/** Answers the endpoints of people and roles from their use cases. */
+/** Handlers of people and roles on surface C. */
 import { Effect, Redacted } from "effect"
 import { Roles } from "../../actors/management/Roles.js"
 import { type Invitation, Users } from "../../actors/management/Users.js"
-import { Current } from "../auth/Authenticated.js"
+import { CurrentExchange } from "../auth/CurrentExchange.js"
 import { Origin } from "../../actors/ports/Origin.js"
-import { group } from "../pipeline/Dispatch.js"
+import { groupLayer } from "../pipeline/HandlerTable.js"
 import { ResourceApi } from "./Api.js"
 import { inData } from "./Envelope.js"
 import { invitationNotice } from "./UsersApi.js"
@@ -20,12 +20,13 @@ const invitationView =
     notice: invitationNotice
   })
 
-export const UsersLive = group(ResourceApi, "users", (handlers) =>
+/** The handlers of `UsersApi`. */
+export const UsersLive = groupLayer(ResourceApi, "users", (handlers) =>
   Effect.map(Effect.all([Users, Origin]), ([users, origin]) =>
     handlers
-      .handle("list", ({ urlParams }) => Effect.flatMap(Current, (exchange) => users.list(exchange, urlParams)))
+      .handle("list", ({ urlParams }) => Effect.flatMap(CurrentExchange, (exchange) => users.list(exchange, urlParams)))
       .handle("invite", ({ payload }) =>
-        Effect.flatMap(Current, (exchange) => users.invite(exchange, payload)).pipe(
+        Effect.flatMap(CurrentExchange, (exchange) => users.invite(exchange, payload)).pipe(
           Effect.map(invitationView(origin)),
           inData
         )
@@ -33,10 +34,13 @@ export const UsersLive = group(ResourceApi, "users", (handlers) =>
   )
 )
 
-export const RolesLive = group(ResourceApi, "roles", (handlers) =>
+/** The handlers of `RolesApi`. */
+export const RolesLive = groupLayer(ResourceApi, "roles", (handlers) =>
   Effect.map(Roles, (roles) =>
     handlers
-      .handle("list", ({ urlParams }) => Effect.flatMap(Current, (exchange) => roles.list(exchange, urlParams)))
-      .handle("create", ({ payload }) => inData(Effect.flatMap(Current, (exchange) => roles.create(exchange, payload))))
+      .handle("list", ({ urlParams }) => Effect.flatMap(CurrentExchange, (exchange) => roles.list(exchange, urlParams)))
+      .handle("create", ({ payload }) =>
+        inData(Effect.flatMap(CurrentExchange, (exchange) => roles.create(exchange, payload)))
+      )
   )
 )

@@ -1,20 +1,21 @@
-/** Workflows in code form. Specification: Surface C. Starting one is the thin route beside this API. */
+/** The endpoints of workflows. Runs are started by `execution/Execute.ts`. Specification: Surface C. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { RetryPolicy, Tier } from "../../domain/Execution.js"
 import { Json, JsonObject } from "../../domain/Json.js"
 import { WorkflowId } from "../../domain/Ids.js"
 import { CreateWorkflow, UpdateWorkflow } from "../../domain/Workflow.js"
-import { Audited, audited, Form, Permit, read, Scoped, Shared } from "../Endpoint.js"
-import { created, Data, listParams, NullableTime, Page, replacing, strict, Time } from "./Shapes.js"
+import { Audited, auditAction, Form, Permit, auditRead, Scoped, Shared } from "../Endpoint.js"
+import { CreatedData, Data, listParams, NullableTime, Page, putPayload, strictPayload, Time } from "./Shapes.js"
 import { Counter } from "../../domain/Scalars.js"
 
-/** An action that the code calls. */
-const Bound = Schema.Struct({
+/** An action that a workflow's code calls. */
+const BoundAction = Schema.Struct({
   connector: Schema.String,
-  action: Schema.String.annotations({ description: "`*`: any of the connector's." }),
+  action: Schema.String.annotations({ description: "`*`: any action of the connector." }),
   version: Schema.NullOr(Schema.Number).annotations({
-    description: "null: whichever is newest; a draft, or an action that was not there when the version was published"
+    description:
+      "null: the newest. So for a draft, and for an action that did not exist when the version was published."
   }),
   perCustomer: Schema.Boolean.annotations({ description: "Each customer's own connection is used." })
 }).annotations({ identifier: "BoundAction" })
@@ -25,7 +26,7 @@ const VersionView = Schema.Struct({
   publishedAt: Time,
   publishedBy: Schema.String,
   notes: Schema.NullOr(Schema.String),
-  bindings: Schema.Array(Bound).annotations({ description: "Frozen when the version was published." })
+  bindings: Schema.Array(BoundAction).annotations({ description: "Frozen when the version was published." })
 }).annotations({ identifier: "WorkflowVersion" })
 
 const WorkflowView = Schema.Struct({
@@ -46,7 +47,7 @@ const WorkflowView = Schema.Struct({
   deployments: Schema.Array(Schema.Struct({ environment: Schema.String, version: Schema.Number, deployedAt: Time })),
   inputContract: Schema.NullOr(JsonObject),
   outputContract: Schema.NullOr(JsonObject),
-  bindings: Schema.Array(Bound).annotations({ description: "Of the draft." }),
+  bindings: Schema.Array(BoundAction).annotations({ description: "Of the draft." }),
   warnings: Json,
   callbackUrl: Schema.NullOr(Schema.String),
   tags: Schema.Array(Schema.String),
@@ -58,12 +59,12 @@ const WorkflowView = Schema.Struct({
   version: Schema.Number
 }).annotations({ identifier: "Workflow" })
 
-/** A listed workflow leaves out what can be large. */
+/** A workflow in a list, without members that can be large. */
 const WorkflowSummary = WorkflowView.pipe(
   Schema.omit("draft", "versions", "deployments", "diagram", "warnings", "inputContract", "outputContract")
 ).annotations({ identifier: "WorkflowSummary" })
 
-const Published = Schema.Struct({
+const PublishedVersion = Schema.Struct({
   workflowId: WorkflowId,
   version: Schema.Number,
   publishedAt: Time,
@@ -79,11 +80,12 @@ const Diff = Schema.Struct({
 }).annotations({ identifier: "WorkflowDiff" })
 
 const path = Schema.Struct({ wid: Schema.String })
-const at = "/api/v1/workflows"
+const basePath = "/api/v1/workflows"
 
+/** Workflows on surface C. */
 export const WorkflowsApi = HttpApiGroup.make("workflows")
   .add(
-    HttpApiEndpoint.get("list", at)
+    HttpApiEndpoint.get("list", basePath)
       .setUrlParams(
         Schema.Struct({
           ...listParams,
@@ -93,100 +95,100 @@ export const WorkflowsApi = HttpApiGroup.make("workflows")
       )
       .addSuccess(Page(WorkflowSummary))
       .annotate(Permit, "workflows:read")
-      .annotate(Audited, read("workflow"))
+      .annotate(Audited, auditRead("workflow"))
       .annotate(Shared, "perRecord")
       .annotate(Scoped, { workflow: "list" })
   )
   .add(
-    HttpApiEndpoint.post("create", at)
-      .setPayload(strict(CreateWorkflow))
-      .addSuccess(created(WorkflowView))
+    HttpApiEndpoint.post("create", basePath)
+      .setPayload(strictPayload(CreateWorkflow))
+      .addSuccess(CreatedData(WorkflowView))
       .annotate(Form, { idempotency: "lease" })
       .annotate(Permit, "workflows:create")
-      .annotate(Audited, audited("workflow.create"))
+      .annotate(Audited, auditAction("workflow.create"))
       .annotate(Shared, "perRecord")
       .annotate(Scoped, { workflow: "create" })
   )
   .add(
-    HttpApiEndpoint.get("get", `${at}/:wid`)
+    HttpApiEndpoint.get("get", `${basePath}/:wid`)
       .setPath(path)
       .setUrlParams(Schema.Struct({ include: Schema.optional(Schema.String) }))
       .addSuccess(Data(WorkflowView))
       .annotate(Permit, "workflows:read")
-      .annotate(Audited, read("workflow"))
+      .annotate(Audited, auditRead("workflow"))
       .annotate(Shared, "perRecord")
       .annotate(Scoped, { workflow: "path", environment: "list" })
   )
   .add(
-    HttpApiEndpoint.put("update", `${at}/:wid`)
+    HttpApiEndpoint.put("update", `${basePath}/:wid`)
       .setPath(path)
-      .setPayload(replacing(UpdateWorkflow, WorkflowView))
+      .setPayload(putPayload(UpdateWorkflow, WorkflowView))
       .addSuccess(Data(WorkflowView))
       .annotate(Form, { idempotency: "lease" })
       .annotate(Permit, "workflows:update")
-      .annotate(Audited, audited("workflow.update"))
+      .annotate(Audited, auditAction("workflow.update"))
       .annotate(Shared, "perRecord")
       .annotate(Scoped, { workflow: "path", environment: "record" })
   )
   .add(
-    HttpApiEndpoint.del("delete", `${at}/:wid`)
+    HttpApiEndpoint.del("delete", `${basePath}/:wid`)
       .setPath(path)
       .addSuccess(HttpApiSchema.NoContent)
       .annotate(Permit, "workflows:delete")
-      .annotate(Audited, audited("workflow.delete"))
+      .annotate(Audited, auditAction("workflow.delete"))
       .annotate(Shared, "perRecord")
       .annotate(Scoped, { workflow: "path", environment: "closed" })
   )
   .add(
-    HttpApiEndpoint.post("publish", `${at}/:wid/publish`)
+    HttpApiEndpoint.post("publish", `${basePath}/:wid/publish`)
       .setPath(path)
       .setPayload(
-        strict(
+        strictPayload(
           Schema.Struct({
             notes: Schema.optional(Schema.String.pipe(Schema.maxLength(10_000))),
             version: Schema.optional(Counter)
           })
         )
       )
-      .addSuccess(Data(Published))
+      .addSuccess(Data(PublishedVersion))
       .annotate(Permit, "workflows:update")
-      .annotate(Audited, audited("workflow.publish"))
+      .annotate(Audited, auditAction("workflow.publish"))
       .annotate(Shared, "perRecord")
       .annotate(Scoped, { workflow: "path", environment: "record" })
   )
   .add(
-    HttpApiEndpoint.post("archive", `${at}/:wid/archive`)
+    HttpApiEndpoint.post("archive", `${basePath}/:wid/archive`)
       .setPath(path)
       .addSuccess(Data(WorkflowView))
       .annotate(Permit, "workflows:update")
-      .annotate(Audited, audited("workflow.archive"))
+      .annotate(Audited, auditAction("workflow.archive"))
       .annotate(Shared, "perRecord")
       .annotate(Scoped, { workflow: "path", environment: "closed" })
   )
   .add(
-    HttpApiEndpoint.get("versions", `${at}/:wid/versions`)
+    HttpApiEndpoint.get("versions", `${basePath}/:wid/versions`)
       .setPath(path)
       .addSuccess(Page(VersionView))
       .annotate(Permit, "workflows:read")
-      .annotate(Audited, read("workflow"))
+      .annotate(Audited, auditRead("workflow"))
       .annotate(Shared, "perRecord")
       .annotate(Scoped, { workflow: "path" })
   )
   .add(
-    HttpApiEndpoint.get("diff", `${at}/:wid/versions/:a/diff/:b`)
+    HttpApiEndpoint.get("diff", `${basePath}/:wid/versions/:a/diff/:b`)
       .setPath(Schema.Struct({ wid: Schema.String, a: Schema.String, b: Schema.String }))
       .addSuccess(Data(Diff))
       .annotate(Permit, "workflows:read")
-      .annotate(Audited, read("workflow"))
+      .annotate(Audited, auditRead("workflow"))
       .annotate(Shared, "perRecord")
       .annotate(Scoped, { workflow: "path" })
   )
   .add(
-    HttpApiEndpoint.get("diagram", `${at}/:wid/diagram.svg`)
+    HttpApiEndpoint.get("diagram", `${basePath}/:wid/diagram.svg`)
       .setPath(path)
       .addSuccess(HttpApiSchema.Text({ contentType: "image/svg+xml" }))
       .annotate(Permit, "workflows:read")
-      .annotate(Audited, read("workflow"))
+      .annotate(Audited, auditRead("workflow"))
       .annotate(Shared, "perRecord")
       .annotate(Scoped, { workflow: "path" })
   )

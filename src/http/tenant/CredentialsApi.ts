@@ -1,10 +1,10 @@
-/** A tenant's stored credentials. Each belongs to one connection. Specification: Surface B; contract: surface B bodies. */
+/** The endpoints of a tenant's stored credentials, each of one connection. Specification: Surface B; contract: surface B bodies. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
-import { statuses } from "../../domain/connection/Connection.js"
+import { connectionStatuses } from "../../domain/connection/Connection.js"
 import { RotateCredential, StoreCredential } from "../../domain/connection/Requests.js"
-import { replacing, strict } from "../RequestBody.js"
-import { Audited, audited, Form, Permit, read, Scoped, Shared } from "../Endpoint.js"
+import { putPayload, strictPayload } from "../PayloadSchema.js"
+import { Audited, auditAction, Form, Permit, auditRead, Scoped, Shared } from "../Endpoint.js"
 
 const nullable = Schema.NullOr(Schema.String)
 
@@ -14,34 +14,35 @@ const CredentialView = Schema.Struct({
   connector: Schema.String,
   authMethod: Schema.String,
   label: Schema.String,
-  status: Schema.Literal(...statuses),
+  status: Schema.Literal(...connectionStatuses),
   fields: Schema.Array(Schema.String),
   fingerprint: Schema.String,
   expiresAt: nullable,
   createdAt: Schema.String,
   rotatedAt: nullable,
-  /** Only with `reveal=true` and the permission to decrypt. */
+  /** Present only with `reveal=true` and the permission to decrypt. */
   credential: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.String }))
 }).annotations({ identifier: "Credential" })
 
 const Data = <A, I, R>(schema: Schema.Schema<A, I, R>) => Schema.Struct({ data: schema })
 
-const at = "/api/v1/tenants/:tid/credentials"
+const credentialsPath = "/api/v1/tenants/:tid/credentials"
 
+/** Credentials on surface B. */
 export const CredentialsApi = HttpApiGroup.make("credentials")
   .add(
-    HttpApiEndpoint.post("store", at)
+    HttpApiEndpoint.post("store", credentialsPath)
       .setPath(Schema.Struct({ tid: Schema.String }))
-      .setPayload(strict(StoreCredential))
+      .setPayload(strictPayload(StoreCredential))
       .addSuccess(Data(CredentialView).annotations(HttpApiSchema.annotations({ status: 201 })))
       .annotate(Form, { idempotency: "lease" })
       .annotate(Permit, "connections:create")
-      .annotate(Audited, audited("credential.create"))
+      .annotate(Audited, auditAction("credential.create"))
       .annotate(Shared, "customers")
       .annotate(Scoped, { connection: "record", connector: "record" })
   )
   .add(
-    HttpApiEndpoint.get("list", at)
+    HttpApiEndpoint.get("list", credentialsPath)
       .setPath(Schema.Struct({ tid: Schema.String }))
       .setUrlParams(
         Schema.Struct({
@@ -60,18 +61,18 @@ export const CredentialsApi = HttpApiGroup.make("credentials")
         })
       )
       .annotate(Permit, "connections:read")
-      .annotate(Audited, read("credential"))
+      .annotate(Audited, auditRead("credential"))
       .annotate(Shared, "customers")
       .annotate(Scoped, { connection: "list", connector: "list" })
   )
   .add(
-    HttpApiEndpoint.put("rotate", `${at}/:cred`)
+    HttpApiEndpoint.put("rotate", `${credentialsPath}/:cred`)
       .setPath(Schema.Struct({ tid: Schema.String, cred: Schema.String }))
-      .setPayload(replacing(RotateCredential, CredentialView))
+      .setPayload(putPayload(RotateCredential, CredentialView))
       .addSuccess(Data(CredentialView))
       .annotate(Form, { idempotency: "lease" })
       .annotate(Permit, "connections:update")
-      .annotate(Audited, audited("credential.rotate"))
+      .annotate(Audited, auditAction("credential.rotate"))
       .annotate(Shared, "customers")
       .annotate(Scoped, { connection: "record", connector: "record" })
   )

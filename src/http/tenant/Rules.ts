@@ -1,23 +1,24 @@
-/** How surface B takes requests: a key and its workspace in headers, and `authorization` left to the flow. Contract: B. */
+/** Surface B's rules: key and workspace are sent in headers of their own; `authorization` belongs to the flow. Contract: B. */
 import { InvalidRequest } from "../../domain/Failure.js"
 import type { SurfaceRules } from "../pipeline/Pipeline.js"
-import { tenantError, tenantFailure } from "./Errors.js"
+import { tenantErrorReply, tenantFailureReply } from "./ErrorRows.js"
 
 const spaceHeader = "x-svc-space-id"
 
+/** The rules that the pipeline applies to surface B. */
 export const tenantRules: SurfaceRules = {
-  // It is the token of a flow's own authentication, and never a key.
-  headers: (sent) => {
+  // `authorization` has the token of a flow's own authentication, never a key.
+  selectHeaders: (sent) => {
     const { authorization: _flows, ...headers } = sent
     return headers
   },
-  howTo: "send x-svc-api-key: <key>",
-  missing: ({ headers }) =>
+  keyHint: "send x-svc-api-key: <key>",
+  missingHeader: ({ headers }) =>
     headers[spaceHeader] === undefined || headers[spaceHeader] === ""
       ? new InvalidRequest({ code: "MISSING_SPACE_ID", message: `name your workspace in the header ${spaceHeader}` })
       : undefined,
-  failure: tenantFailure,
-  error: tenantError
+  failureReply: tenantFailureReply,
+  errorReply: tenantErrorReply
 }
 
 /** Whether a path is one of surface B. */

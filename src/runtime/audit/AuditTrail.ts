@@ -7,10 +7,10 @@ import { AuditTrail, type AuditQuery, type Checkpoint, type SealedEntry } from "
 import { Digests } from "../../actors/ports/Digests.js"
 import { backgroundTask } from "../../actors/BackgroundTask.js"
 import { pollWhileBusy } from "../../actors/PollWhileBusy.js"
-import { type AuditEntry, sealText } from "../../domain/Audit.js"
+import { type AuditEntry, auditHashInput } from "../../domain/Audit.js"
 import { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
-import { auditSeal, refusals } from "../../domain/Limits.js"
+import { auditSeal, refusalLimits } from "../../domain/Limits.js"
 import { AppSql, WriterSql } from "../postgres/Pools.js"
 import { auditRow } from "../postgres/AuditRow.js"
 
@@ -151,7 +151,7 @@ export const layer = (checkpoints: { readonly latest: (organisation: Organisatio
 
       const genuine = (row: Sealed, before: Sealed | undefined, checkpoint: Checkpoint | null): boolean =>
         row.entry !== null &&
-        digests.sha256Hex(sealText(row.prev_hash, row.seq, row.entry)) === row.hash &&
+        digests.sha256Hex(auditHashInput(row.prev_hash, row.seq, row.entry)) === row.hash &&
         row.prev_hash === (before?.hash ?? null) &&
         (checkpoint?.seq !== row.seq || checkpoint.hash === row.hash)
 
@@ -238,7 +238,7 @@ export const layer = (checkpoints: { readonly latest: (organisation: Organisatio
         refusal: (entry) => {
           const listed = refused.get(entry.actor.id) ?? 0
           const told =
-            listed < refusals.auditedAddresses || reads.has(refusalKey(entry))
+            listed < refusalLimits.auditedAddresses || reads.has(refusalKey(entry))
               ? entry
               : { ...entry, actor: { ...entry.actor, ip: unlisted, userAgent: null } }
           if (count(refusalKey(told), told)) refused.set(entry.actor.id, listed + 1)

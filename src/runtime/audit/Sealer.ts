@@ -7,7 +7,7 @@ import { Cause, Effect, Layer } from "effect"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Ownership } from "../../actors/ports/Ownership.js"
 import { backgroundTask } from "../../actors/BackgroundTask.js"
-import { type AuditEntry, sealText } from "../../domain/Audit.js"
+import { type AuditEntry, auditHashInput } from "../../domain/Audit.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { operatorText } from "../../domain/OperatorText.js"
 import { WriterSql } from "../postgres/Pools.js"
@@ -71,7 +71,7 @@ export const layer = (checkpoints: CheckpointFile) =>
         let { hash, seq } = head
         return entries.map((entry) => {
           seq++
-          const next = digests.sha256Hex(sealText(hash, seq, entry))
+          const next = digests.sha256Hex(auditHashInput(hash, seq, entry))
           const link = { org, seq, entry_id: entry.id, prev_hash: hash, hash: next }
           hash = next
           return link

@@ -13,7 +13,7 @@ import {
 } from "../../actors/ports/Computations.js"
 import { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
-import { computing } from "../../domain/Limits.js"
+import { computationLimits } from "../../domain/Limits.js"
 import { type Jail, type JailMode, jails } from "../jail/Jail.js"
 import { TurnQueue } from "./TurnQueue.js"
 import { type JobEnd, startWorker, type WorkerProcess } from "./WorkerProcess.js"
@@ -90,7 +90,7 @@ const outcomeOf = <Name extends ComputationName>(
   ended: JobEnd | Refused
 ): Effect.Effect<ComputationTable[Name]["output"], TooCostly | Unavailable> => {
   const tooCostly = (exceeded: TooCostly["exceeded"]) =>
-    new TooCostly({ computation: name, exceeded, allowedMillis: computing.millis[name] })
+    new TooCostly({ computation: name, exceeded, allowedMillis: computationLimits.millis[name] })
   switch (ended.tag) {
     case "Done":
       // The worker's table has the same types as the port's.
@@ -135,13 +135,13 @@ const makePool = (
       give(worker, next.owner, next.job)
     }
     const hasWork = !queue.isEmpty && [...workers].every(({ owner }) => owner !== undefined)
-    if (hasWork && workers.size < computing.workers) start()
+    if (hasWork && workers.size < computationLimits.workers) start()
   }
 
   const give = (worker: Worker, owner: OrganisationId, { input, name, onEnded }: Waiting): void => {
     worker.owner = owner
     clearTimeout(worker.idle)
-    worker.process.run({ name, input }, computing.millis[name], (ended) => {
+    worker.process.run({ name, input }, computationLimits.millis[name], (ended) => {
       worker.owner = undefined
       onEnded(isStopped ? { tag: "Refused", why: "the service is stopping" } : ended)
       rest(worker)
@@ -229,7 +229,7 @@ const makePool = (
     /** Answers how to take the job back while it waits. */
     submit: (organisation: OrganisationId, job: Waiting): Effect.Effect<void> => {
       if (isStopped) job.onEnded({ tag: "Refused", why: "the service is stopping" })
-      else if (queue.count(organisation) >= computing.waiting)
+      else if (queue.count(organisation) >= computationLimits.waiting)
         job.onEnded({ tag: "Refused", why: "too many computations of this organisation are waiting" })
       else {
         queue.add(organisation, job)

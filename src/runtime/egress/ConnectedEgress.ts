@@ -14,7 +14,7 @@ import {
 import { MailEgress } from "../../actors/ports/MailEgress.js"
 import { Vault } from "../../actors/ports/Vault.js"
 import { grantOf, grantPlace, readGrant } from "../../domain/connection/Grant.js"
-import { type Injected, withInjected } from "../../domain/connector/Injection.js"
+import { type InjectedPart, injectParts } from "../../domain/connector/Injection.js"
 import { headerOf } from "../../domain/connector/ProviderAnswer.js"
 import { type EchoFilter, echoFilter } from "./Echo.js"
 import { parseUrl } from "../../domain/Url.js"
@@ -26,7 +26,7 @@ const refused = (reason: string) => new GrantRefused({ reason })
  * A redirect to another origin drops headers that may be a credential, but not one in the query or the body: such
  * requests follow no redirect, and the response is returned as it is.
  */
-const redirectsOf = (parts: ReadonlyArray<Injected>): number =>
+const redirectsOf = (parts: ReadonlyArray<InjectedPart>): number =>
   parts.every((part) => part.in === "header") ? egress.redirects : 0
 
 export const layer = Layer.effect(
@@ -79,7 +79,7 @@ export const layer = Layer.effect(
       if (request.upload !== undefined && (signs || parts.some((part) => part.in === "body")))
         return yield* refused("the credential needs the request's body, which is still coming in")
       const echo = echoFilter(secrets)
-      const placed = withInjected(request, parts)
+      const placed = injectParts(request, parts)
       if (Either.isLeft(placed)) return yield* refused(`${placed.left.path} ${placed.left.message}`)
       const { body, headers, method, timeoutMillis, url } = placed.right
       const signature = (challenge: string | null) =>

@@ -35,14 +35,14 @@ export const echoFilter = (secrets: ReadonlyArray<Redacted.Redacted>): EchoFilte
   let made: ReturnType<typeof makeScrubber> | undefined
   const scrubber = () => (made ??= makeScrubber(values.flatMap(spellings)))
   const suspect = (said: string) => traces.some((trace) => said.includes(trace))
-  const text = (said: string) => (suspect(said) ? scrubber().text(said) : said)
+  const text = (said: string) => (suspect(said) ? scrubber().scrubText(said) : said)
 
   const bodyOf = (body: Uint8Array): Uint8Array => {
     const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
     if (!suspicious(bytes)) return body
     // One character for each byte and back: what is not text survives.
     const before = bytes.toString("latin1")
-    const after = scrubber().text(before)
+    const after = scrubber().scrubText(before)
     if (after === before) return body
     return Buffer.from(broken(before, after) ? (scrubbedJson(bytes) ?? after) : after, "latin1")
   }
@@ -51,7 +51,7 @@ export const echoFilter = (secrets: ReadonlyArray<Redacted.Redacted>): EchoFilte
     const value = parsed(bytes.toString("utf8"))
     return value === undefined
       ? undefined
-      : Buffer.from(JSON.stringify(scrubber().json(value)), "utf8").toString("latin1")
+      : Buffer.from(JSON.stringify(scrubber().scrubJson(value)), "utf8").toString("latin1")
   }
 
   const headersOf = (headers: EgressResponse["headers"]) =>
@@ -61,11 +61,13 @@ export const echoFilter = (secrets: ReadonlyArray<Redacted.Redacted>): EchoFilte
     for await (const chunk of body) {
       // One character for each byte and back: what is not text survives.
       const input = waiting + Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).toString("latin1")
-      const { shown, waits } = suspect(input) ? scrubber().piece(input) : split(input, scrubber().openEnd(input))
-      waiting = waits
-      if (shown !== "") yield Buffer.from(shown, "latin1")
+      const { safe, pending } = suspect(input)
+        ? scrubber().scrubChunk(input)
+        : split(input, scrubber().openSecretStart(input))
+      waiting = pending
+      if (safe !== "") yield Buffer.from(safe, "latin1")
     }
-    if (waiting !== "") yield Buffer.from(scrubber().text(waiting), "latin1")
+    if (waiting !== "") yield Buffer.from(scrubber().scrubText(waiting), "latin1")
   }
 
   return {
@@ -97,7 +99,7 @@ export const echoFilter = (secrets: ReadonlyArray<Redacted.Redacted>): EchoFilte
   }
 }
 
-const split = (text: string, at: number) => ({ shown: text.slice(0, at), waits: text.slice(at) })
+const split = (text: string, at: number) => ({ safe: text.slice(0, at), pending: text.slice(at) })
 
 /** Shorter secrets are not filtered, as everywhere: they occur by chance. */
 const shortestSecret = 4

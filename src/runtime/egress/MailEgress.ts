@@ -15,8 +15,8 @@ import {
   EgressUnreachable
 } from "../../actors/ports/Egress.js"
 import { MailEgress, type MailRequest } from "../../actors/ports/MailEgress.js"
-import { type MailMessage, messageOf } from "../../domain/connector/Mail.js"
-import { headerOf, jsonOf } from "../../domain/connector/ProviderAnswer.js"
+import { type MailMessage, buildMessage } from "../../domain/connector/MailMessage.js"
+import { headerOf, answerJson } from "../../domain/connector/ProviderAnswer.js"
 import type { Json } from "../../domain/Json.js"
 import { BlockedAddress, type ConnectOptions, guardedConnector } from "./Connect.js"
 import { networkReasonOf } from "./NetworkReason.js"
@@ -70,8 +70,8 @@ const readRequest = (request: MailRequest, now: number): Either.Either<Errand, E
   const errand = { url, security: securityOf(url, request), login: loginOf(request), message: undefined }
   if (request.method === "VERIFY") return Either.right(errand)
   if (request.method !== "SEND") return `has the method ${request.method}, which SMTP does not have`
-  const body = jsonOf({ status: 200, headers: [], body: Buffer.from(request.body ?? "") })
-  const message = messageOf(body ?? null, headerOf(request.headers, "message-key") ?? "", now)
+  const body = answerJson({ status: 200, headers: [], body: Buffer.from(request.body ?? "") })
+  const message = buildMessage(body ?? null, headerOf(request.headers, "message-key") ?? "", now)
   if (Either.isLeft(message)) {
     const { message: what, path } = message.left
     return Either.left(answered(request.url, 422, { code: "INVALID_MESSAGE", message: `${path} ${what}` }))

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { pipeline } from "node:stream"
 import { pipeline as pour } from "node:stream/promises"
-import type { BodyInPieces, RawReply } from "../../http/Wire.js"
+import type { StreamedBody, RawReply } from "../../http/Wire.js"
 
 /** The unread rest of a request that is answered early. */
 export interface Rest {
@@ -44,7 +44,7 @@ const isWhole = (body: RawReply["body"]): body is string | Uint8Array =>
 const stream = (
   response: ServerResponse,
   { headers, status }: RawReply,
-  { cancel, pieces }: BodyInPieces,
+  { cancel, pieces }: StreamedBody,
   rest: Rest | undefined
 ): void => {
   if (response.destroyed) return cancel()

@@ -5,7 +5,7 @@
 import { Duration } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { type Failure, InvalidRequest, PayloadTooLarge } from "../../domain/Failure.js"
-import { arrivingBody } from "../../domain/Limits.js"
+import { incomingBody } from "../../domain/Limits.js"
 import type { RawReply } from "../../http/Wire.js"
 import { BodyBudget, BodyShare } from "./BodyBudget.js"
 
@@ -89,7 +89,7 @@ export class BodyReceiver {
 
   /** Refuses the bodies that have taken too long. `now`: of `performance`. */
   expire(now: number): void {
-    const oldest = now - Duration.toMillis(arrivingBody.deadline)
+    const oldest = now - Duration.toMillis(incomingBody.deadline)
     // Oldest first.
     for (const reader of this.open) {
       if (reader.started > oldest) return
@@ -131,12 +131,12 @@ class Reader {
       .once("end", () => this.complete())
       .once("close", () => this.drop())
       .once("error", () => this.drop())
-    if (this.length !== undefined && this.length > arrivingBody.unidentifiedBytes) this.identify()
+    if (this.length !== undefined && this.length > incomingBody.unidentifiedBytes) this.identify()
     else this.proceed()
   }
 
   giveUp(): void {
-    const seconds = Duration.toSeconds(arrivingBody.deadline)
+    const seconds = Duration.toSeconds(incomingBody.deadline)
     const message = `the body did not come within ${seconds} s`
     this.fail(new InvalidRequest({ code: "INVALID_REQUEST", message }))
   }
@@ -148,7 +148,7 @@ class Reader {
     const refused = this.count(chunk.length)
     if (refused !== undefined) return this.fail(refused)
     this.bytes.add(chunk)
-    if (this.share === undefined && this.size > arrivingBody.unidentifiedBytes) this.identify()
+    if (this.share === undefined && this.size > incomingBody.unidentifiedBytes) this.identify()
   }
 
   /** Does not count a small body in one chunk: its request starts at once. */
@@ -181,7 +181,7 @@ class Reader {
 
   private complete(): void {
     if (this.ended) return
-    if (this.share === undefined && this.size > arrivingBody.countedBytes) {
+    if (this.share === undefined && this.size > incomingBody.countedBytes) {
       const refused = this.ways.held(this.options.from).take(this.size)
       if (refused !== undefined) return this.fail(refused)
     }

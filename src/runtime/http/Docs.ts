@@ -4,7 +4,7 @@ import { createHash } from "node:crypto"
 import { promisify } from "node:util"
 import { gzip } from "node:zlib"
 import { documentPaths, documentText } from "../../http/Documents.js"
-import { referencePage } from "../../http/reference/Page.js"
+import { referencePage } from "../../http/reference/ReferencePage.js"
 import { style } from "../../http/reference/Style.js"
 import type { RawReply, RequestHead } from "../../http/Wire.js"
 

@@ -2,7 +2,7 @@
 import { Effect, Option } from "effect"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import type { Failure } from "../../domain/Failure.js"
-import { errorReply, failureReply, methodRow } from "../../http/Surface.js"
+import { errorReply, failureReply, methodRow } from "../../http/ErrorRows.js"
 import { pathOf, type RawReply, type RawRequest, type RequestHead } from "../../http/Wire.js"
 import { make as makeHealth } from "./Health.js"
 import { Settings } from "../configuration/Config.js"

@@ -5,7 +5,7 @@
 import { Duration } from "effect"
 import type { IncomingMessage } from "node:http"
 import { type Failure, InvalidRequest, PayloadTooLarge } from "../../domain/Failure.js"
-import type { BodyToCome, BrokenOff } from "../../http/Wire.js"
+import type { BodyStream, AbortedBody } from "../../http/Wire.js"
 
 export interface ArrivalOptions {
   /** Largest body, in bytes. */
@@ -21,15 +21,15 @@ export interface ArrivalOptions {
 /** The error of a body whose client disconnects. */
 export const callerGone = "the caller went away"
 
-type Next = Uint8Array | undefined | BrokenOff
+type Next = Uint8Array | undefined | AbortedBody
 
 const broken = (message: string) => new InvalidRequest({ code: "INVALID_REQUEST", message })
 
-export class IncomingBody implements BodyToCome {
+export class IncomingBody implements BodyStream {
   readonly length: number | null
   private readonly waiting: Array<Uint8Array> = []
   private asked: ((next: Next) => void) | undefined
-  private end: "whole" | BrokenOff | undefined
+  private end: "whole" | AbortedBody | undefined
   private bytes = 0
   private begun = false
   private patience: NodeJS.Timeout | undefined

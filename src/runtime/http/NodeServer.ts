@@ -9,7 +9,7 @@ import type { Duplex } from "node:stream"
 import { type Failure, InvalidRequest, PayloadTooLarge } from "../../domain/Failure.js"
 import { bodyBytes, headerBytes, headerDeadline } from "../../domain/Limits.js"
 import { proxyPrefix } from "../../http/execution/Proxy.js"
-import type { ArrivingRequest, RawReply, RawRequest, RequestHead } from "../../http/Wire.js"
+import type { IncomingRequest, RawReply, RawRequest, RequestHead } from "../../http/Wire.js"
 import { portRefusal } from "../process/Port.js"
 import type { OperatorError } from "../process/OperatorError.js"
 import { refuse, type Rest, write } from "./Answer.js"
@@ -21,7 +21,7 @@ export interface Handlers {
   /** `POST …/execute` and `POST …/run`. */
   readonly execute: (request: RawRequest, workflow: string) => Effect.Effect<RawReply>
   /** Requests of the proxy, called at their head. */
-  readonly proxy: (request: ArrivingRequest) => Effect.Effect<RawReply>
+  readonly proxy: (request: IncomingRequest) => Effect.Effect<RawReply>
   /** All other requests. */
   readonly handle: (request: RawRequest) => Effect.Effect<RawReply>
   /** The sender of a request, by its head; or the reply if its body must not be read. */

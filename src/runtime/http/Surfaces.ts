@@ -1,15 +1,15 @@
 /** The handlers of the server: send each request through the pipeline to the endpoint of its route. */
 import { Context, Effect, Layer } from "effect"
-import * as Refusals from "../../http/auth/Refusals.js"
+import * as RefusalCounters from "../../http/auth/RefusalCounters.js"
 import { PayloadTooLarge } from "../../domain/Failure.js"
-import { arrivingBody } from "../../domain/Limits.js"
+import { incomingBody } from "../../domain/Limits.js"
 import { make as makeConnectPages } from "../../http/connect/Pages.js"
 import { ExecutionApi, RunApi } from "../../http/execution/Api.js"
 import { make as makeExecute } from "../../http/execution/Execute.js"
 import { make as makeProxy, proxyPrefix } from "../../http/execution/Proxy.js"
-import { arriving } from "../../http/execution/BufferedBody.js"
-import { runners } from "../../http/pipeline/Dispatch.js"
-import { make as makePipeline, usualRules } from "../../http/pipeline/Pipeline.js"
+import { bufferBody } from "../../http/execution/BufferedBody.js"
+import * as HandlerTable from "../../http/pipeline/HandlerTable.js"
+import { make as makePipeline, defaultRules } from "../../http/pipeline/Pipeline.js"
 import { type Route, routesOf } from "../../http/pipeline/Routes.js"
 import { make as makeTypedApi } from "../../http/pipeline/TypedApi.js"
 import { ResourceApi } from "../../http/resource/Api.js"
@@ -30,7 +30,7 @@ import { WorkflowsLive } from "../../http/resource/WorkflowsHandlers.js"
 import { TenantApi } from "../../http/tenant/Api.js"
 import { CredentialsLive } from "../../http/tenant/CredentialsHandlers.js"
 import { isTenantPath, tenantRules } from "../../http/tenant/Rules.js"
-import { type ArrivingRequest, pathOf, type RawReply, type RawRequest, type RequestHead } from "../../http/Wire.js"
+import { type IncomingRequest, pathOf, type RawReply, type RawRequest, type RequestHead } from "../../http/Wire.js"
 import type { Handlers } from "./NodeServer.js"
 import type { Identified } from "./BodyReceiver.js"
 
@@ -60,7 +60,7 @@ const groups = Layer.mergeAll(
   AuditLive
 )
 
-const endpoints = Layer.mergeAll(groups, CredentialsLive).pipe(Layer.provideMerge(runners))
+const endpoints = Layer.mergeAll(groups, CredentialsLive).pipe(Layer.provideMerge(HandlerTable.layer))
 
 /** The route of this name. */
 const routeNamed = (routes: ReadonlyArray<Route>, name: string): Route => {
@@ -82,15 +82,15 @@ export const layer = Layer.effect(
     const pipeline = yield* makePipeline
     const { execute } = yield* makeExecute
     const { proxy } = yield* makeProxy
-    const { isOpen, pageAt } = yield* makeConnectPages
-    const usual = yield* makeTypedApi(pipeline, usualRules, routes.resource, [...routes.execution, ...routes.run])
+    const { organisationOfLink, pageAt } = yield* makeConnectPages
+    const usual = yield* makeTypedApi(pipeline, defaultRules, routes.resource, [...routes.execution, ...routes.run])
     const tenant = yield* makeTypedApi(pipeline, tenantRules, routesOf(TenantApi))
     const surfaceOf = (request: RequestHead) => (isTenantPath(pathOf(request.target)) ? tenant : usual)
 
     const executed = (request: RawRequest, workflowId: string) =>
       pipeline.serve(
         {
-          rules: usualRules,
+          rules: defaultRules,
           route: pathOf(request.target).endsWith("/run") ? runRoute : executeRoute,
           params: { workflowId },
           request
@@ -98,26 +98,26 @@ export const layer = Layer.effect(
         (exchange) => execute(exchange, request)
       )
 
-    const proxied = (request: ArrivingRequest): Effect.Effect<RawReply> =>
+    const proxied = (request: IncomingRequest): Effect.Effect<RawReply> =>
       Effect.suspend(() => {
         const route = proxyRoutes.get(request.method === "HEAD" ? "GET" : request.method)
-        const body = arriving(request.body)
+        const body = bufferBody(request.body)
         if (route === undefined)
-          return Effect.flatMap(body.whole, (bytes) => usual.handle({ ...request, body: bytes })).pipe(Effect.orDie)
+          return Effect.flatMap(body.readAll, (bytes) => usual.handle({ ...request, body: bytes })).pipe(Effect.orDie)
         const params = { path: request.target.slice(proxyPrefix.length) }
         return pipeline.serve(
-          { rules: usualRules, route, params, request: { ...request, body: body.whole } },
+          { rules: defaultRules, route, params, request: { ...request, body: body.readAll } },
           (exchange) => proxy(exchange, body)
         )
       })
 
     /** Identifies a request for a connect page by its session, all others by their key. */
     const identify = (request: RequestHead): Effect.Effect<Identified> => {
-      const link = isOpen(pathOf(request.target))
+      const link = organisationOfLink(pathOf(request.target))
       if (link !== undefined)
         return Effect.map(link, (holder) =>
           holder === undefined
-            ? { _tag: "Failed", failure: new PayloadTooLarge({ limitBytes: arrivingBody.unidentifiedBytes }) }
+            ? { _tag: "Failed", failure: new PayloadTooLarge({ limitBytes: incomingBody.unidentifiedBytes }) }
             : { _tag: "Known", holder }
         )
       return Effect.map(surfaceOf(request).identify(request), (found) =>
@@ -135,4 +135,4 @@ export const layer = Layer.effect(
       addressOf: pipeline.addressOf
     })
   })
-).pipe(Layer.provide(endpoints), Layer.provide(Refusals.layer))
+).pipe(Layer.provide(endpoints), Layer.provide(RefusalCounters.layer))

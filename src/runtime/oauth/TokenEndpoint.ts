@@ -14,7 +14,7 @@ import {
 } from "../../actors/ports/TokenEndpoint.js"
 import { tokenTimeout } from "../../domain/connection/Refresh.js"
 import { valueAt } from "../../domain/connector/Path.js"
-import { jsonOf, mediaType, textOf } from "../../domain/connector/ProviderAnswer.js"
+import { answerJson, mediaType, answerText } from "../../domain/connector/ProviderAnswer.js"
 import { isObject, type JsonObject } from "../../domain/Json.js"
 import { makeScrubber } from "../../domain/Redaction.js"
 
@@ -48,7 +48,7 @@ export const make = Effect.gen(function* () {
     const pairs: Pairs = [...Object.entries(asked.params), ...grantPairs(asked.grant)]
     const response = yield* post(asked.url, asked.client, pairs)
     const answer = answerOf(response)
-    const scrub = makeScrubber([...secretsOf(asked.client), ...secretsIn(asked.grant), ...issuedIn(answer)]).text
+    const scrub = makeScrubber([...secretsOf(asked.client), ...secretsIn(asked.grant), ...issuedIn(answer)]).scrubText
     const accessToken = textMember(answer, "access_token")
     if (accessToken === undefined || textMember(answer, "error") !== undefined || response.status >= 300)
       return yield* refused(response, answer, scrub)
@@ -70,7 +70,7 @@ export const make = Effect.gen(function* () {
       return yield* refused(
         response,
         answerOf(response),
-        makeScrubber([...secretsOf(client), Redacted.value(token)]).text
+        makeScrubber([...secretsOf(client), Redacted.value(token)]).scrubText
       )
   })
 
@@ -155,11 +155,11 @@ const issuedIn = (answer: JsonObject): ReadonlyArray<string> =>
 
 /** The body as an object, whichever way it is written; empty where it is none. */
 const answerOf = (response: EgressResponse): JsonObject => {
-  const json = jsonOf(response)
+  const json = answerJson(response)
   if (isObject(json)) return json
   const type = mediaType(response)
   return json === undefined && (type.includes("form") || type === "text/plain")
-    ? Object.fromEntries(new URLSearchParams(textOf(response)))
+    ? Object.fromEntries(new URLSearchParams(answerText(response)))
     : {}
 }
 

@@ -5,9 +5,13 @@
 import { Effect, Layer, Option, type Redacted } from "effect"
 import { Connectors } from "../../actors/ports/Connectors.js"
 import { Vault } from "../../actors/ports/Vault.js"
-import { clientSecretPlace, type ConnectorVersion, storedDefinition } from "../../domain/connector/Connector.js"
+import {
+  clientSecretPlace,
+  type ConnectorVersion,
+  readStoredDefinition
+} from "../../domain/connector/ConnectorRecord.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
-import { atVersion, callable } from "../../domain/connector/Versions.js"
+import { builtInAtVersion, callableActionVersions } from "../../domain/connector/Versions.js"
 import { builtInFor, builtInOf } from "../../domain/connectors/index.js"
 import { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
@@ -69,7 +73,7 @@ export const layer = Layer.effect(
           sql<Pick<ConnectorVersion, "definition" | "form">>`SELECT definition, form FROM connector_versions
             WHERE connector_id = ${id} AND number = ${number}`.pipe(
             Effect.mapError(unavailable),
-            Effect.flatMap(([row]) => (row === undefined ? Effect.succeed(undefined) : storedDefinition(row)))
+            Effect.flatMap(([row]) => (row === undefined ? Effect.succeed(undefined) : readStoredDefinition(row)))
           )
         ),
         Option.fromNullable
@@ -91,7 +95,7 @@ export const layer = Layer.effect(
       const [newest] = yield* publishedOf(organisation, slug)
       if (newest === undefined) {
         const shipped = builtInFor(slug)
-        return Option.fromNullable(shipped === undefined ? undefined : atVersion(shipped, action))
+        return Option.fromNullable(shipped === undefined ? undefined : builtInAtVersion(shipped, action))
       }
       const rows = yield* actions.get(
         `${organisation}|${newest.id}|${action.name}`,
@@ -101,7 +105,7 @@ export const layer = Layer.effect(
       )
       const versionRows = rows ?? []
       const bound = action.bound ? [action.version] : []
-      const callableVersions = callable(
+      const callableVersions = callableActionVersions(
         versionRows.map(({ version }) => version),
         bound
       )

@@ -2,7 +2,7 @@
 import { describe } from "../telemetry/SafeError.js"
 import { Duration, Effect, Layer } from "effect"
 import { Deliveries } from "../../actors/ports/Deliveries.js"
-import { answerTimeout, type Delivery, inFlight, type Verdict } from "../../domain/Delivery.js"
+import { deliveryTimeout, type Delivery, deliveriesInFlight, type Verdict } from "../../domain/Delivery.js"
 import { Unavailable } from "../../domain/Failure.js"
 import { WriterSql } from "./Pools.js"
 
@@ -12,7 +12,7 @@ export interface DeliveriesOptions {
 }
 
 /** Longer than any attempt, including the read of its secrets and the write of its result. */
-const lease = Duration.sum(answerTimeout, Duration.seconds(15))
+const lease = Duration.sum(deliveryTimeout, Duration.seconds(15))
 
 /** Due deliveries that one claim considers. */
 const maxCandidates = 1_000
@@ -35,7 +35,7 @@ const claimSql = `
     FROM due LEFT JOIN unnest($3::text[], $4::int[]) AS t(endpoint, taken) USING (endpoint)
   ), chosen AS (
     SELECT d.id FROM deliveries d
-    WHERE d.id IN (SELECT id FROM placed WHERE place <= ${inFlight.perEndpoint} ORDER BY next_at LIMIT $1)
+    WHERE d.id IN (SELECT id FROM placed WHERE place <= ${deliveriesInFlight.perEndpoint} ORDER BY next_at LIMIT $1)
       AND d.status = 'pending' AND (d.claimed_until IS NULL OR d.claimed_until <= now())
     FOR UPDATE SKIP LOCKED
   )
@@ -56,7 +56,7 @@ export const layer = ({ isOnlyNode }: DeliveriesOptions) =>
 
       const claim = Effect.fn("Deliveries.claim")(function* (slots: number, underWay: ReadonlyMap<string, number>) {
         const busy = [...underWay]
-        const full = busy.filter(([, taken]) => taken >= inFlight.perEndpoint)
+        const full = busy.filter(([, taken]) => taken >= deliveriesInFlight.perEndpoint)
         return yield* sql.unsafe<Delivery>(claimSql, [
           slots,
           full.map(([endpoint]) => endpoint),

@@ -4,8 +4,8 @@
  */
 import type { SqlClient } from "@effect/sql"
 import { Effect } from "effect"
-import type { BuiltIn } from "../../domain/connector/Definition.js"
-import { atVersion } from "../../domain/connector/Versions.js"
+import type { BundledConnector } from "../../domain/connector/Definition.js"
+import { builtInAtVersion } from "../../domain/connector/Versions.js"
 
 export interface MissingAction {
   readonly connector: string
@@ -16,7 +16,7 @@ export interface MissingAction {
 }
 
 /** One query, at the start of the service: later publications are bound to the actions of this release. */
-export const findMissingActions = (sql: SqlClient.SqlClient, builtIns: ReadonlyArray<BuiltIn>) =>
+export const findMissingActions = (sql: SqlClient.SqlClient, builtIns: ReadonlyArray<BundledConnector>) =>
   Effect.map(
     sql<MissingAction>`
       SELECT b ->> 'connector' AS connector, b ->> 'action' AS action, (b ->> 'version')::int AS version,
@@ -31,6 +31,6 @@ export const findMissingActions = (sql: SqlClient.SqlClient, builtIns: ReadonlyA
     (bound) =>
       bound.filter(({ action, connector, version }) => {
         const builtIn = builtIns.find(({ slug }) => slug === connector)
-        return builtIn !== undefined && atVersion(builtIn, { name: action, version, bound: true }) === undefined
+        return builtIn !== undefined && builtInAtVersion(builtIn, { name: action, version, bound: true }) === undefined
       })
   )

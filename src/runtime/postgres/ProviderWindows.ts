@@ -4,7 +4,7 @@
  */
 import { Effect, Layer, Schema } from "effect"
 import { ProviderWindows } from "../../actors/ports/ProviderWindows.js"
-import { untouched } from "../../domain/connection/SharedLimiter.js"
+import { unusedState } from "../../domain/connection/SharedLimiter.js"
 import { Unavailable } from "../../domain/Failure.js"
 import { WriterSql } from "./Pools.js"
 
@@ -29,7 +29,7 @@ export const layer = Layer.effect(
           Effect.mapError(unavailable),
           Effect.flatMap(([row]) =>
             row === undefined
-              ? Effect.succeed({ state: untouched, revision: 0 })
+              ? Effect.succeed({ state: unusedState, revision: 0 })
               : Effect.map(Effect.orDie(decode(row.state)), (state) => ({ state, revision: Number(row.revision) }))
           )
         ),

@@ -4,7 +4,7 @@
  */
 import { Effect, Layer, Option } from "effect"
 import { type Runnable, Runnables } from "../../actors/ports/Runnables.js"
-import { bindingsOf } from "../../domain/connector/Binding.js"
+import { readBindings } from "../../domain/connector/Binding.js"
 import { NotFound, Unavailable, WorkflowUnavailable } from "../../domain/Failure.js"
 import type { OrganisationId, WorkflowId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
@@ -31,7 +31,7 @@ type Content = Pick<Runnable, "script" | "contentHash" | "inputContract" | "outp
 interface ContentRow extends Omit<Content, "bindings"> {
   readonly bindings: Json
 }
-const contentOf = <Row extends ContentRow>(row: Row) => ({ ...row, bindings: bindingsOf(row.bindings) })
+const contentOf = <Row extends ContentRow>(row: Row) => ({ ...row, bindings: readBindings(row.bindings) })
 
 const headColumns = `w.org AS "organisationId", w.space AS "spaceId", w.id AS "workflowId", w.customer_id AS "customerId", w.name,
   w.enabled, w.tier, w.timeout_ms AS "timeoutMillis", w.retry, w.callback_url AS "callbackUrl", w.status,

@@ -8,11 +8,11 @@ import { type ApiKey, keyPrefix } from "../../domain/ApiKey.js"
 import {
   type Author,
   contentText,
-  deployment,
+  newDeployment,
   newWorkflow,
   publishedWorkflow,
-  snapshot
-} from "../../domain/Authoring.js"
+  newVersion
+} from "../../domain/WorkflowChanges.js"
 import type { CustomerId, OrganisationId, SpaceId, WorkflowId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
 import { newWorkspace } from "../../domain/Organisation.js"
@@ -213,8 +213,8 @@ export const makeExample = Effect.fn("First.example")(function* ({ organisationI
           version: 1
         })
         yield* tx.workflows.insert({ ...workflow, version: 1 })
-        yield* tx.workflowVersions.insert(snapshot(workflow, 1, null, by))
-        yield* tx.deployments.insert(deployment(workflow, "live", 1, by))
+        yield* tx.workflowVersions.insert(newVersion(workflow, 1, null, by))
+        yield* tx.deployments.insert(newDeployment(workflow, "live", 1, by))
       })
     )
     .pipe(

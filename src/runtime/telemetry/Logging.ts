@@ -1,6 +1,5 @@
 /** The loggers of the service. They log an error's message only if the service wrote it for the operator. */
 import { HashMap, Layer, Logger } from "effect"
-import type { ServiceConfig } from "../configuration/Config.js"
 import { describe, safeCause } from "./SafeError.js"
 
 /** Wraps a logger: replaces errors in the cause, the message and the annotations by safe ones. */
@@ -13,7 +12,7 @@ export const withSafeErrors = <Output>(logger: Logger.Logger<unknown, Output>): 
   }))
 
 /** Writes log lines to the console and to their span. */
-export const layer = (format: ServiceConfig["logFormat"]): Layer.Layer<never> =>
+export const layer = (format: "json" | "pretty"): Layer.Layer<never> =>
   Layer.merge(
     Logger.replace(Logger.defaultLogger, format === "pretty" ? pretty : json),
     Logger.replace(Logger.tracerLogger, withSafeErrors(Logger.tracerLogger))

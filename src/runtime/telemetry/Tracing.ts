@@ -10,7 +10,6 @@ import * as OtlpSerialization from "@effect/opentelemetry/OtlpSerialization"
 import * as OtlpTracer from "@effect/opentelemetry/OtlpTracer"
 import { Effect, Exit, Layer, Logger, Option, Redacted, Tracer } from "effect"
 import { pathOf, type RawReply, type RequestHead } from "../../http/Wire.js"
-import type { ServiceConfig } from "../configuration/Config.js"
 import { withSafeErrors } from "./Logging.js"
 import { safeCause } from "./SafeError.js"
 
@@ -53,8 +52,14 @@ export const traceRequest = (request: RequestHead, handled: Effect.Effect<RawRep
       })
   ).pipe(Effect.withTracerEnabled(true))
 
+/** Where an OpenTelemetry collector is, and the headers that it wants. */
+export interface CollectorOptions {
+  readonly otlpUrl: Option.Option<string>
+  readonly otlpHeaders: Option.Option<Redacted.Redacted<Readonly<Record<string, string>>>>
+}
+
 /** Exports traces, metrics and logs to the collector, if one is configured. */
-export const exporter = ({ otlpHeaders, otlpUrl }: Pick<ServiceConfig, "otlpHeaders" | "otlpUrl">) =>
+export const exporter = ({ otlpHeaders, otlpUrl }: CollectorOptions) =>
   Option.match(otlpUrl, {
     onNone: () => Layer.empty,
     onSome: (baseUrl) =>

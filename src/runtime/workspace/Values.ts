@@ -3,7 +3,7 @@
  * Types that are exact in JSON become numbers; money, numerics and 64-bit integers stay text.
  */
 import { types } from "pg"
-import { type Json, unstorable, unstorableMessage } from "../../domain/Json.js"
+import { type Json, findUnstorable, unstorableMessage } from "../../domain/Json.js"
 import { jsonDepth, workspaceDb } from "../../domain/Limits.js"
 
 /** Why a value cannot be returned to the workflow. */
@@ -89,7 +89,7 @@ const backslash = 92
 const jsonOf = (text: string, budget: Budget): Json => {
   measureJson(text, budget)
   const value: Json = JSON.parse(text)
-  const reason = unstorable(value)?.reason
+  const reason = findUnstorable(value)?.reason
   if (reason !== undefined)
     throw new Unreadable("NOT_STORABLE", `a JSON value ${unstorableMessage[reason]}, or cast it to text`)
   return value

@@ -5,7 +5,7 @@
 import { Cause, Duration, Effect, Layer, Option, type Redacted, Runtime, Schedule } from "effect"
 import { type DbCaller, type DbRefused, type DbResult, WorkspaceDb } from "../../actors/ports/WorkspaceDb.js"
 import { backgroundTask } from "../../actors/BackgroundTask.js"
-import { type Json, unstorable, unstorableMessage } from "../../domain/Json.js"
+import { type Json, findUnstorable, unstorableMessage } from "../../domain/Json.js"
 import { workspaceDb } from "../../domain/Limits.js"
 import { allowedCommands, type SqlCommand, sqlCommand } from "../../domain/SqlCommand.js"
 import { readResult } from "./StatementResult.js"
@@ -151,13 +151,13 @@ const make = (server: WorkspaceDatabaseServer, limit: number, onDefect: (cause: 
     place: "alone" | "in a transaction"
   ): Promise<DbResult> => {
     const workspaces = await server.get()
-    const readsOnly = (await sizes.isFull(spaceId)) && !command.frees
+    const readsOnly = (await sizes.isFull(spaceId)) && !command.freesSpace
     let stopped: DbRefused | undefined
     const stop = (which: "all" | "writers", why: DbRefused) => {
       stopped ??= why
       workspaces.terminate([session.pid], which).catch(() => undefined)
     }
-    const unwatchSize = sizes.watch(spaceId, { frees: command.frees, stop: () => stop("writers", dbFull(limit)) })
+    const unwatchSize = sizes.watch(spaceId, { frees: command.freesSpace, stop: () => stop("writers", dbFull(limit)) })
     const unwatchMemory = memory.watch(session.pid, workspaces.databaseOf(spaceId), () => stop("all", tooMuchMemory()))
     try {
       if (readsOnly) await session.control(readOnly[place].before)
@@ -242,7 +242,7 @@ const readOnly = {
 /** What the wire protocol could not carry, or a serialiser not bear. */
 const checkRequest = (sql: string, params: ReadonlyArray<Json>): Effect.Effect<void, DbRefused> =>
   Effect.suspend(() => {
-    const found = unstorable(sql) ?? unstorable(params)
+    const found = findUnstorable(sql) ?? findUnstorable(params)
     if (found !== undefined)
       return dbRefusal(`the statement or a value ${unstorableMessage[found.reason]}`, "NOT_STORABLE")
     if (params.length > workspaceDb.parameters)

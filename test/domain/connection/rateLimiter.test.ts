@@ -1,16 +1,22 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck } from "effect"
-import { give, idle, type Limits, type LimiterState, take } from "../../../src/domain/connection/RateLimiter.js"
+import {
+  releasePermit,
+  idleLimiter,
+  type CallLimits,
+  type LimiterState,
+  takePermit
+} from "../../../src/domain/connection/RateLimiter.js"
 
-const limits: Limits = { requests: 100, perMillis: 10_000, concurrency: null }
+const limits: CallLimits = { requests: 100, perMillis: 10_000, concurrency: null }
 const lease = 60_000
 const nothing = { limit: null, remaining: null, resetAt: null, retryAfterAt: null }
 
-/** Takes at each of these times, and answers which were granted. */
-const grants = (rule: Limits, times: ReadonlyArray<number>): ReadonlyArray<number> => {
-  let state: LimiterState = idle
+/** Takes a permit at each of these times; the times of granted ones. */
+const grants = (rule: CallLimits, times: ReadonlyArray<number>): ReadonlyArray<number> => {
+  let state: LimiterState = idleLimiter
   return times.filter((at, i) => {
-    const taken = take(rule, state, `p${i}`, at, lease)
+    const taken = takePermit(rule, state, `p${i}`, at, lease)
     state = taken.state
     return taken._tag === "Granted"
   })
@@ -42,21 +48,21 @@ describe("a provider's rate limit", () => {
     )
   })
 
-  it("tells when to ask again, and then gives", () => {
-    let state: LimiterState = idle
-    for (let i = 0; i < 100; i++) state = take(limits, state, `p${i}`, 0, lease).state
-    const refused = take(limits, state, "late", 1, lease)
+  it("says when to ask again, and then grants", () => {
+    let state: LimiterState = idleLimiter
+    for (let i = 0; i < 100; i++) state = takePermit(limits, state, `p${i}`, 0, lease).state
+    const refused = takePermit(limits, state, "late", 1, lease)
     assert.strictEqual(refused._tag, "WaitUntil")
     if (refused._tag !== "WaitUntil") return
-    assert.strictEqual(take(limits, refused.state, "late", refused.at, lease)._tag, "Granted")
-    assert.strictEqual(take(limits, refused.state, "late", refused.at - 1, lease)._tag, "WaitUntil")
+    assert.strictEqual(takePermit(limits, refused.state, "late", refused.at, lease)._tag, "Granted")
+    assert.strictEqual(takePermit(limits, refused.state, "late", refused.at - 1, lease)._tag, "WaitUntil")
   })
 
-  it("remembers little, however long it runs", () => {
-    let state: LimiterState = idle
+  it("keeps a bounded state", () => {
+    let state: LimiterState = idleLimiter
     for (let at = 0; at < 1_000_000; at += 100) {
-      const taken = take({ ...limits, requests: 1_000_000 }, state, `p${at}`, at, 1)
-      state = give(taken.state, `p${at}`, null, at)
+      const taken = takePermit({ ...limits, requests: 1_000_000 }, state, `p${at}`, at, 1)
+      state = releasePermit(taken.state, `p${at}`, null, at)
     }
     assert.isAtMost(state.slots.length, 18)
     assert.strictEqual(state.leases.size, 0)
@@ -64,24 +70,24 @@ describe("a provider's rate limit", () => {
 })
 
 describe("calls at once", () => {
-  const two: Limits = { requests: null, perMillis: 1_000, concurrency: 2 }
+  const two: CallLimits = { requests: null, perMillis: 1_000, concurrency: 2 }
   it("are as many as the provider takes, and a permit comes back with its call", () => {
-    let state = take(two, idle, "a", 0, lease).state
-    state = take(two, state, "b", 0, lease).state
-    assert.strictEqual(take(two, state, "c", 0, lease)._tag, "WaitUntil")
-    assert.strictEqual(take(two, give(state, "a", null, 0), "c", 0, lease)._tag, "Granted")
+    let state = takePermit(two, idleLimiter, "a", 0, lease).state
+    state = takePermit(two, state, "b", 0, lease).state
+    assert.strictEqual(takePermit(two, state, "c", 0, lease)._tag, "WaitUntil")
+    assert.strictEqual(takePermit(two, releasePermit(state, "a", null, 0), "c", 0, lease)._tag, "Granted")
   })
-  it("a permit that is lost ends by itself", () => {
-    let state = take(two, idle, "a", 0, 500).state
-    state = take(two, state, "b", 0, 500).state
-    assert.strictEqual(take(two, state, "c", 499, lease)._tag, "WaitUntil")
-    assert.strictEqual(take(two, state, "c", 500, lease)._tag, "Granted")
+  it("a lost permit expires", () => {
+    let state = takePermit(two, idleLimiter, "a", 0, 500).state
+    state = takePermit(two, state, "b", 0, 500).state
+    assert.strictEqual(takePermit(two, state, "c", 499, lease)._tag, "WaitUntil")
+    assert.strictEqual(takePermit(two, state, "c", 500, lease)._tag, "Granted")
   })
 })
 
-describe("what the provider says", () => {
+describe("the provider's quota", () => {
   const after = (reading: Partial<typeof nothing> | { readonly [name: string]: number }) =>
-    give(idle, "p", { ...nothing, ...reading }, 1_000)
+    releasePermit(idleLimiter, "p", { ...nothing, ...reading }, 1_000)
   it.each([
     ["Retry-After stops all calls until then", { retryAfterAt: 5_000 }, 5_000],
     ["no calls left stop them until the reset", { remaining: 0, resetAt: 7_000 }, 7_000],
@@ -90,9 +96,9 @@ describe("what the provider says", () => {
   ] as const)("%s", (_, reading, until) => {
     const state = after(reading)
     assert.strictEqual(state.blockedUntil, until)
-    const taken = take({ ...limits, requests: null }, state, "q", 1_001, lease)
+    const taken = takePermit({ ...limits, requests: null }, state, "q", 1_001, lease)
     assert.strictEqual(taken._tag, until === 0 ? "Granted" : "WaitUntil")
   })
-  it("a later answer without news does not shorten the pause", () =>
-    assert.strictEqual(give(after({ retryAfterAt: 5_000 }), "p", nothing, 1_500).blockedUntil, 5_000))
+  it("a later answer without a quota does not shorten the pause", () =>
+    assert.strictEqual(releasePermit(after({ retryAfterAt: 5_000 }), "p", nothing, 1_500).blockedUntil, 5_000))
 })

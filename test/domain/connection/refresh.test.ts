@@ -6,10 +6,15 @@ import {
   isGrantLost,
   isUsable,
   marginMillis,
-  nextLook,
-  recover
+  nextCheckAt,
+  decideRecovery
 } from "../../../src/domain/connection/Refresh.js"
-import { credentialOf, credentialText, fingerprintOf, membersOf } from "../../../src/domain/connection/Credential.js"
+import {
+  credentialOf,
+  credentialText,
+  credentialFingerprint,
+  credentialMembers
+} from "../../../src/domain/connection/Credential.js"
 
 const second = 1_000
 const hour = 3_600 * second
@@ -21,7 +26,7 @@ describe("the margin of a refresh", () => {
     assert.strictEqual(marginMillis(900, token(hour)), 720 * second)
     assert.strictEqual(marginMillis(900, token(60 * second)), 12 * second)
   })
-  it("makes a token due once, and not in a circle: a fresh one never is", () => {
+  it("makes a token due once: a fresh one never is", () => {
     for (const life of [10 * second, 60 * second, hour, 24 * hour]) {
       assert.isFalse(isDue(token(life), 900, 0))
       assert.isTrue(isDue(token(life), 900, life))
@@ -56,29 +61,29 @@ describe("a failed refresh", () => {
 
 describe("the sweep", () => {
   const renewable = { ...token(hour), renewable: true }
-  it("renews what is used before it ends, and what is idle once a day", () => {
-    assert.strictEqual(nextLook(renewable, 900, true, 0), hour - 720 * second)
-    assert.strictEqual(nextLook(renewable, 900, false, 0), 24 * hour)
-    assert.strictEqual(nextLook({ ...renewable, expiresAt: null }, 900, true, 0), 24 * hour)
+  it("refreshes used tokens before they expire, and idle ones once a day", () => {
+    assert.strictEqual(nextCheckAt(renewable, 900, true, 0), hour - 720 * second)
+    assert.strictEqual(nextCheckAt(renewable, 900, false, 0), 24 * hour)
+    assert.strictEqual(nextCheckAt({ ...renewable, expiresAt: null }, 900, true, 0), 24 * hour)
   })
-  it("looks at what cannot be renewed when it ends, and never at what does not end", () => {
-    assert.strictEqual(nextLook({ ...renewable, renewable: false }, 900, true, 0), hour)
-    assert.isNull(nextLook({ issuedAt: 0, expiresAt: null, renewable: false }, 900, true, 0))
+  it("checks tokens that cannot be refreshed when they expire, and never those that do not expire", () => {
+    assert.strictEqual(nextCheckAt({ ...renewable, renewable: false }, 900, true, 0), hour)
+    assert.isNull(nextCheckAt({ issuedAt: 0, expiresAt: null, renewable: false }, 900, true, 0))
   })
 })
 
-describe("an intent that a dead owner left", () => {
+describe("an intent of a dead owner", () => {
   const held = { refreshSeq: 4, tokenHash: "a" }
   const intent = { refreshSeq: 5, tokenHash: "a", attempt: 1, at: 0 }
-  it("is waited for as long as its request may last, then asked for once more", () => {
-    assert.deepStrictEqual(recover(intent, held, 19_999), { _tag: "Wait", until: 20_000 })
-    assert.strictEqual(recover(intent, held, 20_000)._tag, "Retry")
+  it("is waited for as long as its request may take, then retried once", () => {
+    assert.deepStrictEqual(decideRecovery(intent, held, 19_999), { _tag: "Wait", until: 20_000 })
+    assert.strictEqual(decideRecovery(intent, held, 20_000)._tag, "Retry")
   })
-  it("is never asked for a third time", () =>
-    assert.strictEqual(recover({ ...intent, attempt: 2 }, held, 20_000)._tag, "GiveUp"))
-  it("means nothing once the credential is another", () => {
-    assert.strictEqual(recover(intent, { ...held, tokenHash: "b" }, 0)._tag, "Forget")
-    assert.strictEqual(recover(intent, { ...held, refreshSeq: 5 }, 0)._tag, "Forget")
+  it("is never retried twice", () =>
+    assert.strictEqual(decideRecovery({ ...intent, attempt: 2 }, held, 20_000)._tag, "GiveUp"))
+  it("is obsolete once the credential was replaced", () => {
+    assert.strictEqual(decideRecovery(intent, { ...held, tokenHash: "b" }, 0)._tag, "Forget")
+    assert.strictEqual(decideRecovery(intent, { ...held, refreshSeq: 5 }, 0)._tag, "Forget")
   })
 })
 
@@ -92,23 +97,27 @@ describe("a credential", () => {
     expiresAt: hour,
     fields: { clientId: Redacted.make("canary-client") }
   } as const
-  it("comes back from its text as it was", () => {
+  it("is restored from its text", () => {
     const back = credentialOf(credentialText(credential))
     assert.strictEqual(back._tag, "Some")
-    if (back._tag === "Some") assert.deepStrictEqual(membersOf(back.value), ["accessToken", "clientId", "refreshToken"])
+    if (back._tag === "Some")
+      assert.deepStrictEqual(credentialMembers(back.value), ["accessToken", "clientId", "refreshToken"])
   })
-  it("prints as nothing", () =>
+  it("prints redacted", () =>
     assert.notInclude(JSON.stringify(credential) + String(credentialText(credential)), "canary"))
-  it("what is no credential is none", () => {
+  it("other text is not a credential", () => {
     assert.strictEqual(credentialOf(Redacted.make("{}"))._tag, "None")
     assert.strictEqual(credentialOf(Redacted.make("x"))._tag, "None")
   })
-  it("is told apart by a fingerprint that does not depend on the order of members", () => {
+  it("has a fingerprint that does not depend on the order of members", () => {
     const fields = (values: { readonly [name: string]: string }) => ({
       _tag: "Fields" as const,
       fields: Object.fromEntries(Object.entries(values).map(([name, value]) => [name, Redacted.make(value)]))
     })
     const hash = (text: string) => `${text}--------`
-    assert.strictEqual(fingerprintOf(fields({ a: "1", b: "2" }), hash), fingerprintOf(fields({ b: "2", a: "1" }), hash))
+    assert.strictEqual(
+      credentialFingerprint(fields({ a: "1", b: "2" }), hash),
+      credentialFingerprint(fields({ b: "2", a: "1" }), hash)
+    )
   })
 })

@@ -1,49 +1,49 @@
-/** A limit over all connections: whatever nodes lease, use, report or take to their graves, it is never exceeded. */
+/** A limit over all connections is never exceeded, whatever nodes lease, use, report or lose by dying. */
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck } from "effect"
-import type { Limits } from "../../../src/domain/connection/RateLimiter.js"
+import type { CallLimits } from "../../../src/domain/connection/RateLimiter.js"
 import {
   type CallLease,
-  lease,
+  leaseCalls,
   leaseMillis,
-  observe,
-  report,
+  observeQuota,
+  reportUse,
   type SharedState,
-  untouched
+  unusedState
 } from "../../../src/domain/connection/SharedLimiter.js"
 
-const limits: Limits = { requests: 10, perMillis: 1_000, concurrency: null }
+const limits: CallLimits = { requests: 10, perMillis: 1_000, concurrency: null }
 const asked = (id: string, wanted = 16) => ({ id, wanted, timeoutMillis: 30_000 })
 
-/** A node's life: it leases, makes some of the calls while it may, and mostly reports. */
+/** A node: it leases, makes some of the calls in time, and usually reports. */
 const step = FastCheck.record({
   pause: FastCheck.integer({ min: 0, max: 300 }),
   wanted: FastCheck.integer({ min: 1, max: 20 }),
   uses: FastCheck.integer({ min: 0, max: 20 }),
-  /** When in the lease's time its last call is made. */
+  /** When its last call is made, within the lease's time. */
   late: FastCheck.integer({ min: 0, max: leaseMillis - 1 }),
   reports: FastCheck.boolean()
 })
 
 describe("a provider's limit over all connections", () => {
-  it("is never exceeded in any window, also where nodes die with what they leased", () => {
+  it("is never exceeded in any window, even if nodes die with leases", () => {
     FastCheck.assert(
       FastCheck.property(
         FastCheck.array(step, { maxLength: 150 }),
         FastCheck.integer({ min: 1, max: 20 }),
         (steps, n) => {
           const rule = { ...limits, requests: n }
-          let state: SharedState = untouched
+          let state: SharedState = unusedState
           let now = 0
           const calls: Array<number> = []
           const reports: Array<{ readonly made: CallLease; readonly used: number; readonly lastAt: number }> = []
           steps.forEach(({ late, pause, reports: tells, uses, wanted }, i) => {
             now += pause
             for (const one of reports.filter(({ made }) => made.at <= now)) {
-              state = report(rule, state, { id: one.made.id, used: one.used, lastAt: one.lastAt }, now)
+              state = reportUse(rule, state, { id: one.made.id, used: one.used, lastAt: one.lastAt }, now)
               reports.splice(reports.indexOf(one), 1)
             }
-            const answer = lease(rule, state, asked(`l${i}`, wanted), now)
+            const answer = leaseCalls(rule, state, asked(`l${i}`, wanted), now)
             state = answer.state
             if (answer._tag === "WaitUntil") return assert.isAbove(answer.at, now)
             const used = Math.min(uses, answer.lease.count)
@@ -58,37 +58,37 @@ describe("a provider's limit over all connections", () => {
   })
 
   it("is used to the full: what a node does not use, others get", () => {
-    let state: SharedState = untouched
+    let state: SharedState = unusedState
     let got = 0
     for (let i = 0; got < 10; i++) {
-      const answer = lease(limits, state, asked(`l${i}`), i)
+      const answer = leaseCalls(limits, state, asked(`l${i}`), i)
       assert.strictEqual(answer._tag, "Leased")
       if (answer._tag !== "Leased") return
-      // Of every second lease nothing is used.
+      // Every second lease is unused.
       const used = i % 2 === 0 ? answer.lease.count : 0
       got += used
-      state = report(limits, answer.state, { id: answer.lease.id, used, lastAt: i }, i)
+      state = reportUse(limits, answer.state, { id: answer.lease.id, used, lastAt: i }, i)
     }
-    const last = lease(limits, state, asked("last"), 100)
+    const last = leaseCalls(limits, state, asked("last"), 100)
     assert.strictEqual(last._tag, "WaitUntil")
-    assert.strictEqual(lease(limits, state, asked("later"), 1_020)._tag, "Leased")
+    assert.strictEqual(leaseCalls(limits, state, asked("later"), 1_020)._tag, "Leased")
   })
 
-  it("of calls in flight leaves no place to a call of which nobody knows whether it is over", () => {
-    const rule: Limits = { requests: null, perMillis: 1_000, concurrency: 2 }
-    const first = lease(rule, untouched, asked("a"), 0)
-    const second = lease(rule, first.state, asked("b"), 0)
-    assert.strictEqual(lease(rule, second.state, asked("c"), 20_000)._tag, "WaitUntil")
-    const over = report(rule, second.state, { id: "a", used: 1, lastAt: 0 }, 20_000)
-    assert.strictEqual(lease(rule, over, asked("d"), 20_000)._tag, "Leased")
-    // Its time-out and the time of a report have passed.
-    assert.strictEqual(lease(rule, second.state, asked("e"), 36_000)._tag, "Leased")
+  it("of calls in flight counts a call until it is known to have ended", () => {
+    const rule: CallLimits = { requests: null, perMillis: 1_000, concurrency: 2 }
+    const first = leaseCalls(rule, unusedState, asked("a"), 0)
+    const second = leaseCalls(rule, first.state, asked("b"), 0)
+    assert.strictEqual(leaseCalls(rule, second.state, asked("c"), 20_000)._tag, "WaitUntil")
+    const over = reportUse(rule, second.state, { id: "a", used: 1, lastAt: 0 }, 20_000)
+    assert.strictEqual(leaseCalls(rule, over, asked("d"), 20_000)._tag, "Leased")
+    // Its timeout and the time for a report have passed.
+    assert.strictEqual(leaseCalls(rule, second.state, asked("e"), 36_000)._tag, "Leased")
   })
 
-  it("gives way to what the provider says", () => {
+  it("follows the provider's quota", () => {
     const reading = { limit: null, remaining: null, resetAt: null, retryAfterAt: 30_000 }
-    const told = observe(untouched, reading, 0)
-    assert.deepInclude(lease(limits, told, asked("a"), 29_999), { _tag: "WaitUntil", at: 30_000 })
-    assert.strictEqual(lease(limits, told, asked("a"), 30_000)._tag, "Leased")
+    const told = observeQuota(unusedState, reading, 0)
+    assert.deepInclude(leaseCalls(limits, told, asked("a"), 29_999), { _tag: "WaitUntil", at: 30_000 })
+    assert.strictEqual(leaseCalls(limits, told, asked("a"), 30_000)._tag, "Leased")
   })
 })

@@ -1,14 +1,16 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Either } from "effect"
 import {
-  announcement,
-  type Command,
   type Connection,
   type ConnectionStatus,
-  decide,
-  evolve,
-  statuses
+  connectionStatuses
 } from "../../../src/domain/connection/Connection.js"
+import {
+  outboundEventType,
+  type ConnectionStateCommand,
+  decide,
+  evolve
+} from "../../../src/domain/connection/ConnectionStates.js"
 import type { ConnectionId, CustomerId, OrganisationId } from "../../../src/domain/Ids.js"
 
 const at = "2026-11-21T07:00:00.000Z"
@@ -16,7 +18,7 @@ const now = Date.parse(at)
 const day = 24 * 3_600_000
 
 const connection = (status: ConnectionStatus, more: Partial<Connection> = {}): Connection => ({
-  // Ids are not looked into here.
+  // Ids are not checked here.
   id: "conn_1" as ConnectionId,
   organisationId: "org_1" as OrganisationId,
   customerId: "cus_1" as CustomerId,
@@ -67,14 +69,14 @@ const commands = {
   disable: { _tag: "Disable" },
   enable: { _tag: "Enable" },
   disconnect: { _tag: "Disconnect" }
-} as const satisfies { readonly [name: string]: Command }
+} as const satisfies { readonly [name: string]: ConnectionStateCommand }
 
-/** Where a command leads and what is told of it; `-` where it is refused. */
-const outcome = (before: Connection, command: Command): string =>
+/** The resulting status and the outbound event of each command; `-` if it is refused. */
+const outcome = (before: Connection, command: ConnectionStateCommand): string =>
   Either.match(decide(before, command, now), {
     onLeft: () => "-",
     onRight: (event) => {
-      const told = announcement(before, event)
+      const told = outboundEventType(before, event)
       return `${evolve(before, event, at).status}${told === null ? "" : ` ${told.slice("connection.".length)}`}`
     }
   })
@@ -144,7 +146,7 @@ describe("the table of states", () => {
     "enable",
     "disconnect"
   ]
-  it.each(names.flatMap((name) => statuses.map((from) => [name, from] as const)))(
+  it.each(names.flatMap((name) => connectionStatuses.map((from) => [name, from] as const)))(
     "%s of one that is %s",
     (name, from) => assert.strictEqual(outcome(connection(from), commands[name]), table[name][from])
   )
@@ -154,7 +156,7 @@ describe("a connection whose refreshes fail", () => {
   const fail = (before: Connection, reason = "503") =>
     evolve(before, Either.getOrThrow(decide(before, { _tag: "NoteRefreshFailure", lost: false, reason }, now)), at)
 
-  it("is degraded, counts the failures, says why, and is told of once", () => {
+  it("is degraded, counts the failures with the reason, and is announced once", () => {
     const first = fail(connection("active"))
     assert.deepStrictEqual(first.health, {
       state: "degraded",
@@ -174,7 +176,7 @@ describe("a connection whose refreshes fail", () => {
     assert.strictEqual(outcome(since(4 * day), commands.transient), "expired expired")
   })
 
-  it("is well again after one that succeeds", () => {
+  it("is healthy again after one that succeeds", () => {
     const before = fail(connection("active"))
     const after = evolve(before, Either.getOrThrow(decide(before, commands.refreshed, now)), at)
     assert.strictEqual(after.health.state, "ok")
@@ -182,7 +184,7 @@ describe("a connection whose refreshes fail", () => {
   })
 })
 
-it("what is left of a disconnected connection names nobody", () => {
+it("the record of a disconnected connection has no personal data", () => {
   const before = connection("active")
   const left = evolve(before, Either.getOrThrow(decide(before, commands.disconnect, now)), at)
   assert.deepStrictEqual(

@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck as fc } from "effect"
-import { resultOf } from "../../../src/domain/connector/Answer.js"
-import { type ConnectorManifest, define } from "../../../src/domain/connector/Definition.js"
-import { itemsOf, nextPage } from "../../../src/domain/connector/Pagination.js"
-import { requestOf } from "../../../src/domain/connector/Call.js"
+import { actionResult } from "../../../src/domain/connector/ActionResult.js"
+import { type ConnectorManifest, decodeManifest } from "../../../src/domain/connector/Definition.js"
+import { pageItems, nextPageArgs } from "../../../src/domain/connector/Pagination.js"
+import { buildRequest } from "../../../src/domain/connector/UnsignedRequest.js"
 import type { ProviderAnswer } from "../../../src/domain/connector/ProviderAnswer.js"
-import { rateReading, retryAfterAt } from "../../../src/domain/connector/RateHeaders.js"
+import { readRateHeaders, retryAfterAt } from "../../../src/domain/connector/RateReading.js"
 import type { Json } from "../../../src/domain/Json.js"
 
 type ActionManifest = ConnectorManifest["actions"][number]
@@ -13,7 +13,7 @@ type ActionManifest = ConnectorManifest["actions"][number]
 const now = Date.UTC(2026, 10, 21, 12, 0, 0)
 
 const connector = (action: Partial<ActionManifest>, rest: Partial<ConnectorManifest> = {}) => {
-  const definition = define({
+  const definition = decodeManifest({
     svcConnector: 1,
     slug: "acme",
     name: "Acme",
@@ -43,7 +43,7 @@ const answer = (
 
 const result = (given: ProviderAnswer, response: ActionManifest["response"] = {}) => {
   const { action, definition } = connector({ response })
-  return resultOf(definition, action, given, now)
+  return actionResult(definition, action, given, now)
 }
 const failure = (given: ProviderAnswer, response: ActionManifest["response"] = {}) =>
   Either.match(result(given, response), {
@@ -52,7 +52,7 @@ const failure = (given: ProviderAnswer, response: ActionManifest["response"] = {
   })
 
 describe("a result", () => {
-  it("is the whole body, the part that a path names, or an object of templates", () => {
+  it("is the whole body, the part at a path, or an object of templates", () => {
     const given = answer({ results: [{ id: 1 }], total: 1 }, { headers: { ETag: "x" }, status: 201 })
     assert.deepStrictEqual(result(given), Either.right({ results: [{ id: 1 }], total: 1 }))
     assert.deepStrictEqual(result(given, { map: "$.results[0].id" }), Either.right(1))
@@ -74,12 +74,12 @@ describe("a result", () => {
     }
   })
 
-  it("is JSON also where the type does not say so", () => {
+  it("is JSON even if the content type does not say so", () => {
     assert.deepStrictEqual(result(answer('{"a":1}', { type: "text/plain" })), Either.right({ a: 1 }))
     assert.deepStrictEqual(result(answer('\ufeff{"a":1}', { type: "" })), Either.right({ a: 1 }))
   })
 
-  it("is text, base64 or whatever the type says, as the action asks", () => {
+  it("is text, base64 or by content type, as the action says", () => {
     assert.deepStrictEqual(result(answer("<p>", { type: "text/html" }), { type: "text" }), Either.right("<p>"))
     assert.deepStrictEqual(result(answer(new Uint8Array([0, 255])), { type: "base64" }), Either.right("AP8="))
     assert.deepStrictEqual(
@@ -115,10 +115,10 @@ describe("a failure", () => {
     assert.deepStrictEqual([found.category, found.status, found.message, found.code], [category, status, "no", "x_y"])
   })
 
-  it("of the status 403 is a limit's where nothing is left or a wait is told, else the provider's no", () => {
+  it("of the status 403 is a rate limit if no calls are left or there is a retry-after, else a refusal", () => {
     const { action, definition } = connector({}, { rateLimit: { headers: { remaining: "x-left" } } })
     const forbidden = (headers: Record<string, string>) => {
-      const found = resultOf(definition, action, answer({ message: "no" }, { status: 403, headers }), now)
+      const found = actionResult(definition, action, answer({ message: "no" }, { status: 403, headers }), now)
       return Either.isLeft(found) ? found.left : assert.fail("a 403 is no result")
     }
     assert.strictEqual(forbidden({ "X-Left": "0" }).category, "transient")
@@ -126,7 +126,7 @@ describe("a failure", () => {
     assert.strictEqual(forbidden({ "X-Left": "1" }).category, "provider")
   })
 
-  it("whose code is final is the provider's no, whatever its status", () => {
+  it("whose code is final is a refusal, whatever its status", () => {
     const told = (code: string) =>
       failure(answer({ error: { code, message: "no" } }, { status: 429 }), { finalCodes: ["out_of_credit"] })
     assert.strictEqual(told("out_of_credit").category, "provider")
@@ -154,19 +154,19 @@ describe("a failure", () => {
     assert.strictEqual(asked("ratelimited").category, "transient")
   })
 
-  it("is what a page of HTML, a broken or an unexpected body is", () => {
+  it("is also HTML, a broken or an unexpected body", () => {
     const page = "<!doctype html><html><head><title>Sign\n in</title></head><body>…</body></html>"
     assert.deepInclude(failure(answer(page, { type: "text/html" })), { category: "provider", body: page })
     assert.match(failure(answer(page, { type: "text/html" })).message, /text\/html where JSON was expected/)
     assert.strictEqual(failure(answer(page, { type: "text/html", status: 502 })).message, "HTTP 502: Sign in")
-    assert.match(failure(answer('{"a":', {})).message, /called JSON and is none/)
+    assert.match(failure(answer('{"a":', {})).message, /has the content type JSON but is not JSON/)
     assert.match(failure(answer(new Uint8Array([1, 2]), { type: "image/png" })).message, /image\/png/)
-    assert.match(failure(answer('{"a":"\\u0000"}')).message, /cannot be kept: a contains the character U\+0000/)
+    assert.match(failure(answer('{"a":"\\u0000"}')).message, /cannot be stored: a contains the character U\+0000/)
     assert.match(failure(answer(`${"[".repeat(20_000)}${"]".repeat(20_000)}`)).message, /nests deeper/)
     assert.strictEqual(failure(answer("", { status: 500, type: "" })).message, "HTTP 500")
   })
 
-  it("tells how long to wait, and keeps no more of the body than is useful", () => {
+  it("has the time to wait, and a shortened body", () => {
     const found = failure(
       answer({ message: "m".repeat(9_000), x: "y".repeat(100_000) }, { status: 429, headers: { "Retry-After": "7" } })
     )
@@ -196,7 +196,7 @@ describe("a failure", () => {
 
 describe("pages", () => {
   const next = (pagination: ActionManifest["pagination"], args: Json, given: ProviderAnswer) =>
-    nextPage(connector({ pagination: pagination ?? assert.fail() }).action, args, given)
+    nextPageArgs(connector({ pagination: pagination ?? assert.fail() }).action, args, given)
 
   it("by cursor, in the body, in its last item or in a header", () => {
     const cursor = { type: "cursor", next: "$.paging.next.after", param: "after", items: "$.results" } as const
@@ -225,9 +225,9 @@ describe("pages", () => {
     })
     assert.isNull(next({ type: "link", param: "page_info" }, {}, answer([])))
     const { action, definition } = connector({ pagination: { type: "link" } })
-    const args = nextPage(action, { a: 1 }, given)
+    const args = nextPageArgs(action, { a: 1 }, given)
     assert.deepStrictEqual(args, { a: 1, $next: "https://api.acme.example/x?a=1&page_info=p2" })
-    const ask = (value: Json) => requestOf(definition, action, { args: value, config: {}, idempotencyKey: "" })
+    const ask = (value: Json) => buildRequest(definition, action, { args: value, config: {}, idempotencyKey: "" })
     assert.strictEqual(Either.getOrThrow(ask(args)).url, "https://api.acme.example/x?a=1&page_info=p2")
     for (const $next of [
       "https://evil.example/x",
@@ -242,10 +242,10 @@ describe("pages", () => {
     }
   })
 
-  it("counts the items of the result where a page does not say where they are", () => {
+  it("counts the items of the result if `items` is absent", () => {
     const { action } = connector({ pagination: { type: "offset" }, response: { map: "$.data" } })
-    assert.deepStrictEqual(nextPage(action, { offset: 1 }, answer({ data: [1, 2] })), { offset: 3 })
-    assert.isNull(nextPage(action, { offset: 3 }, answer({ data: [] })))
+    assert.deepStrictEqual(nextPageArgs(action, { offset: 1 }, answer({ data: [1, 2] })), { offset: 3 })
+    assert.isNull(nextPageArgs(action, { offset: 3 }, answer({ data: [] })))
   })
 
   it("by offset and by page, until one is empty, short, or the total is reached", () => {
@@ -273,11 +273,11 @@ describe("pages", () => {
     })
   })
 
-  it("are never asked for again and again: whatever comes, the next page has other arguments", () => {
+  it("never repeat: the next page always has other arguments", () => {
     const { action } = connector({ pagination: { type: "cursor", next: "$.n", param: "c" } })
     let args: Json = {}
     for (let at = 0; at < 3; at++) {
-      const after = nextPage(action, args, answer({ n: "same" }))
+      const after = nextPageArgs(action, args, answer({ n: "same" }))
       if (after === null) return
       args = after
     }
@@ -286,14 +286,14 @@ describe("pages", () => {
 
   it("have items, wherever the result keeps them", () => {
     const { action } = connector({ pagination: { type: "page", items: "$.results" } })
-    assert.deepStrictEqual(itemsOf(action, [1]), [1])
-    assert.deepStrictEqual(itemsOf(action, { results: [2] }), [2])
-    assert.deepStrictEqual(itemsOf(action, { results: 3 }), [])
-    assert.deepStrictEqual(itemsOf(action, null), [])
+    assert.deepStrictEqual(pageItems(action, [1]), [1])
+    assert.deepStrictEqual(pageItems(action, { results: [2] }), [2])
+    assert.deepStrictEqual(pageItems(action, { results: 3 }), [])
+    assert.deepStrictEqual(pageItems(action, null), [])
   })
 })
 
-describe("what a provider tells of its limits", () => {
+describe("a provider's quota in headers", () => {
   it.each([
     ["7", 7_000],
     ["0", 0],
@@ -313,7 +313,7 @@ describe("what a provider tells of its limits", () => {
   )
 
   const reading = (headers: Record<string, string>, named: object) =>
-    rateReading(connector({}, { rateLimit: { headers: named } }).definition, Object.entries(headers), now)
+    readRateHeaders(connector({}, { rateLimit: { headers: named } }).definition, Object.entries(headers), now)
 
   it.each([
     ["unix", String(now / 1000 + 60), 60_000],
@@ -334,12 +334,12 @@ describe("what a provider tells of its limits", () => {
     assert.strictEqual(resetAt, after === null ? null : now + after)
   })
 
-  it("limits and what remains, with policies and as used of so many", () => {
+  it("has limit and remaining calls, also with policies and as `used/limit`", () => {
     const plain = reading({ L: "100, 100;w=60", R: "7" }, { limit: "l", remaining: "r" })
     assert.deepStrictEqual([plain.limit, plain.remaining], [100, 7])
     const usage = reading({ "X-Shopify-Shop-Api-Call-Limit": "32/40" }, { usage: "x-shopify-shop-api-call-limit" })
     assert.deepStrictEqual([usage.limit, usage.remaining], [40, 8])
-    assert.deepStrictEqual(rateReading({}, [["Retry-After", "1"]], now), {
+    assert.deepStrictEqual(readRateHeaders({}, [["Retry-After", "1"]], now), {
       limit: null,
       remaining: null,
       resetAt: null,

@@ -1,15 +1,19 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck as fc } from "effect"
 import type { ActionDefinition } from "../../../src/domain/connector/Action.js"
-import { baseOf, configuredUrl, originsOf } from "../../../src/domain/connector/BaseUrl.js"
-import { type CallInput, requestOf } from "../../../src/domain/connector/Call.js"
-import { type ConnectorDefinition, type ConnectorManifest, define } from "../../../src/domain/connector/Definition.js"
+import { resolveBaseUrl, configuredUrl, connectionOrigins } from "../../../src/domain/connector/BaseUrl.js"
+import { type CallInput, buildRequest } from "../../../src/domain/connector/UnsignedRequest.js"
+import {
+  type ConnectorDefinition,
+  type ConnectorManifest,
+  decodeManifest
+} from "../../../src/domain/connector/Definition.js"
 import type { Json } from "../../../src/domain/Json.js"
 
 type ActionManifest = ConnectorManifest["actions"][number]
 
 const connector = (action: Partial<ActionManifest>, rest: Partial<ConnectorManifest> = {}) => {
-  const definition = define({
+  const definition = decodeManifest({
     svcConnector: 1,
     slug: "acme",
     name: "Acme",
@@ -24,7 +28,7 @@ const connector = (action: Partial<ActionManifest>, rest: Partial<ConnectorManif
 }
 
 const call = (made: { definition: ConnectorDefinition; action: ActionDefinition }, input: Partial<CallInput> = {}) =>
-  requestOf(made.definition, made.action, { args: {}, config: {}, idempotencyKey: "key-1", ...input })
+  buildRequest(made.definition, made.action, { args: {}, config: {}, idempotencyKey: "key-1", ...input })
 
 const request = (action: Partial<ActionManifest>, args: Json = {}, rest: Partial<ConnectorManifest> = {}) =>
   Either.getOrThrowWith(call(connector(action, rest), { args }), (wrong) => new Error(`${wrong.path} ${wrong.message}`))
@@ -37,7 +41,7 @@ const refused = (action: Partial<ActionManifest>, args: Json, rest: Partial<Conn
 
 const get = (path: string, more: object = {}) => ({ request: { method: "GET" as const, path, ...more } })
 
-/** What people try in order to leave a place. */
+/** Typical attempts to escape from a place. */
 const hostile = fc.oneof(
   fc.fullUnicodeString({ maxLength: 30 }),
   fc
@@ -179,7 +183,7 @@ describe("values in a query", () => {
 })
 
 describe("values in headers", () => {
-  it.prop("hold no line break and no other control, under any name", [hostile, hostile], ([value, name]) => {
+  it.prop("have no line break and no other control character, under any name", [hostile, hostile], ([value, name]) => {
     const asked = call(connector(get("/h", { headers: "{{args.headers}}" })), { args: { headers: { [name]: value } } })
     if (Either.isLeft(asked)) return
     const headers = asked.right.headers.filter(([key]) => key !== "accept")
@@ -203,14 +207,14 @@ describe("values in headers", () => {
 describe("a base URL with config in it", () => {
   const config = { properties: { sub: { type: "string" } } }
   const base = (baseUrl: string, sub: Json) =>
-    Either.map(baseOf({ baseUrl, transport: "http" }, { sub }), ({ origin, path }) => `${origin}${path}`)
+    Either.map(resolveBaseUrl({ baseUrl, transport: "http" }, { sub }), ({ origin, path }) => `${origin}${path}`)
 
   it.prop("keeps its host whatever the config says", [hostile], ([sub]) => {
     const { definition, action } = connector(get("/x"), {
       baseUrl: "https://{{connection.config.sub}}.acme.example/v3",
       connectionConfig: config
     })
-    const asked = requestOf(definition, action, { args: {}, config: { sub }, idempotencyKey: "k" })
+    const asked = buildRequest(definition, action, { args: {}, config: { sub }, idempotencyKey: "k" })
     if (Either.isLeft(asked)) return
     const url = new URL(asked.right.url)
     assert.isTrue(url.hostname.endsWith(".acme.example"), url.href)
@@ -244,7 +248,7 @@ describe("a base URL with config in it", () => {
   it("further origins are those that actions name in plain text", () => {
     const { definition } = connector(get("https://uploads.acme.example/f/{{args.id}}"))
     assert.deepStrictEqual(
-      originsOf(definition, {}),
+      connectionOrigins(definition, {}),
       Either.right(["https://api.acme.example", "https://uploads.acme.example"])
     )
     assert.strictEqual(

@@ -2,9 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck as fc, Redacted } from "effect"
 import { createHash, createHmac } from "node:crypto"
 import { AuthMethod, CustomMethod } from "../../../src/domain/connector/AuthMethod.js"
-import type { UnsignedRequest } from "../../../src/domain/connector/Call.js"
-import { injectionOf, withInjected } from "../../../src/domain/connector/Injection.js"
-import { signatureOf, type SigningDigests } from "../../../src/domain/connector/Signing.js"
+import type { UnsignedRequest } from "../../../src/domain/connector/UnsignedRequest.js"
+import { injectedParts, injectParts } from "../../../src/domain/connector/Injection.js"
+import { signRequest, type SigningDigests } from "../../../src/domain/connector/Signing.js"
 import { Schema } from "effect"
 
 const method = Schema.decodeUnknownSync(AuthMethod)
@@ -23,7 +23,7 @@ const request: UnsignedRequest = {
 }
 
 const parts = (auth: unknown, credential: { [name: string]: string }, config = {}) =>
-  Either.map(injectionOf(method(auth), credential, config), (found) =>
+  Either.map(injectedParts(method(auth), credential, config), (found) =>
     found.map(({ in: place, name, value }) => [place, name, Redacted.value(value)])
   )
 
@@ -70,7 +70,7 @@ describe("a credential", () => {
     )
   })
 
-  it("that lacks what is needed, or cannot stand in its place, is a mistake that does not tell it", () => {
+  it("that lacks a required value, or cannot be encoded, is a mistake that does not contain it", () => {
     for (const credential of [
       {},
       { apiKey: "" },
@@ -86,7 +86,7 @@ describe("a credential", () => {
   })
 
   it("replaces what the arguments put in its place", () => {
-    const made = withInjected(request, [
+    const made = injectParts(request, [
       { in: "header", name: "Authorization", value: Redacted.make("Bearer t") },
       { in: "query", name: "key", value: Redacted.make("a&b=c#") },
       { in: "body", name: "token", value: Redacted.make("b") }
@@ -105,24 +105,24 @@ describe("a credential", () => {
     )
   })
 
-  it("stands in JSON objects and forms, in nothing else", () => {
+  it("is injected into JSON objects and forms only", () => {
     const token = [{ in: "body" as const, name: "t", value: Redacted.make("x&y") }]
     const form = {
       ...request,
       headers: [["content-type", "application/x-www-form-urlencoded"]] as const,
       body: "a=1&t=old"
     }
-    assert.strictEqual(Either.getOrThrow(withInjected(form, token)).body, "a=1&t=x%26y")
-    assert.strictEqual(Either.getOrThrow(withInjected({ ...request, body: null }, token)).body, '{"t":"x&y"}')
+    assert.strictEqual(Either.getOrThrow(injectParts(form, token)).body, "a=1&t=x%26y")
+    assert.strictEqual(Either.getOrThrow(injectParts({ ...request, body: null }, token)).body, '{"t":"x&y"}')
     for (const body of ["[1]", "text", new Uint8Array(1)])
-      assert.isTrue(Either.isLeft(withInjected({ ...request, body }, token)))
+      assert.isTrue(Either.isLeft(injectParts({ ...request, body }, token)))
   })
 
   it.prop(
     "in a query is one value and changes no other",
     [fc.fullUnicodeString().filter((text) => text.isWellFormed())],
     ([value]) => {
-      const made = Either.getOrThrow(withInjected(request, [{ in: "query", name: "key", value: Redacted.make(value) }]))
+      const made = Either.getOrThrow(injectParts(request, [{ in: "query", name: "key", value: Redacted.make(value) }]))
       assert.deepStrictEqual(
         [...new URL(made.url).searchParams],
         [
@@ -139,7 +139,7 @@ const digests: SigningDigests = {
   hash: (algorithm, data) => createHash(algorithm).update(data).digest()
 }
 const signed = (auth: unknown, credential: { [name: string]: string }, more: object = {}) =>
-  signatureOf(
+  signRequest(
     custom(auth),
     { method: "POST", url: "https://h.example/p/q?a=1", body: "body", challenge: null, ...more },
     { credential, now: 1_795_244_400_123, nonce: "abcdef0123456789", digests }
@@ -177,7 +177,7 @@ describe("a signature", () => {
     )
   })
 
-  it("covers the very bytes of a body", () => {
+  it("covers the exact bytes of a body", () => {
     const body = new Uint8Array([0, 200, 255])
     const expected = createHmac("sha512", Buffer.from("aGk=", "base64"))
       .update(Buffer.concat([Buffer.from("é"), body]))
@@ -201,7 +201,7 @@ describe("a signature", () => {
     const digest = { id: "d", type: "custom", sign: "hook:digest" }
     const user = { username: "Mufasa", password: "Circle Of Life" }
     assert.deepStrictEqual(signed(digest, user), Either.right([]))
-    const found = signatureOf(
+    const found = signRequest(
       custom(digest),
       {
         method: "GET",
@@ -214,7 +214,7 @@ describe("a signature", () => {
     )
     const [[, text = ""] = []] = Either.getOrThrow(found)
     assert.include(text, 'response="6629fae49393a05397450978507c4ef1"')
-    const sha = signatureOf(
+    const sha = signRequest(
       custom(digest),
       {
         method: "GET",

@@ -1,9 +1,9 @@
-/** The schema by which an editor checks a definition takes what is taken, and refuses what has not the form of one. */
+/** The JSON Schema for editors accepts valid definitions and refuses malformed ones. */
 import { assert, describe, it } from "@effect/vitest"
 import { Either, Schema } from "effect"
 import { ConnectorDefinition } from "../../../src/domain/connector/Definition.js"
 import { fileSchema } from "../../../src/domain/connector/FileSchema.js"
-import { validate } from "../../../src/domain/connector/Validation.js"
+import { validateDefinition } from "../../../src/domain/connector/Validation.js"
 import { catalogue } from "../../../src/domain/connectors/index.js"
 import { isObject, Json as AnyJson, type Json, type JsonObject } from "../../../src/domain/Json.js"
 import { compileSchema, schemaMistakes } from "../../../src/runtime/computing/worker/Contracts.js"
@@ -17,7 +17,7 @@ const json = Schema.decodeUnknownSync(AnyJson)
 describe("the schema of a definition's file", () => {
   it("is a schema itself", () => assert.deepStrictEqual(schemaMistakes(schema), []))
 
-  it("takes the contract's example", () => assert.deepStrictEqual(violations(schema, acme), []))
+  it("accepts the contract's example", () => assert.deepStrictEqual(violations(schema, acme), []))
 
   for (const definition of catalogue())
     it(`takes ${definition.slug} as it is exported`, () =>
@@ -35,10 +35,10 @@ describe("the schema of a definition's file", () => {
   ])("refuses %s, as saving does", (_, path, value) => {
     const document = but([path, value])
     assert.isNotEmpty(violations(schema, document))
-    assert.isTrue(Either.isLeft(validate(document, schemaMistakes)))
+    assert.isTrue(Either.isLeft(validateDefinition(document, schemaMistakes)))
   })
 
-  it("tells of every member of the definition itself what it is, where its name does not", () => {
+  it("describes every member of the definition whose name does not say it", () => {
     const properties = schema["properties"]
     const silent = Object.entries(isObject(properties) ? properties : {}).flatMap(([name, one]) =>
       isObject(one) && one["description"] === undefined ? [name] : []
@@ -56,17 +56,20 @@ describe("the schema of a definition's file", () => {
   })
 })
 
-describe("where a file tells an editor its schema", () => {
+describe("a file that names its schema for editors", () => {
   const told: Json = { $schema: "../docs/connector.schema.json", ...but() }
 
-  it("the schema takes it", () => assert.deepStrictEqual(violations(schema, told), []))
+  it("is accepted by the schema", () => assert.deepStrictEqual(violations(schema, told), []))
 
-  it("the definition is the same as without", () =>
-    assert.deepStrictEqual(validate(told, schemaMistakes), validate(but(), schemaMistakes)))
+  it("gives the same definition as without it", () =>
+    assert.deepStrictEqual(validateDefinition(told, schemaMistakes), validateDefinition(but(), schemaMistakes)))
 
-  it("what is no text is refused", () =>
-    assert.deepInclude(Either.getOrThrow(Either.flip(validate({ $schema: 1, ...but() }, schemaMistakes)))[0], {
-      path: "$schema",
-      code: "UNKNOWN_FIELD"
-    }))
+  it("is refused if the name is not a string", () =>
+    assert.deepInclude(
+      Either.getOrThrow(Either.flip(validateDefinition({ $schema: 1, ...but() }, schemaMistakes)))[0],
+      {
+        path: "$schema",
+        code: "UNKNOWN_FIELD"
+      }
+    ))
 })

@@ -1,9 +1,9 @@
-/** What docs/connectors.md shows of a definition is taken: the whole one, and every part in the place that it is for. */
+/** Definitions and parts of definitions in docs/connectors.md are valid. */
 import { assert, describe, it } from "@effect/vitest"
 import { Either } from "effect"
 import { fileSchema } from "../../../src/domain/connector/FileSchema.js"
 import { signerNames } from "../../../src/domain/connector/Signing.js"
-import { validate } from "../../../src/domain/connector/Validation.js"
+import { validateDefinition } from "../../../src/domain/connector/Validation.js"
 import type { Json, JsonObject } from "../../../src/domain/Json.js"
 import { compileSchema, schemaMistakes } from "../../../src/runtime/computing/worker/Contracts.js"
 import { blocksOf } from "../../support/guide.js"
@@ -13,7 +13,7 @@ const violations = (schema: JsonObject, value: Json) => compileSchema(schema)(va
 const blocks = blocksOf("docs/connectors.md").filter(({ language }) => language === "json")
 const whole = JSON.parse(blocks.find(({ what }) => what === "definition")?.text ?? "null")
 
-/** The definition with a part of it: `auth[]` is one more of a list. */
+/** The definition with a part replaced; `auth[]` adds to a list. */
 const having = (what: string, part: unknown) => {
   const member = what.replace("[]", "")
   return { ...whole, [member]: what.endsWith("[]") ? [...(whole[member] ?? []), part] : part }
@@ -22,13 +22,13 @@ const having = (what: string, part: unknown) => {
 const taken = (document: JsonObject) => {
   assert.deepStrictEqual(violations(fileSchema(), document), [])
   assert.deepStrictEqual(
-    Either.getOrElse(Either.flip(validate(document, schemaMistakes)), () => []),
+    Either.getOrElse(Either.flip(validateDefinition(document, schemaMistakes)), () => []),
     []
   )
 }
 
 describe("docs/connectors.md", () => {
-  it("shows a definition that is taken", () => taken(whole))
+  it("shows a valid definition", () => taken(whole))
 
   const parts = blocks.filter(({ what }) => /^\w+(?:\[\])?$/.test(what) && !["definition", "import"].includes(what))
   it("shows parts of definitions", () => assert.isAtLeast(parts.length, 7))
@@ -37,14 +37,14 @@ describe("docs/connectors.md", () => {
     (_, { text, what }) => taken(having(what, JSON.parse(text)))
   )
 
-  it("tells what a mistake is like", () => {
+  it("shows a mistake as it is reported", () => {
     const wrong = structuredClone(whole)
     delete wrong.actions[1].request.query.cursor
-    assert.deepStrictEqual(Either.getOrThrow(Either.flip(validate(wrong, schemaMistakes))), [
+    assert.deepStrictEqual(Either.getOrThrow(Either.flip(validateDefinition(wrong, schemaMistakes))), [
       {
         path: "actions[1].pagination.param",
         code: "UNUSED",
-        message: "the request never reads args.cursor, so that every page would be the first"
+        message: "the request never reads args.cursor, so every page would be the first"
       }
     ])
   })

@@ -1,10 +1,10 @@
-/** An import takes over what a definition can have, and says of the rest where it was and what follows. */
+/** An import takes over what a definition can express, and reports the rest with its place and the consequence. */
 import { assert, describe, it } from "@effect/vitest"
 import { Either } from "effect"
-import { requestOf } from "../../../src/domain/connector/Call.js"
-import { actionOf } from "../../../src/domain/connector/Definition.js"
-import { fromOpenApi } from "../../../src/domain/connector/import/OpenApi.js"
-import { validate } from "../../../src/domain/connector/Validation.js"
+import { buildRequest } from "../../../src/domain/connector/UnsignedRequest.js"
+import { findAction } from "../../../src/domain/connector/Definition.js"
+import { importOpenApi } from "../../../src/domain/connector/import/OpenApi.js"
+import { validateDefinition } from "../../../src/domain/connector/Validation.js"
 import type { JsonObject } from "../../../src/domain/Json.js"
 import { schemaMistakes } from "../../../src/runtime/computing/worker/Contracts.js"
 
@@ -18,21 +18,24 @@ const document = (more: JsonObject): JsonObject => ({
 })
 
 const imported = (more: JsonObject) => {
-  const { definition, warnings } = Either.getOrThrowWith(fromOpenApi(document(more), {}), (why) => new Error(why))
+  const { definition, warnings } = Either.getOrThrowWith(importOpenApi(document(more), {}), (why) => new Error(why))
   return {
-    definition: Either.getOrThrowWith(validate(definition, schemaMistakes), (all) => new Error(JSON.stringify(all))),
+    definition: Either.getOrThrowWith(
+      validateDefinition(definition, schemaMistakes),
+      (all) => new Error(JSON.stringify(all))
+    ),
     warnings
   }
 }
 
 const urlOf = (definition: ReturnType<typeof imported>["definition"], name: string, config = {}) => {
-  const action = actionOf(definition, name) ?? assert.fail(name)
+  const action = findAction(definition, name) ?? assert.fail(name)
   const input = { args: { id: "7" }, config, idempotencyKey: "k" }
-  return Either.getOrThrowWith(requestOf(definition, action, input), ({ message }) => new Error(message)).url
+  return Either.getOrThrowWith(buildRequest(definition, action, input), ({ message }) => new Error(message)).url
 }
 
 describe("servers", () => {
-  it("of paths and operations are where their operations go", () => {
+  it("of paths and operations are used by their operations", () => {
     const { definition, warnings } = imported({
       paths: {
         "/list": { get: { operationId: "list", ...answers } },
@@ -56,7 +59,7 @@ describe("servers", () => {
     assert.deepStrictEqual(warnings, [])
   })
 
-  it("of an operation whose host is not told are named, with what happens instead", () => {
+  it("of an operation without a host are reported, with the consequence", () => {
     const servers = [{ url: "https://{shard}.files.example", variables: { shard: {} } }]
     const { definition, warnings } = imported({ paths: { "/a": { get: { operationId: "a", servers, ...answers } } } })
     assert.strictEqual(urlOf(definition, "a"), "https://api.files.example/v1/a")
@@ -64,7 +67,7 @@ describe("servers", () => {
     assert.match(warnings[0]?.message ?? "", /shard.*no default.*base URL/)
   })
 
-  it("whose scheme and host are variables ask each connection for its host", () => {
+  it("whose scheme and host are variables become config of each connection", () => {
     const { definition } = imported({
       servers: [
         {
@@ -80,7 +83,7 @@ describe("servers", () => {
     assert.deepStrictEqual(definition.connectionConfig?.["required"], ["hostname"])
   })
 
-  it("that are one variable ask for it, and show its default", () => {
+  it("that are one variable become config, with its default", () => {
     const servers = [{ url: "{server}/v1", variables: { server: { default: "https://eu.files.example" } } }]
     const { definition } = imported({ servers })
     assert.strictEqual(
@@ -106,7 +109,7 @@ describe("security", () => {
     assert.include(warnings[0]?.message, flow)
   })
 
-  it("that a definition cannot have is named", () => {
+  it("that cannot be imported is reported", () => {
     const { definition, warnings } = schemes({ cert: { type: "mutualTLS" } })
     assert.strictEqual(definition.auth[0]?.type, "none")
     assert.deepStrictEqual(
@@ -117,7 +120,7 @@ describe("security", () => {
 })
 
 describe("references", () => {
-  it("to other documents are named once each", () => {
+  it("to other documents are reported once each", () => {
     const schema = { $ref: "common.yaml#/Item" }
     const content = { "application/json": { schema } }
     const operation = { responses: { "200": { description: "fine", content } }, requestBody: { content } }

@@ -1,33 +1,34 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Either } from "effect"
-import { requestOf } from "../../../src/domain/connector/Call.js"
-import { type ConnectorDefinition, actionOf } from "../../../src/domain/connector/Definition.js"
-import { fromOpenApi, type OpenApiOptions } from "../../../src/domain/connector/import/OpenApi.js"
-import { standing } from "../../../src/domain/connector/Schemas.js"
-import { validate } from "../../../src/domain/connector/Validation.js"
+import { buildRequest } from "../../../src/domain/connector/UnsignedRequest.js"
+import { type ConnectorDefinition, findAction } from "../../../src/domain/connector/Definition.js"
+import { importOpenApi, type OpenApiOptions } from "../../../src/domain/connector/import/OpenApi.js"
+import { standaloneSchema } from "../../../src/domain/connector/SharedSchemas.js"
+import { validateDefinition } from "../../../src/domain/connector/Validation.js"
 import type { Json, JsonObject } from "../../../src/domain/Json.js"
 import { compileSchema, schemaMistakes } from "../../../src/runtime/computing/worker/Contracts.js"
 
 const violations = (schema: JsonObject, value: Json) => compileSchema(schema)(value)
 
 const imported = (document: Json, options: OpenApiOptions = {}): ConnectorDefinition =>
-  fromOpenApi(document, options).pipe(
+  importOpenApi(document, options).pipe(
     Either.getOrThrowWith((why) => new Error(why)),
-    ({ definition }) => validate(definition, schemaMistakes),
+    ({ definition }) => validateDefinition(definition, schemaMistakes),
     Either.getOrThrowWith((all) => new Error(JSON.stringify(all)))
   )
 
 const action = (definition: ConnectorDefinition, name: string) =>
-  actionOf(definition, name) ?? assert.fail(`no ${name} among ${definition.actions.map((one) => one.name).join(", ")}`)
+  findAction(definition, name) ??
+  assert.fail(`no ${name} among ${definition.actions.map((one) => one.name).join(", ")}`)
 
 const request = (definition: ConnectorDefinition, name: string, args: Json, config = {}) =>
   Either.getOrThrowWith(
-    requestOf(definition, action(definition, name), { args, config, idempotencyKey: "k1" }),
+    buildRequest(definition, action(definition, name), { args, config, idempotencyKey: "k1" }),
     (wrong) => new Error(`${wrong.path} ${wrong.message}`)
   )
 
 const wrongArgs = (definition: ConnectorDefinition, name: string, args: Json) =>
-  violations(standing(definition, action(definition, name).inputSchema), args).map(({ path }) => path)
+  violations(standaloneSchema(definition, action(definition, name).inputSchema), args).map(({ path }) => path)
 
 const pets = {
   openapi: "3.0.3",
@@ -144,7 +145,7 @@ describe("an OpenAPI 3.0 document", () => {
     ])
   })
 
-  it("is called where its server says, with the variables as the connection's config, and never in the clear", () => {
+  it("is called at its server, with variables as the connection's config, and always over TLS", () => {
     const made = request(
       definition,
       "listPets",
@@ -162,7 +163,7 @@ describe("an OpenAPI 3.0 document", () => {
     assert.deepStrictEqual(definition.connectionConfig?.["required"], ["base"])
   })
 
-  it("types arguments: unknown and missing ones are told, cycles and shared schemas hold", () => {
+  it("checks arguments: unknown and missing ones are reported, cycles and shared schemas work", () => {
     assert.deepStrictEqual(wrongArgs(definition, "listPets", { tags: ["a"], "X-Trace": "t" }), [])
     assert.isNotEmpty(wrongArgs(definition, "listPets", { colour: "red" }))
     assert.isNotEmpty(wrongArgs(definition, "listPets", { "page size": 0 }))
@@ -176,7 +177,7 @@ describe("an OpenAPI 3.0 document", () => {
     assert.deepStrictEqual(Object.keys(definition.schemas).sort(), ["Kind_Name", "Pet"])
   })
 
-  it("keeps arguments of one name apart, fills the idempotency key itself, and leaves credentials to the connection", () => {
+  it("separates arguments of one name, fills in the idempotency key, and leaves credentials to the connection", () => {
     const put = request(
       definition,
       "putPetsByPetIdPhotosByBody",
@@ -192,7 +193,7 @@ describe("an OpenAPI 3.0 document", () => {
     assert.deepStrictEqual(action(definition, "listPets_2").outputSchema, { $ref: "#/$defs/Pet" })
   })
 
-  it("is connected to by its security schemes, several at once as one", () => {
+  it("has auth methods for its security schemes, several required together as one", () => {
     assert.deepStrictEqual(
       definition.auth.map(({ default: first, id, type }) => [id, type, first]),
       [
@@ -213,7 +214,7 @@ describe("an OpenAPI 3.0 document", () => {
   })
 })
 
-describe("other generations and odd documents", () => {
+describe("other versions and unusual documents", () => {
   it("Swagger 2: host, form data, files, list formats, body schemas", () => {
     const definition = imported({
       swagger: "2.0",
@@ -307,7 +308,7 @@ describe("other generations and odd documents", () => {
     )
   })
 
-  it("without a server the connection says where it is; a relative one stands beside the document", () => {
+  it("without a server the connection has the base URL; a relative server is resolved against the document", () => {
     const document = {
       openapi: "3.0.0",
       info: { title: "x", version: "" },
@@ -363,9 +364,9 @@ describe("other generations and odd documents", () => {
     { swagger: "1.2" },
     { openapi: "3.0.0", paths: {} },
     { openapi: "3.0.0", paths: { "/a": { get: 1, $ref: "#/x" } } }
-  ])("%j is none, and says so", (document) => assert.isTrue(Either.isLeft(fromOpenApi(document, {}))))
+  ])("%j is none, and says so", (document) => assert.isTrue(Either.isLeft(importOpenApi(document, {}))))
 
-  it("names that are no plain words, paths that are no plain paths", () => {
+  it("unusual names and paths", () => {
     const definition = imported({
       openapi: "3.0.0",
       info: { title: "日本" },

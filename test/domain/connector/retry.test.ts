@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { RetryRule } from "../../../src/domain/connector/Definition.js"
-import { retryAfter } from "../../../src/domain/connector/Retry.js"
+import { retryPause } from "../../../src/domain/connector/Retry.js"
 
 describe("the pause before another attempt", () => {
   const retry = Schema.decodeSync(RetryRule)({})
@@ -18,23 +18,23 @@ describe("the pause before another attempt", () => {
   it("grows as the rule says, within its bounds, and ends after the last attempt", () => {
     const still = { ...retry, jitter: 0 }
     assert.deepStrictEqual(
-      [1, 2, 3, 4].map((n) => retryAfter(still, n, failed(), 0)),
+      [1, 2, 3, 4].map((n) => retryPause(still, n, failed(), 0)),
       [500, 1_000, 2_000, null]
     )
     assert.deepStrictEqual(
-      [1, 2, 3].map((n) => retryAfter({ ...still, backoff: "linear" }, n, failed(), 0)),
+      [1, 2, 3].map((n) => retryPause({ ...still, backoff: "linear" }, n, failed(), 0)),
       [500, 1_000, 1_500]
     )
-    assert.strictEqual(retryAfter({ ...still, maxMs: 700 }, 3, failed(), 0), 700)
-    assert.strictEqual(retryAfter({ ...still, backoff: "fixed" }, 3, failed(), 0.9), 500)
+    assert.strictEqual(retryPause({ ...still, maxMs: 700 }, 3, failed(), 0), 700)
+    assert.strictEqual(retryPause({ ...still, backoff: "fixed" }, 3, failed(), 0.9), 500)
     assert.deepStrictEqual(
-      [0, 0.5, 0.999].map((chance) => retryAfter(retry, 1, failed(), chance)),
+      [0, 0.5, 0.999].map((chance) => retryPause(retry, 1, failed(), chance)),
       [400, 500, 600]
     )
   })
 
-  it("is at least what the provider asks for", () =>
-    assert.strictEqual(retryAfter(retry, 1, failed({ retryAfterMillis: 45_000 }), 0.5), 45_000))
+  it("is at least the provider's retry-after", () =>
+    assert.strictEqual(retryPause(retry, 1, failed({ retryAfterMillis: 45_000 }), 0.5), 45_000))
 
   it.each([
     [{ status: null }, true],
@@ -50,6 +50,6 @@ describe("the pause before another attempt", () => {
     [{ category: "provider", status: 404 }, false],
     [{ category: "timeout", status: null }, false]
   ])("%j is tried again: %s", (more, again) =>
-    assert.strictEqual(retryAfter(retry, 1, failed(more), 0.5) !== null, again)
+    assert.strictEqual(retryPause(retry, 1, failed(more), 0.5) !== null, again)
   )
 })

@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck as fc } from "effect"
-import { holds } from "../../../src/domain/connector/Condition.js"
+import { meetsCondition } from "../../../src/domain/connector/Condition.js"
 import { patternMistake } from "../../../src/domain/connector/Pattern.js"
 import { parsePath, readPath, valueAt } from "../../../src/domain/connector/Path.js"
-import { parseTemplate, pathsOf, render, renderAll, renderText } from "../../../src/domain/connector/Template.js"
+import { parseTemplate, templatePaths, render, renderAll, renderText } from "../../../src/domain/connector/Template.js"
 import type { Json, JsonObject } from "../../../src/domain/Json.js"
 
 const scope = {
@@ -28,7 +28,7 @@ describe("a path", () => {
     (text) => assert.isTrue(Either.isLeft(parsePath(text)))
   )
 
-  it("reads own members only: the prototype is not there, its names are plain data", () => {
+  it("reads own members only, not the prototype", () => {
     for (const name of ["__proto__", "constructor", "toString", "length"]) {
       assert.isUndefined(valueAt({ a: 1 }, name))
       assert.isUndefined(valueAt([1, 2], name))
@@ -37,7 +37,7 @@ describe("a path", () => {
     assert.strictEqual(valueAt(JSON.parse('{"__proto__":{"constructor":1}}'), "__proto__.constructor"), 1)
   })
 
-  it("counts negative places from the end", () => {
+  it("counts negative indexes from the end", () => {
     assert.strictEqual(valueAt({ data: [{ id: 1 }, { id: 2 }] }, "$.data[-1].id"), 2)
     assert.isUndefined(valueAt({ data: [] }, "$.data[-1].id"))
   })
@@ -91,22 +91,22 @@ describe("a template", () => {
     assert.strictEqual(Object.getPrototypeOf(made), Object.prototype)
   })
 
-  it("tells the paths that it reads", () => {
+  it("lists the paths that it reads", () => {
     const parts = Either.getOrThrow(parseTemplate('a {{args.x ?? connection.config.y[0] ?? "z"}}'))
-    assert.deepStrictEqual(pathsOf(parts), [
+    assert.deepStrictEqual(templatePaths(parts), [
       ["args", "x"],
       ["connection", "config", "y", 0]
     ])
   })
 
-  it.prop("hands out every value of one whole expression as it is", [fc.jsonValue()], ([value]) => {
+  it.prop("keeps the type of a value that is the whole template", [fc.jsonValue()], ([value]) => {
     const json: Json = JSON.parse(JSON.stringify(value))
     const inside: JsonObject = { args: { x: json } }
     assert.deepStrictEqual(render("{{args.x}}", inside), json)
     assert.deepStrictEqual(renderAll(["{{args.x}}"], inside), [json])
   })
 
-  it.prop("leaves the text around values as it is", [fc.string(), fc.string()], ([before, after]) => {
+  it.prop("does not change the text around values", [fc.string(), fc.string()], ([before, after]) => {
     fc.pre(!before.includes("{{") && !after.includes("{{") && !before.endsWith("{"))
     assert.strictEqual(
       renderText(`${before}{{args.id}}${after}`, scope, () => "|"),
@@ -134,7 +134,7 @@ describe("a condition", () => {
     [{ path: "gone", op: "eq", value: null }, false],
     [{ path: "gone", op: "gt", value: 0 }, false],
     [{ not: { all: [{ path: "n", op: "gte", value: 5 }, { any: [{ path: "s", op: "endsWith", value: "x" }] }] } }, true]
-  ] as const)("%j is %s", (condition, expected) => assert.strictEqual(holds(condition, value), expected))
+  ] as const)("%j is %s", (condition, expected) => assert.strictEqual(meetsCondition(condition, value), expected))
 
   const endless = [
     "(a+)+$",
@@ -151,7 +151,7 @@ describe("a condition", () => {
     "the pattern %s, which no linear engine can match, is refused and meets nothing",
     (pattern) => {
       assert.isString(patternMistake(pattern))
-      assert.isFalse(holds({ path: "s", op: "matches", value: pattern }, { s: "aaaa" }))
+      assert.isFalse(meetsCondition({ path: "s", op: "matches", value: pattern }, { s: "aaaa" }))
     }
   )
 
@@ -162,7 +162,7 @@ describe("a condition", () => {
 
   it.each(endless)("the pattern %s answers within a moment on the worst text", (pattern) => {
     const started = performance.now()
-    holds({ path: "s", op: "matches", value: pattern }, { s: `${"a".repeat(1_000_000)}!` })
+    meetsCondition({ path: "s", op: "matches", value: pattern }, { s: `${"a".repeat(1_000_000)}!` })
     assert.isBelow(performance.now() - started, 1_000)
   })
 })

@@ -1,20 +1,20 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Either } from "effect"
-import { validate } from "../../../src/domain/connector/Validation.js"
+import { validateDefinition } from "../../../src/domain/connector/Validation.js"
 import type { Json } from "../../../src/domain/Json.js"
 import { schemaMistakes } from "../../../src/runtime/computing/worker/Contracts.js"
 import { but } from "../../support/contractExample.js"
 
 const found = (document: Json): ReadonlyArray<string> =>
-  Either.match(validate(document, schemaMistakes), {
+  Either.match(validateDefinition(document, schemaMistakes), {
     onLeft: (all) => all.map(({ code, path }) => `${path} ${code}`),
     onRight: () => []
   })
 
 describe("a definition", () => {
-  it("of the contract's example is taken, with its defaults filled in", () => {
+  it("of the contract's example is valid, with its defaults filled in", () => {
     assert.deepStrictEqual(found(but()), [])
-    const made = Either.getOrThrow(validate(but(), schemaMistakes))
+    const made = Either.getOrThrow(validateDefinition(but(), schemaMistakes))
     assert.strictEqual(made.retry.maxMs, 30_000)
     assert.deepStrictEqual(made.auth[2]?.inject, [
       { in: "header", name: "Authorization", value: "Basic {{credential.basic}}" }
@@ -116,7 +116,7 @@ describe("a definition", () => {
     ]
   ])("with %s = %j is refused: %3$s", (path, value, expected) => assert.include(found(but([path, value])), expected))
 
-  it("tells every mistake, not the first one", () => {
+  it("reports every mistake, not only the first", () => {
     const all = found(
       but(["test.action", "nope"], ["baseUrl", "ftp://x"], ["auth.3.sign", "x"], ["actions.1.request.path", "me"])
     )
@@ -128,7 +128,7 @@ describe("a definition", () => {
     ])
   })
 
-  it("tells what is wrong elsewhere, too, when the form is wrong in one place; and nothing that is not", () => {
+  it("reports mistakes elsewhere when the form is wrong in one place, and no false ones", () => {
     assert.deepStrictEqual(
       found(but(["version", "1"], ["baseUrl", "http://x"], ["colour", 1]))
         .slice()
@@ -161,14 +161,14 @@ describe("a definition", () => {
     assert.isAbove(found(document).length, 0)
   )
 
-  it("may name types of authentication as other tools do", () => {
+  it("may use raw authentication types of other tools", () => {
     const auth = ["OAUTH_2", "API_KEY", "BEARER", "BASIC", "DIGEST", "INPUT", "NO_AUTH"].map((type) => ({
       id: type.toLowerCase(),
       type,
       ...(type === "OAUTH_2" ? { authorizationUrl: "https://a.example", tokenUrl: "https://t.example" } : {})
     }))
     const made = Either.getOrThrowWith(
-      validate(but(["auth", auth]), schemaMistakes),
+      validateDefinition(but(["auth", auth]), schemaMistakes),
       (all) => new Error(JSON.stringify(all))
     )
     assert.deepStrictEqual(

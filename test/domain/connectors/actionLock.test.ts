@@ -2,7 +2,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
-import { type BuiltIn, builtIn, type ConnectorManifest } from "../../../src/domain/connector/Definition.js"
+import {
+  type BundledConnector,
+  defineBuiltIn,
+  type ConnectorManifest
+} from "../../../src/domain/connector/Definition.js"
 import { builtInConnectors } from "../../../src/domain/connectors/index.js"
 import { type ActionLock, actionLockFile, actionLockText, locked, unlocked } from "../../support/actionLock.js"
 
@@ -20,8 +24,8 @@ const list: Action = {
 const acme = (
   actions: ReadonlyArray<Action>,
   { previous = [], version = "1.0.0", order = {} }: Partial<Parts> = {}
-): BuiltIn =>
-  builtIn(
+): BundledConnector =>
+  defineBuiltIn(
     {
       svcConnector: 1,
       slug: "acme",
@@ -49,7 +53,7 @@ interface Change {
 }
 
 const { lock } = locked({}, [acme([list])])
-const brokenBy = (...built: ReadonlyArray<BuiltIn>) => locked(lock, built).broken
+const brokenBy = (...built: ReadonlyArray<BundledConnector>) => locked(lock, built).broken
 
 describe("the built-in connectors", () => {
   const file = readFileSync(fileURLToPath(new URL(actionLockFile, root)), "utf8")

@@ -3,8 +3,8 @@ import { Either, Schema } from "effect"
 import { assert, describe, it } from "vitest"
 import { cdmEntities, isCdmEntity } from "../../../src/domain/cdm/Entities.js"
 import { ConnectorDefinition } from "../../../src/domain/connector/Definition.js"
-import { coverageOf } from "../../../src/domain/connector/Discover.js"
-import { mistakesIn, validate } from "../../../src/domain/connector/Validation.js"
+import { coverageOf } from "../../../src/domain/connector/ConnectorOffer.js"
+import { mistakesIn, validateDefinition } from "../../../src/domain/connector/Validation.js"
 import { catalogue } from "../../../src/domain/connectors/index.js"
 import { Json, type JsonObject } from "../../../src/domain/Json.js"
 import { keeps } from "../../support/ConnectorCaller.js"
@@ -12,7 +12,7 @@ import { keeps } from "../../support/ConnectorCaller.js"
 const encode = Schema.encodeSync(ConnectorDefinition)
 const json = Schema.decodeUnknownSync(Json)
 
-/** What is wrong with a JSON Schema: it cannot be compiled. */
+/** The mistake in a JSON Schema that does not compile. */
 const schemaMistakes = (schema: JsonObject) => {
   try {
     void new Validator({ ...schema }, "2020-12").validate({})
@@ -46,7 +46,7 @@ describe("the built-in catalogue", () => {
       it("is valid, and stays so through export and import", () => {
         assert.deepStrictEqual(mistakesIn(definition, schemaMistakes), [])
         const file = json(JSON.parse(JSON.stringify(encode(definition))))
-        assert.deepStrictEqual(Either.getOrThrow(validate(file, schemaMistakes)), definition)
+        assert.deepStrictEqual(Either.getOrThrow(validateDefinition(file, schemaMistakes)), definition)
       })
 
       it("has a mock for every action, which keeps to the action's schema", () => {

@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => api.close())
 
 const ID = "00000000-0000-4000-8000-000000000002"
-/** Of a purchase that Cin7 does not have at the path of the simple ones. */
+/** A purchase of a kind that Cin7 does not serve at the usual path. */
 const advanced = "00000000-0000-4000-8000-000000000001"
 const product = {
   Name: "Pump",

@@ -1,10 +1,10 @@
 import { it as effectIt } from "@effect/vitest"
 import { Either, FastCheck } from "effect"
 import { assert, describe, it } from "vitest"
-import { requestOf } from "../../../src/domain/connector/Call.js"
-import { actionOf } from "../../../src/domain/connector/Definition.js"
-import { injectionOf } from "../../../src/domain/connector/Injection.js"
-import { type MailMessage, messageOf } from "../../../src/domain/connector/Mail.js"
+import { buildRequest } from "../../../src/domain/connector/UnsignedRequest.js"
+import { findAction } from "../../../src/domain/connector/Definition.js"
+import { injectedParts } from "../../../src/domain/connector/Injection.js"
+import { type MailMessage, buildMessage } from "../../../src/domain/connector/MailMessage.js"
 import { email as builtIn } from "../../../src/domain/connectors/Email.js"
 import type { JsonObject } from "../../../src/domain/Json.js"
 
@@ -15,19 +15,19 @@ const key = "k".repeat(64)
 
 /** Through the action, as the transport gets it. */
 const request = (name: string, args: JsonObject, config: JsonObject) => {
-  const action = actionOf(email, name)
+  const action = findAction(email, name)
   if (action === undefined) throw new Error(`no action ${name}`)
-  return requestOf(email, action, { args, config, idempotencyKey: key })
+  return buildRequest(email, action, { args, config, idempotencyKey: key })
 }
 
 const sent = (args: JsonObject): Either.Either<MailMessage, { readonly path: string; readonly message: string }> =>
   Either.flatMap(request("sendEmail", args, { host: "smtp.example.com" }), ({ body }) =>
-    messageOf(JSON.parse(String(body)), key, now)
+    buildMessage(JSON.parse(String(body)), key, now)
   )
 
 const hello = { from: "Ada Byron <ada@example.com>", to: "bob@example.com", subject: "Hello", text: "Hi Bob" }
 
-/** Headers unfolded, and the body as it stands. */
+/** Unfolded headers, and the body unchanged. */
 const read = ({ content }: MailMessage) => {
   const end = content.indexOf("\r\n\r\n")
   const lines = content.slice(0, end).replace(/\r\n /g, " ").split("\r\n")
@@ -55,7 +55,7 @@ describe("e-mail", () => {
   it("has the login as user name and password in Basic", () => {
     const [method] = email.auth
     if (method === undefined) return assert.fail("no method")
-    const parts = Either.getOrThrow(injectionOf(method, { username: "ada", password: "pässwort" }, {}))
+    const parts = Either.getOrThrow(injectedParts(method, { username: "ada", password: "pässwort" }, {}))
     assert.deepStrictEqual(
       parts.map((part) => [part.in, part.name]),
       [["header", "Authorization"]]
@@ -78,7 +78,7 @@ describe("e-mail", () => {
     assert.strictEqual(Either.getOrThrow(sent(hello)).content, message.content)
   })
 
-  it("reaches everybody once, and shows nobody the blind copies", () => {
+  it("reaches every recipient once, and hides blind copies", () => {
     const message = Either.getOrThrow(
       sent({
         ...hello,
@@ -124,7 +124,7 @@ describe("e-mail", () => {
     assert.isTrue(body.endsWith(`--=_${key}m--\r\n`))
   })
 
-  it("takes the caller's headers, but none that the message has of its own", () => {
+  it("sends the caller's headers, except those that the message sets", () => {
     const headers = (more: JsonObject) => sent({ ...hello, headers: more })
     assert.strictEqual(read(Either.getOrThrow(headers({ "X-Order": "7" }))).headers["X-Order"], "7")
     for (const name of ["Bcc", "from", "Content-Type", "Message-ID", "X Y", "X:Y", "Received"]) {
@@ -132,7 +132,7 @@ describe("e-mail", () => {
     }
   })
 
-  it("refuses what is no address, no file or nobody", () => {
+  it("refuses invalid addresses, invalid files and no recipients", () => {
     const refused = (more: JsonObject) => Either.getOrThrow(Either.flip(sent({ ...hello, ...more }))).path
     assert.strictEqual(refused({ from: "ada" }), "args.from")
     assert.strictEqual(refused({ to: ["bob@example.com", "x@y, z@y"] }), "args.to[1]")

@@ -1,5 +1,5 @@
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { rateReading } from "../../../src/domain/connector/RateHeaders.js"
+import { readRateHeaders } from "../../../src/domain/connector/RateReading.js"
 import { github as builtIn } from "../../../src/domain/connectors/github/GitHub.js"
 import { caller, type Caller, counts, drive, has, listOf, objectOf } from "../../support/ConnectorCaller.js"
 import type { Json } from "../../../src/domain/Json.js"
@@ -78,7 +78,7 @@ describe("GitHub", () => {
       () => "sent",
       (error: unknown) => String(error)
     )
-    assert.include(refused, "lead out of its place")
+    assert.include(refused, "would change the path")
   })
 
   it("tells GitHub's words, and a refused token as such", async () => {
@@ -109,7 +109,7 @@ describe("GitHub", () => {
 
   it("reads the limit, what is left of it, and when it starts anew", async () => {
     const { headers } = await octocat.answer("getAuthenticatedUser")
-    const reading = rateReading(github, headers, 1_795_244_400_000)
+    const reading = readRateHeaders(github, headers, 1_795_244_400_000)
     assert.strictEqual(reading.limit, 5_000)
     assert.isBelow(reading.remaining ?? 5_000, 5_000)
     assert.strictEqual(reading.resetAt, 1_795_245_000_000)

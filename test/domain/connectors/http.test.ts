@@ -13,7 +13,7 @@ const as = (account: Omit<Account, "config">, more: JsonObject = {}): Caller =>
   caller(http, api.origin, { ...account, config: { baseUrl: `${api.origin}/base`, ...more } })
 
 beforeAll(async () => {
-  // An echo: what arrived is what is answered.
+  // An echo server: it answers with the request.
   api = await fake({
     guard: (asked) => ({
       status: asked.path.endsWith("/missing") ? 404 : 200,
@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
-/** The echoed request holds these members. */
+/** Asserts that the echoed request has these members. */
 const arrived = (members: JsonObject) => (result: unknown) => {
   const body = objectOf(objectOf(result as JsonObject)["body"])
   assert.deepInclude(body, members)
@@ -54,12 +54,12 @@ describe("the generic HTTP connector", () => {
       postText: [{ path: "text", text: "Grüße" }, arrived({ body: "Grüße" })]
     }))
 
-  it("calls the base URL itself where no path is given", async () => {
+  it("calls the base URL itself without a path", async () => {
     await open.result("get")
     assert.match(api.asked.at(-1)?.path ?? "", /^\/base\/?$/)
   })
 
-  it("sends the caller's headers, but none that says how the message is sent", async () => {
+  it("sends the caller's headers, except those of HTTP framing", async () => {
     await open.result("get", { path: "x", headers: { "X-Trace": "t1" } })
     assert.strictEqual(api.asked.at(-1)?.headers["x-trace"], "t1")
     const refused = async (headers: JsonObject) =>
@@ -67,7 +67,7 @@ describe("the generic HTTP connector", () => {
         () => "sent",
         (error: unknown) => String(error)
       )
-    assert.include(await refused({ Host: "evil.example" }), "set by the sender alone")
+    assert.include(await refused({ Host: "evil.example" }), "set by the service and cannot be sent")
     assert.include(await refused({ "X-A": "1\r\nX-B: 2" }), "cannot hold")
   })
 
@@ -82,7 +82,7 @@ describe("the generic HTTP connector", () => {
     arrived({ path: "/base/evil.example/x%3Fy%23z" })(await open.result("get", { path: "//evil.example/x?y#z" }))
   })
 
-  it("sends the credential where its method says, and over what the caller sent there", async () => {
+  it("sends the credential as its method says, replacing the caller's values", async () => {
     const headers = { Authorization: "forged", "X-API-Key": "forged" }
     const last = () => api.asked.at(-1)
     await as({ method: "bearer", credential: { token: "t" } }).result("get", { headers })
@@ -109,7 +109,7 @@ describe("the generic HTTP connector", () => {
     assert.strictEqual(last()?.headers.authorization, "Bearer a")
   })
 
-  it("tells an error status as a failure, with what was answered", async () => {
+  it("reports an error status as a failure, with the answer", async () => {
     const failure = await open.failure("get", { path: "missing" })
     assert.deepInclude(failure, { category: "provider", status: 404 })
     assert.deepInclude(objectOf(failure.body), { path: "/base/missing" })

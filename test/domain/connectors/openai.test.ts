@@ -1,9 +1,9 @@
 import { Either } from "effect"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { requestOf } from "../../../src/domain/connector/Call.js"
-import { actionOf } from "../../../src/domain/connector/Definition.js"
+import { buildRequest } from "../../../src/domain/connector/UnsignedRequest.js"
+import { findAction } from "../../../src/domain/connector/Definition.js"
 import { valueAt } from "../../../src/domain/connector/Path.js"
-import { rateReading } from "../../../src/domain/connector/RateHeaders.js"
+import { readRateHeaders } from "../../../src/domain/connector/RateReading.js"
 import { openai as builtIn } from "../../../src/domain/connectors/OpenAi.js"
 import { caller, type Caller, counts, drive, has } from "../../support/ConnectorCaller.js"
 import type { Fake } from "../../support/fakes/Fake.js"
@@ -46,9 +46,9 @@ describe("an OpenAI-compatible API", () => {
     )(await server.result("createEmbedding", { model: "text-embedding-3-small", input: [[1, 2], [3]] })))
 
   it("is OpenAI itself where the connection names no other", () => {
-    const action = actionOf(openai, "listModels")
+    const action = findAction(openai, "listModels")
     if (action === undefined) return assert.fail("no action")
-    const request = Either.getOrThrow(requestOf(openai, action, { args: {}, config: {}, idempotencyKey: "" }))
+    const request = Either.getOrThrow(buildRequest(openai, action, { args: {}, config: {}, idempotencyKey: "" }))
     assert.strictEqual(request.url, "https://api.openai.com/v1/models")
     assert.isFalse(request.headers.some(([name]) => name.startsWith("openai-")))
   })
@@ -60,7 +60,7 @@ describe("an OpenAI-compatible API", () => {
 
   it("reads the limit, and the reset that is told as a duration", async () => {
     const { headers } = await server.answer("listModels")
-    assert.deepInclude(rateReading(openai, headers, 1_000), { limit: 500, remaining: 499, resetAt: 63_500 })
+    assert.deepInclude(readRateHeaders(openai, headers, 1_000), { limit: 500, remaining: 499, resetAt: 63_500 })
   })
 
   it("tells what is refused, and a wrong key as such", async () => {

@@ -1,7 +1,7 @@
 import { Either } from "effect"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { requestOf } from "../../../src/domain/connector/Call.js"
-import { actionOf } from "../../../src/domain/connector/Definition.js"
+import { buildRequest } from "../../../src/domain/connector/UnsignedRequest.js"
+import { findAction } from "../../../src/domain/connector/Definition.js"
 import { quickbooks as builtIn } from "../../../src/domain/connectors/quickbooks/QuickBooks.js"
 import {
   caller,
@@ -96,10 +96,10 @@ describe("QuickBooks Online", () => {
   })
 
   it("goes to the company's own path, on the sandbox where the account lives there", () => {
-    const action = actionOf(quickbooks, "getCompany")
+    const action = findAction(quickbooks, "getCompany")
     if (action === undefined) return assert.fail("no action")
     const url = (settings: Record<string, string>) =>
-      Either.getOrThrow(requestOf(quickbooks, action, { args: {}, config: settings, idempotencyKey: "" })).url
+      Either.getOrThrow(buildRequest(quickbooks, action, { args: {}, config: settings, idempotencyKey: "" })).url
     assert.strictEqual(
       url(config),
       "https://quickbooks.api.intuit.com/v3/company/4620816365/companyinfo/4620816365?minorversion=75"
@@ -111,7 +111,7 @@ describe("QuickBooks Online", () => {
     const stale = await acme.failure("updateCustomer", { Id: "2", SyncToken: "7" })
     assert.deepInclude(stale, { category: "provider", status: 400, code: "5010" })
     assert.include(stale.message, "Stale Object Error")
-    // A fault inside a success is a failure, too.
+    // A fault inside a success is a failure.
     api.plan({ json: { Fault: { Error: [{ Detail: "Down for now", code: "3001" }] } } })
     assert.deepInclude(await acme.failure("getCompany"), {
       category: "transient",

@@ -1,5 +1,5 @@
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { rateReading } from "../../../src/domain/connector/RateHeaders.js"
+import { readRateHeaders } from "../../../src/domain/connector/RateReading.js"
 import { shipstation as builtIn } from "../../../src/domain/connectors/shipstation/ShipStation.js"
 import type { Json } from "../../../src/domain/Json.js"
 import { anything, caller, type Caller, counts, drive, has, listOf, objectOf } from "../../support/ConnectorCaller.js"
@@ -78,7 +78,7 @@ describe("ShipStation", () => {
 
   it("reads the limit, and in how many seconds it starts anew", async () => {
     const { headers } = await acme.answer("listStores")
-    const reading = rateReading(shipstation, headers, 1_000)
+    const reading = readRateHeaders(shipstation, headers, 1_000)
     assert.strictEqual(reading.limit, 40)
     assert.strictEqual(reading.resetAt, 23_000)
   })

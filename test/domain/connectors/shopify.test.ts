@@ -1,5 +1,5 @@
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { rateReading } from "../../../src/domain/connector/RateHeaders.js"
+import { readRateHeaders } from "../../../src/domain/connector/RateReading.js"
 import { shopify as builtIn } from "../../../src/domain/connectors/shopify/Shopify.js"
 import { anything, caller, type Caller, counts, drive, has, objectOf } from "../../support/ConnectorCaller.js"
 import type { Fake } from "../../support/fakes/Fake.js"
@@ -86,7 +86,7 @@ describe("Shopify", () => {
   it("reads the bucket and how long to wait", async () => {
     const answer = await acme.answer("getShop")
     const used = Number(answer.headers.find(([name]) => name === "x-shopify-shop-api-call-limit")?.[1]?.split("/")[0])
-    assert.deepInclude(rateReading(shopify, answer.headers, 0), { limit: 40, remaining: 40 - used })
+    assert.deepInclude(readRateHeaders(shopify, answer.headers, 0), { limit: 40, remaining: 40 - used })
     api.plan({ status: 429, headers: { "retry-after": "2.0" }, json: { errors: "Exceeded 2 calls per second" } })
     assert.deepInclude(await acme.failure("getShop"), { category: "transient", retryAfterMillis: 2_000 })
   })

@@ -1,6 +1,6 @@
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { valueAt } from "../../../src/domain/connector/Path.js"
-import { rateReading } from "../../../src/domain/connector/RateHeaders.js"
+import { readRateHeaders } from "../../../src/domain/connector/RateReading.js"
 import { xero as builtIn } from "../../../src/domain/connectors/xero/Xero.js"
 import { caller, type Caller, counts, drive, has, objectOf } from "../../support/ConnectorCaller.js"
 import type { Fake } from "../../support/fakes/Fake.js"
@@ -84,7 +84,7 @@ describe("Xero", () => {
 
   it("reads what is left of the minute, and how long to wait", async () => {
     const { headers } = await acme.answer("getOrganisation")
-    assert.isBelow(rateReading(xero, headers, 0).remaining ?? 60, 60)
+    assert.isBelow(readRateHeaders(xero, headers, 0).remaining ?? 60, 60)
     api.plan({ status: 429, headers: { "retry-after": "12", "x-rate-limit-problem": "minute" } })
     assert.deepInclude(await acme.failure("getOrganisation"), { category: "transient", retryAfterMillis: 12_000 })
   })

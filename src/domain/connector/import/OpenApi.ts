@@ -1,39 +1,49 @@
 /**
- * An OpenAPI document (3.0, 3.1, Swagger 2) as a connector definition: every operation becomes a callable, typed action.
- * Pure, and linear in the document: shared schemas stay shared.
+ * Imports an OpenAPI document (3.0, 3.1, Swagger 2) as a connector definition: every operation becomes an action with
+ * schemas. Pure, and linear in the document since shared schemas stay shared.
  */
 import { Either } from "effect"
 import { isObject, type Json, type JsonObject } from "../../Json.js"
 import { slugOf } from "../../Workflow.js"
-import { type Document, documentOf, type ImportWarning, listAt, objectAt, textAt, UniqueNames } from "./Document.js"
-import { actionOf, nameOf } from "./Operation.js"
-import { schemaConversion } from "./SchemaConversion.js"
-import { authOf } from "./Security.js"
-import { ownServers, serverOf } from "./Servers.js"
+import {
+  type OpenApiDocument,
+  readDocument,
+  type ImportWarning,
+  listAt,
+  objectAt,
+  textAt,
+  UniqueNames
+} from "./OpenApiDocument.js"
+import { importOperation, actionName } from "./Operation.js"
+import { makeSchemaConversion } from "./SchemaConversion.js"
+import { importAuth } from "./Security.js"
+import { makeOwnServers, importServer } from "./Servers.js"
 
+/** Overrides of the document. */
 export interface OpenApiOptions {
   readonly slug?: string
   readonly name?: string
   readonly kind?: string
-  /** Where the document was read: what its relative addresses are resolved against. */
+  /** The URL of the document, against which its relative URLs are resolved. */
   readonly location?: string
 }
 
-export interface Imported {
-  /** As it is written in a file; validation comes after. */
+/** The outcome of an import. */
+export interface ImportedConnector {
+  /** The definition as in a file, not yet validated. */
   readonly definition: JsonObject
   readonly warnings: ReadonlyArray<ImportWarning>
 }
 
-/** The definition as it is written in a file; validation comes after. Left: why the document is none. */
-export const fromOpenApi = (value: Json, options: OpenApiOptions): Either.Either<Imported, string> => {
-  const document = documentOf(value)
+/** Imports a document. Left: why it is not an OpenAPI document. */
+export const importOpenApi = (value: Json, options: OpenApiOptions): Either.Either<ImportedConnector, string> => {
+  const document = readDocument(value)
   if (typeof document === "string") return Either.left(document)
-  const conversion = schemaConversion(document)
-  const server = serverOf(document, options.location)
-  const own = ownServers(document, server, options.location)
+  const conversion = makeSchemaConversion(document)
+  const server = importServer(document, options.location)
+  const own = makeOwnServers(document, server, options.location)
   const actions = operationsOf(document).map(({ operation, item, ...place }) =>
-    actionOf(document, conversion, operation, { ...place, base: own.baseOf(item, operation, place) })
+    importOperation(document, conversion, operation, { ...place, base: own.baseOf(item, operation, place) })
   )
   if (actions.length === 0) return Either.left("has no operations")
   const info = objectAt(document.root, "info")
@@ -50,7 +60,7 @@ export const fromOpenApi = (value: Json, options: OpenApiOptions): Either.Either
     baseUrl: server.baseUrl,
     ...(connectionConfig === undefined ? {} : { connectionConfig }),
     ...(server.origin === undefined ? {} : { domain: new URL(server.origin).hostname }),
-    auth: authOf(document, server.origin),
+    auth: importAuth(document, server.origin),
     actions,
     schemas: conversion.shared()
   }
@@ -59,7 +69,7 @@ export const fromOpenApi = (value: Json, options: OpenApiOptions): Either.Either
 
 const methods = ["get", "put", "post", "delete", "options", "head", "patch"] as const
 
-interface Found {
+interface FoundOperation {
   readonly operation: JsonObject
   readonly item: JsonObject
   readonly method: string
@@ -68,10 +78,10 @@ interface Found {
   readonly shared: ReadonlyArray<Json>
 }
 
-const operationsOf = (document: Document): ReadonlyArray<Found> => {
-  const taken = new UniqueNames()
-  return Object.entries(objectAt(document.root, "paths")).flatMap(([path, given]) => {
-    const item = document.part(given)
+const operationsOf = (document: OpenApiDocument): ReadonlyArray<FoundOperation> => {
+  const usedNames = new UniqueNames()
+  return Object.entries(objectAt(document.root, "paths")).flatMap(([path, value]) => {
+    const item = document.part(value)
     return methods.flatMap((method) => {
       const operation = item[method]
       if (!isObject(operation)) return []
@@ -81,7 +91,7 @@ const operationsOf = (document: Document): ReadonlyArray<Found> => {
           item,
           method: method.toUpperCase(),
           path,
-          name: nameOf(operation, method, path, taken),
+          name: actionName(operation, method, path, usedNames),
           shared: listAt(item, "parameters")
         }
       ]
@@ -89,7 +99,7 @@ const operationsOf = (document: Document): ReadonlyArray<Found> => {
   })
 }
 
-/** `1.2`, `v3`, `2024-01-05` and the like as three numbers; what has none is 1.0.0. */
+/** Three numbers of a version such as `1.2`, `v3` or `2024-01-05`; 1.0.0 for other text. */
 const versionOf = (text: string | undefined): string => {
   const [, major, minor = "0", patch = "0"] = /(\d{1,9})(?:[.-](\d{1,9}))?(?:[.-](\d{1,9}))?/.exec(text ?? "") ?? []
   return major === undefined ? "1.0.0" : [major, minor, patch].map(Number).join(".")

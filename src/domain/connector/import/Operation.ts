@@ -1,9 +1,9 @@
-/** One operation of an OpenAPI document as an action: its parameters and its body are one object of arguments. */
+/** Imports one operation of an OpenAPI document as an action, with parameters and body as one object of arguments. */
 import { isObject, type Json, type JsonObject } from "../../Json.js"
-import { header } from "../Place.js"
-import { bodyOf } from "./Body.js"
-import { type Document, listAt, objectAt, textAt, UniqueNames } from "./Document.js"
-import { answerOf } from "./Responses.js"
+import { encodeHeader } from "../ValueEncoding.js"
+import { importBody } from "./ImportedBody.js"
+import { type OpenApiDocument, listAt, objectAt, textAt, UniqueNames } from "./OpenApiDocument.js"
+import { successAnswer } from "./SuccessAnswer.js"
 import type { SchemaConversion } from "./SchemaConversion.js"
 import { Either } from "effect"
 
@@ -16,27 +16,30 @@ interface Parameter {
   readonly style: string | undefined
 }
 
+/** The operation's place in the document. */
 export interface OperationPlace {
   readonly method: string
   readonly path: string
   readonly name: string
-  /** Of the path item: parameters that all its operations have. */
+  /** Parameters of the path item, which all its operations have. */
   readonly shared: ReadonlyArray<Json>
-  /** What its path stands below, where that is not the connector's base URL. */
+  /** The operation's own base URL; `undefined`: the connector's. */
   readonly base: string | undefined
 }
 
-/** The action, as it is written in a definition. */
-export const actionOf = (
-  document: Document,
+/** The action as in a definition. */
+export const importOperation = (
+  document: OpenApiDocument,
   { convert }: SchemaConversion,
   operation: JsonObject,
   place: OperationPlace
 ): JsonObject => {
-  const taken = new UniqueNames(["body"])
-  const parameters = parametersOf(document, convert, operation, place, taken)
-  const body = ["GET", "HEAD"].includes(place.method) ? undefined : bodyOf(document, convert, operation, place.shared)
-  const { idempotency, rest } = withoutKey(parameters)
+  const usedNames = new UniqueNames(["body"])
+  const parameters = parametersOf(document, convert, operation, place, usedNames)
+  const body = ["GET", "HEAD"].includes(place.method)
+    ? undefined
+    : importBody(document, convert, operation, place.shared)
+  const { idempotency, rest } = splitIdempotencyKey(parameters)
   const query = rest.filter((one) => one.in === "query")
   const styles = query.flatMap(({ name, style }) => (style === undefined ? [] : [[name, style] as const]))
   const headers = headersOf(rest)
@@ -56,13 +59,13 @@ export const actionOf = (
       path: `${place.base ?? ""}${pathOf(place.path, rest)}`,
       ...(query.length === 0
         ? {}
-        : { query: Object.fromEntries(query.map((one) => [one.name, template(one.argument)])) }),
+        : { query: Object.fromEntries(query.map((one) => [one.name, argumentTemplate(one.argument)])) }),
       ...(styles.length === 0 ? {} : { queryStyles: Object.fromEntries(styles) }),
       ...(Object.keys(headers).length === 0 ? {} : { headers }),
       ...(body === undefined ? {} : { body: "{{args.body}}", ...body.form })
     },
     ...(idempotency === undefined ? {} : { idempotency: { header: idempotency } }),
-    response: { type: answerOf(document, operation).type },
+    response: { type: successAnswer(document, operation).type },
     inputSchema: {
       type: "object",
       properties: Object.fromEntries([
@@ -72,12 +75,12 @@ export const actionOf = (
       ...(required.length === 0 ? {} : { required }),
       additionalProperties: false
     },
-    outputSchema: convert(answerOf(document, operation).schema)
+    outputSchema: convert(successAnswer(document, operation).schema)
   }
 }
 
-/** The operation's own identifier, else its method and path, as a name that no other action has. */
-export const nameOf = (operation: JsonObject, method: string, path: string, taken: UniqueNames): string => {
+/** A unique action name, from the operation's id or else its method and path. */
+export const actionName = (operation: JsonObject, method: string, path: string, usedNames: UniqueNames): string => {
   const own = textAt(operation, "operationId")
   const words = (own ?? `${method.toLowerCase()} ${path.replace(/\{([^}]*)\}/g, "by $1")}`)
     .normalize("NFKD")
@@ -85,17 +88,17 @@ export const nameOf = (operation: JsonObject, method: string, path: string, take
     .filter((word) => word !== "")
   const name = words.map((word, at) => (at === 0 ? word : word.charAt(0).toUpperCase() + word.slice(1))).join("")
   const plain = /^[A-Za-z]/.test(name) ? name.charAt(0).toLowerCase() + name.slice(1) : `call${name}`
-  return taken.give(plain, 120)
+  return usedNames.take(plain, 120)
 }
 
 // --- Parameters ---
 
 const parametersOf = (
-  document: Document,
+  document: OpenApiDocument,
   convert: SchemaConversion["convert"],
   operation: JsonObject,
   place: OperationPlace,
-  taken: UniqueNames
+  usedNames: UniqueNames
 ): ReadonlyArray<Parameter> => {
   const all = new Map<string, JsonObject>()
   for (const given of [...place.shared, ...listAt(operation, "parameters")]) {
@@ -110,14 +113,15 @@ const parametersOf = (
   return [...all.values()].flatMap((parameter): ReadonlyArray<Parameter> => {
     const where = textAt(parameter, "in") ?? ""
     const name = textAt(parameter, "name") ?? ""
-    if (!["path", "query", "header", "cookie"].includes(where) || (where === "header" && !sendable(name))) return []
-    // Parameters of templates that the path does not have would be asked for in vain.
+    if (!["path", "query", "header", "cookie"].includes(where) || (where === "header" && !isSettableHeader(name)))
+      return []
+    // Path parameters that the path does not have are left out.
     if (where === "path" && !placeNames(place.path).includes(name)) return []
     return [
       {
         in: where,
         name,
-        argument: argumentOf(name, where, taken),
+        argument: argumentOf(name, where, usedNames),
         required: where === "path" || parameter["required"] === true,
         schema: schemaOf(document, convert, parameter),
         style: where === "query" ? styleOf(document, parameter) : undefined
@@ -126,20 +130,24 @@ const parametersOf = (
   })
 }
 
-const argumentOf = (name: string, where: string, taken: UniqueNames): string => {
-  return taken.give(taken.has(name) ? `${name}_${where}` : name, 200)
+const argumentOf = (name: string, where: string, usedNames: UniqueNames): string => {
+  return usedNames.take(usedNames.has(name) ? `${name}_${where}` : name, 200)
 }
 
-/** There are documents that write `{id:[0-9]+}` or `{path*}`. */
+/** Some documents write `{id:[0-9]+}` or `{path*}`. */
 const parameterName = (name: string) => name.split(":")[0]?.replace(/[*+?]$/, "") ?? name
 const placeNames = (path: string) => [...path.matchAll(/\{([^{}]+)\}/g)].map(([, name = ""]) => parameterName(name))
 
-/** What a header parameter may set: not what the sender or the credential does. */
-const sendable = (name: string): boolean =>
+/** Whether a header parameter can be set by an argument, and not only by the sender or the credential. */
+const isSettableHeader = (name: string): boolean =>
   !["accept", "content-type", "authorization", "content-length"].includes(name.toLowerCase()) &&
-  Either.isRight(header(name, "", ""))
+  Either.isRight(encodeHeader(name, "", ""))
 
-const schemaOf = (document: Document, convert: SchemaConversion["convert"], parameter: JsonObject): JsonObject => {
+const schemaOf = (
+  document: OpenApiDocument,
+  convert: SchemaConversion["convert"],
+  parameter: JsonObject
+): JsonObject => {
   const [media] = Object.values(objectAt(parameter, "content")).filter(isObject)
   const source = parameter["schema"] ?? media?.["schema"] ?? (document.generation === 2 ? parameter : {})
   const schema = convert(source)
@@ -154,8 +162,8 @@ const styles: { readonly [style: string]: string } = {
   deepObject: "brackets"
 }
 
-/** How lists are written; nothing where they are repeated, or where there is no list. */
-const styleOf = (document: Document, parameter: JsonObject): string | undefined => {
+/** The style of a list; `undefined` for repeated parameters and other values. */
+const styleOf = (document: OpenApiDocument, parameter: JsonObject): string | undefined => {
   if (Object.keys(objectAt(parameter, "content")).length > 0) return "json"
   const source = document.generation === 2 ? parameter : document.part(parameter["schema"])
   const style = textAt(parameter, "style")
@@ -168,8 +176,8 @@ const styleOf = (document: Document, parameter: JsonObject): string | undefined 
   return parameter["explode"] === false ? "comma" : undefined
 }
 
-/** A header for the idempotency key is filled by the service itself. */
-const withoutKey = (parameters: ReadonlyArray<Parameter>) => {
+/** Separates the header of the idempotency key, which the service sets itself. */
+const splitIdempotencyKey = (parameters: ReadonlyArray<Parameter>) => {
   const key = parameters.find((one) => one.in === "header" && /^(?:x-)?idempotency-key$/i.test(one.name))
   return { idempotency: key?.name, rest: parameters.filter((one) => one !== key) }
 }
@@ -178,17 +186,17 @@ const headersOf = (parameters: ReadonlyArray<Parameter>): JsonObject => {
   const headers = parameters.filter((one) => one.in === "header")
   const cookies = parameters.filter((one) => one.in === "cookie" && one.required)
   return {
-    ...Object.fromEntries(headers.map((one) => [one.name, template(one.argument)])),
+    ...Object.fromEntries(headers.map((one) => [one.name, argumentTemplate(one.argument)])),
     ...(cookies.length === 0
       ? {}
-      : { Cookie: cookies.map((one) => `${one.name}=${template(one.argument)}`).join("; ") })
+      : { Cookie: cookies.map((one) => `${one.name}=${argumentTemplate(one.argument)}`).join("; ") })
   }
 }
 
 // --- Path ---
 
-/** The argument in a template, however it is called. */
-const template = (argument: string): string =>
+/** The template of an argument with any name. */
+const argumentTemplate = (argument: string): string =>
   /^[A-Za-z_$][\w$-]*$/.test(argument) ? `{{args.${argument}}}` : `{{args[${JSON.stringify(argument)}]}}`
 
 const pathOf = (path: string, parameters: ReadonlyArray<Parameter>): string => {
@@ -199,7 +207,7 @@ const pathOf = (path: string, parameters: ReadonlyArray<Parameter>): string => {
     .map((part, at) => {
       if (at % 2 === 0) return encodeURI(part.toWellFormed().replace(/[{}]/g, "")).replace(/%25/g, "%")
       const name = parameterName(part)
-      return template(arguments_.get(name) ?? name)
+      return argumentTemplate(arguments_.get(name) ?? name)
     })
     .join("")
   return text.startsWith("/") ? text : `/${text}`

@@ -1,34 +1,36 @@
 /**
- * Schemas of OpenAPI as JSON Schema 2020-12. What is named by a reference is converted once and shared, so that cycles
- * end and a document stays about as large as it is; what is never named is left out.
+ * Converts schemas of OpenAPI to JSON Schema 2020-12. Referenced schemas are converted once and shared, so that cycles end
+ * and the result is about as large as the document; unreferenced ones are left out.
  */
-import { isObject, type Json, type JsonObject } from "../../Json.js"
+import { isObject, type Json, type JsonObject, isList } from "../../Json.js"
 import { schemaPatternMistake } from "../Pattern.js"
-import { type Document, isList, UniqueNames } from "./Document.js"
+import { type OpenApiDocument, UniqueNames } from "./OpenApiDocument.js"
 
+/** The conversion of one document's schemas. */
 export interface SchemaConversion {
   readonly convert: (schema: Json | undefined) => JsonObject
-  /** Every shared schema that was named so far. To be asked at the end. */
+  /** All shared schemas. To be called after the last `convert`. */
   readonly shared: () => JsonObject
 }
 
-export const schemaConversion = (document: Document): SchemaConversion => {
+/** Makes the conversion of a document. */
+export const makeSchemaConversion = (document: OpenApiDocument): SchemaConversion => {
   const names = new Map<string, string>()
-  const taken = new UniqueNames()
-  const done: { [name: string]: Json } = {}
-  const waiting: Array<readonly [name: string, reference: string]> = []
+  const usedNames = new UniqueNames()
+  const converted: { [name: string]: Json } = {}
+  const queue: Array<readonly [name: string, reference: string]> = []
 
   const nameOf = (reference: string): string => {
-    const known = names.get(reference)
-    if (known !== undefined) return known
+    const existing = names.get(reference)
+    if (existing !== undefined) return existing
     const last = (reference.split("/").at(-1) ?? "").replace(/~[01]|%[0-9a-f]{2}|[^A-Za-z0-9._-]/gi, "_")
-    const name = taken.give(last === "" || last === "__proto__" ? "schema" : last, 128)
+    const name = usedNames.take(last === "" || last === "__proto__" ? "schema" : last, 128)
     names.set(reference, name)
-    waiting.push([name, reference])
+    queue.push([name, reference])
     return name
   }
 
-  const referred = (reference: string, schema: JsonObject): JsonObject => {
+  const convertReference = (reference: string, schema: JsonObject): JsonObject => {
     if (document.at(reference) === undefined) return {}
     const { description } = schema
     const named = { $ref: `#/$defs/${nameOf(reference)}` }
@@ -40,22 +42,22 @@ export const schemaConversion = (document: Document): SchemaConversion => {
     if (schema === false) return { not: {} }
     if (!isObject(schema)) return {}
     const reference = schema["$ref"]
-    if (typeof reference === "string") return referred(reference, schema)
-    const made = Object.entries(schema).flatMap(([key, value]): ReadonlyArray<readonly [string, Json]> => {
+    if (typeof reference === "string") return convertReference(reference, schema)
+    const entries = Object.entries(schema).flatMap(([key, value]): ReadonlyArray<readonly [string, Json]> => {
       const member = Object.hasOwn(members, key) ? members[key] : undefined
-      const converted = member?.(value, schema, convert)
-      return converted === undefined ? [] : [[key, converted]]
+      const result = member?.(value, schema, convert)
+      return result === undefined ? [] : [[key, result]]
     })
-    return withBounds(schema, withNull(schema, Object.fromEntries(made)))
+    return convertExclusiveBounds(schema, addNull(schema, Object.fromEntries(entries)))
   }
 
   const shared = (): JsonObject => {
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
       const [name, reference] = next
       const target = document.at(reference)
-      done[name] = typeof target === "boolean" ? target : convert(target)
+      converted[name] = typeof target === "boolean" ? target : convert(target)
     }
-    return done
+    return converted
   }
 
   return { convert, shared }
@@ -63,14 +65,15 @@ export const schemaConversion = (document: Document): SchemaConversion => {
 
 type Member = (value: Json, schema: JsonObject, convert: (schema: Json) => JsonObject) => Json | undefined
 
-const plain: Member = (value) => value
-const number: Member = (value) => (typeof value === "number" ? value : undefined)
-const count: Member = (value) =>
+const keepValue: Member = (value) => value
+const keepNumber: Member = (value) => (typeof value === "number" ? value : undefined)
+const keepCount: Member = (value) =>
   typeof value === "number" && Number.isInteger(value) && value >= 0 ? value : undefined
-const text: Member = (value) => (typeof value === "string" ? value.slice(0, longestText) : undefined)
-const one: Member = (value, _schema, convert) => (typeof value === "boolean" ? value : convert(value))
-const many: Member = (value, _schema, convert) => (isList(value) && value.length > 0 ? value.map(convert) : undefined)
-const named: Member = (value, _schema, convert) =>
+const keepText: Member = (value) => (typeof value === "string" ? value.slice(0, longestText) : undefined)
+const convertOne: Member = (value, _schema, convert) => (typeof value === "boolean" ? value : convert(value))
+const convertMany: Member = (value, _schema, convert) =>
+  isList(value) && value.length > 0 ? value.map(convert) : undefined
+const convertNamed: Member = (value, _schema, convert) =>
   isObject(value)
     ? Object.fromEntries(
         Object.entries(value).map(([name, child]) => [name, typeof child === "boolean" ? child : convert(child)])
@@ -80,56 +83,56 @@ const named: Member = (value, _schema, convert) =>
 const types = new Set(["null", "boolean", "object", "array", "number", "integer", "string"])
 const longestText = 1_000
 
-const type: Member = (value) => {
+const keepType: Member = (value) => {
   if (value === "file") return "string"
-  const known = (isList(value) ? value : [value]).filter((name) => typeof name === "string" && types.has(name))
-  return known.length === 0 ? undefined : isList(value) ? known : (known[0] ?? undefined)
+  const knownTypes = (isList(value) ? value : [value]).filter((name) => typeof name === "string" && types.has(name))
+  return knownTypes.length === 0 ? undefined : isList(value) ? knownTypes : (knownTypes[0] ?? undefined)
 }
 
-const pattern: Member = (value) =>
+const keepPattern: Member = (value) =>
   typeof value === "string" && schemaPatternMistake(value) === undefined ? value : undefined
 
-/** What is kept, and as what; every other member says nothing about a value. */
+/** The converted members and how; other members have no meaning in JSON Schema. */
 const members: { readonly [name: string]: Member } = {
-  type,
-  title: text,
-  description: text,
-  format: text,
-  default: plain,
-  const: plain,
+  type: keepType,
+  title: keepText,
+  description: keepText,
+  format: keepText,
+  default: keepValue,
+  const: keepValue,
   enum: (value) => (isList(value) && value.length > 0 ? value : undefined),
-  minimum: number,
-  maximum: number,
-  exclusiveMinimum: number,
-  exclusiveMaximum: number,
+  minimum: keepNumber,
+  maximum: keepNumber,
+  exclusiveMinimum: keepNumber,
+  exclusiveMaximum: keepNumber,
   multipleOf: (value) => (typeof value === "number" && value > 0 ? value : undefined),
-  minLength: count,
-  maxLength: count,
-  minItems: count,
-  maxItems: count,
-  minProperties: count,
-  maxProperties: count,
+  minLength: keepCount,
+  maxLength: keepCount,
+  minItems: keepCount,
+  maxItems: keepCount,
+  minProperties: keepCount,
+  maxProperties: keepCount,
   uniqueItems: (value) => (typeof value === "boolean" ? value : undefined),
-  pattern,
+  pattern: keepPattern,
   required: (value) =>
     isList(value) && value.every((name) => typeof name === "string") && value.length > 0 ? value : undefined,
-  properties: named,
-  additionalProperties: one,
+  properties: convertNamed,
+  additionalProperties: convertOne,
   items: (value, _schema, convert) => (isList(value) ? undefined : typeof value === "boolean" ? value : convert(value)),
-  prefixItems: many,
-  contains: one,
-  propertyNames: one,
-  allOf: many,
-  anyOf: many,
-  oneOf: many,
-  not: one,
-  if: one,
-  then: one,
-  else: one
+  prefixItems: convertMany,
+  contains: convertOne,
+  propertyNames: convertOne,
+  allOf: convertMany,
+  anyOf: convertMany,
+  oneOf: convertMany,
+  not: convertOne,
+  if: convertOne,
+  then: convertOne,
+  else: convertOne
 }
 
-/** `nullable: true` of OpenAPI 3.0, and `x-nullable` of its elders. */
-const withNull = (schema: JsonObject, made: JsonObject): JsonObject => {
+/** Converts `nullable: true` of OpenAPI 3.0 and `x-nullable` of Swagger. */
+const addNull = (schema: JsonObject, made: JsonObject): JsonObject => {
   if (schema["nullable"] !== true && schema["x-nullable"] !== true) return made
   const { enum: values, type: named } = made
   return {
@@ -139,8 +142,8 @@ const withNull = (schema: JsonObject, made: JsonObject): JsonObject => {
   }
 }
 
-/** `exclusiveMinimum: true` beside a minimum. */
-const withBounds = (schema: JsonObject, made: JsonObject): JsonObject => {
+/** Converts boolean `exclusiveMinimum` and `exclusiveMaximum` of OpenAPI 3.0. */
+const convertExclusiveBounds = (schema: JsonObject, made: JsonObject): JsonObject => {
   const above = schema["exclusiveMinimum"] === true
   const below = schema["exclusiveMaximum"] === true
   if (!above && !below) return made

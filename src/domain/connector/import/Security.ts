@@ -1,10 +1,10 @@
-/** Security schemes of an OpenAPI document as the methods by which a customer connects. */
+/** Imports the security schemes of an OpenAPI document as auth methods. */
 import { isObject, type Json, type JsonObject } from "../../Json.js"
-import { type Document, listAt, objectAt, textAt, UniqueNames } from "./Document.js"
+import { type OpenApiDocument, listAt, objectAt, textAt, UniqueNames } from "./OpenApiDocument.js"
 import { parseUrl } from "../../Url.js"
 
-/** `origin`: what relative addresses are resolved against. Never empty; the first one is the default. */
-export const authOf = (document: Document, origin: string | undefined): ReadonlyArray<JsonObject> => {
+/** The auth methods, never empty; the first is the default. `origin`: relative URLs are resolved against it. */
+export const importAuth = (document: OpenApiDocument, origin: string | undefined): ReadonlyArray<JsonObject> => {
   const schemes =
     document.generation === 3
       ? objectAt(objectAt(document.root, "components"), "securitySchemes")
@@ -19,13 +19,13 @@ export const authOf = (document: Document, origin: string | undefined): Readonly
       .filter((name) => !mentioned.has(name))
       .map((name) => [name])
   ]
-  const taken = new UniqueNames()
+  const usedNames = new UniqueNames()
   const methods = alternatives.flatMap((names) => methodsOf(document, schemes, names, origin))
   if (methods.length === 0 && Object.keys(schemes).length > 0)
-    document.warn("security", "no scheme can be taken over: the connector asks for no credential.")
+    document.warn("security", "no scheme can be imported: the connector has no credential.")
   const unique = methods.map((method) => ({
     ...method,
-    id: taken.give(idOf(String(method["id"] ?? "method")), 64)
+    id: usedNames.take(idOf(String(method["id"] ?? "method")), 64)
   }))
   return unique.length === 0
     ? [{ id: "none", type: "none", default: true }]
@@ -38,23 +38,23 @@ const idOf = (name: string): string => {
 }
 
 const methodsOf = (
-  document: Document,
+  document: OpenApiDocument,
   schemes: JsonObject,
   names: ReadonlyArray<string>,
   origin: string | undefined
 ): ReadonlyArray<JsonObject> => {
-  const made = names.map((name) => {
+  const methods = names.map((name) => {
     const scheme = document.part(schemes[name])
-    return single(name, scheme, origin, (message) => document.warn(`${placeOf(document)}.${name}`, message))
+    return methodsOfScheme(name, scheme, origin, (message) => document.warn(`${placeOf(document)}.${name}`, message))
   })
-  const [first = []] = made
+  const [first = []] = methods
   if (names.length < 2) return first
-  // All of them at once: several keys make one method; a grant cannot be joined with anything.
-  const parts = made.flatMap((one) => one.slice(0, 1))
+  // Several API keys that are required together become one method; other schemes cannot be combined.
+  const parts = methods.flatMap((one) => one.slice(0, 1))
   if (parts.length < names.length || parts.some((part) => part["type"] !== "api_key")) {
     document.warn(
       "security",
-      `${names.join(" and ")} are asked for together: only ${names[0] ?? "the first"} is taken over.`
+      `${names.join(" and ")} are required together: only ${names[0] ?? "the first"} is imported.`
     )
     return first
   }
@@ -63,26 +63,27 @@ const methodsOf = (
       id: names.join("_"),
       type: "custom",
       title: names.join(" and "),
-      fields: parts.flatMap((part, at) => renamed(listAt(part, "fields"), names[at] ?? "")),
-      inject: parts.flatMap((part, at) => reread(listAt(part, "inject"), names[at] ?? ""))
+      fields: parts.flatMap((part, at) => renameFields(listAt(part, "fields"), names[at] ?? "")),
+      inject: parts.flatMap((part, at) => renameReferences(listAt(part, "inject"), names[at] ?? ""))
     }
   ]
 }
 
 const fieldName = (name: string) => idOf(name).replaceAll("-", "_")
 
-const renamed = (fields: ReadonlyArray<Json>, name: string): ReadonlyArray<Json> =>
+const renameFields = (fields: ReadonlyArray<Json>, name: string): ReadonlyArray<Json> =>
   fields.filter(isObject).map((field) => ({ ...field, name: fieldName(name), title: name }))
 
-const reread = (parts: ReadonlyArray<Json>, name: string): ReadonlyArray<Json> =>
+const renameReferences = (parts: ReadonlyArray<Json>, name: string): ReadonlyArray<Json> =>
   parts.filter(isObject).map((part) => ({
     ...part,
     value: String(part["value"]).replace(/credential\.\w+/, `credential.${fieldName(name)}`)
   }))
 
-const placeOf = ({ generation }: Document) => (generation === 3 ? "components.securitySchemes" : "securityDefinitions")
+const placeOf = ({ generation }: OpenApiDocument) =>
+  generation === 3 ? "components.securitySchemes" : "securityDefinitions"
 
-const single = (
+const methodsOfScheme = (
   id: string,
   scheme: JsonObject,
   origin: string | undefined,
@@ -100,12 +101,10 @@ const single = (
     case "oauth2":
       return oauth(common, scheme, origin, warn)
     case "openIdConnect":
-      warn(
-        "OpenID Connect Discovery is not read: a connection is asked for a bearer token. Add a method of type oauth2."
-      )
+      warn("OpenID Connect Discovery is not supported: connections need a bearer token. Add a method of type oauth2.")
       return [{ ...common, ...token("Bearer") }]
     default:
-      warn(`the type ${textAt(scheme, "type") ?? "that is missing"} is not known: the scheme is left out.`)
+      warn(`the type ${textAt(scheme, "type") ?? "that is missing"} is not supported: the scheme is left out.`)
       return []
   }
 }
@@ -140,7 +139,7 @@ const http = (scheme: string): JsonObject => {
   return token(/^[\w-]+$/.test(scheme) && scheme !== "bearer" ? scheme : "Bearer")
 }
 
-/** Grants without a person's browser in between, or with a code; the others give no token that lasts. */
+/** Methods of the flows with a code or with client credentials; other flows have no token that can be refreshed. */
 const oauth = (
   common: JsonObject,
   scheme: JsonObject,
@@ -148,24 +147,24 @@ const oauth = (
   warn: (message: string) => void
 ): ReadonlyArray<JsonObject> => {
   const flows = objectAt(scheme, "flows")
-  const of = (...names: ReadonlyArray<string>) =>
+  const flowOf = (...names: ReadonlyArray<string>) =>
     names.map((name) => objectAt(flows, name)).find((flow) => Object.keys(flow).length > 0) ??
     (names.includes(textAt(scheme, "flow") ?? "") ? scheme : undefined)
   const methods = [
-    ...grant(common, of("authorizationCode", "accessCode"), "authorization_code", origin),
-    ...grant(common, of("clientCredentials", "application"), "client_credentials", origin)
+    ...grantMethods(common, flowOf("authorizationCode", "accessCode"), "authorization_code", origin),
+    ...grantMethods(common, flowOf("clientCredentials", "application"), "client_credentials", origin)
   ]
   if (methods.length > 0) return methods
-  const given = ["implicit", "password"].filter((name) => of(name) !== undefined)
+  const otherFlows = ["implicit", "password"].filter((name) => flowOf(name) !== undefined)
   const why =
-    given.length === 0
-      ? "its flows name no address that tokens come from"
-      : `the flow ${given.join(" and ")} gives no token that can be renewed without its user`
-  warn(`${why}: a connection is asked for a bearer token, which must be replaced when it ends.`)
+    otherFlows.length === 0
+      ? "its flows have no token URL"
+      : `the flow ${otherFlows.join(" and ")} has no token that can be refreshed without the user`
+  warn(`${why}: connections need a bearer token, which must be replaced when it expires.`)
   return [{ ...common, ...token("Bearer") }]
 }
 
-const grant = (
+const grantMethods = (
   common: JsonObject,
   flow: JsonObject | undefined,
   kind: "authorization_code" | "client_credentials",

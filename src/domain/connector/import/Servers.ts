@@ -1,46 +1,47 @@
-/** Where an OpenAPI document says its service is: a base URL, and what of it each connection fills in. */
+/** Imports the servers of an OpenAPI document as the base URL, with variables as config of the connection. */
 import { isObject, type Json, type JsonObject } from "../../Json.js"
-import { type Document, listAt, objectAt, textAt } from "./Document.js"
+import { type OpenApiDocument, listAt, objectAt, textAt } from "./OpenApiDocument.js"
 import { parseUrl } from "../../Url.js"
 
+/** The connector's base URL. */
 export interface ImportedServer {
   readonly baseUrl: string
-  /** JSON Schema of the connection's config; absent where there is nothing to fill in. */
+  /** The JSON Schema of the connection's config; absent without variables. */
   readonly connectionConfig?: JsonObject
-  /** Scheme and host, where they are fixed: what relative addresses of the document are resolved against. */
+  /** Scheme and host if they have no variables; relative URLs of the document are resolved against it. */
   readonly origin: string | undefined
 }
 
-/** `location`: where the document was read, if it was. */
-export const serverOf = (document: Document, location: string | undefined): ImportedServer => {
+/** The server of a document. `location`: the URL of the document, if it was read from one. */
+export const importServer = (document: OpenApiDocument, location: string | undefined): ImportedServer => {
   const [url, variables] =
-    document.generation === 3 ? bestOf(listAt(document.root, "servers")) : [two(document.root), {}]
-  const whole = wholeVariable(url)
-  if (whole !== undefined) {
-    const [name, rest] = whole
+    document.generation === 3 ? bestServer(listAt(document.root, "servers")) : [swaggerUrl(document.root), {}]
+  const variable = wholeVariable(url)
+  if (variable !== undefined) {
+    const [name, rest] = variable
     const member = memberOf(name)
-    const { config, text } = filled(rest, variables)
-    const { required = [], ...schema } = configSchema({ [member]: askedAs(objectAt(variables, name), name), ...config })
+    const { config, text } = fillVariables(rest, variables)
+    const { required = [], ...schema } = configSchema({
+      [member]: baseUrlMember(objectAt(variables, name), name),
+      ...config
+    })
     return {
-      baseUrl: trimmed(`{{connection.config.${member}}}${text}`),
+      baseUrl: trimSlashes(`{{connection.config.${member}}}${text}`),
       connectionConfig: { ...schema, required: [...new Set([member, ...required])] },
       origin: undefined
     }
   }
   const absolute = absoluteOf(url, location)
-  const { config, text } = filled(absolute ?? url, variables)
-  const known = absolute !== undefined
-  if (!known)
-    document.warn(
-      "servers",
-      "name no address: each connection is asked for its base URL, as connection.config.baseUrl."
-    )
-  const baseUrl = known ? text : `{{connection.config.baseUrl}}${text.startsWith("/") ? text : ""}`
-  const properties = { ...(known ? {} : { baseUrl: asked }), ...config }
+  const { config, text } = fillVariables(absolute ?? url, variables)
+  const isAbsolute = absolute !== undefined
+  if (!isAbsolute)
+    document.warn("servers", "have no address: each connection needs its base URL as connection.config.baseUrl.")
+  const baseUrl = isAbsolute ? text : `{{connection.config.baseUrl}}${text.startsWith("/") ? text : ""}`
+  const properties = { ...(isAbsolute ? {} : { baseUrl: baseUrlSchema }), ...config }
   const origin = /^https:\/\/[^/{]+(?=\/|$)/.exec(baseUrl)?.[0]
   return Object.keys(properties).length === 0
-    ? { baseUrl: trimmed(baseUrl), origin }
-    : { baseUrl: trimmed(baseUrl), connectionConfig: configSchema(properties), origin }
+    ? { baseUrl: trimSlashes(baseUrl), origin }
+    : { baseUrl: trimSlashes(baseUrl), connectionConfig: configSchema(properties), origin }
 }
 
 interface ConfigSchema extends JsonObject {
@@ -54,44 +55,45 @@ const configSchema = (properties: { readonly [name: string]: JsonObject }): Conf
   return { type: "object", properties, ...(required.length === 0 ? {} : { required }) }
 }
 
-/** Servers of paths and operations: their actions name the whole URL. */
-export const ownServers = (document: Document, server: ImportedServer, location: string | undefined) => {
+/** Servers of single paths and operations, whose actions have full URLs. */
+export const makeOwnServers = (document: OpenApiDocument, server: ImportedServer, location: string | undefined) => {
   const added: { [name: string]: JsonObject } = {}
 
-  /** The base of one operation; `undefined`: the connector's. */
+  /** The base URL of an operation; `undefined`: the connector's. */
   const baseOf = (
     item: JsonObject,
     operation: JsonObject,
     { method, path }: { readonly method: string; readonly path: string }
   ): string | undefined => {
-    const given = [operation, item].map((one) => listAt(one, "servers")).find((servers) => servers.length > 0)
-    if (given === undefined) return undefined
-    const [url, variables] = bestOf(given)
+    const ownServers = [operation, item].map((one) => listAt(one, "servers")).find((servers) => servers.length > 0)
+    if (ownServers === undefined) return undefined
+    const [url, variables] = bestServer(ownServers)
     const place = `paths.${path}.${method.toLowerCase()}.servers`
     const ignored = (why: string) => {
       document.warn(place, `${why}: the operation is sent to the connector's base URL, ${server.baseUrl}.`)
       return undefined
     }
     const absolute = absoluteOf(url, server.origin ?? location)
-    if (absolute === undefined) return ignored(`${url} names no address`)
+    if (absolute === undefined) return ignored(`${url} has no address`)
     const [, host = "", rest = ""] = /^https:\/\/([^/]*)(.*)$/.exec(absolute) ?? []
-    const lacking: Array<string> = []
+    const undefinedVariables: Array<string> = []
     const fixed = host.replace(/\{([^{}]+)\}/g, (_whole, name: string) => {
       const preset = presetOf(variables, name)
-      if (preset === undefined) lacking.push(name)
+      if (preset === undefined) undefinedVariables.push(name)
       return preset ?? ""
     })
-    if (lacking.length > 0) return ignored(`the host of ${url} depends on ${lacking.join(", ")}, which has no default`)
-    if (parseUrl(`https://${fixed}`) === undefined) return ignored(`${url} names no host`)
+    if (undefinedVariables.length > 0)
+      return ignored(`the host of ${url} depends on ${undefinedVariables.join(", ")}, which has no default`)
+    if (parseUrl(`https://${fixed}`) === undefined) return ignored(`${url} has no valid host`)
     if (fixed !== host) document.warn(place, `the host of ${url} takes the defaults of its variables: ${fixed}.`)
-    const { config, text } = filled(rest, variables)
-    const base = trimmed(`${new URL(`https://${fixed}`).origin}${text}`)
+    const { config, text } = fillVariables(rest, variables)
+    const base = trimSlashes(`${new URL(`https://${fixed}`).origin}${text}`)
     if (base === server.baseUrl) return undefined
     Object.assign(added, config)
     return base
   }
 
-  /** The connection's config with what the operations' servers ask for. */
+  /** The config schema with the variables of these servers. */
   const configWith = (given: JsonObject | undefined): JsonObject | undefined => {
     if (Object.keys(added).length === 0) return given
     const { properties, required = [] } = configSchema(added)
@@ -107,21 +109,21 @@ export const ownServers = (document: Document, server: ImportedServer, location:
   return { baseOf, configWith }
 }
 
-const asked: JsonObject = { type: "string", format: "uri", title: "Base URL" }
+const baseUrlSchema: JsonObject = { type: "string", format: "uri", title: "Base URL" }
 
-const trimmed = (url: string) => url.replace(/\/+$/, "")
+const trimSlashes = (url: string) => url.replace(/\/+$/, "")
 
-const bestOf = (given: ReadonlyArray<Json>): readonly [url: string, variables: JsonObject] => {
+const bestServer = (given: ReadonlyArray<Json>): readonly [url: string, variables: JsonObject] => {
   const servers = given.filter(isObject)
   const urlOf = (server: JsonObject) => withScheme(textAt(server, "url") ?? "/")
   const best = servers.find((server) => urlOf(server).startsWith("https://")) ?? servers[0] ?? {}
   return [urlOf(best), objectAt(best, "variables")]
 }
 
-/** A scheme that is a variable is HTTPS, as every other is. */
+/** Replaces a variable scheme by HTTPS. */
 const withScheme = (url: string) => url.trim().replace(/^\{[^{}]+\}:\/\//, "https://")
 
-/** `{server}/v1`: all but the path is one variable. */
+/** The variable and path of `{server}/v1`. */
 const wholeVariable = (url: string): readonly [name: string, rest: string] | undefined => {
   const [, name, rest = ""] = /^\{([^{}]+)\}((?:\/.*)?)$/.exec(url) ?? []
   return name === undefined ? undefined : [name, rest]
@@ -129,12 +131,12 @@ const wholeVariable = (url: string): readonly [name: string, rest: string] | und
 
 const memberOf = (name: string) => name.replace(/\W/g, "_")
 
-/** A base URL as a member of the config, with the variable's default where that is one. */
-const askedAs = (variable: JsonObject, title: string): JsonObject => {
+/** A config member for a base URL, with the variable's default if that is a URL. */
+const baseUrlMember = (variable: JsonObject, title: string): JsonObject => {
   const preset = absoluteOf(textAt(variable, "default") ?? "", undefined)
   const description = textAt(variable, "description")
   return {
-    ...asked,
+    ...baseUrlSchema,
     title,
     ...(description === undefined ? {} : { description }),
     ...(preset === undefined ? {} : { default: preset })
@@ -144,16 +146,16 @@ const askedAs = (variable: JsonObject, title: string): JsonObject => {
 const presetOf = (variables: JsonObject, name: string): string | undefined =>
   textAt(objectAt(variables, name), "default")
 
-/** Whether a default of a variable that is the whole host can be one: `HOSTNAME` and `your-domain` are placeholders. */
+/** Whether the default of a host variable is a host; `HOSTNAME` and `your-domain` are placeholders. */
 const isHost = (text: string) => /^[\w-]+(?:\.[\w-]+)+(?::\d+)?$/.test(text)
 
-const two = (root: JsonObject): string => {
+const swaggerUrl = (root: JsonObject): string => {
   const host = textAt(root, "host")
   const path = textAt(root, "basePath") ?? "/"
   return host === undefined ? path : `https://${host}${path.startsWith("/") ? path : `/${path}`}`
 }
 
-/** Always HTTPS: no connection speaks in the clear because a document forgot a letter. */
+/** The absolute URL, always with HTTPS, so that a typing error in a document cannot disable TLS. */
 const absoluteOf = (url: string, location: string | undefined): string | undefined => {
   const secure = url
     .trim()
@@ -164,8 +166,8 @@ const absoluteOf = (url: string, location: string | undefined): string | undefin
   return `https://${new URL(location).host}${secure.startsWith("/") ? secure : `/${secure}`}`
 }
 
-/** `{region}` becomes the connection's config, with its default. */
-const filled = (
+/** Replaces variables such as `{region}` by templates over the connection's config, with their defaults. */
+const fillVariables = (
   url: string,
   variables: JsonObject
 ): { readonly text: string; readonly config: { readonly [name: string]: JsonObject } } => {

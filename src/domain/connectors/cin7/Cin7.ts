@@ -1,6 +1,6 @@
 /** Cin7 Core (before: DEAR Inventory), external API v2. https://dearinventory.docs.apiary.io */
-import { builtIn } from "../../connector/Definition.js"
-import { args, below, type EventManifest, list, oneOf, pairs, record, text } from "../Shapes.js"
+import { defineBuiltIn } from "../../connector/Definition.js"
+import { args, below, type EventManifest, list, oneOf, pairs, record, text } from "../SchemaShorthands.js"
 import { products } from "./Products.js"
 import { reading, response, writing } from "./Requests.js"
 import { sales } from "./Sales.js"
@@ -24,7 +24,7 @@ const hook = {
   ExternalAuthorizationType: "bearerauth"
 }
 
-/** Cin7 signs nothing; it sends the token that the subscription names. */
+/** Cin7 does not sign deliveries; it sends the token of the subscription. */
 const subscribed = {
   type: "per_event",
   subscribe: {
@@ -42,7 +42,7 @@ const subscribed = {
   verify: { scheme: "token", header: "authorization", prefix: "Bearer ", subscriptionSecret: true }
 } as const
 
-export const cin7 = builtIn({
+export const cin7 = defineBuiltIn({
   svcConnector: 1,
   slug: "cin7-core",
   name: "Cin7 Core",
@@ -68,7 +68,7 @@ export const cin7 = builtIn({
     }
   ],
   test: { action: "getCompany", accountLabel: "$.Company" },
-  // Counted for each API application. The headers come with a refusal alone.
+  // Counted for each API application. Only refusals have the headers.
   rateLimit: {
     scope: "connection",
     requests: 60,
@@ -151,7 +151,7 @@ export const cin7 = builtIn({
       entity: "availability",
       payloadSchema: record({ ID: text, SKU: text, Location: text, Available: { type: "number" } })
     },
-    // Webhooks need an add-on of Cin7's; without it this one asks.
+    // Webhooks need an add-on of Cin7; this event polls and does not.
     {
       id: "sale.changed",
       title: "Sale created or changed (by asking)",
@@ -225,7 +225,7 @@ export const cin7 = builtIn({
       read: "listSales",
       get: "getSale",
       fields: [
-        // A row of the list calls it SaleID.
+        // In a list the member is SaleID.
         { from: "ID", to: "id", transforms: [{ fn: "COALESCE", args: ["ID", "SaleID"] }] },
         ...pairs({
           CustomerID: "contact.id",

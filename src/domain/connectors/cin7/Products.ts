@@ -1,5 +1,5 @@
-/** Products, their stock at locations, and its adjustments. */
-import { type ActionManifest, flag, list, nullable, number, oneOf, record, text, time } from "../Shapes.js"
+/** Actions of Cin7 Core on products, stock and stock adjustments. */
+import { type ActionManifest, flag, list, nullable, number, oneOf, record, text, time } from "../SchemaShorthands.js"
 import { listing, reading, writing } from "./Requests.js"
 
 const product = record(

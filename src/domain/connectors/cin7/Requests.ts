@@ -1,13 +1,13 @@
-/** What every request to Cin7 Core has in common. */
+/** Builds requests to Cin7 Core. */
 import type { JsonObject } from "../../Json.js"
-import { args, type ActionManifest, fromArgs, list, type Listing, record, upTo } from "../Shapes.js"
+import { args, type ActionManifest, fromArgs, list, type Listing, record, upTo } from "../SchemaShorthands.js"
 
-/** An error is `[{ErrorCode, Exception}]`, with a success status at times. */
+/** An error is `[{ErrorCode, Exception}]`, sometimes with a success status. */
 export const response: NonNullable<ActionManifest["response"]> = {
   errorWhen: { path: "$[0].ErrorCode", op: "exists", value: true },
   errorMessage: "$[0].Exception",
   errorCode: "$[0].ErrorCode",
-  // Cin7 refuses a wrong account id or key with 403.
+  // Cin7 answers 403 to a wrong account id or key.
   authCodes: ["401", "403"]
 }
 
@@ -34,10 +34,10 @@ interface Reading {
   readonly name: string
   readonly title: string
   readonly path: string
-  /** The query parameter that identifies the record. */
+  /** The query parameter with the record's id. */
   readonly key: string
   readonly filters?: JsonObject
-  /** Where it stands in the answer; absent: it is the answer. */
+  /** The record's path in the answer; absent: the whole answer. */
   readonly map?: string
   readonly item: JsonObject
   readonly mock: JsonObject
@@ -65,7 +65,7 @@ interface Writing {
   readonly mock: JsonObject
 }
 
-/** A change names the whole record: Cin7 has no partial update. */
+/** An update needs the whole record, since Cin7 has no partial updates. */
 export const writing = (one: Writing): ActionManifest => ({
   name: one.name,
   title: one.title,

@@ -1,5 +1,5 @@
-/** Customers, suppliers, sales and purchases. */
-import { type ActionManifest, args, flag, list, number, oneOf, record, text, time } from "../Shapes.js"
+/** Actions of Cin7 Core on customers, suppliers, sales and purchases. */
+import { type ActionManifest, args, flag, list, number, oneOf, record, text, time } from "../SchemaShorthands.js"
 import { listing, reading, response, writing } from "./Requests.js"
 
 const customer = record({ ID: text, Name: text, Status: text, Currency: text, LastModifiedOn: text }, "ID", "Name")
@@ -241,7 +241,7 @@ export const sales: ReadonlyArray<ActionManifest> = [
     item: purchase,
     mock: bolts
   }),
-  // Cin7 refuses these two kinds at the path above.
+  // Cin7 does not accept these two kinds at the path above.
   reading({
     name: "getAdvancedPurchase",
     title: "Get an advanced or a service purchase",

@@ -1,11 +1,11 @@
-/** GitHub, REST API version 2022-11-28, which GitHub keeps until March 2028 at least. https://docs.github.com/rest */
-import { builtIn } from "../../connector/Definition.js"
-import { type EventManifest, record, text } from "../Shapes.js"
+/** GitHub, REST API version 2022-11-28, supported until at least March 2028. https://docs.github.com/rest */
+import { defineBuiltIn } from "../../connector/Definition.js"
+import { type EventManifest, record, text } from "../SchemaShorthands.js"
 import { issues } from "./Issues.js"
 import { repositories } from "./Repositories.js"
 import { reading } from "./Requests.js"
 
-/** GitHub names what happened in the header and how in `action`. */
+/** GitHub sends the event in a header and its kind in `action`. */
 const event = (id: string, title: string): EventManifest => ({
   id,
   title,
@@ -14,7 +14,7 @@ const event = (id: string, title: string): EventManifest => ({
   payloadSchema: record({ action: text, repository: record(), sender: record() })
 })
 
-export const github = builtIn({
+export const github = defineBuiltIn({
   svcConnector: 1,
   slug: "github",
   name: "GitHub",
@@ -33,7 +33,7 @@ export const github = builtIn({
       tokenUrl: "https://github.com/login/oauth/access_token",
       scopes: ["repo", "read:user", "read:org", "admin:repo_hook"],
       clientAuth: "body",
-      // A GitHub App's tokens live eight hours and rotate; an OAuth App's do not expire and bring no refresh token.
+      // Tokens of a GitHub App expire after eight hours and rotate; those of an OAuth App do not expire and have no refresh token.
       refresh: { rotates: true }
     },
     {

@@ -1,5 +1,16 @@
-/** Issues, their comments, and pull requests. */
-import { type ActionManifest, flag, integer, list, nullable, oneOf, record, text, texts, time } from "../Shapes.js"
+/** Actions of GitHub on issues, comments and pull requests. */
+import {
+  type ActionManifest,
+  flag,
+  integer,
+  list,
+  nullable,
+  oneOf,
+  record,
+  text,
+  texts,
+  time
+} from "../SchemaShorthands.js"
 import { inRepo, listing, ofRepo, reading, writing } from "./Requests.js"
 
 const person = record({ login: text, id: integer })

@@ -1,5 +1,16 @@
-/** Repositories, what is in them, their releases and workflows. */
-import { type ActionManifest, flag, integer, list, nullable, oneOf, record, text, texts, time } from "../Shapes.js"
+/** Actions of GitHub on repositories, contents, releases and workflows. */
+import {
+  type ActionManifest,
+  flag,
+  integer,
+  list,
+  nullable,
+  oneOf,
+  record,
+  text,
+  texts,
+  time
+} from "../SchemaShorthands.js"
 import { headers, inRepo, listing, nothing, ofRepo, owner, reading, sha, writing } from "./Requests.js"
 
 const repository = record(

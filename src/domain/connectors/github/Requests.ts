@@ -1,6 +1,6 @@
-/** What every request to GitHub has in common. */
+/** Builds requests to GitHub. */
 import type { JsonObject } from "../../Json.js"
-import { args, type ActionManifest, fromArgs, text, upTo } from "../Shapes.js"
+import { args, type ActionManifest, fromArgs, text, upTo } from "../SchemaShorthands.js"
 
 export const headers = {
   Accept: "application/vnd.github+json",
@@ -8,7 +8,7 @@ export const headers = {
   "User-Agent": "svc"
 }
 
-/** Patterns, since a path of several parts takes slashes in its values. An enterprise's own users have an underscore. */
+/** Patterns that exclude slashes, since values of a multi-segment path may have them. Users of an enterprise have an underscore. */
 export const owner: JsonObject = { type: "string", pattern: "^[A-Za-z0-9][A-Za-z0-9_-]{0,38}$" }
 export const repo: JsonObject = { type: "string", pattern: "^[A-Za-z0-9._-]{1,100}$" }
 
@@ -20,15 +20,15 @@ interface Listing {
   readonly title: string
   readonly path: string
   readonly needs: JsonObject
-  /** Query parameters that narrow the list. */
+  /** Query parameters that filter the list. */
   readonly filters?: JsonObject
-  /** Where the items stand; absent: the answer is the list. */
+  /** The path of the items; absent: the answer is the list. */
   readonly items?: string
   readonly outputSchema: JsonObject
   readonly mock: NonNullable<ActionManifest["mocks"]>[number]["output"]
 }
 
-/** Lists have at most 100 items a page and a Link header to the next one. */
+/** A page has at most 100 items and a Link header to the next page. */
 export const listing = (one: Listing): ActionManifest => ({
   name: one.name,
   title: one.title,
@@ -96,7 +96,7 @@ export const writing = (one: Writing): ActionManifest => ({
   mocks: [{ name: "one", output: one.mock }]
 })
 
-/** Of a body that says nothing: 204. */
+/** The response of an empty answer: 204. */
 export const nothing: JsonObject = { type: "null" }
 export const ofRepo: JsonObject = { owner, repo }
 export const sha: JsonObject = text

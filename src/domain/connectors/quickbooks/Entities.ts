@@ -1,6 +1,6 @@
-/** The common entities that QuickBooks has. A change needs the `SyncToken`, which no common entity holds. */
+/** The common entities of QuickBooks. They cannot be changed, since that needs the `SyncToken`, which they do not have. */
 import type { ConnectorManifest } from "../../connector/Definition.js"
-import { below, pairs } from "../Shapes.js"
+import { below, pairs } from "../SchemaShorthands.js"
 
 const addressFields = {
   Line1: "line1",
@@ -74,7 +74,7 @@ export const entities: NonNullable<ConnectorManifest["entities"]> = [
         "Line[*].SalesItemLineDetail.Qty": "lineItems[*].quantity",
         "Line[*].SalesItemLineDetail.UnitPrice": "lineItems[*].unitPrice"
       }),
-      // QuickBooks has no status: what is owed tells.
+      // QuickBooks has no status; the balance shows it.
       { from: "Balance", to: "status", enum: { 0: "paid" }, fallback: "authorised" },
       ...metadata
     ]

@@ -2,8 +2,8 @@
  * QuickBooks Online, Accounting API v3, minor version 75. https://developer.intuit.com/app/developer/qbo/docs/api
  * Lists are queries; a change needs the record's `SyncToken`.
  */
-import { builtIn } from "../../connector/Definition.js"
-import { args, type EventManifest, number, record, text } from "../Shapes.js"
+import { defineBuiltIn } from "../../connector/Definition.js"
+import { args, type EventManifest, number, record, text } from "../SchemaShorthands.js"
 import { entities } from "./Entities.js"
 import { deleteOf, getOf, idempotency, listOf, response, version, writes } from "./Requests.js"
 import { invoice, payment, resources } from "./Resources.js"
@@ -19,7 +19,7 @@ const events = (id: string, title: string, entity?: string): ReadonlyArray<Event
     ...(entity === undefined ? {} : { entity })
   }))
 
-export const quickbooks = builtIn({
+export const quickbooks = defineBuiltIn({
   svcConnector: 1,
   slug: "quickbooks",
   name: "QuickBooks Online",
@@ -57,16 +57,16 @@ export const quickbooks = builtIn({
       revocationBody: "json",
       scopes: ["com.intuit.quickbooks.accounting"],
       clientAuth: "basic",
-      // An access token lives an hour. The refresh token changes about once a day and the newest one always has to be
-      // used; it lives 100 days from its last use, and five years in all.
+      // An access token expires after an hour. The refresh token changes about once a day, and only the newest is valid,
+      // for 100 days after its last use and five years in total.
       refresh: { rotates: true },
       callbackConfig: { realmId: "realmId" }
     }
   ],
   test: { action: "getCompany", accountLabel: "$.CompanyName" },
-  // A company takes 10 requests a second from an app and 500 a minute: 8 a second keep to both.
+  // The limits are 10 requests a second and 500 a minute for an app and company; 8 a second keeps both.
   rateLimit: { scope: "connection", requests: 8, perSeconds: 1, concurrency: 10 },
-  // QuickBooks tells no Retry-After; a minute is what it asks for.
+  // QuickBooks sends no Retry-After; its documentation says to wait a minute.
   retry: { maxAttempts: 6, initialMs: 2_000, maxMs: 60_000 },
   actions: [
     {
@@ -115,7 +115,7 @@ export const quickbooks = builtIn({
     {
       id: "app",
       type: "app",
-      // CloudEvents in a list.
+      // A list of CloudEvents.
       items: "$",
       eventKey: "$.type",
       account: { payload: "$.intuitaccountid", connection: "$.config.realmId" },

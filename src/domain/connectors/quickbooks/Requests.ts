@@ -1,6 +1,6 @@
-/** How a resource of QuickBooks is listed, read, created, changed and deleted: the same for each of them. */
+/** Builds the actions that list, read, create, change and delete a resource of QuickBooks. */
 import type { JsonObject } from "../../Json.js"
-import { args, type ActionManifest, described, fromArgs, list, record, text, upTo } from "../Shapes.js"
+import { args, type ActionManifest, described, fromArgs, list, record, text, upTo } from "../SchemaShorthands.js"
 
 export const version = { minorversion: 75 }
 export const response: NonNullable<ActionManifest["response"]> = {
@@ -10,7 +10,7 @@ export const response: NonNullable<ActionManifest["response"]> = {
   authCodes: ["3200", "003200"],
   transientCodes: ["3001", "003001"]
 }
-/** QuickBooks answers the same request once more for the same `requestid`, of 50 characters at most. */
+/** QuickBooks repeats its answer to a request with the same `requestid`, of at most 50 characters. */
 export const idempotency = { query: "requestid", maxLength: 50 }
 
 export const reference = record({ value: text, name: text }, "value")
@@ -24,14 +24,14 @@ export const address = record({
 })
 
 export interface QuickbooksResource {
-  /** As in `QueryResponse` and in the query. */
+  /** The name in `QueryResponse` and in queries. */
   readonly name: string
   readonly plural: string
   readonly path: string
   readonly schema: JsonObject
   readonly writable: JsonObject
   readonly required: ReadonlyArray<string>
-  /** Whether a change may leave out what stays as it is; else the whole record is named, and what is left out is cleared. */
+  /** Whether an update can be partial; otherwise members that are left out are cleared. */
   readonly sparse: boolean
   readonly mock: JsonObject
 }

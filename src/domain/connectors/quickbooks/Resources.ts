@@ -1,5 +1,5 @@
-/** The resources of a company's books. */
-import { decimal, flag, list, number, oneOf, record, text } from "../Shapes.js"
+/** Actions of QuickBooks on a company's resources. */
+import { decimal, flag, list, number, oneOf, record, text } from "../SchemaShorthands.js"
 import { address, reference, type QuickbooksResource } from "./Requests.js"
 
 const times = { CreateTime: "2026-11-01T09:00:00-08:00", LastUpdatedTime: "2026-11-02T09:00:00-08:00" }

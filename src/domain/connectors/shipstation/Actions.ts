@@ -1,5 +1,16 @@
-/** Orders, shipments, products, customers and carriers. */
-import { type ActionManifest, flag, integer, list, nullable, number, oneOf, record, text, time } from "../Shapes.js"
+/** Actions of ShipStation on orders, shipments, products, customers and carriers. */
+import {
+  type ActionManifest,
+  flag,
+  integer,
+  list,
+  nullable,
+  number,
+  oneOf,
+  record,
+  text,
+  time
+} from "../SchemaShorthands.js"
 import { listing, reading, writing } from "./Requests.js"
 
 const address = record({
@@ -14,7 +25,7 @@ const address = record({
   phone: nullable("string")
 })
 const statuses = ["awaiting_payment", "awaiting_shipment", "pending_fulfillment", "shipped", "on_hold", "cancelled"]
-/** What a delivery is confirmed by; the last one FedEx has alone. */
+/** The confirmations of a delivery; only FedEx has the last one. */
 const confirmation = oneOf("none", "delivery", "signature", "adult_signature", "direct_signature")
 const order = record(
   {
@@ -220,7 +231,7 @@ export const actions: ReadonlyArray<ActionManifest> = [
       advancedOptions: record(),
       testLabel: flag
     },
-    // ShipStation needs both.
+    // ShipStation requires both.
     defaults: { confirmation: "{{args.confirmation ?? 'none'}}", testLabel: "{{args.testLabel ?? false}}" },
     required: ["orderId", "carrierCode", "serviceCode", "shipDate"],
     output: record({ shipmentId: integer, trackingNumber: text, labelData: text }, "shipmentId"),

@@ -1,4 +1,4 @@
-/** What every request to ShipStation has in common. */
+/** Builds requests to ShipStation. */
 import type { JsonObject } from "../../Json.js"
 import {
   type ActionManifest,
@@ -11,7 +11,7 @@ import {
   record,
   text,
   upTo
-} from "../Shapes.js"
+} from "../SchemaShorthands.js"
 
 const response = { errorMessage: "$.Message" } as const
 
@@ -75,7 +75,7 @@ interface Writing {
   readonly path: string
   readonly needs?: JsonObject
   readonly writable?: JsonObject
-  /** Templates of members that the body always has. */
+  /** Members that every body has, as templates. */
   readonly defaults?: Readonly<Record<string, string>>
   readonly required?: ReadonlyArray<string>
   readonly output: JsonObject

@@ -1,9 +1,9 @@
 /**
- * ShipStation, API V1, which is kept for the integrations that there are; V2 is another API with keys of its own.
+ * ShipStation, API V1, maintained for existing integrations; V2 is a different API with its own keys.
  * https://docs.shipstation.com/apis/shipstation-v1
  */
-import { builtIn } from "../../connector/Definition.js"
-import { below, type EventManifest, pairs, record, text } from "../Shapes.js"
+import { defineBuiltIn } from "../../connector/Definition.js"
+import { below, type EventManifest, pairs, record, text } from "../SchemaShorthands.js"
 import { actions } from "./Actions.js"
 
 const event = (id: string, key: string, title: string, entity?: string): EventManifest => ({
@@ -35,7 +35,7 @@ const reversed = {
   company: "company"
 }
 
-export const shipstation = builtIn({
+export const shipstation = defineBuiltIn({
   svcConnector: 1,
   slug: "shipstation",
   name: "ShipStation",
@@ -102,7 +102,7 @@ export const shipstation = builtIn({
         idFrom: "$.id"
       },
       unsubscribe: { action: "deleteWebhook", args: { id: "{{subscription.id}}" } },
-      // ShipStation signs nothing: a delivery is no more than a hint, and what it tells is asked for.
+      // ShipStation does not sign deliveries, so a delivery is only a hint and its resource is read from the API.
       verify: { scheme: "none" }
     }
   ],
@@ -154,7 +154,7 @@ export const shipstation = builtIn({
         ...below("billTo", "billingAddress", addressFields)
       ],
       fieldsOut: [
-        // The order's key makes a second write a change of the first.
+        // With the order's key, a repeated write changes the order of the first.
         ...pairs({
           id: "orderKey",
           createdAt: "orderDate",
@@ -200,7 +200,7 @@ export const shipstation = builtIn({
           shipDate: "shippedAt",
           createDate: "createdAt"
         }),
-        // That it was delivered, ShipStation does not tell here.
+        // ShipStation does not report the delivery here.
         { from: "voided", to: "status", enum: { true: "cancelled", false: "in_transit" } },
         ...below("shipmentItems[*]", "lineItems[*]", {
           productId: "productId",

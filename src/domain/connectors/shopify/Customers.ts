@@ -1,4 +1,4 @@
-/** The shop's customers. */
+/** Actions of Shopify on customers. */
 import {
   args,
   type ActionManifest,
@@ -14,7 +14,7 @@ import {
   text,
   time,
   upTo
-} from "../Shapes.js"
+} from "../SchemaShorthands.js"
 import { creating, getting, updating } from "./Requests.js"
 
 const address = record({
@@ -119,7 +119,7 @@ export const customers: ReadonlyArray<ActionManifest> = [
   updating(resource, writable)
 ]
 
-/** Members of a Shopify address → those of the common one. */
+/** The field map of an address: Shopify's member → common member. */
 export const addressFields = {
   address1: "line1",
   address2: "line2",

@@ -1,4 +1,4 @@
-/** Orders and what ships them. */
+/** Actions of Shopify on orders and fulfillments. */
 import {
   args,
   type ActionManifest,
@@ -17,7 +17,7 @@ import {
   text,
   time,
   upTo
-} from "../Shapes.js"
+} from "../SchemaShorthands.js"
 import { creating, getting, updating } from "./Requests.js"
 import { addressFields } from "./Customers.js"
 

@@ -1,4 +1,4 @@
-/** Products and their variants. */
+/** Actions of Shopify on products and variants. */
 import {
   args,
   decimal,
@@ -15,7 +15,7 @@ import {
   text,
   time,
   upTo
-} from "../Shapes.js"
+} from "../SchemaShorthands.js"
 import { creating, getting, updating } from "./Requests.js"
 
 const variant = record({

@@ -1,11 +1,11 @@
-/** What Shopify's main resources have in common: one record under its own name, at `/NAMEs/ID.json`. */
+/** Builds actions of Shopify's main resources, whose records are under their own name at `/NAMEs/ID.json`. */
 import type { JsonObject } from "../../Json.js"
-import { type ActionManifest, args, id } from "../Shapes.js"
+import { type ActionManifest, args, id } from "../SchemaShorthands.js"
 
 interface Resource {
-  /** In capitals as an action names it, e.g. `Order`. */
+  /** The name in an action's name: `Order`. */
   readonly name: string
-  /** With its article. */
+  /** The name in a title, with its article. */
   readonly called: string
   readonly schema: JsonObject
   readonly mock: NonNullable<ActionManifest["mocks"]>[number]
@@ -13,7 +13,7 @@ interface Resource {
 
 const memberOf = ({ name }: Resource) => name.toLowerCase()
 
-/** All three answer with the record. */
+/** The response of actions that answer with the record. */
 const answered = (of: Resource) => ({
   response: { map: `$.${memberOf(of)}` },
   outputSchema: of.schema,

@@ -1,9 +1,9 @@
 /**
  * Shopify, Admin REST API 2026-07. https://shopify.dev/docs/api/admin-rest
- * Shopify serves a version for twelve months and then the oldest one that it still has.
+ * Shopify serves a version for twelve months, afterwards the oldest supported one.
  */
-import { builtIn } from "../../connector/Definition.js"
-import { args, type EventManifest, fromArgs, id, oneOf, record, text } from "../Shapes.js"
+import { defineBuiltIn } from "../../connector/Definition.js"
+import { args, type EventManifest, fromArgs, id, oneOf, record, text } from "../SchemaShorthands.js"
 import { customerEntity, customers } from "./Customers.js"
 import { fulfillmentEntity, orderEntity, orders } from "./Orders.js"
 import { productEntity, products } from "./Products.js"
@@ -20,7 +20,7 @@ const topic = (id: string, key: string, title: string, entity: string): EventMan
 
 const subscription = record({ id, topic: text, address: text, format: text })
 
-export const shopify = builtIn({
+export const shopify = defineBuiltIn({
   svcConnector: 1,
   slug: "shopify",
   name: "Shopify",
@@ -66,8 +66,8 @@ export const shopify = builtIn({
       ],
       scopeSeparator: ",",
       clientAuth: "body",
-      // Offline tokens that live an hour. A used refresh token may be used again until the one that it brought is, for
-      // at most 30 days.
+      // Offline tokens expire after an hour. A used refresh token can be used again until its successor is used, for at
+      // most 30 days.
       tokenParams: { expiring: "1" },
       refresh: { rotates: true, reuseIntervalSeconds: 2_592_000 },
       inject: [{ in: "header", name: "X-Shopify-Access-Token", value: "{{credential.accessToken}}" }]
@@ -81,7 +81,7 @@ export const shopify = builtIn({
     }
   ],
   test: { action: "getShop", accountLabel: "$.name" },
-  // A bucket of 40 that empties by two a second on the smallest plan; the header tells the plan's own.
+  // A leaky bucket of 40 that drains two a second on the smallest plan; a header has the limit of the shop's plan.
   rateLimit: {
     scope: "connection",
     requests: 40,

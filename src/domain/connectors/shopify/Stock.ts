@@ -1,4 +1,4 @@
-/** Stock at locations. */
+/** Actions of Shopify on stock at locations. */
 import {
   args,
   type ActionManifest,
@@ -14,7 +14,7 @@ import {
   text,
   time,
   upTo
-} from "../Shapes.js"
+} from "../SchemaShorthands.js"
 
 const level = record({ inventory_item_id: id, location_id: id, available: nullable("integer"), updated_at: time })
 const location = record({ id, name: text, active: flag, city: nullable("string"), country_code: text })

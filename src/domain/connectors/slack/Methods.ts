@@ -1,6 +1,6 @@
-/** Slack's methods: reads by GET with a query, writes by POST with JSON; an error is a 200 with `ok: false`. */
+/** Builds actions of Slack's methods: reads by GET with a query, writes by POST with JSON. Errors are 200 with `ok: false`. */
 import type { JsonObject } from "../../Json.js"
-import { args, type ActionManifest, flag, fromArgs, list, record, text, upTo } from "../Shapes.js"
+import { args, type ActionManifest, flag, fromArgs, list, record, text, upTo } from "../SchemaShorthands.js"
 
 const response: NonNullable<ActionManifest["response"]> = {
   errorWhen: { path: "ok", op: "eq", value: false },
@@ -21,7 +21,7 @@ const response: NonNullable<ActionManifest["response"]> = {
     "fatal_error",
     "service_unavailable",
     "request_timeout",
-    // While a workspace moves to an enterprise organisation.
+    // During the migration of a workspace to an enterprise organisation.
     "org_login_required",
     "team_added_to_org"
   ]
@@ -30,7 +30,7 @@ const response: NonNullable<ActionManifest["response"]> = {
 interface Read {
   readonly name: string
   readonly title: string
-  /** `conversations.info`. */
+  /** The name of the method: `conversations.info`. */
   readonly method: string
   readonly input?: JsonObject
   readonly required?: ReadonlyArray<string>
@@ -49,14 +49,14 @@ export const reads = (one: Read): ActionManifest => ({
 })
 
 interface Listing extends Omit<Read, "output" | "mock"> {
-  /** The member that holds the items. */
+  /** The member with the items. */
   readonly items: string
   readonly item: JsonObject
   readonly most: number
   readonly mock: JsonObject | string
 }
 
-/** Lists go on by a cursor, which is empty on the last page. */
+/** Lists have a cursor, which is empty on the last page. */
 export const listing = (one: Listing): ActionManifest => ({
   name: one.name,
   title: one.title,

@@ -1,6 +1,6 @@
 /** Slack, Web API and Events API. https://docs.slack.dev/reference/methods */
-import { builtIn } from "../../connector/Definition.js"
-import { type EventManifest, flag, integer, list, pairs, record, text } from "../Shapes.js"
+import { defineBuiltIn } from "../../connector/Definition.js"
+import { type EventManifest, flag, integer, list, pairs, record, text } from "../SchemaShorthands.js"
 import { listing, reads, writes } from "./Methods.js"
 
 const channel = record({ id: text, name: text, is_private: flag, is_archived: flag, num_members: integer }, "id")
@@ -29,7 +29,7 @@ const event = (id: string, title: string): EventManifest => ({
   payloadSchema: record({ team_id: text, event_id: text, event_time: integer, event: record({ type: text }, "type") })
 })
 
-export const slack = builtIn({
+export const slack = defineBuiltIn({
   svcConnector: 1,
   slug: "slack",
   name: "Slack",
@@ -67,7 +67,7 @@ export const slack = builtIn({
       ],
       scopeSeparator: ",",
       clientAuth: "body",
-      // Where the app has token rotation on: twelve hours, and each refresh ends the refresh token before. Else none expires.
+      // With token rotation, tokens expire after twelve hours and refresh tokens are used once. Without it, none expires.
       refresh: { rotates: true },
       tokenConfig: { teamId: "$.team.id", botUserId: "$.bot_user_id" }
     },
@@ -79,8 +79,8 @@ export const slack = builtIn({
     }
   ],
   test: { action: "testAuth", accountLabel: "$.team", config: { teamId: "$.team_id" } },
-  // Slack counts per method and workspace (20 to 100 a minute) and tells no more than Retry-After. Histories and replies
-  // it gives to apps that are sold outside its marketplace once a minute, 15 messages at a time.
+  // Slack counts per method and workspace (20 to 100 a minute) and sends only Retry-After. Apps sold outside its
+  // marketplace can read histories and replies once a minute, 15 messages at a time.
   rateLimit: { scope: "connection", headers: { retryAfter: "retry-after" } },
   actions: [
     reads({

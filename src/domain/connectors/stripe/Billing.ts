@@ -1,5 +1,16 @@
-/** Customers, products, prices, invoices and subscriptions. */
-import { args, type ActionManifest, flag, integer, list, nullable, oneOf, record, text, texts } from "../Shapes.js"
+/** Actions of Stripe on customers, products, prices, invoices and subscriptions. */
+import {
+  args,
+  type ActionManifest,
+  flag,
+  integer,
+  list,
+  nullable,
+  oneOf,
+  record,
+  text,
+  texts
+} from "../SchemaShorthands.js"
 import { created, createOf, deleteOf, getOf, listOf, updateOf, verbOf } from "./Objects.js"
 
 const addressInput = args({

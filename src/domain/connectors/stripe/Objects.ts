@@ -1,33 +1,44 @@
-/** How an object of Stripe's is listed, read, created and changed: the same for each of them. */
+/** Builds the actions that list, read, create and change an object of Stripe. */
 import type { JsonObject } from "../../Json.js"
-import { args, type ActionManifest, flag, fromArgs, integer, list, record, text, texts, upTo } from "../Shapes.js"
+import {
+  args,
+  type ActionManifest,
+  flag,
+  fromArgs,
+  integer,
+  list,
+  record,
+  text,
+  texts,
+  upTo
+} from "../SchemaShorthands.js"
 
-/** `{gte, gt, lte, lt}` in Unix seconds, or one instant. */
+/** A range `{gte, gt, lte, lt}` in Unix seconds, or one time. */
 export const created: JsonObject = {
   anyOf: [integer, args({ gt: integer, gte: integer, lt: integer, lte: integer })]
 }
 export const metadata: JsonObject = { type: "object", additionalProperties: { type: ["string", "number", "boolean"] } }
 
 interface StripeObject {
-  /** `customer`: the name in one. */
+  /** The name in lower case: `customer`. */
   readonly one: string
-  /** `Customer`: in the action's name. */
+  /** The name in an action's name: `Customer`. */
   readonly singular: string
   readonly plural: string
   readonly path: string
   readonly schema: JsonObject
   readonly mock: JsonObject
-  /** What a list can be narrowed to. */
+  /** The filters of a list. */
   readonly filters: JsonObject
 }
 
 const form = { bodyType: "form", formStyle: "indexed" } as const
 const idempotency = { header: "Idempotency-Key", maxLength: 255 }
-/** Of the requests, and of the events that a subscription brings: else they have the account's own version. */
+/** The API version of requests and of events; without it, they have the account's own version. */
 export const apiVersion = "2025-08-27.basil"
 const version = { "Stripe-Version": apiVersion }
 
-/** Stripe tells what went wrong in `error`. */
+/** Stripe's errors are in the member `error`. */
 const response = { errorMessage: "$.error.message", errorCode: "$.error.code" } as const
 
 export const listOf = (object: StripeObject): ActionManifest => ({
@@ -116,7 +127,7 @@ export const updateOf = (object: StripeObject, writable: JsonObject): ActionMani
   mocks: [{ name: "one", output: object.mock }]
 })
 
-/** `POST /payment_intents/{id}/capture` and its like. */
+/** An operation such as `POST /payment_intents/{id}/capture`. */
 export const verbOf = (
   object: StripeObject,
   verb: string,
@@ -149,7 +160,7 @@ export const deleteOf = (object: StripeObject, title = `Delete a ${object.one}`)
   mocks: [{ name: "deleted", output: { id: object.mock["id"] ?? "", deleted: true } }]
 })
 
-/** A read of something that there is once. */
+/** Reads an object that exists once in an account. */
 export const readOf = (
   name: string,
   title: string,

@@ -1,5 +1,16 @@
-/** Payments, refunds, the balance and what happened. */
-import { type ActionManifest, args, flag, integer, list, nullable, oneOf, record, text, texts } from "../Shapes.js"
+/** Actions of Stripe on payments, refunds, the balance and events. */
+import {
+  type ActionManifest,
+  args,
+  flag,
+  integer,
+  list,
+  nullable,
+  oneOf,
+  record,
+  text,
+  texts
+} from "../SchemaShorthands.js"
 import { created, createOf, deleteOf, getOf, listOf, readOf, updateOf, verbOf } from "./Objects.js"
 
 const intent = {

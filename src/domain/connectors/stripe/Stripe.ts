@@ -1,6 +1,6 @@
 /** Stripe, API version 2025-08-27.basil. https://docs.stripe.com/api */
-import { builtIn } from "../../connector/Definition.js"
-import { amounts, below, type EventManifest, pairs } from "../Shapes.js"
+import { defineBuiltIn } from "../../connector/Definition.js"
+import { amounts, below, type EventManifest, pairs } from "../SchemaShorthands.js"
 import { billing } from "./Billing.js"
 import { apiVersion } from "./Objects.js"
 import { payments } from "./Payments.js"
@@ -13,7 +13,7 @@ const event = (id: string, title: string, entity?: string): EventManifest => ({
   ...(entity === undefined ? {} : { entity })
 })
 
-/** Amounts are in the currency's smallest unit. https://docs.stripe.com/currencies; ISK and UGX keep two decimals there. */
+/** Decimals of currencies, whose amounts are in the smallest unit. https://docs.stripe.com/currencies; ISK and UGX have two decimals at Stripe. */
 const withoutDecimals = "BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF".split(" ")
 const withThree = "BHD JOD KWD OMR TND".split(" ")
 const minorUnits = {
@@ -24,7 +24,7 @@ const minorUnits = {
   ])
 }
 
-export const stripe = builtIn({
+export const stripe = defineBuiltIn({
   svcConnector: 1,
   slug: "stripe",
   name: "Stripe",
@@ -56,7 +56,7 @@ export const stripe = builtIn({
     }
   ],
   test: { action: "getAccount", accountLabel: "$.settings.dashboard.display_name" },
-  // What a sandbox takes in all, and each endpoint of a live account.
+  // The limit of a sandbox in total, and of each endpoint of a live account.
   rateLimit: { scope: "connection", requests: 25, perSeconds: 1 },
   retry: { on: [409, 429, 500, 502, 503, 504, "network"] },
   actions: [...payments, ...billing],

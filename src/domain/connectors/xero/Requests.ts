@@ -1,6 +1,6 @@
-/** What every request to Xero's Accounting API has in common. */
+/** Builds requests to Xero's Accounting API. */
 import type { JsonObject } from "../../Json.js"
-import { args, type ActionManifest, fromArgs, list, record, text, time, upTo } from "../Shapes.js"
+import { args, type ActionManifest, fromArgs, list, record, text, time, upTo } from "../SchemaShorthands.js"
 
 export const headers = { "Xero-Tenant-Id": "{{connection.config.tenantId}}" }
 export const response: NonNullable<ActionManifest["response"]> = {
@@ -10,14 +10,14 @@ export const response: NonNullable<ActionManifest["response"]> = {
 export const idempotency = { header: "Idempotency-Key", maxLength: 128 }
 
 export interface XeroResource {
-  /** `Contact`; its list is the member and the path `Contacts`. */
+  /** The name of the resource: `Contact`; its list is at `Contacts`. */
   readonly name: string
   readonly plural: string
-  /** The member that identifies one. */
+  /** The member with the record's id. */
   readonly key: string
   readonly schema: JsonObject
   readonly mock: JsonObject
-  /** Members of the body; the value a template, where it is not the argument itself. */
+  /** Members of the body; a value is a template, if it is not the argument of that name. */
   readonly writable: JsonObject
   readonly required: ReadonlyArray<string>
   readonly defaults?: Readonly<Record<string, string>>

@@ -1,5 +1,5 @@
-/** What an organisation's books hold. */
-import { decimal, flag, list, number, oneOf, record, text, texts } from "../Shapes.js"
+/** Actions of Xero on an organisation's resources. */
+import { decimal, flag, list, number, oneOf, record, text, texts } from "../SchemaShorthands.js"
 import type { XeroResource } from "./Requests.js"
 
 const address = record({

@@ -1,10 +1,10 @@
 /** Xero, Accounting API 2.0. https://developer.xero.com/documentation/api/accounting/overview */
-import { builtIn } from "../../connector/Definition.js"
-import { args, below, type EventManifest, list, pairs, record, text } from "../Shapes.js"
+import { defineBuiltIn } from "../../connector/Definition.js"
+import { args, below, type EventManifest, list, pairs, record, text } from "../SchemaShorthands.js"
 import { createOf, getOf, headers, idempotency, listOf, response, updateOf } from "./Requests.js"
 import { account, contact, creditNote, invoice, item, payment } from "./Resources.js"
 
-/** The scopes of apps made since March 2026; the broad ones before them end in September 2027. */
+/** The granular scopes of apps created since March 2026; the broad scopes end in September 2027. */
 const scopes = ["accounting.contacts", "accounting.invoices", "accounting.payments", "accounting.settings"]
 
 const event = (id: string, key: string, title: string, entity?: string): EventManifest => ({
@@ -25,7 +25,7 @@ const event = (id: string, key: string, title: string, entity?: string): EventMa
   ...(entity === undefined ? {} : { entity })
 })
 
-export const xero = builtIn({
+export const xero = defineBuiltIn({
   svcConnector: 1,
   slug: "xero",
   name: "Xero",
@@ -56,7 +56,7 @@ export const xero = builtIn({
       revocationUrl: "https://identity.xero.com/connect/revocation",
       scopes: ["offline_access", ...scopes],
       clientAuth: "basic",
-      // Access tokens live 30 minutes, refresh tokens 60 days; one whose answer was lost may be sent again for 30 minutes.
+      // Access tokens expire after 30 minutes, refresh tokens after 60 days; a used one is accepted for 30 more minutes.
       refresh: { rotates: true, reuseIntervalSeconds: 1_800, marginSeconds: 300 }
     },
     {
@@ -183,7 +183,7 @@ export const xero = builtIn({
           Country: "country"
         })
       ],
-      // A contact of Xero's has a name before all: the company's, or the person's.
+      // The name of a Xero contact is that of the company or person.
       fieldsOut: [
         ...pairs({ id: "ContactID", firstName: "FirstName", lastName: "LastName", email: "EmailAddress" }),
         { from: "company", to: "Name", transforms: [{ fn: "COALESCE", args: ["company", "lastName", "email"] }] },

@@ -2,11 +2,11 @@
 import { Either } from "effect"
 import type { ComputationName, ComputationTable, Judged } from "../../../actors/ports/Computations.js"
 import type { ConnectorDefinition } from "../../../domain/connector/Definition.js"
-import { fromOpenApi } from "../../../domain/connector/import/OpenApi.js"
-import { validate } from "../../../domain/connector/Validation.js"
+import { importOpenApi } from "../../../domain/connector/import/OpenApi.js"
+import { validateDefinition } from "../../../domain/connector/Validation.js"
 import type { Detail } from "../../../domain/Failure.js"
-import { isObject, type Json, type JsonObject, unstorable, unstorableMessage } from "../../../domain/Json.js"
-import { diffLines } from "../../../domain/Workflow.js"
+import { isObject, type Json, type JsonObject, findUnstorable, unstorableMessage } from "../../../domain/Json.js"
+import { diffLines } from "../../../domain/LineDiff.js"
 import { svgOf } from "../workflow/Svg.js"
 import { analyse } from "../workflow/Analyse.js"
 import { compileSchema, schemaMistakes } from "./Contracts.js"
@@ -59,14 +59,15 @@ const judged = <Value, Mistake>(result: Either.Either<Value, ReadonlyArray<Mista
 
 type Read = Either.Either<ConnectorDefinition, ReadonlyArray<Detail>>
 
-const definitionOf = (document: Json, allowsHttp: boolean): Read => validate(document, schemaMistakes, { allowsHttp })
+const definitionOf = (document: Json, allowsHttp: boolean): Read =>
+  validateDefinition(document, schemaMistakes, { allowsHttp })
 
 const sourceOf = (source: Json, path: string): Either.Either<Json, ReadonlyArray<Detail>> => {
   const parsed = typeof source === "string" ? parseText(source) : Either.right(source)
   return parsed.pipe(
     Either.mapLeft((message): ReadonlyArray<Detail> => [{ path, code: "SYNTAX_ERROR", message }]),
     Either.flatMap((value) => {
-      const bad = unstorable(value)
+      const bad = findUnstorable(value)
       return bad === undefined
         ? Either.right(value)
         : Either.left([{ path, code: "NOT_STORABLE", message: `${bad.path} ${unstorableMessage[bad.reason]}` }])
@@ -79,7 +80,7 @@ const importDefinition: Compute<"importDefinition"> = ({ allowsHttp = false, for
     Either.gen(function* () {
       const document = yield* sourceOf(source, path)
       if (format === "openapi") {
-        const { definition, warnings } = yield* Either.mapLeft(fromOpenApi(document, options), (message) => [
+        const { definition, warnings } = yield* Either.mapLeft(importOpenApi(document, options), (message) => [
           { path, code: "INVALID_VALUE", message }
         ])
         return { definition: yield* definitionOf(definition, allowsHttp), warnings }

@@ -4,7 +4,7 @@
  */
 import { Socket } from "node:net"
 import { constants, setPriority } from "node:os"
-import { computing } from "../../../domain/Limits.js"
+import { computationLimits } from "../../../domain/Limits.js"
 import { frameReader, textFrame } from "../../jail/Frames.js"
 import { type Job, type JobAnswer, WorkerReply } from "../Protocol.js"
 import { computations } from "./Table.js"
@@ -38,7 +38,7 @@ const onFrame = (_kind: number, payload: Buffer): void => {
   // Written by `WorkerProcess`.
   const job = JSON.parse(payload.toString("utf8", 4)) as Job
   const answer = JSON.stringify(answerTo(job))
-  const isTooLarge = answer.length > computing.answerBytes
+  const isTooLarge = answer.length > computationLimits.answerBytes
   socket.write(textFrame(WorkerReply.answer, 0, isTooLarge ? tooMuchMemory : answer))
 }
 

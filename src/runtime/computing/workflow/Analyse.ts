@@ -1,13 +1,13 @@
 /** Reads a workflow's source with acorn, and never runs it. */
 import { Either } from "effect"
-import type { Analysis, SourceIssue } from "../../../domain/WorkflowAnalysis.js"
+import type { WorkflowAnalysis, SourceIssue } from "../../../domain/WorkflowAnalysis.js"
 import { findings } from "./Bindings.js"
 import { compile, nestedTooDeeply } from "./Compile.js"
 import { diagramOf } from "./Graph.js"
 import { scopeNamesOf } from "./ScopeNames.js"
 
 /** Everything about a source in one pass of reading, or why it cannot become a workflow. */
-export const analyse = (source: string): Either.Either<Analysis, ReadonlyArray<SourceIssue>> => {
+export const analyse = (source: string): Either.Either<WorkflowAnalysis, ReadonlyArray<SourceIssue>> => {
   try {
     return Either.map(compile(source), (compiled) => {
       const names = scopeNamesOf(compiled.tree, compiled.main)

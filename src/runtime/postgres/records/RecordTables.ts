@@ -1,7 +1,7 @@
 /** Table descriptions of the management records. */
 import type { ApiKey } from "../../../domain/ApiKey.js"
 import type { StoredValue } from "../../../domain/Configuration.js"
-import type { AuthProvider, ConnectorRecord, ConnectorVersion } from "../../../domain/connector/Connector.js"
+import type { AuthProvider, ConnectorRecord, ConnectorVersion } from "../../../domain/connector/ConnectorRecord.js"
 import type { Customer } from "../../../domain/Customer.js"
 import type { Environment } from "../../../domain/Environment.js"
 import type { Organisation, Workspace } from "../../../domain/Organisation.js"

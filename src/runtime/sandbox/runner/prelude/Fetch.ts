@@ -1,5 +1,5 @@
 /** Prelude, part 7: fetch over the host call `fetch`. Bodies are complete values, in both directions. */
-export const fetching = String.raw`
+export const fetchSource = String.raw`
 let abortSignal, giveBody, peekBody, headersGiven, setUnchecked, pairsSorted, answerWith
 
 // --- Abort ---

@@ -7,8 +7,8 @@ import { Duration } from "effect"
 import { guest } from "../../../../domain/Limits.js"
 import { maxStepBytes } from "../OutputSize.js"
 import { core } from "./Core.js"
-import { fetching } from "./Fetch.js"
-import { hashing } from "./Hash.js"
+import { fetchSource } from "./Fetch.js"
+import { hashSource } from "./Hash.js"
 import { svc } from "./Svc.js"
 import { text } from "./Text.js"
 import { time } from "./Time.js"
@@ -41,6 +41,6 @@ const removed = [
 export const prelude = `"use strict";(() => {
 const limits = Object.freeze(${JSON.stringify(limits)})
 ${removed.map((name) => `delete globalThis.${name}`).join("\n")}
-${core}${time}${svc}${text}${url}${hashing}${fetching}
+${core}${time}${svc}${text}${url}${hashSource}${fetchSource}
 return [step, take, load, nextComputation, computationDone]
 })()`

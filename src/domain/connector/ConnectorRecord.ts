@@ -1,0 +1,201 @@
+/** Records of an organisation's connectors, their versions and OAuth clients (auth providers). Contract: connector record. */
+import { Effect, Schema } from "effect"
+import { Conflict, invalid, type ValidationFailed } from "../Failure.js"
+import type { AuthProviderId, ConnectorId, OrganisationId } from "../Ids.js"
+import { canonicalJson, Json, type JsonObject } from "../Json.js"
+import { Counter } from "../Scalars.js"
+import { ConnectorDefinition as Definition, type ConnectorDefinition, definitionForm } from "./Definition.js"
+import { isReadOnly } from "./ConnectorOffer.js"
+import { compareVersions, nextVersion } from "./Versions.js"
+
+/** The stored connector; its definition is a `ConnectorVersion`. Times are RFC 3339. */
+export interface ConnectorRecord {
+  readonly id: ConnectorId
+  readonly organisationId: OrganisationId
+  readonly slug: string
+  readonly name: string
+  readonly description: string
+  readonly kind: string
+  /** The part of the definition that lists show. */
+  readonly summary: JsonObject
+  /** The number of the draft's version, or of the published version without a draft. */
+  readonly current: number
+  readonly semver: string
+  readonly latestVersion: string | null
+  readonly createdBy: string
+  readonly createdAt: string
+  readonly updatedAt: string
+  readonly deletedAt: string | null
+  readonly version: number
+}
+
+/** One version of the definition, immutable once it is published. */
+export interface ConnectorVersion {
+  readonly organisationId: OrganisationId
+  readonly connectorId: ConnectorId
+  readonly number: number
+  readonly semver: string
+  readonly definition: JsonObject
+  /** `definitionForm` of the release that stored the definition. */
+  readonly form: number
+  /** Each action's version. */
+  readonly actions: { readonly [name: string]: number }
+  readonly contentHash: string
+  readonly notes: string | null
+  /** `null` while it is the draft. */
+  readonly publishedAt: string | null
+  readonly publishedBy: string | null
+}
+
+/** The organisation's OAuth client at a provider, for one of its own connectors or a built-in one. */
+export interface AuthProvider {
+  readonly id: AuthProviderId
+  readonly organisationId: OrganisationId
+  /** The connector's slug. */
+  readonly connector: string
+  readonly name: string
+  readonly methodId: string
+  readonly clientId: string
+  readonly clientSecret: Uint8Array | null
+  readonly scopes: ReadonlyArray<string>
+  /** Used by connections that name no auth provider. */
+  readonly isDefault: boolean
+  readonly createdAt: string
+  readonly updatedAt: string
+  readonly version: number
+}
+
+/** The place to which a client's secret is sealed. */
+export const clientSecretPlace = (organisation: string, provider: string) => ({
+  organisation,
+  table: "auth_providers",
+  column: "client_secret",
+  row: provider
+})
+
+/** The name of the auth provider that is created from a method's own `clientId`. */
+export const inlineProviderName = "default"
+
+/** The body that stores an auth provider. */
+export const UpsertAuthProvider = Schema.Struct({
+  name: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(100)),
+  methodId: Schema.String,
+  clientId: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(1_000)),
+  /** Write-only. Absent: the stored one stays; null: it is removed. */
+  clientSecret: Schema.optional(Schema.NullOr(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(10_000)))),
+  scopes: Schema.optional(Schema.Array(Schema.String)),
+  isDefault: Schema.optional(Schema.Boolean),
+  version: Schema.optional(Counter)
+}).annotations({ identifier: "UpsertAuthProvider" })
+export type UpsertAuthProvider = typeof UpsertAuthProvider.Type
+
+/** An auth provider as the API shows it. `redirectUri`: the URI to register for the client at the provider. */
+export const authProviderView = (provider: AuthProvider, redirectUri: string) => ({
+  id: provider.id,
+  connector: provider.connector,
+  name: provider.name,
+  methodId: provider.methodId,
+  clientId: provider.clientId,
+  hasClientSecret: provider.clientSecret !== null,
+  scopes: provider.scopes,
+  isDefault: provider.isDefault,
+  redirectUri,
+  createdAt: provider.createdAt,
+  updatedAt: provider.updatedAt,
+  version: provider.version
+})
+
+/** An OAuth client in a definition. */
+export interface InlineClient {
+  readonly methodId: string
+  readonly clientId: string
+  readonly clientSecret: string | undefined
+}
+
+/** Removes the secrets of clients from a definition. Only that definition may be stored or shown. */
+export const extractClients = (
+  definition: ConnectorDefinition
+): { readonly definition: ConnectorDefinition; readonly clients: ReadonlyArray<InlineClient> } => {
+  const clients: Array<InlineClient> = []
+  const auth = definition.auth.map((method) => {
+    if (method.type !== "oauth2" || method.clientId === undefined) return method
+    const { clientSecret, ...rest } = method
+    clients.push({ methodId: method.id, clientId: method.clientId, clientSecret })
+    return rest
+  })
+  return { definition: { ...definition, auth }, clients }
+}
+
+/** The definition of a stored version. One of an earlier release gets the defaults of members that were added since. */
+export const readStoredDefinition = ({
+  definition,
+  form
+}: Pick<ConnectorVersion, "definition" | "form">): Effect.Effect<ConnectorDefinition> =>
+  form === definitionForm
+    ? // It was validated and completed when it was stored; decoding megabytes again would block the main loop.
+      Effect.succeed(definition as unknown as ConnectorDefinition)
+    : Effect.orDie(Schema.decodeUnknown(Definition)(definition))
+
+/** The part of a definition that lists show: names of actions, methods, events and entities. */
+export const connectorSummary = (definition: ConnectorDefinition): JsonObject => ({
+  protocol: definition.protocol,
+  domain: definition.domain ?? null,
+  iconUrl: definition.iconUrl ?? null,
+  toolActions: definition.toolActions,
+  actions: definition.actions.map((action) => ({
+    name: action.name,
+    version: action.version,
+    title: action.title ?? action.name,
+    readOnly: isReadOnly(action)
+  })),
+  authMethods: definition.auth.map(({ default: isDefault, id, type }) => ({ id, type, default: isDefault })),
+  events: definition.events.map(({ delivery, id, title }) => ({ id, title: title ?? id, delivery })),
+  entities: definition.entities.map(({ cdm, name, unified }) => ({ name, cdm: cdm ?? null, unified: unified ?? null }))
+})
+
+/** The text of the content hash, without version numbers. */
+export const definitionText = (definition: ConnectorDefinition): string =>
+  canonicalJson({
+    ...definition,
+    version: "",
+    actions: definition.actions.map((action) => ({ ...action, version: 0 }))
+  })
+
+/** The refusal of a draft that changes the slug, or whose version is not above the published one. */
+export const draftRefusal = (
+  record: Pick<ConnectorRecord, "slug" | "latestVersion">,
+  published: ConnectorDefinition | undefined,
+  draft: ConnectorDefinition
+): ValidationFailed | undefined => {
+  if (draft.slug !== record.slug) return invalid("slug", "IMMUTABLE_FIELD", `is ${record.slug} and cannot be changed`)
+  if (record.latestVersion === null || published === undefined) return undefined
+  return compareVersions(draft.version, record.latestVersion) > 0
+    ? undefined
+    : invalid(
+        "version",
+        "OUT_OF_RANGE",
+        `must be above ${record.latestVersion}, which is published: this change makes it ${nextVersion(published, draft)}`
+      )
+}
+
+/** The id of a built-in connector, the same in every installation. */
+export const builtInConnectorId = (slug: string, sha256Hex: (text: string) => string): string =>
+  `ctr_0${sha256Hex(`connector|${slug}`).slice(0, 25)}`
+
+/** The refusal to change a built-in connector. */
+export const builtInRefusal = (slug: string) =>
+  new Conflict({ code: "CONFLICT", message: `${slug} is a built-in connector: import a copy of it to change it` })
+
+/** The request to import a connector. */
+export const ImportRequest = Schema.Struct({
+  format: Schema.Literal("svc", "openapi"),
+  source: Schema.propertySignature(Json).annotations({
+    description: "The document, its text in JSON or YAML, or its URL."
+  }),
+  slug: Schema.optional(Schema.String).annotations({
+    description: "The slug of the new connector. Without slug, name and kind: those of the document."
+  }),
+  name: Schema.optional(Schema.String),
+  kind: Schema.optional(Schema.String)
+}).annotations({ identifier: "ConnectorImport" })
+export type ImportRequest = typeof ImportRequest.Type

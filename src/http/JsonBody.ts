@@ -1,0 +1,64 @@
+/**
+ * Reads a request's body as JSON and refuses what cannot be stored: other media types, too large or too deep values,
+ * characters that Postgres does not take. Schemas decode the value afterwards.
+ */
+import { InvalidRequest, invalid, PayloadTooLarge, UnsupportedMediaType, ValidationFailed } from "../domain/Failure.js"
+import { type Json, findUnstorable, unstorableMessage } from "../domain/Json.js"
+import { exceededBound, tooHeavyMessage } from "../domain/JsonText.js"
+import type { RawRequest } from "./Wire.js"
+
+/** Why a body is refused. */
+export type BodyFailure = InvalidRequest | PayloadTooLarge | UnsupportedMediaType | ValidationFailed
+
+const decoder = new TextDecoder("utf-8", { fatal: true })
+
+/** The path of a member called `__proto__`, which decoding would drop silently. */
+const findProtoMember = (value: Json, path = ""): string | undefined => {
+  if (typeof value !== "object" || value === null) return undefined
+  for (const [name, child] of Object.entries(value)) {
+    const at = Array.isArray(value) ? `${path}[${name}]` : path === "" ? name : `${path}.${name}`
+    const found = name === "__proto__" ? at : findProtoMember(child, at)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** Like `readJson`, for a body that a schema decodes: also refuses a member called `__proto__`. */
+export const readRecord = (request: RawRequest, limit: number): Json | undefined | BodyFailure => {
+  const value = readJson(request, limit)
+  const at = value === undefined || value instanceof Error ? undefined : findProtoMember(value)
+  return at === undefined ? value : invalid(at, "NOT_STORABLE", "cannot be the name of a member: choose another")
+}
+
+/** The body's JSON value; `undefined` for an empty body. `limit`: bytes. */
+export const readJson = (request: RawRequest, limit: number): Json | undefined | BodyFailure => {
+  if (request.body.byteLength > limit) return new PayloadTooLarge({ limitBytes: limit })
+  if (request.body.byteLength === 0) return undefined
+  const type = request.headers["content-type"] ?? ""
+  if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type))
+    return new UnsupportedMediaType({ got: type.slice(0, 100) })
+  try {
+    const text = decoder.decode(request.body)
+    const excess = exceededBound(text)
+    if (excess !== undefined) {
+      const message = excess === "tooDeep" ? unstorableMessage.tooDeep : tooHeavyMessage
+      return new ValidationFailed({
+        code: "VALIDATION_FAILED",
+        message: `the body ${message}`,
+        details: [{ path: "", code: "NOT_STORABLE", message }]
+      })
+    }
+    const value: Json = JSON.parse(text)
+    const bad = findUnstorable(value)
+    if (bad === undefined) return value
+    const message = unstorableMessage[bad.reason]
+    return new ValidationFailed({
+      code: "VALIDATION_FAILED",
+      message: `${bad.path === "" ? "the body" : bad.path} ${message}`,
+      details: [{ path: bad.path, code: "NOT_STORABLE", message }]
+    })
+  } catch (error) {
+    const why = error instanceof SyntaxError ? error.message : "it is not UTF-8"
+    return new InvalidRequest({ code: "INVALID_REQUEST", message: `the body is not JSON: ${why.slice(0, 200)}` })
+  }
+}

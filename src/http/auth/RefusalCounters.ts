@@ -1,0 +1,101 @@
+/**
+ * Counts refused keys per minute, so that guessing keys is answered 429 without a look-up. A key that exists is counted
+ * together with its sender's address, unknown keys by address.
+ */
+import { type Clock, Context, Duration, Effect, Layer } from "effect"
+import { RateLimited } from "../../domain/Failure.js"
+import { refusalLimits } from "../../domain/Limits.js"
+
+const minuteMillis = 60_000
+
+interface Window {
+  readonly minute: number
+  count: number
+}
+
+interface Counter {
+  /** Counts one refusal. `of`: key and address, or address. `now`: Unix milliseconds. */
+  readonly count: (of: string, now: number) => void
+  /** The failure for further attempts in this minute, if the limit is reached. */
+  readonly exceeded: (of: string, now: number) => RateLimited | undefined
+}
+
+/** Counters of refused attempts, shared by all surfaces of the node. */
+export class RefusalCounters extends Context.Tag("svc/RefusalCounters")<
+  RefusalCounters,
+  {
+    readonly unknownKeys: Counter
+    readonly knownKeys: Counter
+    readonly signatures: Counter
+    /** Fails with the refusal, one call after the other with a pause, so that calls over a limit take a small share of the node. */
+    readonly failInTurn: (exceeded: RateLimited) => Effect.Effect<never, RateLimited>
+  }
+>() {}
+
+/** Keeps a bounded number of windows; evicts the one counted longest ago. */
+const makeCounter = (limit: number): Counter => {
+  const windows = new Map<string, Window>()
+  /** Created once a minute, since the stack trace of an error costs more than the rest of a refusal. */
+  let failure: RateLimited | undefined
+  const failureUntil = (resetAt: number): RateLimited => {
+    if (failure?.resetAt !== resetAt) failure = new RateLimited({ limit, what: "refused calls", resetAt })
+    return failure
+  }
+  const current = (of: string, now: number) => {
+    const found = windows.get(of)
+    return found?.minute === Math.floor(now / minuteMillis) ? found : undefined
+  }
+  return {
+    count: (of, now) => {
+      const found = current(of, now) ?? { minute: Math.floor(now / minuteMillis), count: 0 }
+      found.count++
+      windows.delete(of)
+      windows.set(of, found)
+      const [oldest] = windows.size > refusalLimits.entries ? windows.keys() : []
+      if (oldest !== undefined) windows.delete(oldest)
+    },
+    exceeded: (of, now) =>
+      (current(of, now)?.count ?? 0) < limit
+        ? undefined
+        : failureUntil((Math.floor(now / minuteMillis) + 1) * (minuteMillis / 1000))
+  }
+}
+
+const groups = (text: string): ReadonlyArray<string> => (text === "" ? [] : text.split(":"))
+
+/** The address; of an IPv6 address its /64 network, which belongs to one subscriber. */
+export const subscriberOf = (address: string): string => {
+  if (!address.includes(":")) return address
+  const [left = "", right] = address.split("::")
+  const before = groups(left)
+  const after = groups(right ?? "")
+  const zeros = Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => "0")
+  return `${[...before, ...zeros, ...after].slice(0, 4).join(":")}::/64`
+}
+
+const [pauseMillis, longestMillis] = [
+  Duration.toMillis(refusalLimits.pause),
+  Duration.toMillis(refusalLimits.longestWait)
+]
+
+/** Fails one call after each pause; a call never waits longer than the longest wait. */
+const makeFailInTurn = (clock: Clock.Clock) => {
+  let freeAt = 0
+  return (exceeded: RateLimited): Effect.Effect<never, RateLimited> =>
+    Effect.suspend(() => {
+      const now = clock.unsafeCurrentTimeMillis()
+      const wait = Math.min(Math.max(0, freeAt - now), longestMillis)
+      freeAt = now + wait + pauseMillis
+      return Effect.zipRight(Effect.sleep(Duration.millis(wait)), Effect.fail(exceeded))
+    })
+}
+
+export const layer = Layer.effect(
+  RefusalCounters,
+  Effect.map(Effect.clock, (clock) => ({
+    unknownKeys: makeCounter(refusalLimits.unknownKeys),
+    knownKeys: makeCounter(refusalLimits.ofOneKey),
+    signatures: makeCounter(refusalLimits.ofOneKey),
+    failInTurn: makeFailInTurn(clock)
+  }))
+)

@@ -1,0 +1,58 @@
+/** Verifies the identity signature of a request: header, time window, HMAC over the request, and the nonce's first use. */
+import { Effect, Either } from "effect"
+import { Digests } from "../../actors/ports/Digests.js"
+import { Keys, type KnownKey } from "../../actors/ports/Keys.js"
+import { Nonces } from "../../actors/ports/Nonces.js"
+import { type Failure, Unauthorized } from "../../domain/Failure.js"
+import { nonceLifetime } from "../../domain/Limits.js"
+import { identityHeader, verifyIdentity } from "../../domain/Signature.js"
+import type { LazyRequest } from "../Wire.js"
+
+/** Makes the check. It fails with `IDENTITY_HMAC_REQUIRED` without a signature and `IDENTITY_HMAC_INVALID` for a wrong one. */
+export const makeSignatureCheck = Effect.gen(function* () {
+  const digests = yield* Digests
+  const keys = yield* Keys
+  const nonces = yield* Nonces
+
+  return Effect.fnUntraced(function* (
+    { key }: KnownKey,
+    request: LazyRequest,
+    now: number
+  ): Effect.fn.Return<void, Failure> {
+    const header = request.headers[identityHeader]
+    if (header === undefined || header === "") {
+      return yield* new Unauthorized({
+        code: "IDENTITY_HMAC_REQUIRED",
+        message: `this key verifies its caller: sign the request in ${identityHeader}`
+      })
+    }
+    const invalid = (message: string) => new Unauthorized({ code: "IDENTITY_HMAC_INVALID", message })
+    const body = request.body instanceof Uint8Array ? request.body : yield* request.body
+    const secret = yield* keys.identitySecret(key.organisationId, key)
+    const verified = verifyIdentity(
+      digests,
+      [secret],
+      {
+        method: request.method,
+        target: request.target,
+        header: (name) => request.headers[name],
+        bodySha256: digests.sha256Hex(body)
+      },
+      header,
+      Math.floor(now / 1000)
+    )
+    if (Either.isLeft(verified)) {
+      return yield* invalid(
+        {
+          malformed: `${identityHeader} is not of the form t=<unix seconds>,v1=<hex>`,
+          stale: `${identityHeader} has a time that is more than 300 seconds from the service's clock`,
+          mismatch: `${identityHeader} does not match this request: sign it with this key's identity secret`
+        }[verified.left]
+      )
+    }
+    const { nonce } = verified.right
+    if (nonce !== "" && !(yield* nonces.use(key.organisationId, `${key.id}|${nonce}`, nonceLifetime))) {
+      return yield* invalid("the nonce was used before: sign each request with a new one")
+    }
+  })
+})

@@ -1,0 +1,70 @@
+/** Checks of a start besides the form of its body: the environment, the input by the workflow's contract, the callback's URL. */
+import { Effect } from "effect"
+import type { Principal } from "../../actors/management/Caller.js"
+import { Computations, tooCostlyDetail } from "../../actors/ports/Computations.js"
+import { Egress } from "../../actors/ports/Egress.js"
+import type { Runnable } from "../../actors/ports/Runnables.js"
+import { type Failure, InvalidRequest, type Unavailable, ValidationFailed } from "../../domain/Failure.js"
+import type { RawRequest } from "../Wire.js"
+import type { ExecuteBody } from "./ExecuteBody.js"
+
+const environmentPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/
+
+/** The slug of the environment: of the body, the header `x-svc-env`, or the organisation's default. */
+export const environmentOf = (
+  caller: Principal,
+  request: RawRequest,
+  body: { readonly environment?: string }
+): string | InvalidRequest => {
+  const header = request.headers["x-svc-env"]
+  const slug =
+    body.environment ?? (header === undefined || header === "" ? caller.organisation.defaultEnvironment : header)
+  return environmentPattern.test(slug)
+    ? slug.toLowerCase()
+    : new InvalidRequest({
+        code: "INVALID_HEADER",
+        message: "x-svc-env is not the slug of an environment: send letters, digits, - and _"
+      })
+}
+
+/** Makes the checks that need the computing workers and egress. */
+export const makeStartChecks = Effect.gen(function* () {
+  const { compute } = yield* Computations
+  const egress = yield* Egress
+
+  /** Fails if the input breaks the workflow's input contract. */
+  const checkInput = Effect.fnUntraced(function* (
+    { inputContract, organisationId }: Runnable,
+    { input }: ExecuteBody
+  ): Effect.fn.Return<void, ValidationFailed | Unavailable> {
+    if (inputContract === null) return
+    const details = yield* compute("checkValue", organisationId, { schema: inputContract, value: input }).pipe(
+      Effect.catchTag("TooCostly", (error) => Effect.succeed([tooCostlyDetail("", error)]))
+    )
+    const [first] = details
+    if (first !== undefined)
+      return yield* new ValidationFailed({
+        code: "INPUT_CONTRACT_VIOLATION",
+        message: `input breaks the workflow's input contract: ${first.message}`,
+        details: details.map((detail) => ({ ...detail, path: detail.path === "" ? "input" : `input.${detail.path}` }))
+      })
+  })
+
+  /** The callback of the body or the header `x-svc-callback-url`; fails if its URL cannot be called. */
+  const checkCallback = (request: RawRequest, body: ExecuteBody): Effect.Effect<ExecuteBody["callback"], Failure> => {
+    const header = request.headers["x-svc-callback-url"]
+    const callback = body.callback ?? (header === undefined || header === "" ? null : { url: header, events: null })
+    if (callback === null) return Effect.succeed(null)
+    return Effect.mapBoth(egress.check(callback.url), {
+      onSuccess: () => callback,
+      onFailure: ({ reason }) =>
+        new ValidationFailed({
+          code: "VALIDATION_FAILED",
+          message: `callback.url cannot be called: ${reason}`,
+          details: [{ path: "callback.url", code: "URL_NOT_ALLOWED", message: reason }]
+        })
+    })
+  }
+
+  return { checkCallback, checkInput }
+})
