@@ -97,10 +97,10 @@ export const layer = (config: ServiceConfig) =>
     Layer.provideMerge(Layer.succeed(Settings, config))
   )
 
-/** What a command needs that works on the database, beside a service that may be running. */
+/** The layers of a command that uses the database, beside a service that may be running. */
 export const layerBeside = (config: ServiceConfig) => Layer.provideMerge(proven, layerUnproven(config))
 
-/** The same with secrets that may be wrong. */
+/** The same without the check of the secrets. */
 export const layerUnproven = (config: ServiceConfig) =>
   connections.pipe(
     Layer.provideMerge(databasesBy(reachEmbedded)),
