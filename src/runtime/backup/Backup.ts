@@ -1,6 +1,6 @@
 /**
- * Everything that the embedded mode keeps, in one file: the database and the keys without which it cannot be read.
- * Made beside a service that runs, or with a server started for it.
+ * Writes everything of an embedded installation to one file: the database, and the keys that its secrets are sealed
+ * with. Works beside a running service, or with a server that it starts.
  */
 import { Effect, Redacted } from "effect"
 import * as fs from "node:fs"
@@ -14,13 +14,13 @@ import { clusterDirectory, reachEmbedded } from "../embedded/EmbeddedServer.js"
 import { reasonOf, OperatorError } from "../process/OperatorError.js"
 import { end, entry, fileEntry } from "./Tar.js"
 
-/** What an archive begins with. */
+/** The first entry of an archive. */
 export const manifestName = "svc-backup.json"
 export const format = 1
 
 /**
- * Writes the archive, readable by its owner only; it appears whole or not at all. Holds every change committed
- * before the call.
+ * Writes the archive atomically, readable by its owner only. It contains every change that was committed before the
+ * call.
  */
 export const backup = Effect.fn("Backup.write")(function* (dataDir: string, file: string) {
   const cluster = clusterDirectory(dataDir)
@@ -56,7 +56,7 @@ async function* contents(dataDir: string, cluster: string, session: Client): Asy
   yield* entry({ name: manifestName, body: Buffer.from(JSON.stringify(manifest)) })
   for (const name of Object.values(secretFiles)) yield* fileEntry(name, path.join(dataDir, name))
   yield* fileEntry("postgres/cluster/access.json", path.join(cluster, "access.json"))
-  // Without the slot a checkpoint may recycle the log that the copy needs. It vanishes with the session.
+  // The slot keeps the write-ahead log that the copy needs from being recycled. It ends with the session.
   await session.query("SELECT pg_create_physical_replication_slot($1, true, true)", [`svc_backup_${process.pid}`])
   await session.query("SELECT pg_backup_start('svc', true)")
   const data = path.join(cluster, "data")
@@ -66,7 +66,7 @@ async function* contents(dataDir: string, cluster: string, session: Client): Asy
       ? entry({ name: stored, body: new Uint8Array() })
       : fileEntry(stored, path.join(data, name))
   }
-  // The control file last: it must not be older than what it speaks of.
+  // The control file last: it must not be older than the files that it describes.
   yield* fileEntry(`${base}/${controlFile}`, path.join(data, controlFile))
   const stopped = await session.query<{ readonly label: string; readonly last: string }>(
     "SELECT labelfile AS label, pg_walfile_name(lsn) AS last FROM pg_backup_stop(false)"
@@ -86,7 +86,7 @@ const base = "postgres/cluster/data"
 const controlFile = "global/pg_control"
 const majorOf = (cluster: string) => fs.readFileSync(path.join(cluster, "data", "PG_VERSION"), "utf8").trim()
 
-/** Directories of which only the directory itself belongs into a copy. */
+/** Directories that are copied without their content. */
 const emptied =
   /^(pg_wal|pg_wal\/.*|pg_replslot|pg_dynshmem|pg_notify|pg_serial|pg_snapshots|pg_stat_tmp|pg_subtrans)\/$/
 const skipped =

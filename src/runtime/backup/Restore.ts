@@ -1,4 +1,4 @@
-/** Puts a backup in the place of the data directory's content. */
+/** Replaces the content of the data directory by a backup. */
 import { Clock, Effect, Option, Schema } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -14,8 +14,8 @@ import { extract } from "./Tar.js"
 const Manifest = Schema.parseJson(Schema.Struct({ format: Schema.Literal(format), postgres: Schema.String }))
 
 /**
- * Restores the archive; the next start replays its log. What was there is kept beside it, and its directory is
- * returned. Fails when svc runs there, or when the archive is damaged: then nothing has changed.
+ * Restores the archive; the next start replays its log. Keeps the previous content beside it and returns its directory.
+ * Fails without any change if svc runs there or the archive is damaged.
  */
 export const restore = Effect.fn("Backup.restore")(function* (dataDir: string, file: string) {
   const home = path.resolve(dataDir)
@@ -53,7 +53,7 @@ export const restore = Effect.fn("Backup.restore")(function* (dataDir: string, f
   )
 })
 
-/** Makes the directory; takes it away again where nothing came into it. */
+/** Creates the directory, and removes it again if it stays empty. */
 const directory = (home: string) =>
   Effect.acquireRelease(
     Effect.try({
@@ -72,7 +72,7 @@ const directory = (home: string) =>
 
 const clusterPath = path.relative("/", clusterDirectory("/"))
 
-/** Where files go, and as whose. The manifest is judged first: an archive without one is not ours. */
+/** Unpacks the archive into `draft` for a user. Checks the manifest first: an archive without one is not a backup. */
 const unpack = async (file: string, draft: string, user: SystemUser) => {
   let known = false
   const write = async (name: string, body: AsyncIterable<Uint8Array>) => {
@@ -103,7 +103,7 @@ const settle = (directory: string, data: boolean, user: SystemUser) => {
   if (data && user.isSwitched) fs.chownSync(directory, user.uid, user.gid)
 }
 
-/** Moves the old aside and the new in. Each move is within one directory tree, so that it needs no time. */
+/** Moves the old content aside and the new one in, by renames within one directory tree. */
 const exchange = (home: string, draft: string, present: ReadonlyArray<string>, now: number) => {
   const aside = path.join(home, `before-restore-${new Date(now).toISOString().replaceAll(/[:.]/g, "-")}`)
   for (const name of present) move(path.join(home, name), path.join(aside, name))

@@ -1,4 +1,4 @@
-/** Archives in the ustar format: regular files and directories, by relative names. */
+/** Reads and writes ustar archives of regular files and directories, with relative names. */
 import type { FileHandle } from "node:fs/promises"
 import { open } from "node:fs/promises"
 
@@ -8,7 +8,7 @@ export interface Entry {
   readonly body: Uint8Array
 }
 
-/** Reads the file as long as it is when opened: what grows meanwhile is cut, what shrinks is filled with zeros. */
+/** An entry of the file's size at its opening: bytes appended meanwhile are left out, missing ones are zeros. */
 export async function* fileEntry(name: string, path: string): AsyncGenerator<Uint8Array> {
   const file = await openIfThere(path)
   if (file === undefined) return
@@ -34,12 +34,12 @@ export function* entry({ name, body }: Entry): Generator<Uint8Array> {
   yield padding(body.length)
 }
 
-/** What closes an archive. */
+/** The end-of-archive marker. */
 export const end = (): Uint8Array => Buffer.alloc(2 * block)
 
 /**
- * Gives the entries of an archive to `accept`, which reads the body to its end. Throws when the archive is cut,
- * damaged, or names a path outside of itself.
+ * Passes each entry of an archive to `accept`, which must read the body to its end. Throws if the archive is truncated
+ * or damaged, or contains a path outside of it.
  */
 export const extract = async (
   archive: AsyncIterable<Uint8Array>,
@@ -89,7 +89,7 @@ const header = (name: string, size: number): Buffer => {
 
 const padding = (size: number) => Buffer.alloc((block - (size % block)) % block)
 
-/** The sum of the bytes, those of the sum itself counted as spaces. */
+/** The header's checksum, in which the checksum field counts as spaces. */
 const checksum = (head: Buffer) => head.reduce((sum, byte, at) => sum + (at >= 148 && at < 156 ? 32 : byte), 0)
 
 const text = (head: Buffer, at: number, length: number) =>
@@ -105,7 +105,7 @@ const collect = async (parts: AsyncIterable<Uint8Array>) => {
   return all
 }
 
-/** A stream read in pieces of given lengths. */
+/** Reads a stream in chunks of given lengths. */
 class Source {
   readonly #parts: AsyncIterator<Uint8Array>
   #rest: Uint8Array = new Uint8Array()
@@ -114,7 +114,7 @@ class Source {
     this.#parts = archive[Symbol.asyncIterator]()
   }
 
-  /** The next bytes, once: iterating again goes on where it stopped. */
+  /** The next bytes, once: a second iteration continues where the first stopped. */
   take(length: number): AsyncIterable<Uint8Array> {
     let left = length
     const next = async (): Promise<IteratorResult<Uint8Array>> => {

@@ -9,7 +9,7 @@ import { OperatorError } from "../process/OperatorError.js"
 
 const file = Args.text({ name: "file" }).pipe(Args.withDescription("The archive, a .tar.gz"))
 
-/** Only what svc itself keeps. */
+/** The data directory of an embedded installation; fails for an operator's own Postgres. */
 const ownDataDir = Effect.gen(function* () {
   const { database, dataDir } = yield* readConfig()
   return database._tag === "Embedded"

@@ -1,4 +1,4 @@
-/** `svc bootstrap`: the first organisation, by which all others and their keys are made. */
+/** `svc bootstrap`: creates the first organisation, whose key creates all others. */
 import { Command, Options } from "@effect/cli"
 import { Console, Effect, Redacted } from "effect"
 import { readConfig, type Settings } from "../configuration/Config.js"
@@ -9,11 +9,11 @@ import { unreachableError } from "../postgres/UnreachableDatabase.js"
 
 interface FirstKey {
   readonly organisationId: string
-  /** Full access to the organisation. Shown once, stored as a hash. */
+  /** A key with full access to the organisation. Shown once, stored as a hash. */
   readonly apiKey: Redacted.Redacted
 }
 
-/** Makes the organisation of that name with its first workspace and key. Fails when there is one already. */
+/** Creates the organisation with its first workspace and key. Fails if one exists already. */
 export type MakeFirst = (
   name: string
 ) => Effect.Effect<FirstKey, OperatorError, AppSql | WriterSql | Databases | ProvidedSecrets | Settings>

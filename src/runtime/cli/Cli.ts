@@ -1,4 +1,4 @@
-/** The command line: what each command is called, takes and does. */
+/** The command line: the commands and their options. */
 import { Command, ValidationError } from "@effect/cli"
 import { NodeContext } from "@effect/platform-node"
 import { Effect } from "effect"
@@ -28,17 +28,17 @@ const svc = Command.make("svc").pipe(
   ])
 )
 
-/** The options of each command; those that take a value with `=`. */
+/** The options of each command; those with a value end with `=`. */
 const options: Readonly<Record<string, ReadonlyArray<string>>> = {
   migrate: ["--admin-url=", "--print"],
   bootstrap: ["--organisation="],
   restore: ["--force"]
 }
-/** What the library gives every command. */
+/** Options that the library adds to every command. */
 const commonOptions = ["--help", "-h", "--version", "--wizard", "--completions=", "--log-level="]
 
 /**
- * The first word that looks like an option and is none of its command: the library blames the word behind it.
+ * The first word that looks like an option and is none of the command. The library would report the word after it.
  */
 const unknownOption = ([command = "", ...words]: ReadonlyArray<string>): string | undefined => {
   const known = [...commonOptions, ...(options[command] ?? [])]
@@ -62,7 +62,7 @@ const unknownOptionRefusal = (command: string, option: string) => {
   })
 }
 
-/** Runs the command that the arguments name. Fails when they name none, or when the command refuses. */
+/** Runs the command of the arguments. Fails if there is none, or with the command's own error. */
 export const cli = (argv: ReadonlyArray<string>): Effect.Effect<void, OperatorError> => {
   const [, , command = "", ...words] = argv
   const unknown = command.startsWith("-") ? undefined : unknownOption([command, ...words])

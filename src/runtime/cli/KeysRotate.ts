@@ -1,4 +1,4 @@
-/** `svc keys rotate`: another master key wraps what seals all stored secrets, while the service runs. */
+/** `svc keys rotate`: wraps all data keys with a new master key, while the service runs. */
 import { Command } from "@effect/cli"
 import { Clock, Console, Effect, Option, Redacted } from "effect"
 import { readConfig, Settings } from "../configuration/Config.js"
@@ -11,7 +11,9 @@ import { proveSecrets, withSecretsLocked } from "../vault/SecretChecks.js"
 import { rewrapAll } from "../vault/Vault.js"
 import { unreachableError } from "../postgres/UnreachableDatabase.js"
 
-/** The check values follow the keyring: a new key has its own before it wraps anything, one out of use has none. */
+/**
+ * Wraps all data keys with the active key. Stores the check value of a new key before, and deletes unused ones after.
+ */
 const rewrapped = Effect.gen(function* () {
   const secrets = yield* resolveSecrets(yield* Settings, { create: false })
   yield* proveSecrets(secrets)
@@ -20,10 +22,10 @@ const rewrapped = Effect.gen(function* () {
   return { active: keyring.active, count, others: keyring.keys.size - 1 }
 })
 
-/** The key before the new one stays until the next rotation: a backup or a process of a moment ago may know only it. */
+/** The previous key stays until the next rotation: a recent backup or process may know only that one. */
 const kept = Effect.gen(function* () {
   const { dataDir } = yield* Settings
-  // Whatever an interrupted rotation left is wrapped by the active key first: older ones are needed by nothing then.
+  // Completes an interrupted rotation first: then no data key needs an older master key.
   const { active } = yield* rewrapped
   yield* rotateMasterKeys(dataDir, [active])
   const now = yield* rewrapped

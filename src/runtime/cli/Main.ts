@@ -1,4 +1,4 @@
-/** The program. `svc start` goes straight to work; every other command loads the command line first. */
+/** The program's entry. `svc start` runs without loading the command line; every other command loads it. */
 import { Cause, Effect, Exit, Option } from "effect"
 import type { OperatorError } from "../process/OperatorError.js"
 import { prettyCause } from "../telemetry/SafeError.js"
@@ -13,17 +13,17 @@ const program = Effect.suspend((): Effect.Effect<void, OperatorError> => {
     : Effect.flatMap(Effect.promise(commandLine), ({ cli }) => cli(process.argv))
 })
 
-/** A refusal is for the operator: its message, nothing else. What is left is a bug: its kind and where it happened. */
+/** Prints an `OperatorError` as its message only, and any other error, a bug, as its kind and frames. */
 const messageOf = (cause: Cause.Cause<OperatorError>): string =>
   Option.match(Cause.failureOption(cause), {
     onSome: ({ message }) => message,
     onNone: () => prettyCause(cause)
   })
 
-/** A terminal and npm both pass Ctrl-C on: what follows within a second is the same one. */
+/** The terminal and npm both forward Ctrl-C: signals within a second count as one. */
 const sameSignal = 1_000
 
-/** An error that no one caught ends the process, with one line in the log. */
+/** Logs an uncaught error and ends the process. */
 const endLoudly = (event: "uncaught_exception" | "unhandled_rejection") => (cause: unknown) => {
   const line = {
     timestamp: new Date().toISOString(),
@@ -54,5 +54,5 @@ export const main = (): void => {
   })
 }
 
-/** Loads what the commands need, without running one: the build keeps what V8 compiled for it. */
+/** Loads the modules of all commands without running one, so that the build can cache V8's compiled code. */
 export const load = (): Promise<unknown> => Promise.all([starting(), commandLine()])

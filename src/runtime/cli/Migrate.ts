@@ -1,4 +1,4 @@
-/** `svc migrate`: roles and tables of the database. */
+/** `svc migrate`: creates the roles and migrates the tables of the database. */
 import { Command, Options } from "@effect/cli"
 import { Console, Effect, Option, Redacted } from "effect"
 import { readConfig } from "../configuration/Config.js"
@@ -34,7 +34,7 @@ const asConfigured = Effect.gen(function* () {
   const { database, dataDir } = config
   const { owner } = database._tag === "External" ? database.urls : (yield* reachEmbedded({ dataDir })).urls
   yield* tell(yield* migrateTables(owner))
-  // Before svc is started: that the secrets are this database's.
+  // Checks, before the first start, that the secrets are this database's.
   yield* Effect.void.pipe(Effect.provide(layerBeside(config)))
 }).pipe(Effect.scoped, Effect.catchTag("SqlError", unreachableError))
 

@@ -1,11 +1,11 @@
-/** One process that holds every shard: no sockets, no runner table, no persisted messages. */
+/** The cluster layer of a single process that owns every shard: no sockets, no runner table, no persisted messages. */
 import { MessageStorage, RunnerHealth, Runners, RunnerStorage, Sharding, ShardingConfig } from "@effect/cluster"
 import { Context, Effect, Layer, Scope } from "effect"
 import { Ownership } from "../../actors/ports/Ownership.js"
 
 const shardGroup = "default"
 
-/** There is nobody to hand shards to, no storage to poll and no runner to lose: what looks for them looks seldom. */
+/** Rare polls: there is no other node, no storage and no runner to watch. */
 const tuned: Partial<ShardingConfig.ShardingConfig["Type"]> = {
   simulateRemoteSerialization: false,
   shardLockExpiration: "5 minutes",
@@ -19,8 +19,8 @@ const tuned: Partial<ShardingConfig.ShardingConfig["Type"]> = {
 }
 
 /**
- * What surrounds the sharding when it is made is copied into every entity and every message: it gets what it needs and
- * nothing of the service around it.
+ * Builds the sharding with a minimal context: the library copies the context that it is built in into every entity and
+ * message.
  */
 const alone = Layer.scopedContext(
   Effect.mapInputContext(Layer.build(Sharding.layer), (all: Context.Context<Needed>) =>
@@ -37,8 +37,8 @@ const alone = Layer.scopedContext(
 type Needed = Layer.Layer.Context<typeof Sharding.layer> | Scope.Scope
 
 /**
- * A copy of the storage that stores nothing: with that very one the library never forgets the ids of the messages that
- * were processed, which is a leak of some hundred bytes a message.
+ * A copy of the no-op storage. With the original object the library never drops the ids of processed messages, a leak
+ * of some hundred bytes a message.
  */
 const unstored = Layer.succeed(MessageStorage.MessageStorage, { ...MessageStorage.noop })
 

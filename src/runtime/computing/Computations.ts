@@ -1,6 +1,6 @@
 /**
- * The port `Computations` over jailed worker processes. They start with the first job and end when there was none for a
- * while. Organisations take turns, and one organisation has one job in hand at a time, so that its slowest job delays
+ * The port `Computations` over jailed worker processes, which start with the first job and end after an idle time.
+ * Organisations are served round-robin, one job of each at a time, so that an organisation's slowest job delays
  * others by at most that job's deadline.
  */
 import { readFileSync } from "node:fs"
@@ -23,13 +23,13 @@ export interface ComputationsOptions {
   readonly workerPath: string
   /** Which jail to use; by default the strictest one that works here. */
   readonly jail?: JailMode
-  /** Told of the processes that there are now, for those who watch or test them. */
+  /** Called with the process ids whenever they change, for tests and monitoring. */
   readonly onWorkers?: (pids: ReadonlyArray<number>) => void
 }
 
-/** The last worker stays this long without a job, further ones as long. */
+/** How long the last worker, and further ones, stay without a job. */
 const idleMillis = { last: 300_000, further: 10_000 }
-/** Starts that fail in a row, in every jail, before waiting jobs are refused. */
+/** Failed starts in a row, over all jails, before waiting jobs are refused. */
 const startsTried = 3
 
 interface Waiting {
@@ -38,7 +38,7 @@ interface Waiting {
   readonly onEnded: (ended: JobEnd | Refused) => void
 }
 
-/** The job was never begun. */
+/** The job was not started. */
 interface Refused {
   readonly tag: "Refused"
   readonly why: string
@@ -46,7 +46,7 @@ interface Refused {
 
 interface Worker {
   readonly process: WorkerProcess
-  /** Whose job it has in hand. */
+  /** The organisation whose job it runs. */
   owner: OrganisationId | undefined
   idle: NodeJS.Timeout | undefined
 }
@@ -113,7 +113,7 @@ const makePool = (
   const queue = new TurnQueue<OrganisationId, Waiting>()
   const workers = new Set<Worker>()
   const allowed = jails(options.jail ?? "auto")
-  /** The strictest jail that has not failed here. */
+  /** The index of the strictest jail that has not failed. */
   let jailAt = 0
   let starting: WorkerProcess | undefined
   let failedStarts = 0
@@ -149,7 +149,7 @@ const makePool = (
     })
   }
 
-  /** Ends the worker when it gets no job for a while. */
+  /** Ends the worker after its idle time. */
   const rest = (worker: Worker): void => {
     if (!workers.has(worker)) return
     const millis = workers.size > 1 ? idleMillis.further : idleMillis.last
@@ -226,7 +226,7 @@ const makePool = (
   }
 
   return {
-    /** Answers how to take the job back while it waits. */
+    /** Returns an effect that removes the job while it waits. */
     submit: (organisation: OrganisationId, job: Waiting): Effect.Effect<void> => {
       if (isStopped) job.onEnded({ tag: "Refused", why: "the service is stopping" })
       else if (queue.count(organisation) >= computationLimits.waiting)

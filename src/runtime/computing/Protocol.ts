@@ -1,4 +1,4 @@
-/** What the service and a computing worker tell each other, as frames of a number and JSON text. */
+/** The messages between the service and a computing worker: frames of a number and JSON text. */
 import type { ComputationName } from "../../actors/ports/Computations.js"
 
 export interface Job {
@@ -15,5 +15,5 @@ export type JobAnswer =
 /** What the service sends: `u32` number of the job, then a `Job`. */
 export const WorkerRequest = { job: 0 } as const
 
-/** What a worker sends: once that it is ready, then for every job its number and a `JobAnswer`. */
+/** What a worker sends: `ready` once, then for every job its number and a `JobAnswer`. */
 export const WorkerReply = { ready: 0, answer: 1 } as const

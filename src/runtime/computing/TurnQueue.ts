@@ -1,6 +1,6 @@
-/** Waiting jobs of many owners: owners take turns, the jobs of one owner stay in order. */
+/** A fair queue: serves owners round-robin, and the jobs of one owner in order. */
 export class TurnQueue<Owner, Job> {
-  /** In the order in which the owners' turns come. */
+  /** Owners in the order of their turns. */
   readonly #jobs = new Map<Owner, Array<Job>>()
 
   /** How many jobs an owner has waiting. */
@@ -22,7 +22,7 @@ export class TurnQueue<Owner, Job> {
     if (waiting.length === 0) this.#jobs.delete(owner)
   }
 
-  /** The first job of the first owner who may have one now; that owner's next turn comes last. */
+  /** Takes the first job of the first allowed owner, and moves that owner to the end. */
   take(isAllowed: (owner: Owner) => boolean): { readonly owner: Owner; readonly job: Job } | undefined {
     for (const [owner, waiting] of this.#jobs) {
       if (!isAllowed(owner)) continue

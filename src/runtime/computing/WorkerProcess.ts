@@ -1,6 +1,6 @@
 /**
- * One computing worker as the pool sees it: a job in, its answer out, and the end of the process when a job computes
- * longer than it may. Callbacks, since a process speaks in events; none of them throws.
+ * The pool's side of one computing worker: sends a job, receives its answer, and kills the process when a job computes
+ * longer than allowed. Its callbacks must not throw.
  */
 import type { Buffer } from "node:buffer"
 import { spawn } from "node:child_process"
@@ -10,12 +10,12 @@ import { frameReader, textFrame } from "../jail/Frames.js"
 import { childProcessorMillis } from "../jail/ProcessorTime.js"
 import { WorkerRequest, type Job, type JobAnswer, WorkerReply } from "./Protocol.js"
 
-/** A worker that got no processor may take this many times the allowed time by the clock. */
+/** A worker that gets no CPU may take this many times the allowed time by the wall clock. */
 const starvation = 10
 const checkMillis = 100
 const complaintLength = 2_000
 const startMillis = 10_000
-/** What lists of processes show behind the command. */
+/** Shown after the command in lists of processes. */
 const processName = "svc-computing"
 
 /** A worker that dies with a job in hand dies of that job: most likely the system took its memory back. */
@@ -23,7 +23,7 @@ export type JobEnd = JobAnswer | { readonly tag: "TooMuchTime" }
 
 export interface WorkerProcess {
   readonly pid: number | undefined
-  /** Does one job; the next one may be given when it has ended. */
+  /** Runs one job. The caller must wait for its end before the next one. */
   readonly run: (job: Job, allowedMillis: number, onEnded: (ended: JobEnd) => void) => void
   readonly kill: () => void
 }
@@ -32,7 +32,7 @@ export interface WorkerOptions {
   readonly jail: Jail
   readonly source: Buffer
   readonly onReady: (worker: WorkerProcess) => void
-  /** It is gone, ready or not. Called once, before the job in hand is told its end. */
+  /** The process has ended, ready or not. Called once, before the end of the current job is reported. */
   readonly onGone: (worker: WorkerProcess, end: { readonly isExpected: boolean; readonly why: string }) => void
 }
 
@@ -51,7 +51,7 @@ export const startWorker = (options: WorkerOptions): WorkerProcess => {
   let isGone = false
   let isLate = false
   let isReady = false
-  /** What it wrote to its error stream before it was ready. Afterwards that may quote a tenant, and the end is logged. */
+  /** What it wrote to stderr before it was ready. Later output may quote a tenant and must not be logged. */
   let complaint = ""
 
   const settle = (ended: JobEnd): void => {
@@ -72,7 +72,7 @@ export const startWorker = (options: WorkerOptions): WorkerProcess => {
     kill()
     const told = complaint === "" ? why : `${why}: ${complaint.trim()}`
     clearTimeout(impatient)
-    // First, so that what follows from the job's end is not given to this worker.
+    // First, so that the callback of the job gives no further job to this worker.
     options.onGone(worker, { isExpected: isLate, why: told })
     settle({ tag: isLate ? "TooMuchTime" : "TooMuchMemory" })
   }
@@ -104,7 +104,7 @@ export const startWorker = (options: WorkerOptions): WorkerProcess => {
     kill
   }
 
-  // A jail that is not possible here may neither fail nor answer.
+  // A jail that does not work here may hang instead of failing.
   const impatient = setTimeout(() => onGone("the worker did not answer"), startMillis).unref()
   const read = frameReader((kind, payload) => {
     if (kind === WorkerReply.ready) {
@@ -113,7 +113,7 @@ export const startWorker = (options: WorkerOptions): WorkerProcess => {
       complaint = ""
       return options.onReady(worker)
     }
-    // Written by the worker's own code, which tenants' input cannot become.
+    // Written by the worker's own code: a tenant's input never becomes code.
     settle(JSON.parse(payload.toString("utf8", 4)) as JobAnswer)
   })
   socket.on("data", (chunk: Buffer) => {
@@ -130,7 +130,7 @@ export const startWorker = (options: WorkerOptions): WorkerProcess => {
   child.stderr?.on("data", (chunk: Buffer) => {
     if (!isReady && complaint.length < complaintLength) complaint += chunk.toString()
   })
-  // Its end is told by the socket and by the process.
+  // The socket and the process report its end.
   child.stdin?.on("error", () => undefined)
   child.stdin?.end(options.source)
   return worker

@@ -1,6 +1,6 @@
-/** The known name that a mistyped one was probably meant to be. */
+/** Suggests a known name for a mistyped one. */
 
-/** Undefined when none is within three edits. */
+/** The closest known name, or `undefined` if none is within three edits. */
 export const closestName = (name: string, known: ReadonlyArray<string>): string | undefined =>
   known
     .map((one) => ({ one, edits: edits(one, name) }))

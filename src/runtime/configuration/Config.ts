@@ -8,7 +8,7 @@ import { closestName } from "./ClosestName.js"
 import { OperatorError } from "../process/OperatorError.js"
 import { settings, settingTable } from "./SettingTable.js"
 
-/** Where Postgres is: one of the service's own, or the operator's. */
+/** Which Postgres to use: the embedded one, or the operator's. */
 export type Database = { readonly _tag: "Embedded" } | { readonly _tag: "External"; readonly urls: DatabaseUrls }
 
 export type ServiceConfig = Effect.Effect.Success<ReturnType<typeof readConfig>>
@@ -16,7 +16,7 @@ export type ServiceConfig = Effect.Effect.Success<ReturnType<typeof readConfig>>
 /** The configuration of this process. */
 export class Settings extends Context.Tag("svc/Settings")<Settings, ServiceConfig>() {}
 
-/** The environment of this process, over a file `.env` if there is one. A variable set to nothing counts as not set. */
+/** The environment of this process, over a file `.env` if there is one. An empty variable counts as not set. */
 const environment = (): Readonly<Record<string, string>> => {
   const file = existsSync(".env") ? parseEnv(readFileSync(".env", "utf8")) : {}
   return Object.fromEntries(
@@ -25,8 +25,8 @@ const environment = (): Readonly<Record<string, string>> => {
 }
 
 /**
- * The configuration. Fails with one refusal that names everything that is wrong or missing; warns of a variable
- * `SVC_…` that means nothing.
+ * Reads the configuration. Fails with one error that lists everything that is wrong or missing; warns of unknown
+ * variables `SVC_…`.
  */
 export const readConfig = Effect.fn("Config.read")(function* (env: Readonly<Record<string, string>> = environment()) {
   for (const { meant, name } of unknownVariables(env))
@@ -62,7 +62,7 @@ export const readConfig = Effect.fn("Config.read")(function* (env: Readonly<Reco
   }
 })
 
-/** The same on another port, which the address tells where nothing else was configured. */
+/** The configuration with another port, also in the base URL unless that is configured. */
 export const withPort = (config: ServiceConfig, port: number): ServiceConfig => ({
   ...config,
   port,
@@ -71,7 +71,7 @@ export const withPort = (config: ServiceConfig, port: number): ServiceConfig => 
 
 const ownUrl = (host: string, port: number) => `http://${host.includes(":") ? `[${host}]` : host}:${port}`
 
-/** One sentence for each variable `SVC_…` that nothing reads. */
+/** One sentence for each unknown variable `SVC_…`. */
 const unknownVariables = (
   env: Readonly<Record<string, string>>
 ): ReadonlyArray<{ readonly name: string; readonly meant: string | undefined }> =>
@@ -115,7 +115,7 @@ const variables = Config.all({
   shutdownGrace: settingTable.shutdownGrace.config
 })
 
-// --- What depends on more than one variable ---
+// --- Checks over several variables ---
 
 type Variables = Config.Config.Success<typeof variables>
 
@@ -159,6 +159,6 @@ const databaseOf = ({ login, ...own }: Readonly<Record<keyof DatabaseUrls | "log
   }
 }
 
-/** Every problem of the tree as its own sentence. */
+/** One sentence for each error of the tree. */
 const sentences = (error: ConfigError.ConfigError): ReadonlyArray<string> =>
   error._op === "And" || error._op === "Or" ? [...sentences(error.left), ...sentences(error.right)] : [error.message]

@@ -1,4 +1,4 @@
-/** One environment variable: its name, meaning and default in one place, from which reader and documents are made. */
+/** Defines an environment variable: name, meaning, default and parser, from which reader and documents are derived. */
 import { Config, ConfigError, Duration, Either, type Option, Redacted } from "effect"
 import { isObject, type Json } from "../../domain/Json.js"
 import { parseUrl } from "../../domain/Url.js"
@@ -13,7 +13,7 @@ export interface Setting<A> {
   readonly config: Config.Config<A>
 }
 
-/** Reads the text of a variable; Left says what it must be, as the end of a sentence "SVC_X must be …". */
+/** Parses the text of a variable. Left: what it must be, to end a sentence "SVC_X must be …". */
 export type Parse<A> = (text: string) => Either.Either<A, string>
 
 interface About {
@@ -47,7 +47,7 @@ export const secretSetting = <A>(
   shown,
   secret: true,
   config: Config.option(
-    // The parse comes after the redaction, which would hide its message as well.
+    // Parses after the redaction, which would hide the message of a parse error as well.
     Config.redacted(Config.string(about.name)).pipe(
       Config.mapOrFail((secret) =>
         Either.map(judged(about, parse)(Redacted.value(secret)), (value) => Redacted.make(value))
@@ -100,7 +100,7 @@ export const durationText: Parse<Duration.Duration> = (text) => {
   return Either.right(Duration.millis(Number(amount) * scale))
 }
 
-/** An address of one of the protocols, without the ending slash. */
+/** A URL of one of the protocols, without the trailing slash. */
 export const urlText =
   (...protocols: ReadonlyArray<string>): Parse<string> =>
   (text) =>

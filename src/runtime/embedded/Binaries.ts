@@ -1,4 +1,4 @@
-/** The Postgres program that comes with the package, made runnable for the user that will run it. */
+/** Installs the Postgres program of the platform package so that the user who runs it can execute it. */
 import { Effect } from "effect"
 import * as fs from "node:fs"
 import { createRequire } from "node:module"
@@ -8,15 +8,15 @@ import { reasonOf, OperatorError } from "../process/OperatorError.js"
 import { canEnter, type SystemUser } from "./SystemUser.js"
 
 export interface Binaries {
-  /** Holds `bin`, `lib` and `share`. */
+  /** The directory with `bin`, `lib` and `share`. */
   readonly directory: string
   /** The version of the package; a new one gets a new directory. */
   readonly version: string
 }
 
 /**
- * Links or copies the platform package's files into `state`, or elsewhere if `runAs` cannot enter `state`.
- * Made once per version. Fails when this platform has no package.
+ * Links or copies the platform package's files into `state`, or to another place if `runAs` cannot enter `state`.
+ * Done once per version. Fails if there is no package for this platform.
  */
 export const install = Effect.fn("Binaries.install")(function* (state: string, runAs: SystemUser) {
   const source = yield* locate
@@ -58,11 +58,11 @@ const locate = Effect.suspend(() => {
 const hasVersion = (manifest: unknown): manifest is { readonly version: string } =>
   typeof manifest === "object" && manifest !== null && "version" in manifest && typeof manifest.version === "string"
 
-/** Where the program may live. Nothing but the program: every state stays below the data directory. */
+/** Possible directories of the program. All state stays below the data directory. */
 const homes = (state: string, runAs: SystemUser) =>
   runAs.isSwitched ? [state, "/var/lib/svc", "/usr/local/lib/svc", path.join(os.tmpdir(), "svc-postgres")] : [state]
 
-/** A directory that others can write to might hold someone else's program. */
+/** Whether only trusted users can write to the directory: another user could replace the program otherwise. */
 const isOurs = (directory: string, runAs: SystemUser) => {
   try {
     fs.mkdirSync(directory, { recursive: true, mode: 0o755 })
@@ -78,13 +78,13 @@ const isOurs = (directory: string, runAs: SystemUser) => {
   }
 }
 
-/** The directory appears complete or not at all, also when two processes make it at once. */
+/** Creates the directory atomically by a rename, also when two processes do so at once. */
 const publish = (native: string, directory: string) => {
   const draft = fs.mkdtempSync(`${directory}.`)
   try {
     fs.chmodSync(draft, 0o755)
     replicate(native, draft)
-    // Npm drops symbolic links; the package lists them. Its own script for this may be blocked.
+    // npm drops symbolic links, so the package lists them; its own install script may be blocked.
     const links: ReadonlyArray<{ readonly source: string; readonly target: string }> = JSON.parse(
       fs.readFileSync(path.join(native, "pg-symlinks.json"), "utf8")
     )
@@ -113,14 +113,14 @@ const replicate = (from: string, to: string) => {
   }
 }
 
-/** A hard link costs neither time nor space; a copy does where links are not possible or the modes are too narrow. */
+/** Makes a hard link, or a copy if links are not possible or the file's mode is too narrow. */
 const place = (source: string, target: string) => {
   const mode = fs.statSync(source).mode
   if ((mode & 0o004) !== 0) {
     try {
       return fs.linkSync(source, target)
     } catch {
-      // Another file system, or links to another user's files are forbidden.
+      // Another file system, or hard links to other users' files are forbidden.
     }
   }
   fs.copyFileSync(source, target, fs.constants.COPYFILE_FICLONE)

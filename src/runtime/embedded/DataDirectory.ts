@@ -1,4 +1,4 @@
-/** The files of one embedded Postgres: its data, and the passwords by which the service enters it. */
+/** The files of one embedded Postgres: its data directory and the passwords of its logins. */
 import { Effect, Redacted, Schema } from "effect"
 import { spawnSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
@@ -19,19 +19,19 @@ const Access = Schema.Struct({
 type Access = typeof Access.Type
 
 export interface Cluster {
-  /** Holds `data` and `access.json`. */
+  /** The directory with `data` and `access.json`. */
   readonly directory: string
   readonly data: string
   readonly access: Access
 }
 
-/** Everything of the embedded Postgres that is state, below the data directory. */
+/** The directory of all state of the embedded Postgres. */
 export const clusterDirectory = (dataDir: string) => path.join(path.resolve(dataDir), "postgres", "cluster")
 
-/** Whether a start has made its database there. */
+/** Whether an installation exists there. */
 export const isInstalled = (dataDir: string): boolean => fs.existsSync(clusterDirectory(dataDir))
 
-/** What a command answers that must not make an installation. */
+/** The error of a command that must not create an installation. */
 export const noInstallation = (dataDir: string): OperatorError =>
   new OperatorError({
     message:
@@ -39,10 +39,10 @@ export const noInstallation = (dataDir: string): OperatorError =>
       "Set SVC_DATA_DIR to the directory of yours, or make a new one with `npm start`."
   })
 
-/** A password nobody has to type. */
+/** Generates a password for a login of the service itself. */
 export const freshPassword = () => Redacted.make(randomBytes(32).toString("base64url"))
 
-/** Opens the cluster in `directory`, and makes it first if there is none. It appears complete or not at all. */
+/** Opens the cluster in `directory`, or creates it atomically if there is none. */
 export const openDataDirectory = Effect.fn("Cluster.open")(function* (
   directory: string,
   binaries: Binaries,
@@ -111,7 +111,7 @@ const create = (directory: string, binaries: Binaries, user: SystemUser, options
         fs.renameSync(draft, directory)
       } catch (cause) {
         fs.rmSync(draft, { recursive: true, force: true })
-        // Another process that started at the same time was first.
+        // Another process has created it meanwhile.
         if (!fs.existsSync(directory)) throw cause
       }
     },
@@ -126,7 +126,7 @@ const create = (directory: string, binaries: Binaries, user: SystemUser, options
     }
   })
 
-/** Removes what a start that was killed has left half made. */
+/** Removes the incomplete directory of a start that was killed. */
 const sweep = (directory: string) => {
   for (const name of fs.readdirSync(path.dirname(directory))) {
     const pid = /^cluster\.(\d+)-/.exec(name)?.[1]
@@ -134,7 +134,7 @@ const sweep = (directory: string) => {
     try {
       fs.rmSync(path.join(path.dirname(directory), name), { recursive: true, force: true })
     } catch {
-      // Its initdb still writes: the next start finds it done.
+      // Its initdb is still writing: the next start removes it.
     }
   }
 }

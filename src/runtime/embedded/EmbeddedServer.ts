@@ -1,9 +1,9 @@
 /**
- * A real Postgres of the service's own. Its files are below the data directory; it listens on a free port of
- * 127.0.0.1 and lets nobody in without a password that only the data directory holds.
+ * The embedded Postgres server. Its files are below the data directory; it listens on a free port of 127.0.0.1 and
+ * requires passwords that only the data directory contains.
  *
- * Whoever holds the session lock owns the server: stops it at the end and restarts it if it dies. A server left
- * behind by a service that was killed is adopted; one whose owner lives refuses a second owner.
+ * The process with the session lock owns the server: it stops it at the end and restarts it if it dies. A server that a
+ * killed service left running is adopted; one whose owner lives refuses a second owner.
  */
 import { Cause, Effect, Option, Redacted, Schedule } from "effect"
 import { createHash } from "node:crypto"
@@ -36,15 +36,15 @@ export interface Embedded {
 
 export interface EmbeddedOptions {
   readonly dataDir: string
-  /** False lets a power failure destroy the data: for tests only. */
+  /** False turns `fsync` off: a power failure may destroy the data. For tests only. */
   readonly durable?: boolean
   readonly settings?: Launch["settings"]
-  /** Where the program itself is put. Default: beside the data. */
+  /** The directory of the program. Default: beside the data. */
   readonly programDir?: string
 }
 
 /**
- * The server with its roles and the database `svc`, for as long as the scope lives.
+ * Starts the server with its roles and the database `svc`, for the life of the scope.
  * Fails when another process owns it, or when the operator must do something first.
  */
 export const startEmbedded = Effect.fn("Embedded.start")(function* (options: EmbeddedOptions) {
@@ -57,7 +57,7 @@ export const startEmbedded = Effect.fn("Embedded.start")(function* (options: Emb
   return { urls: urlsOf(admin, cluster.access), admin, adopted: held.adopted } satisfies Embedded
 })
 
-/** The server that runs on this data directory, whoever owns it. */
+/** Finds the server that runs on this data directory, of any owner. */
 export const findRunning = Effect.fn("Embedded.running")(function* (dataDir: string) {
   const directory = clusterDirectory(dataDir)
   if (!fs.existsSync(directory)) return Option.none<Embedded>()
@@ -69,8 +69,8 @@ export const findRunning = Effect.fn("Embedded.running")(function* (dataDir: str
 })
 
 /**
- * The server of the service that runs on this data directory, or else one for as long as the scope lives. Fails where
- * there is no installation: only a start makes one.
+ * The running service's server on this data directory, else one for the life of the scope. Fails if there is no
+ * installation: only `svc start` creates one.
  */
 export const reachEmbedded = Effect.fn("Embedded.reach")(function* (options: EmbeddedOptions) {
   if (!isInstalled(options.dataDir)) return yield* noInstallation(options.dataDir)
@@ -86,7 +86,7 @@ interface Held {
   server: Postmaster
   session: Client
   readonly adopted: boolean
-  /** Ends the server with the process, whichever way that ends. */
+  /** Stops the server at every exit of the process. */
   readonly onExit: () => void
 }
 
@@ -180,7 +180,7 @@ const lock = (server: Postmaster, launch: Launch, cluster: Cluster) =>
     catch: (cause) => new Contended({ message: reasonOf(cause) })
   }).pipe(Effect.flatMap((outcome) => (outcome instanceof OperatorError ? outcome : Effect.succeed(outcome))))
 
-/** Sessions that the server has closed. */
+/** Sessions that were lost. */
 const lost = new WeakSet<Client>()
 
 const release = (held: Held) =>
@@ -190,7 +190,7 @@ const release = (held: Held) =>
     yield* Effect.promise(() => held.session.end().catch(() => {}))
   })
 
-/** Restarts the server on the same port if it dies under us, so that the pools find it again. */
+/** Restarts the server on the same port if it dies, so that the pools reconnect. */
 const supervise = (held: Held, launch: Launch, cluster: Cluster) =>
   Effect.gen(function* () {
     if (!lost.has(held.session) && isProcessAlive(held.server.pid)) return
@@ -203,7 +203,7 @@ const supervise = (held: Held, launch: Launch, cluster: Cluster) =>
     Effect.repeat(Schedule.spaced("1 second"))
   )
 
-// --- What the session tells ---
+// --- The session's events ---
 
 const launchedAs = (session: Client) =>
   Effect.promise(async () => {
@@ -222,12 +222,12 @@ const lockKey = 1_937_137_965
 
 // --- Settings ---
 
-/** For one machine that also runs the service: little memory, few processes, every commit on disk. */
+/** Settings for a machine that also runs the service: little memory, few processes, durable commits. */
 const smallService = {
   cluster_name: "svc",
   shared_buffers: "64MB",
   max_connections: 60,
-  // The passwords are long and random: stretching them would only slow every login down.
+  // The passwords are long and random: more iterations would only slow logins down.
   scram_iterations: 1,
   huge_pages: "off",
   jit: "off",
@@ -237,7 +237,7 @@ const smallService = {
   autovacuum_worker_slots: 4,
   autovacuum_max_workers: 2,
   autovacuum_naptime: "20s",
-  // A backup holds its write-ahead log by a replication slot.
+  // A backup keeps its write-ahead log with a replication slot.
   wal_level: "replica",
   max_wal_senders: 0,
   max_replication_slots: 4,

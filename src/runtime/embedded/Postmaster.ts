@@ -1,4 +1,4 @@
-/** One Postgres server process, known by the file postmaster.pid: found, started, awaited, stopped. */
+/** Finds, starts, awaits and stops one Postgres server process, by its file postmaster.pid. */
 import { operatorText } from "../../domain/OperatorText.js"
 import { Clock, Data, Duration, Effect, Option } from "effect"
 import { execFileSync, spawn } from "node:child_process"
@@ -15,14 +15,14 @@ export interface Postmaster {
   readonly status: "starting" | "stopping" | "ready" | "standby"
 }
 
-/** Another process took the data directory or the port between looking and starting: look again. */
+/** Another process took the data directory or the port between the check and the start: try again. */
 export class Contended extends Data.TaggedError("Contended")<{ readonly message: string }> {
   get [operatorText]() {
     return this.message
   }
 }
 
-/** The server that runs on this data directory. What a dead one left behind is removed. */
+/** The server that runs on this data directory. Removes the stale files of a dead one. */
 export const find = (data: string): Effect.Effect<Option.Option<Postmaster>> =>
   Effect.sync(() => {
     const found = read(data)
@@ -35,14 +35,14 @@ export interface Launch {
   readonly binaries: Binaries
   readonly user: SystemUser
   readonly data: string
-  /** Where the server's own messages go; started anew at 8 MiB. */
+  /** The server's log file; truncated at 8 MiB. */
   readonly log: string
   readonly settings: Readonly<Record<string, string | number>>
 }
 
 /**
- * Starts a server on 127.0.0.1, on a free port unless one is given, and in a session of its own, so that Ctrl-C
- * reaches it only through us. Returns when it accepts connections, however long its recovery takes.
+ * Starts a server on 127.0.0.1, on a free port unless one is given, in a session of its own, so that Ctrl-C does not
+ * reach it. Returns when it accepts connections, however long its recovery takes.
  */
 export const startPostmaster = Effect.fn("Postmaster.start")(function* (launch: Launch, givenPort?: number) {
   const port = givenPort ?? (yield* freePort)
@@ -63,7 +63,7 @@ export const startPostmaster = Effect.fn("Postmaster.start")(function* (launch: 
   return yield* Effect.onInterrupt(ready, () => stop(pid))
 })
 
-/** Waits until the server accepts connections. None: it ended instead. */
+/** Waits until the server accepts connections. `None` if it ended before. */
 export const untilReady = Effect.fn("Postmaster.untilReady")(function* (data: string) {
   while (true) {
     const found = yield* find(data)
@@ -73,7 +73,8 @@ export const untilReady = Effect.fn("Postmaster.untilReady")(function* (data: st
 })
 
 /**
- * Ends the server and returns when it is gone: its clients are cut off; after 20 s by force, which costs a recovery.
+ * Stops the server and waits for its end. Disconnects its clients; after 20 s it is killed, and its next start
+ * recovers.
  */
 export const stop = Effect.fn("Postmaster.stop")(function* (pid: number) {
   for (const [signal, patience] of escalation) {
@@ -88,16 +89,16 @@ export const stop = Effect.fn("Postmaster.stop")(function* (pid: number) {
   }
 })
 
-/** Sends a signal to whoever is still there. */
+/** Sends a signal; does nothing if the process has ended. */
 export const signalTo = (pid: number, signal: NodeJS.Signals) => {
   try {
     process.kill(pid, signal)
   } catch {
-    // Already gone.
+    // The process has ended.
   }
 }
 
-/** Whether the process lives. A zombie has ended, although signals still reach it. */
+/** Whether the process lives. A zombie has ended, although it still accepts signals. */
 export const isProcessAlive = (pid: number): boolean => {
   try {
     if (process.platform === "linux") {
@@ -120,7 +121,7 @@ const escalation = [
 
 const pidFile = (data: string) => path.join(data, "postmaster.pid")
 
-/** Lines of the file: pid, directory, start time, port, socket directory, address, shared memory, status. */
+/** Reads postmaster.pid: pid, directory, start time, port, socket directory, address, shared memory, status. */
 const read = (data: string): Option.Option<Postmaster> => {
   try {
     const lines = fs.readFileSync(pidFile(data), "utf8").split("\n")
@@ -138,7 +139,7 @@ const read = (data: string): Option.Option<Postmaster> => {
   }
 }
 
-/** A pid may have been given to somebody else since: a server of ours has the data directory as its own. */
+/** Whether the process works in the data directory: a pid may have been reused. */
 const worksIn = (pid: number, data: string) => {
   try {
     return process.platform === "linux"
@@ -178,9 +179,9 @@ const spawnServer = (launch: Launch, port: number) => {
 }
 
 /**
- * The command with a bound on the private memory of each server process: Postgres bounds single values (1 GB) and
- * sorts, not what a statement holds. Beyond it a statement fails with `out of memory`; a batch of the largest outputs
- * stays below. Shared buffers do not count. Linux; where there is no shell, there is no bound.
+ * Adds a limit on the private memory of each server process to the command. Postgres limits single values (1 GB) and
+ * sorts, not a statement. Beyond the limit a statement fails with `out of memory`; a batch of the largest outputs stays
+ * below. Shared buffers do not count. Linux with a shell only.
  */
 const limited = (command: readonly [string, ...ReadonlyArray<string>]): readonly [string, ...ReadonlyArray<string>] =>
   process.platform === "linux" && fs.existsSync(shell)

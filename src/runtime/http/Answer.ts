@@ -1,17 +1,17 @@
-/** How a reply leaves: whole or piece by piece, and also while its request has not ended yet. */
+/** Writes replies, complete or streamed, also before their request has ended. */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { pipeline } from "node:stream"
 import { pipeline as pour } from "node:stream/promises"
 import type { StreamedBody, RawReply } from "../../http/Wire.js"
 
-/** A request that is answered before all of it was read. */
+/** The unread rest of a request that is answered early. */
 export interface Rest {
   readonly request: IncomingMessage
-  /** Nobody wants what still comes: it is read and goes nowhere. */
+  /** Reads and discards the rest of the body. */
   readonly forget: () => void
 }
 
-/** `rest`: of a request whose body may not have ended. */
+/** Writes a reply. `rest`: of a request whose body may not have ended. */
 export const write = (response: ServerResponse, reply: RawReply, rest?: Rest): void => {
   const open = rest === undefined || rest.request.complete ? undefined : rest
   if (!isWhole(reply.body)) return stream(response, reply, reply.body, open)
@@ -38,8 +38,8 @@ const isWhole = (body: RawReply["body"]): body is string | Uint8Array =>
   typeof body === "string" || body instanceof Uint8Array
 
 /**
- * Piece by piece, as fast as the client takes them. A body that breaks off ends the connection without its last chunk.
- * A request that has not ended may go on meanwhile.
+ * Streams a body, as fast as the client reads it. A body that fails ends the connection without its last chunk. A
+ * request that has not ended may continue meanwhile.
  */
 const stream = (
   response: ServerResponse,
@@ -48,13 +48,13 @@ const stream = (
   rest: Rest | undefined
 ): void => {
   if (response.destroyed) return cancel()
-  // A client that goes away while nothing comes would be noticed with the next piece only.
+  // Cancels at once when the client disconnects, instead of at the next chunk.
   response.once("close", cancel)
   response.writeHead(status, { ...headers })
   response.flushHeaders()
   if (rest === undefined) return void pipeline(pieces, response, () => undefined)
   if (!response.shouldKeepAlive) {
-    // With the answer's end node closes such a connection, and what still comes in would take the answer along.
+    // At the end of the response node closes such a connection, and bytes that still arrive would reset it.
     const poured = pour(pieces, response, { end: false })
     return void poured.then(
       () => afterRest(rest, () => response.end()),
@@ -63,14 +63,16 @@ const stream = (
   }
   const { socket } = rest.request
   pipeline(pieces, response, (error) => {
-    // The connection goes on where its client ends the request soon.
+    // The connection stays open if the client ends the request soon.
     if (!error) afterRest(rest, (ended) => ended || socket.destroy())
   })
 }
 
-/** How long the rest of an answered request is read and forgotten: a client that still sends would lose the answer otherwise. */
+/**
+ * How long the rest of an answered request is discarded: a client that still sends would lose the response otherwise.
+ */
 const forgetMillis = 2_000
-/** And how much of it: a client that sends more finds the connection closed. */
+/** Bytes that are discarded at most; then the connection is closed. */
 const forgetBytes = 1024 * 1024
 
 const afterRest = ({ forget, request }: Rest, done: (ended: boolean) => void): void => {

@@ -1,17 +1,17 @@
-/** How many bytes of request bodies this node holds at a time, and that no single holder takes them all. */
+/** Bounds the bytes of request bodies in memory on this node, and the share of each sender. */
 import { totalmem } from "node:os"
 import { Unavailable } from "../../domain/Failure.js"
 
 const MiB = 1024 * 1024
 
-/** A sixteenth of the memory that this process may use: at least 32 MiB, at most 256 MiB. */
+/** A sixteenth of this process's memory limit, between 32 and 256 MiB. */
 export const defaultBudget = (): number => {
   const limit = process.constrainedMemory()
   const memory = limit > 0 ? Math.min(limit, totalmem()) : totalmem()
   return Math.min(256 * MiB, Math.max(32 * MiB, Math.floor(memory / 16)))
 }
 
-/** A holder may take a quarter. */
+/** A single holder may take a quarter. */
 const shares = 4
 
 export class BodyBudget {
@@ -20,7 +20,7 @@ export class BodyBudget {
 
   constructor(private readonly bytes: number) {}
 
-  /** Takes bytes; answers why not, if there are none left. */
+  /** Takes bytes, or returns why there are none left. */
   take(holder: string, bytes: number): Unavailable | undefined {
     const held = this.byHolder.get(holder) ?? 0
     if (this.taken + bytes > this.bytes)
@@ -39,13 +39,13 @@ export class BodyBudget {
     else this.byHolder.delete(holder)
   }
 
-  /** Bytes that are taken. */
+  /** Bytes in use. */
   get held(): number {
     return this.taken
   }
 }
 
-/** What one request has taken of a budget. Gives it back once, all together. */
+/** The bytes that one request has taken of a budget. Releases them once, all together. */
 export class BodyShare {
   private bytes = 0
   private done = false

@@ -1,6 +1,6 @@
 /**
- * Reads request bodies whole. Before the key of a request is known no more than a small part of its body is read; what
- * is held counts against the node's budget until the request is answered, and a body that is slow to come is given up.
+ * Reads request bodies into memory. Only a small part is read before the request's key is checked. The bytes count
+ * against the node's budget until the request is answered, and a body that is too slow is refused.
  */
 import { Duration } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
@@ -9,10 +9,10 @@ import { incomingBody } from "../../domain/Limits.js"
 import type { RawReply } from "../../http/Wire.js"
 import { BodyBudget, BodyShare } from "./BodyBudget.js"
 
-/** Whose body it is, as soon as the head was looked at; or the answer to a request that is let in no further. */
+/** The holder of a body, by the request's head; or the reply to a request that is refused. */
 export type Identified = { readonly _tag: "Known"; readonly holder: string } | RefusedBody
 
-/** Why a body is not read on. */
+/** Why a body is refused. */
 export type RefusedBody =
   | { readonly _tag: "Refused"; readonly reply: RawReply }
   | { readonly _tag: "Failed"; readonly failure: Failure }
@@ -20,25 +20,25 @@ export type RefusedBody =
 export interface ReceiveOptions {
   /** Largest body, in bytes. */
   readonly limit: number
-  /** Where the request comes from. */
+  /** The address of the client. */
   readonly from: string
-  /** Asked when the body is larger than what is read of a request whose key is not known. */
+  /** Called when the body is larger than what is read before the key is checked. */
   readonly identify: (done: (found: Identified) => void) => void
-  /** A client that waits to be asked for its body is asked now. */
+  /** Sends `100 Continue` to a client that waits for it. */
   readonly proceed: () => void
 }
 
 const noBody = new Uint8Array(0)
 const failed = (failure: Failure): RefusedBody => ({ _tag: "Failed", failure })
 
-/** The length that the head tells; `undefined` of a body in chunks. */
+/** The `content-length`; `undefined` for a chunked body. */
 export const declaredLength = ({ headers }: IncomingMessage): number | undefined =>
   headers["transfer-encoding"] !== undefined ? undefined : Number(headers["content-length"] ?? 0)
 
 export const hasBody = (request: IncomingMessage): boolean => declaredLength(request) !== 0
 
 export class BodyReceiver {
-  /** Of requests whose key is not known yet. */
+  /** For requests whose key is not yet checked. */
   private readonly arriving: BodyBudget
   private readonly held: BodyBudget
   private readonly open = new Set<Reader>()
@@ -48,19 +48,19 @@ export class BodyReceiver {
     this.held = new BodyBudget(budgetBytes)
   }
 
-  /** Bytes of bodies that are held now. */
+  /** Bytes of bodies in memory. */
   get bytes(): number {
     return this.arriving.held + this.held.held
   }
 
-  /** What a request takes of the budget until it is answered. */
+  /** A request's share of the budget, released when it is answered. */
   share(holder: string, response: ServerResponse): BodyShare {
     const share = new BodyShare(this.held, holder)
     response.once("close", () => share.give())
     return share
   }
 
-  /** `done` is called once, and not at all when the client goes away first. */
+  /** Calls `done` once, or never if the client disconnects first. */
   receive(
     request: IncomingMessage,
     response: ServerResponse,
@@ -87,10 +87,10 @@ export class BodyReceiver {
     reader.begin()
   }
 
-  /** Gives up the bodies that have taken too long. `now`: of `performance`. */
+  /** Refuses the bodies that have taken too long. `now`: of `performance`. */
   expire(now: number): void {
     const oldest = now - Duration.toMillis(incomingBody.deadline)
-    // In the order in which they began.
+    // Oldest first.
     for (const reader of this.open) {
       if (reader.started > oldest) return
       reader.giveUp()
@@ -110,9 +110,9 @@ class Reader {
   private readonly bytes: Gathered
   private size = 0
   private ended = false
-  /** Known once the key is. */
+  /** Set once the key is checked. */
   private share: BodyShare | undefined
-  /** The key is being looked up: what comes meanwhile is not asked for. */
+  /** The key is being checked, and the body is paused. */
   private asking = false
   private proceeded = false
 
@@ -151,7 +151,7 @@ class Reader {
     if (this.share === undefined && this.size > incomingBody.unidentifiedBytes) this.identify()
   }
 
-  /** A small body that comes in one piece is not counted: it is held no longer than its request takes to begin. */
+  /** Does not count a small body in one chunk: its request starts at once. */
   private count(bytes: number): Failure | undefined {
     if (this.share !== undefined) return this.length === undefined ? this.share.take(bytes) : undefined
     return this.size === this.length && this.size === bytes ? undefined : this.ways.arriving.take(bytes)
@@ -198,7 +198,7 @@ class Reader {
     this.ways.finish(outcome)
   }
 
-  /** The client went away. */
+  /** The client disconnected. */
   private drop(): void {
     if (this.ended) return
     this.close()
@@ -212,7 +212,7 @@ class Reader {
   }
 }
 
-/** Pieces of a body in one buffer: a body in very small pieces takes no more memory than another. */
+/** Collects chunks in one buffer, so that many tiny chunks take no more memory than one. */
 class Gathered {
   private buffer: Buffer | undefined
   private size = 0
@@ -221,7 +221,7 @@ class Gathered {
 
   add(piece: Buffer): void {
     const size = this.size + piece.length
-    // The usual case: all of it in one piece.
+    // The usual case: one chunk.
     if (this.buffer === undefined && size === this.length) this.buffer = piece
     else {
       this.reserve(size)

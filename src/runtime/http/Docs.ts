@@ -1,4 +1,4 @@
-/** What a reader of the API needs, without a key: the OpenAPI documents, and a page of them without any script. */
+/** Serves the API's documentation without a key: the OpenAPI documents, and a page of them without scripts. */
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
 import { promisify } from "node:util"
@@ -16,7 +16,7 @@ const titles: { readonly [path: string]: string } = {
   "/api/v1/connector.schema.json": "JSON Schema of a connector's definition"
 }
 
-/** A text that is made when somebody first asks for it, and kept as it is and compressed. */
+/** A text that is made at its first request, and cached plain and compressed. */
 interface Text {
   readonly plain: string
   readonly compressed: Uint8Array
@@ -36,7 +36,7 @@ const page = () =>
     documents: Object.keys(documentPaths).map((path) => ({ path, title: titles[path] ?? path }))
   })
 
-/** The text of the page's one style element, as browsers hash it. */
+/** The hash of the page's style element, for its content security policy. */
 const styleHash = (html: string): string => {
   const [, text = style] = /<style>([\s\S]*?)<\/style>/.exec(html) ?? []
   return createHash("sha256").update(text).digest("base64")
@@ -83,7 +83,7 @@ export const make = Effect.gen(function* () {
       "x-frame-options": "DENY"
     })
 
-  /** The answer to this path, if it is a page. */
+  /** The reply for this path, or `undefined` if it is no page. */
   const pageAt = (path: string, request: RequestHead): Effect.Effect<RawReply> | undefined => {
     if (path === "/docs") return Effect.map(html, (text) => pageReply(request, text))
     const document = documents.get(path)

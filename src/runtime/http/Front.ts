@@ -1,4 +1,4 @@
-/** Everything that the server answers: the surfaces, and beside them what operators and readers of the API ask for. */
+/** The root handler of the server: health, metrics and documents, the surfaces, and the connect pages. */
 import { Effect, Option } from "effect"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import type { Failure } from "../../domain/Failure.js"
@@ -14,9 +14,9 @@ import type { Handlers } from "./NodeServer.js"
 import { Surfaces } from "./Surfaces.js"
 
 export interface Front extends Handlers {
-  /** From now on the node asks for no more work. */
+  /** Makes the node report that it is not ready. */
   readonly drain: () => void
-  /** The node is not ready until the returned function is called. */
+  /** Makes the node report that it is not ready until the returned function is called. */
   readonly markStarting: () => () => void
 }
 
@@ -42,7 +42,7 @@ export const make = Effect.gen(function* () {
     }
   }
 
-  /** Pages have one method, and a request id like everything else. */
+  /** Serves a page: refuses other methods, and adds the request's id. */
   const paged = (request: RawRequest, page: Effect.Effect<RawReply>): Effect.Effect<RawReply> => {
     const requestId = identifiers.next("req")
     if (request.method !== "GET" && request.method !== "HEAD") {
@@ -55,7 +55,7 @@ export const make = Effect.gen(function* () {
   const identified = (page: Effect.Effect<RawReply>, requestId: string = identifiers.next("req")) =>
     Effect.map(page, (reply) => ({ ...reply, headers: { ...reply.headers, "x-request-id": requestId } }))
 
-  /** Counted; with a collector, traced. */
+  /** Counts requests and, with a collector, traces them. */
   const observed = Option.isSome(otlpUrl)
     ? (surface: Surface, request: RequestHead, handled: Effect.Effect<RawReply>) =>
         counted(surface, traceRequest(request, handled), (reply) => reply)

@@ -1,4 +1,4 @@
-/** What an operator's probes ask: is the process alive, may it be sent work. */
+/** The probes of operators: `/healthz`, whether the process is alive, and `/readyz`, whether it accepts work. */
 import { SqlClient } from "@effect/sql"
 import { Clock, Effect } from "effect"
 import { builtInConnectors } from "../../domain/connectors/index.js"
@@ -15,9 +15,9 @@ import { auditSeal } from "../../domain/Limits.js"
 export interface Health {
   readonly healthz: Effect.Effect<RawReply>
   readonly readyz: Effect.Effect<RawReply>
-  /** From now on the node asks for no more work. */
+  /** Makes the node report that it is not ready. */
   readonly drain: () => void
-  /** The node is not ready until the returned function is called. */
+  /** Makes the node report that it is not ready until the returned function is called. */
   readonly markStarting: () => () => void
 }
 
@@ -51,7 +51,7 @@ export const make = Effect.gen(function* () {
     Effect.catchAll((error) => Effect.succeed({ ok: false, detail: String(error) }))
   )
 
-  /** Runs that no engine of this release can go on with. */
+  /** Runs that no engine of this release can replay. */
   const engines = sql<{ engine: string; n: number }>`SELECT engine, count(*)::int AS n FROM runs GROUP BY engine`.pipe(
     Effect.map((rows) => rows.filter((row) => !sandbox.engines.includes(row.engine))),
     Effect.catchAll(() => Effect.succeed([]))
@@ -62,7 +62,7 @@ export const make = Effect.gen(function* () {
     Effect.catchAll(() => Effect.succeed([]))
   )
 
-  /** Background tasks that have stopped working. Requests are served nevertheless: the node is degraded, and ready. */
+  /** Background tasks that fail. Requests are still served: the node is degraded, but ready. */
   const failingTasks = Effect.map(Clock.currentTimeMillis, (now) =>
     tasks
       .statuses()
@@ -74,7 +74,7 @@ export const make = Effect.gen(function* () {
       }))
   )
 
-  /** Whether entries wait for their seal longer than a working sealer lets them. */
+  /** Whether entries wait for their seal longer than they do with a working sealer. */
   const audit = trail.backlog.pipe(
     Effect.map(({ oldestSeconds, unsealed }) => ({
       ok: oldestSeconds <= auditSeal.overdueSeconds,

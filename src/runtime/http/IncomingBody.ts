@@ -1,6 +1,6 @@
 /**
- * The body of a request that is handed on before it is here: it comes as fast as it is asked for, so that a client which
- * sends faster than it can be sent on waits, and memory does not depend on its speed.
+ * A streamed request body. It is read only as fast as its consumer pulls it: back-pressure slows a fast client, and
+ * memory does not depend on the body's length.
  */
 import { Duration } from "effect"
 import type { IncomingMessage } from "node:http"
@@ -10,15 +10,15 @@ import type { BodyStream, AbortedBody } from "../../http/Wire.js"
 export interface ArrivalOptions {
   /** Largest body, in bytes. */
   readonly limit: number
-  /** How long a piece that is asked for may take. */
+  /** How long a requested chunk may take. */
   readonly stall: Duration.Duration
-  /** Takes bytes of what the node holds; answers why not. */
+  /** Takes bytes of the node's budget, or returns why there are none left. */
   readonly take?: (bytes: number) => Failure | undefined
-  /** Called once, before the first piece is asked for. */
+  /** Called once, before the first chunk is requested. */
   readonly asked?: () => void
 }
 
-/** Why a body breaks off whose sender does. */
+/** The error of a body whose client disconnects. */
 export const callerGone = "the caller went away"
 
 type Next = Uint8Array | undefined | AbortedBody
@@ -41,7 +41,7 @@ export class IncomingBody implements BodyStream {
     const told = request.headers["content-length"]
     this.length = told === undefined ? null : Number(told)
     const leave = () => this.finish(broken(callerGone))
-    // Nothing flows before it is asked for.
+    // Nothing is read before the consumer pulls.
     request.pause()
     request
       .on("data", (piece: Buffer) => this.arrive(piece))
@@ -67,14 +67,14 @@ export class IncomingBody implements BodyStream {
     })
   }
 
-  /** It cannot be read on: whoever asks is told why. `false`: it had its end before. */
+  /** Fails the body for its consumer; `false` if it had ended before. */
   fail(message: string): boolean {
     const open = this.end !== "whole"
     this.finish(broken(message))
     return open
   }
 
-  /** Nobody wants the rest: it is read and goes nowhere. */
+  /** Reads and discards the rest. */
   forget(): void {
     this.finish(broken("the request was answered before its body was whole"))
     this.waiting.length = 0

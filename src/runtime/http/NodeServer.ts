@@ -1,7 +1,7 @@
 /**
- * The server: node:http in front of the surfaces. It reads each body whole, up to the limit of its path, and hands the
- * bytes on; whatever is larger is refused by its head, or while it is still coming in. What goes through the proxy is
- * handed on with its head, its body while it comes.
+ * The HTTP server on node:http. It reads each body into memory, up to the limit of its path; larger ones are refused by
+ * their head or while they arrive. Requests of the proxy are passed on at their head, with a streamed body.
+ * See `BodyReceiver` and `IncomingBody`.
  */
 import { Duration, Effect, FiberId, Runtime, type Scope } from "effect"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
@@ -20,41 +20,41 @@ import { declaredLength, hasBody, type Identified, BodyReceiver } from "./BodyRe
 export interface Handlers {
   /** `POST …/execute` and `POST …/run`. */
   readonly execute: (request: RawRequest, workflow: string) => Effect.Effect<RawReply>
-  /** What goes through the proxy, as soon as its head is there. */
+  /** Requests of the proxy, called at their head. */
   readonly proxy: (request: IncomingRequest) => Effect.Effect<RawReply>
-  /** Everything else. */
+  /** All other requests. */
   readonly handle: (request: RawRequest) => Effect.Effect<RawReply>
-  /** Whose request it is, by its head alone, and whether it is worth reading on. */
+  /** The sender of a request, by its head; or the reply if its body must not be read. */
   readonly identify: (request: RequestHead) => Effect.Effect<Identified>
-  /** The client's address, also behind trusted proxies. */
+  /** The client's address; behind trusted proxies, the one that they forward. */
   readonly addressOf: (request: RequestHead) => string
-  /** The answer to a request that was not even read whole. */
+  /** The reply to a request whose body was refused. */
   readonly refused: (failure: Failure, execution: boolean) => RawReply
 }
 
 export interface ServerOptions {
   readonly host: string
   readonly port: number
-  /** Bytes of request bodies that are held at a time. */
+  /** Bytes of request bodies in memory, at most. */
   readonly bodyBudget?: number
 }
 
 export interface RunningServer {
   readonly port: number
-  /** Bytes of request bodies that are held now. */
+  /** Bytes of request bodies in memory now. */
   readonly bodiesHeld: () => number
-  /** Stops listening; open requests go on. */
+  /** Stops listening; open requests continue. */
   readonly stopListening: () => void
-  /** Requests that have not been answered. */
+  /** The number of requests that are not yet answered. */
   readonly open: () => number
 }
 
 const executePath = /^\/api\/v1\/workflows\/([^/?]+)\/(?:execute|run)(?:\?|$)/
 const noBody = new Uint8Array(0)
-/** How long nothing of a body may come that is waited for. */
+/** How long a body may send nothing while it is being read. */
 const stall = Duration.seconds(30)
 
-/** Why a body does not come in to its end. */
+/** Explains why a body failed. */
 const brokenBy = ({ code }: NodeJS.ErrnoException): string => {
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") return "the request took too long to come in"
   return code === "HPE_INVALID_EOF_STATE" || code === "ECONNRESET" ? callerGone : "the body is not valid HTTP"
@@ -81,7 +81,7 @@ const clientMistake = ({ code }: NodeJS.ErrnoException): readonly [status: numbe
   }
 }
 
-/** What is wrong with a request that node:http lets through. */
+/** Checks what node:http accepts and this server does not. */
 const mistakeIn = (request: IncomingMessage): string | undefined => {
   if (request.httpVersionMajor !== 1) return "send HTTP/1.1"
   const { rawHeaders } = request
@@ -102,7 +102,7 @@ const listen = (server: Server, { host, port }: ServerOptions) =>
     })
   })
 
-/** Listens until the scope closes. */
+/** Starts the server; it listens until the scope closes. */
 export const serve = (
   handlers: Handlers,
   options: ServerOptions
@@ -111,7 +111,7 @@ export const serve = (
     const runFork = Runtime.runFork(yield* Effect.runtime<never>())
     let open = 0
 
-    /** Bodies that are handed on while they come, by the connection that they come over. */
+    /** Streamed bodies by their connection. */
     const arrivals = new WeakMap<Duplex, IncomingBody>()
 
     const answer = (handled: Effect.Effect<RawReply>, response: ServerResponse, rest?: Rest) => {
@@ -134,7 +134,7 @@ export const serve = (
       remoteAddress: request.socket.remoteAddress ?? ""
     })
 
-    /** Answers a request whose body is not wanted, and closes its connection. */
+    /** Replies to a request without reading its body, and closes its connection. */
     const turnAway = (request: IncomingMessage, response: ServerResponse, reply: RawReply) =>
       refuse(response, reply, { request, forget: () => void request.resume() })
 
@@ -153,7 +153,7 @@ export const serve = (
         response,
         arrival === undefined ? undefined : { request, forget: () => arrival.forget() }
       )
-      // What nobody waits for any more is not asked of a provider.
+      // Interrupts the request when its client disconnects, so that no provider is called in vain.
       response.once("close", () => fiber.unsafeInterruptAsFork(FiberId.none))
     }
 
@@ -162,7 +162,7 @@ export const serve = (
         if (exit._tag === "Success") done(exit.value)
       })
 
-    /** `proceed`: asks a client for its body that waits to be asked. */
+    /** `proceed` sends `100 Continue` to a client that waits for it. */
     const onRequest = (request: IncomingMessage, response: ServerResponse, proceed: () => void = () => undefined) => {
       const target = request.url ?? "/"
       const started = request.method === "POST" ? executePath.exec(target) : null
@@ -199,7 +199,7 @@ export const serve = (
         maxHeaderSize: headerBytes,
         keepAliveTimeout: 65_000,
         headersTimeout: Duration.toMillis(headerDeadline),
-        // What goes through the proxy may take as long as its provider.
+        // Bounds reading a request, not answering it: a provider behind the proxy may take longer.
         requestTimeout: 60_000,
         connectionsCheckingInterval: 1_000
       },
@@ -210,7 +210,7 @@ export const serve = (
     )
     server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
       if (!socket.writable) return
-      // Whoever handles the request answers it.
+      // The handler of the request answers it.
       if (arrivals.get(socket)?.fail(brokenBy(error)) === true) return
       const [status, reason, message] = clientMistake(error)
       const body = JSON.stringify({

@@ -1,4 +1,4 @@
-/** The surfaces as handlers of the server: each request goes through the pipeline to the endpoint that its route names. */
+/** The handlers of the server: send each request through the pipeline to the endpoint of its route. */
 import { Context, Effect, Layer } from "effect"
 import * as RefusalCounters from "../../http/auth/RefusalCounters.js"
 import { PayloadTooLarge } from "../../domain/Failure.js"
@@ -62,7 +62,7 @@ const groups = Layer.mergeAll(
 
 const endpoints = Layer.mergeAll(groups, CredentialsLive).pipe(Layer.provideMerge(HandlerTable.layer))
 
-/** The one route of an API that has this name. */
+/** The route of this name. */
 const routeNamed = (routes: ReadonlyArray<Route>, name: string): Route => {
   const found = routes.find((route) => route.name === name)
   if (found === undefined) throw new Error(`no endpoint has the name ${name}`)
@@ -111,7 +111,7 @@ export const layer = Layer.effect(
         )
       })
 
-    /** The body of a request for a page is worth reading on where its link is a session's; of all others, the key tells. */
+    /** Identifies a request for a connect page by its session, all others by their key. */
     const identify = (request: RequestHead): Effect.Effect<Identified> => {
       const link = organisationOfLink(pathOf(request.target))
       if (link !== undefined)

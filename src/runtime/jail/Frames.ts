@@ -1,13 +1,15 @@
 /**
- * Frames over the socket between the service and a jailed process. A frame is its length (four bytes, big-endian, not
- * counting themselves), one byte of kind, and the payload, whose form belongs to the kind.
+ * Frames on the socket between the service and a jailed process. A frame is its length (four bytes, big-endian, not
+ * counting themselves), one byte of kind, and the payload, whose form depends on the kind.
  */
 import { Buffer } from "node:buffer"
 
-/** No frame is larger: start event of 2 MiB, outputs of one turn, a long replay. More is a broken peer. */
+/**
+ * The largest frame. Start events, outputs of one turn and long replays are smaller; a larger one is a protocol error.
+ */
 export const maxFrameBytes = 256 * 1024 * 1024
 
-/** Starts a frame of `bytes` payload bytes; the payload begins at offset 5. */
+/** Allocates a frame with `bytes` payload bytes; the payload begins at offset 5. */
 export const frame = (kind: number, bytes: number): Buffer => {
   const buffer = Buffer.allocUnsafe(5 + bytes)
   buffer.writeUInt32BE(1 + bytes, 0)
@@ -15,7 +17,7 @@ export const frame = (kind: number, bytes: number): Buffer => {
   return buffer
 }
 
-/** A frame of one number and a text. */
+/** A frame with a number and a text. */
 export const textFrame = (kind: number, id: number, text: string): Buffer => {
   const bytes = Buffer.byteLength(text)
   const buffer = frame(kind, 4 + bytes)
@@ -25,8 +27,8 @@ export const textFrame = (kind: number, id: number, text: string): Buffer => {
 }
 
 /**
- * Cuts a byte stream into frames. The payload handed on is a view that is good only during the call when `keep` is
- * not set by the stream; node hands out a fresh buffer per read, so it may be kept.
+ * Splits a byte stream into frames. A payload is a view of node's buffer, which is fresh for each read, so callers may
+ * keep it.
  */
 export const frameReader = (onFrame: (kind: number, payload: Buffer) => void): ((chunk: Buffer) => void) => {
   let parts: Array<Buffer> = []

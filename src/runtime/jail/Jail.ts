@@ -1,28 +1,28 @@
 /**
- * The command lines under which a runner may be started, strictest first. All of them run node with its permission
- * model and no right at all; what differs is how much of the system is out of reach besides.
+ * The command lines that start a jailed process, strictest first. All run node with its permission model and without
+ * any permission; they differ in how they isolate it from the system.
  */
 import type { JailReport } from "../../actors/ports/Sandbox.js"
 
 export interface Jail {
   readonly report: JailReport
-  /** The program to start and its arguments; its source is expected on the standard input. */
+  /** The program to start, with `args`; it reads its source from stdin. */
   readonly command: string
   readonly args: ReadonlyArray<string>
 }
 
-/** Which jails may be tried: `auto` is all of them, in order. */
+/** Which jails to try: `auto` is all of them, in order. */
 export type JailMode = "auto" | JailReport["level"]
 
 /**
- * A user that owns nothing and runs nothing else. It is not `nobody`, as whom other services run, an embedded
- * database for one.
+ * A user id that owns no file and no other process. Not `nobody`, which other services use, such as an embedded
+ * Postgres.
  */
 const runnerUser = 65_530
 
 /**
- * Deep recursion in a guest must end at the engine's own limit and not at V8's, which would be reached first by
- * default; in kilobytes, below the usual 8 MiB stack of a process.
+ * V8's stack limit in kilobytes, below the usual 8 MiB stack of a process. With V8's default, deep recursion in a guest
+ * would reach V8's limit before the engine's own.
  */
 const stackKilobytes = 7000
 
@@ -35,13 +35,13 @@ const node: ReadonlyArray<string> = [
   "--disallow-code-generation-from-strings",
   `--stack-size=${stackKilobytes}`,
   "--max-old-space-size=512",
-  // The runner says when guests have left memory behind: V8 would let it be for minutes.
+  // The runner forces collections of discarded guests: V8 would delay them for minutes.
   "--expose-gc",
   "--input-type=module",
   "-"
 ]
 
-/** Dies with its parent, even by SIGKILL. Set again after every change of user, which clears it. */
+/** Ends the child with its parent, even at SIGKILL. A change of user clears it, so it is set again after each. */
 const dieWithParent = ["setpriv", "--pdeathsig", "KILL"]
 const limits = ["prlimit", "--core=0", "--fsize=0", "--nofile=64", "--nproc=1024", `--stack=${16 * 1024 * 1024}`, "--"]
 const namespaces = ["--net", "--pid", "--fork", "--ipc", "--uts"]
@@ -86,7 +86,7 @@ const jail = (level: JailReport["level"], detail: string, line: ReadonlyArray<st
 
 const walls = "no network, own processes, no files, no environment"
 
-/** The jails that this process may try, strictest first. */
+/** The jails that this process can try, strictest first. */
 export const jails = (mode: JailMode): ReadonlyArray<Jail> => {
   const isRoot = process.getuid?.() === 0
   const full = isRoot

@@ -1,11 +1,11 @@
-/** How long a child process has computed, by the system's books. */
+/** Measures the CPU time of a child process. */
 import type { ChildProcess } from "node:child_process"
 import { readFileSync } from "node:fs"
 
-/** A jail puts programs of its own between this process and the one that computes: at most this many. */
+/** A jail adds at most this many processes between this one and the one that computes. */
 const jailDepth = 3
 
-/** Milliseconds of processor time, to ten; wall time where the system keeps no such books. */
+/** Milliseconds of CPU time, to ten; wall time on systems without `/proc`. */
 export const childProcessorMillis = (child: ChildProcess): number => {
   try {
     let pid = String(child.pid)

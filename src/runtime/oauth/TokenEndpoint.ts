@@ -1,6 +1,6 @@
 /**
- * The port `TokenEndpoint` over the egress: RFC 6749 as it is written, and answers as they really come: form-encoded,
- * without a token type, with status 201, or with status 200 and an error inside.
+ * The port `TokenEndpoint` over the egress: RFC 6749, and the responses of real providers: form-encoded, without a
+ * token type, with status 201, or with status 200 and an error in the body.
  */
 import { Duration, Effect, Layer, Redacted } from "effect"
 import { Egress, type EgressFailure, type EgressResponse } from "../../actors/ports/Egress.js"
@@ -18,7 +18,7 @@ import { answerJson, mediaType, answerText } from "../../domain/connector/Provid
 import { isObject, type JsonObject } from "../../domain/Json.js"
 import { makeScrubber } from "../../domain/Redaction.js"
 
-/** No answer with a token is larger. */
+/** The largest response, in bytes. */
 const answerBytes = 256 * 1024
 const messageLength = 300
 const codeLength = 100
@@ -38,7 +38,7 @@ export const make = Effect.gen(function* () {
         body,
         timeout: tokenTimeout,
         maxBytes: answerBytes,
-        // A redirect would carry the client's secret to wherever it points.
+        // A redirect would send the client's secret to its target.
         redirects: 0
       })
       .pipe(Effect.mapError(unreachable))
@@ -129,7 +129,7 @@ const basicOf = (client: TokenClient) =>
 const clientHeaders = (client: TokenClient): Pairs =>
   client.auth === "basic" ? [["authorization", `Basic ${basicOf(client)}`]] : []
 
-// --- What a provider may send back, and nobody may read ---
+// --- Secrets that a response may repeat ---
 
 const secretsOf = (client: TokenClient): ReadonlyArray<string> => {
   const secret = secretText(client)
@@ -147,13 +147,13 @@ const secretsIn = (grant: OAuthGrant): ReadonlyArray<string> => {
   }
 }
 
-/** An answer may be a refusal and bring tokens all the same. */
+/** The tokens of a response: an error may contain some, too. */
 const issuedIn = (answer: JsonObject): ReadonlyArray<string> =>
   ["access_token", "refresh_token", "id_token"].flatMap((name) => textMember(answer, name) ?? [])
 
 // --- The answer ---
 
-/** The body as an object, whichever way it is written; empty where it is none. */
+/** The body as an object, from JSON or a form; empty if it is neither. */
 const answerOf = (response: EgressResponse): JsonObject => {
   const json = answerJson(response)
   if (isObject(json)) return json
@@ -194,9 +194,9 @@ const refused = (response: EgressResponse, answer: JsonObject, scrub: (text: str
   const said = textMember(answer, "error_description") ?? textMember(answer, "message") ?? ""
   const told = [code, said].filter((part) => part !== null && part !== "").join(": ")
   return new TokenRequestFailed({
-    // An error behind a status of success is the client's as any other.
+    // An error with a success status counts as a client error.
     status: response.status < 300 && code !== null ? 400 : response.status,
-    // Scrubbed before it is cut: half a secret would not be known as one.
+    // Scrubbed before it is truncated: a truncated secret would not be recognised.
     code: code === null ? null : scrub(code).slice(0, codeLength),
     message: scrub(
       `the token endpoint answered ${response.status}${told === "" ? " without a token" : `: ${told}`}`

@@ -1,11 +1,11 @@
-/** Addresses and ranges by ipaddr.js. */
+/** Parses and compares IP addresses and ranges, with ipaddr.js. */
 import { Layer } from "effect"
 import ipaddr from "ipaddr.js"
 import { Addresses } from "../../actors/ports/Addresses.js"
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 
-/** An IPv4 address in IPv6 clothes is that IPv4 address. */
+/** Turns an IPv4-mapped IPv6 address into the IPv4 address. */
 const plain = (address: Address): Address =>
   address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() ? address.toIPv4Address() : address
 
@@ -58,7 +58,7 @@ export const make = (trustedProxies: ReadonlyArray<string>) => {
       parseRange(range) === undefined ? `"${range}" is neither an address nor a range such as 192.0.2.0/24` : undefined,
     client: (peer, forwardedFor) => {
       if (forwardedFor === undefined || trustedProxies.length === 0) return normal(peer)
-      // From the nearest hop outwards; whoever speaks beyond the first stranger may say what it likes.
+      // From the nearest hop outwards: entries beyond the first untrusted hop can be forged.
       const hops = [...forwardedFor.split(",").map((hop) => hop.trim()), peer].toReversed()
       return normal(hops.find((hop) => !within(hop, trustedProxies)) ?? peer)
     }

@@ -5,7 +5,7 @@ import { Digests } from "../../actors/ports/Digests.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { type IdOf, type IdPrefix, ulidTime, type WorkflowId } from "../../domain/Ids.js"
 
-/** `pepper`: the server's secret. Another pepper means that no stored API key is recognised any more. */
+/** `pepper`: the installation's secret. With another pepper no stored API key is recognised. */
 export interface DigestsOptions {
   readonly pepper: Redacted.Redacted
 }
@@ -13,7 +13,7 @@ export interface DigestsOptions {
 export const makeDigests = (options: DigestsOptions): typeof Digests.Service => {
   const pepper = Redacted.value(options.pepper)
   if (pepper.length === 0) throw new Error("the pepper is empty: give the server a secret of at least 32 characters")
-  // One key per purpose, so that the hash of a key that somebody makes up never is another run's seed.
+  // One key per purpose, so that the hash of an invented API key is never the seed of a run.
   const seedHmac = makeHmac(createHmac("sha256", pepper).update("svc-seed-v1").digest())
   const keyHmac = makeHmac(Buffer.from(pepper))
   return Digests.of({
@@ -34,8 +34,8 @@ export const makeDigests = (options: DigestsOptions): typeof Digests.Service => 
 }
 
 /**
- * HMAC-SHA256 (RFC 2104) under one key, of short texts. For every request and run: no object of OpenSSL is made, which the
- * collector would have to finalise.
+ * HMAC-SHA256 (RFC 2104) of short texts under one key. Every request and run uses it, so it creates no OpenSSL object,
+ * which the garbage collector would have to finalise.
  */
 const makeHmac = (key: Buffer): ((text: string) => Buffer) => {
   const block = 64
@@ -50,11 +50,11 @@ const makeHmac = (key: Buffer): ((text: string) => Buffer) => {
   }
 }
 
-/** `millis`: the wall clock in Unix milliseconds; another one only in tests. */
+/** `millis`: the wall clock in Unix milliseconds; replaced in tests. */
 export const makeIdentifiers = (millis: () => number = Date.now): typeof Identifiers.Service => {
   const nextUlid = monotonicUlid(millis)
   return Identifiers.of({
-    // The one place where ids come to be: each is of the form that its brand stands for.
+    // Ids are created only here, in the form of their brand.
     next: <P extends IdPrefix>(prefix: P) => `${prefix}_${nextUlid()}` as IdOf[P],
     workflow: () => `wf_${randomBytes(6).toString("hex")}` as WorkflowId,
     token: (length) =>
@@ -65,7 +65,7 @@ export const makeIdentifiers = (millis: () => number = Date.now): typeof Identif
   })
 }
 
-/** Random bytes by the thousand: asking for a few costs as much as asking for a page. */
+/** Buffers random bytes: a few cost as much as a page. */
 const randomPages = (): ((length: number) => Buffer) => {
   let page = Buffer.alloc(0)
   let at = 0
@@ -92,8 +92,8 @@ const eightLetters = (value: number): string => {
 }
 
 /**
- * ULIDs that only grow: inside a millisecond, and while the clock stands still or runs backwards, the random part
- * advances by a random step, so that neighbours cannot be guessed from one another either.
+ * Monotonic ULIDs. Within a millisecond, and while the clock stands still or runs backwards, the random part grows by a
+ * random step, so that an id cannot be guessed from its neighbour.
  */
 const monotonicUlid = (millis: () => number): (() => string) => {
   const random = randomPages()
@@ -126,7 +126,7 @@ const monotonicUlid = (millis: () => number): (() => string) => {
 export const layerDigests = (options: DigestsOptions): Layer.Layer<Digests> =>
   Layer.sync(Digests, () => makeDigests(options))
 
-/** Ids carry the time of the clock that the layer is built with. */
+/** Ids contain the time of the clock that the layer is built with. */
 export const layerIdentifiers: Layer.Layer<Identifiers> = Layer.effect(
   Identifiers,
   Effect.map(Effect.clock, (clock) => makeIdentifiers(() => clock.unsafeCurrentTimeMillis()))

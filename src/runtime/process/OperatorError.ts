@@ -1,20 +1,20 @@
-/** What ends a command before its work: the operator must do something, and the message says what. */
+/** The error of a command that the operator must act on. */
 import { operatorText } from "../../domain/OperatorText.js"
 import { Data } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
 
-/** `message` is complete sentences for a terminal: what is wrong, and what to do. Printed without a stack trace. */
+/** `message`: complete sentences for a terminal, what is wrong and what to do. Printed without a stack trace. */
 export class OperatorError extends Data.TaggedError("Refusal")<{ readonly message: string }> {
   get [operatorText]() {
     return this.message
   }
 }
 
-/** The message of anything thrown. */
+/** The message of a thrown value. */
 export const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
 
-/** Makes a directory of the data directory with those above it. Throws a `Refusal` that says what to do. */
+/** Creates a directory and its parents. Throws an `OperatorError` that says what to do. */
 export const makeDirectory = (directory: string): void => {
   try {
     fs.mkdirSync(directory, { recursive: true, mode: 0o755 })

@@ -1,9 +1,9 @@
-/** The port on which the service listens, and why it may not be had. */
+/** Checks and finds the port that the service listens on. */
 import { Effect, Random } from "effect"
 import { createServer } from "node:net"
 import { reasonOf, OperatorError } from "./OperatorError.js"
 
-/** Succeeds when a server could listen there now. */
+/** Succeeds when a server can listen on the port. */
 export const waitForPort = (host: string, port: number): Effect.Effect<void, OperatorError> =>
   Effect.async((resume) => {
     const server = createServer()
@@ -11,18 +11,18 @@ export const waitForPort = (host: string, port: number): Effect.Effect<void, Ope
     server.listen({ host, port, exclusive: true }, () => server.close(() => resume(Effect.void)))
   })
 
-/** Below those that the system gives to outgoing connections, one of which could take it again at once. */
+/** Below the ephemeral ports: an outgoing connection could take one of those at once. */
 const firstFree = 10_240
 const freePorts = 22_000
 
-/** A port on which nobody listens now. */
+/** A port that is free now. */
 export const freePort = (host: string): Effect.Effect<number, OperatorError> =>
   Random.nextIntBetween(firstFree, firstFree + freePorts).pipe(
     Effect.tap((port) => waitForPort(host, port)),
     Effect.retry({ times: 10 })
   )
 
-/** What the operator is told when listening fails. */
+/** The error for the operator when listening fails. */
 export const portRefusal = (cause: unknown, host: string, port: number): OperatorError => {
   const code = cause instanceof Error && "code" in cause ? cause.code : undefined
   switch (code) {

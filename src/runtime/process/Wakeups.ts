@@ -1,8 +1,8 @@
-/** Latches in this process: what is committed here is acted on at once; other nodes find it by their polls. */
+/** The port `Wakeups` as latches of this process: its commits wake its sweeps at once; other nodes poll. */
 import { Effect, Layer } from "effect"
 import { Wakeups } from "../../actors/ports/Wakeups.js"
 
-/** A flag that one waiter takes down; raised while nobody waits, it is not lost. */
+/** A latch for one waiter. A signal without a waiter is kept for the next one. */
 const flag = () => {
   const latch = Effect.unsafeMakeLatch(false)
   return {

@@ -1,4 +1,4 @@
-/** What a fresh installation begins with: an organisation, its workspace, roles, environments and a key. */
+/** Creates the first organisation of an installation, with its workspace, roles, environments and an API key. */
 import { DateTime, Effect, Redacted } from "effect"
 import { Computations } from "../../actors/ports/Computations.js"
 import { Digests } from "../../actors/ports/Digests.js"
@@ -25,13 +25,13 @@ import { OperatorError } from "../process/OperatorError.js"
 export interface FirstOrganisation {
   readonly organisationId: OrganisationId
   readonly spaceId: SpaceId
-  /** Full access to the organisation. Shown once, stored as a hash. */
+  /** A key with full access to the organisation. Shown once, stored as a hash. */
   readonly apiKey: Redacted.Redacted
 }
 
 const secretLength = 43
 
-/** The example that a new installation can run at once. */
+/** The source of the example workflow of a new installation. */
 const exampleSource = `/** Greets, and remembers how often it has greeted. */
 export default async function greet(ctx) {
   const name = ctx.input.name ?? "world"
@@ -85,7 +85,7 @@ const insertRoles = (tx: Tx, organisationId: OrganisationId, now: string, identi
     { discard: true }
   )
 
-/** Makes an organisation with its first workspace and a Full access Live key. Fails when the name is taken. */
+/** Creates an organisation with its first workspace and a Full access Live key. Fails if the name is taken. */
 export const makeFirstOrganisation = Effect.fn("First.make")(function* (name: string, plan: PlanName) {
   const records = yield* Records
   const identifiers = yield* Identifiers
@@ -163,7 +163,7 @@ export interface Example {
   readonly workflowId: WorkflowId
 }
 
-/** Gives a development installation a customer to act for and a published workflow to run. */
+/** Creates a customer and a published workflow for a development installation. */
 export const makeExample = Effect.fn("First.example")(function* ({ organisationId, spaceId }: FirstOrganisation) {
   const records = yield* Records
   const identifiers = yield* Identifiers

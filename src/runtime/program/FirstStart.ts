@@ -1,4 +1,4 @@
-/** The first start of an embedded service: makes something to work with, and says how. */
+/** The first start with an embedded Postgres: creates an organisation with an example, and prints how to call it. */
 import { Effect, Option, Redacted, Schema } from "effect"
 import { existsSync, readFileSync } from "node:fs"
 import * as path from "node:path"
@@ -18,12 +18,12 @@ const DevFile = Schema.Struct({
   exampleWorkflowId: Schema.String,
   callbackSecret: Schema.String
 })
-/** What a developer needs to begin; `.svc/dev.json`, readable by its owner only. */
+/** The content of `.svc/dev.json`: what a developer needs to begin. Readable by its owner only. */
 export type DevFile = typeof DevFile.Type
 
 const fileOf = (config: ServiceConfig) => path.join(config.dataDir, "dev.json")
 
-/** The command that works as pasted. */
+/** A command that works when it is pasted. */
 const curl = ({ apiKey, baseUrl, exampleWorkflowId }: DevFile): string =>
   [
     `curl -sS ${baseUrl}/api/v1/workflows/${exampleWorkflowId}/execute \\`,
@@ -55,7 +55,7 @@ const write = (config: ServiceConfig, dev: DevFile) =>
       })
   })
 
-/** Of an earlier start, whose port may have been another. */
+/** The file of an earlier start, updated to the current port. */
 const readEarlier = (config: ServiceConfig, baseUrl: string) =>
   Effect.gen(function* () {
     if (!existsSync(fileOf(config))) return Option.none<DevFile>()
@@ -85,8 +85,8 @@ const make = Effect.fn("Welcome.make")(function* (config: ServiceConfig, baseUrl
 })
 
 /**
- * Makes what a developer begins with, on the first start, and writes `dev.json`; returns it where it was made. Embedded
- * services only: the operator's own Postgres gets its first organisation by `svc bootstrap`.
+ * Creates the first organisation and its example at the first start, and writes `dev.json`; returns it if it was
+ * created. Only with an embedded Postgres: `svc bootstrap` creates the first organisation in an operator's Postgres.
  */
 export const prepareFirstStart = Effect.fn("Welcome.prepare")(function* (config: ServiceConfig, baseUrl: string) {
   if (config.database._tag !== "Embedded") return Option.none<DevFile>()
@@ -98,6 +98,6 @@ export const prepareFirstStart = Effect.fn("Welcome.prepare")(function* (config:
   return Option.none<DevFile>()
 })
 
-/** For a person at a terminal, beside the log. */
+/** Prints the greeting to the terminal, beside the log. */
 export const printGreeting = (config: ServiceConfig, dev: DevFile) =>
   Effect.sync(() => void process.stdout.write(`${text(config, dev)}\n`))

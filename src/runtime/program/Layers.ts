@@ -13,10 +13,10 @@ import { proveSecrets, withSecretsLocked } from "../vault/SecretChecks.js"
 /** The keyring and the pepper, from the configuration or from the data directory. */
 export class ProvidedSecrets extends Context.Tag("svc/Secrets")<ProvidedSecrets, InstallationSecrets>() {}
 
-/** The logins of the database: of the operator's Postgres, or of the one that runs as long as this layer. */
+/** The logins of the operator's Postgres, or of the embedded one, which runs as long as this layer. */
 export class Databases extends Context.Tag("svc/Databases")<Databases, DatabaseUrls>() {}
 
-/** An administrator's login to the database of the workspaces; none where the operator gave none. */
+/** An administrator's login to the workspaces' server, if one is configured. */
 export class WorkspaceServer extends Context.Tag("svc/WorkspaceServer")<
   WorkspaceServer,
   Option.Option<Redacted.Redacted>
@@ -32,7 +32,7 @@ const secrets = (options: { readonly create: boolean }) =>
 
 // --- Postgres ---
 
-/** Needs the secrets only because they must be made before the data that needs them. */
+/** Depends on the secrets only so that they are created before the data that is sealed with them. */
 const databasesBy = (server: typeof startEmbedded | typeof reachEmbedded) =>
   Layer.scopedContext(
     Effect.gen(function* () {
@@ -48,7 +48,7 @@ const databasesBy = (server: typeof startEmbedded | typeof reachEmbedded) =>
     })
   )
 
-/** On the same server, a database that nothing else uses. */
+/** The login with another database of the same server. */
 const beside = (login: Redacted.Redacted): Redacted.Redacted => {
   const url = new URL(Redacted.value(login))
   url.pathname = "/svc_ws"
@@ -63,7 +63,7 @@ const connections = Layer.unwrapEffect(
   })
 )
 
-/** Nothing else works on this database while this process does. */
+/** Holds the database's lock, so that no other service uses it. */
 const alone = Layer.scopedDiscard(
   Effect.gen(function* () {
     const { owner } = yield* Databases
@@ -71,7 +71,9 @@ const alone = Layer.scopedDiscard(
   })
 )
 
-/** The secrets are those of this database. Read again under the lock: a rotation may have renewed the file meanwhile. */
+/**
+ * Checks that the secrets are this database's. Reads them again under the lock: a rotation may have changed the file.
+ */
 const proven = Layer.effectDiscard(
   Effect.gen(function* () {
     const settings = yield* Settings
@@ -79,7 +81,7 @@ const proven = Layer.effectDiscard(
   })
 )
 
-/** Asked early, so that a taken port is told at once and plainly. */
+/** Checks the port early, so that a taken one is reported at once. */
 const listenable = Layer.effectDiscard(Effect.flatMap(Settings, ({ host, port }) => waitForPort(host, port)))
 
 const stop = Effect.sync(() => void process.kill(process.pid, "SIGTERM"))
@@ -95,10 +97,10 @@ export const layer = (config: ServiceConfig) =>
     Layer.provideMerge(Layer.succeed(Settings, config))
   )
 
-/** What a command needs that works on the database, beside a service that may be running. */
+/** The layers of a command that uses the database, beside a service that may be running. */
 export const layerBeside = (config: ServiceConfig) => Layer.provideMerge(proven, layerUnproven(config))
 
-/** The same with secrets that may be wrong. */
+/** The same without the check of the secrets. */
 export const layerUnproven = (config: ServiceConfig) =>
   connections.pipe(
     Layer.provideMerge(databasesBy(reachEmbedded)),

@@ -130,7 +130,7 @@ const vault = Layer.unwrapEffect(
     const settings = yield* Settings
     return Vault.layer({
       keyring: Redacted.value(masterKeys),
-      // What the environment gave stays; the file in the data directory is renewed by `svc keys rotate`.
+      // The environment does not change; `svc keys rotate` may change the file in the data directory.
       reread: Option.isSome(settings.masterKeys)
         ? undefined
         : Effect.map(resolveSecrets(settings, { create: false }), (secrets) => Redacted.value(secrets.masterKeys))
@@ -154,7 +154,7 @@ const trail = Layer.unwrapEffect(
   })
 )
 
-/** What the records of management and the commands need, beside a service or in it. */
+/** Management records, for the service and for commands beside it. */
 export const records = Layer.merge(Changes.layer, Pages.layer).pipe(
   Layer.provideMerge(Records.layer),
   Layer.provideMerge(vault),
@@ -192,21 +192,21 @@ const stores = Layer.mergeAll(
   Deliveries.layer({ isOnlyNode: true })
 ).pipe(Layer.provideMerge(VirtualTags.layer), Layer.provideMerge(records))
 
-/** Beneath everything that tells the time. */
+/** The corrected clock, below every layer that uses time. */
 const clock = Clock.layer.pipe(Layer.provide(Runs.layer), Layer.provide(VirtualTags.layer))
 
 // --- Actors ---
 
-/** Needs no database: a start begins with it, since a runner takes as long to come up as Postgres does. */
+/** Needs no database. A start builds it first: a runner takes as long to start as Postgres. */
 export const sandbox = Layer.unwrapEffect(
   Effect.map(Settings, ({ guestMemory, runners }) =>
     Pool.layer({ runnerPath, earlierPath, runners, guestMemory: guestMemory * 1_048_576 })
   )
 )
 
-/** Who owns a connection: its credential, its refresh, its provider's limits. */
+/** The owners of connections: credentials, refreshes, providers' limits. */
 const connections = Layer.mergeAll(ConnectionActor.layer, ConnectionSweep.layer).pipe(Layer.provide(Uses.layer))
-/** One for the owners and for those who ask them. */
+/** Shared by the owners of connections and their callers. */
 const residents = Residents.layer.pipe(Layer.provide(Uses.layer))
 const connected = Calling.layer.pipe(
   Layer.provideMerge(ConnectedEgress.layer),
@@ -236,7 +236,7 @@ const organisations = Layer.unwrapEffect(
   Effect.map(Settings, ({ defaultPlan }) => Organisations.layer({ defaultPlan }))
 )
 
-/** What the surfaces ask for: one layer for each noun. */
+/** The use cases of management, one layer for each noun. */
 const useCases = Layer.mergeAll(
   ApiKeys.layer,
   AuditLog.layer,
@@ -277,8 +277,8 @@ export const serviceLayer = Surfaces.layer.pipe(
 )
 
 /**
- * Serves until its scope closes; then drains: no new work, a second for runs to finish, the rest goes on elsewhere.
- * `/readyz` says ready once `prepare` is done.
+ * Serves until its scope closes; then drains: takes no new work, gives runs a second to finish, and leaves the rest to
+ * another node or start. `/readyz` reports ready once `prepare` is done.
  */
 export const serverAfter = Effect.fn("Service.serverAfter")(function* <A, E, R>(prepare: Effect.Effect<A, E, R>) {
   const { host, port, shutdownGrace } = yield* Settings
@@ -299,7 +299,7 @@ export const serverAfter = Effect.fn("Service.serverAfter")(function* <A, E, R>(
 })
 
 /**
- * The server where nothing is to be prepared.
+ * The server without preparation.
  * @internal Tests run the service in their own process with it.
  */
 export const server = Effect.map(serverAfter(Effect.void), ({ running }) => running)

@@ -1,4 +1,4 @@
-/** `svc start`: the service, from its configuration until it is told to stop. */
+/** `svc start`: runs the service from reading its configuration until it is stopped. */
 import { Effect, Layer, Logger, Option, RuntimeFlags, RuntimeFlagsPatch } from "effect"
 import { readConfig, Settings, withPort } from "../configuration/Config.js"
 import { layer } from "./Layers.js"
@@ -30,7 +30,7 @@ export const startService = Effect.gen(function* () {
     Effect.provide(exporter(config)),
     Effect.provide(Layer.merge(Logging.layer(config.logFormat), Logger.minimumLogLevel(config.logLevel))),
     Effect.withTracerEnabled(false),
-    // Counting and timing every fiber of the runtime costs more than what most of them do, and tells nobody anything.
+    // Effect's metrics of fibers cost more than most fibers do, and are not used.
     Effect.withRuntimeFlagsPatch(RuntimeFlagsPatch.disable(RuntimeFlags.RuntimeMetrics))
   )
 }).pipe(

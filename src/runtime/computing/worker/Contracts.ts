@@ -1,6 +1,6 @@
 /**
  * JSON Schema (2020-12) by @cfworker/json-schema, which interprets schemas: a tenant's schema never becomes code. Time
- * and stack that a schema or a value takes are the tenant's choice, so this runs in a computing worker only.
+ * and stack that a schema or a value takes depend on the tenant, so this runs in a computing worker only.
  */
 import { dereference, type OutputUnit, type Schema, Validator } from "@cfworker/json-schema"
 import { schemaPatternMistake } from "../../../domain/connector/Pattern.js"
@@ -22,10 +22,10 @@ const dotted = (pointer: string): string =>
     return /^\d+$/.test(name) ? `${path}[${name}]` : path === "" ? name : `${path}.${name}`
   }, "")
 
-/** Errors that only say that something further in is wrong. */
+/** Keywords whose errors only report an error further in. */
 const wrappers = new Set(["properties", "items", "prefixItems", "allOf", "$ref", "additionalProperties"])
 
-/** What stands at the place of a schema that an error names; references within the schema are followed. */
+/** The value at an error's location in the schema, after following references. */
 const keywordAt = (schema: JsonObject, pointer: string): Json | undefined => {
   let at: Json | undefined = schema
   for (const name of namesIn(pointer)) {
@@ -39,7 +39,7 @@ const keywordAt = (schema: JsonObject, pointer: string): Json | undefined => {
 
 const longestMessage = 500
 
-/** The library's words, but where they leave out what was expected, or say another thing. */
+/** The library's message, or a better one where the library's does not say what is expected. */
 const messageOf = (schema: JsonObject, { error, keyword, keywordLocation }: OutputUnit): string => {
   const expected = keywordAt(schema, keywordLocation)
   const better: { readonly [keyword: string]: string } = {
@@ -72,7 +72,7 @@ export const compileSchema = (schema: JsonObject): ((value: Json) => ReadonlyArr
   }
 }
 
-/** What is wrong with a schema itself; one without mistakes can be used on every value without an exception. */
+/** Checks a schema. One without mistakes validates any value without an exception. */
 export const schemaMistakes = (schema: JsonObject): ReadonlyArray<Detail> => {
   const members = badMembers(schema, "")
   if (members.length > 0) return members
@@ -85,7 +85,7 @@ export const schemaMistakes = (schema: JsonObject): ReadonlyArray<Detail> => {
     validatorOf(structuredClone(schema)).validate(null)
     return []
   } catch (error) {
-    // A stack that is used up is for the caller, who knows what that means.
+    // The caller handles a stack overflow.
     if (error instanceof RangeError) throw error
     return [{ path: "", code: "INVALID_SCHEMA", message: error instanceof Error ? error.message : String(error) }]
   }
@@ -93,12 +93,12 @@ export const schemaMistakes = (schema: JsonObject): ReadonlyArray<Detail> => {
 
 // --- References ---
 
-/** Every schema within a schema by its absolute URI, annotated with the URI that its reference leads to. */
+/** All subschemas by their absolute URI, annotated with the URI that their reference resolves to. */
 type Parts = ReadonlyMap<string, Schema | boolean>
 
 const subschemas = (schema: JsonObject): Parts => new Map(Object.entries(dereference(schema as Schema)))
 
-/** Where a schema stands, for a mistake: the pointer of its URI as a path. */
+/** The path of a schema for messages, from the pointer of its URI. */
 const pathOf = (uri: string): string => {
   const hash = uri.indexOf("#")
   return hash < 0 ? "" : dotted(uri.slice(hash))
@@ -120,7 +120,7 @@ const referenceMistakes = (parts: Parts, at: string, part: Schema | boolean): Re
   ]
 }
 
-/** Keywords that judge the same value again: a circle of these alone never ends. */
+/** Keywords that apply to the same value: a cycle of only these never ends. */
 const sameValue = ["allOf", "anyOf", "oneOf"] as const
 const sameValueOnce = ["not", "if", "then", "else"] as const
 
@@ -134,7 +134,7 @@ const nextOnSameValue = (parts: Parts, part: Schema): ReadonlyArray<Schema> => {
   return [referred, ...inner].filter((one): one is Schema => typeof one === "object" && one !== null)
 }
 
-/** A reference that leads back to where it stands without going into the value. Depth first, each schema once. */
+/** Finds a reference cycle that never descends into the value. Depth first, each schema once. */
 const endlessReference = (parts: Parts): Detail | undefined => {
   const finished = new Set<Schema>()
   for (const [uri, start] of parts) {
@@ -254,7 +254,9 @@ const childrenOf = (schema: JsonObject, add: Add): ReadonlyArray<Child> => {
 
 const isList = (value: Json | undefined): value is ReadonlyArray<Json> => Array.isArray(value)
 
-/** Mistakes that an interpreter passes over or meets only with some values: unknown types, wrong shapes, bad patterns. */
+/**
+ * Mistakes that an interpreter passes over or meets only with some values: unknown types, wrong shapes, bad patterns.
+ */
 const badMembers = (schema: JsonObject, path: string): ReadonlyArray<Detail> => {
   const found: Array<Detail> = []
   const at = (name: string) => (path === "" ? name : `${path}.${name}`)

@@ -1,10 +1,10 @@
-/** Documents that people write, as JSON: JSON, else YAML 1.2. An alias may not multiply a document beyond measure. */
+/** Parses documents in JSON or YAML 1.2. The number of YAML aliases is limited. */
 import { Either } from "effect"
 import { type Document, isScalar, LineCounter, parseDocument, visit } from "yaml"
 import type { Json } from "../../../domain/Json.js"
 import { yamlDocument } from "../../../domain/Limits.js"
 
-/** Left: what is wrong and where, as the end of a sentence about the text. */
+/** Left: what is wrong and where, to end a sentence about the text. */
 export const parseText = (text: string): Either.Either<Json, string> => {
   const plain = text.replace(/^\ufeff/, "")
   return Either.orElse(json(plain), () => yaml(plain))

@@ -1,4 +1,4 @@
-/** The computations, as a computing worker does them: pure functions of what the port's table says. */
+/** The computations of a computing worker: pure functions with the types of the port's table. */
 import { Either } from "effect"
 import type { ComputationName, ComputationTable, Validated } from "../../../actors/ports/Computations.js"
 import type { ConnectorDefinition } from "../../../domain/connector/Definition.js"
@@ -16,7 +16,7 @@ type Compute<Name extends ComputationName> = (
   input: ComputationTable[Name]["input"]
 ) => ComputationTable[Name]["output"]
 
-/** Compiled schemas by their text, least lately used first. */
+/** Compiled schemas by their text, least recently used first. */
 const compiled = new Map<string, ReturnType<typeof compileSchema>>()
 const mostCompiled = 200
 

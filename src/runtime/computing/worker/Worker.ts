@@ -1,6 +1,6 @@
 /**
- * A computing worker: the jailed process in which the computations of tenants' inputs run. Its source comes on its
- * standard input, jobs and answers go over one socket. It does one job at a time and ends when the socket does.
+ * A computing worker: the jailed process that computes on tenants' inputs. It gets its source on stdin, and jobs over
+ * one socket. It runs one job at a time and exits when the socket closes.
  */
 import { Socket } from "node:net"
 import { constants, setPriority } from "node:os"
@@ -26,7 +26,7 @@ const answerTo = ({ input, name }: Job): JobAnswer => {
     const compute: (input: never) => unknown = computations[name]
     return { tag: "Done", output: compute(input as never) }
   } catch (error) {
-    // A stack that is used up is the input's doing: it nests too deeply.
+    // The input nests too deeply.
     if (error instanceof RangeError) return { tag: "TooMuchMemory" }
     return { tag: "Defect", frames: framesOf(error) }
   }
@@ -42,11 +42,11 @@ const onFrame = (_kind: number, payload: Buffer): void => {
   socket.write(textFrame(WorkerReply.answer, 0, isTooLarge ? tooMuchMemory : answer))
 }
 
-// The service and its runs go first.
+// Lowers its priority: the service and its runs go first.
 try {
   setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 } catch {
-  // Not allowed here: then it competes like every process.
+  // Not permitted here: it keeps the normal priority.
 }
 socket.on("data", frameReader(onFrame))
 socket.on("close", () => process.exit(0))

@@ -1,4 +1,4 @@
-/** Reads a workflow's source with acorn, and never runs it. */
+/** Analyses a workflow's source with acorn, without running it. */
 import { Either } from "effect"
 import type { WorkflowAnalysis, SourceIssue } from "../../../domain/WorkflowAnalysis.js"
 import { findings } from "./Bindings.js"
@@ -6,7 +6,7 @@ import { compile, nestedTooDeeply } from "./Compile.js"
 import { diagramOf } from "./Graph.js"
 import { scopeNamesOf } from "./ScopeNames.js"
 
-/** Everything about a source in one pass of reading, or why it cannot become a workflow. */
+/** The analysis of a source, or why it cannot become a workflow. */
 export const analyse = (source: string): Either.Either<WorkflowAnalysis, ReadonlyArray<SourceIssue>> => {
   try {
     return Either.map(compile(source), (compiled) => {

@@ -1,4 +1,4 @@
-/** Which connector actions the code calls, and what about its calls deserves a warning. */
+/** Finds the connector actions that the code calls, and warns of suspicious calls. */
 import type { AnyNode, CallExpression } from "acorn"
 import type { Binding, SourceIssue } from "../../../domain/WorkflowAnalysis.js"
 import type { CompiledWorkflow } from "./Compile.js"
@@ -76,7 +76,7 @@ export const findings = (compiled: CompiledWorkflow, names: ScopeNames): Finding
 
 type Warn = (node: AnyNode, code: string, message: string) => void
 
-/** Whether a value leaves the reach of what is understood: given to somebody else's function, stored, returned. */
+/** Whether a value escapes the analysis: passed to another function, stored, or returned. */
 const isPassedOn = (node: AnyNode, parent: AnyNode | undefined, names: ScopeNames): boolean => {
   switch (parent?.type) {
     case "CallExpression":
@@ -114,7 +114,7 @@ const callWarnings = (node: CallExpression, names: ScopeNames, warn: Warn) => {
   }
 }
 
-// --- Calls that nobody awaits ---
+// --- Calls that are not awaited ---
 
 const chained: ReadonlySet<string> = new Set(["then", "catch", "finally"])
 
@@ -145,7 +145,7 @@ const lostCall = (node: AnyNode, parent: AnyNode, names: ScopeNames, warn: Warn)
   warn(call, "NOT_AWAITED", message)
 }
 
-// --- Code that nothing reaches ---
+// --- Unreachable code ---
 
 const unreachable = (statements: ReadonlyArray<AnyNode>, known: Map<AnyNode, boolean>, warn: Warn) => {
   const end = statements.findIndex((node) => ends(node, known))
@@ -154,7 +154,7 @@ const unreachable = (statements: ReadonlyArray<AnyNode>, known: Map<AnyNode, boo
   if (next !== undefined) warn(next, "UNREACHABLE", "nothing reaches this code")
 }
 
-/** Whether nothing that follows the statement in its block can run. */
+/** Whether the statements after this one in its block are unreachable. */
 const ends = (node: AnyNode, known: Map<AnyNode, boolean>): boolean => {
   const before = known.get(node)
   if (before !== undefined) return before

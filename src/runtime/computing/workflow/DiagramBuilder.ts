@@ -1,4 +1,4 @@
-/** A diagram while it is drawn: nodes in the order of the source, edges from loose ends to the next node. */
+/** Builds a diagram: nodes in the order of the source, edges from loose ends to the next node. */
 import type { AnyNode } from "acorn"
 import type { Diagram, DiagramEdge, DiagramNode } from "../../../domain/WorkflowAnalysis.js"
 import type { Tree } from "./Syntax.js"
@@ -10,7 +10,7 @@ export interface LooseEnd {
 }
 export type Ends = ReadonlyArray<LooseEnd>
 
-/** More nodes than this nobody reads, and laying them out takes seconds; the rest is one node that says so. */
+/** Larger diagrams are unreadable and take seconds to lay out; the rest becomes one node that says so. */
 export const mostNodes = 120
 
 export interface DiagramBuilder {
