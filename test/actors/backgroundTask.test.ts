@@ -61,7 +61,7 @@ describe("a background task is failing", () => {
     )
   )
 
-  it.effect("when a pass has done nothing for a minute; one that advances is not", () =>
+  it.effect("when a pass has not advanced for a minute, and not while it advances", () =>
     inRegistry(
       Effect.gen(function* () {
         const advanced = yield* Deferred.make<void>()

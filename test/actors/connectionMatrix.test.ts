@@ -202,7 +202,7 @@ describe.each(ways)("%s", (way) => {
       })
   )
 
-  it.scoped("of a grant that is gone ends the connection as expired, by the token endpoint's word, asked once", () =>
+  it.scoped("of a revoked grant expires the connection, after one request to the token endpoint", () =>
     Effect.gen(function* () {
       for (const callers of [1, 200]) {
         const scene = yield* makeScene(3_600, "3 seconds")
@@ -219,7 +219,7 @@ describe.each(ways)("%s", (way) => {
 })
 
 describe("tests, refreshes and calls at once", () => {
-  it.scoped("through twenty expiries leave a good connection good, and every call succeeds", () =>
+  it.scoped("through twenty expiries leave a valid connection active, and every call succeeds", () =>
     Effect.gen(function* () {
       const scene = yield* makeScene(6, "3 seconds")
       for (let expiry = 0; expiry < 20; expiry++) {
@@ -251,7 +251,7 @@ describe("a refused token", () => {
     })
   )
 
-  it.scoped("is not renewed where the definition calls the refusal final", () =>
+  it.scoped("is not renewed if the definition calls the refusal final", () =>
     Effect.gen(function* () {
       const final = manifest(
         {},
@@ -278,7 +278,7 @@ describe("a refused token", () => {
     })
   )
 
-  it.scoped("of a disabled connection is renewed, and what the provider rotated is kept", () =>
+  it.scoped("of a disabled connection is renewed, and the rotated refresh token is stored", () =>
     Effect.gen(function* () {
       const scene = yield* makeScene(3_600, "3 seconds")
       yield* TestClock.adjust("1 hour")
