@@ -1,21 +1,21 @@
-/** A background task: its passes are reported, and a failing one is logged without flooding the log, then repeated. */
+/** A background task: reports its passes to the registry, and logs failures without flooding the log. */
 import { Clock, Effect } from "effect"
 import { BackgroundTasks } from "./ports/BackgroundTasks.js"
 
-/** A task that keeps failing is logged at these failures in a row, and at every thousandth. */
-const logged: ReadonlySet<number> = new Set([1, 3, 10, 30, 100, 300])
-const isLogged = (failures: number) => logged.has(failures) || failures % 1_000 === 0
+/** Failures in a row at which a failing task is logged; also every thousandth. */
+const loggedFailures: ReadonlySet<number> = new Set([1, 3, 10, 30, 100, 300])
+const isLogged = (failures: number) => loggedFailures.has(failures) || failures % 1_000 === 0
 
 export interface BackgroundTask {
-  /** One pass. Never fails: a failure is counted and logged, and whoever repeats passes goes on. */
+  /** Runs one pass. Never fails: a failure is counted and logged, so that the caller can repeat passes. */
   readonly run: Effect.Effect<void>
-  /** Tells whether work is waiting for the next pass. Said before and after it, so that a task that hangs is seen. */
-  readonly waiting: (isWaiting: boolean) => Effect.Effect<void>
+  /** Reports whether work waits for the next pass. Call it before and after a pass, so that a hanging task is noticed. */
+  readonly reportWaiting: (isWaiting: boolean) => Effect.Effect<void>
 }
 
 /**
- * `pass` does what there is to do. One that may take more than a minute is a function: it gets an effect, and runs it
- * whenever it has done a part. `name` is what `/readyz`, the metrics and the log call the task.
+ * Registers a task under `name`, by which `/readyz`, the metrics and the log know it. A `pass` that may take more than a
+ * minute is a function: it must run the given effect whenever it has done a part of its work.
  */
 export const backgroundTask = <E, R>(
   name: string,
@@ -25,16 +25,16 @@ export const backgroundTask = <E, R>(
     const context = yield* Effect.context<R>()
     const report = (yield* BackgroundTasks).register(name)
     const now = Clock.currentTimeMillis
-    const advance = Effect.map(now, report.started)
+    const advance = Effect.map(now, report.recordStart)
     const run = advance.pipe(
       Effect.zipRight(typeof pass === "function" ? pass(advance) : pass),
       Effect.provide(context),
       Effect.sandbox,
       Effect.matchEffect({
-        onSuccess: () => Effect.map(now, report.succeeded),
+        onSuccess: () => Effect.map(now, report.recordSuccess),
         onFailure: (cause) =>
           Effect.flatMap(now, (at) => {
-            const failuresInARow = report.failed(at)
+            const failuresInARow = report.recordFailure(at)
             return isLogged(failuresInARow)
               ? Effect.logWarning("background_task.failed", cause).pipe(
                   Effect.annotateLogs({ task: name, failuresInARow })
@@ -43,6 +43,6 @@ export const backgroundTask = <E, R>(
           })
       })
     )
-    const waiting = (isWaiting: boolean) => Effect.map(now, (at) => report.waiting(isWaiting, at))
-    return { run, waiting } satisfies BackgroundTask
+    const waiting = (isWaiting: boolean) => Effect.map(now, (at) => report.recordWaiting(isWaiting, at))
+    return { run, reportWaiting: waiting } satisfies BackgroundTask
   })

@@ -1,27 +1,27 @@
-/** A look that is repeated while there is something to look after, and costs nothing while there is nothing. */
+/** Polls while work is pending and stops when there is none. */
 import { type Duration, Effect, type Scope } from "effect"
 
 /**
- * Looks each `interval` until the scope closes; `look` answers whether anything is left. The function that is given back
- * says that there is something again; the next look is one interval later.
+ * Runs `poll` each `interval` while it returns that work is left, until the scope closes. The function that is returned
+ * starts polling again; the first poll is one interval later.
  */
 export const pollWhileBusy = (
   interval: Duration.DurationInput,
-  look: Effect.Effect<boolean>
+  poll: Effect.Effect<boolean>
 ): Effect.Effect<() => void, never, Scope.Scope> =>
   Effect.suspend(() => {
-    const some = Effect.unsafeMakeLatch(false)
-    const round = Effect.suspend(() => {
-      // Before the look: what turns up while it is under way is not forgotten.
-      some.unsafeClose()
-      return Effect.map(look, (left) => {
-        if (left) some.unsafeOpen()
+    const pending = Effect.unsafeMakeLatch(false)
+    const pass = Effect.suspend(() => {
+      // Closed before the poll, so that a start during the poll is not lost.
+      pending.unsafeClose()
+      return Effect.map(poll, (isWorkLeft) => {
+        if (isWorkLeft) pending.unsafeOpen()
       })
     })
     return Effect.as(
-      round.pipe(Effect.delay(interval), some.whenOpen, Effect.forever, Effect.interruptible, Effect.forkScoped),
+      pass.pipe(Effect.delay(interval), pending.whenOpen, Effect.forever, Effect.interruptible, Effect.forkScoped),
       () => {
-        some.unsafeOpen()
+        pending.unsafeOpen()
       }
     )
   })

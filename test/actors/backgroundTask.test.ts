@@ -24,18 +24,18 @@ describe("a background task is failing", () => {
         yield* Effect.all([idle.run, busy.run])
         yield* TestClock.adjust("10 minutes")
         assert.isEmpty(yield* failing, "without work nothing is late")
-        yield* busy.waiting(true)
+        yield* busy.reportWaiting(true)
         yield* TestClock.adjust("60 seconds")
         assert.isEmpty(yield* failing)
         // What is said again does not begin the minute anew.
-        yield* busy.waiting(true)
+        yield* busy.reportWaiting(true)
         yield* TestClock.adjust("1 second")
         assert.deepStrictEqual(yield* failing, ["busy"])
         yield* busy.run
         assert.isEmpty(yield* failing, "a success ends it")
         yield* TestClock.adjust("61 seconds")
         assert.deepStrictEqual(yield* failing, ["busy"])
-        yield* busy.waiting(false)
+        yield* busy.reportWaiting(false)
         assert.isEmpty(yield* failing, "and so does work that is done")
       })
     )
@@ -61,7 +61,7 @@ describe("a background task is failing", () => {
     )
   )
 
-  it.effect("when a pass has done nothing for a minute; one that advances is not", () =>
+  it.effect("when a pass has not advanced for a minute, and not while it advances", () =>
     inRegistry(
       Effect.gen(function* () {
         const advanced = yield* Deferred.make<void>()

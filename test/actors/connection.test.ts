@@ -36,7 +36,7 @@ describe("at the instant of expiry", () => {
     })
   )
 
-  it.scoped("callers whose token lives thirty seconds yet do not wait for the refresh", () =>
+  it.scoped("callers whose token is valid for thirty more seconds do not wait for the refresh", () =>
     Effect.gen(function* () {
       const world = yield* makeWorld({ answer: () => Effect.never })
       const id = yield* world.connected()
@@ -64,7 +64,7 @@ describe("at the instant of expiry", () => {
     })
   )
 
-  it.scoped("the answer to a refresh that a disconnect has overtaken is thrown away", () =>
+  it.scoped("the answer to a refresh that a disconnect has overtaken is dropped", () =>
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
       const world = yield* makeWorld({ answer: (_, n) => Effect.as(Deferred.await(gate), fresh(n)) })
@@ -190,25 +190,27 @@ describe("an owner that dies", () => {
     })
   }
 
-  it.scoped("before it has asked: the next one asks once, after the dead one's time, and all are served", () =>
-    Effect.gen(function* () {
-      const world = yield* dying("intentWritten", (_, n) => Effect.succeed(fresh(n)))
-      const id = yield* world.connected()
-      yield* TestClock.adjust(hour)
-      yield* Effect.fork(world.authorize(id))
-      yield* settle
-      const next = yield* world.node
-      const callers = yield* Effect.fork(
-        Effect.forEach(Array.from({ length: 100 }), () => world.authorize(id, next), { concurrency: "unbounded" })
-      )
-      yield* settle
-      yield* TestClock.adjust("19 seconds")
-      assert.lengthOf(world.asked, 0, "the dead one may still be asking")
-      yield* TestClock.adjust("2 seconds")
-      assert.isTrue((yield* Fiber.join(callers)).every(({ _tag }) => _tag === "Granted"))
-      assert.lengthOf(world.asked, 1)
-      assert.strictEqual(world.row(id).connection.status, "active")
-    })
+  it.scoped(
+    "before its request: the next owner sends one request, after the dead one's time, and all callers are served",
+    () =>
+      Effect.gen(function* () {
+        const world = yield* dying("intentWritten", (_, n) => Effect.succeed(fresh(n)))
+        const id = yield* world.connected()
+        yield* TestClock.adjust(hour)
+        yield* Effect.fork(world.authorize(id))
+        yield* settle
+        const next = yield* world.node
+        const callers = yield* Effect.fork(
+          Effect.forEach(Array.from({ length: 100 }), () => world.authorize(id, next), { concurrency: "unbounded" })
+        )
+        yield* settle
+        yield* TestClock.adjust("19 seconds")
+        assert.lengthOf(world.asked, 0, "the dead one may still be asking")
+        yield* TestClock.adjust("2 seconds")
+        assert.isTrue((yield* Fiber.join(callers)).every(({ _tag }) => _tag === "Granted"))
+        assert.lengthOf(world.asked, 1)
+        assert.strictEqual(world.row(id).connection.status, "active")
+      })
   )
 
   it.scoped(
@@ -255,7 +257,7 @@ describe("an owner that dies", () => {
       })
   )
 
-  it.scoped("and its successor as well: nobody asks a third time", () =>
+  it.scoped("and its successor as well: no third request is sent", () =>
     Effect.gen(function* () {
       let deaths = 2
       const world = yield* makeWorld({
@@ -280,7 +282,7 @@ describe("an owner that dies", () => {
     })
   )
 
-  it.scoped("only seemingly: what a slow one commits is used, and nothing is asked again", () =>
+  it.scoped("only seemingly: what the slow owner commits is used, and no second request is sent", () =>
     Effect.gen(function* () {
       const world = yield* makeWorld({ answer: (_, n) => Effect.delay(Effect.succeed(fresh(n)), "15 seconds") })
       const id = yield* world.connected()
@@ -296,7 +298,7 @@ describe("an owner that dies", () => {
     })
   )
 
-  it.scoped("or sleeps more than two seconds between intent and request: it does not send", () =>
+  it.scoped("or sleeps more than two seconds between intent and request sends no request", () =>
     Effect.gen(function* () {
       let slept = false
       const world = yield* makeWorld({

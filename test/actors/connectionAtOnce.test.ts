@@ -1,4 +1,4 @@
-/** The short way past the mailbox: the same owner, the same permits, the same refresh; never an answer that it would not give. */
+/** The fast path past the mailbox: the same owner, permits and refresh, and never another answer than the actor's. */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Option, Redacted, Scope, TestClock } from "effect"
 import { makeActorClient } from "../../src/actors/connection/ActorClient.js"
@@ -15,8 +15,8 @@ const tagOf = (answer: Effect.Effect.Success<ReturnType<World["atOnce"]>>) =>
   answer === undefined ? undefined : answer._tag === "Right" ? answer.right._tag : `refused: ${answer.left._tag}`
 type World = Effect.Effect.Success<ReturnType<typeof makeWorld>>
 
-describe("a call of a connection whose actor is here", () => {
-  it.scoped("is answered at once after the first, which wakes the actor, and for a second", () =>
+describe("a call through a connection whose actor lives on this node", () => {
+  it.scoped("takes the fast path for a second after the first call, which wakes the actor", () =>
     Effect.gen(function* () {
       const world = yield* makeWorld({ answer: () => Effect.never })
       const id = yield* world.connected()
@@ -31,7 +31,7 @@ describe("a call of a connection whose actor is here", () => {
     })
   )
 
-  it.scoped("is the actor's again as soon as anything about the connection changes", () =>
+  it.scoped("goes to the actor as soon as the connection changes", () =>
     Effect.gen(function* () {
       const world = yield* makeWorld({ answer: () => Effect.never })
       const changes = [
@@ -78,7 +78,7 @@ describe("a call of a connection whose actor is here", () => {
     })
   )
 
-  it.scoped("takes no token that has ended, also while none can be renewed", () =>
+  it.scoped("never carries a token that has ended, also while none can be renewed", () =>
     Effect.gen(function* () {
       const world = yield* makeWorld({ answer: () => failing(503) })
       const id = yield* world.connected(60)
@@ -92,7 +92,7 @@ describe("a call of a connection whose actor is here", () => {
     })
   )
 
-  it.scoped("shares the permits of the other way: together never above the limit", () =>
+  it.scoped("shares the permits of messages: together never above the limit", () =>
     Effect.gen(function* () {
       const limited = manifest({}, { rateLimit: { requests: 5, perSeconds: 10, concurrency: 4 } })
       const world = yield* makeWorld({ answer: () => Effect.never, manifest: limited })
@@ -111,7 +111,7 @@ describe("a call of a connection whose actor is here", () => {
     })
   )
 
-  it.scoped("of another organisation's connection is left to the actor, which says that there is none", () =>
+  it.scoped("through another organisation's connection is left to the actor, which answers NotFound", () =>
     Effect.gen(function* () {
       const { residents, self } = yield* here
       const asked = {
@@ -124,7 +124,7 @@ describe("a call of a connection whose actor is here", () => {
     })
   )
 
-  it.scoped("is not answered once the shard is lost, nor once the actor has ended", () =>
+  it.scoped("does not take the fast path once the shard is lost or the actor has ended", () =>
     Effect.gen(function* () {
       const { held, residents, scope, self } = yield* here
       const ask = residents.authorize(self.id, {
@@ -154,9 +154,9 @@ const here = Effect.gen(function* () {
   const held = new Set([7])
   const context = yield* Layer.build(
     residentsLayer.pipe(
-      Layer.provide(Layer.succeed(LastUse, LastUse.of({ note: () => Effect.void }))),
+      Layer.provide(Layer.succeed(LastUse, LastUse.of({ record: () => Effect.void }))),
       Layer.provide(
-        Layer.succeed(Ownership, { shardOf: () => 7, holds: (shard) => held.has(shard), held: () => [...held] })
+        Layer.succeed(Ownership, { shardOf: () => 7, owns: (shard) => held.has(shard), ownedShards: () => [...held] })
       )
     )
   )
@@ -180,7 +180,7 @@ const here = Effect.gen(function* () {
       provider: null
     }
   }
-  self.means = {
+  self.connector = {
     until: Number.MAX_SAFE_INTEGER,
     definition,
     method,
@@ -190,6 +190,6 @@ const here = Effect.gen(function* () {
     vault: { seal: () => new Uint8Array(1), open: () => new Uint8Array(0) }
   }
   const scope = yield* Scope.make()
-  yield* residents.move(self, scope)
+  yield* residents.register(self, scope)
   return { residents, self, held, scope }
 })

@@ -1,4 +1,4 @@
-/** What a connection grants: to whom, for how long, and what refusals and limits of the provider do to it. */
+/** Grants of a connection: their origin and lifetime, and the effects of the provider's refusals and limits. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, TestClock } from "effect"
 import { readGrant } from "../../src/domain/connection/Grant.js"
@@ -8,7 +8,7 @@ import { fresh, makeWorld, manifest, organisation, origin } from "../support/con
 const settle = Effect.forEach(Array.from({ length: 50 }), () => Effect.yieldNow(), { discard: true })
 
 describe("a grant", () => {
-  it.scoped("is for one origin of the connector's, and ends within a minute", () =>
+  it.scoped("is for one of the connector's origins, and expires within a minute", () =>
     Effect.gen(function* () {
       const world = yield* makeWorld({ answer: () => Effect.never })
       const id = yield* world.connected(null)
@@ -29,7 +29,7 @@ describe("a grant", () => {
     })
   )
 
-  it.scoped("of another organisation's connection is that of none", () =>
+  it.scoped("for another organisation's connection is refused as for one that does not exist", () =>
     Effect.gen(function* () {
       const world = yield* makeWorld({ answer: () => Effect.never })
       const id = yield* world.connected(null)
@@ -50,7 +50,7 @@ describe("a grant", () => {
 })
 
 describe("a token that cannot be renewed", () => {
-  it.scoped("ends its connection with its own end", () =>
+  it.scoped("expires its connection when it ends", () =>
     Effect.gen(function* () {
       const world = yield* makeWorld({ answer: () => Effect.never })
       const id = yield* world.connected(3_600, null)
@@ -86,7 +86,7 @@ describe("a credential that the provider refuses", () => {
     })
   )
 
-  it.scoped("is renewed first where it can be", () =>
+  it.scoped("is renewed first if it can be", () =>
     Effect.gen(function* () {
       const world = yield* makeWorld({ answer: (_, n) => Effect.succeed(fresh(n)) })
       const id = yield* world.connected(null)
@@ -103,7 +103,7 @@ describe("a credential that the provider refuses", () => {
 })
 
 describe("the provider's rate limit", () => {
-  it.scoped("tells callers when to come back, and never keeps them waiting", () =>
+  it.scoped("tells callers when to try again, and never makes them wait", () =>
     Effect.gen(function* () {
       const limited = manifest({}, { rateLimit: { requests: 2, perSeconds: 10 } })
       const world = yield* makeWorld({ answer: () => Effect.never, manifest: limited })

@@ -63,7 +63,7 @@ const makeScene = (seconds: number, latency: Duration.DurationInput) =>
     provider.endsAt.set("access-0", (yield* world.now) + seconds * 1_000)
     const id = yield* world.connected(seconds)
     const actor = yield* world.client(id)
-    const orders = makeActorClient(actor)
+    const commands = makeActorClient(actor)
     const asked = { organisationId: organisation, by }
 
     const connections = Connections.of({
@@ -76,7 +76,7 @@ const makeScene = (seconds: number, latency: Duration.DurationInput) =>
           Effect.catchIf((refusal) => refusal._tag !== "ConnectionNotActive", Effect.die)
         ),
       settle: ({ connectionId: _id, ...settlement }) => actor.Settle(settlement).pipe(Effect.orDie),
-      renewRefused: ({ organisationId, permit }) => Effect.orDie(orders.renewRefused({ organisationId, permit }))
+      renewRefused: ({ organisationId, permit }) => Effect.orDie(commands.renewRefused({ organisationId, permit }))
     })
     /** The grant of a world is legible: whose token it holds decides what the provider answers. */
     const statusFor = (grant: Uint8Array) => {
@@ -113,7 +113,7 @@ const makeScene = (seconds: number, latency: Duration.DurationInput) =>
       definition: decodeManifest(definition),
       request: { method: "GET", url: `${origin}/me`, origin, headers: [], body: null, timeoutMillis: 60_000 },
       maxBytes: 1_000,
-      made: 0,
+      earlierAttempts: 0,
       retries: "none"
     }
     const okay = (status: number) => (status === 200 ? Effect.void : Effect.fail(`HTTP ${status}`))
@@ -134,15 +134,15 @@ const makeScene = (seconds: number, latency: Duration.DurationInput) =>
         calls.open({ ...call, stall: Duration.seconds(30), upload: undefined }, () => null),
         ({ status }) => okay(status)
       ),
-      test: Effect.flatMap(orders.test(asked), ({ message, ok }) => (ok ? Effect.void : Effect.fail(message))),
+      test: Effect.flatMap(commands.test(asked), ({ message, ok }) => (ok ? Effect.void : Effect.fail(message))),
       enable: Effect.catchIf(
-        orders.enable(asked),
+        commands.enable(asked),
         // Another one of many was first.
         (refusal) => refusal._tag === "WrongState" && refusal.status === "active",
         () => Effect.void
       ),
-      refresh: orders.refresh(asked),
-      "health sweep": orders.look({ organisationId: organisation })
+      refresh: commands.refresh(asked),
+      "health sweep": commands.checkDue({ organisationId: organisation })
     }
     /** Lets virtual time pass until all have their answer. */
     const all = <E>(way: Effect.Effect<void, E>, callers: number) =>
@@ -160,7 +160,7 @@ const makeScene = (seconds: number, latency: Duration.DurationInput) =>
         }
         return yield* Fiber.join(fiber)
       })
-    return { provider, world, id, orders, asked, ways, all }
+    return { provider, world, id, commands, asked, ways, all }
   })
 
 const states = ["fresh", "lapsed", "revoked"] as const
@@ -187,7 +187,7 @@ describe.each(ways)("%s", (way) => {
           for (const callers of [1, 200]) {
             const about = `${way}, ${state}, ${callers} at once`
             const scene = yield* makeScene(seconds, latency)
-            if (way === "enable") yield* scene.orders.disable(scene.asked)
+            if (way === "enable") yield* scene.commands.disable(scene.asked)
             if (state === "lapsed") yield* TestClock.adjust(Duration.seconds(seconds))
             if (state === "revoked") scene.provider.endsAt.clear()
             const answers = yield* scene.all(scene.ways[way], callers)
@@ -202,11 +202,11 @@ describe.each(ways)("%s", (way) => {
       })
   )
 
-  it.scoped("of a grant that is gone ends the connection as expired, by the token endpoint's word, asked once", () =>
+  it.scoped("of a revoked grant expires the connection, after one request to the token endpoint", () =>
     Effect.gen(function* () {
       for (const callers of [1, 200]) {
         const scene = yield* makeScene(3_600, "3 seconds")
-        if (way === "enable") yield* scene.orders.disable(scene.asked)
+        if (way === "enable") yield* scene.commands.disable(scene.asked)
         yield* TestClock.adjust("1 hour")
         scene.provider.endGrant()
         const answers = yield* scene.all(Effect.ignore(scene.ways[way]), callers)
@@ -219,7 +219,7 @@ describe.each(ways)("%s", (way) => {
 })
 
 describe("tests, refreshes and calls at once", () => {
-  it.scoped("through twenty expiries leave a good connection good, and every call succeeds", () =>
+  it.scoped("through twenty expiries leave a valid connection active, and every call succeeds", () =>
     Effect.gen(function* () {
       const scene = yield* makeScene(6, "3 seconds")
       for (let expiry = 0; expiry < 20; expiry++) {
@@ -251,7 +251,7 @@ describe("a refused token", () => {
     })
   )
 
-  it.scoped("is not renewed where the definition calls the refusal final", () =>
+  it.scoped("is not renewed if the definition calls the refusal final", () =>
     Effect.gen(function* () {
       const final = manifest(
         {},
@@ -271,20 +271,20 @@ describe("a refused token", () => {
       const id = yield* world.connected()
       yield* TestClock.adjust("10 minutes")
       isClosed = true
-      const orders = makeActorClient(yield* world.client(id))
-      for (let i = 0; i < 3; i++) assert.isFalse((yield* orders.test({ organisationId: organisation, by })).ok)
+      const commands = makeActorClient(yield* world.client(id))
+      for (let i = 0; i < 3; i++) assert.isFalse((yield* commands.test({ organisationId: organisation, by })).ok)
       assert.lengthOf(world.asked, 0)
       assert.strictEqual(world.row(id).connection.status, "active")
     })
   )
 
-  it.scoped("of a disabled connection is renewed, and what the provider rotated is kept", () =>
+  it.scoped("of a disabled connection is renewed, and the rotated refresh token is stored", () =>
     Effect.gen(function* () {
       const scene = yield* makeScene(3_600, "3 seconds")
       yield* TestClock.adjust("1 hour")
       const run = yield* Effect.fork(Effect.exit(scene.ways.run))
       yield* Effect.forEach(Array.from({ length: 50 }), () => Effect.yieldNow(), { discard: true })
-      yield* scene.orders.disable(scene.asked)
+      yield* scene.commands.disable(scene.asked)
       yield* TestClock.adjust("3 seconds")
       yield* Fiber.join(run)
       assert.strictEqual(scene.world.row(scene.id).connection.status, "inactive")

@@ -1,4 +1,4 @@
-/** Deliveries reach their endpoint, at most so many at a time, on the schedule of the contract, whatever comes between. */
+/** Deliveries reach their endpoint, within the limits of concurrency, on the schedule of the contract, despite failures. */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Duration, Effect, Fiber, Layer, Redacted, TestClock } from "effect"
 import { CallbackSecrets } from "../../src/actors/ports/CallbackSecrets.js"
@@ -59,11 +59,11 @@ describe("a delivery", () => {
       assert.isDefined(row)
       while (row.status === "pending") {
         yield* TestClock.setTime(row.nextAt - 1)
-        yield* world.look
+        yield* world.sendDue
         assert.strictEqual(row.claimedUntil, 0, "nothing is due a moment too soon")
         yield* TestClock.setTime(row.nextAt)
         const before = row.attempts
-        yield* world.look
+        yield* world.sendDue
         yield* world.until(() => row.attempts > before && row.claimedUntil === 0)
       }
       assert.deepInclude(row, { status: "exhausted", attempts: 8 })
@@ -75,7 +75,7 @@ describe("a delivery", () => {
     })
   )
 
-  it.scoped("is tried on another schedule where one is given", () =>
+  it.scoped("is tried on another schedule if one is configured", () =>
     Effect.gen(function* () {
       let n = 0
       const world = yield* makeWorld(() => Effect.sync(() => (++n < 3 ? 500 : 200)), {
@@ -105,7 +105,7 @@ describe("a delivery", () => {
     })
   )
 
-  it.scoped("whose secret cannot be had is not given up", () =>
+  it.scoped("whose secret cannot be read is not given up", () =>
     Effect.gen(function* () {
       announce(/"delivery\.not_settled".*Unavailable: the vault is locked/, { required: true })
       const world = yield* makeWorld()
@@ -134,7 +134,7 @@ describe("a delivery", () => {
 })
 
 describe("an endpoint", () => {
-  it.scoped(`has at most ${deliveriesInFlight.perEndpoint} under way, and holds up nobody else`, () =>
+  it.scoped(`has at most ${deliveriesInFlight.perEndpoint} in flight, and delays no other endpoint`, () =>
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
       const slow = "https://slow.example/hook"
@@ -158,7 +158,7 @@ describe("an endpoint", () => {
     })
   )
 
-  it.scoped(`shares its node's ${deliveriesInFlight.perNode} places; one that is free is used at once`, () =>
+  it.scoped(`shares its node's ${deliveriesInFlight.perNode} slots; a free one is used at once`, () =>
     Effect.gen(function* () {
       const gates = yield* Effect.forEach(
         Array.from({ length: 200 }, (_, i) => i),
@@ -180,7 +180,7 @@ describe("an endpoint", () => {
     })
   )
 
-  it.scoped("that hangs costs an attempt, not a place for ever", () =>
+  it.scoped("that hangs costs an attempt, and its slot becomes free", () =>
     Effect.gen(function* () {
       const world = yield* makeWorld((request) =>
         Effect.zipRight(
@@ -314,7 +314,7 @@ const makeWorld = Effect.fnUntraced(function* (
 
   const context = yield* Layer.build(ports)
   const wakeups = yield* Effect.provide(Wakeups, context)
-  const { look, sweep } = yield* Effect.provide(make(options), context)
+  const { sendDue, sweep } = yield* Effect.provide(make(options), context)
   const yieldUntil = (done: () => boolean) => Effect.repeat(Effect.yieldNow(), { until: done })
 
   return Object.assign(state, {
@@ -332,8 +332,8 @@ const makeWorld = Effect.fnUntraced(function* (
         claimedUntil: 0,
         error: null
       }),
-    wake: wakeups.delivery,
-    look,
+    wake: wakeups.signalDelivery,
+    sendDue,
     until: yieldUntil,
     begin: Effect.map(Effect.forkScoped(sweep), Fiber.id),
     /** Lets the fibers go on, without any time passing, until it is settled. */

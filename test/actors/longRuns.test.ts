@@ -6,7 +6,7 @@ import { makeRunWorld, request, runnable } from "../support/runWorld.js"
 import type { Guest } from "../support/scriptedSandbox.js"
 
 describe("a run", () => {
-  it.scoped("that makes many calls and none to the outside is written in parts, each of them bounded", () => {
+  it.scoped("that makes many calls but none to the outside is committed in parts of bounded size", () => {
     const guest: Guest = function* () {
       for (let n = 0; n < 1_000; n++) yield { name: "timer.sleep", args: [0] }
       return "done"

@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, TestClock } from "effect"
 import { pollWhileBusy } from "../../src/actors/PollWhileBusy.js"
 
-describe("rounds", () => {
-  it.scoped("look one interval after there is something, again while something is left, and no more", () =>
+describe("polling", () => {
+  it.scoped("begins one interval after work appears, goes on while work is left, and stops", () =>
     Effect.gen(function* () {
       let looks = 0
       let left = 2
@@ -26,7 +26,7 @@ describe("rounds", () => {
     })
   )
 
-  it.scoped("do not forget what turns up while they look", () =>
+  it.scoped("goes on for work that appears during a poll", () =>
     Effect.gen(function* () {
       let looks = 0
       const first = yield* Deferred.make<void>()

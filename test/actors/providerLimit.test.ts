@@ -1,4 +1,4 @@
-/** One limit for all connections of a connector: over two of them, and over the death of whoever owns it. */
+/** One limit for all connections of a connector: over two of them, and over the death of its owner. */
 import { Entity, Sharding, ShardingConfig } from "@effect/cluster"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Scope, TestClock } from "effect"
@@ -56,7 +56,7 @@ const settle = Effect.forEach(Array.from({ length: 50 }), () => Effect.yieldNow(
 const limited = manifest({}, { rateLimit: { scope: "connector", requests: 6, perSeconds: 10 } })
 
 describe("a limit of scope connector", () => {
-  it.scoped("counts the calls of two connections together, on the short way too, and never above it", () =>
+  it.scoped("counts the calls of two connections together, on the fast path too, and is never exceeded", () =>
     Effect.gen(function* () {
       const { permits } = yield* node(table())
       const world = yield* makeWorld({ answer: () => Effect.never, manifest: limited, permits })
@@ -80,7 +80,7 @@ describe("a limit of scope connector", () => {
     })
   )
 
-  it.scoped("is not forgotten with its owner, nor is what a dead node had leased", () =>
+  it.scoped("survives its owner, together with the leases of a dead node", () =>
     Effect.gen(function* () {
       const windows = table()
       const first = yield* Scope.make()
@@ -132,7 +132,7 @@ describe("a limit of scope connector", () => {
       })
   )
 
-  it.scoped("gives the place of a call that has ended to the next, also when it lasted", () =>
+  it.scoped("gives the slot of a call that has ended to the next, also after a long call", () =>
     Effect.gen(function* () {
       const { permits } = yield* node(table())
       const single: CallLimits = { requests: null, perMillis: 1_000, concurrency: 1 }
@@ -153,32 +153,34 @@ describe("a limit of scope connector", () => {
     })
   )
 
-  it.scoped("stops every connection of it when the provider answers one of them with a time, on every node", () =>
-    Effect.gen(function* () {
-      const windows = table()
-      const here = yield* node(windows)
-      const there = yield* node(windows)
-      const world = yield* makeWorld({ answer: () => Effect.never, manifest: limited, permits: here.permits })
-      const [one, other] = [yield* world.connected(null), yield* world.connected(null)]
-      const answer = yield* world.authorize(one)
-      assert.strictEqual(answer._tag, "Granted")
-      if (answer._tag !== "Granted") return
-      const actor = yield* world.client(one)
-      const retryAfterAt = (yield* world.now) + 60_000
-      yield* actor.Settle({
-        organisationId: organisation,
-        permit: answer.permit,
-        status: 429,
-        reading: { limit: null, remaining: null, resetAt: null, retryAfterAt }
+  it.scoped(
+    "stops every connection of the connector, on every node, when the provider sends one of them a retry-after",
+    () =>
+      Effect.gen(function* () {
+        const windows = table()
+        const here = yield* node(windows)
+        const there = yield* node(windows)
+        const world = yield* makeWorld({ answer: () => Effect.never, manifest: limited, permits: here.permits })
+        const [one, other] = [yield* world.connected(null), yield* world.connected(null)]
+        const answer = yield* world.authorize(one)
+        assert.strictEqual(answer._tag, "Granted")
+        if (answer._tag !== "Granted") return
+        const actor = yield* world.client(one)
+        const retryAfterAt = (yield* world.now) + 60_000
+        yield* actor.Settle({
+          organisationId: organisation,
+          permit: answer.permit,
+          status: 429,
+          reading: { limit: null, remaining: null, resetAt: null, retryAfterAt }
+        })
+        yield* settle
+        assert.deepInclude(yield* world.authorize(other), { _tag: "WaitUntil", at: retryAfterAt, why: "rate_limit" })
+        assert.deepStrictEqual(yield* there.actor.LeaseCalls({ limits, id: "x", wanted: 1, timeoutMillis: 1_000 }), {
+          _tag: "WaitUntil",
+          at: retryAfterAt
+        })
+        yield* TestClock.adjust("61 seconds")
+        assert.strictEqual((yield* world.authorize(other))._tag, "Granted")
       })
-      yield* settle
-      assert.deepInclude(yield* world.authorize(other), { _tag: "WaitUntil", at: retryAfterAt, why: "rate_limit" })
-      assert.deepStrictEqual(yield* there.actor.LeaseCalls({ limits, id: "x", wanted: 1, timeoutMillis: 1_000 }), {
-        _tag: "WaitUntil",
-        at: retryAfterAt
-      })
-      yield* TestClock.adjust("61 seconds")
-      assert.strictEqual((yield* world.authorize(other))._tag, "Granted")
-    })
   )
 })

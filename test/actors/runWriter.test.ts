@@ -1,4 +1,4 @@
-/** What a run writes: in order, committed before anything follows from it, and on its way early where more will come. */
+/** The writes of a run: in order, committed before the next call, and in the background if another call is predicted. */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Either, Fiber } from "effect"
 import { Progress } from "../../src/actors/execution/Progress.js"
@@ -44,7 +44,7 @@ const progress = () =>
         script: null
       },
       history: null,
-      opened: false,
+      hasRow: false,
       nextSeq: 1
     },
     { offload: { id: () => makeIdentifiers().next("blob"), sha256: String }, hash: String }
@@ -74,7 +74,7 @@ const learned = Effect.gen(function* () {
   const slow = slowJournal()
   const writer = makeRunWriter(slow.journal, faults)
   const before = progress()
-  before.outside = 1
+  before.outsideCalls = 1
   const ending = yield* Effect.fork(writer.writeEnd(before, {}))
   yield* settled
   yield* slow.commit(0)
@@ -84,8 +84,8 @@ const learned = Effect.gen(function* () {
   return { ...slow, writer }
 })
 
-describe("what a run writes", () => {
-  it.effect("stays until it is needed, where nothing is known of the program", () =>
+describe("a change of a run", () => {
+  it.effect("is committed only when it must be, if no run of the program has ended yet", () =>
     Effect.gen(function* () {
       const { appended, journal } = slowJournal()
       yield* makeRunWriter(journal, faults).flushAhead(progress())
@@ -115,18 +115,18 @@ describe("what a run writes", () => {
       })
   )
 
-  it.effect("stays again where a run has come as far as the last one did", () =>
+  it.effect("is not committed early once the run has made as many calls as the last one", () =>
     Effect.gen(function* () {
       const { appended, writer } = yield* learned
       const run = progress()
-      run.outside = 1
+      run.outsideCalls = 1
       yield* writer.flushAhead(run)
       yield* settled
       assert.lengthOf(appended, 0)
     })
   )
 
-  it.effect("is in order: the end waits for what is on its way", () =>
+  it.effect("commits in order: the end waits for the commit in the background", () =>
     Effect.gen(function* () {
       const { appended, commit, writer } = yield* learned
       const run = progress()
@@ -146,7 +146,7 @@ describe("what a run writes", () => {
     })
   )
 
-  it.effect("that was refused on its way stops the run at its next call", () =>
+  it.effect("that was refused in the background stops the run at its next call", () =>
     Effect.gen(function* () {
       const { commits, writer } = yield* learned
       const run = progress()
@@ -158,13 +158,13 @@ describe("what a run writes", () => {
     })
   )
 
-  it.effect("whose writer was interrupted leaves the next write to find out", () =>
+  it.effect("whose commit was interrupted is detected by the next write", () =>
     Effect.gen(function* () {
       const { appended, commit, writer } = yield* learned
       const run = progress()
       yield* writer.flushAhead(run)
       yield* settled
-      yield* Fiber.interrupt(run.writing!)
+      yield* Fiber.interrupt(run.backgroundCommit!)
       const ended = yield* Effect.fork(writer.writeEnd(run, {}))
       yield* settled
       assert.lengthOf(appended, 2)

@@ -1,4 +1,4 @@
-/** The life of runs on one node: started, suspended, resumed, ended, lost and taken up again. */
+/** The life cycle of runs on one node: start, suspend, resume, end, loss and takeover. */
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Duration, Effect, Exit, Fiber, Option, TestClock } from "effect"
 import { LiveRuns } from "../../src/actors/execution/LiveRuns.js"
@@ -69,7 +69,7 @@ describe("a run", () => {
     }).pipe(Effect.provide(world.layer))
   })
 
-  it.scoped("makes no call to the outside before what came before it is committed", () => {
+  it.scoped("makes a call to the outside only after everything before it is committed", () => {
     const world = makeRunWorld({ guests: { main: twoCalls } })
     const committed: Array<ReadonlyArray<string>> = []
     world.onSend.run = () => {
@@ -82,7 +82,7 @@ describe("a run", () => {
     }).pipe(Effect.provide(world.layer))
   })
 
-  it.scoped("that computes only is written once, by its end", () => {
+  it.scoped("without calls is committed once, at its end", () => {
     const guest: Guest = function* () {
       return 1
     }
@@ -95,7 +95,7 @@ describe("a run", () => {
     }).pipe(Effect.provide(world.layer))
   })
 
-  it.scoped("is suspended by a long timer, holds no guest meanwhile, and goes on when it is due", () => {
+  it.scoped("is suspended by a long timer, without a guest meanwhile, and resumes when it is due", () => {
     const world = makeRunWorld({ guests: { main: sleeps } })
     return Effect.gen(function* () {
       const live = yield* LiveRuns
@@ -118,7 +118,7 @@ describe("a run", () => {
     }).pipe(Effect.provide(world.layer))
   })
 
-  it.scoped("that fails for now is tried again after its back-off, and for good when no attempt is left", () => {
+  it.scoped("that fails temporarily is retried after its back-off, and fails when no attempt is left", () => {
     const tries: Array<number> = []
     const guest: Guest = function* () {
       tries.push(tries.length)
@@ -138,7 +138,7 @@ describe("a run", () => {
 })
 
 describe("the deadline", () => {
-  it.scoped("times a run out, aborts its call, and tells whoever waits for it", () => {
+  it.scoped("times a run out, aborts its call, and answers its caller", () => {
     const world = makeRunWorld({ guests: { main: hangs } })
     return Effect.gen(function* () {
       const executions = yield* Executions
@@ -175,7 +175,7 @@ describe("the deadline", () => {
 })
 
 describe("a cancellation", () => {
-  it.scoped("is committed at once, aborts the call in flight, and tells whoever waits for the run", () => {
+  it.scoped("is committed at once, aborts the call in flight, and answers the run's caller", () => {
     const world = makeRunWorld({ guests: { main: hangs } })
     return Effect.gen(function* () {
       const executions = yield* Executions
@@ -224,21 +224,24 @@ describe("a guest that is lost", () => {
     }).pipe(Effect.provide(world.layer))
   })
 
-  it.scoped("while its process worked on it goes on alone, and fails the run as poisoned after some deaths", () => {
-    const world = makeRunWorld({ guests: { main: twoCalls } })
-    for (let n = 0; n < poisonAfter; n++) world.guestHost.losses.push("diedAtWork")
-    return Effect.gen(function* () {
-      const id = yield* enqueue()
-      yield* passUntil(() => world.ended.has(id))
-      const { error, status } = world.ended.get(id) ?? assert.fail("not ended")
-      assert.deepStrictEqual([status, isObject(error) && error["code"]], ["failed", "POISONED"])
-      assert.deepStrictEqual(
-        world.guestHost.started.map(({ alone }) => alone),
-        [false, true, true, true, true]
-      )
-      assert.deepStrictEqual(world.sent, [])
-    }).pipe(Effect.provide(world.layer))
-  })
+  it.scoped(
+    "with the process that worked on it is restarted alone, and fails the run as poisoned after several deaths",
+    () => {
+      const world = makeRunWorld({ guests: { main: twoCalls } })
+      for (let n = 0; n < poisonAfter; n++) world.guestHost.losses.push("diedAtWork")
+      return Effect.gen(function* () {
+        const id = yield* enqueue()
+        yield* passUntil(() => world.ended.has(id))
+        const { error, status } = world.ended.get(id) ?? assert.fail("not ended")
+        assert.deepStrictEqual([status, isObject(error) && error["code"]], ["failed", "POISONED"])
+        assert.deepStrictEqual(
+          world.guestHost.started.map(({ alone }) => alone),
+          [false, true, true, true, true]
+        )
+        assert.deepStrictEqual(world.sent, [])
+      }).pipe(Effect.provide(world.layer))
+    }
+  )
 })
 
 describe("a run whose node was lost", () => {
@@ -257,7 +260,7 @@ describe("a run whose node was lost", () => {
       })
     )
 
-  it.scoped("goes on from its journal under a new epoch, and what its old owner writes is refused", () => {
+  it.scoped("resumes from its journal under a new epoch, and the old owner's writes are fenced", () => {
     const world = makeRunWorld({ guests: { main: twoCalls } })
     return Effect.gen(function* () {
       const left = yield* orphan(0)
@@ -270,7 +273,7 @@ describe("a run whose node was lost", () => {
     }).pipe(Effect.provide(world.layer))
   })
 
-  it.scoped("is taken up alone, and one at a time, if its processes died when they had taken it up", () => {
+  it.scoped("is taken over alone, one at a time, if its processes died soon after taking it over", () => {
     const world = makeRunWorld({ guests: { main: hangs } })
     return Effect.gen(function* () {
       const live = yield* LiveRuns
@@ -311,11 +314,11 @@ describe("a run whose node was lost", () => {
   })
 })
 
-describe("an organisation with as many runs under way as it may have", () => {
+describe("an organisation at its limit of concurrent runs", () => {
   const full = "org_01jd0000000000000000000002" as OrganisationId
   const other = "org_01jd0000000000000000000003" as OrganisationId
 
-  it.scoped("is passed over until one of its runs ends, and others start meanwhile", () => {
+  it.scoped("is skipped until one of its runs ends, and other organisations' runs start meanwhile", () => {
     const world = makeRunWorld({ guests: { main: hangs }, caps: new Map([[full, 2]]) })
     return Effect.gen(function* () {
       const live = yield* LiveRuns
@@ -325,7 +328,7 @@ describe("an organisation with as many runs under way as it may have", () => {
       const last = yield* enqueue(runnable({ organisationId: other }))
       yield* passUntil(() => live.size() === 3)
       assert.deepStrictEqual(
-        [...live.byOrganisation()],
+        [...live.countByOrganisation()],
         [
           [full, 2],
           [other, 1]
@@ -337,13 +340,13 @@ describe("an organisation with as many runs under way as it may have", () => {
       assert.strictEqual(world.runs.get(third)?.status, "pending")
       yield* executions.cancel(full, first, { ...audit, organisationId: full })
       yield* passUntil(() => world.runs.get(third)?.status === "running")
-      assert.strictEqual(live.byOrganisation().get(full), 2)
+      assert.strictEqual(live.countByOrganisation().get(full), 2)
     }).pipe(Effect.provide(world.layer))
   })
 })
 
 describe("the runs of a node that stops", () => {
-  it.scoped("are aborted after the grace, go on from their journal, and count as survived", () => {
+  it.scoped("are aborted after the grace period, resume from their journal, and count as survived", () => {
     const world = makeRunWorld({ guests: { main: hangs } })
     return Effect.gen(function* () {
       const live = yield* LiveRuns
@@ -366,16 +369,16 @@ describe("the runs of a node that stops", () => {
   })
 })
 
-describe("a place among the runs of a node", () => {
-  it.scoped("is taken once, counts for its organisation, and is free again when it is released", () => {
+describe("a slot of a node", () => {
+  it.scoped("is reserved once, counts for its organisation, and is free again when it is released", () => {
     const world = makeRunWorld({ guests: {} })
     return Effect.gen(function* () {
       const live = yield* LiveRuns
       const id = executionId()
       assert.deepStrictEqual([live.reserve(id, organisation), live.reserve(id, organisation)], [true, false])
-      assert.deepStrictEqual([...live.byOrganisation()], [[organisation, 1]])
+      assert.deepStrictEqual([...live.countByOrganisation()], [[organisation, 1]])
       live.release(id)
-      assert.deepStrictEqual([live.has(id), live.size(), [...live.byOrganisation()]], [false, 0, []])
+      assert.deepStrictEqual([live.has(id), live.size(), [...live.countByOrganisation()]], [false, 0, []])
     }).pipe(Effect.provide(world.layer))
   })
 })

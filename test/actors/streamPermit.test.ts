@@ -1,4 +1,4 @@
-/** The permit of a call whose answer is taken while it comes lasts as long as that takes, and that has an end. */
+/** The permit of a call with a streamed answer lasts as long as the stream, up to its limit. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Duration, Effect, Layer, TestClock } from "effect"
 import { layer } from "../../src/actors/connection/ConnectedCalls.js"
@@ -77,7 +77,7 @@ const world = Effect.gen(function* () {
       definition: decodeManifest(manifest()),
       request: { method: "GET", url: `${origin}/x`, origin, headers: [], body: null, timeoutMillis: 60_000 },
       maxBytes: 1_000,
-      made: 0,
+      earlierAttempts: 0,
       retries: "none",
       stall: Duration.seconds(30)
     },
@@ -97,8 +97,8 @@ const settle = Effect.promise(() => new Promise((resolve) => setTimeout(resolve,
 const tagOf = (open: Effect.Effect.Success<typeof world>["open"]) =>
   Effect.map(Effect.either(open), (result) => (result._tag === "Right" ? "opened" : result.left._tag))
 
-describe("a call whose answer is taken while it comes", () => {
-  it.scoped("holds its place among the calls in flight until its answer has ended", () =>
+describe("a call with a streamed answer", () => {
+  it.scoped("keeps its slot among the calls in flight until its answer has ended", () =>
     Effect.gen(function* () {
       const { cancelled, ends, open } = yield* world
       assert.strictEqual(yield* tagOf(open), "opened")
@@ -113,7 +113,7 @@ describe("a call whose answer is taken while it comes", () => {
     })
   )
 
-  it.scoped("is ended with its permit after ten minutes, so that no more are in flight than the provider takes", () =>
+  it.scoped("is cancelled with its permit after ten minutes, so that the provider's concurrency limit holds", () =>
     Effect.gen(function* () {
       const { cancelled, open } = yield* world
       assert.strictEqual(yield* tagOf(open), "opened")

@@ -24,7 +24,7 @@ describe("The slices of busy runs", () => {
     return { begun, run }
   })
 
-  it.live("are served by organisation in turn, however many runs one of them has", () =>
+  it.live("are granted round-robin by organisation, however many runs one has", () =>
     Effect.gen(function* () {
       const { begun, run } = yield* world
       const runs = [
@@ -36,7 +36,7 @@ describe("The slices of busy runs", () => {
     })
   )
 
-  it.live("go on when a run that waits, or whose turn it is, gives up", () =>
+  it.live("are granted on when a run that waits, or is next, is interrupted", () =>
     Effect.gen(function* () {
       const { begun, run } = yield* world
       const given = [yield* run("a", one, 2), yield* run("b", one, 2), yield* run("c", other, 2)]
@@ -48,7 +48,7 @@ describe("The slices of busy runs", () => {
     })
   )
 
-  it.live("take steps together that fit, and let others go on between slices", () =>
+  it.live("take as many steps as fit, and yield between slices", () =>
     Effect.gen(function* () {
       const slices = new SliceOrder(yield* Effect.clock).of(one)
       let [steps, beside] = [0, 0]

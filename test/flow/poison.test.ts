@@ -149,7 +149,9 @@ describe("The activations of a run", () => {
       Effect.flatMap(Runs, (runs) =>
         Effect.zipRight(
           runs.takeOver(executionId as Parameters<typeof runs.takeOver>[0]),
-          runs.survived([{ id: executionId as Parameters<typeof runs.takeOver>[0], epoch: first[0]?.epoch ?? 0 }])
+          runs.clearActivations([
+            { id: executionId as Parameters<typeof runs.takeOver>[0], epoch: first[0]?.epoch ?? 0 }
+          ])
         )
       )
     )

@@ -49,7 +49,7 @@ describe("an invitation", () => {
     const invited = await ask("POST", "/api/v1/users/invite", { email: "a@b.example", role: "viewer" })
     assert.strictEqual(invited.status, 201)
     assert.deepInclude(invited.body.data, { status: "invited", canSignIn: false })
-    assert.include(invited.body.data.notice, "nobody can sign in yet")
+    assert.include(invited.body.data.notice, "people cannot sign in yet")
     assert.strictEqual(invited.headers["location"], `/api/v1/users/${invited.body.data.userId}`)
     assert.strictEqual(invited.headers["cache-control"], "no-store")
   })

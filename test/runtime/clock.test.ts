@@ -22,13 +22,13 @@ const runs = (offsets: ReadonlyArray<number | "gone">) => {
     Runs.of({
       get: unasked,
       takeOver: unasked,
-      adopt: unasked,
-      progressed: unasked,
-      survived: unasked,
-      ripe: unasked,
-      due: unasked,
+      changeEngine: unasked,
+      recordProgress: unasked,
+      clearActivations: unasked,
+      findWork: unasked,
+      findDue: unasked,
       claim: unasked,
-      overdue: unasked,
+      findOverdue: unasked,
       clockOffset: Effect.suspend(() => {
         const offset = offsets[Math.min(n++, offsets.length - 1)]
         return typeof offset === "number"

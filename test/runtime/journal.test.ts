@@ -2,7 +2,7 @@ import { assert, describe, layer as withLayer } from "@effect/vitest"
 import { Effect, Either, Fiber, Option, Redacted } from "effect"
 import { Client } from "pg"
 import { Journal, type OpenRun } from "../../src/actors/ports/Journal.js"
-import { type Claimed, Runs } from "../../src/actors/ports/Runs.js"
+import { type ClaimedRuns, Runs } from "../../src/actors/ports/Runs.js"
 import { decide, evolve } from "../../src/domain/Execution.js"
 import type { OrganisationId } from "../../src/domain/Ids.js"
 import { connect, WriterSql } from "../../src/runtime/postgres/Pools.js"
@@ -228,15 +228,15 @@ describe("The journal", () => {
         yield* Effect.forEach(queued, (run) => journal.append(opening(run, { enqueue: { notBefore: Date.now() } })), {
           concurrency: "unbounded"
         })
-        const first = (yield* runs.claim([shard], 30, none)).started
+        const first = (yield* runs.claim([shard], 30, none)).runs
         const shares = [1, 2, 3, 4].map((priority) => first.filter((run) => run.priority === priority).length)
         assert.deepStrictEqual(shares, [16, 8, 4, 2])
         const rest = yield* Effect.forEach(Array.from({ length: 20 }), () => runs.claim([shard], 20, none), {
           concurrency: "unbounded"
         })
-        const ids = [...first, ...rest.flatMap(({ started }) => started)].map((run) => run.id)
+        const ids = [...first, ...rest.flatMap(({ runs: started }) => started)].map((run) => run.id)
         assert.strictEqual(new Set(ids).size, ids.length)
-        const again = (yield* runs.claim([shard], 200, none)).started
+        const again = (yield* runs.claim([shard], 200, none)).runs
         assert.strictEqual(ids.length + again.length, queued.length)
         assert.isTrue([...first, ...again].every((run) => run.status === "running" && run.epoch === 2))
       })
@@ -258,7 +258,7 @@ describe("The journal", () => {
           const shard = { instant: 901, standard: 902, long: 903 }[tier]
           const pending = openRun({ tier, shard, status: "pending", wakeAt: null, startedAt: null })
           yield* journal.append(opening(pending, { enqueue: { notBefore: Date.now() - 1_000 } }))
-          const [claimed] = (yield* runs.claim([shard], 1, none)).started
+          const [claimed] = (yield* runs.claim([shard], 1, none)).runs
           const run = claimed ?? assert.fail("nothing was claimed")
           const start = decide(pending, { _tag: "Start", at: run.startedAt ?? assert.fail("not started") })
           assert(start._tag === "Started")
@@ -302,14 +302,14 @@ describe("The journal", () => {
           )
         yield* Effect.forEach(Array.from({ length: 40 }), () => enqueue(small, 1), { concurrency: "unbounded" })
         yield* Effect.forEach(Array.from({ length: 3 }), () => enqueue(other, 2), { concurrency: "unbounded" })
-        const count = ({ started }: Claimed, of: typeof organisation) =>
+        const count = ({ runs: started }: ClaimedRuns, of: typeof organisation) =>
           started.filter(({ organisationId }) => organisationId === of).length
         const first = yield* runs.claim([shard], 20, new Map([[small, 4]]))
         assert.deepStrictEqual([count(first, small), count(first, other), first.hasPassedOver], [6, 3, true])
         const full = yield* runs.claim([shard], 20, new Map([[small, 10]]))
-        assert.deepStrictEqual(full, { started: [], hasPassedOver: false })
+        assert.deepStrictEqual(full, { runs: [], hasPassedOver: false })
         const later = yield* runs.claim([shard], 20, new Map([[small, 9]]))
-        assert.deepStrictEqual([later.started.length, later.hasPassedOver], [1, true])
+        assert.deepStrictEqual([later.runs.length, later.hasPassedOver], [1, true])
       })
     )
 
@@ -328,7 +328,7 @@ describe("The journal", () => {
         yield* Effect.forEach(Array.from({ length: 200 }), () => enqueue(organisation), { concurrency: "unbounded" })
         yield* runs.claim([shard], 20, none)
         yield* enqueue(other)
-        const next = (yield* runs.claim([shard], 3, none)).started
+        const next = (yield* runs.claim([shard], 3, none)).runs
         assert.include(
           next.map((run) => run.organisationId),
           other

@@ -7,7 +7,7 @@ import { Permits, type SharedPermits } from "../../src/actors/connection/SharedP
 import { Connection as ConnectionEntity } from "../../src/actors/connection/Protocol.js"
 import { layer as residentsLayer, LocalOwners } from "../../src/actors/connection/LocalOwners.js"
 import { LastUse } from "../../src/actors/connection/LastUse.js"
-import type { By } from "../../src/actors/ports/Connections.js"
+import type { Initiator } from "../../src/actors/ports/Connections.js"
 import {
   type AuthorizingSession,
   ConnectionStore,
@@ -40,7 +40,7 @@ import { computationsInProcess } from "./computations.js"
 
 export const organisation = "org_00000000000000000000000001"
 export const origin = "https://api.acme.example"
-export const by: By = {
+export const by: Initiator = {
   actor: { id: "key_1", ip: null, name: "test", onBehalfOf: null, type: "service_account", userAgent: null },
   requestId: null
 }
@@ -123,7 +123,7 @@ const none: SharedPermits = {
   settle: () => Effect.void
 }
 
-const uses = Layer.succeed(LastUse, LastUse.of({ note: () => Effect.void }))
+const uses = Layer.succeed(LastUse, LastUse.of({ record: () => Effect.void }))
 
 export const makeWorld = (options: WorldOptions) =>
   Effect.gen(function* () {
@@ -266,7 +266,7 @@ export const makeWorld = (options: WorldOptions) =>
         Connectors,
         Connectors.of({
           find: (_organisation, slug) => Effect.succeed(slug === "acme" ? Option.some(definition) : Option.none()),
-          current: (_organisation, slug) =>
+          findLatest: (_organisation, slug) =>
             Effect.succeed(slug === definition.slug ? Option.some(definition) : Option.none()),
           withAction: () => Effect.succeedNone,
           clientOf: () =>
@@ -286,7 +286,7 @@ export const makeWorld = (options: WorldOptions) =>
     const residents = yield* Layer.build(
       residentsLayer.pipe(
         Layer.provide(uses),
-        Layer.provide(Layer.succeed(Ownership, { shardOf: () => 1, holds: () => true, held: () => [1] }))
+        Layer.provide(Layer.succeed(Ownership, { shardOf: () => 1, owns: () => true, ownedShards: () => [1] }))
       )
     )
 

@@ -70,27 +70,27 @@ export const makeRunStore = (caps: ReadonlyMap<OrganisationId, number> = new Map
         const { activations, epoch } = run
         return Option.some(put({ ...evolve(run, event), epoch: epoch + 1, activations: activations + 1 }))
       }),
-    progressed: ({ epoch, id }, progress) =>
+    recordProgress: ({ epoch, id }, progress) =>
       Effect.sync(() => {
         const run = runs.get(id)
         if (run?.epoch === epoch) put({ ...run, activations: 1, progress })
       }),
-    survived: (found) =>
+    clearActivations: (found) =>
       Effect.sync(() => {
         for (const { epoch, id } of found) {
           const run = runs.get(id)
           if (run?.epoch === epoch) put({ ...run, activations: 0 })
         }
       }),
-    adopt: (run, engine) => Effect.sync(() => put({ ...run, engine })),
-    ripe: (_, active) =>
+    changeEngine: (run, engine) => Effect.sync(() => put({ ...run, engine })),
+    findWork: (_, active) =>
       Effect.map(Clock.currentTimeMillis, (now) => ({
         due: [...runs.values()].some((run) => isDue(run, now, active)),
         queued: queue.length > 0,
         overdue: [...runs.values()].some((run) => isOverdue(run, now)),
         deliveries: false
       })),
-    due: (_, active, limit) =>
+    findDue: (_, active, limit) =>
       Effect.map(Clock.currentTimeMillis, (now) =>
         [...runs.values()]
           .filter((run) => isDue(run, now, active))
@@ -112,9 +112,9 @@ export const makeRunStore = (caps: ReadonlyMap<OrganisationId, number> = new Map
           }
           next = nextQueued(at, underWay)
         }
-        return { started, hasPassedOver: started.length > 0 && started.length < slots && queue.length > 0 }
+        return { runs: started, hasPassedOver: started.length > 0 && started.length < slots && queue.length > 0 }
       }),
-    overdue: (limit) =>
+    findOverdue: (limit) =>
       Effect.map(Clock.currentTimeMillis, (now) =>
         [...runs.values()].filter((run) => isOverdue(run, now)).slice(0, limit)
       ),

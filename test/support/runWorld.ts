@@ -111,7 +111,7 @@ export const makeRunWorld = ({ caps, guests, slots = 10 }: RunWorldOptions) => {
     Layer.succeed(Sandbox, guestHost.sandbox),
     Layer.succeed(Digests, makeDigests({ pepper: Redacted.make("a pepper of at least 32 characters") })),
     Layer.succeed(Identifiers, makeIdentifiers()),
-    Layer.succeed(Ownership, { shardOf: () => 1, holds: () => true, held: () => [1] }),
+    Layer.succeed(Ownership, { shardOf: () => 1, owns: () => true, ownedShards: () => [1] }),
     Layer.mock(Egress, { send }),
     Layer.mock(Runnables, {
       version: (organisationId) =>

@@ -12,22 +12,22 @@ import { isAlive } from "../../domain/connection/Refresh.js"
 import { connectionOrigins } from "../../domain/connector/BaseUrl.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import {
-  type Asked,
-  type Authorized,
+  type GrantRequest,
+  type CallAuthorization,
   ownsPermit,
-  coolUntil,
+  coolDownEnd,
   returnPermit,
   grantCall,
-  settleAtOnce,
+  trySettle,
   type GrantSettlement,
   tokenState,
-  type Usable
+  type UsableCredential
 } from "./CallGrant.js"
 import {
   busy,
   isRenewable,
-  type Means,
-  type Open,
+  type CachedConnector,
+  type OpenConnection,
   type ConnectionOwner,
   ConnectionOwners,
   failWith
@@ -39,17 +39,18 @@ import type { CommandRefusal } from "./Protocol.js"
 import { TokenRefresh } from "./TokenRefresh.js"
 import { parseUrl } from "../../domain/Url.js"
 
-/** How long a connector's definition is cached. */
-const meansMillis = 1_000
+/** Lifetime of a cached connector. */
+const cacheMillis = 1_000
 /** Refusals of a fresh credential that end the connection. */
-const mostRefusals = 2
+const maxRefusals = 2
+/** Refuses a call because the connection is not active. */
 export const notActive = (connection: Connection): CommandRefusal => ({
   _tag: "NotActive",
   status: connection.status,
   reason: notActiveReason(connection)
 })
 
-const recentMost = 1_000
+const maxCached = 1_000
 
 const limitsOf = ({ rateLimit }: ConnectorDefinition): CallLimits =>
   rateLimit === undefined
@@ -64,62 +65,68 @@ export const make = Effect.gen(function* () {
   const owners = yield* ConnectionOwners
   const permits = yield* Permits
   const { renew } = yield* TokenRefresh
-  const { endUnrenewable, renewed } = yield* StoredCredentialTest
-  const { probe, signature } = yield* CredentialTest
+  const { endUnrenewable, renewAndRead } = yield* StoredCredentialTest
+  const { signatureHeaders, testCredential } = yield* CredentialTest
 
-  // --- What a call needs ---
+  // --- The connector ---
 
-  /** Shared by connections with the same connector, version, method and config. */
-  const recent = new Map<string, Means>()
+  /** Shared by all connections with the same connector, version, method and config. */
+  const cache = new Map<string, CachedConnector>()
 
-  const readMeans = Effect.fnUntraced(function* (
+  const readConnector = Effect.fnUntraced(function* (
     self: ConnectionOwner,
-    { connection }: Open,
+    { connection }: OpenConnection,
     now: number
-  ): Effect.fn.Return<Means, CommandRefusal> {
+  ): Effect.fn.Return<CachedConnector, CommandRefusal> {
     const { authMethod, config, connector, connectorVersion, organisationId } = connection
     const key = JSON.stringify([organisationId, connector, connectorVersion, authMethod, config])
-    const known = recent.get(key)
-    if (known !== undefined && now < known.until) {
-      self.means = known
-      return known
+    const cached = cache.get(key)
+    if (cached !== undefined && now < cached.until) {
+      self.connector = cached
+      return cached
     }
     const definition = yield* owners.definitionOf(organisationId, connector, connectorVersion)
     const method = yield* owners.methodOf(definition, authMethod)
     const vault = yield* owners.vaultOf(organisationId)
     const origins = Either.getOrElse(connectionOrigins(definition, config), () => [])
     const limits = limitsOf(definition)
-    const counted =
+    const limitScope =
       definition.rateLimit?.scope === "connector"
         ? { limits: unlimited, shared: permits.of(organisationId, connector, limits) }
         : { limits, shared: null }
-    const means = { until: now + meansMillis, definition, method, origins, vault, ...counted }
-    if (recent.size >= recentMost) recent.clear()
-    recent.set(key, means)
-    self.means = means
-    return means
+    const read: CachedConnector = { until: now + cacheMillis, definition, method, origins, vault, ...limitScope }
+    if (cache.size >= maxCached) cache.clear()
+    cache.set(key, read)
+    self.connector = read
+    return read
   })
-  const meansOf = (self: ConnectionOwner, open: Open, now: number): Effect.Effect<Means, CommandRefusal> =>
-    self.means !== undefined && now < self.means.until ? Effect.succeed(self.means) : readMeans(self, open, now)
+  const connectorOf = (
+    self: ConnectionOwner,
+    open: OpenConnection,
+    now: number
+  ): Effect.Effect<CachedConnector, CommandRefusal> =>
+    self.connector !== undefined && now < self.connector.until
+      ? Effect.succeed(self.connector)
+      : readConnector(self, open, now)
 
   // --- The token ---
 
-  /** The credential to call with, or the time to ask again, in Unix milliseconds. */
-  const usable = Effect.fnUntraced(function* (
+  /** The credential for a call, or the time at which to try again, in Unix milliseconds. */
+  const findUsable = Effect.fnUntraced(function* (
     self: ConnectionOwner,
     organisation: string,
     scope: Scope.Scope
-  ): Effect.fn.Return<Usable | number, CommandRefusal> {
+  ): Effect.fn.Return<UsableCredential | number, CommandRefusal> {
     for (let round = 0; ; round++) {
-      const open = yield* owners.current(self, organisation)
+      const open = yield* owners.read(self, organisation)
       const credential = open.plain
       if (open.connection.status !== "active" || credential === null) return yield* failWith(notActive(open.connection))
       const now = yield* Clock.currentTimeMillis
-      const means = yield* meansOf(self, open, now)
+      const connector = yield* connectorOf(self, open, now)
       const lifetime = credentialLifetime(credential)
-      const { renewable, renews, serves } = tokenState(open, means, lifetime, now)
-      const refreshing = renews && round < 2 ? yield* renew(self, organisation, scope) : undefined
-      if (serves) return { open, credential, means }
+      const { renewable, needsRenewal, servesCall } = tokenState(open, connector, lifetime, now)
+      const refreshing = needsRenewal && round < 2 ? yield* renew(self, organisation, scope) : undefined
+      if (servesCall) return { open, credential, connector }
       if (refreshing !== undefined) {
         yield* Deferred.await(refreshing)
         continue
@@ -128,9 +135,9 @@ export const make = Effect.gen(function* () {
         yield* endUnrenewable(self, organisation)
         continue
       }
-      // A token that still lives a few seconds is better than none.
-      if (isAlive(lifetime, now)) return { open, credential, means }
-      return Math.max(coolUntil(open.connection), now + 1_000)
+      // The refresh failed: a token that is valid for some seconds is still used.
+      if (isAlive(lifetime, now)) return { open, credential, connector }
+      return Math.max(coolDownEnd(open.connection), now + 1_000)
     }
   })
 
@@ -138,49 +145,49 @@ export const make = Effect.gen(function* () {
 
   const authorize = Effect.fnUntraced(function* (
     self: ConnectionOwner,
-    asked: Asked,
+    request: GrantRequest,
     scope: Scope.Scope
-  ): Effect.fn.Return<Authorized, CommandRefusal> {
-    const found = yield* usable(self, asked.organisationId, scope)
+  ): Effect.fn.Return<CallAuthorization, CommandRefusal> {
+    const found = yield* findUsable(self, request.organisationId, scope)
     if (typeof found === "number") return { _tag: "WaitUntil", at: found, why: "connection" }
     for (;;) {
-      const answer = grantCall(self, found, asked, yield* Clock.currentTimeMillis)
+      const answer = grantCall(self, found, request, yield* Clock.currentTimeMillis)
       if (answer !== undefined) return yield* answer
-      if (found.means.shared !== null) yield* found.means.shared.fetch(asked.timeoutMillis)
+      if (found.connector.shared !== null) yield* found.connector.shared.fetch(request.timeoutMillis)
     }
   })
 
   // --- Settle ---
 
   /** Fails the connection when a new credential is rejected twice, unless the connector's test passes. */
-  const refused = Effect.fnUntraced(function* (
+  const countRefusal = Effect.fnUntraced(function* (
     self: ConnectionOwner,
     organisation: string,
     status: number,
     scope: Scope.Scope
   ): Effect.fn.Return<void, CommandRefusal> {
-    const open = yield* owners.current(self, organisation)
+    const open = yield* owners.read(self, organisation)
     const { connection, plain } = open
     if (connection.status !== "active" || plain === null) return
     const now = yield* Clock.currentTimeMillis
-    const { definition, method } = yield* meansOf(self, open, now)
+    const { definition, method } = yield* connectorOf(self, open, now)
     if (isRenewable(method, plain) && !holdsNewToken(self, open, now)) {
-      // Perhaps only this token was revoked: a new one shows whether the grant is alive.
+      // Perhaps only this token was revoked: a refresh shows whether the grant is.
       if (canRenew(open, method, now)) yield* renew(self, organisation, scope)
       return
     }
-    self.refusals += 1
-    if (self.refusals < mostRefusals) return
-    self.refusals = 0
-    const tested = definition.test !== undefined
-    const probed = yield* probe(definition, method, plain, connection.config)
-    if (tested && !(probed._tag === "NotPassed" && probed.refused)) return
+    self.refusalsInARow += 1
+    if (self.refusalsInARow < maxRefusals) return
+    self.refusalsInARow = 0
+    const hasTest = definition.test !== undefined
+    const result = yield* testCredential(definition, method, plain, connection.config)
+    if (hasTest && !(result._tag === "NotPassed" && result.refused)) return
     yield* owners.change(
       self,
       organisation,
       { _tag: "Reject", reason: `the provider refuses the credential: it answered ${status} twice` },
       {
-        unless: (held) =>
+        precondition: (held) =>
           held.credential?.number === open.credential?.number
             ? undefined
             : busy("the credential was replaced meanwhile")
@@ -196,12 +203,12 @@ export const make = Effect.gen(function* () {
   ) {
     const { permit, status } = settlement
     const now = yield* Clock.currentTimeMillis
-    const settled = settleAtOnce(self, settlement, now)
+    const settled = trySettle(self, settlement, now)
     if (settled !== undefined) return yield* settled
     yield* returnPermit(self, settlement, now)
     if (status === null || settlement.final === true) return
     if (ownsPermit(self, permit))
-      yield* refused(self, organisation, status, scope).pipe(Effect.catchAll(() => Effect.void))
+      yield* countRefusal(self, organisation, status, scope).pipe(Effect.catchAll(() => Effect.void))
   })
 
   /** Whether a newer credential than that of the rejected call is stored, after one renewal where one is possible. */
@@ -210,13 +217,13 @@ export const make = Effect.gen(function* () {
     { organisationId, permit }: { readonly organisationId: string; readonly permit: string },
     scope: Scope.Scope
   ): Effect.fn.Return<boolean, CommandRefusal> {
-    const open = yield* owners.current(self, organisationId)
+    const open = yield* owners.read(self, organisationId)
     if (open.connection.status !== "active") return false
     if (!ownsPermit(self, permit)) return true
     const now = yield* Clock.currentTimeMillis
-    const { method } = yield* meansOf(self, open, now)
+    const { method } = yield* connectorOf(self, open, now)
     if (!canRenew(open, method, now) || holdsNewToken(self, open, now)) return false
-    const { connection, credential } = yield* renewed(self, organisationId, scope)
+    const { connection, credential } = yield* renewAndRead(self, organisationId, scope)
     return connection.status === "active" && credential?.number !== open.credential?.number
   })
 
@@ -232,13 +239,13 @@ export const make = Effect.gen(function* () {
       readonly challenge: string | null
     }
   ) {
-    const open = yield* owners.current(self, request.organisationId)
+    const open = yield* owners.read(self, request.organisationId)
     const { connection, plain } = open
     if (connection.status !== "active" || plain === null) return yield* failWith(notActive(connection))
-    const { method, origins } = yield* meansOf(self, open, yield* Clock.currentTimeMillis)
+    const { method, origins } = yield* connectorOf(self, open, yield* Clock.currentTimeMillis)
     if (!origins.includes(parseUrl(request.url)?.origin ?? "")) return []
     return yield* Effect.catchAll(
-      signature(method, credentialValues(plain), request, request.challenge),
+      signatureHeaders(method, credentialValues(plain), request, request.challenge),
       ({ message, path }) => failWith({ _tag: "NotActive", status: connection.status, reason: `${path} ${message}` })
     )
   })

@@ -1,6 +1,6 @@
 /**
- * What a call through a connection is answered at once, from what its owner holds: nothing here waits, so nothing comes
- * between a look at the state and the count of a permit. Design: the actor is the lock.
+ * Authorises and settles calls synchronously from the owner's cached state. Nothing here suspends, so that no other call
+ * can come between the check of a limit and the count of its permit. Design: the actor is the lock.
  */
 import { Effect, Either } from "effect"
 import type { Connection } from "../../domain/connection/Connection.js"
@@ -9,137 +9,140 @@ import { grantBytes, grantLifetimeMillis, grantPlace, grantText } from "../../do
 import { releasePermit, type ProviderQuota, takePermit } from "../../domain/connection/RateLimiter.js"
 import { coolDownMillis, isAlive, isDue, isUsable, type Lifetime } from "../../domain/connection/Refresh.js"
 import { injectedParts, injectedSecrets } from "../../domain/connector/Injection.js"
-import { isRenewable, type Means, type Open, type ConnectionOwner } from "./ConnectionOwner.js"
+import { isRenewable, type CachedConnector, type OpenConnection, type ConnectionOwner } from "./ConnectionOwner.js"
 import type { CommandRefusal } from "./Protocol.js"
 import { connectedCall } from "../../domain/Limits.js"
 
-export interface Asked {
+/** A call that asks for the credential. */
+export interface GrantRequest {
   readonly organisationId: string
   readonly origin: string
   readonly executionId: string | null
   readonly timeoutMillis: number
 }
 
+/** How a call ended. `status`: `null` when there was no answer. */
 export interface GrantSettlement {
   readonly permit: string
   readonly status: number | null
-  /** The definition says of the refusal that no other credential would do better. */
+  /** By the connector's definition, no other credential would help against this refusal. */
   readonly final?: boolean | undefined
   readonly reading: ProviderQuota | null
 }
 
-export type Authorized =
+/** `at`: Unix milliseconds. */
+export type CallAuthorization =
   | { readonly _tag: "Granted"; readonly grant: Uint8Array; readonly permit: string }
   | { readonly _tag: "WaitUntil"; readonly at: number; readonly why: "rate_limit" | "connection" }
 
-/** A credential that may be used, of a connection that is active. */
-export interface Usable {
-  readonly open: Open
+/** The usable credential of an active connection. */
+export interface UsableCredential {
+  readonly open: OpenConnection
   readonly credential: Credential
-  readonly means: Means
+  readonly connector: CachedConnector
 }
 
-/** Until when no refresh is tried, after those that failed. Unix milliseconds. */
-export const coolUntil = ({ health, refreshFailedAt }: Connection): number =>
+/** The end of the back-off after failed refreshes, in Unix milliseconds; no refresh is tried before. */
+export const coolDownEnd = ({ health, refreshFailedAt }: Connection): number =>
   refreshFailedAt === null
     ? 0
     : Date.parse(health.lastCheckedAt ?? refreshFailedAt) + coolDownMillis(health.consecutiveFailures)
 
-/** Whether a refresh should be under way, and whether the call can do without its result. */
-export const tokenState = (open: Open, { method }: Means, lifetime: Lifetime, now: number) => {
+/** Whether the token should be refreshed now, and whether a call can use the token it has meanwhile. */
+export const tokenState = (open: OpenConnection, { method }: CachedConnector, lifetime: Lifetime, now: number) => {
   const margin = method.type === "oauth2" ? method.refresh.marginSeconds : 0
   const renewable = isRenewable(method, open.plain)
-  const cooling = coolUntil(open.connection) > now
+  const cooling = coolDownEnd(open.connection) > now
   return {
-    renews: renewable && !cooling && (open.intent !== null || isDue(lifetime, margin, now)),
-    // While no better one can be had, a token is used to its end.
-    serves: cooling || !renewable ? isAlive(lifetime, now) : isUsable(lifetime, now),
+    needsRenewal: renewable && !cooling && (open.intent !== null || isDue(lifetime, margin, now)),
+    // During the back-off, and without a way to renew it, a token is used to its end.
+    servesCall: cooling || !renewable ? isAlive(lifetime, now) : isUsable(lifetime, now),
     renewable
   }
 }
 
-/** A grant and its permit, or when the provider takes the next call; `undefined`: permits have to be leased first. */
+/** A grant with its permit, or the time of the next free permit; `undefined`: shared permits must be leased first. */
 export const grantCall = (
   self: ConnectionOwner,
-  found: Usable,
-  asked: Asked,
+  found: UsableCredential,
+  request: GrantRequest,
   now: number
-): Either.Either<Authorized, CommandRefusal> | undefined => {
-  const { means, open } = found
-  if (!means.origins.includes(asked.origin))
+): Either.Either<CallAuthorization, CommandRefusal> | undefined => {
+  const { connector, open } = found
+  if (!connector.origins.includes(request.origin))
     return Either.left({
       _tag: "Invalid",
       path: "origin",
       code: "NOT_ALLOWED",
       message: "is not one that the connector's requests go to"
     })
-  const shared = means.shared === null ? { lease: "" } : means.shared.take(now)
+  const shared = connector.shared === null ? { lease: "" } : connector.shared.take(now)
   if (shared === undefined) return undefined
   if ("at" in shared) return Either.right({ _tag: "WaitUntil", at: shared.at, why: "rate_limit" })
-  const own = `${open.credential?.number ?? 0}.${++self.permits}`
+  const own = `${open.credential?.number ?? 0}.${++self.permitCount}`
   const permit = shared.lease === "" ? own : `${own}.${shared.lease}`
   const taken = takePermit(
-    means.limits,
+    connector.limits,
     self.limiter,
     permit,
     now,
-    Math.min(asked.timeoutMillis, connectedCall.longestMillis)
+    Math.min(request.timeoutMillis, connectedCall.longestMillis)
   )
   self.limiter = taken.state
   if (taken._tag === "WaitUntil") return Either.right({ _tag: "WaitUntil", at: taken.at, why: "rate_limit" })
-  return Either.map(sealedGrant(found, asked, now), (grant) => {
-    self.used = true
+  return Either.map(sealGrant(found, request, now), (grant) => {
+    self.usedSinceRefresh = true
     return { _tag: "Granted", grant, permit }
   })
 }
 
-/** The answer to a call that needs nothing but what is held and fresh; `undefined`: the actor has to be asked. */
-export const authorizeAtOnce = (
+/** Authorises a call from the cached state; `undefined` if it is missing, expired or needs a refresh: ask the actor. */
+export const tryAuthorize = (
   self: ConnectionOwner,
-  asked: Asked,
+  request: GrantRequest,
   now: number
-): Either.Either<Authorized, CommandRefusal> | undefined => {
-  const { means, open } = self
-  if (open === undefined || means === undefined || now >= means.until) return undefined
+): Either.Either<CallAuthorization, CommandRefusal> | undefined => {
+  const { connector, open } = self
+  if (open === undefined || connector === undefined || now >= connector.until) return undefined
   const { connection, plain } = open
-  if (connection.organisationId !== asked.organisationId || connection.status !== "active" || plain === null)
+  if (connection.organisationId !== request.organisationId || connection.status !== "active" || plain === null)
     return undefined
-  const { renews, serves } = tokenState(open, means, credentialLifetime(plain), now)
-  return renews || !serves ? undefined : grantCall(self, { open, credential: plain, means }, asked, now)
+  const { needsRenewal, servesCall } = tokenState(open, connector, credentialLifetime(plain), now)
+  return needsRenewal || !servesCall ? undefined : grantCall(self, { open, credential: plain, connector }, request, now)
 }
 
-/** Gives a permit back and learns from the answer; `undefined` where the actor has to look into a refusal first. */
-export const settleAtOnce = (
+/** Returns a permit and applies the provider's quota; `undefined` for a 401, which the actor must handle. */
+export const trySettle = (
   self: ConnectionOwner,
   settlement: GrantSettlement,
   now: number
 ): Effect.Effect<void> | undefined => {
   const { permit, status } = settlement
   if (status === 401) return undefined
-  if (status !== null && status < 400 && ownsPermit(self, permit)) self.refusals = 0
+  if (status !== null && status < 400 && ownsPermit(self, permit)) self.refusalsInARow = 0
   return returnPermit(self, settlement, now)
 }
 
-/** The provider's count is the connection's, or that of all of them. */
+/** Returns a permit to the connection's own limiter or to the limit that all connections share. */
 export const returnPermit = (
   self: ConnectionOwner,
   { permit, reading }: GrantSettlement,
   now: number
 ): Effect.Effect<void> => {
-  const shared = self.means?.shared ?? null
+  const shared = self.connector?.shared ?? null
   self.limiter = releasePermit(self.limiter, permit, shared === null ? reading : null, now)
   return shared === null ? Effect.void : shared.settle(permit.split(".")[2] ?? "", reading, now)
 }
 
-/** What a call with the credential before was told says nothing of this one. */
+/** Whether the permit was given for the credential that is stored now, not for one that was replaced since. */
 export const ownsPermit = (self: ConnectionOwner, permit: string): boolean =>
   permit.split(".")[0] === String(self.open?.credential?.number ?? 0)
 
 // --- Private ---
 
-const sealedGrant = (
-  { credential, means: { method, vault }, open }: Usable,
-  { executionId, origin }: Asked,
+const sealGrant = (
+  { credential, connector: { method, vault }, open }: UsableCredential,
+  { executionId, origin }: GrantRequest,
   now: number
 ): Either.Either<Uint8Array, CommandRefusal> => {
   const values = credentialValues(credential)

@@ -1,6 +1,6 @@
 /**
- * Carries out the orders that users and sweeps give about a connection: test, refresh, enable, disable, edit, reveal,
- * disconnect. Runs on the connection's owner.
+ * Executes the commands of users and sweeps on the connection's owner: store a credential, reconnect, reveal, test,
+ * refresh, enable, disable, edit, disconnect.
  */
 import { Clock, Effect, Either, Redacted, type Scope } from "effect"
 import { type Connection } from "../../domain/connection/Connection.js"
@@ -10,107 +10,107 @@ import { isAlive, isDue, needsKeepAlive } from "../../domain/connection/Refresh.
 import { configuredUrl } from "../../domain/connector/BaseUrl.js"
 import { type AuthMethod, needsClient } from "../../domain/connector/AuthMethod.js"
 import type { JsonObject } from "../../domain/Json.js"
-import type { By, CredentialSecrets } from "../ports/Connections.js"
+import type { Initiator, CredentialSecrets } from "../ports/Connections.js"
 import { ConnectionStore } from "../ports/ConnectionStore.js"
 import { TokenEndpoint } from "../ports/TokenEndpoint.js"
 import { notActive } from "./CallAuthorizer.js"
-import { coolUntil } from "./CallGrant.js"
+import { coolDownEnd } from "./CallGrant.js"
 import { CredentialBuilder } from "./CredentialBuilder.js"
 import {
   busy,
   isRenewable,
   marginOf,
-  type Open,
+  type OpenConnection,
   type ConnectionOwner,
   ConnectionOwners,
   failWith,
   system
 } from "./ConnectionOwner.js"
-import { make as makeCreating } from "./ConnectionCreation.js"
+import { make as makeCreation } from "./ConnectionCreation.js"
 import { StoredCredentialTest } from "./StoredCredentialTest.js"
 import type { CommandResult, ConnectionCommand, CommandRefusal } from "./Protocol.js"
 import { TokenRefresh } from "./TokenRefresh.js"
 import { ConnectSessions } from "./ConnectSessions.js"
 
-interface Ordered {
+interface CommandPayload {
   readonly organisationId: string
-  readonly by: By
+  readonly by: Initiator
 }
 
-/** After this many refused tests in a row the connection has failed. */
-const mostRefusals = 2
+/** Refused tests in a row after which the connection has failed. */
+const maxRefusals = 2
 
 export const make = Effect.gen(function* () {
   const owners = yield* ConnectionOwners
   const store = yield* ConnectionStore
   const endpoint = yield* TokenEndpoint
-  const creating = yield* makeCreating
-  const { entered } = yield* CredentialBuilder
-  const { endUnrenewable, meansOf, prove, renewed } = yield* StoredCredentialTest
+  const creation = yield* makeCreation
+  const { buildFromInput } = yield* CredentialBuilder
+  const { endUnrenewable, connectorOf, testStored, renewAndRead } = yield* StoredCredentialTest
   const { clientOf } = yield* TokenRefresh
   const sessions = yield* ConnectSessions
 
-  const available = <A>(effect: Effect.Effect<A, { readonly reason: string }>): Effect.Effect<A, CommandRefusal> =>
+  const orBusy = <A>(effect: Effect.Effect<A, { readonly reason: string }>): Effect.Effect<A, CommandRefusal> =>
     Effect.mapError(effect, ({ reason }) => busy(reason))
 
   // --- Credential ---
 
   const storeCredential = Effect.fnUntraced(function* (
     self: ConnectionOwner,
-    asked: Ordered & {
+    request: CommandPayload & {
       readonly authMethod: string | null
       readonly credential: CredentialSecrets
       readonly config: JsonObject | null
       readonly skipTest: boolean
     }
   ) {
-    const { connection } = yield* owners.current(self, asked.organisationId)
-    if (connection.status === "disconnected") return yield* failWith(ended(connection))
+    const { connection } = yield* owners.read(self, request.organisationId)
+    if (connection.status === "disconnected") return yield* failWith(disconnectedRefusal(connection))
     const definition = yield* owners.definitionOf(connection.organisationId, connection.connector, undefined)
-    const method = yield* owners.methodOf(definition, asked.authMethod ?? connection.authMethod)
-    const target = { ...connection, config: { ...connection.config, ...asked.config } }
-    const { facts, value } = yield* entered(definition, method, target, asked.credential, asked.skipTest)
+    const method = yield* owners.methodOf(definition, request.authMethod ?? connection.authMethod)
+    const target = { ...connection, config: { ...connection.config, ...request.config } }
+    const { facts, value } = yield* buildFromInput(definition, method, target, request.credential, request.skipTest)
     yield* owners.change(
       self,
-      asked.organisationId,
+      request.organisationId,
       { _tag: "Activate", facts },
-      { credential: { value, rotated: true }, audit: { action: "credential.rotate", by: asked.by } }
+      { credential: { value, rotated: true }, audit: { action: "credential.rotate", by: request.by } }
     )
-    self.refusals = 0
+    self.refusalsInARow = 0
   })
 
   const reconnect = Effect.fnUntraced(function* (
     self: ConnectionOwner,
-    asked: Ordered & {
+    request: CommandPayload & {
       readonly redirectUrl: string | null
       readonly authMethod: string | null
       readonly config: JsonObject | null
     }
   ) {
-    const { connection } = yield* owners.current(self, asked.organisationId)
-    if (connection.status === "disconnected") return yield* failWith(ended(connection))
+    const { connection } = yield* owners.read(self, request.organisationId)
+    if (connection.status === "disconnected") return yield* failWith(disconnectedRefusal(connection))
     const definition = yield* owners.definitionOf(connection.organisationId, connection.connector, undefined)
-    const method = yield* owners.methodOf(definition, asked.authMethod ?? connection.authMethod)
-    const config = { ...connection.config, ...asked.config }
+    const method = yield* owners.methodOf(definition, request.authMethod ?? connection.authMethod)
+    const config = { ...connection.config, ...request.config }
     if (method.type === "oauth2" && needsClient(method)) yield* clientOf(connection, method, {})
-    const { opened, session } = yield* sessions.fresh({
+    const { link, session } = yield* sessions.makeSession({
       organisationId: connection.organisationId,
       connectionId: self.id,
       authMethod: method.id,
       authProvider: connection.authProvider,
       config,
-      redirectUrl: asked.redirectUrl,
+      redirectUrl: request.redirectUrl,
       reconnects: connection.status !== "pending",
-      by: asked.by
+      by: request.by
     })
     const at = new Date(yield* Clock.currentTimeMillis).toISOString()
-    const audit = owners.audited({ action: "connection.reconnect", by: asked.by }, connection, connection, at)
-    yield* available(store.openSession(session, audit))
-    return opened
+    const audit = owners.auditOf({ action: "connection.reconnect", by: request.by }, connection, connection, at)
+    yield* orBusy(store.openSession(session, audit))
+    return link
   })
 
-  const reveal = Effect.fnUntraced(function* (self: ConnectionOwner, asked: Ordered) {
-    const { connection, plain } = yield* owners.current(self, asked.organisationId)
+  const reveal = Effect.fnUntraced(function* (self: ConnectionOwner, request: CommandPayload) {
+    const { connection, plain } = yield* owners.read(self, request.organisationId)
     if (plain === null)
       return yield* failWith({
         _tag: "WrongState",
@@ -122,26 +122,31 @@ export const make = Effect.gen(function* () {
     )
   })
 
-  // --- Orders that ask the provider ---
+  // --- Commands that call the provider ---
 
-  const test = Effect.fnUntraced(function* (self: ConnectionOwner, asked: Ordered, scope: Scope.Scope) {
-    const { organisationId } = asked
-    const { countsAsRefusal, open, probed } = yield* prove(self, organisationId, scope)
-    const message = probed._tag === "Passed" ? null : probed.message
-    const audit = { action: "connection.test", by: asked.by }
-    if (probed._tag === "Passed") self.refusals = 0
-    else if (countsAsRefusal) self.refusals += 1
-    if (countsAsRefusal && message !== null && self.refusals >= mostRefusals && open.connection.status === "active") {
-      self.refusals = 0
+  const test = Effect.fnUntraced(function* (self: ConnectionOwner, request: CommandPayload, scope: Scope.Scope) {
+    const { organisationId } = request
+    const { countsAsRefusal, open, result } = yield* testStored(self, organisationId, scope)
+    const message = result._tag === "Passed" ? null : result.message
+    const audit = { action: "connection.test", by: request.by }
+    if (result._tag === "Passed") self.refusalsInARow = 0
+    else if (countsAsRefusal) self.refusalsInARow += 1
+    if (
+      countsAsRefusal &&
+      message !== null &&
+      self.refusalsInARow >= maxRefusals &&
+      open.connection.status === "active"
+    ) {
+      self.refusalsInARow = 0
       yield* owners.change(self, organisationId, { _tag: "Reject", reason: message }, { audit })
     } else yield* owners.change(self, organisationId, { _tag: "NoteTest", error: message }, { audit })
-    return { ok: message === null, message, accountLabel: probed._tag === "Passed" ? probed.accountLabel : null }
+    return { ok: message === null, message, accountLabel: result._tag === "Passed" ? result.accountLabel : null }
   })
 
-  const refresh = Effect.fnUntraced(function* (self: ConnectionOwner, asked: Ordered, scope: Scope.Scope) {
-    const open = yield* owners.current(self, asked.organisationId)
+  const refresh = Effect.fnUntraced(function* (self: ConnectionOwner, request: CommandPayload, scope: Scope.Scope) {
+    const open = yield* owners.read(self, request.organisationId)
     if (open.connection.status !== "active") return yield* failWith(notActive(open.connection))
-    const { method } = yield* meansOf(open)
+    const { method } = yield* connectorOf(open)
     if (!isRenewable(method, open.plain))
       return yield* failWith({
         _tag: "Invalid",
@@ -149,7 +154,7 @@ export const make = Effect.gen(function* () {
         code: "NOT_RENEWABLE",
         message: "has nothing to renew its credential with: reconnect it to store a new one"
       })
-    const { connection, credential } = yield* renewed(self, asked.organisationId, scope)
+    const { connection, credential } = yield* renewAndRead(self, request.organisationId, scope)
     if (connection.status !== "active") return yield* failWith(notActive(connection))
     if (credential?.number === open.credential?.number)
       return yield* failWith(busy(connection.health.lastError ?? "the token was not renewed", 30))
@@ -157,29 +162,29 @@ export const make = Effect.gen(function* () {
 
   // --- Enable, disable, edit, disconnect ---
 
-  const enable = Effect.fnUntraced(function* (self: ConnectionOwner, asked: Ordered, scope: Scope.Scope) {
-    const { connection, plain } = yield* owners.current(self, asked.organisationId)
+  const enable = Effect.fnUntraced(function* (self: ConnectionOwner, request: CommandPayload, scope: Scope.Scope) {
+    const { connection, plain } = yield* owners.read(self, request.organisationId)
     if (connection.status === "inactive" && plain !== null) {
-      const { open, probed } = yield* prove(self, asked.organisationId, scope)
-      // The renewal before the test found that the grant is gone.
+      const { open, result } = yield* testStored(self, request.organisationId, scope)
+      // The refresh before the test found that the provider has revoked the grant.
       if (open.connection.status === "expired") return yield* failWith(notActive(open.connection))
-      if (probed._tag === "NotPassed") return yield* failWith({ _tag: "CredentialRefused", message: probed.message })
+      if (result._tag === "NotPassed") return yield* failWith({ _tag: "CredentialRefused", message: result.message })
     }
-    const audit = { action: "connection.enable", by: asked.by }
-    yield* owners.change(self, asked.organisationId, { _tag: "Enable" }, { audit })
+    const audit = { action: "connection.enable", by: request.by }
+    yield* owners.change(self, request.organisationId, { _tag: "Enable" }, { audit })
   })
 
-  const disable = (self: ConnectionOwner, { by, organisationId }: Ordered) =>
+  const disable = (self: ConnectionOwner, { by, organisationId }: CommandPayload) =>
     owners.change(self, organisationId, { _tag: "Disable" }, { audit: { action: "connection.disable", by } })
 
-  const atVersion =
+  const requireVersion =
     (version: number | null) =>
-    ({ connection }: Open): CommandRefusal | undefined =>
+    ({ connection }: OpenConnection): CommandRefusal | undefined =>
       version === null || version === connection.version ? undefined : { _tag: "VersionMismatch" }
 
   const edit = (
     self: ConnectionOwner,
-    asked: Ordered & {
+    request: CommandPayload & {
       readonly label: string | null
       readonly tags: { readonly [name: string]: string } | null
       readonly isDefault: boolean
@@ -188,17 +193,17 @@ export const make = Effect.gen(function* () {
   ) =>
     owners.change(
       self,
-      asked.organisationId,
-      { _tag: "Edit", label: asked.label ?? undefined, tags: asked.tags ?? undefined },
+      request.organisationId,
+      { _tag: "Edit", label: request.label ?? undefined, tags: request.tags ?? undefined },
       {
-        audit: { action: "connection.update", by: asked.by },
-        makesDefault: asked.isDefault,
-        unless: atVersion(asked.version)
+        audit: { action: "connection.update", by: request.by },
+        makesDefault: request.isDefault,
+        precondition: requireVersion(request.version)
       }
     )
 
   /** Revokes the token at the provider. The credential is deleted here already, so a failure changes nothing. */
-  const revoke = Effect.fnUntraced(function* ({ connection, plain }: Open, method: AuthMethod) {
+  const revoke = Effect.fnUntraced(function* ({ connection, plain }: OpenConnection, method: AuthMethod) {
     if (method.type !== "oauth2" || method.revocationUrl === undefined || plain?._tag !== "Tokens") return
     const url = configuredUrl(method.revocationUrl, connection.config)
     if (Either.isLeft(url)) return
@@ -214,22 +219,22 @@ export const make = Effect.gen(function* () {
 
   const disconnect = Effect.fnUntraced(function* (
     self: ConnectionOwner,
-    asked: Ordered & { readonly version: number | null }
+    request: CommandPayload & { readonly version: number | null }
   ) {
-    const before = yield* owners.current(self, asked.organisationId)
+    const before = yield* owners.read(self, request.organisationId)
     if (before.connection.status === "disconnected") return yield* failWith({ _tag: "NotFound" })
-    const found = yield* Effect.option(meansOf(before))
-    // A refresh may replace the token before the change commits: the token of that moment is revoked.
+    const found = yield* Effect.option(connectorOf(before))
+    // A refresh may replace the token before the change commits: `precondition` sees the token to revoke.
     let last = before
     yield* owners.change(
       self,
-      asked.organisationId,
+      request.organisationId,
       { _tag: "Disconnect" },
       {
-        audit: { action: "connection.delete", by: asked.by },
-        unless: (open) => {
+        audit: { action: "connection.delete", by: request.by },
+        precondition: (open) => {
           last = open
-          return atVersion(asked.version)(open)
+          return requireVersion(request.version)(open)
         }
       }
     )
@@ -248,11 +253,11 @@ export const make = Effect.gen(function* () {
   // --- Sweeps ---
 
   /** Renews a token that is due or was not used for long; expires a connection whose token has ended for good. */
-  const look = Effect.fnUntraced(function* (self: ConnectionOwner, organisation: string, scope: Scope.Scope) {
-    const open = yield* owners.current(self, organisation)
+  const checkDue = Effect.fnUntraced(function* (self: ConnectionOwner, organisation: string, scope: Scope.Scope) {
+    const open = yield* owners.read(self, organisation)
     const { connection, intent, plain } = open
     if (connection.status !== "active" || plain === null) return
-    const { method } = yield* meansOf(open)
+    const { method } = yield* connectorOf(open)
     const lifetime = credentialLifetime(plain)
     const now = yield* Clock.currentTimeMillis
     if (!isRenewable(method, plain)) {
@@ -260,19 +265,20 @@ export const make = Effect.gen(function* () {
       return
     }
     // A call may have renewed the token since the sweep selected this connection.
-    const failing = connection.refreshFailedAt !== null && coolUntil(connection) <= now
-    const due = isDue(lifetime, marginOf(method), now) && coolUntil(connection) <= now
-    if (intent !== null || failing || due || needsKeepAlive(lifetime, now)) yield* renewed(self, organisation, scope)
+    const failing = connection.refreshFailedAt !== null && coolDownEnd(connection) <= now
+    const due = isDue(lifetime, marginOf(method), now) && coolDownEnd(connection) <= now
+    if (intent !== null || failing || due || needsKeepAlive(lifetime, now))
+      yield* renewAndRead(self, organisation, scope)
   })
 
   const abandon = Effect.fnUntraced(function* (self: ConnectionOwner, organisation: string) {
-    const open = yield* owners.current(self, organisation)
+    const open = yield* owners.read(self, organisation)
     if (open.connection.status !== "pending") return
     const at = new Date(yield* Clock.currentTimeMillis).toISOString()
     yield* store
       .abandon(open, {
-        events: owners.told("connection.abandoned", open.connection, at),
-        audit: owners.audited({ action: "connection.abandon", by: system }, open.connection, open.connection, at)
+        events: owners.eventsOf("connection.abandoned", open.connection, at),
+        audit: owners.auditOf({ action: "connection.abandon", by: system }, open.connection, open.connection, at)
       })
       .pipe(
         Effect.ensuring(
@@ -284,8 +290,8 @@ export const make = Effect.gen(function* () {
       )
   })
 
-  /** A sweep's order never fails: the next sweep selects the connection again. */
-  const quietly = <A>(self: ConnectionOwner, effect: Effect.Effect<A, CommandRefusal>) =>
+  /** Ignores failures of a sweep's command: the next sweep selects the connection again. */
+  const ignoreFailure = <A>(self: ConnectionOwner, effect: Effect.Effect<A, CommandRefusal>) =>
     Effect.as(
       Effect.catchAllCause(effect, (cause) =>
         Effect.annotateLogs(Effect.logDebug("connection.sweep_skipped", cause), { connectionId: self.id })
@@ -293,49 +299,49 @@ export const make = Effect.gen(function* () {
       done
     )
 
-  const carryOut = (
+  const execute = (
     self: ConnectionOwner,
-    order: Exclude<ConnectionCommand, { readonly _tag: "Sign" | "RenewRefused" }>,
+    command: Exclude<ConnectionCommand, { readonly _tag: "Sign" | "RenewRefused" }>,
     scope: Scope.Scope
   ): Effect.Effect<CommandResult, CommandRefusal> => {
-    switch (order._tag) {
+    switch (command._tag) {
       case "Create":
-        return Effect.map(creating.create(self, order), (session) => ({ _tag: "Opened", session }))
+        return Effect.map(creation.create(self, command), (session) => ({ _tag: "Opened", session }))
       case "StoreCredential":
-        return Effect.as(storeCredential(self, order), done)
+        return Effect.as(storeCredential(self, command), done)
       case "Reconnect":
-        return Effect.map(reconnect(self, order), (session) => ({ _tag: "Opened", session }))
+        return Effect.map(reconnect(self, command), (session) => ({ _tag: "Opened", session }))
       case "Test":
-        return Effect.map(test(self, order, scope), (tested) => ({ _tag: "Tested", ...tested }))
+        return Effect.map(test(self, command, scope), (tested) => ({ _tag: "Tested", ...tested }))
       case "Refresh":
-        return Effect.as(refresh(self, order, scope), done)
+        return Effect.as(refresh(self, command, scope), done)
       case "Enable":
-        return Effect.as(enable(self, order, scope), done)
+        return Effect.as(enable(self, command, scope), done)
       case "Disable":
-        return Effect.as(disable(self, order), done)
+        return Effect.as(disable(self, command), done)
       case "Edit":
-        return Effect.as(edit(self, order), done)
+        return Effect.as(edit(self, command), done)
       case "Reveal":
-        return Effect.map(reveal(self, order), (secrets) => ({ _tag: "Revealed", secrets }))
+        return Effect.map(reveal(self, command), (secrets) => ({ _tag: "Revealed", secrets }))
       case "Disconnect":
-        return Effect.as(disconnect(self, order), done)
+        return Effect.as(disconnect(self, command), done)
       case "Submit":
-        return Effect.map(sessions.submit(self, order), (outcome) => ({ _tag: "Advanced", outcome }))
+        return Effect.map(sessions.submit(self, command), (outcome) => ({ _tag: "Advanced", outcome }))
       case "Complete":
-        return Effect.map(sessions.complete(self, order), (outcome) => ({ _tag: "Advanced", outcome }))
-      case "Look":
-        return quietly(self, look(self, order.organisationId, scope))
+        return Effect.map(sessions.complete(self, command), (outcome) => ({ _tag: "Advanced", outcome }))
+      case "CheckDue":
+        return ignoreFailure(self, checkDue(self, command.organisationId, scope))
       case "Abandon":
-        return quietly(self, abandon(self, order.organisationId))
+        return ignoreFailure(self, abandon(self, command.organisationId))
     }
   }
 
-  return { carryOut }
+  return { execute }
 })
 
 const done: CommandResult = { _tag: "Done" }
 
-const ended = ({ status }: Connection): CommandRefusal => ({
+const disconnectedRefusal = ({ status }: Connection): CommandRefusal => ({
   _tag: "WrongState",
   status,
   message: "the connection is disconnected for good: make a new one"

@@ -17,25 +17,25 @@ import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import { builtInOf } from "../../domain/connectors/index.js"
 import type { ConnectionId, ConnectSessionId, OrganisationId } from "../../domain/Ids.js"
 import type { JsonObject } from "../../domain/Json.js"
-import type { By, CredentialSecrets } from "../ports/Connections.js"
+import type { Initiator, CredentialSecrets } from "../ports/Connections.js"
 import { type AuthorizingSession, ConnectionStore, type ConnectSession } from "../ports/ConnectionStore.js"
 import { Connectors } from "../ports/Connectors.js"
 import { Digests } from "../ports/Digests.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { Origin } from "../ports/Origin.js"
-import { type Candidate, CredentialBuilder, type Target } from "./CredentialBuilder.js"
+import { type CredentialCandidate, CredentialBuilder, type CredentialTarget } from "./CredentialBuilder.js"
 import { busy, type ConnectionOwner, ConnectionOwners, failWith, system } from "./ConnectionOwner.js"
 import type { CommandRefusal } from "./Protocol.js"
 import { TokenRefresh } from "./TokenRefresh.js"
 import { parseUrl } from "../../domain/Url.js"
 import { connectSessionLifetime } from "../../domain/Limits.js"
 
-/** How long a link works. */
+/** Characters of a link's token and of `state`: 256 bits. */
 const tokenLength = 43
 
 export type ConnectStepOutcome = { readonly _tag: "Connected" } | { readonly _tag: "Redirect"; readonly url: string }
 
-const notOpen: CommandRefusal = {
+const sessionEnded: CommandRefusal = {
   _tag: "Invalid",
   path: "session",
   code: "SESSION_ENDED",
@@ -51,14 +51,14 @@ const make = Effect.gen(function* () {
   const connectors = yield* Connectors
   const identifiers = yield* Identifiers
   const digests = yield* Digests
-  const { checkConfig, entered, granted } = yield* CredentialBuilder
+  const { checkConfig, buildFromInput, buildFromGrant } = yield* CredentialBuilder
   const { clientOf } = yield* TokenRefresh
 
-  const available = <A>(effect: Effect.Effect<A, { readonly reason: string }>): Effect.Effect<A, CommandRefusal> =>
+  const orBusy = <A>(effect: Effect.Effect<A, { readonly reason: string }>): Effect.Effect<A, CommandRefusal> =>
     Effect.mapError(effect, ({ reason }) => busy(reason))
 
-  /** Makes a session, which the caller stores, and the token of its link. */
-  const fresh = Effect.fnUntraced(function* (about: {
+  /** Makes a session, which the caller must store, and its link. */
+  const makeSession = Effect.fnUntraced(function* (options: {
     readonly organisationId: OrganisationId
     readonly connectionId: ConnectionId
     readonly authMethod: string
@@ -66,9 +66,9 @@ const make = Effect.gen(function* () {
     readonly config: JsonObject
     readonly redirectUrl: string | null
     readonly reconnects: boolean
-    readonly by: By
+    readonly by: Initiator
   }) {
-    const { by, ...rest } = about
+    const { by, ...rest } = options
     const token = identifiers.token(tokenLength)
     const session: ConnectSession = {
       ...rest,
@@ -79,31 +79,31 @@ const make = Effect.gen(function* () {
       createdBy: by.actor.id,
       expiresAt: new Date((yield* Clock.currentTimeMillis) + Duration.toMillis(connectSessionLifetime)).toISOString()
     }
-    return { session, opened: { id: session.id, token: Redacted.make(token), expiresAt: session.expiresAt } }
+    return { session, link: { id: session.id, token: Redacted.make(token), expiresAt: session.expiresAt } }
   })
 
-  interface Under {
+  interface SessionContext {
     readonly session: AuthorizingSession
     readonly connection: Connection
     readonly definition: ConnectorDefinition
     readonly method: AuthMethod
-    readonly target: Target
+    readonly target: CredentialTarget
   }
 
   /** The open session of this connection, with its connector, method and target. */
-  const under = Effect.fnUntraced(function* (
+  const readSession = Effect.fnUntraced(function* (
     self: ConnectionOwner,
     organisation: string,
     sessionId: string
-  ): Effect.fn.Return<Under, CommandRefusal> {
-    const { connection } = yield* owners.current(self, organisation)
-    // Any text: no other row matches.
-    const found = yield* available(store.session({ id: sessionId as ConnectSessionId }))
+  ): Effect.fn.Return<SessionContext, CommandRefusal> {
+    const { connection } = yield* owners.read(self, organisation)
+    // From a request, unchecked: an id of another form matches no row.
+    const found = yield* orBusy(store.session({ id: sessionId as ConnectSessionId }))
     const now = yield* Clock.currentTimeMillis
-    if (Option.isNone(found) || found.value.connectionId !== self.id) return yield* failWith(notOpen)
+    if (Option.isNone(found) || found.value.connectionId !== self.id) return yield* failWith(sessionEnded)
     const session = found.value
     if (session.status !== "open" || Date.parse(session.expiresAt) <= now || connection.status === "disconnected")
-      return yield* failWith(notOpen)
+      return yield* failWith(sessionEnded)
     const definition = yield* owners.definitionOf(connection.organisationId, connection.connector, undefined)
     const method = yield* owners.methodOf(definition, session.authMethod)
     const { connector, organisationId } = connection
@@ -113,8 +113,8 @@ const make = Effect.gen(function* () {
 
   const activate = Effect.fnUntraced(function* (
     self: ConnectionOwner,
-    { connection, session }: Under,
-    { facts, value }: Candidate
+    { connection, session }: SessionContext,
+    { facts, value }: CredentialCandidate
   ) {
     yield* owners.change(
       self,
@@ -140,23 +140,23 @@ const make = Effect.gen(function* () {
   const challengeOf = (verifier: string): string =>
     Encoding.encodeBase64Url(Either.getOrThrow(Encoding.decodeHex(digests.sha256Hex(verifier))))
 
-  const redirectUriOf = ({ connection, definition, session, target }: Under): string => {
+  const redirectUriOf = ({ connection, definition, session, target }: SessionContext): string => {
     const isCommon = session.commonCallback && usesCommonCallback(connection, definition, builtInOf(definition.slug))
     const path = isCommon ? commonCallbackPath : callbackPath(digests.keyHash, target.organisationId, definition.slug)
     return `${origin}${path}`
   }
 
   const authorizationUrl = Effect.fnUntraced(function* (
-    found: Under & { readonly method: OAuth2Method },
+    found: SessionContext & { readonly method: OAuth2Method },
     config: JsonObject
   ): Effect.fn.Return<string, CommandRefusal> {
     const { definition, method, session, target } = found
     const { clientId } = yield* clientOf(target, method, {})
     const redirectUri = redirectUriOf(found)
-    const client = yield* available(
+    const client = yield* orBusy(
       connectors.clientOf(target.organisationId, definition.slug, method.id, target.authProvider)
     )
-    const wanted = Option.match(client, { onNone: () => [], onSome: ({ scopes }) => scopes })
+    const clientScopes = Option.match(client, { onNone: () => [], onSome: ({ scopes }) => scopes })
     const base = configuredUrl(method.authorizationUrl ?? "", config)
     if (Either.isLeft(base))
       return yield* failWith({
@@ -168,7 +168,7 @@ const make = Effect.gen(function* () {
     const state = identifiers.token(tokenLength)
     const verifier = method.pkce ? identifiers.token(64) : null
     const doors = yield* owners.vaultOf(target.organisationId)
-    yield* available(
+    yield* orBusy(
       store.authorizeSession(session.id, {
         stateHash: digests.sha256Hex(state),
         verifier: verifier === null ? null : doors.seal(verifierPlace(session.id), verifier),
@@ -177,7 +177,7 @@ const make = Effect.gen(function* () {
       })
     )
     const url = new URL(base.right)
-    const scopes = wanted.length > 0 ? wanted : method.scopes
+    const scopes = clientScopes.length > 0 ? clientScopes : method.scopes
     const params = {
       ...method.authorizationParams,
       response_type: "code",
@@ -200,22 +200,26 @@ const make = Effect.gen(function* () {
       readonly config: JsonObject
     }
   ): Effect.fn.Return<ConnectStepOutcome, CommandRefusal> {
-    const found = yield* under(self, request.organisationId, request.sessionId)
+    const found = yield* readSession(self, request.organisationId, request.sessionId)
     const { definition, method } = found
     const config = { ...found.target.config, ...request.config }
     if (method.type === "oauth2" && method.grant === "authorization_code") {
       yield* checkConfig(definition, found.target.organisationId, config)
       return { _tag: "Redirect", url: yield* authorizationUrl({ ...found, method }, config) }
     }
-    return yield* activate(self, found, yield* entered(definition, method, { ...found.target, config }, request.fields))
+    return yield* activate(
+      self,
+      found,
+      yield* buildFromInput(definition, method, { ...found.target, config }, request.fields)
+    )
   })
 
   // --- Back from the provider ---
 
-  /** The person or the provider refused: a pending connection has failed; an existing one stays as it is. */
-  const declined = Effect.fnUntraced(function* (
+  /** Ends the session with a refusal. A pending connection has failed; one that existed before stays unchanged. */
+  const decline = Effect.fnUntraced(function* (
     self: ConnectionOwner,
-    { connection, session }: Under,
+    { connection, session }: SessionContext,
     message: string
   ): Effect.fn.Return<never, CommandRefusal> {
     yield* connection.status === "pending"
@@ -225,12 +229,12 @@ const make = Effect.gen(function* () {
           { _tag: "Refuse", reason: message },
           { session: { id: session.id, status: "failed", error: message } }
         )
-      : available(store.failSession(session.id, message))
+      : orBusy(store.failSession(session.id, message))
     return yield* failWith({ _tag: "CredentialRefused", message })
   })
 
-  /** Whether the answer comes from another issuer than the one that was asked: an attack by RFC 9207. */
-  const foreign = (method: OAuth2Method, config: JsonObject, iss: string | undefined): boolean => {
+  /** Whether `iss` names another issuer than the provider's: a mix-up attack (RFC 9207). */
+  const isForeignIssuer = (method: OAuth2Method, config: JsonObject, iss: string | undefined): boolean => {
     if (iss === undefined) return false
     if (method.issuer !== undefined) {
       const expected = Either.getOrElse(configuredUrl(method.issuer, config), () => method.issuer)
@@ -250,33 +254,33 @@ const make = Effect.gen(function* () {
       readonly params: { readonly [name: string]: Redacted.Redacted }
     }
   ): Effect.fn.Return<ConnectStepOutcome, CommandRefusal> {
-    const found = yield* under(self, request.organisationId, request.sessionId)
+    const found = yield* readSession(self, request.organisationId, request.sessionId)
     const { method, session, target } = found
-    if (method.type !== "oauth2") return yield* failWith(notOpen)
+    if (method.type !== "oauth2") return yield* failWith(sessionEnded)
     const param = (name: string) => {
       const value = request.params[name]
       return value === undefined ? undefined : Redacted.value(value)
     }
-    if (!(yield* available(store.redeemSession(session.id)))) return yield* failWith(notOpen)
+    if (!(yield* orBusy(store.redeemSession(session.id)))) return yield* failWith(sessionEnded)
     const error = param("error")
     if (error !== undefined)
-      return yield* declined(
+      return yield* decline(
         self,
         found,
         `the provider said ${error}: ${param("error_description") ?? "no more"}`.slice(0, 300)
       )
-    if (foreign(method, target.config, param("iss")))
-      return yield* declined(self, found, "the answer came from another issuer than the one that was asked")
+    if (isForeignIssuer(method, target.config, param("iss")))
+      return yield* decline(self, found, "the answer came from another issuer than the one that was asked")
     const { clientId } = yield* clientOf(target, method, {})
-    // Sessions from before `asked` was recorded used the common callback.
+    // Sessions of releases that did not record `asked` used the common callback.
     const asked = session.asked ?? {
       ...authorizationRequestOf(method, clientId, `${origin}${commonCallbackPath}`),
       pkce: session.verifier !== null
     }
     if (!isSameAuthorization(asked, method, clientId))
-      return yield* declined(self, found, "the connector or its client was changed meanwhile: begin again")
+      return yield* decline(self, found, "the connector or its client was changed meanwhile: begin again")
     const code = request.params["code"]
-    if (code === undefined) return yield* declined(self, found, "the provider sent no code")
+    if (code === undefined) return yield* decline(self, found, "the provider sent no code")
     const doors = yield* owners.vaultOf(target.organisationId)
     const { verifier: sealed } = session
     const verifier =
@@ -286,24 +290,24 @@ const make = Effect.gen(function* () {
             try: () => Redacted.make(Buffer.from(doors.open(verifierPlace(session.id), sealed)).toString("utf8")),
             catch: () => busy("the session does not open", 5)
           })
-    const told = Object.fromEntries(
+    const callbackConfig = Object.fromEntries(
       Object.entries(method.callbackConfig).flatMap(([member, name]) => {
         const value = param(name)
         return value === undefined ? [] : [[member, value]]
       })
     )
     const grant = { type: "authorization_code", code, redirectUri: asked.redirectUri, verifier } as const
-    return yield* granted(found.definition, method, target, grant, {}, told).pipe(
+    return yield* buildFromGrant(found.definition, method, target, grant, {}, callbackConfig).pipe(
       Effect.catchTag("TokenRequestFailed", ({ message }) => failWith({ _tag: "CredentialRefused", message })),
       Effect.flatMap((candidate) => activate(self, found, candidate)),
-      Effect.catchTag("CredentialRefused", ({ message }) => declined(self, found, message))
+      Effect.catchTag("CredentialRefused", ({ message }) => decline(self, found, message))
     )
   })
 
-  return { fresh, submit, complete }
+  return { makeSession, submit, complete }
 })
 
-/** One for a node. */
+/** One per node. */
 export class ConnectSessions extends Context.Tag("svc/connection/ConnectSessions")<
   ConnectSessions,
   Effect.Effect.Success<typeof make>

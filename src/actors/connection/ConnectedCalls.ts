@@ -1,4 +1,4 @@
-/** The port `ConnectedCalls` over the connections' actors and the egress. */
+/** The port `ConnectedCalls`: authorises each attempt at the connection's actor, sends it through the egress, retries. */
 import { Clock, Duration, Effect, Either, Fiber, Layer, Option, Random } from "effect"
 import {
   type Attempt,
@@ -17,43 +17,45 @@ import { isLimitRefusal, retryPause } from "../../domain/connector/Retry.js"
 import type { NotFound, Unavailable } from "../../domain/Failure.js"
 import { connectedCall } from "../../domain/Limits.js"
 
-/**
- * How long a call may last whose answer is taken while it comes. Its permit lasts as long, so that no more calls are in
- * flight than the provider takes.
- */
+/** Longest time of a streamed call. Its permit lasts as long, so that the provider's concurrency limit holds. */
 const longestStream = Duration.millis(connectedCall.longestMillis)
 
-type NotPermitted = Postponed | ConnectionNotActive | NotFound | Unavailable
+type AuthorizeFailure = Postponed | ConnectionNotActive | NotFound | Unavailable
 
-interface Permitted {
+interface AuthorizedCall {
   readonly request: ConnectedRequest
   readonly permit: string
-  /** Tells how the call ended; null: nobody answered. Once for each permit. */
+  /** Settles the permit; call it once. `null`: there was no answer. */
   readonly settle: (answer: ProviderHead | null, final?: boolean) => Effect.Effect<void>
 }
 
-/** How often a refused request is sent again with a newer credential: another request may renew it in between. */
-const mostRenewals = 2
+/** How often a refused request is sent again with a newer credential, because another request may have renewed it. */
+const maxRenewals = 2
 
 const make = Effect.gen(function* () {
   const connections = yield* Connections
   const egress = yield* ConnectedEgress
 
-  const permitted = Effect.fnUntraced(function* (
+  const authorizeCall = Effect.fnUntraced(function* (
     call: ConnectedCall,
-    made: number,
-    lasts: number
-  ): Effect.fn.Return<Permitted, NotPermitted> {
+    attempts: number,
+    permitMillis: number
+  ): Effect.fn.Return<AuthorizedCall, AuthorizeFailure> {
     const { connectionId, definition, executionId, maxBytes, organisationId, request } = call
     const where = { organisationId, connectionId }
     const authorization = yield* connections.authorize({
       ...where,
       origin: request.origin,
       executionId,
-      timeoutMillis: lasts
+      timeoutMillis: permitMillis
     })
     if (authorization._tag === "WaitUntil") {
-      return yield* Effect.fail<Postponed>({ _tag: "Postponed", at: authorization.at, why: authorization.why, made })
+      return yield* Effect.fail<Postponed>({
+        _tag: "Postponed",
+        at: authorization.at,
+        why: authorization.why,
+        made: attempts
+      })
     }
     const { grant, permit } = authorization
     return {
@@ -67,19 +69,22 @@ const make = Effect.gen(function* () {
     }
   })
 
-  const once = Effect.fnUntraced(function* <A>(
+  const sendOnce = Effect.fnUntraced(function* <A>(
     call: ConnectedCall,
-    made: number,
+    attempts: number,
     read: (answer: ProviderAnswer) => Effect.Effect<Either.Either<A, ProviderFailure>>
-  ): Effect.fn.Return<{ readonly permit: string; readonly result: Either.Either<A, ProviderFailure> }, NotPermitted> {
-    const { permit, request, settle } = yield* permitted(call, made, call.request.timeoutMillis)
-    // Whatever becomes of the request, its permit goes back.
+  ): Effect.fn.Return<
+    { readonly permit: string; readonly result: Either.Either<A, ProviderFailure> },
+    AuthorizeFailure
+  > {
+    const { permit, request, settle } = yield* authorizeCall(call, attempts, call.request.timeoutMillis)
+    // The permit is settled whatever happens to the request.
     return yield* Effect.uninterruptibleMask((restore) =>
       Effect.gen(function* () {
         const answer = yield* restore(Effect.either(egress.send(request))).pipe(Effect.onError(() => settle(null)))
         if (Either.isLeft(answer)) {
           yield* settle(null)
-          return { permit, result: Either.left(unanswered(answer.left)) }
+          return { permit, result: Either.left(noAnswerFailure(answer.left)) }
         }
         const result = yield* Effect.onError(read(answer.right), () => settle(answer.right))
         yield* settle(answer.right, Either.isLeft(result) && result.left.isFinal === true)
@@ -89,23 +94,23 @@ const make = Effect.gen(function* () {
   })
 
   /** Whether a refused request can be sent again with a newer credential. */
-  const renewed = ({ connectionId, organisationId }: ConnectedCall, permit: string): Effect.Effect<boolean> =>
+  const renewCredential = ({ connectionId, organisationId }: ConnectedCall, permit: string): Effect.Effect<boolean> =>
     Effect.orElseSucceed(connections.renewRefused({ organisationId, connectionId, permit }), () => false)
 
-  /** An answer's permit goes back when its body is through; `settled` waits for that. */
-  const opened = Effect.fnUntraced(function* (
+  /** Opens a streamed answer. Its permit is settled when the body has ended; `settled` waits for that. */
+  const openOnce = Effect.fnUntraced(function* (
     call: ConnectedCall & Pick<OpenRequest, "stall" | "upload">,
-    made: number
+    attempts: number
   ): Effect.fn.Return<
     Either.Either<
       { readonly answer: OpenResponse; readonly permit: string; readonly settled: Effect.Effect<unknown> },
       ProviderFailure
     >,
-    NotPermitted
+    AuthorizeFailure
   > {
     const longest = Duration.toMillis(longestStream)
     const overAt = (yield* Clock.currentTimeMillis) + longest
-    const { permit, request, settle } = yield* permitted(call, made, longest)
+    const { permit, request, settle } = yield* authorizeCall(call, attempts, longest)
     const sent = egress.open({ ...request, stall: call.stall, upload: call.upload }).pipe(
       Effect.either,
       Effect.onExit((exit) => (exit._tag === "Failure" || Either.isLeft(exit.value) ? settle(null) : Effect.void))
@@ -113,7 +118,7 @@ const make = Effect.gen(function* () {
     return yield* Effect.uninterruptibleMask((restore) =>
       Effect.gen(function* () {
         const result = yield* restore(sent)
-        if (Either.isLeft(result)) return Either.left(unanswered(result.left))
+        if (Either.isLeft(result)) return Either.left(noAnswerFailure(result.left))
         const answer = result.right
         const left = overAt - (yield* Clock.currentTimeMillis)
         const over = Effect.flatMap(
@@ -126,37 +131,37 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** How long to wait before another attempt; null: there is none. */
-  const pauseBefore = (call: ConnectedCall, made: number, failure: ProviderFailure) =>
+  /** The back-off before another attempt, in milliseconds; `null`: no further attempt. */
+  const pauseBefore = (call: ConnectedCall, attempts: number, failure: ProviderFailure) =>
     Effect.map(Random.next, (random) => {
-      // When the provider names a time, the connection's owner knows it and postpones the next attempt.
+      // The connection's owner applies the provider's own retry-after when it authorises the next attempt.
       const rested = { ...failure, retryAfterMillis: null }
-      const again = call.retries === "all" || (call.retries === "refusals" && notTaken(failure))
-      return again ? retryPause(call.definition.retry, made, rested, random) : null
+      const isRetried = call.retries === "all" || (call.retries === "refusals" && isNotTaken(failure))
+      return isRetried ? retryPause(call.definition.retry, attempts, rested, random) : null
     })
 
   const send = Effect.fnUntraced(function* <A>(
     call: ConnectedCall,
     read: (answer: ProviderAnswer, now: number) => Either.Either<A, ProviderFailure>,
-    told: (attempt: Attempt) => void = () => undefined
+    onAttempt: (attempt: Attempt) => void = () => undefined
   ): Effect.fn.Return<A, CallFailed> {
     let renewals = 0
-    for (let made = call.made; ;) {
+    for (let attempts = call.earlierAttempts; ;) {
       const startedAt = yield* Clock.currentTimeMillis
-      const { permit, result } = yield* once(call, made, (answer) =>
+      const { permit, result } = yield* sendOnce(call, attempts, (answer) =>
         Effect.map(Clock.currentTimeMillis, (now) => read(answer, now))
       )
       const finishedAt = yield* Clock.currentTimeMillis
-      told({ startedAt, finishedAt, failure: Either.isLeft(result) ? result.left : null })
+      onAttempt({ startedAt, finishedAt, failure: Either.isLeft(result) ? result.left : null })
       if (Either.isRight(result)) return result.right
       const failure = result.left
       const isRefused = failure.status === 401 && failure.isFinal !== true
-      if (isRefused && renewals < mostRenewals && (yield* renewed(call, permit))) {
+      if (isRefused && renewals < maxRenewals && (yield* renewCredential(call, permit))) {
         renewals += 1
         continue
       }
-      made += 1
-      const pause = yield* pauseBefore(call, made, failure)
+      attempts += 1
+      const pause = yield* pauseBefore(call, attempts, failure)
       if (pause === null) return yield* Effect.fail<ProviderRefused>({ _tag: "ProviderRefused", failure })
       yield* Effect.sleep(Duration.millis(pause))
     }
@@ -164,24 +169,24 @@ const make = Effect.gen(function* () {
 
   const open = Effect.fnUntraced(function* (
     call: ConnectedCall & Pick<OpenRequest, "stall" | "upload">,
-    again: (answer: ProviderHead, now: number) => ProviderFailure | null
+    failureOf: (answer: ProviderHead, now: number) => ProviderFailure | null
   ): Effect.fn.Return<OpenResponse, CallFailed> {
     let renewals = 0
-    for (let made = call.made; ;) {
-      const outcome = yield* opened(call, made)
-      if (Either.isRight(outcome) && outcome.right.answer.status === 401 && renewals < mostRenewals) {
+    for (let attempts = call.earlierAttempts; ;) {
+      const outcome = yield* openOnce(call, attempts)
+      if (Either.isRight(outcome) && outcome.right.answer.status === 401 && renewals < maxRenewals) {
         const { answer, permit, settled } = outcome.right
-        if (yield* renewed(call, permit)) {
+        if (yield* renewCredential(call, permit)) {
           renewals += 1
           answer.cancel()
           yield* settled
           continue
         }
       }
-      made += 1
+      attempts += 1
       const now = yield* Clock.currentTimeMillis
-      const failure = Either.isLeft(outcome) ? outcome.left : again(outcome.right.answer, now)
-      const pause = failure === null ? null : yield* pauseBefore(call, made, failure)
+      const failure = Either.isLeft(outcome) ? outcome.left : failureOf(outcome.right.answer, now)
+      const pause = failure === null ? null : yield* pauseBefore(call, attempts, failure)
       if (Either.isRight(outcome)) {
         const { answer, settled } = outcome.right
         if (pause === null) return answer
@@ -201,10 +206,10 @@ export const layer = Layer.effect(ConnectedCalls, make)
 
 // --- Private ---
 
-const notTaken = (failure: ProviderFailure): boolean => isLimitRefusal(failure) || failure.status === 503
+const isNotTaken = (failure: ProviderFailure): boolean => isLimitRefusal(failure) || failure.status === 503
 
-/** Nobody answered, or not in a way that can be read. */
-const unanswered = (error: EgressFailure | GrantRefused): ProviderFailure => {
+/** The failure of a call without a readable answer. */
+const noAnswerFailure = (error: EgressFailure | GrantRefused): ProviderFailure => {
   const failed = (category: ProviderFailure["category"], code: string, message: string): ProviderFailure => ({
     category,
     status: null,

@@ -1,6 +1,6 @@
 /**
- * What a connection's owner holds in memory, and the one way in which it changes: decided, committed, then held.
- * Everything here can be rebuilt from the store; a revision that somebody else wrote is noticed and read again.
+ * The state of a connection in its owner's memory, a cache of the store. Each change is decided, committed and only then
+ * cached; a change that another owner overtook is decided again on what that owner wrote.
  */
 import { Clock, Context, type Deferred, Effect, Either, Layer, Option, Redacted } from "effect"
 import type { AuditActor } from "../../domain/Audit.js"
@@ -26,7 +26,7 @@ import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { ConnectionId, CredentialId, OrganisationId } from "../../domain/Ids.js"
 import type { Connection } from "../../domain/connection/Connection.js"
-import type { By } from "../ports/Connections.js"
+import type { Initiator } from "../ports/Connections.js"
 import {
   type ConnectionChange,
   ConnectionStore,
@@ -42,73 +42,77 @@ import type { CallLimits } from "../../domain/connection/RateLimiter.js"
 import type { SharedPermits } from "./SharedPermits.js"
 import type { CommandRefusal } from "./Protocol.js"
 
-/** What is held of a connection. The sealed form of the credential is not: what is open needs it no more. */
-export interface Open extends Omit<OwnedConnection, "credential"> {
+/** A connection with its credential in the clear (`plain`). */
+export interface OpenConnection extends Omit<OwnedConnection, "credential"> {
   readonly credential: { readonly id: CredentialId; readonly number: number } | null
   readonly plain: Credential | null
 }
 
-/** What calls need of the connector, read a moment ago. */
-export interface Means {
+/** The connector's parts that calls need. Cached until `until`, in Unix milliseconds. */
+export interface CachedConnector {
   readonly until: number
   readonly definition: ConnectorDefinition
   readonly method: AuthMethod
   readonly origins: ReadonlyArray<string>
-  /** What the provider counts of this connection alone. */
+  /** CallLimits that the provider counts for this connection alone. */
   readonly limits: CallLimits
-  /** What it counts over all connections of the connector. */
+  /** Permits of limits that the provider counts over all connections of the connector. */
   readonly shared: SharedPermits | null
   readonly vault: OrganisationVault
 }
 
+/** One connection's state on the node that owns its shard. */
 export interface ConnectionOwner {
   readonly id: ConnectionId
   /** The cluster's shard that the connection is in. */
   readonly shard: number
-  /** Held while a change is decided and committed; never while a provider is asked. Made when it is first needed. */
-  writing: Effect.Semaphore | undefined
-  open: Open | undefined
-  means: Means | undefined
+  /** Held while a change is decided and committed, never during a request to a provider. Created on first use. */
+  writeLock: Effect.Semaphore | undefined
+  open: OpenConnection | undefined
+  connector: CachedConnector | undefined
   limiter: LimiterState
-  /** The one refresh under way; everybody who needs it waits for it. */
-  refreshing: Deferred.Deferred<void> | undefined
-  /** Since the last refresh. */
-  used: boolean
-  /** Number of the credential that the token endpoint gave this owner last. */
-  issued: number | undefined
-  /** Refusals of the credential in a row. */
-  refusals: number
-  permits: number
+  /** Completes with the refresh in progress, if there is one; all callers that need a new token wait for it. */
+  pendingRefresh: Deferred.Deferred<void> | undefined
+  /** Whether a call used the credential since the last refresh. */
+  usedSinceRefresh: boolean
+  /** Number of the last credential that the token endpoint issued to this owner. */
+  issuedNumber: number | undefined
+  /** How often in a row the provider refused the credential. */
+  refusalsInARow: number
+  /** Permits given so far; part of the next permit's name. */
+  permitCount: number
 }
 
+/** The owner of a connection that is not yet loaded. */
 export const newOwner = (id: ConnectionId, shard: number): ConnectionOwner => ({
   id,
   shard,
-  writing: undefined,
+  writeLock: undefined,
   open: undefined,
-  means: undefined,
+  connector: undefined,
   limiter: idleLimiter,
-  refreshing: undefined,
-  used: false,
-  issued: undefined,
-  refusals: 0,
-  permits: 0
+  pendingRefresh: undefined,
+  usedSinceRefresh: false,
+  issuedNumber: undefined,
+  refusalsInARow: 0,
+  permitCount: 0
 })
 
-/** One change at a time. */
+/** Serialises changes of one connection. */
 export const withWriteLock = <A, E, R>(self: ConnectionOwner, change: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.suspend(() => (self.writing ??= Effect.unsafeMakeSemaphore(1)).withPermits(1)(change))
+  Effect.suspend(() => (self.writeLock ??= Effect.unsafeMakeSemaphore(1)).withPermits(1)(change))
 
+/** Fails with a refusal. */
 export const failWith = (refusal: CommandRefusal): Effect.Effect<never, CommandRefusal> => Effect.fail(refusal)
 export const busy = (reason: string, retryAfterSeconds = 1): CommandRefusal => ({
   _tag: "Busy",
   reason,
   retryAfterSeconds
 })
-const gone: CommandRefusal = { _tag: "NotFound" }
+const notFound: CommandRefusal = { _tag: "NotFound" }
 
-/** The service itself, as the audit trail names it. */
-export const system: By = {
+/** The initiator of changes that the service makes by itself. */
+export const system: Initiator = {
   actor: {
     id: "system",
     ip: null,
@@ -120,28 +124,34 @@ export const system: By = {
   requestId: null
 }
 
-/** Where a connection's credential is sealed: it opens in its own row and number only. */
-const place = (id: CredentialId, number: number) => ({ table: "credentials", column: "sealed", row: `${id}/${number}` })
+/** Associated data of a sealed credential: it can be opened in its own row and under its own number only. */
+const sealPlace = (id: CredentialId, number: number) => ({
+  table: "credentials",
+  column: "sealed",
+  row: `${id}/${number}`
+})
 
-export interface Extras {
-  /** A credential that takes the place of the one before. */
+/** What is committed together with a change of a connection. */
+export interface ChangeOptions {
+  /** Replaces the credential. */
   readonly credential?: { readonly value: Credential; readonly rotated: boolean }
-  readonly audit?: { readonly action: string; readonly by: By }
+  readonly audit?: { readonly action: string; readonly by: Initiator }
   readonly session?: ConnectionChange["session"]
   readonly makesDefault?: boolean
-  /** What must still be so when the change is decided. */
-  readonly unless?: (open: Open) => CommandRefusal | undefined
+  /** Called with the state on which the change is decided; a refusal stops the change. */
+  readonly precondition?: (open: OpenConnection) => CommandRefusal | undefined
 }
 
-/** Whether its token can be renewed without a person. */
+/** Whether the credential can be renewed without a person. */
 export const isRenewable = (method: AuthMethod, credential: Credential | null): boolean =>
   method.type === "oauth2" &&
   credential?._tag === "Tokens" &&
   (credential.refreshToken !== null || method.grant === "client_credentials")
 
+/** How long before its end a token is renewed, in seconds. */
 export const marginOf = (method: AuthMethod) => (method.type === "oauth2" ? method.refresh.marginSeconds : 0)
 
-const lookAt = (
+const nextCheckOf = (
   connection: Connection,
   method: AuthMethod,
   credential: Credential | null,
@@ -164,15 +174,17 @@ export const make = Effect.gen(function* () {
   const vaultOf = (organisation: string) =>
     Effect.mapError(vault.of(organisation), () => busy("the vault cannot be opened", 5))
 
-  // --- What is there ---
+  // --- State ---
 
-  const opened = Effect.fnUntraced(function* (held: OwnedConnection): Effect.fn.Return<Open, CommandRefusal> {
-    const { connection, intent, revision } = held
-    if (held.credential === null) return { connection, intent, revision, credential: null, plain: null }
-    const { id, number, sealed } = held.credential
-    const doors = yield* vaultOf(held.connection.organisationId)
+  const openStored = Effect.fnUntraced(function* (
+    stored: OwnedConnection
+  ): Effect.fn.Return<OpenConnection, CommandRefusal> {
+    const { connection, intent, revision } = stored
+    if (stored.credential === null) return { connection, intent, revision, credential: null, plain: null }
+    const { id, number, sealed } = stored.credential
+    const doors = yield* vaultOf(stored.connection.organisationId)
     const text = yield* Effect.try({
-      try: () => Redacted.make(Buffer.from(doors.open(place(id, number), sealed)).toString("utf8")),
+      try: () => Redacted.make(Buffer.from(doors.open(sealPlace(id, number), sealed)).toString("utf8")),
       catch: () => busy("the stored credential does not open", 60)
     })
     const credential = credentialOf(text)
@@ -180,21 +192,21 @@ export const make = Effect.gen(function* () {
     return { connection, intent, revision, credential: { id, number }, plain: credential.value }
   })
 
-  const load = Effect.fnUntraced(function* (self: ConnectionOwner): Effect.fn.Return<Open, CommandRefusal> {
+  const load = Effect.fnUntraced(function* (self: ConnectionOwner): Effect.fn.Return<OpenConnection, CommandRefusal> {
     const found = yield* Effect.mapError(store.load(self.id), ({ reason }) => busy(reason))
-    if (Option.isNone(found)) return yield* failWith(gone)
-    const open = yield* opened(found.value)
+    if (Option.isNone(found)) return yield* failWith(notFound)
+    const open = yield* openStored(found.value)
     self.open = open
     return open
   })
 
-  /** The connection, for those of its organisation; for all others it is not there. */
-  const current = (self: ConnectionOwner, organisation: string): Effect.Effect<Open, CommandRefusal> =>
+  /** The connection, from memory or the store; `NotFound` for another organisation. */
+  const read = (self: ConnectionOwner, organisation: string): Effect.Effect<OpenConnection, CommandRefusal> =>
     Effect.flatMap(self.open === undefined ? load(self) : Effect.succeed(self.open), (open) =>
-      open.connection.organisationId === organisation ? Effect.succeed(open) : failWith(gone)
+      open.connection.organisationId === organisation ? Effect.succeed(open) : failWith(notFound)
     )
 
-  // --- Its connector ---
+  // --- Connector ---
 
   const definitionOf = Effect.fnUntraced(function* (
     organisation: OrganisationId,
@@ -211,7 +223,7 @@ export const make = Effect.gen(function* () {
     })
   })
 
-  /** A method by its id, or the default one. */
+  /** The auth method with this id; `null`: the default one. */
   const methodOf = (definition: ConnectorDefinition, id: string | null): Effect.Effect<AuthMethod, CommandRefusal> => {
     const found =
       id === null
@@ -227,10 +239,10 @@ export const make = Effect.gen(function* () {
       : Effect.succeed(found)
   }
 
-  // --- Its changes ---
+  // --- Changes ---
 
-  /** A credential as it is stored under a number. */
-  const sealed = Effect.fnUntraced(function* (
+  /** Seals a credential under the number after the one before. */
+  const sealCredential = Effect.fnUntraced(function* (
     organisation: string,
     before: { readonly id: CredentialId; readonly number: number } | null,
     { rotated, value }: { readonly value: Credential; readonly rotated: boolean }
@@ -243,14 +255,14 @@ export const make = Effect.gen(function* () {
       id,
       number,
       rotated,
-      sealed: doors.seal(place(id, number), Redacted.value(credentialText(value))),
+      sealed: doors.seal(sealPlace(id, number), Redacted.value(credentialText(value))),
       members: credentialMembers(value),
       fingerprint: credentialFingerprint(value, digests.sha256Hex),
       expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString()
     }
   })
 
-  const told = (
+  const eventsOf = (
     type: string | null,
     { connector, customerId, id, organisationId, health, status }: Connection,
     at: string
@@ -276,8 +288,8 @@ export const make = Effect.gen(function* () {
           } satisfies DomainEvent
         ]
 
-  const audited = (
-    entry: Extras["audit"],
+  const auditOf = (
+    entry: ChangeOptions["audit"],
     before: Connection | null,
     after: Connection,
     at: string
@@ -300,15 +312,15 @@ export const make = Effect.gen(function* () {
           }
         ]
 
-  const attempt = Effect.fnUntraced(function* (
+  const tryChange = Effect.fnUntraced(function* (
     self: ConnectionOwner,
     organisation: string,
     command: ConnectionStateCommand,
-    extras: Extras
+    extras: ChangeOptions
   ) {
-    const open = yield* current(self, organisation)
-    const unfit = extras.unless?.(open)
-    if (unfit !== undefined) return yield* failWith(unfit)
+    const open = yield* read(self, organisation)
+    const refusal = extras.precondition?.(open)
+    if (refusal !== undefined) return yield* failWith(refusal)
     const now = yield* Clock.currentTimeMillis
     const at = new Date(now).toISOString()
     const decided = decide(open.connection, command, now)
@@ -320,44 +332,46 @@ export const make = Effect.gen(function* () {
       Option.fromNullable(auth.find(({ id }) => id === after.authMethod))
     )
     const row =
-      extras.credential === undefined ? undefined : yield* sealed(organisation, open.credential, extras.credential)
-    const wiped = event._tag === "Disconnected"
-    const plain = wiped ? null : (extras.credential?.value ?? open.plain)
+      extras.credential === undefined
+        ? undefined
+        : yield* sealCredential(organisation, open.credential, extras.credential)
+    const isWiped = event._tag === "Disconnected"
+    const plain = isWiped ? null : (extras.credential?.value ?? open.plain)
     const revision = yield* store.save({
       connection: after,
       revision: open.revision,
-      credential: wiped ? "wipe" : (row ?? "keep"),
+      credential: isWiped ? "wipe" : (row ?? "keep"),
       nextLookAt: Option.match(method, {
         onNone: () => null,
-        onSome: (known) => lookAt(after, known, plain, self.used, now)
+        onSome: (found) => nextCheckOf(after, found, plain, self.usedSinceRefresh, now)
       }),
-      events: told(outboundEventType(open.connection, event), after, at),
-      audit: audited(extras.audit, open.connection, after, at),
+      events: eventsOf(outboundEventType(open.connection, event), after, at),
+      audit: auditOf(extras.audit, open.connection, after, at),
       ...(extras.session === undefined ? {} : { session: extras.session }),
       ...(extras.makesDefault === true ? { makesDefault: true } : {})
     })
-    const next: Open = {
+    const next: OpenConnection = {
       connection: extras.makesDefault === true ? { ...after, isDefault: true } : after,
       revision,
-      credential: wiped ? null : row === undefined ? open.credential : { id: row.id, number: row.number },
+      credential: isWiped ? null : row === undefined ? open.credential : { id: row.id, number: row.number },
       intent: null,
       plain
     }
     self.open = next
-    self.means = undefined
+    self.connector = undefined
     return next
   })
 
-  /** Decides, commits, then holds. Whoever was fenced reads again and decides anew. */
+  /** Decides a change, commits it and caches the result. When another owner wrote in between, reads and decides again. */
   const change = (
     self: ConnectionOwner,
     organisation: string,
     command: ConnectionStateCommand,
-    extras: Extras = {}
-  ): Effect.Effect<Open, CommandRefusal> =>
+    extras: ChangeOptions = {}
+  ): Effect.Effect<OpenConnection, CommandRefusal> =>
     withWriteLock(
       self,
-      attempt(self, organisation, command, extras).pipe(
+      tryChange(self, organisation, command, extras).pipe(
         Effect.tapErrorTag("Stale", () =>
           Effect.sync(() => {
             self.open = undefined
@@ -371,11 +385,11 @@ export const make = Effect.gen(function* () {
       )
     )
 
-  return { current, load, change, sealed, definitionOf, methodOf, told, audited, vaultOf }
+  return { read, load, change, sealCredential, definitionOf, methodOf, eventsOf, auditOf, vaultOf }
 })
 
-/** The parts that all verbs of the actor share; one for all connections of a node, so that an idle one costs little. */
-export class ConnectionOwners extends Context.Tag("svc/connection/Owners")<
+/** Reads and changes connections for all parts of the actor. One per node, so that an idleLimiter actor costs little memory. */
+export class ConnectionOwners extends Context.Tag("svc/connection/ConnectionOwners")<
   ConnectionOwners,
   Effect.Effect.Success<typeof make>
 >() {}

@@ -1,4 +1,4 @@
-/** The port `Connections` on any node: asks the connection's actor, wherever it is, and never waits for ever. */
+/** The port `Connections`: sends requests to the connection's actor on whichever node owns it, each with a timeout. */
 import { Context, Duration, Effect, Either, Layer, Redacted } from "effect"
 import { Conflict, InvalidState, invalid, NotFound, Unavailable, ValidationFailed } from "../../domain/Failure.js"
 import type { ConnectionId, ConnectSessionId } from "../../domain/Ids.js"
@@ -14,12 +14,12 @@ import { Connection, type CommandRefusal, type ConnectSessionLink } from "./Prot
 import { LocalOwners } from "./LocalOwners.js"
 import { connectedCall } from "../../domain/Limits.js"
 
-/** A refresh may wait for a dead owner's request, and then take as long itself. */
-const patience = Duration.seconds(75)
-const briefPatience = Duration.seconds(5)
+/** A refresh may wait for a dead owner's request and then take as long itself. */
+const commandTimeout = Duration.seconds(75)
+const shortTimeout = Duration.seconds(5)
 
-const gone = () => new NotFound({ what: "connection" })
-const unreachable = () =>
+const notFound = () => new NotFound({ what: "connection" })
+const ownerUnreachable = () =>
   new Unavailable({ reason: "the connection's owner does not answer now", retryAfterSeconds: 1 })
 
 const isRefusal = (value: unknown): value is CommandRefusal =>
@@ -38,11 +38,11 @@ const tags: ReadonlySet<string> = new Set<CommandRefusal["_tag"]>([
   "Busy"
 ])
 
-/** A refusal of an order as the failure that surfaces answer. */
+/** Maps the refusal of a command to a failure of the port. */
 const failureOf = (refusal: CommandRefusal): ConnectionRequestFailure => {
   switch (refusal._tag) {
     case "NotFound":
-      return gone()
+      return notFound()
     case "NotActive":
       return new InvalidState({ state: refusal.status, message: refusal.reason })
     case "WrongState":
@@ -65,19 +65,19 @@ const failureOf = (refusal: CommandRefusal): ConnectionRequestFailure => {
   }
 }
 
-/** Calls know fewer failures than orders. */
+/** Maps a refusal to the failures that a call can have. */
 const callFailure =
   (connectionId: ConnectionId) =>
   (refusal: CommandRefusal): ConnectionNotActive | NotFound | Unavailable => {
     switch (refusal._tag) {
       case "NotFound":
-        return gone()
+        return notFound()
       case "NotActive":
         return new ConnectionNotActive({ connectionId, status: refusal.status, message: refusal.reason })
       case "Busy":
         return new Unavailable({ reason: refusal.reason, retryAfterSeconds: refusal.retryAfterSeconds })
       default:
-        // The connector is gone, or does not send there: nothing that the call could do about it.
+        // The connector is gone, or the origin is not one of its own.
         return new ConnectionNotActive({
           connectionId,
           status: "active",
@@ -91,28 +91,27 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const actor = yield* Connection.client
     const identifiers = yield* Identifiers
-    const residents = yield* LocalOwners
+    const localOwners = yield* LocalOwners
 
-    /** An actor on a node that dies is silent, or answers with a defect. */
-    const asked = <A, E, F>(
+    /** Sends a message. An actor on a dying node does not answer, or answers with a defect: `Unavailable`. */
+    const askActor = <A, E, F>(
       effect: Effect.Effect<A, E>,
       limit: Duration.Duration,
       translate: (refusal: CommandRefusal) => F
     ): Effect.Effect<A, F | Unavailable> =>
       effect.pipe(
-        // A message takes nothing of its sender along: least of all the transaction that it is in. An actor that it
-        // wakes would keep what comes with it.
+        // Without the sender's context: an actor that the message wakes would keep it, the sender's transaction included.
         Effect.mapInputContext<never, never>(() => Context.empty()),
         Effect.timeout(limit),
         Effect.catchAllCause((cause) => {
           const failure = cause._tag === "Fail" ? cause.error : undefined
-          return Effect.fail(isRefusal(failure) ? translate(failure) : unreachable())
+          return Effect.fail(isRefusal(failure) ? translate(failure) : ownerUnreachable())
         })
       )
 
-    const order = <A, E>(effect: Effect.Effect<A, E>) => asked(effect, patience, failureOf)
+    const runCommand = <A, E>(effect: Effect.Effect<A, E>) => askActor(effect, commandTimeout, failureOf)
 
-    const ordered = (id: ConnectionId) => makeActorClient(actor(id))
+    const clientOf = (id: ConnectionId) => makeActorClient(actor(id))
 
     const session = ({ expiresAt, id, token }: ConnectSessionLink): OpenedSession => ({
       // The actor made it.
@@ -130,49 +129,50 @@ export const layer = Layer.effect(
         timeoutMillis = connectedCall.defaultMillis
       }) => {
         const request = { organisationId, origin, executionId, timeoutMillis }
-        return Effect.flatMap(residents.authorize(connectionId, request), (answer) =>
+        return Effect.flatMap(localOwners.authorize(connectionId, request), (answer) =>
           answer === undefined
-            ? asked(actor(connectionId).Authorize(request), patience, callFailure(connectionId))
+            ? askActor(actor(connectionId).Authorize(request), commandTimeout, callFailure(connectionId))
             : Either.mapLeft(answer, callFailure(connectionId))
         )
       },
       settle: ({ connectionId, ...settlement }) =>
-        Effect.flatMap(residents.settle(connectionId, settlement), (settled) =>
+        Effect.flatMap(localOwners.settle(connectionId, settlement), (settled) =>
           settled
             ? Effect.void
-            : actor(connectionId).Settle(settlement).pipe(Effect.timeout(briefPatience), Effect.sandbox, Effect.ignore)
+            : actor(connectionId).Settle(settlement).pipe(Effect.timeout(shortTimeout), Effect.sandbox, Effect.ignore)
         ),
       renewRefused: ({ connectionId, ...refused }) =>
-        asked(ordered(connectionId).renewRefused(refused), patience, callFailure(connectionId)),
+        askActor(clientOf(connectionId).renewRefused(refused), commandTimeout, callFailure(connectionId)),
       sign: ({ connectionId, ...request }) =>
-        asked(ordered(connectionId).sign(request), briefPatience, callFailure(connectionId)),
+        askActor(clientOf(connectionId).sign(request), shortTimeout, callFailure(connectionId)),
 
       connect: (request) => {
         const id = identifiers.next("conn")
-        return Effect.map(order(ordered(id).create(request)), (opened) => ({
+        return Effect.map(runCommand(clientOf(id).create(request)), (opened) => ({
           id,
           session: opened === null ? null : session(opened)
         }))
       },
-      storeCredential: ({ connectionId, ...asked }) => order(ordered(connectionId).storeCredential(asked)),
-      reconnect: ({ connectionId, ...asked }) => Effect.map(order(ordered(connectionId).reconnect(asked)), session),
-      test: ({ connectionId, ...asked }) => order(ordered(connectionId).test(asked)),
-      refresh: ({ connectionId, ...asked }) => order(ordered(connectionId).refresh(asked)),
-      enable: ({ connectionId, ...asked }) => order(ordered(connectionId).enable(asked)),
-      disable: ({ connectionId, ...asked }) => order(ordered(connectionId).disable(asked)),
-      edit: ({ connectionId, ...asked }) => order(ordered(connectionId).edit(asked)),
-      reveal: ({ connectionId, ...asked }) => order(ordered(connectionId).reveal(asked)),
-      disconnect: ({ connectionId, ...asked }) => order(ordered(connectionId).disconnect(asked)),
+      storeCredential: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).storeCredential(request)),
+      reconnect: ({ connectionId, ...request }) =>
+        Effect.map(runCommand(clientOf(connectionId).reconnect(request)), session),
+      test: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).test(request)),
+      refresh: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).refresh(request)),
+      enable: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).enable(request)),
+      disable: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).disable(request)),
+      edit: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).edit(request)),
+      reveal: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).reveal(request)),
+      disconnect: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).disconnect(request)),
 
-      submit: ({ connectionId, ...asked }) =>
-        Effect.map(order(ordered(connectionId).submit(asked)), (outcome) =>
+      submit: ({ connectionId, ...request }) =>
+        Effect.map(runCommand(clientOf(connectionId).submit(request)), (outcome) =>
           outcome._tag === "Redirect" ? outcome : { ...outcome, connectionId }
         ),
-      complete: ({ connectionId, params, ...asked }) =>
+      complete: ({ connectionId, params, ...request }) =>
         Effect.map(
-          order(
-            ordered(connectionId).complete({
-              ...asked,
+          runCommand(
+            clientOf(connectionId).complete({
+              ...request,
               params: Object.fromEntries(Object.entries(params).map(([name, value]) => [name, Redacted.make(value)]))
             })
           ),

@@ -1,6 +1,6 @@
 /**
- * Makes a credential of what a user or client sent: checks the fields, exchanges them for a token where the method needs
- * one, and tests the result at the provider.
+ * Builds a credential from the fields or tokens that a user or client sent: checks them, requests a token if the method
+ * needs one, and tests the result at the provider.
  */
 import { Clock, Context, Effect, Layer, Redacted } from "effect"
 import type { CredentialFacts } from "../../domain/connection/Connection.js"
@@ -19,21 +19,21 @@ import { CredentialTest } from "./CredentialTest.js"
 import type { CommandRefusal } from "./Protocol.js"
 import { TokenRefresh, tokensCredential } from "./TokenRefresh.js"
 
-/** A credential that passed its checks, with the facts that the connection's record takes over. */
-export interface Candidate {
+/** A credential that passed its checks and its test, with the facts for the connection's record. */
+export interface CredentialCandidate {
   readonly value: Credential
   readonly facts: CredentialFacts
 }
 
 /** The connection that a credential is for. */
-export interface Target {
+export interface CredentialTarget {
   readonly organisationId: OrganisationId
   readonly connector: string
   readonly authProvider: string | null
   readonly config: JsonObject
 }
 
-const fieldLength = 16_384
+const maxFieldLength = 16_384
 
 const invalid = (path: string, code: string, message: string): CommandRefusal => ({
   _tag: "Invalid",
@@ -45,11 +45,11 @@ const invalid = (path: string, code: string, message: string): CommandRefusal =>
 const make = Effect.gen(function* () {
   const { compute } = yield* Computations
   const digests = yield* Digests
-  const { ask, clientOf } = yield* TokenRefresh
-  const { probe } = yield* CredentialTest
+  const { clientOf, requestTokens } = yield* TokenRefresh
+  const { testCredential } = yield* CredentialTest
 
-  /** A computation over a definition's patterns and schemas; one that costs too much is a refusal. */
-  const computed = <A>(
+  /** Runs a computation over a definition's patterns or schemas; refuses one that costs too much. */
+  const runComputation = <A>(
     computation: Effect.Effect<A, TooCostly | Unavailable>,
     path: string
   ): Effect.Effect<A, CommandRefusal> =>
@@ -61,7 +61,7 @@ const make = Effect.gen(function* () {
       Unavailable: ({ reason, retryAfterSeconds }) => failWith({ _tag: "Busy", reason, retryAfterSeconds })
     })
 
-  /** Fails unless the connection's settings satisfy the connector's schema. */
+  /** Refuses settings that do not satisfy the connector's schema. */
   const checkConfig = Effect.fnUntraced(function* (
     { connectionConfig }: ConnectorDefinition,
     organisation: OrganisationId,
@@ -70,7 +70,7 @@ const make = Effect.gen(function* () {
     { incomplete = false }: { readonly incomplete?: boolean } = {}
   ): Effect.fn.Return<void, CommandRefusal> {
     if (connectionConfig === undefined) return
-    const found = yield* computed(
+    const found = yield* runComputation(
       compute("checkValue", organisation, { schema: connectionConfig, value: config }),
       "config"
     )
@@ -81,41 +81,41 @@ const make = Effect.gen(function* () {
       )
   })
 
-  /** Fails on an unknown or missing field, and on one that does not match its pattern. */
+  /** Refuses an unknown or missing field, and one that does not match its pattern. */
   const checkFields = Effect.fnUntraced(function* (
     organisation: OrganisationId,
     fields: ReadonlyArray<CredentialField>,
     given: CredentialSecrets
   ): Effect.fn.Return<void, CommandRefusal> {
-    const mistake = fieldMistake(fields, given)
+    const mistake = findFieldMistake(fields, given)
     if (mistake !== undefined) return yield* failWith(mistake)
-    const patterned = fields.flatMap(({ name, pattern }) => {
+    const fieldsWithPattern = fields.flatMap(({ name, pattern }) => {
       const text = given[name] === undefined ? "" : Redacted.value(given[name])
       return pattern === undefined || text === "" ? [] : [{ name, pattern, text }]
     })
-    if (patterned.length === 0) return
-    const asked = patterned.map(({ pattern, text }) => ({ pattern, text }))
-    const matched = yield* computed(compute("matchPatterns", organisation, asked), "credential")
-    const wrong = patterned.find((_, at) => matched[at] !== true)
-    if (wrong !== undefined)
+    if (fieldsWithPattern.length === 0) return
+    const asked = fieldsWithPattern.map(({ pattern, text }) => ({ pattern, text }))
+    const matched = yield* runComputation(compute("matchPatterns", organisation, asked), "credential")
+    const mismatch = fieldsWithPattern.find((_, at) => matched[at] !== true)
+    if (mismatch !== undefined)
       return yield* failWith(
-        invalid(`credential.${wrong.name}`, "INVALID_VALUE", "does not have the form that the connector asks for")
+        invalid(`credential.${mismatch.name}`, "INVALID_VALUE", "does not have the form that the connector asks for")
       )
   })
 
-  const tested = Effect.fnUntraced(function* (
+  const testCandidate = Effect.fnUntraced(function* (
     definition: ConnectorDefinition,
     method: AuthMethod,
-    target: Target,
+    target: CredentialTarget,
     value: Credential,
     more: { readonly scopes: ReadonlyArray<string>; readonly config: JsonObject; readonly skipTest?: boolean }
-  ): Effect.fn.Return<Candidate, CommandRefusal> {
+  ): Effect.fn.Return<CredentialCandidate, CommandRefusal> {
     const config = { ...target.config, ...more.config }
-    const probed =
+    const result =
       more.skipTest === true
         ? ({ _tag: "Passed", accountLabel: null, config: {} } as const)
-        : yield* probe(definition, method, value, config)
-    if (probed._tag === "NotPassed") return yield* failWith({ _tag: "CredentialRefused", message: probed.message })
+        : yield* testCredential(definition, method, value, config)
+    if (result._tag === "NotPassed") return yield* failWith({ _tag: "CredentialRefused", message: result.message })
     const expiresAt = value._tag === "Tokens" ? value.expiresAt : null
     return {
       value,
@@ -123,8 +123,8 @@ const make = Effect.gen(function* () {
         authMethod: method.id,
         authProvider: target.authProvider,
         connectorVersion: definition.version,
-        accountLabel: probed.accountLabel,
-        config: { ...config, ...probed.config },
+        accountLabel: result.accountLabel,
+        config: { ...config, ...result.config },
         scopes: more.scopes,
         expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString(),
         fingerprint: credentialFingerprint(value, digests.sha256Hex)
@@ -132,44 +132,51 @@ const make = Effect.gen(function* () {
     }
   })
 
-  const fromTokens = Effect.fnUntraced(function* (
+  const buildFromIssuedTokens = Effect.fnUntraced(function* (
     definition: ConnectorDefinition,
     method: OAuth2Method,
-    target: Target,
+    target: CredentialTarget,
     tokens: Tokens,
     of: Pick<Extract<Credential, { readonly _tag: "Tokens" }>, "fields" | "provider">,
     config: JsonObject
   ) {
     const now = yield* Clock.currentTimeMillis
     const value = tokensCredential(tokens, method, { refreshToken: null, ...of }, now)
-    return yield* tested(definition, method, target, value, {
+    return yield* testCandidate(definition, method, target, value, {
       scopes: tokens.scopes ?? method.scopes,
       config: { ...config, ...tokens.config }
     })
   })
 
-  /** Asks the token endpoint for the first token. */
-  const granted = Effect.fnUntraced(function* (
+  /** Requests the first token from the token endpoint. */
+  const buildFromGrant = Effect.fnUntraced(function* (
     definition: ConnectorDefinition,
     method: OAuth2Method,
-    target: Target,
+    target: CredentialTarget,
     grant: OAuthGrant,
     fields: CredentialSecrets = {},
     config: JsonObject = {}
-  ): Effect.fn.Return<Candidate, CommandRefusal | TokenRequestFailed> {
+  ): Effect.fn.Return<CredentialCandidate, CommandRefusal | TokenRequestFailed> {
     const client = yield* clientOf(target, method, fields)
-    const tokens = yield* ask({ config: { ...target.config, ...config } }, method, client, grant)
-    return yield* fromTokens(definition, method, target, tokens, { fields, provider: client.provider }, config)
+    const tokens = yield* requestTokens({ config: { ...target.config, ...config } }, method, client, grant)
+    return yield* buildFromIssuedTokens(
+      definition,
+      method,
+      target,
+      tokens,
+      { fields, provider: client.provider },
+      config
+    )
   })
 
-  /** Makes a credential of tokens that the client already has. */
-  const brought = (
+  /** Builds a credential from tokens that the client already has. */
+  const buildFromOwnTokens = (
     definition: ConnectorDefinition,
     method: OAuth2Method,
-    target: Target,
+    target: CredentialTarget,
     { accessToken, expiresIn, refreshToken, ...others }: CredentialSecrets,
     skipTest: boolean
-  ): Effect.Effect<Candidate, CommandRefusal> =>
+  ): Effect.Effect<CredentialCandidate, CommandRefusal> =>
     Effect.gen(function* () {
       const unknown = Object.keys(others).find((name) => !method.fields.some((field) => field.name === name))
       if (unknown !== undefined)
@@ -189,89 +196,92 @@ const make = Effect.gen(function* () {
         fields: others,
         provider: yield* clientOf(target, method, others).pipe(
           Effect.map((client) => client.provider),
-          // Without a client they cannot be renewed: they are used until they end.
+          // Without an OAuth client the tokens cannot be renewed; they are used until they end.
           Effect.catchIf(
             ({ _tag }) => _tag === "Invalid",
             () => Effect.succeed(null)
           )
         )
       }
-      return yield* tested(definition, method, target, value, { scopes: method.scopes, config: {}, skipTest })
+      return yield* testCandidate(definition, method, target, value, { scopes: method.scopes, config: {}, skipTest })
     })
 
-  const ofFields = (
+  const buildFromFields = (
     definition: ConnectorDefinition,
     method: AuthMethod,
-    target: Target,
+    target: CredentialTarget,
     given: CredentialSecrets,
     skipTest: boolean
-  ): Effect.Effect<Candidate, CommandRefusal> => {
+  ): Effect.Effect<CredentialCandidate, CommandRefusal> => {
     const fields = method.type === "none" || method.type === "oauth2" ? [] : method.fields
     return Effect.zipRight(
       checkFields(target.organisationId, fields, given),
-      tested(definition, method, target, { _tag: "Fields", fields: given }, { scopes: [], config: {}, skipTest })
+      testCandidate(definition, method, target, { _tag: "Fields", fields: given }, { scopes: [], config: {}, skipTest })
     )
   }
 
-  const clientCredentials = (
+  const buildFromClientCredentials = (
     definition: ConnectorDefinition,
     method: OAuth2Method,
-    target: Target,
+    target: CredentialTarget,
     given: CredentialSecrets
-  ): Effect.Effect<Candidate, CommandRefusal> => {
-    const known: ReadonlyArray<CredentialField> = [...method.fields, ...ownClient]
+  ): Effect.Effect<CredentialCandidate, CommandRefusal> => {
+    const fields: ReadonlyArray<CredentialField> = [...method.fields, ...ownClientFields]
     const scope = method.scopes.join(method.scopeSeparator)
     return Effect.zipRight(
-      checkFields(target.organisationId, known, given),
-      granted(definition, method, target, { type: "client_credentials", scope }, given).pipe(
+      checkFields(target.organisationId, fields, given),
+      buildFromGrant(definition, method, target, { type: "client_credentials", scope }, given).pipe(
         Effect.catchTag("TokenRequestFailed", ({ message }) => failWith({ _tag: "CredentialRefused", message }))
       )
     )
   }
 
-  /** The credential of what was entered or sent, after its test. */
-  const entered = (
+  /** Builds a credential from the fields that a person entered or a client sent. */
+  const buildFromInput = (
     definition: ConnectorDefinition,
     method: AuthMethod,
-    target: Target,
+    target: CredentialTarget,
     given: CredentialSecrets,
     skipTest = false
-  ): Effect.Effect<Candidate, CommandRefusal> => {
+  ): Effect.Effect<CredentialCandidate, CommandRefusal> => {
     const body =
       method.type !== "oauth2"
-        ? ofFields(definition, method, target, given, skipTest)
+        ? buildFromFields(definition, method, target, given, skipTest)
         : method.grant === "client_credentials" && given["accessToken"] === undefined
-          ? clientCredentials(definition, method, target, given)
-          : brought(definition, method, target, given, skipTest)
+          ? buildFromClientCredentials(definition, method, target, given)
+          : buildFromOwnTokens(definition, method, target, given, skipTest)
     return Effect.zipRight(checkConfig(definition, target.organisationId, target.config), body)
   }
 
-  return { checkConfig, entered, granted }
+  return { checkConfig, buildFromInput, buildFromGrant }
 })
 
-/** The fields of client credentials, where the customer brings its own OAuth client. */
-const ownClient: ReadonlyArray<CredentialField> = ["clientId", "clientSecret"].map((name) => ({
+/** Additional fields of client credentials, for a customer's own OAuth client. */
+const ownClientFields: ReadonlyArray<CredentialField> = ["clientId", "clientSecret"].map((name) => ({
   name,
   secret: name === "clientSecret",
   required: false
 }))
 
-const fieldMistake = (fields: ReadonlyArray<CredentialField>, given: CredentialSecrets): CommandRefusal | undefined => {
+const findFieldMistake = (
+  fields: ReadonlyArray<CredentialField>,
+  given: CredentialSecrets
+): CommandRefusal | undefined => {
   for (const [name, value] of Object.entries(given)) {
     const field = fields.find((one) => one.name === name)
     const text = Redacted.value(value)
     if (field === undefined) return invalid(`credential.${name}`, "UNKNOWN_FIELD", "is not a field of this method")
-    if (text.length > fieldLength || text.includes("\u0000") || !text.isWellFormed())
+    if (text.length > maxFieldLength || text.includes("\u0000") || !text.isWellFormed())
       return invalid(`credential.${name}`, "INVALID_VALUE", "is too long or holds characters that it cannot have")
   }
-  const lacking = fields.find(
+  const missing = fields.find(
     ({ name, required }) => required && (given[name] === undefined || Redacted.value(given[name]) === "")
   )
-  return lacking === undefined ? undefined : invalid(`credential.${lacking.name}`, "REQUIRED", "is required")
+  return missing === undefined ? undefined : invalid(`credential.${missing.name}`, "REQUIRED", "is required")
 }
 
-/** One for a node. */
-export class CredentialBuilder extends Context.Tag("svc/connection/Candidates")<
+/** One per node. */
+export class CredentialBuilder extends Context.Tag("svc/connection/CredentialBuilder")<
   CredentialBuilder,
   Effect.Effect.Success<typeof make>
 >() {}

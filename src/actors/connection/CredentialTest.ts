@@ -1,4 +1,4 @@
-/** Tests a credential by the call that the connector defines as its test, and signs requests. */
+/** Tests a credential with the action that the connector defines as its test, and signs requests. */
 import { Clock, Context, Duration, Effect, Either, Layer, Redacted } from "effect"
 import type { Credential } from "../../domain/connection/Credential.js"
 import { credentialValues } from "../../domain/connection/Credential.js"
@@ -18,17 +18,17 @@ import { MailEgress } from "../ports/MailEgress.js"
 import { SigningArithmetic } from "../ports/SigningArithmetic.js"
 
 export type CredentialTestResult =
-  /** Also where the connector defines no test. `config`: members that the test takes from the answer. */
+  /** Also if the connector defines no test. `config`: members that the test takes from the answer. */
   | { readonly _tag: "Passed"; readonly accountLabel: string | null; readonly config: JsonObject }
   /**
-   * `refused`: the provider rejected the credential; else the provider could not be asked. `final`: by the definition,
-   * the provider rejects every other token as well.
+   * `refused`: the provider rejected the credential; otherwise it could not be reached. `final`: by the definition, the
+   * provider rejects every other token as well.
    */
   | { readonly _tag: "NotPassed"; readonly refused: boolean; readonly final: boolean; readonly message: string }
 
-const untested: CredentialTestResult = { _tag: "Passed", accountLabel: null, config: {} }
-const answerBytes = 1024 * 1024
-const labelLength = 200
+const passedWithoutTest: CredentialTestResult = { _tag: "Passed", accountLabel: null, config: {} }
+const maxAnswerBytes = 1024 * 1024
+const maxLabelLength = 200
 
 const make = Effect.gen(function* () {
   const egress = yield* Egress
@@ -36,8 +36,8 @@ const make = Effect.gen(function* () {
   const identifiers = yield* Identifiers
   const digests = yield* SigningArithmetic
 
-  /** The headers of the connection's own signing scheme. */
-  const signature = (
+  /** The headers that sign a request by the method's own scheme; none if it has no such scheme. */
+  const signatureHeaders = (
     method: AuthMethod,
     credential: { readonly [name: string]: string },
     request: Pick<UnsignedRequest, "method" | "url" | "body">,
@@ -62,8 +62,8 @@ const make = Effect.gen(function* () {
     const injected = yield* Either.flatMap(injectedParts(method, credential, config), (parts) =>
       injectParts(request, parts)
     )
-    const go = (challenge: string | null) =>
-      Effect.flatMap(signature(method, credential, injected, challenge), (headers) => {
+    const sendSigned = (challenge: string | null) =>
+      Effect.flatMap(signatureHeaders(method, credential, injected, challenge), (headers) => {
         const outgoing = {
           method: injected.method,
           url: injected.url,
@@ -73,17 +73,17 @@ const make = Effect.gen(function* () {
         }
         return injected.url.startsWith("smtp")
           ? mail.send(outgoing)
-          : egress.send({ ...outgoing, maxBytes: answerBytes, redirects: 3 })
+          : egress.send({ ...outgoing, maxBytes: maxAnswerBytes, redirects: 3 })
       })
-    const answer = yield* go(null)
+    const answer = yield* sendSigned(null)
     const challenge = headerOf(answer.headers, "www-authenticate")
-    const again =
+    const isChallenged =
       answer.status === 401 && challenge !== undefined && method.type === "custom" && answersChallenge(method)
-    return again ? yield* go(challenge) : answer
+    return isChallenged ? yield* sendSigned(challenge) : answer
   })
 
-  /** Never fails: an unreachable provider is an answer as well. */
-  const probe = (
+  /** Never fails: an unreachable provider is a result as well. */
+  const testCredential = (
     definition: ConnectorDefinition,
     method: AuthMethod,
     credential: Credential,
@@ -91,11 +91,13 @@ const make = Effect.gen(function* () {
   ): Effect.Effect<CredentialTestResult> => {
     const { test } = definition
     const action = test === undefined ? undefined : findAction(definition, test.action)
-    if (test === undefined || action === undefined) return Effect.succeed(untested)
+    if (test === undefined || action === undefined) return Effect.succeed(passedWithoutTest)
     const values = credentialValues(credential)
     const scrub = makeScrubber(Object.values(values)).scrubText
-    // A provider may answer with the secret itself: it must not become the label.
-    const shown = makeScrubber(injectedSecrets(method, values).map((secret) => Redacted.value(secret))).scrubJson
+    // A provider may echo the secret, which must not become the label.
+    const redactSecrets = makeScrubber(
+      injectedSecrets(method, values).map((secret) => Redacted.value(secret))
+    ).scrubJson
     return Effect.gen(function* () {
       const request = yield* buildRequest(definition, action, {
         args: test.args ?? {},
@@ -104,23 +106,26 @@ const make = Effect.gen(function* () {
       })
       const answer = yield* send(method, values, config, request)
       const result = actionResult(definition, action, answer, yield* Clock.currentTimeMillis)
-      return Either.match(result, { onLeft: failed(scrub), onRight: (found) => passed(test)(shown(found)) })
+      return Either.match(result, {
+        onLeft: failedResult(scrub),
+        onRight: (found) => passedResult(test)(redactSecrets(found))
+      })
     }).pipe(
       Effect.catchAll((error) =>
         Effect.succeed<CredentialTestResult>({
           _tag: "NotPassed",
           refused: false,
           final: false,
-          message: scrub(whyNot(error))
+          message: scrub(reasonOf(error))
         })
       )
     )
   }
 
-  return { probe, signature }
+  return { testCredential, signatureHeaders }
 })
 
-const failed =
+const failedResult =
   (scrub: (text: string) => string) =>
   ({ category, isFinal = false, message, status }: ProviderFailure): CredentialTestResult => ({
     _tag: "NotPassed",
@@ -129,13 +134,14 @@ const failed =
     message: scrub(`the provider answered ${status ?? "nothing"}: ${message}`).slice(0, 500)
   })
 
-const passed =
+const passedResult =
   ({ accountLabel, config }: NonNullable<ConnectorDefinition["test"]>) =>
   (result: Json): CredentialTestResult => {
     const label = accountLabel === undefined ? undefined : valueAt(result, accountLabel)
     return {
       _tag: "Passed",
-      accountLabel: typeof label === "string" || typeof label === "number" ? String(label).slice(0, labelLength) : null,
+      accountLabel:
+        typeof label === "string" || typeof label === "number" ? String(label).slice(0, maxLabelLength) : null,
       config: Object.fromEntries(
         Object.entries(config).flatMap(([member, path]) => {
           const value = valueAt(result, path)
@@ -145,7 +151,7 @@ const passed =
     }
   }
 
-const whyNot = (
+const reasonOf = (
   error: EgressFailure | { readonly _tag: "CallMistake"; readonly path: string; readonly message: string }
 ): string => {
   switch (error._tag) {
@@ -162,8 +168,8 @@ const whyNot = (
   }
 }
 
-/** One for a node. */
-export class CredentialTest extends Context.Tag("svc/connection/Probe")<
+/** One per node. */
+export class CredentialTest extends Context.Tag("svc/connection/CredentialTest")<
   CredentialTest,
   Effect.Effect.Success<typeof make>
 >() {}

@@ -1,4 +1,4 @@
-/** When connections of this node were used last: noted at once, written now and then. */
+/** Records when connections of this node were last used, in memory, and writes these times in batches. */
 import { Clock, Context, Duration, Effect, Layer } from "effect"
 import type { ConnectionId } from "../../domain/Ids.js"
 import { backgroundTask } from "../BackgroundTask.js"
@@ -6,9 +6,9 @@ import { ConnectionSweeps } from "../ports/ConnectionSweeps.js"
 
 const writeInterval = Duration.seconds(2)
 
-export class LastUse extends Context.Tag("svc/connection/Uses")<
+export class LastUse extends Context.Tag("svc/connection/LastUse")<
   LastUse,
-  { readonly note: (id: ConnectionId) => Effect.Effect<void> }
+  { readonly record: (id: ConnectionId) => Effect.Effect<void> }
 >() {}
 
 export const layer = Layer.scoped(
@@ -21,8 +21,8 @@ export const layer = Layer.scoped(
       const written = uses
       uses = new Map()
       return Effect.tapErrorCause(
-        sweeps.used(new Map([...written].map(([id, at]) => [id, new Date(at).toISOString()]))),
-        // Written with the next pass; a later use of the same connection stays.
+        sweeps.recordUses(new Map([...written].map(([id, at]) => [id, new Date(at).toISOString()]))),
+        // Kept for the next pass, unless the connection was used again since.
         () =>
           Effect.sync(() => {
             uses = new Map([...written, ...uses])
@@ -32,12 +32,12 @@ export const layer = Layer.scoped(
     const task = yield* backgroundTask("connections.uses", write)
     const pass = Effect.zipRight(
       task.run,
-      Effect.suspend(() => task.waiting(uses.size > 0))
+      Effect.suspend(() => task.reportWaiting(uses.size > 0))
     )
     yield* pass.pipe(Effect.delay(writeInterval), Effect.forever, Effect.interruptible, Effect.forkScoped)
     yield* Effect.addFinalizer(() => task.run)
     return LastUse.of({
-      note: (id) =>
+      record: (id) =>
         Effect.map(Clock.currentTimeMillis, (now) => {
           uses.set(id, now)
         })

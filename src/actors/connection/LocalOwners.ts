@@ -1,28 +1,33 @@
 /**
- * The short way to a connection whose actor lives on this node: its owner is asked in place, without a message. It is
- * the same owner, with the same permits and the same refresh, so all that the actor guarantees holds; whatever is not
- * at hand goes to the actor. A second at most: then what is held of the connector has aged and a message renews it,
- * which is also how the cluster learns that the actor is in use.
+ * Fast path: calls the connection's owner in process, without a message, when it lives on this node and its cached state
+ * suffices; anything else goes to the actor. The owner is the actor's own, so the actor's guarantees hold. The cached
+ * connector expires after a second, so that an actor in use still gets messages and is not evicted as idle.
  */
 import { Clock, Context, Effect, type Either, Layer, Scope } from "effect"
 import type { ConnectionId } from "../../domain/Ids.js"
 import { Ownership } from "../ports/Ownership.js"
-import { authorizeAtOnce, type Asked, type Authorized, settleAtOnce, type GrantSettlement } from "./CallGrant.js"
+import {
+  tryAuthorize,
+  type GrantRequest,
+  type CallAuthorization,
+  trySettle,
+  type GrantSettlement
+} from "./CallGrant.js"
 import type { ConnectionOwner } from "./ConnectionOwner.js"
 import type { CommandRefusal } from "./Protocol.js"
 import { LastUse } from "./LastUse.js"
 
-export class LocalOwners extends Context.Tag("svc/connection/Residents")<
+export class LocalOwners extends Context.Tag("svc/connection/LocalOwners")<
   LocalOwners,
   {
-    /** The owner is found here until the scope, which is its actor's, ends. */
-    readonly move: (owner: ConnectionOwner, scope: Scope.Scope) => Effect.Effect<void>
-    /** `undefined`: ask the actor. */
+    /** Registers an actor's owner until the actor's scope closes. */
+    readonly register: (owner: ConnectionOwner, scope: Scope.Scope) => Effect.Effect<void>
+    /** `undefined`: the caller must ask the actor. */
     readonly authorize: (
       id: ConnectionId,
-      asked: Asked
-    ) => Effect.Effect<Either.Either<Authorized, CommandRefusal> | undefined>
-    /** `false`: tell the actor. */
+      request: GrantRequest
+    ) => Effect.Effect<Either.Either<CallAuthorization, CommandRefusal> | undefined>
+    /** `false`: the caller must send the settlement to the actor. */
     readonly settle: (id: ConnectionId, settlement: GrantSettlement) => Effect.Effect<boolean>
   }
 >() {}
@@ -32,36 +37,36 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const ownership = yield* Ownership
     const uses = yield* LastUse
-    const residents = new Map<ConnectionId, ConnectionOwner>()
+    const owners = new Map<ConnectionId, ConnectionOwner>()
 
-    /** Never the owner of a shard that this node has lost, however far its actor is with its end. */
+    /** The owner, unless this node has lost the shard, even when the actor has not yet ended. */
     const find = (id: ConnectionId): ConnectionOwner | undefined => {
-      const owner = residents.get(id)
-      return owner !== undefined && ownership.holds(owner.shard) ? owner : undefined
+      const owner = owners.get(id)
+      return owner !== undefined && ownership.owns(owner.shard) ? owner : undefined
     }
 
     return LocalOwners.of({
-      move: (owner, scope) =>
+      register: (owner, scope) =>
         Effect.suspend(() => {
-          residents.set(owner.id, owner)
+          owners.set(owner.id, owner)
           return Scope.addFinalizer(
             scope,
             Effect.sync(() => {
-              // A successor on this node may be there already.
-              if (residents.get(owner.id) === owner) residents.delete(owner.id)
+              // A new actor on this node may have registered its owner already.
+              if (owners.get(owner.id) === owner) owners.delete(owner.id)
             })
           )
         }),
-      authorize: (id, asked) =>
+      authorize: (id, request) =>
         Effect.flatMap(Clock.currentTimeMillis, (now) => {
           const owner = find(id)
-          const answer = owner === undefined ? undefined : authorizeAtOnce(owner, asked, now)
-          return answer === undefined ? Effect.succeed(answer) : Effect.as(uses.note(id), answer)
+          const answer = owner === undefined ? undefined : tryAuthorize(owner, request, now)
+          return answer === undefined ? Effect.succeed(answer) : Effect.as(uses.record(id), answer)
         }),
       settle: (id, settlement) =>
         Effect.flatMap(Clock.currentTimeMillis, (now) => {
           const owner = find(id)
-          const settled = owner === undefined ? undefined : settleAtOnce(owner, settlement, now)
+          const settled = owner === undefined ? undefined : trySettle(owner, settlement, now)
           return settled === undefined ? Effect.succeed(false) : Effect.as(settled, true)
         })
     })

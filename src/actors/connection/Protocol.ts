@@ -1,39 +1,39 @@
-/** What may be asked of a connection's actor: the one owner of its credential in the whole cluster. */
+/** Messages to a connection's actor, the only owner of its credential in the cluster. */
 import { ClusterSchema, Entity } from "@effect/cluster"
 import { Rpc } from "@effect/rpc"
 import { Schema } from "effect"
-import type { By } from "../ports/Connections.js"
+import type { Initiator } from "../ports/Connections.js"
 import { JsonObject } from "../../domain/Json.js"
 import { connectionStatuses } from "../../domain/connection/Connection.js"
 
 const text = Schema.String
-const nullable = Schema.NullOr(text)
+const nullableText = Schema.NullOr(text)
 
-/** Records between actors of one release: plain data that travels as it is. */
-const plain = <A extends object>() =>
+/** Plain data between nodes of one release, passed without a schema of its own. */
+const plainData = <A extends object>() =>
   Schema.declare((value: unknown): value is A => typeof value === "object" && value !== null)
 
 const Secrets = Schema.Record({ key: text, value: Schema.Redacted(text) })
 const Texts = Schema.Record({ key: text, value: text })
 
-/** Why an order came to nothing, as data. */
+/** Why a command failed, as data. */
 export const CommandRefusal = Schema.Union(
-  /** Also when it is another organisation's. */
+  /** Also for a connection of another organisation. */
   Schema.TaggedStruct("NotFound", {}),
   Schema.TaggedStruct("NotActive", { status: Schema.Literal(...connectionStatuses), reason: text }),
   Schema.TaggedStruct("WrongState", { status: Schema.Literal(...connectionStatuses), message: text }),
   Schema.TaggedStruct("Invalid", { path: text, code: text, message: text }),
-  /** The provider does not take the credential, or could not be asked. */
+  /** The provider rejects the credential, or cannot be reached to test it. */
   Schema.TaggedStruct("CredentialRefused", { message: text }),
   Schema.TaggedStruct("VersionMismatch", {}),
   Schema.TaggedStruct("Busy", { reason: text, retryAfterSeconds: Schema.Number })
 )
 export type CommandRefusal = typeof CommandRefusal.Type
 
-const asked = { organisationId: text } as const
-const ordered = { ...asked, by: plain<By>() } as const
+const addressed = { organisationId: text } as const
+const withInitiator = { ...addressed, by: plainData<Initiator>() } as const
 
-const Reading = Schema.Struct({
+const QuotaReading = Schema.Struct({
   limit: Schema.NullOr(Schema.Number),
   remaining: Schema.NullOr(Schema.Number),
   resetAt: Schema.NullOr(Schema.Number),
@@ -43,12 +43,12 @@ const Reading = Schema.Struct({
 const ConnectSessionLink = Schema.Struct({ id: text, token: Schema.Redacted(text), expiresAt: text })
 export type ConnectSessionLink = typeof ConnectSessionLink.Type
 
-const Outcome = Schema.Union(Schema.TaggedStruct("Connected", {}), Schema.TaggedStruct("Redirect", { url: text }))
+const StepOutcome = Schema.Union(Schema.TaggedStruct("Connected", {}), Schema.TaggedStruct("Redirect", { url: text }))
 
 // --- Calls ---
 
 export const Authorize = Rpc.make("Authorize", {
-  payload: { ...asked, origin: text, executionId: nullable, timeoutMillis: Schema.Number },
+  payload: { ...addressed, origin: text, executionId: nullableText, timeoutMillis: Schema.Number },
   success: Schema.Union(
     Schema.TaggedStruct("Granted", { grant: Schema.Uint8ArrayFromSelf, permit: text }),
     Schema.TaggedStruct("WaitUntil", { at: Schema.Number, why: Schema.Literal("rate_limit", "connection") })
@@ -58,103 +58,103 @@ export const Authorize = Rpc.make("Authorize", {
 
 export const Settle = Rpc.make("Settle", {
   payload: {
-    ...asked,
+    ...addressed,
     permit: text,
     status: Schema.NullOr(Schema.Number),
     final: Schema.optional(Schema.Boolean),
-    reading: Schema.NullOr(Reading)
+    reading: Schema.NullOr(QuotaReading)
   }
 })
 
-// --- Orders ---
+// --- Commands ---
 
-/** What may be asked of a connection beside calls. One message for all of them: each kind of message costs every idle entity. */
+/** All commands besides calls. They share one message, because each kind of message costs memory in every idle entity. */
 export const ConnectionCommand = Schema.Union(
   Schema.TaggedStruct("Create", {
-    ...ordered,
+    ...withInitiator,
     connector: text,
     customerId: text,
-    userId: nullable,
-    authMethod: nullable,
-    authProvider: nullable,
-    label: nullable,
+    userId: nullableText,
+    authMethod: nullableText,
+    authProvider: nullableText,
+    label: nullableText,
     config: JsonObject,
     tags: Texts,
     metadata: JsonObject,
     credential: Schema.NullOr(Secrets),
-    redirectUrl: nullable
+    redirectUrl: nullableText
   }),
   Schema.TaggedStruct("StoreCredential", {
-    ...ordered,
-    authMethod: nullable,
+    ...withInitiator,
+    authMethod: nullableText,
     credential: Secrets,
     config: Schema.NullOr(JsonObject),
     skipTest: Schema.Boolean
   }),
   Schema.TaggedStruct("Reconnect", {
-    ...ordered,
-    redirectUrl: nullable,
-    authMethod: nullable,
+    ...withInitiator,
+    redirectUrl: nullableText,
+    authMethod: nullableText,
     config: Schema.NullOr(JsonObject)
   }),
-  Schema.TaggedStruct("Test", ordered),
-  Schema.TaggedStruct("Refresh", ordered),
-  Schema.TaggedStruct("Enable", ordered),
-  Schema.TaggedStruct("Disable", ordered),
+  Schema.TaggedStruct("Test", withInitiator),
+  Schema.TaggedStruct("Refresh", withInitiator),
+  Schema.TaggedStruct("Enable", withInitiator),
+  Schema.TaggedStruct("Disable", withInitiator),
   Schema.TaggedStruct("Edit", {
-    ...ordered,
-    label: nullable,
+    ...withInitiator,
+    label: nullableText,
     tags: Schema.NullOr(Texts),
     isDefault: Schema.Boolean,
     version: Schema.NullOr(Schema.Number)
   }),
-  Schema.TaggedStruct("Reveal", ordered),
-  Schema.TaggedStruct("Disconnect", { ...ordered, version: Schema.NullOr(Schema.Number) }),
+  Schema.TaggedStruct("Reveal", withInitiator),
+  Schema.TaggedStruct("Disconnect", { ...withInitiator, version: Schema.NullOr(Schema.Number) }),
 
   // Connect sessions
-  Schema.TaggedStruct("Submit", { ...asked, sessionId: text, fields: Secrets, config: JsonObject }),
-  Schema.TaggedStruct("Complete", { ...asked, sessionId: text, params: Secrets }),
+  Schema.TaggedStruct("Submit", { ...addressed, sessionId: text, fields: Secrets, config: JsonObject }),
+  Schema.TaggedStruct("Complete", { ...addressed, sessionId: text, params: Secrets }),
 
-  /** The headers that a request is signed with; none where it goes elsewhere. */
+  /** The headers that sign a request; none for a URL outside the connector's origins. */
   Schema.TaggedStruct("Sign", {
-    ...asked,
+    ...addressed,
     method: text,
     url: text,
     body: Schema.NullOr(Schema.Union(text, Schema.Uint8ArrayFromSelf)),
-    challenge: nullable
+    challenge: nullableText
   }),
 
-  /** The provider refused the credential of this permit: it is renewed where it can be and nobody has renewed it yet. */
-  Schema.TaggedStruct("RenewRefused", { ...asked, permit: text }),
+  /** Renews the credential that the provider refused under this permit, unless it has been renewed since. */
+  Schema.TaggedStruct("RenewRefused", { ...addressed, permit: text }),
 
-  /** The sweep found it due: renew what is to be renewed, end what has ended. Idempotent. */
-  Schema.TaggedStruct("Look", asked),
-  /** Nobody completed it. Idempotent. */
-  Schema.TaggedStruct("Abandon", asked)
+  /** Renews a credential that is due and expires a connection whose token has ended; from the sweep. Idempotent. */
+  Schema.TaggedStruct("CheckDue", addressed),
+  /** Removes a pending connection whose connect session has ended. Idempotent. */
+  Schema.TaggedStruct("Abandon", addressed)
 )
 export type ConnectionCommand = typeof ConnectionCommand.Type
 
-/** What an order came to; which one answers which order, `Asking` says. */
+/** The result of a command; `ActorClient` maps each command to its result. */
 export const CommandResult = Schema.Union(
   Schema.TaggedStruct("Done", {}),
-  /** `session`: null where nobody is needed to connect. */
+  /** `session`: null when the connection needs no person's credential. */
   Schema.TaggedStruct("Opened", { session: Schema.NullOr(ConnectSessionLink) }),
-  Schema.TaggedStruct("Tested", { ok: Schema.Boolean, message: nullable, accountLabel: nullable }),
+  Schema.TaggedStruct("Tested", { ok: Schema.Boolean, message: nullableText, accountLabel: nullableText }),
   Schema.TaggedStruct("Revealed", { secrets: Secrets }),
-  Schema.TaggedStruct("Advanced", { outcome: Outcome }),
-  /** `newer`: whether a call with a newer credential can be made. */
+  Schema.TaggedStruct("Advanced", { outcome: StepOutcome }),
+  /** `newer`: whether a newer credential than that of the refused call is stored. */
   Schema.TaggedStruct("Renewed", { newer: Schema.Boolean }),
   Schema.TaggedStruct("Signed", { headers: Schema.Array(Schema.Tuple(text, text)) })
 )
 export type CommandResult = typeof CommandResult.Type
 
-export const CarryOut = Rpc.make("CarryOut", {
-  payload: { order: ConnectionCommand },
+export const Execute = Rpc.make("Execute", {
+  payload: { command: ConnectionCommand },
   success: CommandResult,
   error: CommandRefusal
 })
 
-export const Connection = Entity.make("Connection", [Authorize, Settle, CarryOut]).annotate(
+export const Connection = Entity.make("Connection", [Authorize, Settle, Execute]).annotate(
   ClusterSchema.ClientTracingEnabled,
   false
 )

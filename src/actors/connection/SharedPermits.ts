@@ -1,6 +1,6 @@
 /**
- * Limits that a provider counts over all connections of a connector: this node takes calls from leases of the limit's
- * owner, so that most calls need no message. Each lease is reported when its moment is over.
+ * Permits of limits that a provider counts over all connections of a connector. This node leases calls from the limit's
+ * owner in batches, so that most calls need no message, and reports each lease when it ends.
  */
 import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { nextBlockedUntil, type CallLimits, type ProviderQuota } from "../../domain/connection/RateLimiter.js"
@@ -11,12 +11,13 @@ import { ProviderLimit } from "../provider/Protocol.js"
 import type { CommandRefusal } from "./Protocol.js"
 import { connectedCall } from "../../domain/Limits.js"
 
+/** The permits of one connector in one organisation, on this node. Times are Unix milliseconds. */
 export interface SharedPermits {
-  /** A permit for now, or when the provider takes the next call; `undefined`: nothing is leased, `fetch` first. */
+  /** A permit, or the time of the next free one; `undefined`: nothing is leased, call `fetch` first. */
   readonly take: (now: number) => { readonly lease: string } | { readonly at: number } | undefined
-  /** After it there is a lease, or a time to wait for; others may take the lease's calls first. */
+  /** Leases calls. Other callers may take them first, so `take` may still return `undefined` afterwards. */
   readonly fetch: (timeoutMillis: number) => Effect.Effect<void, CommandRefusal>
-  /** The call under this lease is over. */
+  /** Ends a call under this lease. */
   readonly settle: (lease: string, reading: ProviderQuota | null, now: number) => Effect.Effect<void>
 }
 
@@ -42,25 +43,25 @@ interface Pool {
   waiting: number
 }
 
-/** A lease is at least so large where the limit allows: what is not used goes back at once. */
-const least = 16
-const patience = Duration.seconds(2)
-/** Long enough for a call that was granted in the lease's last moment to be counted under it. */
-const closing = Duration.millis(leaseMillis + 5)
+/** Calls that a lease asks for at least; unused ones go back when it ends. */
+const minLease = 16
+const ownerTimeout = Duration.seconds(2)
+/** Long enough to count a call that was granted at the very end of the lease. */
+const closeDelay = Duration.millis(leaseMillis + 5)
 /**
- * A place among the calls in flight is taken for so long at most, and kept while its call goes on: what a node that dies
- * had taken is free soon, and a call that lasts, or took what was leased for a shorter one, keeps its own.
+ * A slot among the calls in flight expires after this time and is extended while its call lasts: slots of a node that died
+ * are free soon, and a long call keeps its slot.
  */
-const placeMillis = 60_000
+const slotMillis = 60_000
 const keepInterval = Duration.seconds(15)
-const unknown: CommandRefusal = {
+const limitUnavailable: CommandRefusal = {
   _tag: "Busy",
   reason: "the provider's limit cannot be looked up now",
   retryAfterSeconds: 1
 }
-const forgottenAfter = 10_000
+const maxPools = 10_000
 
-/** A permit whose call should have ended a minute ago: its end was not reported. */
+/** Age after which a permit is treated as lost: its call must have ended a minute before. */
 const lostAfterMillis = connectedCall.longestMillis + 60_000
 
 export const layer = Layer.scoped(
@@ -72,28 +73,28 @@ export const layer = Layer.scoped(
     const pools = new Map<string, Pool>()
 
     const poolOf = (key: string, limits: CallLimits): Pool => {
-      const known = pools.get(key)
-      if (known !== undefined) {
-        known.limits = limits
-        return known
+      const existing = pools.get(key)
+      if (existing !== undefined) {
+        existing.limits = limits
+        return existing
       }
-      if (pools.size >= forgottenAfter)
+      if (pools.size >= maxPools)
         for (const [name, { leases, waiting }] of pools) if (leases.size === 0 && waiting === 0) pools.delete(name)
       const gate = Effect.unsafeMakeSemaphore(1)
-      const made: Pool = { gate, leases: new Map(), limits, current: undefined, blockedUntil: 0, waiting: 0 }
-      pools.set(key, made)
-      return made
+      const pool: Pool = { gate, leases: new Map(), limits, current: undefined, blockedUntil: 0, waiting: 0 }
+      pools.set(key, pool)
+      return pool
     }
 
-    /** What is not heard counts as used by itself. */
+    /** Reports how a lease was used. A report that is lost counts as fully used. */
     const report = (key: string, { leases, limits }: Pool, lease: Lease | undefined, reading: ProviderQuota | null) => {
       if (lease !== undefined) leases.delete(lease.id)
-      const told = lease === undefined ? [] : [{ id: lease.id, used: lease.used, lastAt: lease.lastAt }]
+      const reports = lease === undefined ? [] : [{ id: lease.id, used: lease.used, lastAt: lease.lastAt }]
       return owner(key)
-        .Report({ limits, leases: told, reading })
+        .Report({ limits, leases: reports, reading })
         .pipe(
           Effect.mapInputContext<never, never>(() => Context.empty()),
-          Effect.timeout(patience),
+          Effect.timeout(ownerTimeout),
           Effect.sandbox,
           Effect.retry({ times: 2 }),
           Effect.ignoreLogged,
@@ -102,52 +103,52 @@ export const layer = Layer.scoped(
         )
     }
 
-    /** A call in flight holds its place: it is reported when it is over. */
+    /** Ends a lease; one with calls in flight under a concurrency limit is reported when these end. */
     const close = (key: string, pool: Pool, lease: Lease) =>
       Effect.suspend(() => {
         if (pool.current === lease) pool.current = undefined
         return pool.limits.concurrency !== null && lease.used > 0 ? Effect.void : report(key, pool, lease, null)
       })
 
-    const lease = (key: string, pool: Pool, timeoutMillis: number) =>
+    const fetchLease = (key: string, pool: Pool, timeoutMillis: number) =>
       Effect.gen(function* () {
         const id = identifiers.token(16)
         const { limits, waiting } = pool
-        const wanted = Math.max(least, waiting)
+        const wanted = Math.max(minLease, waiting)
         const answer = yield* owner(key)
-          .LeaseCalls({ limits, id, wanted, timeoutMillis: Math.min(timeoutMillis, placeMillis) })
+          .LeaseCalls({ limits, id, wanted, timeoutMillis: Math.min(timeoutMillis, slotMillis) })
           .pipe(
             Effect.mapInputContext<never, never>(() => Context.empty()),
-            Effect.timeout(patience),
-            // An owner on a node that dies is silent, or answers with a defect.
+            Effect.timeout(ownerTimeout),
+            // An owner on a dying node does not answer, or answers with a defect.
             Effect.sandbox,
-            Effect.mapError(() => unknown)
+            Effect.mapError(() => limitUnavailable)
           )
         if (answer._tag === "WaitUntil") {
           pool.blockedUntil = Math.max(pool.blockedUntil, answer.at)
           return
         }
-        const made: Lease = { id, at: answer.at, left: answer.count, used: 0, lastAt: 0 }
-        pool.leases.set(id, made)
-        pool.current = made
-        yield* Effect.forkIn(Effect.delay(close(key, pool, made), closing), scope)
+        const lease: Lease = { id, at: answer.at, left: answer.count, used: 0, lastAt: 0 }
+        pool.leases.set(id, lease)
+        pool.current = lease
+        yield* Effect.forkIn(Effect.delay(close(key, pool, lease), closeDelay), scope)
       })
 
-    /** Places of calls that last. What is not heard is said again before the place is lost. */
-    const keepPlaces = Effect.flatMap(Clock.currentTimeMillis, (now) =>
+    /** Extends the slots of long calls, often enough that one lost message loses no slot. */
+    const extendSlots = Effect.flatMap(Clock.currentTimeMillis, (now) =>
       Effect.forEach(
         pools,
         ([key, { leases, limits }]) => {
           if (limits.concurrency === null) return Effect.void
-          const lasts = ({ lastAt, used }: Lease) =>
+          const isLongCall = ({ lastAt, used }: Lease) =>
             used > 0 && now - lastAt >= Duration.toMillis(keepInterval) && now - lastAt < lostAfterMillis
-          const ids = [...leases.values()].filter(lasts).map(({ id }) => id)
+          const ids = [...leases.values()].filter(isLongCall).map(({ id }) => id)
           if (ids.length === 0) return Effect.void
           return owner(key)
-            .Keep({ ids, forMillis: placeMillis })
+            .Keep({ ids, forMillis: slotMillis })
             .pipe(
               Effect.mapInputContext<never, never>(() => Context.empty()),
-              Effect.timeout(patience),
+              Effect.timeout(ownerTimeout),
               Effect.sandbox,
               Effect.ignore
             )
@@ -155,7 +156,7 @@ export const layer = Layer.scoped(
         { concurrency: 16, discard: true }
       )
     )
-    const keeping = yield* backgroundTask("provider_limits.keep_places", keepPlaces)
+    const keeping = yield* backgroundTask("provider_limits.keep_places", extendSlots)
     yield* keeping.run.pipe(Effect.delay(keepInterval), Effect.forever, Effect.interruptible, Effect.forkScoped)
 
     const take = (pool: Pool, now: number) => {
@@ -174,8 +175,8 @@ export const layer = Layer.scoped(
         return pool.gate.withPermits(1)(
           Effect.flatMap(Clock.currentTimeMillis, (now) => {
             const { blockedUntil, current } = pool
-            const there = blockedUntil > now || (current !== undefined && current.left > 0 && now < current.at)
-            return there ? Effect.void : lease(key, pool, timeoutMillis)
+            const hasAnswer = blockedUntil > now || (current !== undefined && current.left > 0 && now < current.at)
+            return hasAnswer ? Effect.void : fetchLease(key, pool, timeoutMillis)
           })
         )
       }).pipe(

@@ -1,6 +1,6 @@
 /**
- * Refreshes a connection's token: at most one request at a time in the whole cluster. The owner commits the intent, asks
- * the token endpoint once, commits the answer, and then lets the waiting calls go on. Design: the actor is the lock.
+ * Refreshes a connection's token: at most one request at a time in the cluster. The owner commits the intent, sends one
+ * request to the token endpoint, commits the answer and wakes the waiting calls. Design: the actor is the lock.
  */
 import { Clock, Context, Deferred, Duration, Effect, FiberId, Layer, Option, Redacted, type Scope } from "effect"
 import { type Credential, credentialFingerprint } from "../../domain/connection/Credential.js"
@@ -22,7 +22,7 @@ import {
 import {
   busy,
   isRenewable,
-  type Open,
+  type OpenConnection,
   type ConnectionOwner,
   ConnectionOwners,
   failWith,
@@ -33,15 +33,15 @@ import type { CommandRefusal } from "./Protocol.js"
 
 type TokenCredential = Extract<Credential, { readonly _tag: "Tokens" }>
 
-/** The OAuth client that asks the token endpoint. `provider`: its auth provider's id; `null` for a customer's own client. */
-export interface Client extends TokenClient {
+/** The OAuth client of a token request. `provider`: its auth provider's id; `null` for a customer's own client. */
+export interface RefreshClient extends TokenClient {
   readonly provider: string | null
 }
 
-/** How often a new owner polls for the answer that the owner before it may still commit. */
-const lookInterval = Duration.millis(500)
+/** How often a new owner polls for the answer that the previous owner may still commit. */
+const pollInterval = Duration.millis(500)
 
-/** The credential after an answer of the token endpoint; members that the answer leaves out stay. */
+/** The credential after an answer of the token endpoint; members that the answer lacks stay. */
 export const tokensCredential = (
   tokens: Tokens,
   method: OAuth2Method,
@@ -79,7 +79,7 @@ const make = Effect.gen(function* () {
     method: OAuth2Method,
     fields: TokenCredential["fields"],
     given: string | null = null
-  ): Effect.fn.Return<Client, CommandRefusal> {
+  ): Effect.fn.Return<RefreshClient, CommandRefusal> {
     const found = yield* Effect.mapError(
       connectors.clientOf(organisationId, connector, method.id, authProvider ?? given),
       ({ reason }) => busy(reason)
@@ -104,7 +104,7 @@ const make = Effect.gen(function* () {
     })
   })
 
-  const ask = Effect.fnUntraced(function* (
+  const requestTokens = Effect.fnUntraced(function* (
     { config }: Pick<Connection, "config">,
     method: OAuth2Method,
     client: TokenClient,
@@ -124,7 +124,7 @@ const make = Effect.gen(function* () {
     })
   })
 
-  const renewing = (method: OAuth2Method, { refreshToken }: TokenCredential): OAuthGrant =>
+  const renewalGrant = (method: OAuth2Method, { refreshToken }: TokenCredential): OAuthGrant =>
     refreshToken === null || method.grant === "client_credentials"
       ? { type: "client_credentials", scope: method.scopes.join(method.scopeSeparator) }
       : { type: "refresh_token", refreshToken }
@@ -134,18 +134,18 @@ const make = Effect.gen(function* () {
   const hashOf = ({ accessToken, refreshToken }: TokenCredential) =>
     digests.sha256Hex(Redacted.value(refreshToken ?? accessToken))
 
-  const heldOf = (open: Open, credential: TokenCredential) => ({
+  const tokenStateOf = (open: OpenConnection, credential: TokenCredential) => ({
     refreshSeq: open.credential?.number ?? 0,
     tokenHash: hashOf(credential)
   })
 
-  /** The refresh to make now, or `undefined`. Waits for the request of another owner, which counts as an attempt. */
-  const begun = Effect.fnUntraced(function* (self: ConnectionOwner, organisation: string) {
+  /** Finds the refresh to make now, if any. Waits until the request of a previous owner has ended or timed out. */
+  const prepareRefresh = Effect.fnUntraced(function* (self: ConnectionOwner, organisation: string) {
     const before = self.open?.credential?.number
     for (;;) {
-      const open = yield* owners.current(self, organisation)
+      const open = yield* owners.read(self, organisation)
       const { connection, intent, plain } = open
-      // The owner before was slow, not dead, and has committed its answer.
+      // The previous owner was slow, not dead, and has committed its answer.
       if (before !== undefined && open.credential?.number !== before) return undefined
       if ((connection.status !== "active" && connection.status !== "inactive") || plain?._tag !== "Tokens")
         return undefined
@@ -158,7 +158,7 @@ const make = Effect.gen(function* () {
       if (method.type !== "oauth2" || !isRenewable(method, plain)) return undefined
       const found = { open, method, credential: plain }
       if (intent === null) return { ...found, attempt: 1 }
-      const recovery = decideRecovery(intent, heldOf(open, plain), yield* Clock.currentTimeMillis)
+      const recovery = decideRecovery(intent, tokenStateOf(open, plain), yield* Clock.currentTimeMillis)
       switch (recovery._tag) {
         case "Retry":
           return { ...found, attempt: intent.attempt + 1 }
@@ -168,56 +168,56 @@ const make = Effect.gen(function* () {
           yield* owners.change(self, organisation, { _tag: "NoteRefreshFailure", lost: true, reason: recovery.reason })
           return undefined
         case "Wait":
-          // The owner before may still commit its answer: a second request could revoke that token.
-          yield* Effect.sleep(lookInterval)
+          // The previous owner may still commit its answer; a second request could revoke that token.
+          yield* Effect.sleep(pollInterval)
           self.open = undefined
       }
     }
   })
 
-  /** The intent is committed before this returns, and the request must follow within two seconds. */
-  const intended = Effect.fnUntraced(function* (
+  /** Commits the refresh intent. The request must be sent within two seconds after that. */
+  const commitIntent = Effect.fnUntraced(function* (
     self: ConnectionOwner,
     {
       attempt,
       credential,
       open
-    }: { readonly open: Open; readonly credential: TokenCredential; readonly attempt: number }
+    }: { readonly open: OpenConnection; readonly credential: TokenCredential; readonly attempt: number }
   ) {
     const began = yield* Clock.currentTimeNanos
-    const { refreshSeq, tokenHash } = heldOf(open, credential)
+    const { refreshSeq, tokenHash } = tokenStateOf(open, credential)
     const intent = { refreshSeq: refreshSeq + 1, tokenHash, attempt, at: yield* Clock.currentTimeMillis }
     const revision = yield* withWriteLock(
       self,
       self.open === open ? store.intend(open, intent) : Effect.succeed(undefined)
     )
     if (revision === undefined) return undefined
-    const held: Open = { ...open, revision, intent }
+    const held: OpenConnection = { ...open, revision, intent }
     self.open = held
     yield* faults.at("intentWritten")
     const elapsed = Number((yield* Clock.currentTimeNanos) - began) / 1e6
     if (elapsed <= latestSendMillis) return held
-    // Long enough that another owner may have taken the intent for a dead one's.
+    // So late that another owner may already treat the intent as that of a dead owner.
     self.open = undefined
     return yield* failWith(busy("the refresh came too late to be sent; it is begun again"))
   })
 
-  const unchanged = (number: number | undefined) => (open: Open) =>
+  const requireNumber = (number: number | undefined) => (open: OpenConnection) =>
     open.credential?.number === number ? undefined : busy("the credential was replaced meanwhile")
 
-  const settled = Effect.fnUntraced(function* (
+  const commitAnswer = Effect.fnUntraced(function* (
     self: ConnectionOwner,
-    held: Open,
+    held: OpenConnection,
     method: OAuth2Method,
     credential: TokenCredential,
     answer: { readonly tokens: Tokens } | { readonly failure: TokenRequestFailed }
   ) {
     const { connection } = held
-    const unless = unchanged(held.credential?.number)
+    const precondition = requireNumber(held.credential?.number)
     if ("failure" in answer) {
       const { failure } = answer
       const command = { _tag: "NoteRefreshFailure", lost: isGrantLost(failure), reason: failure.message } as const
-      return yield* owners.change(self, connection.organisationId, command, { unless })
+      return yield* owners.change(self, connection.organisationId, command, { precondition })
     }
     const { tokens } = answer
     const value = tokensCredential(tokens, method, credential, yield* Clock.currentTimeMillis)
@@ -233,25 +233,25 @@ const make = Effect.gen(function* () {
       {
         credential: { value, rotated: false },
         audit: { action: "credential.token_refresh", by: system },
-        unless
+        precondition
       }
     )
-    self.used = false
-    self.issued = done.credential?.number
-    self.refusals = 0
+    self.usedSinceRefresh = false
+    self.issuedNumber = done.credential?.number
+    self.refusalsInARow = 0
     return done
   })
 
-  const once = Effect.fnUntraced(function* (
+  const refreshOnce = Effect.fnUntraced(function* (
     self: ConnectionOwner,
     organisation: string
   ): Effect.fn.Return<void, CommandRefusal> {
-    const found = yield* begun(self, organisation)
+    const found = yield* prepareRefresh(self, organisation)
     if (found === undefined) return
     const { credential, method } = found
     yield* Effect.uninterruptible(
       Effect.gen(function* () {
-        const held = yield* intended(self, found).pipe(
+        const held = yield* commitIntent(self, found).pipe(
           Effect.catchTags({
             Stale: () => {
               self.open = undefined
@@ -262,30 +262,30 @@ const make = Effect.gen(function* () {
         )
         if (held === undefined) return
         const answer = yield* clientOf(held.connection, method, credential.fields, credential.provider).pipe(
-          Effect.flatMap((client) => ask(held.connection, method, client, renewing(method, credential))),
+          Effect.flatMap((client) => requestTokens(held.connection, method, client, renewalGrant(method, credential))),
           Effect.map((tokens) => ({ tokens })),
           Effect.catchTag("TokenRequestFailed", (failure) => Effect.succeed({ failure })),
-          // A request that cannot be made is a failure like any other and is followed by the back-off.
-          Effect.catchAll((refusal) => Effect.succeed({ failure: unasked(refusal) }))
+          // A request that cannot be sent counts as a failed refresh, with the same back-off.
+          Effect.catchAll((refusal) => Effect.succeed({ failure: requestNotSent(refusal) }))
         )
         yield* faults.at("tokenReceived")
-        yield* settled(self, held, method, credential, answer)
+        yield* commitAnswer(self, held, method, credential, answer)
       })
     )
   })
 
-  /** Joins the refresh under way, or begins one. It goes on when the caller that began it is interrupted. */
+  /** Joins the refresh in progress or begins one, which continues when its caller is interrupted. */
   const renew = (
     self: ConnectionOwner,
     organisation: string,
     scope: Scope.Scope
   ): Effect.Effect<Deferred.Deferred<void>> =>
     Effect.suspend(() => {
-      if (self.refreshing !== undefined) return Effect.succeed(self.refreshing)
+      if (self.pendingRefresh !== undefined) return Effect.succeed(self.pendingRefresh)
       const done = Deferred.unsafeMake<void>(FiberId.none)
-      self.refreshing = done
-      return once(self, organisation).pipe(
-        // Callers read the connection afterwards: a change that overtook the refresh is not an error.
+      self.pendingRefresh = done
+      return refreshOnce(self, organisation).pipe(
+        // Callers read the connection afterwards, so that a change which overtook the refresh is no error.
         Effect.catchAll((refusal) =>
           Effect.annotateLogs(Effect.logInfo("connection.refresh_postponed"), {
             connectionId: self.id,
@@ -297,7 +297,7 @@ const make = Effect.gen(function* () {
         ),
         Effect.ensuring(
           Effect.suspend(() => {
-            self.refreshing = undefined
+            self.pendingRefresh = undefined
             return Deferred.succeed(done, undefined)
           })
         ),
@@ -306,10 +306,10 @@ const make = Effect.gen(function* () {
       )
     })
 
-  return { renew, ask, clientOf }
+  return { renew, requestTokens, clientOf }
 })
 
-const unasked = (refusal: CommandRefusal): TokenRequestFailed =>
+const requestNotSent = (refusal: CommandRefusal): TokenRequestFailed =>
   new TokenRequestFailed({
     status: null,
     code: null,
@@ -321,8 +321,8 @@ const unasked = (refusal: CommandRefusal): TokenRequestFailed =>
           : "the token endpoint could not be asked"
   })
 
-/** One for a node. */
-export class TokenRefresh extends Context.Tag("svc/connection/Renewal")<
+/** One per node. */
+export class TokenRefresh extends Context.Tag("svc/connection/TokenRefresh")<
   TokenRefresh,
   Effect.Effect.Success<typeof make>
 >() {}

@@ -1,4 +1,4 @@
-/** The execution actor: attaches to the run's fiber when this node drives it, and brings it to life when it does not. */
+/** The execution actor: stops the run that this node drives, and resumes one that it does not drive yet. */
 import { Duration, Effect, Option } from "effect"
 import { Entity } from "@effect/cluster"
 import type { ExecutionId } from "../../domain/Ids.js"

@@ -1,48 +1,50 @@
-/** Calls of one run that wait for a time: timers, and calls that are held back. They need no fiber and no place. */
+/** The timers and postponed calls of one run, sorted by due time. They need no fiber and do not count as in flight. */
 
 interface Numbered {
   readonly id: number
 }
 
-interface Alarm<Call> {
+interface CallTimer<Call> {
   readonly call: Call
   readonly due: number
 }
 
-const isLater = <Call extends Numbered>(one: Alarm<Call>, other: Alarm<Call>): boolean =>
+const isLater = <Call extends Numbered>(one: CallTimer<Call>, other: CallTimer<Call>): boolean =>
   one.due > other.due || (one.due === other.due && one.call.id > other.call.id)
 
+/** Sorted set of calls with their due times; ties are in the guest's order. */
 export class CallTimers<Call extends Numbered> {
-  /** The latest first. */
-  private readonly alarms: Array<Alarm<Call>> = []
+  /** The latest first, so that due ones are popped from the end. */
+  private readonly timers: Array<CallTimer<Call>> = []
 
   get size(): number {
-    return this.alarms.length
+    return this.timers.length
   }
 
-  /** When the earliest is due, in Unix milliseconds. */
-  get next(): number | undefined {
-    return this.alarms.at(-1)?.due
+  /** When the earliest is due, in Unix milliseconds; `undefined` when there is none. */
+  get nextDue(): number | undefined {
+    return this.timers.at(-1)?.due
   }
 
+  /** `due`: Unix milliseconds. */
   add(call: Call, due: number): void {
-    const alarm = { call, due }
+    const timer = { call, due }
     let from = 0
-    let to = this.alarms.length
+    let to = this.timers.length
     while (from < to) {
       const middle = (from + to) >>> 1
-      const other = this.alarms[middle]
-      if (other !== undefined && isLater(other, alarm)) from = middle + 1
+      const other = this.timers[middle]
+      if (other !== undefined && isLater(other, timer)) from = middle + 1
       else to = middle
     }
-    this.alarms.splice(from, 0, alarm)
+    this.timers.splice(from, 0, timer)
   }
 
-  /** Takes the calls that are due, in the order of their times and, of equal ones, in the guest's. */
+  /** Removes and returns the calls that are due, the earliest first. */
   takeDue(now: number): ReadonlyArray<Call> {
     const due: Array<Call> = []
-    for (let last = this.alarms.at(-1); last !== undefined && last.due <= now; last = this.alarms.at(-1)) {
-      this.alarms.pop()
+    for (let last = this.timers.at(-1); last !== undefined && last.due <= now; last = this.timers.at(-1)) {
+      this.timers.pop()
       due.push(last.call)
     }
     return due

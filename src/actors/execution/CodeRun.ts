@@ -1,7 +1,7 @@
 /**
- * Drives one run of a workflow in code form: feeds the guest, makes its host calls, and writes everything down in the
- * order that lets another node go on from any point. Nothing outside sees a run before its start is committed; a
- * result may be fed at once, but what follows from it waits for its commit.
+ * Drives one run of a workflow to its end or its next suspension: starts the guest, makes its host calls, feeds their
+ * results and commits the journal, so that another node can resume from any point. A call to the outside is made only
+ * after the run's row and every earlier result are committed.
  */
 import { Clock, Duration, Effect, Random } from "effect"
 import {
@@ -18,48 +18,30 @@ import {
 } from "../../domain/Execution.js"
 import type { Json } from "../../domain/Json.js"
 import { guest } from "../../domain/Limits.js"
-import { type DoneEntry, buildHistory, transientCalls } from "../../domain/RunJournal.js"
+import { buildHistory, transientCalls } from "../../domain/RunJournal.js"
 import { Digests } from "../ports/Digests.js"
 import { Faults } from "../ports/Faults.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { type AppendFailure, type ChangeRefused, Fenced, Journal, type OpenRun } from "../ports/Journal.js"
-import {
-  type GuestEvent,
-  type GuestOutput,
-  Sandbox,
-  type GuestSession,
-  type SessionLost,
-  type Turn
-} from "../ports/Sandbox.js"
+import { Sandbox, type GuestSession, type SessionLost, type Turn } from "../ports/Sandbox.js"
 import { callbackDeliveries, finishedRun } from "./RunResult.js"
 import { isPoison, type GuestLosses, noLosses, pauseAfter, withLoss } from "./GuestLosses.js"
-import { type Completion, type PostponedCall, Inbox, makeCallScheduler, shortTimerMillis } from "./CallScheduler.js"
-import { makeGuestEvents } from "./GuestEvents.js"
+import { makeCallScheduler, shortTimerMillis } from "./CallScheduler.js"
+import { CompletionQueue } from "./CompletionQueue.js"
+import { makeGuestDriver } from "./GuestDriver.js"
 import { make as makeHostCalls } from "./HostCalls.js"
 import { make as makeOutputCheck } from "./OutputCheck.js"
 import { Progress } from "./Progress.js"
-import {
-  guestFailure,
-  nonDeterminismError,
-  notRecordableError,
-  poisonedError,
-  stuckError,
-  timedOutError,
-  totalCpuError
-} from "./RunErrors.js"
-import { failRun, type DriveOutcome, type RunSpec, type Stop, outcomeOfRefusedWrite } from "./RunSpec.js"
-import { SliceOrder, type TimeSlices } from "./TimeSlices.js"
+import { notRecordableError, poisonedError, stuckError, timedOutError, totalCpuError } from "./RunErrors.js"
+import { failRun, type DriveOutcome, type RunSpec, type DriveFailure, outcomeOfRefusedWrite } from "./RunSpec.js"
+import { SliceOrder } from "./TimeSlices.js"
 import { stepName } from "./Trace.js"
 import { makeRunWriter } from "./RunWriter.js"
-
-/** Outputs of the guest that are handled in one slice. */
-const outputsAtOnce = 100
 
 const succeed: RunCommand = { _tag: "Succeed" }
 const passDeadline: RunCommand = { _tag: "PassDeadline" }
 
-const limits = { memoryBytes: guest.memoryBytes, cpuPerStepMillis: Duration.toMillis(guest.cpuPerStep) }
-
+/** Makes the functions that drive runs of this node. */
 export const make = Effect.gen(function* () {
   const sandbox = yield* Sandbox
   const journal = yield* Journal
@@ -69,154 +51,28 @@ export const make = Effect.gen(function* () {
   const host = yield* makeHostCalls
   const faults = yield* Faults
   const clock = yield* Effect.clock
-  const slicing = new SliceOrder(clock)
+  const sliceOrder = new SliceOrder(clock)
   const ports = {
     offload: { id: () => identifiers.next("blob"), sha256: digests.sha256Hex },
     hash: (text: string) => digests.sha256Hex(text).slice(0, 22)
   }
 
   const { flush, flushAhead, showSlowCalls, writeEnd } = makeRunWriter(journal, faults)
-  const { eventOf, fedError, startEvent } = makeGuestEvents(host, digests)
-  const { completions, launch } = makeCallScheduler(host, faults, clock, digests.sha256Hex, flush)
-
-  // --- The guest ---
-
-  /** Starts a guest and brings it to where `replay` leaves it; the guest must ask for what the journal says it asked. */
-  const begin = Effect.fnUntraced(function* (
-    p: Progress,
-    replay: ReadonlyArray<DoneEntry>,
-    inherited: number,
-    known: boolean
-  ) {
-    const program = {
-      key: p.program,
-      script: p.spec.runnable.script,
-      engine: p.run.engine,
-      alone: p.spec.alone === true
-    }
-    const slices = slicing.of(p.run.organisationId)
-    const events =
-      replay.length === 0 ? [] : yield* Effect.forEach(replay, (entry) => eventOf(p, entry, String(entry.call), slices))
-    yield* flushAhead(p)
-    const turn = yield* guestFailure(sandbox.start(program, limits, startEvent(p.spec), events))
-    slices.restart()
-    p.spent(turn, replay.length > 0)
-    for (let i = 0; i < turn.outputs.length; i++) {
-      const before = replay[i - 1]
-      if (before !== undefined && !known) yield* matched(p, before)
-      const recorded = known || (p.run.attempt > 1 && i <= inherited)
-      yield* absorb(p, turn.outputs[i] ?? [], before?.at ?? p.spec.start.at, recorded, slices)
-    }
-    const unused = replay[turn.outputs.length - 1]
-    if (unused !== undefined) return yield* mismatch(unused, "the workflow ended before its history was used up")
-    return turn
-  })
-
-  /** Takes in what one event led to, in pieces. The pieces are the same at every replay, as the chunks of the log must be. */
-  const absorb = (
-    p: Progress,
-    outputs: ReadonlyArray<GuestOutput>,
-    at: number,
-    recorded: boolean,
-    slices: TimeSlices,
-    from = 0
-  ): Effect.Effect<void> =>
-    Effect.suspend(() => {
-      const to = from + outputsAtOnce
-      p.absorb(outputs.length <= outputsAtOnce ? outputs : outputs.slice(from, to), at, recorded)
-      if (to >= outputs.length) return slices.isOver ? slices.yield : Effect.void
-      const rest = absorb(p, outputs, at, recorded, slices, to)
-      return slices.isOver ? Effect.zipRight(slices.yield, rest) : rest
-    })
-
-  /** Strikes off the call that a recorded result belongs to. */
-  const matched = (p: Progress, entry: DoneEntry): Effect.Effect<void, Stop> => {
-    const call = p.calls.get(entry.call)
-    if (call === undefined) return mismatch(entry, "the workflow did not make this call")
-    if (call.hash !== entry.hash)
-      return mismatch(entry, `the workflow now asks ${stepName(call)}(${JSON.stringify(call.args).slice(0, 200)})`)
-    p.settle(call)
-    p.lastEventAt = entry.at
-    if (entry.result.ok) p.succeeded++
-    else p.failed++
-    return Effect.void
-  }
-
-  const mismatch = (entry: DoneEntry, now: string): Effect.Effect<never, Stop> =>
-    failRun(nonDeterminismError(entry, now))
+  const { feedCompletions, startGuest } = makeGuestDriver(sandbox, host, digests, sliceOrder, flushAhead)
+  const { awaitCompletions, launchCalls } = makeCallScheduler(host, faults, clock, digests.sha256Hex, flush)
 
   // --- The loop ---
 
-  /** Takes completions in and feeds them one by one, in the order in which they are recorded. */
-  const deliver = Effect.fnUntraced(function* (p: Progress, turn: Turn, completions: ReadonlyArray<Completion>) {
-    const events: Array<GuestEvent> = []
-    const slices = slicing.of(p.run.organisationId)
-    for (const completion of completions) {
-      if (slices.isOver) yield* slices.yield
-      p.underWay.delete(completion.call.id)
-      // Replayed already, after its guest was lost.
-      if (!p.calls.has(completion.call.id)) continue
-      if (completion._tag === "Held") {
-        hold(p, completion)
-        continue
-      }
-      const { at, attempts, call, result, secret, written } = completion
-      p.settle(call)
-      p.lastEventAt = Math.max(at, p.lastEventAt)
-      if (secret !== undefined) yield* slices.through(p.hiding(secret.text))
-      const entry: DoneEntry = {
-        kind: "done",
-        call: call.id,
-        hash: call.hash,
-        at: p.lastEventAt,
-        result: secret === undefined ? result : { ok: true, value: null },
-        ...(secret === undefined ? {} : { secret: { secretId: secret.secretId, number: secret.number } })
-      }
-      if (!written) {
-        p.record(entry)
-        p.unwritten.push(entry)
-      }
-      p.trace({
-        ...call,
-        attempts,
-        finishedAt: at,
-        result: secret === undefined ? result : { ok: true, value: "[redacted]" }
-      })
-      events.push(
-        result.ok
-          ? { t: "done", id: call.id, now: p.lastEventAt, ok: true, v: result.value }
-          : { t: "done", id: call.id, now: p.lastEventAt, ok: false, e: fedError(result.failure, stepName(call)) }
-      )
-    }
-    if (events.length === 0) return turn
-    yield* flushAhead(p)
-    const next = yield* guestFailure(turn.session.feed(events))
-    slices.restart()
-    p.spent(next, false)
-    for (let i = 0; i < next.outputs.length; i++)
-      yield* absorb(p, next.outputs[i] ?? [], events[i]?.now ?? p.lastEventAt, false, slices)
-    return next
-  })
+  const exceedsCpu = (p: Progress) => p.cpuMillis > Duration.toMillis(tiers[p.run.tier].cpu)
 
-  /** Keeps a call for later: that it waits, until when and after how many attempts outlives this process. */
-  const hold = (p: Progress, { call, until }: PostponedCall): void => {
-    const held = { why: until.why, attempts: until.attempts }
-    const entry = { kind: "timer", call: call.id, hash: call.hash, due: until.at, since: call.startedAt, held } as const
-    p.timers.set(call.id, entry)
-    p.record(entry)
-    p.alarms.add(call, until.at)
+  /** When a suspension would end; `undefined` unless all pending calls are durable timers that are not due soon. */
+  const suspensionEnd = (p: Progress, now: number): number | undefined => {
+    const { nextDue, size } = p.callTimers
+    if (p.run.tier === "instant" || nextDue === undefined || size < p.calls.size) return undefined
+    return nextDue - now > shortTimerMillis ? nextDue : undefined
   }
 
-  const overCpu = (p: Progress) => p.cpuMillis > Duration.toMillis(tiers[p.run.tier].cpu)
-
-  /** When the run can sleep until: everything it waits for is a durable timer, the next of them far enough away. */
-  const sleepsUntil = (p: Progress, now: number): number | undefined => {
-    const { next, size } = p.alarms
-    if (p.run.tier === "instant" || next === undefined || size < p.calls.size) return undefined
-    return next - now > shortTimerMillis ? next : undefined
-  }
-
-  /** Commits that the run waits from `at` on, with everything that is not written yet. `run`: the run as it is by then. */
+  /** Commits the suspension with everything not yet written. `run`: the state to suspend; for a retry that of the next attempt. */
   const suspend = (p: Progress, run: OpenRun, at: number, waiting: WaitingUntil) => {
     const event = decide(run, { _tag: "Suspend", at, waiting })
     if (event._tag !== "Suspended") return Effect.fail(new Fenced({ id: run.id }))
@@ -225,75 +81,84 @@ export const make = Effect.gen(function* () {
     return Effect.as(flush(p, { wakeAt, deadlineAt, waiting, ...attempt }), evolve(run, event))
   }
 
+  /** Suspends the run until the next of its durable timers. */
   const suspendUntil = Effect.fnUntraced(function* (p: Progress, now: number, until: number) {
-    const call = [...p.calls.values()].find(({ id }) => p.timers.get(id)?.due === until)
-    const kind = (call === undefined ? undefined : p.timers.get(call.id)?.held?.why) ?? "wait"
+    const call = [...p.calls.values()].find(({ id }) => p.timerEntries.get(id)?.due === until)
+    const kind = (call === undefined ? undefined : p.timerEntries.get(call.id)?.held?.why) ?? "wait"
     yield* suspend(p, p.run, now, { kind, step: call === undefined ? null : stepName(call), until })
     return { _tag: "Suspended" } as const satisfies DriveOutcome
   })
 
-  const going = Effect.fnUntraced(function* (
+  /** Launches calls and feeds their results until the run ends, fails or is suspended. */
+  const loop = Effect.fnUntraced(function* (
     p: Progress,
-    first: Turn,
-    inbox: Inbox
-  ): Effect.fn.Return<DriveOutcome, Stop | SessionLost> {
-    let turn = first
+    firstTurn: Turn,
+    queue: CompletionQueue
+  ): Effect.fn.Return<DriveOutcome, DriveFailure | SessionLost> {
+    let turn = firstTurn
     for (;;) {
-      if (overCpu(p)) {
-        return yield* failRun(totalCpuError(p.run.tier))
-      }
-      if (p.end !== undefined) return yield* conclude(p)
-      const tooMuch = p.asksTooMuch
-      if (tooMuch !== undefined) return yield* failRun(tooMuch)
-      if (p.calls.size === 0) {
-        return yield* failRun(stuckError)
-      }
-      yield* launch(p, inbox)
+      if (exceedsCpu(p)) return yield* failRun(totalCpuError(p.run.tier))
+      if (p.end !== undefined) return yield* finish(p)
+      const { callLimitError } = p
+      if (callLimitError !== undefined) return yield* failRun(callLimitError)
+      if (p.calls.size === 0) return yield* failRun(stuckError)
+      yield* launchCalls(p, queue)
       const now = clock.unsafeCurrentTimeMillis()
-      const until = sleepsUntil(p, now)
+      const until = suspensionEnd(p, now)
       if (until !== undefined) return yield* suspendUntil(p, now, until)
-      // Results so far are written while the run waits for the rest; a short run is written once, at its end.
-      if (p.hasUnwritten && (p.opened || p.hasMuchUnwritten)) yield* flush(p)
-      turn = yield* deliver(p, turn, yield* completions(p, inbox))
+      // Commits the results so far while the run waits for the rest; a short run is committed once, at its end.
+      if (p.hasUnwritten && (p.hasRow || p.hasMuchUnwritten)) yield* flush(p)
+      turn = yield* feedCompletions(p, turn, yield* awaitCompletions(p, queue))
     }
   })
 
-  /** A guest that was lost is started again and replayed; its calls in flight go on meanwhile. */
-  const again = (p: Progress, lost: GuestLosses, inbox: Inbox): Effect.Effect<DriveOutcome, Stop> =>
-    isPoison(lost)
-      ? failRun(poisonedError(lost.deaths))
+  /** Starts a lost guest again and replays it, after a back-off; its calls in flight go on meanwhile. */
+  const restartGuest = (
+    p: Progress,
+    losses: GuestLosses,
+    queue: CompletionQueue
+  ): Effect.Effect<DriveOutcome, DriveFailure> =>
+    isPoison(losses)
+      ? failRun(poisonedError(losses.deaths))
       : Effect.gen(function* () {
-          if (p.opened) yield* flush(p)
-          const rows = p.opened ? yield* journal.read(p.run.organisationId, p.run.id) : [p.spec.start, ...p.unwritten]
+          if (p.hasRow) yield* flush(p)
+          const rows = p.hasRow
+            ? yield* journal.read(p.run.organisationId, p.run.id)
+            : [p.spec.start, ...p.unwrittenResults]
           const past = buildHistory(p.spec.start, rows.slice(1))
-          const pause = pauseAfter(lost)
+          const pause = pauseAfter(losses)
           if (pause !== undefined) yield* Effect.sleep(pause)
           const next = new Progress(
             {
               ...p.spec,
               run: p.run,
-              opened: p.opened,
+              hasRow: p.hasRow,
               history: past,
-              nextSeq: p.opened ? rows.length : 1,
-              alone: p.spec.alone === true || lost.deaths > 0
+              nextSeq: p.hasRow ? rows.length : 1,
+              alone: p.spec.alone === true || losses.deaths > 0
             },
             ports
           )
-          next.carried = p.underWay
-          return yield* driven(next, lost, inbox)
+          next.callsOfLostGuest = p.inFlight
+          return yield* driveGuest(next, losses, queue)
         })
 
-  const driven = (p: Progress, lost: GuestLosses, inbox: Inbox): Effect.Effect<DriveOutcome, Stop> => {
+  /** Replays and runs the guest; a lost guest is restarted. Closes the guest's session in any case. */
+  const driveGuest = (
+    p: Progress,
+    losses: GuestLosses,
+    queue: CompletionQueue
+  ): Effect.Effect<DriveOutcome, DriveFailure> => {
     const past = p.spec.history
     let session: GuestSession | undefined
-    return begin(p, past?.replay ?? [], past?.inherited ?? 0, false).pipe(
+    return startGuest(p, past?.replay ?? [], past?.inherited ?? 0).pipe(
       Effect.flatMap((turn) => {
         session = turn.session
-        return p.end !== undefined ? conclude(p) : going(p, turn, inbox)
+        return p.end !== undefined ? finish(p) : loop(p, turn, queue)
       }),
       Effect.catchIf(
         (error): error is SessionLost => error._tag === "SessionLost",
-        (error) => again(p, withLoss(lost, error, p.hasAdvanced), inbox)
+        (error) => restartGuest(p, withLoss(losses, error, p.hasAdvanced), queue)
       ),
       Effect.ensuring(Effect.suspend(() => session?.close ?? Effect.void))
     )
@@ -301,16 +166,17 @@ export const make = Effect.gen(function* () {
 
   // --- The end ---
 
-  const conclude = (p: Progress): Effect.Effect<DriveOutcome, Stop> => {
+  /** Ends the run with what the guest returned or threw, once the output satisfies its contract. */
+  const finish = (p: Progress): Effect.Effect<DriveOutcome, DriveFailure> => {
     const end = p.end
     if (end === undefined || !end.ok) return failRun(end?.error ?? stuckError)
-    return Effect.flatMap(outputError(p.spec.runnable, end.value), (wrong) =>
-      wrong === undefined ? close(p, decide(p.run, succeed), end.value, null) : failRun(wrong)
+    return Effect.flatMap(outputError(p.spec.runnable, end.value), (violation) =>
+      violation === undefined ? commitEnd(p, decide(p.run, succeed), end.value, null) : failRun(violation)
     )
   }
 
-  /** Commits the end of the run; a run that may not end so is not this node's any more. */
-  const close = (
+  /** Commits the end of the run with its callback. `Fenced` when the run may no longer end in this way. */
+  const commitEnd = (
     p: Progress,
     event: RunEvent | RunRefused,
     output: Json,
@@ -320,22 +186,24 @@ export const make = Effect.gen(function* () {
       if (!isEnd(event)) return Effect.succeed<DriveOutcome>({ _tag: "Fenced" })
       const { status, statusReason } = event
       const end = { status, statusReason, output: p.show(output), error, at: clock.unsafeCurrentTimeMillis() }
-      const done = finishedRun(p.run, end, p, guest.memoryBytes)
-      const deliveries = callbackDeliveries(done, () => identifiers.next("dlv"))
-      return writeEnd(p, { end: done, ...(deliveries.length > 0 ? { deliveries } : {}) }).pipe(
+      const finished = finishedRun(p.run, end, p, guest.memoryBytes)
+      const deliveries = callbackDeliveries(finished, () => identifiers.next("dlv"))
+      return writeEnd(p, { end: finished, ...(deliveries.length > 0 ? { deliveries } : {}) }).pipe(
         Effect.zipRight(faults.at("terminal")),
-        Effect.as<DriveOutcome>({ _tag: "Ended", end: { ...done, output } })
+        Effect.as<DriveOutcome>({ _tag: "Ended", end: { ...finished, output } })
       )
     })
 
-  /** A failure ends the run, or schedules its next attempt where the policy and the category allow it. */
-  const fail = (p: Progress, error: RunError): Effect.Effect<DriveOutcome, AppendFailure> => {
+  /** Ends the run with a failure, or schedules its next attempt if its retry policy and the error's category allow it. */
+  const failOrRetry = (p: Progress, error: RunError): Effect.Effect<DriveOutcome, AppendFailure> => {
     const event = decide(p.run, { _tag: "Fail", error })
-    return event._tag === "RetryScheduled" ? retry(p, evolve(p.run, event)) : close(p, event, null, p.scrubbed(error))
+    return event._tag === "RetryScheduled"
+      ? scheduleRetry(p, evolve(p.run, event))
+      : commitEnd(p, event, null, p.scrubbed(error))
   }
 
-  /** Suspends the run until the back-off of its next attempt is over; an Instant run waits in its place. */
-  const retry = Effect.fnUntraced(function* (
+  /** Suspends the run until the back-off of its next attempt is over; an Instant run waits in memory instead. */
+  const scheduleRetry = Effect.fnUntraced(function* (
     p: Progress,
     failed: OpenRun
   ): Effect.fn.Return<DriveOutcome, AppendFailure> {
@@ -355,36 +223,36 @@ export const make = Effect.gen(function* () {
     return yield* drive({
       ...p.spec,
       run: evolve(suspended, resumed),
-      opened: true,
+      hasRow: true,
       history: buildHistory(p.spec.start, next.slice(1)),
       nextSeq: next.length
     })
   })
 
-  /** Postgres refused what the run wanted to record: it fails with that reason, and records nothing else. */
-  const unrecordable = (p: Progress, { reason }: ChangeRefused): Effect.Effect<DriveOutcome, AppendFailure> => {
+  /** Ends the run with the reason for which Postgres refused its last change; nothing else of that change is recorded. */
+  const failUnrecordable = (p: Progress, { reason }: ChangeRefused): Effect.Effect<DriveOutcome, AppendFailure> => {
     const error = notRecordableError(reason)
-    return close(p, decide(p.run, { _tag: "Fail", error }), null, error)
+    return commitEnd(p, decide(p.run, { _tag: "Fail", error }), null, error)
   }
 
-  /** Runs until the end, until it has nothing to do for a while, or until it may not go on here. */
+  /** Drives the run until it ends, is suspended, is fenced or cannot be written. Never fails. */
   const drive = (spec: RunSpec, watch?: (progress: Progress) => void): Effect.Effect<DriveOutcome> =>
     Effect.suspend(() => {
       const p = new Progress(spec, ports)
       watch?.(p)
-      return driven(p, noLosses, new Inbox()).pipe(
+      return driveGuest(p, noLosses, new CompletionQueue()).pipe(
         Effect.catchIf(
-          (stop): stop is Extract<Stop, { _tag: "Failed" }> => stop._tag === "Failed",
-          ({ error }) => fail(p, error)
+          (stop): stop is Extract<DriveFailure, { _tag: "Failed" }> => stop._tag === "Failed",
+          ({ error }) => failOrRetry(p, error)
         ),
-        Effect.catchTag("ChangeRefused", (error) => unrecordable(p, error)),
+        Effect.catchTag("ChangeRefused", (error) => failUnrecordable(p, error)),
         Effect.catchAll((error) => Effect.succeed(outcomeOfRefusedWrite(error)))
       )
     })
 
-  /** Ends a run whose time is up; the fiber that drove it has stopped. */
+  /** Ends a run whose deadline has passed. The caller must have interrupted the fiber that drove it. */
   const timeOut = (p: Progress): Effect.Effect<DriveOutcome> =>
-    close(p, decide(p.run, passDeadline), null, timedOutError).pipe(
+    commitEnd(p, decide(p.run, passDeadline), null, timedOutError).pipe(
       Effect.catchAll((error) => Effect.succeed(outcomeOfRefusedWrite(error)))
     )
 

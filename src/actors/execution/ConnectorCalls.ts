@@ -1,6 +1,6 @@
 /**
- * `svc.connector.<slug>.<action>(args, opts)`: the binding, the customer's connection, the pinned action, the call, and
- * what it threw. Contract: runtime calls; versioning policy.
+ * `svc.connector.<slug>.<action>(args, opts)`: finds the bound action and the customer's connection, makes the call, and
+ * turns failures into a `ConnectorError`. Contract: runtime calls; versioning policy.
  */
 import { Effect, Either, Option } from "effect"
 import { actionResult } from "../../domain/connector/ActionResult.js"
@@ -15,25 +15,25 @@ import { isObject, type Json } from "../../domain/Json.js"
 import { connectedCall, guest } from "../../domain/Limits.js"
 import type { CallFailure, ChosenConnection } from "../../domain/RunJournal.js"
 import { type CallFailed, ConnectedCalls } from "../ports/ConnectedCalls.js"
-import { ConnectionReads, type KnownConnection } from "../ports/ConnectionReads.js"
+import { ConnectionReads, type CallableConnection } from "../ports/ConnectionReads.js"
 import { Connectors } from "../ports/Connectors.js"
 import { failure, type HostCall, type HostRequest, type Postponement, refusedCall } from "./HostCall.js"
 
-interface Options {
+interface CallOptions {
   /** A connection's label or id; `null`: the customer's default one. */
   readonly connection: string | null
   readonly idempotencyKey: string | null
   readonly timeoutMillis: number | null
   readonly retries: boolean
-  /** The prelude asks for the items and the next page's arguments instead of the result. */
-  readonly paged: boolean
+  /** The result is the page's items and the next page's arguments; the prelude asks for it to iterate. */
+  readonly isPaged: boolean
 }
 
 const optionNames = new Set(["connection", "idempotencyKey", "timeoutMs", "retry", "page"])
 
-const optionsOf = (value: Json | undefined): Options | string => {
+const optionsOf = (value: Json | undefined): CallOptions | string => {
   if (value === undefined || value === null) {
-    return { connection: null, idempotencyKey: null, timeoutMillis: null, retries: true, paged: false }
+    return { connection: null, idempotencyKey: null, timeoutMillis: null, retries: true, isPaged: false }
   }
   if (!isObject(value)) return "the options are an object"
   const unknown = Object.keys(value).find((name) => !optionNames.has(name))
@@ -54,12 +54,12 @@ const optionsOf = (value: Json | undefined): Options | string => {
     idempotencyKey: idempotencyKey ?? null,
     timeoutMillis: timeoutMs ?? null,
     retries: retry !== false,
-    paged: page === true
+    isPaged: page === true
   }
 }
 
-/** Which connection to look for where the caller of the run named some: then there are no others. */
-const chosen = (
+/** The connection to look up. Where the start of the run listed connections, only these are found. */
+const chooseConnection = (
   allowed: ReadonlyArray<ChosenConnection> | null,
   slug: string,
   named: string | null
@@ -73,13 +73,13 @@ const chosen = (
   return one?.id ?? "none"
 }
 
-const harmless = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"])
+const repeatableMethods = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"])
 
-/** A call that may have been done is made again only where that does no harm, or the provider would recognise it. */
-const repeatable = ({ idempotency, readOnly, request }: ActionDefinition): "all" | "refusals" =>
-  harmless.has(request.method) || readOnly === true || idempotency !== undefined ? "all" : "refusals"
+/** A call that may have taken effect is retried only if repeating it is harmless or the provider recognises its key. */
+const retriesOf = ({ idempotency, readOnly, request }: ActionDefinition): "all" | "refusals" =>
+  repeatableMethods.has(request.method) || readOnly === true || idempotency !== undefined ? "all" : "refusals"
 
-/** What the workflow sees: a ConnectorError that says which action failed, and how the provider put it. */
+/** A `ConnectorError` that names the action and has the provider's own message, status and body. */
 const connectorError = (
   at: { readonly connector: string; readonly action: string },
   message: string,
@@ -92,28 +92,29 @@ const connectorError = (
     data: { ...at, status: more.status ?? null, body: more.body ?? null, retryable: category === "transient" }
   })
 
+/** Plans the calls of connector actions. */
 export const makeConnectorCalls = Effect.gen(function* () {
   const connectors = yield* Connectors
   const reads = yield* ConnectionReads
   const calls = yield* ConnectedCalls
 
-  const outside = "RESOURCE_OUT_OF_SCOPE"
+  const outOfScope = "RESOURCE_OUT_OF_SCOPE"
 
-  type At = { readonly connector: string; readonly action: string }
+  type ActionRef = { readonly connector: string; readonly action: string }
 
-  const wrong = (at: At, message: string, code: string, category: CallFailure["category"] = "code") =>
+  const failCall = (at: ActionRef, message: string, code: string, category: CallFailure["category"] = "code") =>
     Effect.fail(connectorError(at, `${at.connector}.${at.action}: ${message}`, category, code))
-  const unavailable = (at: At) => (error: { readonly reason: string }) =>
+  const unavailableError = (at: ActionRef) => (error: { readonly reason: string }) =>
     connectorError(at, `${at.connector}.${at.action}: ${error.reason}`, "transient", "UNAVAILABLE")
 
-  const definitionOf = Effect.fnUntraced(function* (
+  const findBoundAction = Effect.fnUntraced(function* (
     { spec }: HostRequest,
-    at: At
+    at: ActionRef
   ): Effect.fn.Return<{ readonly definition: ConnectorDefinition; readonly action: ActionDefinition }, CallFailure> {
     const { bindings, organisationId } = spec.runnable
     const bound = findBinding(bindings, at.connector, at.action)
     if (bound === undefined) {
-      return yield* wrong(
+      return yield* failCall(
         at,
         `this workflow is not bound to it: write svc.connector.${at.connector}.${at.action} in the code, and publish`,
         "UNBOUND_CONNECTOR"
@@ -121,38 +122,38 @@ export const makeConnectorCalls = Effect.gen(function* () {
     }
     const { connector: slug, version } = bound
     if (spec.start.reach?.connectors?.includes(slug) === false)
-      return yield* wrong(at, "the key that started this run does not reach this connector", outside, "auth")
+      return yield* failCall(at, "the key that started this run does not reach this connector", outOfScope, "auth")
     const find =
       version === null
         ? connectors.find(organisationId, slug)
         : connectors.withAction(organisationId, slug, { name: at.action, version, bound: true })
-    const found = yield* Effect.mapError(find, unavailable(at))
+    const found = yield* Effect.mapError(find, unavailableError(at))
     if (Option.isNone(found)) {
-      const what =
+      const reason =
         version === null
           ? "there is no such connector: GET /api/v1/connectors lists what there is"
           : `version ${version} of the action, which this workflow was published with, is gone: publish it again to call the newest`
-      return yield* wrong(at, what, "UNBOUND_CONNECTOR")
+      return yield* failCall(at, reason, "UNBOUND_CONNECTOR")
     }
     const action = findAction(found.value, at.action)
     if (action === undefined) {
       const names = found.value.actions.map(({ name }) => name).join(", ")
-      return yield* wrong(at, `there is no such action: ${slug} has ${names}`, "UNBOUND_CONNECTOR")
+      return yield* failCall(at, `there is no such action: ${slug} has ${names}`, "UNBOUND_CONNECTOR")
     }
     return { definition: found.value, action }
   })
 
-  const connectionOf = Effect.fnUntraced(function* (
+  const findConnection = Effect.fnUntraced(function* (
     { spec }: HostRequest,
-    at: At,
+    at: ActionRef,
     slug: string,
     named: string | null
-  ): Effect.fn.Return<KnownConnection, CallFailure> {
+  ): Effect.fn.Return<CallableConnection, CallFailure> {
     const { run, start } = spec
-    const one = chosen(start.connections, slug, named)
+    const one = chooseConnection(start.connections, slug, named)
     const found =
       one === "none"
-        ? Option.none<KnownConnection>()
+        ? Option.none<CallableConnection>()
         : yield* reads
             .find({
               organisationId: run.organisationId,
@@ -161,28 +162,28 @@ export const makeConnectorCalls = Effect.gen(function* () {
               slug,
               named: one
             })
-            .pipe(Effect.mapError(unavailable(at)))
+            .pipe(Effect.mapError(unavailableError(at)))
     if (Option.isSome(found)) {
       if (start.reach?.connections?.includes(found.value.id) !== false) return found.value
-      return yield* wrong(at, `the key that started this run does not reach ${found.value.id}`, outside, "auth")
+      return yield* failCall(at, `the key that started this run does not reach ${found.value.id}`, outOfScope, "auth")
     }
-    const who =
+    const reason =
       run.customerId === null
         ? "this run acts for no customer (x-org-id names one)"
         : named === null
           ? `customer ${run.customerId} has not connected ${slug}: POST /api/v1/connections`
           : `customer ${run.customerId} has no connection "${named}" to ${slug}`
-    return yield* wrong(at, who, "CONNECTION_REQUIRED", "auth")
+    return yield* failCall(at, reason, "CONNECTION_REQUIRED", "auth")
   })
 
-  const failed =
-    (at: At) =>
+  const toCallFailure =
+    (at: ActionRef) =>
     (error: CallFailed): CallFailure | Postponement => {
       switch (error._tag) {
         case "Postponed":
           return { _tag: "Postponement", at: error.at, why: error.why, attempts: error.made }
         case "ProviderRefused":
-          return refusal(at, error.failure)
+          return refusalError(at, error.failure)
         case "ConnectionNotActive":
           return connectorError(at, `${at.connector}.${at.action}: ${error.message}`, "auth", "CONNECTION_NOT_ACTIVE")
         case "NotFound":
@@ -193,12 +194,12 @@ export const makeConnectorCalls = Effect.gen(function* () {
             "CONNECTION_REQUIRED"
           )
         case "Unavailable":
-          return unavailable(at)(error)
+          return unavailableError(at)(error)
       }
     }
 
-  /** In the provider's own words. */
-  const refusal = (at: At, { body, category, code, message, status }: ProviderFailure): CallFailure =>
+  /** The provider's refusal, in its own words. */
+  const refusalError = (at: ActionRef, { body, category, code, message, status }: ProviderFailure): CallFailure =>
     connectorError(
       at,
       `${at.connector}.${at.action}: ${message}`,
@@ -207,10 +208,10 @@ export const makeConnectorCalls = Effect.gen(function* () {
       { status, body }
     )
 
-  /** What the run was given instead of the provider's answer. */
-  const mock = (
+  /** The output that the run was started with instead of a real call; `undefined` if the call is to be made. */
+  const mockedOutput = (
     { notes, spec }: HostRequest,
-    at: At,
+    at: ActionRef,
     { slug }: ConnectorDefinition,
     action: ActionDefinition,
     input: Json
@@ -218,23 +219,27 @@ export const makeConnectorCalls = Effect.gen(function* () {
     const { mocking } = spec.start
     if (mocking === undefined) return Effect.succeed(undefined)
     const found = findMock(mocking, slug, action, input)
-    notes.mocked = found !== undefined
+    notes.isMocked = found !== undefined
     return found !== undefined || mocking.mode === "partial"
       ? Effect.succeed(found?.output)
-      : wrong(at, "there is no mock for these arguments, and this run calls nobody: send one in fixtures", "NO_MOCK")
+      : failCall(
+          at,
+          "no fixture matches these arguments, and this run makes no real calls: add one to fixtures",
+          "NO_MOCK"
+        )
   }
 
-  const call = (request: HostRequest, at: At, options: Options) =>
+  const call = (request: HostRequest, at: ActionRef, options: CallOptions) =>
     Effect.gen(function* () {
       const { args, key, notes, spec } = request
-      const { action, definition } = yield* definitionOf(request, at)
+      const { action, definition } = yield* findBoundAction(request, at)
       notes.actionVersion = action.version
       const input = args[0] ?? {}
-      const mocked = yield* mock(request, at, definition, action, input)
+      const mocked = yield* mockedOutput(request, at, definition, action, input)
       if (mocked !== undefined) {
-        return { value: options.paged ? { items: [...pageItems(action, mocked)], next: null } : mocked }
+        return { value: options.isPaged ? { items: [...pageItems(action, mocked)], next: null } : mocked }
       }
-      const connection = yield* connectionOf(request, at, definition.slug, options.connection)
+      const connection = yield* findConnection(request, at, definition.slug, options.connection)
       const unsigned = buildRequest(definition, action, {
         args: input,
         config: connection.config,
@@ -242,7 +247,7 @@ export const makeConnectorCalls = Effect.gen(function* () {
       })
       if (Either.isLeft(unsigned)) {
         const { message, path } = unsigned.left
-        return yield* wrong(at, `${path} ${message}`, "INVALID_ARGUMENTS")
+        return yield* failCall(at, `${path} ${message}`, "INVALID_ARGUMENTS")
       }
       const value = yield* calls
         .send(
@@ -253,19 +258,19 @@ export const makeConnectorCalls = Effect.gen(function* () {
             definition,
             request: { ...unsigned.right, timeoutMillis: options.timeoutMillis ?? unsigned.right.timeoutMillis },
             maxBytes: guest.fetchBytes,
-            made: notes.made,
-            retries: options.retries ? repeatable(action) : "none"
+            earlierAttempts: notes.earlierAttempts,
+            retries: options.retries ? retriesOf(action) : "none"
           },
           (answer, now) =>
             Either.map(actionResult(definition, action, answer, now), (result) =>
-              options.paged
+              options.isPaged
                 ? { items: [...pageItems(action, result)], next: nextPageArgs(action, input, answer) }
                 : result
             ),
           ({ failure, finishedAt, startedAt }) =>
-            notes.attempts.push({ startedAt, finishedAt, error: failure === null ? null : refusal(at, failure) })
+            notes.attempts.push({ startedAt, finishedAt, error: failure === null ? null : refusalError(at, failure) })
         )
-        .pipe(Effect.mapError(failed(at)))
+        .pipe(Effect.mapError(toCallFailure(at)))
       return { value }
     })
 

@@ -8,22 +8,23 @@ import { failure, type HostCall, type HostRequest, refusedCall } from "./HostCal
 const dbFailure = ({ code, detail, hint, message, position, transient }: DbRefused): CallFailure =>
   failure("DatabaseError", message, transient ? "transient" : "code", { code, data: { detail, hint, position } })
 
-/** As `db.begin` answered it; nothing that a workflow can write reaches this place. */
+/** The transaction that `db.begin` returned. The prelude passes it; a workflow cannot. */
 const transactionOf = (value: Json | undefined): DbTransaction | null =>
   isObject(value) && typeof value["id"] === "string" && typeof value["xid"] === "string"
     ? { id: value["id"], xid: value["xid"] }
     : null
 
+/** Plans the calls of `svc.db`, by name. */
 export const makeDbCalls = Effect.gen(function* () {
   const db = yield* WorkspaceDb
 
-  const caller = ({ spec: { run } }: HostRequest): DbCaller => ({
+  const callerOf = ({ spec: { run } }: HostRequest): DbCaller => ({
     organisationId: run.organisationId,
     spaceId: run.spaceId,
     executionId: run.id
   })
 
-  const outside = (effect: Effect.Effect<Json, DbRefused>): HostCall => ({
+  const outsideCall = (effect: Effect.Effect<Json, DbRefused>): HostCall => ({
     _tag: "Outside",
     run: effect.pipe(
       Effect.map((value) => ({ value })),
@@ -31,14 +32,14 @@ export const makeDbCalls = Effect.gen(function* () {
     )
   })
 
-  const query = (request: HostRequest): HostCall => {
+  const planQuery = (request: HostRequest): HostCall => {
     const [sql, params = [], transaction] = request.args
     if (typeof sql !== "string" || sql.trim() === "")
       return refusedCall(failure("TypeError", "svc.db.query takes a statement and, for $1, $2 …, an array of values"))
     if (!Array.isArray(params))
       return refusedCall(failure("TypeError", "svc.db.query: the values for $1, $2 … are an array"))
-    const effect = db.query(caller(request), sql, params, transactionOf(transaction))
-    return outside(Effect.map(effect, ({ fields, rowCount, rows }) => ({ rows, rowCount, fields: [...fields] })))
+    const effect = db.query(callerOf(request), sql, params, transactionOf(transaction))
+    return outsideCall(Effect.map(effect, ({ fields, rowCount, rows }) => ({ rows, rowCount, fields: [...fields] })))
   }
 
   const inTransaction =
@@ -47,13 +48,13 @@ export const makeDbCalls = Effect.gen(function* () {
       const transaction = transactionOf(request.args[0])
       return transaction === null
         ? refusedCall(failure("TypeError", "this is not a transaction of svc.db"))
-        : outside(Effect.as(run(caller(request), transaction), null))
+        : outsideCall(Effect.as(run(callerOf(request), transaction), null))
     }
 
   return {
-    "db.query": query,
+    "db.query": planQuery,
     "db.begin": (request: HostRequest) =>
-      outside(Effect.map(db.begin(caller(request)), ({ id, xid }) => ({ id, xid }))),
+      outsideCall(Effect.map(db.begin(callerOf(request)), ({ id, xid }) => ({ id, xid }))),
     "db.commit": inTransaction(db.commit),
     "db.rollback": inTransaction(db.rollback)
   }

@@ -1,22 +1,16 @@
-/** Accepts runs, inline or into the start queue, and ends them from outside. */
-import { Clock, Duration, Effect, Layer, Option } from "effect"
-import { decide, evolve, isEnd, type RunEnd, tiers } from "../../domain/Execution.js"
+/**
+ * Accepts runs: an Instant run is driven at once and its caller gets the result; any other is committed to the start
+ * queue. Cancels runs, wherever they are driven.
+ */
+import { Clock, Effect, Layer, Option } from "effect"
+import { decide, evolve, isEnd, type RunEnd } from "../../domain/Execution.js"
 import { InvalidState, NotFound, TooManyRuns, Unavailable } from "../../domain/Failure.js"
 import type { ExecutionId } from "../../domain/Ids.js"
-import type { Json } from "../../domain/Json.js"
-import { guest, idempotencyLifetime, queueTimeout } from "../../domain/Limits.js"
-import { redactMembers } from "../../domain/SecretNames.js"
+import { guest } from "../../domain/Limits.js"
 import type { StartEntry } from "../../domain/RunJournal.js"
-import { Executions, type Started, type StartRequest } from "../ports/Executions.js"
+import { Executions, type StartResult, type StartRequest } from "../ports/Executions.js"
 import { Faults } from "../ports/Faults.js"
-import {
-  type AppendFailure,
-  type Claim,
-  type FinishedRun,
-  Journal,
-  type OpenRun,
-  type RunRecord
-} from "../ports/Journal.js"
+import { type AppendFailure, type FinishedRun, Journal, type OpenRun } from "../ports/Journal.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { Ownership } from "../ports/Ownership.js"
 import { Runnables } from "../ports/Runnables.js"
@@ -24,14 +18,16 @@ import { Runs } from "../ports/Runs.js"
 import { Sandbox } from "../ports/Sandbox.js"
 import { callbackDeliveries, finishedRun } from "./RunResult.js"
 import { LiveRuns } from "./LiveRuns.js"
+import { claimOf, pendingRun, startEntry } from "./PendingRun.js"
 import { Execution } from "./Protocol.js"
 import { type DriveOutcome, runError, type RunSpec } from "./RunSpec.js"
 
-/** Ids tried until one belongs to a shard that this node holds. */
+/** Ids that are drawn until one belongs to a shard of this node. */
 const idTries = 64
 
 const unavailable = (reason: string) => new Unavailable({ reason, retryAfterSeconds: 1 })
 
+/** `slots`: runs that this node drives at a time; Instant runs are refused above four times as many. */
 export const layer = (options: { readonly slots: number }) =>
   Layer.effect(
     Executions,
@@ -49,118 +45,37 @@ export const layer = (options: { readonly slots: number }) =>
 
       // --- Acceptance ---
 
-      /** An id whose shard this node holds, so that the run needs no message to another node. */
-      const ownId = (): ExecutionId => {
+      /** An id of a shard that this node owns, so that the run needs no message to another node. */
+      const nextOwnedId = (): ExecutionId => {
         let id = identifiers.next("exec")
-        for (let i = 0; i < idTries && !ownership.holds(ownership.shardOf(id)); i++) id = identifiers.next("exec")
+        for (let i = 0; i < idTries && !ownership.owns(ownership.shardOf(id)); i++) id = identifiers.next("exec")
         return id
       }
 
-      const ceiling = ({ runnable }: StartRequest): number =>
-        Math.min(Duration.toMillis(tiers[runnable.tier].ceiling), runnable.timeoutMillis ?? Infinity)
-
-      const record = (request: StartRequest, id: ExecutionId, shownInput: Json): RunRecord => ({
-        workflowName: request.runnable.name,
-        workflowVersion: request.runnable.version,
-        environment: request.environment,
-        customerRef: request.customer?.ref ?? null,
-        installationId: request.installation?.id ?? null,
-        userId: request.userId,
-        trigger: {
-          type: request.trigger.type,
-          id: null,
-          eventId: null,
-          keyId: request.trigger.keyId,
-          keyName: request.trigger.keyName
-        },
-        maxAttempts: request.runnable.retry.enabled ? request.runnable.retry.maxAttempts : 1,
-        ceilingMillis: ceiling(request),
-        parentId: request.parent?.id ?? null,
-        rootId: request.parent?.rootId ?? id,
-        metadata: request.metadata,
-        contentHash: request.runnable.contentHash,
-        callbackUrl: request.callback?.url ?? request.runnable.callbackUrl,
-        callbackEvents: request.callback?.events ?? null,
-        traceparent: request.traceparent,
-        ...(request.connections === null ? {} : { connections: request.connections }),
-        ...(shownInput === request.input ? {} : { inputRedacted: true })
-      })
-
-      /** The run as it is accepted: not started. */
-      const pendingRun = (request: StartRequest, id: ExecutionId, now: number): OpenRun => {
-        const instant = request.runnable.tier === "instant"
-        const input = redactMembers(request.input)
-        return {
-          id,
-          organisationId: request.runnable.organisationId,
-          spaceId: request.runnable.spaceId,
-          shard: ownership.shardOf(id),
-          epoch: 1,
-          engine: sandbox.engine,
-          retention: request.retention,
-          status: "pending",
-          tier: request.runnable.tier,
-          priority: request.priority,
-          workflowId: request.runnable.workflowId,
-          customerId: request.customer?.id ?? null,
-          triggerType: request.trigger.type,
-          attempt: 1,
-          mock: request.mocking?.mode ?? "none",
-          activations: 0,
-          progress: 0,
-          wakeAt: null,
-          deadlineAt: now + (instant ? ceiling(request) : Duration.toMillis(queueTimeout)),
-          waiting: null,
-          createdAt: now,
-          startedAt: null,
-          record: record(request, id, input),
-          input
-        }
-      }
-
-      const startEntry = (request: StartRequest, now: number): StartEntry => ({
-        kind: "start",
-        at: now,
-        input: request.input,
-        headers: request.headers,
-        customer: request.customer,
-        installation: request.installation,
-        connections: request.connections,
-        ...(request.reach === undefined ? {} : { reach: request.reach }),
-        ...(request.mocking === undefined ? {} : { mocking: request.mocking }),
-        script: request.runnable.version === null ? request.runnable.script : null
-      })
-
-      const claim = (request: StartRequest, now: number): Claim | undefined =>
-        request.idempotency === undefined
-          ? undefined
-          : {
-              scope: "idem",
-              key: request.idempotency.key,
-              hash: request.idempotency.hash,
-              expiresAt: now + Duration.toMillis(idempotencyLifetime)
-            }
-
-      const inline = (request: StartRequest, run: OpenRun, start: StartEntry): Effect.Effect<Started, Unavailable> => {
-        const taken = claim(request, run.createdAt)
+      const runInline = (
+        request: StartRequest,
+        run: OpenRun,
+        start: StartEntry
+      ): Effect.Effect<StartResult, Unavailable> => {
+        const claim = claimOf(request, run.createdAt)
         const spec: RunSpec = {
           run,
           runnable: request.runnable,
           start,
           history: null,
-          opened: false,
+          hasRow: false,
           nextSeq: 1,
-          ...(taken === undefined ? {} : { claim: taken }),
+          ...(claim === undefined ? {} : { claim }),
           ...(request.audit === undefined ? {} : { audit: request.audit(run.id) })
         }
-        // Whoever asked may go away meanwhile: the run goes on.
+        // Forked in LiveRuns: the run goes on when the caller is interrupted.
         const settled = Effect.async<DriveOutcome>((resume) =>
           live.launch(spec, (outcome) => resume(Effect.succeed(outcome)))
         )
-        return Effect.flatMap(settled, (outcome) => answered(run, outcome))
+        return Effect.flatMap(settled, (outcome) => startResultOf(run, outcome))
       }
 
-      const answered = (run: OpenRun, outcome: DriveOutcome): Effect.Effect<Started, Unavailable> => {
+      const startResultOf = (run: OpenRun, outcome: DriveOutcome): Effect.Effect<StartResult, Unavailable> => {
         switch (outcome._tag) {
           case "Ended":
             return Effect.succeed({ _tag: "Ended", end: outcome.end })
@@ -175,8 +90,12 @@ export const layer = (options: { readonly slots: number }) =>
         }
       }
 
-      const queued = (request: StartRequest, run: OpenRun, start: StartEntry): Effect.Effect<Started, Unavailable> => {
-        const taken = claim(request, run.createdAt)
+      const enqueue = (
+        request: StartRequest,
+        run: OpenRun,
+        start: StartEntry
+      ): Effect.Effect<StartResult, Unavailable> => {
+        const claim = claimOf(request, run.createdAt)
         const history = (request.parent?.journal ?? []).map((entry, i) => ({ seq: i + 1, entry }))
         return Effect.zipRight(
           faults.at("parsed"),
@@ -190,7 +109,7 @@ export const layer = (options: { readonly slots: number }) =>
             journal: [{ seq: 0, entry: start }, ...history],
             ...(request.parent === undefined ? {} : { steps: request.parent.steps }),
             enqueue: { notBefore: run.createdAt },
-            ...(taken === undefined ? {} : { claim: taken }),
+            ...(claim === undefined ? {} : { claim }),
             ...(request.audit === undefined ? {} : { audit: request.audit(run.id) })
           })
         ).pipe(
@@ -212,20 +131,23 @@ export const layer = (options: { readonly slots: number }) =>
       const accept: Executions["Type"]["start"] = (request) =>
         Effect.suspend((): ReturnType<Executions["Type"]["start"]> => {
           const now = clock.unsafeCurrentTimeMillis()
-          const run = pendingRun(request, ownId(), now)
+          const id = nextOwnedId()
+          const run = pendingRun(request, { id, shard: ownership.shardOf(id), engine: sandbox.engine, now })
           const entry = startEntry(request, now)
-          if (request.runnable.tier !== "instant" || request.parent !== undefined) return queued(request, run, entry)
+          if (request.runnable.tier !== "instant" || request.parent !== undefined) return enqueue(request, run, entry)
           const { concurrentRuns } = request
-          if (concurrentRuns !== null && (live.byOrganisation().get(run.organisationId) ?? 0) >= concurrentRuns)
+          if (concurrentRuns !== null && (live.countByOrganisation().get(run.organisationId) ?? 0) >= concurrentRuns)
             return Effect.fail(new TooManyRuns({ limit: concurrentRuns }))
           if (live.size() >= options.slots * 4) return Effect.fail(unavailable("this node runs as much as it can"))
           const started = decide(run, { _tag: "Start", at: now })
-          return started._tag === "Started" ? inline(request, evolve(run, started), entry) : queued(request, run, entry)
+          return started._tag === "Started"
+            ? runInline(request, evolve(run, started), entry)
+            : enqueue(request, run, entry)
         })
 
       // --- Ending from outside ---
 
-      const endOf = (run: OpenRun, { status, statusReason }: RunEnd, now: number): FinishedRun =>
+      const cancelledRun = (run: OpenRun, { status, statusReason }: RunEnd, now: number): FinishedRun =>
         finishedRun(
           run,
           {
@@ -246,7 +168,7 @@ export const layer = (options: { readonly slots: number }) =>
         const event = decide(run, { _tag: "Cancel" })
         if (!isEnd(event))
           return yield* new InvalidState({ state: run.status, message: "the run cannot be cancelled any more" })
-        const end = endOf(run, event, yield* Clock.currentTimeMillis)
+        const end = cancelledRun(run, event, yield* Clock.currentTimeMillis)
         const deliveries = callbackDeliveries(end, () => identifiers.next("dlv"))
         yield* journal
           .append({
@@ -260,17 +182,17 @@ export const layer = (options: { readonly slots: number }) =>
             deliveries
           })
           .pipe(
-            Effect.mapError((error): Unavailable | "moved" =>
-              error._tag === "Fenced" ? "moved" : unavailable(reasonOf(error))
+            Effect.mapError((error): Unavailable | "fenced" =>
+              error._tag === "Fenced" ? "fenced" : unavailable(reasonOf(error))
             ),
             Effect.catchIf(
-              (error): error is "moved" => error === "moved",
-              () => new InvalidState({ state: "running", message: "the run moved on meanwhile" })
+              (error): error is "fenced" => error === "fenced",
+              () => new InvalidState({ state: "running", message: "the run changed its owner meanwhile: try again" })
             )
           )
         yield* live.stop(id, Option.some(end))
-        if (!ownership.holds(run.shard)) {
-          // Its owner stops at its next append anyway: this only saves it the work until then.
+        if (!ownership.owns(run.shard)) {
+          // The owner is fenced at its next append; the message only makes it stop sooner.
           yield* execution(id)
             .Stop({ status: "cancelled" })
             .pipe(Effect.timeout("1 second"), Effect.sandbox, Effect.ignore, Effect.forkDaemon)
@@ -278,17 +200,17 @@ export const layer = (options: { readonly slots: number }) =>
         return end
       })
 
-      /** Between reading and ending, the run may have been taken over: then it is read again. */
-      const persistently: Executions["Type"]["cancel"] = (organisation, id, audit) =>
+      /** Cancels again with a fresh read when the run changed its owner in between. */
+      const cancelWithRetry: Executions["Type"]["cancel"] = (organisation, id, audit) =>
         cancel(organisation, id, audit).pipe(
           Effect.retry({ times: 3, while: (error) => error._tag === "InvalidState" })
         )
 
-      return Executions.of({ start, cancel: persistently, live: Effect.sync(() => live.size()) })
+      return Executions.of({ start, cancel: cancelWithRetry, liveCount: Effect.sync(() => live.size()) })
     })
   )
 
 const reasonOf = (error: AppendFailure): string => ("reason" in error ? error.reason : error._tag)
 
-/** A claim of runs always names a run. */
+/** The target of a claim that a run made is always a run's id. */
 const targetOf = (target: string): ExecutionId => target as ExecutionId

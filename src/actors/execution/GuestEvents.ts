@@ -1,4 +1,4 @@
-/** What a guest is fed: its start, and the result of each call, as events. */
+/** Makes the events that are fed to a guest: its start and the result of each call. */
 import { Effect, Option } from "effect"
 import { isObject, type Json } from "../../domain/Json.js"
 import type { CallFailure, DoneEntry } from "../../domain/RunJournal.js"
@@ -7,10 +7,11 @@ import { ChangeRefused } from "../ports/Journal.js"
 import type { GuestEvent } from "../ports/Sandbox.js"
 import type { HostCalls } from "./HostCalls.js"
 import type { Progress } from "./Progress.js"
-import { secretGone } from "./RunErrors.js"
-import { failRun, type RunSpec, type Stop } from "./RunSpec.js"
+import { secretGoneError } from "./RunErrors.js"
+import { failRun, type RunSpec, type DriveFailure } from "./RunSpec.js"
 import type { TimeSlices } from "./TimeSlices.js"
 
+/** Makes the functions that build events; secrets are read through `host`. */
 export const makeGuestEvents = (host: HostCalls, digests: Digests["Type"]) => {
   const contextOf = ({ run, start }: RunSpec): Json => ({
     input: start.input,
@@ -39,13 +40,13 @@ export const makeGuestEvents = (host: HostCalls, digests: Digests["Type"]) => {
     data: { ...(isObject(data ?? null) ? (data as object) : {}), category, step }
   })
 
-  /** The event that feeds a recorded result; a secret is fetched again, in the version that was read. */
+  /** The event of a journaled result. A secret is read again, in the version that the run read first. */
   const eventOf = (
     p: Progress,
     entry: DoneEntry,
     step: string,
     slices: TimeSlices
-  ): Effect.Effect<GuestEvent, Stop> => {
+  ): Effect.Effect<GuestEvent, DriveFailure> => {
     const event = { t: "done", id: entry.call, now: entry.at } as const
     if (!entry.result.ok) return Effect.succeed({ ...event, ok: false, e: fedError(entry.result.failure, step) })
     if (entry.secret === undefined) return Effect.succeed({ ...event, ok: true, v: entry.result.value })
@@ -53,7 +54,7 @@ export const makeGuestEvents = (host: HostCalls, digests: Digests["Type"]) => {
       Effect.catchAll(() => Effect.fail(new ChangeRefused({ reason: "a secret could not be read" }))),
       Effect.flatMap(
         Option.match({
-          onNone: () => failRun(secretGone),
+          onNone: () => failRun(secretGoneError),
           onSome: (answer): Effect.Effect<GuestEvent> => {
             const fed: GuestEvent = { ...event, ok: true, v: answer.value }
             return answer.secret === undefined

@@ -1,6 +1,9 @@
-/** What a host call is: what a workflow asked, and how that is made safe to repeat. */
+/**
+ * A host call: what the workflow requested, and how the call is made safe to repeat. `Read` is journaled with its result,
+ * `Write` commits together with its journal row, `Outside` is made only after everything before it is committed.
+ */
 import type { Effect } from "effect"
-import type { Json } from "../../domain/Json.js"
+import { isObject, type Json } from "../../domain/Json.js"
 import type { CallFailure } from "../../domain/RunJournal.js"
 import type { StateWrite, Store } from "../ports/KeyValues.js"
 import type { SecretReference } from "../ports/RunReads.js"
@@ -10,15 +13,15 @@ export interface HostRequest {
   readonly spec: RunSpec
   readonly name: string
   readonly args: ReadonlyArray<Json>
-  /** The same at every repetition of this call: sent on wherever the other side has a place for it. */
+  /** The call's idempotency key, the same at every repetition; sent to receivers that accept one. */
   readonly key: string
   readonly notes: CallNotes
 }
 
-/** What there is to tell of a call beside its result. Written by whoever makes it. */
+/** Metadata of a host call for the trace, written while the call is made. */
 export interface CallNotes {
   /** Attempts of earlier activations of the run. */
-  readonly made: number
+  readonly earlierAttempts: number
   readonly attempts: Array<{
     readonly startedAt: number
     readonly finishedAt: number
@@ -26,19 +29,19 @@ export interface CallNotes {
   }>
   actionVersion: number | null
   /** Answered by a mock. */
-  mocked: boolean
+  isMocked: boolean
 }
 
-/** The call cannot be made before `at` (Unix milliseconds); meanwhile the run needs nothing. */
+/** The call cannot be made before `at` (Unix milliseconds); until then the run may be suspended. */
 export interface Postponement {
   readonly _tag: "Postponement"
   readonly at: number
   readonly why: "rate_limit" | "connection"
-  /** Attempts so far. */
+  /** Attempts so far, over all activations. */
   readonly attempts: number
 }
 
-/** A result and, for a secret, what the journal keeps instead of it. */
+/** A result; for a secret also its text, to be redacted, and the reference that the journal keeps instead. */
 export interface HostCallResult {
   readonly value: Json
   readonly secret?: SecretReference & { readonly text: string }
@@ -57,7 +60,15 @@ export const failure = (
   more: Partial<CallFailure> = {}
 ): CallFailure => ({ name, message, category, ...more })
 
+/** The service's own storage could not be read or written. */
+export const unavailableFailure = (error: { readonly reason: string }): CallFailure =>
+  failure("Unavailable", `the service cannot read its database: ${error.reason}`, "transient")
+
 export const refusedCall = (failure: CallFailure): HostCall => ({ _tag: "Refused", failure })
 
-/** A call that only waits: it holds no place among those that are under way. */
+/** Whether the call is a timer. Timers do not count towards the calls in flight. */
 export const isTimer = (name: string): boolean => name === "timer.sleep"
+
+/** A member of an argument; `undefined` when the argument is no object or lacks it. */
+export const memberOf = (value: Json | undefined, name: string): Json | undefined =>
+  isObject(value) ? value[name] : undefined

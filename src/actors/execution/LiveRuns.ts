@@ -1,6 +1,6 @@
 /**
- * The runs that this node drives. Each is a fiber in this table, started without activating an entity; the execution
- * actor attaches to it when a message arrives.
+ * The runs that this node drives, each by its own fiber. Ends runs at their deadline, shows slow calls in the trace, and
+ * keeps one slot per run, so that no run is driven twice.
  */
 import {
   Cause,
@@ -27,54 +27,55 @@ import { type CodeRun, make as makeCodeRun } from "./CodeRun.js"
 import type { Progress } from "./Progress.js"
 import type { DriveOutcome, RunSpec } from "./RunSpec.js"
 
-/** How often deadlines are looked at, and slow calls shown in the trace. */
-const lookInterval = Duration.millis(100)
-/** A call that takes longer than this is written as running, so that it can be seen before it ends. */
-const shownAfterMillis = 500
+/** How often deadlines and slow calls are checked. */
+const checkInterval = Duration.millis(100)
+/** A call that takes longer than this is written to the trace as running. */
+const slowAfterMillis = 500
 
-/** A run that has lived so long is looked at; without having got on, it counts as survived only after longer. */
+/** A run has survived once it made progress after the first time, or lived for the second without progress. */
 const shortLifeMillis = 1_000
 const survivedAfterMillis = 5_000
 
-interface Live {
-  /** When it was launched; `undefined` for a place that is kept for a run. */
+interface LiveRun {
+  /** `undefined` for a slot that is reserved. */
   readonly launchedAt: number | undefined
-  /** It was told as a survivor. */
-  cleared: boolean
+  /** `takeSurvivors` has returned it. */
+  isCleared: boolean
   deadlineAt: number
   progress: Progress | undefined
   fiber: Fiber.RuntimeFiber<DriveOutcome> | undefined
   readonly settle: (outcome: DriveOutcome) => void
-  /** `undefined`: a place for a run of which only the id is known. */
+  /** `undefined` for a slot that was reserved by id only. */
   readonly organisationId: OrganisationId | undefined
 }
 
 export class LiveRuns extends Context.Tag("svc/LiveRuns")<
   LiveRuns,
   {
-    /** Takes a run's place before it is driven; `false` when it is taken. Whoever takes it must launch or release it. */
+    /** Reserves the run's slot; `false` when it is reserved or driven already. The caller must launch or release it. */
     readonly reserve: (id: ExecutionId, organisation: OrganisationId | undefined) => boolean
+    /** Gives back a reserved slot; without effect on a launched run. */
     readonly release: (id: ExecutionId) => void
-    /** Drives a run, in its place if one is reserved; `settled` is called once, when it ends, sleeps or may not go on here. */
+    /** Drives a run, in its reserved slot if there is one. `settled` is called once, with the outcome. */
     readonly launch: (spec: RunSpec, settled: (outcome: DriveOutcome) => void) => void
     readonly has: (id: ExecutionId) => boolean
-    /** Whether a run has written something since it was launched here, or is gone. */
+    /** Whether a run has journaled something since it was launched here; `true` for a run that is not driven here. */
     readonly hasAdvanced: (id: ExecutionId) => boolean
-    /** Runs of which it became clear since the last call that this process survives them, with their epochs. */
-    readonly survivors: (now: number) => ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }>
+    /** The runs that this process turned out to survive since the last call, with their epochs. */
+    readonly takeSurvivors: (now: number) => ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }>
     readonly ids: () => ReadonlyArray<ExecutionId>
     readonly size: () => number
-    /** How many of them each organisation has. */
-    readonly byOrganisation: () => ReadonlyMap<OrganisationId, number>
-    /** Stops driving a run that was ended from outside, and tells whoever waits for it how it ended. */
+    /** Slots in use by organisation. */
+    readonly countByOrganisation: () => ReadonlyMap<OrganisationId, number>
+    /** Interrupts a run that was ended elsewhere and settles it with `end`; `None` settles it as fenced. */
     readonly stop: (id: ExecutionId, end: Option.Option<FinishedRun>) => Effect.Effect<void>
-    /** Lets runs finish for a while, then stops the rest: they go on elsewhere from their journal. */
+    /** Waits up to `grace` for runs to finish, then interrupts the rest. Another process resumes these from their journals. */
     readonly drain: (grace: Duration.Duration) => Effect.Effect<void>
   }
 >() {}
 
-/** What a fiber logs has these fields. Cheaper than a region with annotations, which also restores what was before. */
-const annotated =
+/** Gives a new fiber these log annotations. Cheaper than `Effect.annotateLogs`, which also restores the previous ones. */
+const withLogFields =
   (fields: { readonly [name: string]: string }) =>
   (refs: FiberRefs.FiberRefs, fiberId: FiberId.Runtime): FiberRefs.FiberRefs =>
     FiberRefs.updateAs(refs, {
@@ -83,7 +84,7 @@ const annotated =
       value: HashMap.fromIterable(Object.entries(fields))
     })
 
-const passed = (run: CodeRun, live: Live) =>
+const timeOutRun = (run: CodeRun, live: LiveRun) =>
   Effect.gen(function* () {
     if (live.fiber !== undefined) yield* Fiber.interrupt(live.fiber)
     const { progress } = live
@@ -95,58 +96,58 @@ export const layer = Layer.scoped(
   LiveRuns,
   Effect.gen(function* () {
     const run = yield* makeCodeRun
-    const runs = yield* Runs
+    const runStore = yield* Runs
     const clock = yield* Effect.clock
     const runtime = yield* Effect.runtime<never>()
     const runFork = Runtime.runFork(runtime)
-    const table = new Map<ExecutionId, Live>()
+    const table = new Map<ExecutionId, LiveRun>()
     const counts = new Map<OrganisationId, number>()
-    const count = (organisation: OrganisationId | undefined, change: number) => {
+    const addToCount = (organisation: OrganisationId | undefined, change: number) => {
       if (organisation === undefined) return
       const left = (counts.get(organisation) ?? 0) + change
       if (left === 0) counts.delete(organisation)
       else counts.set(organisation, left)
     }
-    const remove = (id: ExecutionId, live: Live, outcome: DriveOutcome) => {
+    const remove = (id: ExecutionId, live: LiveRun, outcome: DriveOutcome) => {
       if (table.get(id) !== live) return
       table.delete(id)
-      count(live.organisationId, -1)
+      addToCount(live.organisationId, -1)
       live.settle(outcome)
     }
 
-    const look = Effect.gen(function* () {
+    const checkRuns = Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
       for (const [id, live] of table) {
         if (live.deadlineAt <= now) {
-          // Looked at once: the next look must not find it again.
+          // The next check must not time it out again.
           live.deadlineAt = Infinity
-          yield* Effect.forkDaemon(Effect.map(passed(run, live), (outcome) => remove(id, live, outcome)))
+          yield* Effect.forkDaemon(Effect.map(timeOutRun(run, live), (outcome) => remove(id, live, outcome)))
         } else if (live.progress !== undefined) {
-          const shown = run.showSlowCalls(live.progress, now - shownAfterMillis)
+          const shown = run.showSlowCalls(live.progress, now - slowAfterMillis)
           if (shown !== undefined) yield* Effect.forkDaemon(shown)
         }
       }
     })
-    const task = yield* backgroundTask("runs.deadlines", look)
-    const lookAfter = yield* pollWhileBusy(
-      lookInterval,
+    const task = yield* backgroundTask("runs.deadlines", checkRuns)
+    const startChecks = yield* pollWhileBusy(
+      checkInterval,
       task.run.pipe(
-        Effect.zipRight(Effect.suspend(() => task.waiting(table.size > 0))),
+        Effect.zipRight(Effect.suspend(() => task.reportWaiting(table.size > 0))),
         Effect.map(() => table.size > 0)
       )
     )
-    const put = (id: ExecutionId, live: Live) => {
-      count(table.get(id)?.organisationId, -1)
+    const add = (id: ExecutionId, live: LiveRun) => {
+      addToCount(table.get(id)?.organisationId, -1)
       table.set(id, live)
-      count(live.organisationId, 1)
-      lookAfter()
+      addToCount(live.organisationId, 1)
+      startChecks()
     }
 
     const reserve = (id: ExecutionId, organisation: OrganisationId | undefined): boolean => {
       if (table.has(id)) return false
-      put(id, {
+      add(id, {
         launchedAt: undefined,
-        cleared: false,
+        isCleared: false,
         deadlineAt: Infinity,
         progress: undefined,
         fiber: undefined,
@@ -163,26 +164,26 @@ export const layer = Layer.scoped(
 
     const launch = (spec: RunSpec, settle: (outcome: DriveOutcome) => void) => {
       const { id } = spec.run
-      const live: Live = {
+      const live: LiveRun = {
         launchedAt: clock.unsafeCurrentTimeMillis(),
-        cleared: false,
+        isCleared: false,
         deadlineAt: spec.run.deadlineAt,
         progress: undefined,
         fiber: undefined,
         settle,
         organisationId: spec.run.organisationId
       }
-      put(id, live)
+      add(id, live)
       live.fiber = runFork(
         run.drive(spec, (progress) => {
           live.progress = progress
           live.deadlineAt = progress.run.deadlineAt
         }),
-        { updateRefs: annotated({ organisationId: spec.run.organisationId, executionId: id }) }
+        { updateRefs: withLogFields({ organisationId: spec.run.organisationId, executionId: id }) }
       )
       live.fiber.addObserver((exit) => {
         if (Exit.isSuccess(exit)) remove(id, live, exit.value)
-        // An interrupted run is settled by whoever interrupted it; a bug must not leave its caller waiting.
+        // The interrupting code settles an interrupted run; after a defect the caller must not wait forever.
         else if (!Cause.isInterruptedOnly(exit.cause)) {
           runFork(Effect.annotateLogs(Effect.logError("run.driving_failed", exit.cause), { executionId: id }))
           remove(id, live, { _tag: "Unwritten", reason: "an unexpected error; the run goes on" })
@@ -190,22 +191,22 @@ export const layer = Layer.scoped(
       })
     }
 
-    const survivors = (now: number) => {
-      const found: Array<{ readonly id: ExecutionId; readonly epoch: number }> = []
+    const takeSurvivors = (now: number) => {
+      const survivors: Array<{ readonly id: ExecutionId; readonly epoch: number }> = []
       for (const [id, live] of table) {
-        const { cleared, launchedAt, progress } = live
-        if (cleared || progress?.opened !== true || launchedAt === undefined || now - launchedAt < shortLifeMillis)
+        const { isCleared, launchedAt, progress } = live
+        if (isCleared || progress?.hasRow !== true || launchedAt === undefined || now - launchedAt < shortLifeMillis)
           continue
         if (!progress.hasAdvanced && now - launchedAt < survivedAfterMillis) continue
-        live.cleared = true
-        found.push({ id, epoch: progress.run.epoch })
+        live.isCleared = true
+        survivors.push({ id, epoch: progress.run.epoch })
       }
-      return found
+      return survivors
     }
 
-    const interrupt = (live: Live) => (live.fiber === undefined ? Effect.void : Fiber.interrupt(live.fiber))
+    const interrupt = (live: LiveRun) => (live.fiber === undefined ? Effect.void : Fiber.interrupt(live.fiber))
 
-    const untilEmpty = Effect.suspend(() => Effect.void).pipe(
+    const awaitEmpty = Effect.suspend(() => Effect.void).pipe(
       Effect.delay("20 millis"),
       Effect.repeat({ until: () => table.size === 0 })
     )
@@ -219,10 +220,10 @@ export const layer = Layer.scoped(
         const live = table.get(id)
         return live === undefined || live.progress?.hasAdvanced === true
       },
-      survivors,
+      takeSurvivors,
       ids: () => [...table.keys()],
       size: () => table.size,
-      byOrganisation: () => counts,
+      countByOrganisation: () => counts,
       stop: (id, end) =>
         Effect.suspend(() => {
           const live = table.get(id)
@@ -242,11 +243,11 @@ export const layer = Layer.scoped(
           )
         }),
       drain: (grace) =>
-        untilEmpty.pipe(
+        awaitEmpty.pipe(
           Effect.timeoutOption(grace),
           Effect.zipRight(
-            // A stop that was asked for counts against no run.
-            Effect.suspend(() => Effect.ignore(runs.survived(survivors(Infinity))))
+            // An orderly stop counts against no run.
+            Effect.suspend(() => Effect.ignore(runStore.clearActivations(takeSurvivors(Infinity))))
           ),
           Effect.zipRight(
             Effect.suspend(() =>

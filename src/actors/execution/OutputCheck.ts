@@ -1,28 +1,28 @@
-/** Checks what a workflow returned: it can be stored, and it satisfies the output contract. */
+/** Checks that the value a workflow returned can be stored and satisfies the output contract. */
 import { Effect, Schedule } from "effect"
 import type { RunError } from "../../domain/Execution.js"
 import { type Json, findUnstorable, unstorableMessage } from "../../domain/Json.js"
 import { Computations, tooCostlyDetail } from "../ports/Computations.js"
 import type { Runnable } from "../ports/Runnables.js"
-import { contractViolation, notStorable } from "./RunErrors.js"
+import { contractViolationError, notStorableError } from "./RunErrors.js"
 
 export const make = Effect.gen(function* () {
   const { compute } = yield* Computations
 
-  /** Why a returned value cannot be the run's output, if it cannot. */
+  /** The error with which the run ends if the value cannot be its output. */
   const outputError = (
     { organisationId, outputContract }: Pick<Runnable, "organisationId" | "outputContract">,
     value: Json
   ): Effect.Effect<RunError | undefined> => {
     const bad = findUnstorable(value)
-    if (bad !== undefined) return Effect.succeed(notStorable(bad.path, unstorableMessage[bad.reason]))
+    if (bad !== undefined) return Effect.succeed(notStorableError(bad.path, unstorableMessage[bad.reason]))
     if (outputContract === null) return Effect.succeed(undefined)
     return compute("checkValue", organisationId, { schema: outputContract, value }).pipe(
-      // Too many computations of the organisation wait, or the node stops: this one waits, too.
+      // The organisation's queue of computations is full, or the node is stopping: try again.
       Effect.retry({ schedule: Schedule.spaced("100 millis"), while: ({ _tag }) => _tag === "Unavailable" }),
       Effect.catchTag("TooCostly", (error) => Effect.succeed([tooCostlyDetail("", error)])),
       Effect.orDie,
-      Effect.map(([violation]) => (violation === undefined ? undefined : contractViolation(violation)))
+      Effect.map(([violation]) => (violation === undefined ? undefined : contractViolationError(violation)))
     )
   }
 

@@ -1,6 +1,6 @@
 /**
- * How far one run has come on this node: what it asked, what is not written yet, what it cost. Changed by the one fiber
- * that drives the run; everything that has to survive is in the journal.
+ * The state of one run in memory: its pending calls, the rows not yet committed, its metrics. Only the fiber that drives
+ * the run changes it; the journal has everything that must survive the process.
  */
 import type { Fiber } from "effect"
 import { ErrorCategory, type RunError } from "../../domain/Execution.js"
@@ -12,7 +12,7 @@ import type { DoneEntry, JournalEntry, TimerEntry } from "../../domain/RunJourna
 import type { AppendFailure, LogChunk, OpenRun, RunChange, StepRow } from "../ports/Journal.js"
 import type { GuestOutput, Turn } from "../ports/Sandbox.js"
 import type { CallNotes } from "./HostCall.js"
-import { tooManyCalls, tooMuchAsked } from "./RunErrors.js"
+import { tooManyCallsError, tooManyArgumentsError } from "./RunErrors.js"
 import type { RunSpec } from "./RunSpec.js"
 import { CallTimers } from "./CallTimers.js"
 import { isTimer } from "./HostCall.js"
@@ -22,120 +22,134 @@ import { type Offload, Recorded, stepName, stepRow, storable, traceValue, type T
 export interface PendingCall {
   readonly id: number
   readonly name: string
-  /** What the trace calls it: the name, with the connector's slug however the code spells it. */
+  /** Its name in the trace: `name`, with the connector's slug in its canonical spelling. */
   readonly step: string
+  /** Number of earlier calls of the same step. */
   readonly nth: number
   readonly args: ReadonlyArray<Json>
+  /** Hash of name and arguments; a replay must make the call with the same one. */
   readonly hash: string
   /** Characters of its arguments as JSON. */
   readonly size: number
-  /** Its arguments were left out, because they nest too deep. */
+  /** The sandbox left its arguments out because they nest too deep. */
   readonly tooDeep: boolean
   startedAt: number
-  /** Its step has been written as running. */
-  shown: boolean
+  /** Its step was written to the trace as running. */
+  isShown: boolean
   readonly notes: CallNotes
 }
 
+/** What the workflow returned or threw. */
 export type GuestEnd = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly error: RunError }
 
-export interface Ports {
+/** What a progress needs of the world: ids and hashes. */
+export interface ProgressPorts {
   readonly offload: Offload
   readonly hash: (text: string) => string
 }
 
-const nothingHidden = makeScrubber([])
+const emptyScrubber = makeScrubber([])
 
-/** What a run that is not opened yet keeps until it is written. */
-const mostRows = 200
-const mostCharacters = 256 * 1024
+/** Rows and characters that a run without a row collects before it is committed. */
+const maxRows = 200
+const maxCharacters = 256 * 1024
 
-/** Chunks of later attempts come after all of earlier ones. */
+/** Distance of the log sequence numbers of two attempts: later attempts sort after earlier ones. */
 const attemptStride = 1_000_000
 
+/** The state of one run while this node drives it. */
 export class Progress {
+  /** The run's row as it was read or last committed. */
   run: OpenRun
-  opened: boolean
+  /** Whether the run has a row, so that its changes are fenced by its epoch. */
+  hasRow: boolean
   /** Calls that have not ended, by their number. */
   readonly calls = new Map<number, PendingCall>()
-  /** Calls that wait for a place, in the guest's order. */
-  readonly queue: Array<PendingCall> = []
-  /** Timers that were asked for and not set yet; they need no place. */
-  sleeps: Array<PendingCall> = []
-  /** Calls that wait for a time. */
-  readonly alarms = new CallTimers<PendingCall>()
-  /** Calls that hold a place, by their number. */
-  readonly underWay = new Map<number, PendingCall>()
-  /** Calls of the guest that was lost before this one: they go on, and need not be made again. */
-  carried: ReadonlyMap<number, PendingCall> = new Map()
-  /** Calls that began and whose step is not written. */
-  readonly unshown = new Set<PendingCall>()
+  /** Calls that wait until fewer than `guest.callsAtOnce` are in flight, in the guest's order. */
+  readonly waitingCalls: Array<PendingCall> = []
+  /** Timers that the guest made and that are not yet set. */
+  newTimers: Array<PendingCall> = []
+  /** Set timers and postponed calls. */
+  readonly callTimers = new CallTimers<PendingCall>()
+  /** Calls that are being made, by their number; at most `guest.callsAtOnce`. */
+  readonly inFlight = new Map<number, PendingCall>()
+  /** Calls in flight of the guest that was lost before this one: they continue and are not made again. */
+  callsOfLostGuest: ReadonlyMap<number, PendingCall> = new Map()
+  /** Calls that began and whose step is not yet written, in the order in which they began. */
+  readonly unshownCalls = new Set<PendingCall>()
   /** Characters of the arguments of all calls that have not ended. */
   pendingArguments = 0
-  timers: Map<number, TimerEntry>
-  reusable: Map<string, DoneEntry>
+  /** Journaled timers and postponements of pending calls, by call number. */
+  timerEntries: Map<number, TimerEntry>
+  /** Successes of earlier attempts, by `reuseKey`. */
+  reusableResults: Map<string, DoneEntry>
+  /** What the workflow returned or threw; `undefined` until then. */
   end: GuestEnd | undefined
-  asked = 0
+  /** Calls that the guest has made so far; also the number of the next one. */
+  callCount = 0
   cpuMillis = 0
+  /** Bytes. */
   peakMemory = 0
   succeeded = 0
   failed = 0
   slowest: { readonly step: string; readonly millis: number } | null = null
-  /** Host calls that reached outside. */
-  outside = 0
-  scrub: Scrubber = nothingHidden
-  /** A write that is under way while the guest computes; whatever is written next waits for it. */
-  writing: Fiber.Fiber<void, AppendFailure> | undefined
-  /** Results since the run began, while none is written: a lost guest is brought back with them. */
-  unwritten: Array<DoneEntry> = []
+  /** Number of calls to the outside. */
+  outsideCalls = 0
+  scrub: Scrubber = emptyScrubber
+  /** A commit that runs while the guest computes; the next write waits for it. */
+  backgroundCommit: Fiber.Fiber<void, AppendFailure> | undefined
+  /** Results not yet committed: a lost guest of a run without a row is replayed from them. */
+  unwrittenResults: Array<DoneEntry> = []
+  /** The guest's clock: the time of the last event that was fed, in Unix milliseconds. */
   lastEventAt: number
   private seq: number
   private readonly secrets = new Set<string>()
-  private readonly named = new Map<string, number>()
-  private lines = 0
-  private enqueued = 0
-  private readonly hashesBefore = new Map<number, Array<string>>()
-  private first = true
+  private readonly callsPerStep = new Map<string, number>()
+  private logLines = 0
+  private enqueuedCount = 0
+  /** Hashes that earlier attempts journaled for a call, by call number. */
+  private readonly earlierHashes = new Map<number, Array<string>>()
+  private isFirstChange = true
   private entries: Array<{ readonly seq: number; readonly entry: JournalEntry }> = []
   private steps: Array<StepRow> = []
   private logs: Array<LogChunk> = []
   private recorded = new Recorded()
 
-  /** What its guest runs: the same for all runs of a version. */
+  /** Identifies the code that the guest runs, the same for all runs of a version. */
   readonly program: string
 
   constructor(
     readonly spec: RunSpec,
-    private readonly ports: Ports
+    private readonly ports: ProgressPorts
   ) {
     const { contentHash, organisationId, workflowId } = spec.runnable
     this.program = `${organisationId}/${workflowId}/${contentHash}`
     this.run = spec.run
-    this.opened = spec.opened
+    this.hasRow = spec.hasRow
     this.seq = spec.nextSeq
-    this.timers = new Map(spec.history?.timers ?? [])
-    this.reusable = new Map(spec.history?.reusable ?? [])
-    for (const { call, hash } of this.reusable.values()) {
-      const hashes = this.hashesBefore.get(call)
-      if (hashes === undefined) this.hashesBefore.set(call, [hash])
+    this.timerEntries = new Map(spec.history?.timers ?? [])
+    this.reusableResults = new Map(spec.history?.reusable ?? [])
+    for (const { call, hash } of this.reusableResults.values()) {
+      const hashes = this.earlierHashes.get(call)
+      if (hashes === undefined) this.earlierHashes.set(call, [hash])
       else hashes.push(hash)
     }
     this.lastEventAt = spec.start.at
   }
 
-  // --- What the guest says ---
+  // --- Outputs of the guest ---
 
-  /** Takes in what one event led to. `recorded`: an earlier attempt has written these lines. */
+  /** Adds the outputs of one event. `recorded`: an earlier attempt has written their log lines. */
   absorb(outputs: ReadonlyArray<GuestOutput>, at: number, recorded: boolean): void {
     const lines: Array<LogChunk["lines"][number]> = []
-    const start = this.lines
+    const start = this.logLines
     for (const output of outputs) {
       switch (output.t) {
         case "call":
-          this.ask(output)
+          this.addCall(output)
           break
         case "log":
-          if (++this.lines <= guest.logLines) {
+          if (++this.logLines <= guest.logLines) {
             lines.push({ at: new Date(at).toISOString(), level: output.level, message: this.text(output.m) })
             this.recorded.characters += output.m.length
           }
@@ -144,22 +158,22 @@ export class Progress {
           this.end = { ok: true, value: output.v }
           break
         case "throw":
-          this.end = { ok: false, error: thrown(output.e) }
+          this.end = { ok: false, error: thrownError(output.e) }
           break
       }
     }
     if (lines.length > 0 && !recorded) this.logs.push({ seq: this.run.attempt * attemptStride + start, lines })
   }
 
-  private ask({ args, id, name, tooDeep }: Extract<GuestOutput, { t: "call" }>): void {
-    // A guest that was lost is replayed while its calls go on.
-    if (id < this.asked) return
-    this.asked = id + 1
-    // The run ends when it goes on; until then nothing more is kept for it.
-    if (this.asksTooMuch !== undefined) return
+  private addCall({ args, id, name, tooDeep }: Extract<GuestOutput, { t: "call" }>): void {
+    // The replay of a lost guest repeats calls that are already pending.
+    if (id < this.callCount) return
+    this.callCount = id + 1
+    // The run will fail at its next step; it must not use more memory until then.
+    if (this.callLimitError !== undefined) return
     const step = this.stepOf(name)
-    const nth = this.named.get(step) ?? 0
-    this.named.set(step, nth + 1)
+    const nth = this.callsPerStep.get(step) ?? 0
+    this.callsPerStep.set(step, nth + 1)
     const text = JSON.stringify(args)
     const call: PendingCall = {
       id,
@@ -171,8 +185,8 @@ export class Progress {
       size: text.length,
       tooDeep: tooDeep === true,
       startedAt: 0,
-      shown: false,
-      notes: { made: 0, attempts: [], actionVersion: null, mocked: false }
+      isShown: false,
+      notes: { earlierAttempts: 0, attempts: [], actionVersion: null, isMocked: false }
     }
     this.calls.set(id, call)
     this.pendingArguments += call.size
@@ -185,59 +199,60 @@ export class Progress {
     return ["connector", boundSlug(bindings, connector, action.join(".")), ...action].join(".")
   }
 
-  /** Why the run may not go on with the calls that it asked for, if it may not. */
-  get asksTooMuch(): RunError | undefined {
-    if (this.asked > guest.calls) return tooManyCalls
-    return this.pendingArguments > guest.pendingArguments ? tooMuchAsked : undefined
+  /** The error of a run that made too many calls or calls with too large arguments. */
+  get callLimitError(): RunError | undefined {
+    if (this.callCount > guest.calls) return tooManyCallsError
+    return this.pendingArguments > guest.pendingArguments ? tooManyArgumentsError : undefined
   }
 
-  /** Puts the calls that were asked for since the last time where they wait for their start. */
+  /** Moves the calls that the guest made since the last time to `newTimers` or `waitingCalls`. */
   enqueue(): void {
-    for (; this.enqueued < this.asked; this.enqueued++) {
-      const call = this.calls.get(this.enqueued)
+    for (; this.enqueuedCount < this.callCount; this.enqueuedCount++) {
+      const call = this.calls.get(this.enqueuedCount)
       if (call === undefined) continue
-      if (isTimer(call.name)) this.sleeps.push(call)
-      else this.queue.push(call)
+      if (isTimer(call.name)) this.newTimers.push(call)
+      else this.waitingCalls.push(call)
     }
   }
 
-  /** Notes that a call has begun. */
+  /** Records that a call has begun. */
   begin(call: PendingCall, at: number): void {
     call.startedAt = at
-    // At the end again: they stand in the order in which they began.
-    this.unshown.delete(call)
-    if (!call.shown) this.unshown.add(call)
+    // Deleted first, so that the call moves to the end: the set is in the order in which calls began.
+    this.unshownCalls.delete(call)
+    if (!call.isShown) this.unshownCalls.add(call)
   }
 
-  /** Takes a call off that has ended. */
+  /** Removes a call that has ended. */
   settle(call: PendingCall): void {
     const own = this.calls.get(call.id)
     if (own === undefined) return
     this.calls.delete(call.id)
     this.pendingArguments -= own.size
-    this.unshown.delete(own)
-    this.timers.delete(call.id)
+    this.unshownCalls.delete(own)
+    this.timerEntries.delete(call.id)
   }
 
-  /** Whether an earlier attempt made this call with another request: then its key must be another. */
+  /** Whether an earlier attempt made this call with other arguments: then it needs another idempotency key. */
   isChanged(call: PendingCall): boolean {
-    return this.hashesBefore.get(call.id)?.some((hash) => hash !== call.hash) === true
+    return this.earlierHashes.get(call.id)?.some((hash) => hash !== call.hash) === true
   }
 
-  spent(turn: Turn, replay: boolean): void {
+  /** Adds the cost of a turn to the metrics; computing during a replay does not count. */
+  addUsage(turn: Turn, replay: boolean): void {
     if (!replay) this.cpuMillis += turn.cpuMillis
     this.peakMemory = Math.max(this.peakMemory, turn.memoryBytes)
   }
 
-  /** Adds a value that must not appear in anything recorded of this run: once all steps are taken. */
+  /** Redacts this value from everything that is recorded of the run, once the caller has taken all steps. */
   hiding(secret: string): Iterable<void> {
     if (this.secrets.has(secret)) return []
     this.secrets.add(secret)
-    if (this.scrub === nothingHidden) this.scrub = makeScrubber([])
+    if (this.scrub === emptyScrubber) this.scrub = makeScrubber([])
     return this.scrub.hideInSteps(secret)
   }
 
-  /** The error as it may be recorded: whatever the guest put into it is the guest's. */
+  /** The error with secrets redacted: its texts may come from the guest. */
   scrubbed(error: RunError): RunError {
     return {
       ...error,
@@ -253,17 +268,18 @@ export class Progress {
     return String(storable(this.scrub.scrubText(value)))
   }
 
-  // --- What is to be written ---
+  // --- Rows for the next change ---
 
   nextSeq(): number {
     return this.seq++
   }
 
+  /** Adds an entry to the journal with the next change. */
   record(entry: JournalEntry): void {
     this.entries.push({ seq: this.nextSeq(), entry })
   }
 
-  /** Counts an ended call and keeps its step for the next write. */
+  /** Counts an ended call and adds its step to the next change. */
   trace(call: TracedCall): void {
     const { finishedAt, result, startedAt } = call
     if (result !== null && finishedAt !== null) {
@@ -280,7 +296,7 @@ export class Progress {
     return traceValue(value, this.scrub, this.ports.offload, this.recorded)
   }
 
-  /** A row has gone to the journal, or is about to. */
+  /** Whether the run got a journal row since it was activated, committed or not. */
   get hasAdvanced(): boolean {
     return this.seq > this.spec.nextSeq
   }
@@ -289,22 +305,22 @@ export class Progress {
     return this.unwrittenRows > 0
   }
 
-  /** So much that it is written now: one change of a run is bounded, in rows and in characters. */
+  /** Whether so much is unwritten that it must be committed now: the changes of a run are bounded in size. */
   get hasMuchUnwritten(): boolean {
-    return this.unwrittenRows >= mostRows || this.recorded.characters >= mostCharacters
+    return this.unwrittenRows >= maxRows || this.recorded.characters >= maxCharacters
   }
 
   private get unwrittenRows(): number {
     return this.entries.length + this.steps.length + this.logs.length
   }
 
-  /** Calls in flight as running steps; a change of its own, because nothing is lost when it fails. */
-  slowSteps(calls: ReadonlyArray<PendingCall>): RunChange {
+  /** A change that shows calls in flight as running steps. Separate, because its failure does not matter. */
+  takeSlowSteps(calls: ReadonlyArray<PendingCall>): RunChange {
     const { id, organisationId, retention, spaceId } = this.run
     const recorded = new Recorded()
     const steps = calls.map((call) => {
-      call.shown = true
-      this.unshown.delete(call)
+      call.isShown = true
+      this.unshownCalls.delete(call)
       return stepRow(
         { ...call, attempts: [], finishedAt: null, result: null },
         this.scrub,
@@ -315,30 +331,33 @@ export class Progress {
     return { id, organisationId, spaceId, retention, epoch: this.run.epoch, steps, blobs: recorded.blobs }
   }
 
-  /** Everything not written yet as one change, and forgets it. A run's first change opens it unless it also ends it. */
-  take(more: Pick<RunChange, "end" | "patch" | "deliveries">): RunChange {
+  /**
+   * Takes all rows not yet written, with `additions`, as one change; the caller must commit it. The first change of a run
+   * without a row creates the row, unless the same change ends the run.
+   */
+  takeChange(additions: Pick<RunChange, "end" | "patch" | "deliveries">): RunChange {
     const { run, spec } = this
-    const opens = !this.opened && more.end === undefined
-    // A run that ends in its first change needs no journal, unless its record lacks a part of its input.
-    const isJournaled = this.opened || opens || more.end?.run.input !== spec.start.input
-    const journal = !isJournaled ? [] : this.opened ? this.entries : [{ seq: 0, entry: spec.start }, ...this.entries]
+    const opens = !this.hasRow && additions.end === undefined
+    // A run that ends in its first change needs no journal, unless its record has a redacted input.
+    const isJournaled = this.hasRow || opens || additions.end?.run.input !== spec.start.input
+    const journal = !isJournaled ? [] : this.hasRow ? this.entries : [{ seq: 0, entry: spec.start }, ...this.entries]
     const change: RunChange = {
       id: run.id,
       organisationId: run.organisationId,
       spaceId: run.spaceId,
       retention: run.retention,
-      epoch: this.opened ? run.epoch : null,
+      epoch: this.hasRow ? run.epoch : null,
       ...(opens ? { open: run } : {}),
-      ...(this.first && spec.claim !== undefined ? { claim: spec.claim } : {}),
-      ...(this.first && spec.audit !== undefined ? { audit: spec.audit } : {}),
+      ...(this.isFirstChange && spec.claim !== undefined ? { claim: spec.claim } : {}),
+      ...(this.isFirstChange && spec.audit !== undefined ? { audit: spec.audit } : {}),
       ...(journal.length > 0 ? { journal } : {}),
       ...(this.steps.length > 0 ? { steps: this.steps } : {}),
       ...(this.logs.length > 0 ? { logs: this.logs } : {}),
       ...(this.recorded.blobs.length > 0 ? { blobs: this.recorded.blobs } : {}),
-      ...more
+      ...additions
     }
-    this.first = false
-    this.opened = true
+    this.isFirstChange = false
+    this.hasRow = true
     this.entries = []
     this.steps = []
     this.logs = []
@@ -347,8 +366,8 @@ export class Progress {
   }
 }
 
-/** What the workflow threw; a failed host call that it let through keeps its category and step. */
-const thrown = (e: Extract<GuestOutput, { t: "throw" }>["e"]): RunError => {
+/** The error that the workflow threw. An uncaught failure of a host call keeps its category and step. */
+const thrownError = (e: Extract<GuestOutput, { t: "throw" }>["e"]): RunError => {
   const data =
     typeof e.data === "object" && e.data !== null && !Array.isArray(e.data)
       ? (e.data as { readonly [member: string]: Json })

@@ -1,14 +1,15 @@
-/** The failures of a run that the service itself finds, as the record shows them. */
+/** The errors with which the service itself ends a run. */
 import { Duration, Effect } from "effect"
 import { type RunError, tiers, type Tier } from "../../domain/Execution.js"
 import { guest } from "../../domain/Limits.js"
 import type { DoneEntry } from "../../domain/RunJournal.js"
 import type { Detail } from "../../domain/Failure.js"
 import type { SandboxFailure, SessionLost } from "../ports/Sandbox.js"
-import { runError, type Stop } from "./RunSpec.js"
+import { runError, type DriveFailure } from "./RunSpec.js"
 
 const mebibyte = 1024 * 1024
 
+/** The error of a run whose guest broke a limit or failed to load. */
 export const sandboxError = (error: Exclude<SandboxFailure, SessionLost>): RunError => {
   switch (error._tag) {
     case "OutOfMemory":
@@ -44,8 +45,10 @@ export const sandboxError = (error: Exclude<SandboxFailure, SessionLost>): RunEr
   }
 }
 
-/** Ends the run with the failure of its guest; a lost session stays one, since the run goes on in another. */
-export const guestFailure = <A>(effect: Effect.Effect<A, SandboxFailure>): Effect.Effect<A, Stop | SessionLost> =>
+/** Maps a guest's failure to the failure of its run. `SessionLost` stays, because the run continues with a new guest. */
+export const guestFailure = <A>(
+  effect: Effect.Effect<A, SandboxFailure>
+): Effect.Effect<A, DriveFailure | SessionLost> =>
   Effect.mapError(effect, (error) =>
     error._tag === "SessionLost" ? error : { _tag: "Failed", error: sandboxError(error) }
   )
@@ -68,13 +71,13 @@ export const totalCpuError = (tier: Tier): RunError =>
     message: `the run computed for more than ${Duration.toSeconds(tiers[tier].cpu)} s in total`
   })
 
-export const tooManyCalls = runError({
+export const tooManyCallsError = runError({
   name: "TooManyCalls",
   category: "code",
   message: `a run may make ${guest.calls} host calls`
 })
 
-export const tooMuchAsked = runError({
+export const tooManyArgumentsError = runError({
   name: "TooMuchAsked",
   category: "code",
   message: `the arguments of a run's calls that have not ended may hold ${guest.pendingArguments / mebibyte} MiB together: await some before making more`
@@ -84,7 +87,7 @@ export const stuckError = runError({
   name: "Stuck",
   code: "STUCK",
   category: "code",
-  message: "the workflow waits for something that can never come"
+  message: "the workflow awaits a promise that nothing can settle: it has no pending host call"
 })
 
 export const poisonedError = (deaths: number): RunError =>
@@ -95,14 +98,14 @@ export const poisonedError = (deaths: number): RunError =>
     message: `the process that ran the workflow ended ${deaths} times while it worked on this run`
   })
 
-export const contractViolation = ({ message, path }: Detail): RunError =>
+export const contractViolationError = ({ message, path }: Detail): RunError =>
   runError({
     name: "OutputContractViolation",
     category: "contract",
     message: `the returned value breaks the output contract${path === "" ? "" : ` at ${path}`}: ${message}`
   })
 
-export const notStorable = (path: string, why: string): RunError =>
+export const notStorableError = (path: string, why: string): RunError =>
   runError({
     name: "OutputNotStorable",
     category: "contract",
@@ -112,15 +115,15 @@ export const notStorable = (path: string, why: string): RunError =>
 export const notRecordableError = (reason: string): RunError =>
   runError({ name: "NotRecordable", category: "contract", message: `a value of this run cannot be stored: ${reason}` })
 
-export const secretGone = runError({
+export const secretGoneError = runError({
   name: "SecretNotFound",
   code: "SecretNotFound",
   category: "code",
-  message: "a secret that this run read is gone"
+  message: "a secret that this run read was deleted, so that the run cannot be replayed"
 })
 
 export const timedOutError = runError({
   name: "TimedOut",
   category: "timeout",
-  message: "the run took longer than it may"
+  message: "the run passed its deadline"
 })

@@ -1,4 +1,4 @@
-/** How a run ends: its final record and the callback that tells of it. Contract: state machine, callback. */
+/** Makes the final record of a run and its callback delivery. Contract: state machine, callback. */
 import { isTerminal, type ExecutionStatus, type RunError } from "../../domain/Execution.js"
 import { isObject, type Json } from "../../domain/Json.js"
 import { redactHeaders } from "../../domain/SecretNames.js"
@@ -7,6 +7,7 @@ import type { DeliveryRow, FinishedRun, OpenRun } from "../ports/Journal.js"
 import type { Progress } from "./Progress.js"
 import { errorJson } from "./RunSpec.js"
 
+/** The end of a run. `at`: Unix milliseconds. */
 export interface RunResult {
   readonly status: FinishedRun["status"]
   readonly statusReason: string | null
@@ -17,9 +18,9 @@ export interface RunResult {
 
 const mebibyte = 1024 * 1024
 
-/** Metrics of a run that this node drove; one ended from outside has only what its row tells. */
-const metrics = (run: OpenRun, progress: Progress | null, memoryLimit: number): Json => ({
-  totalSteps: progress?.asked ?? null,
+/** The run's metrics; `null` members for a run that was ended without its progress. */
+const runMetrics = (run: OpenRun, progress: Progress | null, memoryLimit: number): Json => ({
+  totalSteps: progress?.callCount ?? null,
   succeeded: progress?.succeeded ?? null,
   failed: progress?.failed ?? null,
   skipped: 0,
@@ -27,26 +28,27 @@ const metrics = (run: OpenRun, progress: Progress | null, memoryLimit: number): 
   slowestMs: progress?.slowest?.millis ?? null,
   peakSandboxMB: progress === null ? null : Math.ceil(progress.peakMemory / mebibyte),
   sandboxMemoryLimitMB: memoryLimit / mebibyte,
-  calls: progress?.outside ?? null,
+  calls: progress?.outsideCalls ?? null,
   queuedMs: run.startedAt === null ? null : Math.max(0, run.startedAt - run.createdAt)
 })
 
-/** The headers that a re-run gets of a run that commits once, and so never has a journal. */
+/** The request headers for a re-run of a run that was committed once, and so never had a journal; redacted. */
 const headersOf = ({ scrub, spec }: Progress): { readonly [name: string]: string } => {
   const shown = Object.entries(redactHeaders(spec.start.headers))
   return Object.fromEntries(shown.map(([name, value]) => [name, scrub.scrubText(value)]))
 }
 
-/** The run as its final record holds it: its input without the secrets that the run used. */
+/** The run as its final record stores it: without the secrets that it used. */
 const recordedRun = (run: OpenRun, progress: Progress | null): OpenRun => {
   if (progress === null) return run
   const input = progress.scrub.scrubJson(run.input)
   const isScrubbed = input !== run.input
-  if (progress.opened && !isScrubbed) return run
-  const headers = progress.opened ? {} : { headers: headersOf(progress) }
+  if (progress.hasRow && !isScrubbed) return run
+  const headers = progress.hasRow ? {} : { headers: headersOf(progress) }
   return { ...run, input, record: { ...run.record, ...headers, ...(isScrubbed ? { inputRedacted: true } : {}) } }
 }
 
+/** The final record of a run. `progress`: `null` when this node did not drive the run. */
 export const finishedRun = (
   run: OpenRun,
   end: RunResult,
@@ -59,18 +61,18 @@ export const finishedRun = (
   finishedAt: end.at,
   output: end.output,
   error: end.error === null ? null : errorJson(end.error),
-  metrics: metrics(run, progress, memoryLimit)
+  metrics: runMetrics(run, progress, memoryLimit)
 })
 
-const eventType = (status: ExecutionStatus) => `execution.${status}`
+const eventTypeOf = (status: ExecutionStatus) => `execution.${status}`
 const iso = (millis: number | null) => (millis === null ? null : new Date(millis).toISOString())
 
-/** A larger output has gone to a blob; this stands in its place. */
+/** Whether the output is a reference to a blob, which replaces an output that is too large. */
 const isBlobReference = (output: Json): boolean =>
   isObject(output) && "$blob" in output && "sha256" in output && Object.keys(output).length === 3
 
-/** What a receiver learns of an error: no stack, which names the workflow's lines. */
-const told = (error: Json): Json =>
+/** The error in a callback: without its stack, which would show lines of the workflow. */
+const errorForReceiver = (error: Json): Json =>
   isObject(error)
     ? {
         name: error["name"] ?? null,
@@ -80,10 +82,10 @@ const told = (error: Json): Json =>
       }
     : null
 
-/** The callback of a finished run, where the caller or the workflow asked for one. */
+/** The callback delivery of a finished run; empty if neither the caller nor the workflow asked for this event. */
 export const callbackDeliveries = (end: FinishedRun, id: () => DeliveryId): ReadonlyArray<DeliveryRow> => {
   const { record } = end.run
-  const type = eventType(end.status)
+  const type = eventTypeOf(end.status)
   if (record.callbackUrl === null || !isTerminal(end.status)) return []
   if (record.callbackEvents !== null && !record.callbackEvents.includes(type)) return []
   const truncated = isBlobReference(end.output)
@@ -106,7 +108,7 @@ export const callbackDeliveries = (end: FinishedRun, id: () => DeliveryId): Read
       durationMs: end.run.startedAt === null ? 0 : Math.max(0, end.finishedAt - end.run.startedAt),
       output: truncated ? null : end.output,
       outputTruncated: truncated,
-      error: told(end.error),
+      error: errorForReceiver(end.error),
       metadata: record.metadata,
       triggeredBy: { type: record.trigger.type, keyId: record.trigger.keyId, keyName: record.trigger.keyName }
     }

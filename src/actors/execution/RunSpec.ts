@@ -1,4 +1,4 @@
-/** What a run is given and what comes of it. */
+/** What CodeRun needs to drive a run, and the outcomes of driving it. */
 import { Effect } from "effect"
 import type { AuditEntry } from "../../domain/Audit.js"
 import type { RunError } from "../../domain/Execution.js"
@@ -7,40 +7,44 @@ import type { History, StartEntry } from "../../domain/RunJournal.js"
 import type { AppendFailure, Claim, FinishedRun, OpenRun } from "../ports/Journal.js"
 import type { Runnable } from "../ports/Runnables.js"
 
+/** A run to be driven. */
 export interface RunSpec {
   readonly run: OpenRun
   readonly runnable: Runnable
   readonly start: StartEntry
-  /** What a resumed run remembers; `null` for one that begins. */
+  /** The history that a resumed run replays; `null` for one that begins. */
   readonly history: History | null
   /** The run has a row, so its appends are fenced by its epoch. */
-  readonly opened: boolean
-  /** The next free place in its journal. */
+  readonly hasRow: boolean
+  /** The next free sequence number of its journal. */
   readonly nextSeq: number
-  /** Its guest runs in a process of its own: the run is suspected of ending the one that it runs in. */
+  /** Its guest runs in a process of its own, because the run is suspected of killing its process. */
   readonly alone?: boolean
-  /** Taken and written by the first commit. */
+  /** Taken by the first commit. */
   readonly claim?: Claim
+  /** Written by the first commit. */
   readonly audit?: AuditEntry
 }
 
+/** How driving a run on this node ended. */
 export type DriveOutcome =
   | { readonly _tag: "Ended"; readonly end: FinishedRun }
-  /** It waits without computing; a sweep brings it back when it is due. */
+  /** The run is suspended; a sweep resumes it when it is due. */
   | { readonly _tag: "Suspended" }
-  /** Nothing may be done here any more: another owner, or the run was ended from outside. */
+  /** The run has another owner, or was ended elsewhere: this node must not touch it again. */
   | { readonly _tag: "Fenced" }
-  /** Its Idempotency-Key belongs to another run; this one was never seen by anyone. */
+  /** Its Idempotency-Key belongs to the run `target`; this run was never committed. */
   | { readonly _tag: "Repeated"; readonly target: string; readonly hash: string | null }
-  /** Postgres could not be written; the run goes on later, elsewhere if need be. */
+  /** A change could not be committed; a sweep resumes the run later, possibly on another node. */
   | { readonly _tag: "Unwritten"; readonly reason: string }
 
-/** The failure of a run as a whole, or the end of this incarnation of it. */
-export type Stop = { readonly _tag: "Failed"; readonly error: RunError } | AppendFailure
+/** The run failed, or a change of it was not committed. */
+export type DriveFailure = { readonly _tag: "Failed"; readonly error: RunError } | AppendFailure
 
-export const failRun = (error: RunError): Effect.Effect<never, Stop> => Effect.fail({ _tag: "Failed", error })
+/** Fails the run with this error. */
+export const failRun = (error: RunError): Effect.Effect<never, DriveFailure> => Effect.fail({ _tag: "Failed", error })
 
-/** What a write that was refused means for the run on this node. */
+/** The outcome of driving a run whose change was not committed. */
 export const outcomeOfRefusedWrite = (error: AppendFailure): DriveOutcome => {
   switch (error._tag) {
     case "Fenced":
@@ -54,13 +58,14 @@ export const outcomeOfRefusedWrite = (error: AppendFailure): DriveOutcome => {
   }
 }
 
+/** An error of a run, without a step and retryable only if it is transient, unless given otherwise. */
 export const runError = (error: Pick<RunError, "name" | "message" | "category"> & Partial<RunError>): RunError => ({
   step: null,
   retryable: error.category === "transient",
   ...error
 })
 
-/** An error as the record holds it. */
+/** The error as its record stores it. */
 export const errorJson = (error: RunError): Json => ({
   name: error.name,
   message: error.message,

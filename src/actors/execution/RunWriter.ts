@@ -8,11 +8,12 @@ import type { AppendFailure, Journal, RunChange } from "../ports/Journal.js"
 import { CallPrediction } from "./CallPrediction.js"
 import type { PendingCall, Progress } from "./Progress.js"
 
-type Additions = Parameters<Progress["take"]>[0]
+type Additions = Parameters<Progress["takeChange"]>[0]
 
-/** Slow calls that one change shows. */
+/** Slow calls that are shown in one change. */
 const slowCallsAtOnce = 200
 
+/** Makes the functions that commit the changes of runs. They share one call prediction. */
 export const makeRunWriter = (journal: Journal["Type"], faults: FaultPoints) => {
   const prediction = new CallPrediction()
 
@@ -20,14 +21,14 @@ export const makeRunWriter = (journal: Journal["Type"], faults: FaultPoints) => 
     withFaultPoints(faults, "beforeAppend", journal.append(change), "appended")
 
   const takeChange = (p: Progress, additions: Additions): RunChange => {
-    p.unwritten = []
-    return p.take(additions)
+    p.unwrittenResults = []
+    return p.takeChange(additions)
   }
 
-  /** Waits for the commit in the background. An interrupted one counts as done: the next write finds out how it ended. */
+  /** Waits for the commit in the background. An interrupted one counts as done: the next write is fenced if it was not. */
   const awaitCommit = (p: Progress): Effect.Effect<void, AppendFailure> => {
-    const { writing } = p
-    p.writing = undefined
+    const { backgroundCommit: writing } = p
+    p.backgroundCommit = undefined
     return writing === undefined
       ? Effect.void
       : Effect.flatMap(Fiber.await(writing), (exit) => (Exit.isInterrupted(exit) ? Effect.void : exit))
@@ -36,10 +37,10 @@ export const makeRunWriter = (journal: Journal["Type"], faults: FaultPoints) => 
   const write = (p: Progress, additions: Additions): Effect.Effect<void, AppendFailure> =>
     Effect.suspend(() => {
       const change = takeChange(p, additions)
-      return p.writing === undefined ? append(change) : Effect.zipRight(awaitCommit(p), append(change))
+      return p.backgroundCommit === undefined ? append(change) : Effect.zipRight(awaitCommit(p), append(change))
     })
 
-  const hasNothingToWrite = (p: Progress) => p.opened && !p.hasUnwritten
+  const hasNothingToWrite = (p: Progress) => p.hasRow && !p.hasUnwritten
 
   /** Commits everything so far. */
   const flush = (p: Progress, patch?: RunChange["patch"]): Effect.Effect<void, AppendFailure> =>
@@ -51,29 +52,29 @@ export const makeRunWriter = (journal: Journal["Type"], faults: FaultPoints) => 
   /** Before the guest computes: starts a commit in the background where another call is likely to follow. */
   const flushAhead = (p: Progress): Effect.Effect<void> =>
     Effect.suspend(() =>
-      hasNothingToWrite(p) || p.writing !== undefined || !prediction.goesOn(p.program, p.outside)
+      hasNothingToWrite(p) || p.backgroundCommit !== undefined || !prediction.expectsCall(p.program, p.outsideCalls)
         ? Effect.void
         : Effect.map(Effect.fork(append(takeChange(p, {}))), (fiber) => {
-            p.writing = fiber
+            p.backgroundCommit = fiber
           })
     )
 
   /** Writes the last change of a run. */
   const writeEnd = (p: Progress, additions: Additions): Effect.Effect<void, AppendFailure> =>
     Effect.suspend(() => {
-      prediction.learn(p.program, p.outside)
+      prediction.learn(p.program, p.outsideCalls)
       return write(p, additions)
     })
 
   /** Writes calls that began before `before` and have not ended as running steps, so that the trace shows them. */
   const showSlowCalls = (p: Progress, before: number): Effect.Effect<void> | undefined => {
-    if (!p.opened) return undefined
+    if (!p.hasRow) return undefined
     const slow: Array<PendingCall> = []
-    for (const call of p.unshown) {
+    for (const call of p.unshownCalls) {
       if (slow.length === slowCallsAtOnce || call.startedAt >= before) break
       slow.push(call)
     }
-    return slow.length === 0 ? undefined : Effect.ignore(journal.append(p.slowSteps(slow)))
+    return slow.length === 0 ? undefined : Effect.ignore(journal.append(p.takeSlowSteps(slow)))
   }
 
   return { flush, flushAhead, showSlowCalls, writeEnd }

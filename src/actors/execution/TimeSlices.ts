@@ -1,14 +1,14 @@
 /**
- * Cuts what runs cost on the main loop into slices. Runs whose slice is over go on one at a time, organisations in turn,
- * and the event loop deals with everything else before each of them: many busy runs delay others no more than one.
+ * Cuts the work of runs on the main thread into time slices. Runs whose slice is over continue one at a time, round-robin
+ * by organisation, and yield to the event loop before each slice, so that many busy runs delay others no more than one.
  */
 import { type Clock, Duration, Effect } from "effect"
 import type { OrganisationId } from "../../domain/Ids.js"
 
 const sliceMillis = 5
 
-/** A turn of the event loop: what came in meanwhile is dealt with. */
-const others = Effect.sleep(Duration.zero)
+/** One turn of the event loop: events that arrived meanwhile are handled. */
+const awaitEventLoop = Effect.sleep(Duration.zero)
 
 interface Waiter {
   readonly organisationId: OrganisationId
@@ -16,15 +16,15 @@ interface Waiter {
   resume: () => void
 }
 
-/** The order in which busy runs of one node go on. */
+/** Grants the busy runs of one node their next slices, round-robin by organisation. */
 export class SliceOrder {
-  /** By organisation, the one that is served next first. */
+  /** Waiting runs by organisation; the organisation that is served next comes first. */
   private readonly waiting = new Map<OrganisationId, Array<Waiter>>()
   private isTaken = false
 
   constructor(private readonly clock: Clock.Clock) {}
 
-  /** The slices of one run, the first of which begins now. */
+  /** The time slices of one run; the first begins now. */
   of(organisationId: OrganisationId): TimeSlices {
     return new TimeSlices(this.clock, () => this.turn(organisationId))
   }
@@ -35,12 +35,15 @@ export class SliceOrder {
       Effect.suspend(() => {
         if (!this.isTaken) {
           this.isTaken = true
-          return Effect.ensuring(restore(others), release)
+          return Effect.ensuring(restore(awaitEventLoop), release)
         }
         const waiter: Waiter = { organisationId, isNext: false, resume: () => undefined }
         const waited = Effect.onInterrupt(restore(this.wait(waiter)), () => Effect.sync(() => this.leave(waiter)))
-        // Twice: the slice before this one may take as long as the first.
-        return Effect.zipRight(waited, Effect.ensuring(restore(Effect.zipRight(others, others)), release))
+        // Two turns, because the previous run may use its slice in the first one.
+        return Effect.zipRight(
+          waited,
+          Effect.ensuring(restore(Effect.zipRight(awaitEventLoop, awaitEventLoop)), release)
+        )
       })
     )
   }
@@ -61,7 +64,7 @@ export class SliceOrder {
     else this.waiting.set(waiter.organisationId, own)
   }
 
-  /** The next organisation's longest waiting run goes on; that organisation is served last from then on. */
+  /** Resumes the longest waiting run of the next organisation, and moves that organisation to the end. */
   private release(): void {
     for (const [organisationId, own] of this.waiting) {
       const waiter = own.shift()
@@ -75,6 +78,7 @@ export class SliceOrder {
   }
 }
 
+/** The time slices of one run. */
 export class TimeSlices {
   private since: number
 
@@ -85,12 +89,12 @@ export class TimeSlices {
     this.since = clock.unsafeCurrentTimeMillis()
   }
 
-  /** Waits until the run may go on; the next slice begins then. */
+  /** Waits for the run's next slice and begins it. */
   get yield(): Effect.Effect<void> {
     return Effect.map(this.turn(), () => this.restart())
   }
 
-  /** A new slice begins: the run has waited for something else. */
+  /** Begins a new slice, after the run has waited for something else. */
   restart(): void {
     this.since = this.clock.unsafeCurrentTimeMillis()
   }
@@ -99,7 +103,7 @@ export class TimeSlices {
     return this.clock.unsafeCurrentTimeMillis() - this.since >= sliceMillis
   }
 
-  /** Takes all steps, as many in a slice as fit. It cannot be interrupted between them. */
+  /** Takes all steps over as many slices as needed, uninterruptibly. */
   through(steps: Iterable<void>): Effect.Effect<void> {
     return Effect.suspend(() => {
       const left = steps[Symbol.iterator]()

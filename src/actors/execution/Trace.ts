@@ -1,6 +1,6 @@
 /**
- * What the API shows of a run: its values redacted, capped, and free of characters that a record cannot hold.
- * Contract: step trace.
+ * Makes the steps and values of a run as the API shows them: redacted, capped, without characters that Postgres cannot
+ * store. Contract: step trace.
  */
 import type { BlobId } from "../../domain/Ids.js"
 import { isObject, type Json } from "../../domain/Json.js"
@@ -10,13 +10,13 @@ import { isSecretHeader, isSecretMember, redacted, redactHeaders } from "../../d
 import type { CallFailure, CallResult } from "../../domain/RunJournal.js"
 import type { Blob, StepRow } from "../ports/Journal.js"
 
-/** A host call as its step tells of it. Times are Unix milliseconds. */
+/** A host call, as its step is made from it. Times are Unix milliseconds. */
 export interface TracedCall {
   readonly id: number
   readonly name: string
-  /** What the trace calls it. */
+  /** Its name in the trace, without its number. */
   readonly step: string
-  /** How many calls of the same step came before. */
+  /** Number of earlier calls of the same step. */
   readonly nth: number
   readonly args: ReadonlyArray<Json>
   readonly attempts: ReadonlyArray<{
@@ -27,28 +27,28 @@ export interface TracedCall {
   readonly startedAt: number
   readonly finishedAt: number | null
   readonly result: CallResult | null
-  /** Of a connector's action. */
-  readonly notes: { readonly actionVersion: number | null; readonly mocked: boolean }
+  /** Metadata of a connector's action. */
+  readonly notes: { readonly actionVersion: number | null; readonly isMocked: boolean }
 }
 
-/** Where a value goes that is too large for its place, and how it is known to be the same. */
+/** Makes the id and the hash of a value that is too large for its record and is stored as a blob. */
 export interface Offload {
   readonly id: () => BlobId
   readonly sha256: (text: string) => string
 }
 
-/** What values leave behind as they are made ready for the record. */
+/** Collects the blobs and the size of values that are prepared for a record. */
 export class Recorded {
-  /** Those that were too large for their place. */
+  /** Values that were too large for their record. */
   readonly blobs: Array<Blob> = []
-  /** Of all of them as JSON, about. */
+  /** Approximate characters of all values as JSON. */
   characters = 0
 }
 
 type Member = readonly [name: string, value: Json]
 
-/** The value with each item or member changed; the same value where nothing changed, which is the rule. */
-const mapped = (value: Json, item: (item: Json) => Json, member: (member: Member) => Member): Json => {
+/** Maps each item or member; returns the same value when nothing changed, as is usual. */
+const mapJson = (value: Json, item: (item: Json) => Json, member: (member: Member) => Member): Json => {
   if (Array.isArray(value)) {
     const next = value.map(item)
     return next.some((one, at) => one !== value[at]) ? next : value
@@ -59,9 +59,9 @@ const mapped = (value: Json, item: (item: Json) => Json, member: (member: Member
   return after.some((one, at) => one !== before[at]) ? Object.fromEntries(after) : value
 }
 
-/** Replaces what a record cannot hold; the journal keeps the exact value. */
+/** Replaces lone surrogates and NUL, which Postgres cannot store. The journal keeps the exact value. */
 export const storable = (value: Json): Json =>
-  typeof value === "string" ? storableText(value) : mapped(value, storable, storableMember)
+  typeof value === "string" ? storableText(value) : mapJson(value, storable, storableMember)
 
 const storableText = (text: string): string =>
   text.isWellFormed() && !text.includes("\u0000") ? text : text.toWellFormed().replaceAll("\u0000", "\uFFFD")
@@ -72,14 +72,14 @@ const storableMember = (member: Member): Member => {
   return name === member[0] && value === member[1] ? member : [name, value]
 }
 
-/** Members, header pairs and header objects lose what is secret by its name, wherever they stand. */
+/** Redacts members, header pairs and headers with secret names, at any depth. */
 const withoutCredentials = (value: Json): Json => {
   if (typeof value !== "object") return value
   if (Array.isArray(value) && value.length === 2) {
     const [name, text] = value
     if (typeof name === "string" && typeof text === "string") return isSecretHeader(name) ? [name, redacted] : value
   }
-  return mapped(value, withoutCredentials, memberWithoutCredentials)
+  return mapJson(value, withoutCredentials, memberWithoutCredentials)
 }
 
 const memberWithoutCredentials = (member: Member): Member => {
@@ -89,12 +89,12 @@ const memberWithoutCredentials = (member: Member): Member => {
   return next === value ? member : [name, next]
 }
 
-/** The value as the trace holds it; a large one becomes a blob and a reference to it. */
+/** The value as the trace shows it; a large one is added to `recorded` and replaced by a reference. */
 export const traceValue = (value: Json, scrub: Scrubber, offload: Offload, recorded: Recorded): Json => {
   const clean = storable(scrub.scrubJson(value))
   const text = JSON.stringify(clean)
   recorded.characters += text.length
-  // A character is at least one byte: most values need no exact count.
+  // A character has at most three bytes: most values need no exact count.
   if (text.length * 3 < traceValueBytes) return clean
   const bytes = utf8Length(text)
   if (bytes <= traceValueBytes) return clean
@@ -122,6 +122,7 @@ const failureJson = (failure: CallFailure, scrub: Scrubber): Json => ({
   ...(failure.data === undefined ? {} : { data: storable(scrub.scrubJson(failure.data)) })
 })
 
+/** The step's name with its number, such as `fetch#2`. */
 export const stepName = (call: { readonly step: string; readonly nth: number }): string =>
   `${call.step}#${call.nth + 1}`
 
@@ -149,7 +150,7 @@ export const stepRow = (call: TracedCall, scrub: Scrubber, offload: Offload, rec
       type: typeOf(call.name),
       ...connectorOf(call.step),
       actionVersion: call.notes.actionVersion,
-      ...(call.notes.mocked ? { mocked: true } : {}),
+      ...(call.notes.isMocked ? { mocked: true } : {}),
       attempts: call.attempts.map((attempt) => ({
         startedAt: iso(attempt.startedAt),
         finishedAt: iso(attempt.finishedAt),

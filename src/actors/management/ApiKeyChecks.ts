@@ -1,4 +1,4 @@
-/** What is checked of an API key before it is stored: its addresses, customers, scope, its maker's bounds and the plan. */
+/** Checks an API key before it is stored: its addresses, customers, scope, the bounds of the creating key, and the plan. */
 import { Effect, Option } from "effect"
 import { type ApiKey, type CreateApiKey, expiryOf } from "../../domain/ApiKey.js"
 import { keyExcess, keyBounds } from "../../domain/KeyBounds.js"
@@ -21,9 +21,9 @@ import type { Principal } from "./Caller.js"
 import { checkCustomerLimit } from "./CustomerLimits.js"
 
 /** More keys than any plan allows. */
-const keysCounted = 10_000
+const maxCountedKeys = 10_000
 
-/** The customers that a request names, all of which exist. */
+/** Finds the customers that a request names; fails unless all exist. */
 export const findKeyCustomers = Effect.fnUntraced(function* (
   tx: Tx,
   asked: CreateApiKey["customers"]
@@ -34,15 +34,15 @@ export const findKeyCustomers = Effect.fnUntraced(function* (
     return yield* invalid("customers.ids", "REQUIRED", "must name at least one customer with the mode subset")
   const found: Array<CustomerId> = []
   for (const [i, id] of ids.entries()) {
-    const customer = yield* tx.customers.find({ id: id as CustomerId, deletedAt: null }) // any text: no other row matches
+    const customer = yield* tx.customers.find({ id: id as CustomerId, deletedAt: null }) // unchecked text from the request
     if (Option.isNone(customer)) return yield* invalid(`customers.ids[${i}]`, "NOT_FOUND", `names no customer: ${id}`)
     found.push(customer.value.id)
   }
   return { customersMode: "subset", customerIds: found }
 })
 
-/** When a new key ends, in Unix milliseconds: where its maker does not say so, not after the maker's own key. */
-export const expiryAsked = (
+/** When a new key expires, in Unix milliseconds; by default together with the key that creates it. */
+export const requestedExpiry = (
   caller: Principal,
   expires: CreateApiKey["expires"],
   at: number
@@ -52,15 +52,15 @@ export const expiryAsked = (
   return expires === undefined && typeof found === "number" ? Math.min(found, own) : found
 }
 
-/** Fails when the plan has no room for one more key of these customers. */
+/** Fails if the plan does not allow one more key of these customers. */
 export const checkKeyPlan = Effect.fnUntraced(function* (
   tx: Tx,
   { plan: { apiKeysPerCustomer, organisationKeys } }: Principal,
   { customerIds, customersMode }: KeyCustomers
 ): Effect.fn.Return<void, Failure> {
-  // The count is exact: creations of one organisation wait for each other.
-  yield* tx.hold("api_keys")
-  const keys = yield* tx.apiKeys.list({ where: { revokedAt: null }, limit: keysCounted })
+  // The lock serialises creations in one organisation, so that the count is exact.
+  yield* tx.lockKey("api_keys")
+  const keys = yield* tx.apiKeys.list({ where: { revokedAt: null }, limit: maxCountedKeys })
   if (customersMode === "all") {
     const used = keys.filter((key) => key.customersMode === "all").length
     if (organisationKeys !== null && used >= organisationKeys)
@@ -87,15 +87,15 @@ export const makeApiKeyChecks = Effect.gen(function* () {
     return undefined
   }
 
-  /** Fails where the key is wider than the caller's own. */
+  /** Fails if the key has more rights than the caller's own. */
   const checkWithinCaller = (caller: Principal, key: ApiKey): Effect.Effect<void, Failure> => {
     const own = keyBounds(caller.key, caller.key.hmacSecret !== null)
     return keyExcess(keyBounds(key, key.hmacSecret !== null), own, addresses.covers) ?? Effect.void
   }
 
-  /** The slug of the connector of an id or slug: the organisation's own ones go before built-in ones. */
+  /** The slug of a connector by its id or slug; the organisation's own connectors take precedence over built-in ones. */
   const findSlug = (tx: Tx, named: string): Effect.Effect<string | undefined, Unavailable> => {
-    const by = named.startsWith("ctr_") ? { id: named as ConnectorRecord["id"] } : { slug: named } // any text: no other row matches
+    const by = named.startsWith("ctr_") ? { id: named as ConnectorRecord["id"] } : { slug: named } // unchecked text from the request
     return Effect.map(tx.connectors.find({ ...by, deletedAt: null }), (own) =>
       Option.isSome(own)
         ? own.value.slug
@@ -117,7 +117,7 @@ export const makeApiKeyChecks = Effect.gen(function* () {
     return [...slugs]
   })
 
-  /** The scope as it is stored: of connectors the slugs, whether the request names them by id or by slug. */
+  /** The scope as it is stored: connectors by slug, also if the request names them by id. */
   const resolveScope = (tx: Tx, scope: ResourceScope): Effect.Effect<ResourceScope, Failure> =>
     Effect.forEach(scope, (entry, i) =>
       entry.type === "connector"

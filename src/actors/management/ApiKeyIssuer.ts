@@ -1,4 +1,4 @@
-/** Makes API keys with their secrets: of a key's own only a hash is kept, of the one that signs identities a sealed form. */
+/** Issues API keys with their secrets. The key itself is stored as a hash, the identity secret sealed by the vault. */
 import { Clock, Effect, Redacted } from "effect"
 import { type ApiKey, requestedPermissions, type CreateApiKey, type KeyMode, keyPrefix } from "../../domain/ApiKey.js"
 import { newKey, type StoredSecret } from "../../domain/ApiKeyChanges.js"
@@ -7,14 +7,14 @@ import { Digests } from "../ports/Digests.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import type { Tx } from "../ports/Records.js"
 import { Vault } from "../ports/Vault.js"
-import { checkKeyPlan, expiryAsked, findKeyCustomers, makeApiKeyChecks } from "./ApiKeyChecks.js"
+import { checkKeyPlan, requestedExpiry, findKeyCustomers, makeApiKeyChecks } from "./ApiKeyChecks.js"
 import type { Principal } from "./Caller.js"
 import { findKeyWorkspace } from "./WorkspaceRecords.js"
 
 /** Characters of a secret's random part. */
 const secretLength = 43
 
-/** A new key with its secrets, which are shown once. */
+/** A new key with its secrets in the clear, which are shown once. */
 interface IssuedKey {
   readonly key: ApiKey
   readonly secret: string
@@ -49,7 +49,7 @@ export const makeApiKeyIssuer = Effect.gen(function* () {
     return { text, sealed }
   })
 
-  /** The key is checked and not yet stored. */
+  /** Issues a key that was checked; the caller must store it. */
   const issue = Effect.fnUntraced(function* (
     tx: Tx,
     caller: Principal,
@@ -58,7 +58,7 @@ export const makeApiKeyIssuer = Effect.gen(function* () {
     const at = yield* Clock.currentTimeMillis
     const permissions = requestedPermissions(input.preset ?? "viewer", input.permissions)
     if (permissions instanceof ValidationFailed) return yield* permissions
-    const expiresAt = expiryAsked(caller, input.expires, at)
+    const expiresAt = requestedExpiry(caller, input.expires, at)
     if (expiresAt instanceof ValidationFailed) return yield* expiresAt
     const mistake = addressRefusal(input.allowedIps)
     if (mistake !== undefined) return yield* mistake
@@ -87,7 +87,7 @@ export const makeApiKeyIssuer = Effect.gen(function* () {
     return { key, secret: secret.text, hmacSecret: identity?.text ?? null }
   })
 
-  /** The secret with which callers of the key sign their identity. */
+  /** Opens the secret that signs the identity of the key's callers. */
   const openIdentitySecret = (key: ApiKey, sealed: Uint8Array): Effect.Effect<string, Unavailable> =>
     Effect.mapBoth(vault.open(identityPlace(key), sealed), { onFailure: vaultClosed, onSuccess: Redacted.value })
 

@@ -1,5 +1,5 @@
 /**
- * Use cases of API keys: issued once, narrowed, rotated, revoked. No key is wider than the one that makes or changes it.
+ * Use cases of API keys: create, narrow, rotate, revoke. No key gets more rights than the key that creates or changes it.
  * Contract: API keys.
  */
 import { Clock, Context, Effect, Layer, Option } from "effect"
@@ -18,10 +18,10 @@ import { pickChanges } from "./ReadOnly.js"
 
 export type ApiKeyView = ReturnType<typeof keyView>
 
-/** With its secrets, which are shown this once. */
+/** A key with its secrets in the clear, which only this answer shows. */
 export interface IssuedApiKey extends ApiKeyView {
   readonly key: string
-  /** With which callers of the key sign their identity; `null` where it was not made with this answer. */
+  /** The secret that signs the identity of the key's callers; `null` if this call did not create it. */
   readonly hmacSecret: string | null
 }
 
@@ -30,7 +30,7 @@ export interface ApiKeyListParams extends PageRequest {
   readonly q?: string | undefined
 }
 
-/** Each fails with `NotFound` where the caller's workspace has no such key. */
+/** Each use case fails with `NotFound` if the caller's workspace has no such key. */
 export class ApiKeys extends Context.Tag("svc/ApiKeys")<
   ApiKeys,
   {
@@ -39,9 +39,9 @@ export class ApiKeys extends Context.Tag("svc/ApiKeys")<
     readonly create: (context: CallContext, input: CreateApiKey) => Effect.Effect<IssuedApiKey, Failure>
     readonly get: (context: CallContext, id: string) => Effect.Effect<ApiKeyView, Failure>
     readonly update: (context: CallContext, id: string, sent: UpdateApiKey) => Effect.Effect<ApiKeyView, Failure>
-    /** A key that was revoked before stays as it is. */
+    /** Without effect on a key that is already revoked. */
     readonly revoke: (context: CallContext, id: string) => Effect.Effect<ApiKeyView, Failure>
-    /** Gives the key another secret; the one before counts for `graceSeconds` more. */
+    /** Gives the key a new secret; the previous one stays valid for `graceSeconds`. */
     readonly rotate: (context: CallContext, id: string, graceSeconds: number) => Effect.Effect<IssuedApiKey, Failure>
     readonly revealIdentitySecret: (
       context: CallContext,
@@ -50,11 +50,11 @@ export class ApiKeys extends Context.Tag("svc/ApiKeys")<
   }
 >() {}
 
-/** The service itself notes the use of a key. */
-const movingMembers = ["lastUsedAt"]
+/** Members that the service itself changes. */
+const volatileMembers = ["lastUsedAt"]
 
 const findKey = (tx: Tx, { spaceId }: Principal, id: string, lock = false): Effect.Effect<ApiKey, Failure> => {
-  const where = { id: id as ApiKeyId, spaceId } // any text: no other row matches
+  const where = { id: id as ApiKeyId, spaceId } // unchecked text from the request
   return Effect.flatMap(
     lock ? tx.apiKeys.lock(where) : tx.apiKeys.find(where),
     Option.match({ onNone: () => new NotFound({ what: "API key" }), onSome: Effect.succeed })
@@ -144,7 +144,7 @@ export const layer = Layer.effect(
             const at = yield* Clock.currentTimeMillis
             const before = yield* lockActiveKey(tx, context.caller, id, at)
             yield* checkVersion(context, sent.version, before.version)
-            const changes = yield* pickChanges(UpdateApiKey, sent, keyView(before, at), movingMembers)
+            const changes = yield* pickChanges(UpdateApiKey, sent, keyView(before, at), volatileMembers)
             const after = yield* applyChanges(tx, context.caller, before, changes, at)
             yield* tx.apiKeys.update(after)
             return outcomeOf(keyView(after, at), before, after, at)
@@ -156,7 +156,7 @@ export const layer = Layer.effect(
           Effect.gen(function* () {
             const at = yield* Clock.currentTimeMillis
             const before = yield* findKey(tx, context.caller, id, true)
-            // In an emergency any manager of all customers' keys may revoke one; a key of some customers only its like.
+            // For emergencies, a caller for all customers may revoke a key with more rights than its own.
             if (context.caller.customers !== "all") yield* checkWithinCaller(context.caller, before)
             if (before.revokedAt !== null) return { value: keyView(before, at), resource: resourceOf(before) }
             const after = revokedKey(before, at)

@@ -1,4 +1,4 @@
-/** Use cases of the audit trail, which is read-only: its entries, and whether their chain is whole. Contract: audit. */
+/** Use cases of the audit trail: list its entries, verify their chain. Read-only. Contract: audit. */
 import { Context, Effect, Layer } from "effect"
 import type { Failure } from "../../domain/Failure.js"
 import { type AuditQuery, AuditTrail, type SealedEntry, type AuditVerification } from "../ports/AuditTrail.js"
@@ -28,13 +28,13 @@ export class AuditLog extends Context.Tag("svc/AuditLog")<
   }
 >() {}
 
-/** A key for some customers reads their entries and what it did itself; a request for one customer that customer's. */
+/** A key for some customers reads their entries and its own; a request that names a customer reads that customer's. */
 const reachOf = ({ customers, key }: Principal): Pick<AuditQuery, "reach"> =>
   customers === "all"
     ? {}
     : { reach: { customers: [...customers], actorId: key.customersMode === "all" ? null : key.id } }
 
-/** The filters that were sent; an empty one counts as absent. */
+/** The filters of the request; an empty one counts as absent. */
 const filtersOf = (params: AuditListParams): Partial<AuditQuery> => {
   const asked = {
     customerId: params.customer_id,

@@ -1,4 +1,4 @@
-/** An organisation's OAuth clients at providers, as they are stored: their secrets are sealed. */
+/** Stores an organisation's OAuth clients at providers, with sealed secrets. */
 import { Effect, Option, Redacted } from "effect"
 import {
   type AuthProvider,
@@ -15,9 +15,9 @@ import { timestamp } from "./Timestamp.js"
 const vaultClosed = () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
 
 /** Connectors have few clients: all of them are one page. */
-export const mostAuthProviders = 200
+export const maxAuthProviders = 200
 
-/** A change of a client. `before`: null where it is a new one. */
+/** A change of a client. `before`: `null` for a new one. */
 export interface AuthProviderChange {
   readonly before: AuthProvider | null
   readonly after: AuthProvider
@@ -46,7 +46,7 @@ export const make = Effect.gen(function* () {
       { discard: true }
     )
 
-  /** Makes or changes the client `found` of that name; the first one of a method is its default. */
+  /** Creates a client, or changes the existing one, `found`. The first client of a method is its default. */
   const write = (
     tx: Tx,
     { organisationId }: Pick<Principal, "organisationId">,
@@ -57,7 +57,7 @@ export const make = Effect.gen(function* () {
     Effect.gen(function* () {
       const { clientId, clientSecret, methodId, name } = input
       const now = yield* timestamp
-      const ofMethod = yield* tx.authProviders.list({ where: { connector, methodId }, limit: mostAuthProviders })
+      const ofMethod = yield* tx.authProviders.list({ where: { connector, methodId }, limit: maxAuthProviders })
       const others = ofMethod.filter((provider) => provider.name !== name)
       const isDefault = input.isDefault ?? found?.isDefault ?? !others.some((provider) => provider.isDefault)
       if (isDefault) yield* clearDefaults(tx, others, now)
@@ -68,7 +68,7 @@ export const make = Effect.gen(function* () {
         name,
         methodId,
         clientId,
-        // Another client has another secret.
+        // A stored secret belongs to its client id.
         clientSecret: found !== null && found.clientId === clientId ? found.clientSecret : null,
         scopes: input.scopes ?? found?.scopes ?? [],
         isDefault,

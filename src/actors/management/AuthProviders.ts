@@ -1,12 +1,12 @@
 /**
- * Use cases of an organisation's OAuth clients at providers: for its own connectors, and to bring its own client to a
- * built-in one. The key's scope binds a client by its connector. Contract: auth provider record.
+ * Use cases of an organisation's OAuth clients at providers, for its own and for built-in connectors. A key's scope applies
+ * to a client through its connector. Contract: auth provider record.
  */
 import { Context, Effect, Layer, Option } from "effect"
 import { type AuthProvider, authProviderView, UpsertAuthProvider } from "../../domain/connector/ConnectorRecord.js"
 import { type Failure, invalid, NotFound } from "../../domain/Failure.js"
 import type { Tx } from "../ports/Records.js"
-import { make as makeAuthProviderRecords, mostAuthProviders } from "./AuthProviderRecords.js"
+import { make as makeAuthProviderRecords, maxAuthProviders } from "./AuthProviderRecords.js"
 import { type CallContext, checkVersion } from "./CallContext.js"
 import type { Principal } from "./Caller.js"
 import { Changes } from "./Changes.js"
@@ -21,7 +21,7 @@ export class AuthProviders extends Context.Tag("svc/AuthProviders")<
   AuthProviders,
   {
     readonly list: (context: CallContext, connector: string) => Effect.Effect<PageOf<AuthProviderView>, Failure>
-    /** Makes the client of that method and name, or changes it. */
+    /** Creates or changes the client of this method and name. */
     readonly upsert: (
       context: CallContext,
       connector: string,
@@ -31,7 +31,7 @@ export class AuthProviders extends Context.Tag("svc/AuthProviders")<
   }
 >() {}
 
-/** The secret itself is not in the trail; that there is a new one is. */
+/** The client for the audit trail, which shows that the secret changed but not the secret. */
 const trailOf = (provider: AuthProvider | null) =>
   provider === null
     ? null
@@ -51,7 +51,7 @@ export const layer = Layer.effect(
     const providers = yield* makeAuthProviderRecords
     const connectors = yield* ConnectorRecords
 
-    /** The connector's slug, and its methods that a client can be for. */
+    /** The connector's slug, and those of its methods that need a client. */
     const findMethods = Effect.fnUntraced(function* (tx: Tx, caller: Principal, connector: string) {
       const found = yield* connectors.find(tx, caller, connector)
       const { auth, slug } = yield* definitionOf(tx, found, undefined)
@@ -65,9 +65,9 @@ export const layer = Layer.effect(
       read(context, (tx) =>
         Effect.gen(function* () {
           const { slug } = yield* findMethods(tx, context.caller, connector)
-          const rows = yield* tx.authProviders.list({ where: { connector: slug }, limit: mostAuthProviders })
+          const rows = yield* tx.authProviders.list({ where: { connector: slug }, limit: maxAuthProviders })
           const data = rows.map((row) => viewOf(context.caller, row))
-          return { data, page: { size: mostAuthProviders, nextCursor: null, hasMore: false } }
+          return { data, page: { size: maxAuthProviders, nextCursor: null, hasMore: false } }
         })
       )
 
@@ -95,7 +95,7 @@ export const layer = Layer.effect(
       change(context, (tx) =>
         Effect.gen(function* () {
           const { slug } = yield* findMethods(tx, context.caller, connector)
-          // Any text: no other row matches.
+          // Unchecked text from the request: an id of another form matches no row.
           const where = { id: id as AuthProvider["id"], connector: slug }
           const found = yield* tx.authProviders.lock(where)
           if (Option.isNone(found)) return yield* new NotFound({ what: "auth provider" })

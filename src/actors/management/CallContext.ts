@@ -4,23 +4,24 @@ import type { AuditEntry } from "../../domain/Audit.js"
 import { Conflict } from "../../domain/Failure.js"
 import type { Principal, Sharing } from "./Caller.js"
 
+/** One call of a use case. */
 export interface CallContext {
   readonly caller: Principal
-  /** The audit entry of a change has this action and resource type; `null` for what only reads. */
+  /** Action and resource type of the audit entry of a change; `null` for a read. */
   readonly audit: { readonly action: string; readonly resource: string } | null
   readonly sharing: Sharing | undefined
-  /** The version of the record that the caller read, where the request has it in a header; `undefined`: any. */
+  /** The version that the request requires in a header; `undefined`: any version. */
   readonly expectedVersion: number | undefined
-  /** The customer that the call turned out to be about. */
+  /** The customer of the record that the use case found, for the audit entry. */
   customerId: AuditEntry["customerId"]
-  /** The call was recorded with its own audit entry: no other one is written for it. */
-  audited: boolean
+  /** The use case has written the audit entry; the pipeline must not write another. */
+  isAudited: boolean
 }
 
 export const versionMismatch = () =>
   new Conflict({ code: "VERSION_MISMATCH", message: "the record has changed since you read it: read it again" })
 
-/** Fails unless a record at version `current` is the one that the caller read. `asked`: the version in the body. */
+/** Fails with `Conflict` unless the caller read version `current`. `asked`: the version in the request's body. */
 export const checkVersion = (
   { expectedVersion }: CallContext,
   asked: number | undefined,
@@ -30,10 +31,13 @@ export const checkVersion = (
   return expected === undefined || expected === current ? Effect.void : versionMismatch()
 }
 
-/** What an actor does, which writes the audit entry of it. */
-export const recordedByActor = <A, E, R>(context: CallContext, order: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+/** Runs a command of which the actor writes the audit entry, and marks the call as audited. */
+export const runAuditedCommand = <A, E, R>(
+  context: CallContext,
+  order: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> =>
   Effect.tap(order, () =>
     Effect.sync(() => {
-      context.audited = true
+      context.isAudited = true
     })
   )

@@ -1,6 +1,6 @@
 /**
- * Use cases of the secret with which a workspace's callbacks are signed. Both answer with it, so both are recorded before
- * they answer. Contract: callbacks.
+ * Use cases of the secret that signs a workspace's callbacks. Both return the secret, so both commit their audit entry
+ * first. Contract: callbacks.
  */
 import { Context, Effect, Layer, type Redacted } from "effect"
 import type { Failure } from "../../domain/Failure.js"
@@ -11,9 +11,9 @@ import { Changes } from "./Changes.js"
 export class CallbackSecret extends Context.Tag("svc/CallbackSecret")<
   CallbackSecret,
   {
-    /** The secret in force, of the caller's workspace. */
+    /** The current secret of the caller's workspace. */
     readonly reveal: (context: CallContext) => Effect.Effect<Redacted.Redacted, Failure>
-    /** Makes a new one; the one before stays valid for the overlap. */
+    /** Creates a new secret; the previous one stays valid for the overlap. */
     readonly rotate: (context: CallContext) => Effect.Effect<Redacted.Redacted, Failure>
   }
 >() {}

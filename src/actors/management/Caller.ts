@@ -1,4 +1,4 @@
-/** Who asks: the key, what it may do, and for whom. Every way in leads to this one value. Specification: Authentication. */
+/** The authenticated caller: its key, permissions, customers and scope. All surfaces use this value. Specification: Authentication. */
 import type { ApiKey } from "../../domain/ApiKey.js"
 import type { AuditActor } from "../../domain/Audit.js"
 import { Forbidden } from "../../domain/Failure.js"
@@ -10,13 +10,14 @@ import { type ScopeIds, scopeIds, type ScopeType } from "../../domain/ResourceSc
 import type { KnownKey } from "../ports/Keys.js"
 
 /**
- * What of an endpoint concerns all customers, for keys that reach only some. `customers`: its records are customers', and
- * it keeps to those that the key reaches. `read`: it reads what all share. `perRecord`: its records are a customer's or
- * shared, and a change is judged by the record that it turns out to be of. `change`: it changes what all share. `hidden`:
- * it reads or changes what concerns the organisation alone.
+ * How an endpoint treats keys that reach only some customers. `customers`: its records belong to customers, and it shows
+ * only those that the key reaches. `read`: it reads records that all customers share. `perRecord`: its records belong to a
+ * customer or are shared, and a change is checked by its record. `change`: it changes shared records. `hidden`: it concerns
+ * the organisation alone.
  */
 export type Sharing = "customers" | "read" | "perRecord" | "change" | "hidden"
 
+/** An authenticated caller. */
 export interface Principal {
   readonly organisationId: OrganisationId
   readonly spaceId: SpaceId
@@ -32,19 +33,19 @@ export interface Principal {
   readonly userAgent: string | null
 }
 
-/** What follows from a key alone, worked out once for as long as the key is kept in memory. */
-const derived = new WeakMap<ApiKey, Pick<Principal, "permissions" | "customers" | "scope">>()
+/** Facts derived from a key, cached as long as the key is in memory. */
+const keyFacts = new WeakMap<ApiKey, Pick<Principal, "permissions" | "customers" | "scope">>()
 
 const derivedFrom = (key: ApiKey): Pick<Principal, "permissions" | "customers" | "scope"> => {
-  const known = derived.get(key)
+  const known = keyFacts.get(key)
   if (known !== undefined) return known
-  const made = {
+  const facts = {
     permissions: toSet(key.permissions),
     customers: key.customersMode === "all" ? ("all" as const) : new Set(key.customerIds),
     scope: scopeIds(key.resourceScope)
   }
-  derived.set(key, made)
-  return made
+  keyFacts.set(key, facts)
+  return facts
 }
 
 export const principal = (known: KnownKey, request: Pick<Principal, "requestId" | "ip" | "userAgent">): Principal => ({
@@ -62,7 +63,7 @@ export const missingPermission = (caller: Principal, permission: Permission): Fo
     ? undefined
     : new Forbidden({ code: "FORBIDDEN", needs: permission, message: `this key lacks the permission ${permission}` })
 
-/** Whether the key is for some customers' data only, and has a preset: a custom key's permissions count as they stand. */
+/** Whether the key is limited to some customers' data by its preset. Permissions of a custom key apply unchanged. */
 const isForCustomersOnly = ({ key }: Principal): boolean => key.customersMode !== "all" && key.preset !== "custom"
 
 const notShared = () =>
@@ -72,13 +73,13 @@ const notShared = () =>
     message: "this key is for some customers' data: what all customers share is closed to it"
   })
 
-/** Why an endpoint is closed to the key, by what it shares between customers. */
+/** The refusal if the endpoint is closed to keys of some customers. */
 export const sharingRefusal = (caller: Principal, sharing: Sharing | undefined): Forbidden | undefined => {
   if (!isForCustomersOnly(caller)) return undefined
   return sharing === "customers" || sharing === "read" || sharing === "perRecord" ? undefined : notShared()
 }
 
-/** Why a change is closed to the key, by the customer whose record it is of; `null`: all customers'. */
+/** The refusal if a key of some customers may not change a record of `customer`; `null`: a shared record. */
 export const recordRefusal = (
   caller: Principal,
   sharing: Sharing | undefined,
@@ -86,7 +87,7 @@ export const recordRefusal = (
 ): Forbidden | undefined =>
   sharing === "perRecord" && customer === null && isForCustomersOnly(caller) ? notShared() : undefined
 
-/** A key narrowed to particular resources of a type reaches no others of that type. Connectors go by their slugs. */
+/** The refusal if the key is narrowed to other resources of this type. Connectors are named by their slugs. */
 export const outOfScope = ({ scope }: Principal, type: ScopeType, id: string): Forbidden | undefined =>
   scope[type]?.has(id) === false
     ? new Forbidden({ code: "RESOURCE_OUT_OF_SCOPE", message: `this key does not reach that ${type}` })
@@ -98,7 +99,7 @@ export const scopedIds = ({ scope }: Principal, type: ScopeType): ReadonlyArray<
   return ids === undefined ? undefined : [...ids]
 }
 
-/** What the runs of a key may use; `undefined` for a key that is not narrowed in it. */
+/** The resources that runs of a key may use; `undefined`: all. */
 export const runReach = ({ scope }: Principal): RunReach | undefined => {
   const { connection, connector, secret } = scope
   if (connection === undefined && connector === undefined && secret === undefined) return undefined
@@ -109,7 +110,7 @@ export const runReach = ({ scope }: Principal): RunReach | undefined => {
   }
 }
 
-/** Why a key may not make a resource, or change what all of a type depend on: it is narrowed to particular ones. */
+/** The refusal if a narrowed key creates a resource of this type, or changes one that all of them depend on. */
 export const narrowedKeyRefusal = ({ scope }: Principal, type: ScopeType, what: string): Forbidden | undefined =>
   scope[type] === undefined
     ? undefined
@@ -121,7 +122,7 @@ export const narrowedKeyRefusal = ({ scope }: Principal, type: ScopeType, what: 
 export const reaches = (caller: Principal, customer: CustomerId): boolean =>
   caller.customers === "all" || caller.customers.has(customer)
 
-/** Keys are service accounts and act under their own name. In canonical order, which makes its sealing cheap. */
+/** The actor for the audit trail: a key is a service account. Members are in canonical order, so that sealing is cheap. */
 export const actorOf = (caller: Principal): AuditActor => ({
   id: caller.key.id,
   ip: caller.ip,

@@ -12,17 +12,17 @@ import { type AlreadyExists, type Changed, Records, type Tx } from "../ports/Rec
 import { type CallContext, versionMismatch } from "./CallContext.js"
 import { actorOf, recordRefusal } from "./Caller.js"
 
-/** What a change came to: the answer, and what the audit trail says of it. */
+/** The result of a change, and the facts for its audit entry. */
 export interface ChangeOutcome<A> {
   readonly value: A
   readonly resource: { readonly id: string; readonly name?: string | null; readonly customerId?: CustomerId | null }
   readonly before?: object | null
   readonly after?: object | null
-  /** Another action than the endpoint's, where what happened is more particular. */
+  /** A more specific action than the endpoint's. */
   readonly action?: string
 }
 
-/** Unique members by the index that guards them. */
+/** The message of a conflict, by the unique index that was violated. */
 const duplicateMessage: { readonly [index: string]: string } = {
   customers_slug: "a customer with this slug exists",
   workspaces_org_slug_key: "a workspace with this slug exists",
@@ -41,7 +41,7 @@ const duplicateMessage: { readonly [index: string]: string } = {
 export class Changes extends Context.Tag("svc/Changes")<
   Changes,
   {
-    /** Makes a change and records it; fails with `Conflict` where a unique member is taken or the record has moved on. */
+    /** Commits a change with its audit entry. `Conflict`: a unique member is taken, or the record has changed since. */
     readonly change: <A>(
       context: CallContext,
       body: (tx: Tx) => Effect.Effect<ChangeOutcome<A>, Failure | AlreadyExists | Changed>
@@ -107,7 +107,7 @@ export const layer = Layer.effect(
             }),
             Effect.tap(() =>
               Effect.sync(() => {
-                context.audited = true
+                context.isAudited = true
               })
             )
           ),

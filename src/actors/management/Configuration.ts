@@ -1,4 +1,4 @@
-/** Use cases of configuration: a value is written at one level, and read as what applies where the levels meet. Contract: config. */
+/** Use cases of configuration: write a value at one level, resolve the value that applies over all levels. Contract: config. */
 import { Context, Effect, Layer, Option } from "effect"
 import {
   type ResolvedValue,
@@ -20,7 +20,7 @@ import { environmentChangeRefusal, environmentReadRefusal, findEnvironment } fro
 import { timestamp } from "./Timestamp.js"
 import { findWorkflow } from "./WorkflowRecords.js"
 
-/** Where values are asked for: besides the organisation's those of a customer, an integration and a workflow. */
+/** Where values are resolved: the organisation, and optionally a customer, an integration and a workflow. */
 export interface ConfigurationQuery {
   readonly key?: string | undefined
   readonly customer_id?: string | undefined
@@ -33,12 +33,12 @@ export interface ConfigurationQuery {
 export class Configuration extends Context.Tag("svc/Configuration")<
   Configuration,
   {
-    /** The value of each key, or of the one that is asked for, from the most specific level that has one. */
+    /** The value of each key, or of the requested one, from the most specific level that has one. */
     readonly resolve: (
       context: CallContext,
       query: ConfigurationQuery
     ) => Effect.Effect<ReadonlyArray<ResolvedValue>, Failure>
-    /** Writes or removes a value at its level. Answers what applies there now; `null`: nothing. */
+    /** Writes or removes a value at its level. Returns the value that applies there afterwards; `null`: none. */
     readonly set: (context: CallContext, input: SetConfiguration) => Effect.Effect<ResolvedValue | null, Failure>
   }
 >() {}
@@ -81,7 +81,7 @@ const findScope = Effect.fnUntraced(function* (
   }
 })
 
-/** What is stored at these places and applies in the environment; `null`: what applies in all of them. */
+/** Values that are stored at these places for the environment; `null`: for all environments. */
 const storedAt = (tx: Tx, scopes: ReadonlyArray<Scope>, environment: string | null, key: string | undefined) =>
   Effect.map(
     Effect.forEach(scopes, ({ id, level }) =>
@@ -93,7 +93,7 @@ const storedAt = (tx: Tx, scopes: ReadonlyArray<Scope>, environment: string | nu
     (found) => found.flat()
   )
 
-/** The level that is written, if it may be, and with this id. */
+/** The level to write, or the failure if it is read-only or does not fit the id. */
 const writableLevel = ({ level, scopeId = null }: SetConfiguration): StoredLevel | Failure => {
   if (level === "platform")
     return new Forbidden({
@@ -104,7 +104,7 @@ const writableLevel = ({ level, scopeId = null }: SetConfiguration): StoredLevel
   return scopeId === null ? invalid("scopeId", "INVALID", `is ${levelNeeds[level]} at the level ${level}`) : level
 }
 
-/** Why a narrowed key may not write here. What is set above a workflow applies to all of them. */
+/** The refusal if a narrowed key may not write here: a value above a workflow's level applies to all workflows. */
 const scopeRefusal = (caller: Principal, level: StoredLevel, environment: string | null): Forbidden | undefined =>
   (level === "flow"
     ? undefined

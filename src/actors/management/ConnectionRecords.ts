@@ -1,10 +1,10 @@
-/** Connections as use cases find and show them. The key's scope binds them by their id and by their connector. */
+/** Finds and shows connections for use cases. A key's scope applies to their id and to their connector. */
 import { Effect, Option, Redacted } from "effect"
 import { type Connection, connectionView, liveStatuses } from "../../domain/connection/Connection.js"
 import { type Failure, type Forbidden, invalid, NotFound, type ValidationFailed } from "../../domain/Failure.js"
 import { UpdateConnection } from "../../domain/connection/Requests.js"
 import type { ConnectionId } from "../../domain/Ids.js"
-import type { By, CredentialSecrets } from "../ports/Connections.js"
+import type { Initiator, CredentialSecrets } from "../ports/Connections.js"
 import type { Tx, Where } from "../ports/Records.js"
 import type { CallContext } from "./CallContext.js"
 import { actorOf, outOfScope, type Principal, reaches, scopedIds } from "./Caller.js"
@@ -17,10 +17,10 @@ export const connectionScopeRefusal = (
   { connector, id }: Pick<Connection, "connector" | "id">
 ): Forbidden | undefined => outOfScope(caller, "connection", id) ?? outOfScope(caller, "connector", connector)
 
-/** The connection of that id, disconnected or not, if the caller reaches its customer and the key's scope has it. */
+/** The connection with this id, also a disconnected one, if the caller reaches its customer and the key's scope allows it. */
 export const findConnection = (tx: Tx, caller: Principal, id: string): Effect.Effect<Connection, Failure> =>
   Effect.flatMap(
-    // Any text: no other row matches.
+    // Unchecked text from the request: an id of another form matches no row.
     tx.connections.find({ id: id as ConnectionId }),
     Option.match({
       onNone: notFound,
@@ -31,7 +31,7 @@ export const findConnection = (tx: Tx, caller: Principal, id: string): Effect.Ef
     })
   )
 
-/** Like `findConnection`; fails with `NotFound` where the connection is disconnected. Notes its customer for the audit. */
+/** Like `findConnection`, but `NotFound` for a disconnected one. Sets the context's customer for the audit entry. */
 export const findLivingConnection = (tx: Tx, context: CallContext, id: string): Effect.Effect<Connection, Failure> =>
   findConnection(tx, context.caller, id).pipe(
     Effect.filterOrFail(({ status }) => status !== "disconnected", notFound),
@@ -42,15 +42,15 @@ export const findLivingConnection = (tx: Tx, context: CallContext, id: string): 
     )
   )
 
-/** The condition of a list on the connections in the key's scope, and on the connector that the request asks for. */
-export const connectionsListed = (
+/** The conditions of a list: the key's scope, and the connector that the request filters by. */
+export const connectionListFilter = (
   caller: Principal,
   connector: string | undefined
 ): Pick<Where<Connection>, "id" | "connector"> => {
   const ids = scopedIds(caller, "connection")
   const connectors = scopedIds(caller, "connector")
   return {
-    // Any text: no other row matches.
+    // Unchecked text from the request: an id of another form matches no row.
     ...(ids === undefined ? {} : { id: ids.map((id) => id as ConnectionId) }),
     ...(connectors === undefined
       ? connector === undefined
@@ -68,15 +68,15 @@ export const viewOfConnection = (connection: Connection) => ({
 })
 export type ConnectionView = ReturnType<typeof viewOfConnection>
 
-/** What moves while a connection is used and renewed, without a new version of it. */
-const moving = ["expiresAt", "health", "lastRefreshAt", "lastUsedAt", "refreshFailedAt", "scopes", "updatedAt"]
+/** Members that the service changes without a new version of the connection. */
+const volatileMembers = ["expiresAt", "health", "lastRefreshAt", "lastUsedAt", "refreshFailedAt", "scopes", "updatedAt"]
 
-/** What of a body is to be changed: read-only members may stand in it as they were read. */
+/** The members to change; read-only members may be sent as they were read. */
 export const pickConnectionChanges = Effect.fnUntraced(function* (
   connection: Connection,
   input: UpdateConnection
 ): Effect.fn.Return<UpdateConnection, ValidationFailed> {
-  const changes = yield* pickChanges(UpdateConnection, input, viewOfConnection(connection), moving)
+  const changes = yield* pickChanges(UpdateConnection, input, viewOfConnection(connection), volatileMembers)
   if (changes.isDefault === false && connection.isDefault)
     return yield* invalid(
       "isDefault",
@@ -86,7 +86,7 @@ export const pickConnectionChanges = Effect.fnUntraced(function* (
   return changes
 })
 
-/** With the link where a person connects the account, where one has to; `expiresAt` is then the link's. */
+/** A connection, with the link for the person who must connect it, if one must; `expiresAt` is then the link's. */
 export interface OpenedConnection extends ConnectionView {
   readonly connectUrl?: string
   readonly connectSessionId?: string
@@ -98,8 +98,11 @@ export interface RevealedCredential {
   readonly credential: { readonly [name: string]: string }
 }
 
-/** On whose order an actor acts, for its audit entry. */
-export const orderedBy = ({ caller }: CallContext): By => ({ actor: actorOf(caller), requestId: caller.requestId })
+/** The initiator of a command, for the actor's audit entry. */
+export const initiatorOf = ({ caller }: CallContext): Initiator => ({
+  actor: actorOf(caller),
+  requestId: caller.requestId
+})
 
 export const redactedCredential = (input: { readonly [name: string]: string | number }): CredentialSecrets =>
   Object.fromEntries(Object.entries(input).map(([name, value]) => [name, Redacted.make(String(value))]))

@@ -1,5 +1,5 @@
 /**
- * Use cases that change an organisation's own connectors: saved as a draft, published as a version that never changes.
+ * Use cases that change an organisation's own connectors: save a draft, publish it as an immutable version.
  * Contract: connector record; versioning policy.
  */
 import { Context, Effect, Layer } from "effect"
@@ -21,9 +21,9 @@ export class ConnectorAuthoring extends Context.Tag("svc/ConnectorAuthoring")<
   ConnectorAuthoring,
   {
     readonly create: (context: CallContext, body: JsonObject) => Effect.Effect<SavedConnector, Failure>
-    /** Changes the draft; makes one where all is published. Takes the record back as it was read, too. */
+    /** Changes the draft, or creates one if there is none. Also accepts the record as it was read. */
     readonly update: (context: CallContext, named: string, body: JsonObject) => Effect.Effect<SavedConnector, Failure>
-    /** Publishes the draft; without one, answers what is published. */
+    /** Publishes the draft; without a draft, returns the published version. */
     readonly publish: (
       context: CallContext,
       named: string,
@@ -33,11 +33,11 @@ export class ConnectorAuthoring extends Context.Tag("svc/ConnectorAuthoring")<
   }
 >() {}
 
-/** Fails when another connector is more than the plan allows. Exact: creations wait for one another. */
+/** Fails if the plan does not allow one more connector. Exact, because a lock serialises creations. */
 const checkPlan = Effect.fnUntraced(function* (tx: Tx, { plan }: Principal): Effect.fn.Return<void, Failure> {
   const limit = plan.connectorsPerTenant
   if (limit === null) return
-  yield* tx.hold("connectors_per_tenant")
+  yield* tx.lockKey("connectors_per_tenant")
   const used = yield* tx.connectors.count({ deletedAt: null })
   if (used >= limit) return yield* new PlanLimitReached({ dimension: "connectors_per_tenant", limit, used })
 })
@@ -72,7 +72,7 @@ export const layer = Layer.effect(
       body: JsonObject
     ): Effect.fn.Return<SavedConnector, Failure> {
       const { caller } = context
-      // Whether it exists comes first: only those who may change it are told what is wrong with the body.
+      // Checked before the body: only a caller that may change the connector learns what is wrong with the body.
       const { view } = yield* read(context, (tx) =>
         Effect.flatMap(records.lockOwn(tx, caller, named), (record) =>
           Effect.map(definitionOf(tx, ownConnector(record), undefined), (definition) =>

@@ -1,4 +1,4 @@
-/** Use cases that read connectors, the organisation's own and the built-in ones, and what an import would make. */
+/** Use cases that read the organisation's own and the built-in connectors, and preview an import. */
 import { Context, Effect, Layer } from "effect"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import { type ConnectorOffer, connectorOffer } from "../../domain/connector/ConnectorOffer.js"
@@ -14,7 +14,7 @@ import { type ConnectorListParams, make as makeConnectorPages } from "./Connecto
 import { ConnectorRecords, type ConnectorSummaryView, type ConnectorView, definitionOf } from "./ConnectorRecords.js"
 import type { PageOf } from "./Pages.js"
 
-/** What to look at: exactly one of these. */
+/** The source to discover actions from: exactly one of these. */
 export interface DiscoverRequest {
   readonly connector?: string | undefined
   readonly connectionId?: string | undefined
@@ -23,7 +23,7 @@ export interface DiscoverRequest {
 
 export interface Discovery {
   readonly offer: ConnectorOffer
-  /** Of an OpenAPI document only: what an import would not take over. */
+  /** For an OpenAPI document: the parts that an import would leave out. */
   readonly warnings?: ReadonlyArray<ImportWarning>
 }
 
@@ -33,7 +33,7 @@ export interface ReadConnector {
   readonly revision: number | null
 }
 
-/** `named`: an id or a slug. `version`: a published one; absent: the definition that is worked on. */
+/** `named`: an id or a slug. `version`: a published one; absent: the draft, or the newest version without one. */
 export class ConnectorCatalogue extends Context.Tag("svc/ConnectorCatalogue")<
   ConnectorCatalogue,
   {

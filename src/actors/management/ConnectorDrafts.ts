@@ -1,7 +1,4 @@
-/**
- * Writes the drafts and the published versions of connectors, within a transaction of a use case. A published version
- * never changes.
- */
+/** Writes the drafts and the published versions of connectors, in the transaction of a use case. Versions are immutable. */
 import { Duration, Effect, Option } from "effect"
 import {
   type ConnectorRecord,
@@ -31,21 +28,21 @@ export interface SavedConnector {
   readonly view: ConnectorView
   /** Counts the changes of the record, whose `version` is the definition's. */
   readonly revision: number
-  /** Of an import only: what it did not take over. */
+  /** For an import: the parts that it left out. */
   readonly warnings?: ReadonlyArray<ImportWarning>
 }
 
 type Written<A> = Effect.Effect<A, Failure | AlreadyExists | Changed>
 type SavedOutcome = ChangeOutcome<SavedConnector>
 
-/** A definition may be megabytes: other requests get a turn between two passes over one. */
+/** Yields to the event loop between two passes over a definition, which may have megabytes. */
 const yieldToOthers = Effect.sleep(Duration.zero)
 
 export const trailOf = ({ latestVersion, name, semver }: ConnectorRecord) => ({ name, draft: semver, latestVersion })
 
 export const ownConnector = (record: ConnectorRecord): OwnConnector => ({ _tag: "Own", record })
 
-/** The members of the record that its definition gives. */
+/** The record's members that derive from its definition. */
 const membersOf = (definition: ConnectorDefinition) => ({
   name: definition.name,
   description: definition.description,
@@ -54,7 +51,7 @@ const membersOf = (definition: ConnectorDefinition) => ({
   summary: connectorSummary(definition)
 })
 
-/** The newest published definition, where there is one. */
+/** The newest published definition, if there is one. */
 const findPublished = Effect.fnUntraced(function* (tx: Tx, { id, latestVersion }: ConnectorRecord) {
   if (latestVersion === null) return undefined
   const row = yield* tx.connectorVersions.find({ connectorId: id, semver: latestVersion })
@@ -103,7 +100,7 @@ export const make = Effect.gen(function* () {
     after: trailOf(record)
   })
 
-  /** Clients that stand in a definition are stored as the default ones of their methods. */
+  /** Stores the OAuth clients in a definition as the defaults of their methods. */
   const storeClients = (tx: Tx, caller: Principal, slug: string, clients: ReadonlyArray<InlineClient>): Written<void> =>
     Effect.forEach(
       clients,
@@ -117,7 +114,7 @@ export const make = Effect.gen(function* () {
       { discard: true }
     )
 
-  /** A new connector with its first draft. */
+  /** Creates a connector with its first draft. */
   const insert = Effect.fnUntraced(function* (
     tx: Tx,
     caller: Principal,
@@ -144,13 +141,13 @@ export const make = Effect.gen(function* () {
     return { value: savedOf(record, definition), resource: record, after: trailOf(record) }
   })
 
-  /** Whether the definition is the published one that is worked on: to save it changes nothing. */
+  /** Whether the definition equals the current published version, so that saving it changes nothing. */
   const isPublished = (current: ConnectorVersion, definition: ConnectorDefinition): boolean =>
     current.publishedAt !== null &&
     current.semver === definition.version &&
     current.contentHash === sha256Hex(definitionText(definition))
 
-  /** Changes the draft, or makes one where all is published. What is published already stays as it is. */
+  /** Changes the draft, or creates one if there is none. Published versions stay unchanged. */
   const save = Effect.fnUntraced(function* (
     tx: Tx,
     caller: Principal,
@@ -208,7 +205,7 @@ export const make = Effect.gen(function* () {
     return outcomeOf(before, record, definition)
   })
 
-  /** Publishes the draft; without one, answers what is published. */
+  /** Publishes the draft; without a draft, returns the published version. */
   const publish = Effect.fnUntraced(function* (
     tx: Tx,
     caller: Principal,

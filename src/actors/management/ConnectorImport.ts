@@ -1,4 +1,4 @@
-/** From what a client sends to a valid definition: the document itself, its text, or the URL where it is. */
+/** Reads and checks a connector definition that a client sent: as a document, as text, or by its URL. */
 import { Context, Duration, Effect, Either, Layer, ParseResult, Schema } from "effect"
 import { ImportRequest } from "../../domain/connector/ConnectorRecord.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
@@ -9,11 +9,11 @@ import type { OrganisationId } from "../../domain/Ids.js"
 import { detailsOf } from "../../domain/Issues.js"
 import type { Json, JsonObject } from "../../domain/Json.js"
 import { importBytes, answerItems } from "../../domain/Limits.js"
-import { Computations, type Judged, type TooCostly, tooCostlyDetail } from "../ports/Computations.js"
+import { Computations, type Validated, type TooCostly, tooCostlyDetail } from "../ports/Computations.js"
 import { Egress } from "../ports/Egress.js"
 import { OperatorNetworks } from "../ports/OperatorNetworks.js"
 
-/** `warnings`: what an import could not take over; absent where nothing was imported. */
+/** A checked definition. `warnings`: the parts that an import left out; absent without an import. */
 export interface ReadDefinition {
   readonly definition: ConnectorDefinition
   readonly warnings?: ReadonlyArray<ImportWarning>
@@ -22,13 +22,13 @@ export interface ReadDefinition {
 export class ConnectorImport extends Context.Tag("svc/ConnectorImport")<
   ConnectorImport,
   {
-    /** The definition that the body of a create or an update is, or imports. `slug`: what an import must be called. */
+    /** The definition in, or imported by, the body of a create or an update. `slug`: the slug that an import must have. */
     readonly readBody: (
       organisation: OrganisationId,
       body: JsonObject,
       slug?: string
     ) => Effect.Effect<ReadDefinition, ValidationFailed | Unavailable>
-    /** The definition that an OpenAPI document, or the one at a URL, would make; nothing is stored. */
+    /** The definition that an import of an OpenAPI document, or of a URL, would create; nothing is stored. */
     readonly readOpenApi: (
       organisation: OrganisationId,
       document: Json
@@ -38,8 +38,8 @@ export class ConnectorImport extends Context.Tag("svc/ConnectorImport")<
 
 const timeout = Duration.seconds(30)
 
-/** Every mistake of a definition as one failure. */
-const refused = (details: ReadonlyArray<Detail>): ValidationFailed => {
+/** All mistakes in a definition as one failure. */
+const validationFailure = (details: ReadonlyArray<Detail>): ValidationFailed => {
   const [first] = details
   const all = (code: Detail["code"]) => details.every((detail) => detail.code === code)
   return new ValidationFailed({
@@ -69,25 +69,25 @@ export const layer = Layer.effect(
     const networks = yield* OperatorNetworks
     const allowsHttp = !networks.isEmpty
 
-    /** Refuses URLs without TLS, but for those of hosts in the operator's networks. */
+    /** Refuses URLs without TLS, except for hosts in the operator's networks. */
     const checkPlainUrls = (definition: ConnectorDefinition): Effect.Effect<void, ValidationFailed> =>
       Effect.filter(plainUrls(definition), ({ url }) => {
         const host = plainOrigin(url)
         return host === undefined ? Effect.succeed(true) : Effect.map(networks.covers(host), (covered) => !covered)
       }).pipe(
         Effect.flatMap((found) =>
-          found.length === 0 ? Effect.void : refused(found.map(({ path }) => plainHttpMistake(path)))
+          found.length === 0 ? Effect.void : validationFailure(found.map(({ path }) => plainHttpMistake(path)))
         )
       )
 
-    /** The value, or every mistake in the document as one failure. */
-    const judged = <A>(
-      computation: Effect.Effect<Judged<A>, TooCostly | Unavailable>,
+    /** The value; fails with all mistakes in the document. */
+    const valueOrFail = <A>(
+      computation: Effect.Effect<Validated<A>, TooCostly | Unavailable>,
       path: string
     ): Effect.Effect<A, ValidationFailed | Unavailable> =>
       computation.pipe(
-        Effect.catchTag("TooCostly", (error) => refused([tooCostlyDetail(path, error)])),
-        Effect.flatMap((result) => (result.ok ? Effect.succeed(result.value) : refused(result.mistakes)))
+        Effect.catchTag("TooCostly", (error) => validationFailure([tooCostlyDetail(path, error)])),
+        Effect.flatMap((result) => (result.ok ? Effect.succeed(result.value) : validationFailure(result.mistakes)))
       )
 
     const fetchText = (url: string, path: string): Effect.Effect<string, ValidationFailed> =>
@@ -115,14 +115,14 @@ export const layer = Layer.effect(
           )
         )
 
-    /** What a source holds: the document, its text, or the text behind its URL. */
+    /** The content of a source: the document or text itself, or the text at its URL. */
     const contentOf = (source: Json, path: string): Effect.Effect<Json, ValidationFailed> =>
       typeof source === "string" && isUrl(source) ? fetchText(source.trim(), path) : Effect.succeed(source)
 
     const importFrom = Effect.fnUntraced(function* (organisation: OrganisationId, body: JsonObject, slug?: string) {
       const path = "import.source"
       const { import: request } = yield* Either.mapLeft(readImport({ import: body["import"] }), (error) =>
-        refused(importMistakes(error))
+        validationFailure(importMistakes(error))
       )
       const source = yield* contentOf(request.source, path)
       const options = {
@@ -138,12 +138,12 @@ export const layer = Layer.effect(
         options,
         allowsHttp
       })
-      return yield* judged(imported, path)
+      return yield* valueOrFail(imported, path)
     })
 
     const readDefinition = (organisation: OrganisationId, document: JsonObject) =>
       Effect.map(
-        judged(compute("readDefinition", organisation, { document, allowsHttp }), ""),
+        valueOrFail(compute("readDefinition", organisation, { document, allowsHttp }), ""),
         (definition): ReadDefinition => ({ definition })
       )
 
@@ -157,7 +157,10 @@ export const layer = Layer.effect(
         const path = "openapi"
         return Effect.flatMap(contentOf(document, path), (source) => {
           const options = locationOf(document)
-          return judged(compute("importDefinition", organisation, { source, path, format: "openapi", options }), path)
+          return valueOrFail(
+            compute("importDefinition", organisation, { source, path, format: "openapi", options }),
+            path
+          )
         })
       }
     })

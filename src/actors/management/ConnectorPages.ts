@@ -1,4 +1,4 @@
-/** Pages over the organisation's own connectors, newest first, and then the built-in ones. */
+/** Lists the organisation's own connectors, newest first, followed by the built-in ones. */
 import { Effect } from "effect"
 import type { ConnectorRecord } from "../../domain/connector/ConnectorRecord.js"
 import { type Failure, InvalidRequest } from "../../domain/Failure.js"
@@ -25,8 +25,8 @@ export interface ConnectorListParams extends PageRequest {
   readonly q?: string | undefined
 }
 
-/** Whole actions may be megabytes: pages with them are short. */
-const wholeSize = 20
+/** Largest page with complete actions, which may have megabytes. */
+const maxDetailedPageSize = 20
 
 export const make = Effect.gen(function* () {
   const { read } = yield* Changes
@@ -34,7 +34,7 @@ export const make = Effect.gen(function* () {
   const records = yield* ConnectorRecords
   const builtIns = [...records.builtIns].sort((a, b) => (a.id < b.id ? 1 : -1))
 
-  /** Built-in connectors that the filters and the scope let through, without those that an own one replaces. */
+  /** Built-in connectors that match the filters and the scope, without those that an own connector replaces. */
   const listBuiltIns = Effect.fnUntraced(function* (
     tx: Tx,
     caller: Principal,
@@ -83,7 +83,7 @@ export const make = Effect.gen(function* () {
   ): Effect.Effect<PageOf<ConnectorSummaryView>, Failure> => {
     const { caller } = context
     const whole = asked.include?.split(",").includes("actions") ?? false
-    const params = whole ? { ...asked, page_size: Math.min(sizeOf(asked), wholeSize) } : asked
+    const params = whole ? { ...asked, page_size: Math.min(sizeOf(asked), maxDetailedPageSize) } : asked
     return read(context, (tx) =>
       Effect.gen(function* () {
         const after = yield* pages.position(params.cursor)
@@ -94,7 +94,7 @@ export const make = Effect.gen(function* () {
           ...own.data.map((record) => ({ _tag: "Own" as const, record })),
           ...(own.page.hasMore ? [] : yield* listBuiltIns(tx, caller, params, after))
         ]
-        // One row more than the page holds only tells that there are more.
+        // One row beyond the page shows that there are more.
         const more = own.page.hasMore ? [...rows, ...rows.slice(-1)] : rows
         const page = yield* pages.pageOf(more.slice(0, size + 1), size, (row) =>
           row._tag === "Own"

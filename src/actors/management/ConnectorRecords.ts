@@ -1,4 +1,4 @@
-/** Connectors as use cases find and show them: the organisation's own, and the built-in ones beside them. */
+/** Finds and shows connectors for use cases: the organisation's own and the built-in ones. */
 import { Context, Effect, Layer, Option } from "effect"
 import { callbackPath } from "../../domain/connection/Callback.js"
 import {
@@ -28,16 +28,16 @@ export interface OwnConnector {
 }
 export type FoundConnector = OwnConnector | BuiltInConnector
 
-/** The key's scope binds connectors by their slugs. */
+/** Finds connectors. A key's scope names them by their slugs. */
 export class ConnectorRecords extends Context.Tag("svc/ConnectorRecords")<
   ConnectorRecords,
   {
     readonly builtIns: ReadonlyArray<BuiltInConnector>
-    /** By id or slug: the organisation's own one goes before a built-in one of the same slug. */
+    /** By id or slug; the organisation's own connector takes precedence over a built-in one with the same slug. */
     readonly find: (tx: Tx, caller: Principal, named: string) => Effect.Effect<FoundConnector, Failure>
     /** The connector, locked until the transaction ends. Fails with `Conflict` for a built-in one. */
     readonly lockOwn: (tx: Tx, caller: Principal, named: string) => Effect.Effect<ConnectorRecord, Failure>
-    /** Where a provider sends people back to who connect an organisation's account by this connector. */
+    /** The OAuth redirect URI of this connector in this organisation. */
     readonly redirectUri: (organisation: OrganisationId, slug: string) => string
     readonly view: (
       organisation: OrganisationId,
@@ -50,10 +50,10 @@ export class ConnectorRecords extends Context.Tag("svc/ConnectorRecords")<
 const notFound = () => new NotFound({ what: "connector" })
 const versionNotFound = () => new NotFound({ what: "published version of this connector" })
 
-/** Built-in connectors are as old as the catalogue: in a list they come last. */
+/** The creation time of built-in connectors, so that lists end with them. */
 export const builtInSince = "2026-01-01T00:00:00.000Z"
 
-/** The definition that is worked on, or the published one of that version. */
+/** The draft, or the published definition of this version. */
 export const definitionOf = (
   tx: Tx,
   found: FoundConnector,
@@ -88,7 +88,7 @@ type Summary = Pick<
   readonly entities: ReadonlyArray<JsonObject>
 }
 
-/** What lists show of a connector. */
+/** A connector as lists show it. */
 export const summaryView = (found: FoundConnector) => {
   if (found._tag === "BuiltIn") {
     const { definition, id } = found
@@ -123,8 +123,8 @@ export type ConnectorSummaryView = ReturnType<typeof summaryView>
 const sendsPeople = ({ auth }: ConnectorDefinition) =>
   auth.some((method) => method.type === "oauth2" && method.grant === "authorization_code")
 
-/** All of a connector. */
-const wholeView = (found: FoundConnector, definition: ConnectorDefinition, redirectUri: string) => ({
+/** A connector with its complete definition. */
+const detailView = (found: FoundConnector, definition: ConnectorDefinition, redirectUri: string) => ({
   ...summaryView(found),
   version: definition.version,
   transport: definition.transport,
@@ -141,7 +141,7 @@ const wholeView = (found: FoundConnector, definition: ConnectorDefinition, redir
   retry: jsonOf(definition.retry),
   schemas: definition.schemas
 })
-export type ConnectorView = ReturnType<typeof wholeView>
+export type ConnectorView = ReturnType<typeof detailView>
 
 export const layer = Layer.effect(
   ConnectorRecords,
@@ -149,7 +149,7 @@ export const layer = Layer.effect(
     const { keyHash, sha256Hex } = yield* Digests
     const origin = yield* Origin
 
-    /** Each with the id that it has everywhere. */
+    /** Built-in connectors, with ids that are the same in every installation. */
     const builtIns = builtInConnectors.map((connector): BuiltInConnector => ({
       _tag: "BuiltIn",
       id: `ctr_0${sha256Hex(`connector|${connector.slug}`).slice(0, 25)}`,
@@ -164,7 +164,7 @@ export const layer = Layer.effect(
       named: string,
       way: "find" | "lock"
     ): Effect.fn.Return<FoundConnector, Failure> {
-      // Any text: no other row matches.
+      // Unchecked text from the request: an id of another form matches no row.
       const by = named.startsWith("ctr_") ? { id: named as ConnectorRecord["id"] } : { slug: named }
       const own = yield* tx.connectors[way]({ ...by, deletedAt: null })
       const found: FoundConnector | undefined = Option.isSome(own)
@@ -188,7 +188,7 @@ export const layer = Layer.effect(
         ),
       redirectUri,
       view: (organisation, found, definition) =>
-        wholeView(found, definition, redirectUri(organisation, definition.slug))
+        detailView(found, definition, redirectUri(organisation, definition.slug))
     })
   })
 )

@@ -1,4 +1,4 @@
-/** Stored credentials as use cases find and show them, each with the connection that it belongs to. */
+/** Finds and shows stored credentials for use cases, each with its connection. */
 import { Effect, Option } from "effect"
 import type { Connection, CredentialRecord } from "../../domain/connection/Connection.js"
 import type { StoreCredential } from "../../domain/connection/Requests.js"
@@ -9,7 +9,7 @@ import type { Principal } from "./Caller.js"
 import { connectionScopeRefusal, livingConnections } from "./ConnectionRecords.js"
 
 /** A customer has one or two connections for each connector. */
-export const mostConnections = 1_000
+export const maxConnections = 1_000
 
 export const viewOfCredential = (credential: CredentialRecord, connection: Connection) => ({
   id: credential.id,
@@ -26,13 +26,13 @@ export const viewOfCredential = (credential: CredentialRecord, connection: Conne
 })
 
 export interface CredentialView extends ReturnType<typeof viewOfCredential> {
-  /** The plain values, where the request asked for them. */
+  /** The values in the clear, if the request asked for them. */
   readonly credential?: { readonly [name: string]: string }
 }
 
 const notFound = () => new NotFound({ what: "credential" })
 
-/** The credential of a living connection of this customer, in the key's scope. */
+/** The credential of a connection of this customer that is not disconnected and in the key's scope. */
 export const findCredential = (
   tx: Tx,
   caller: Principal,
@@ -49,7 +49,7 @@ export const findCredential = (
     return { credential, connection: found.value }
   })
 
-/** The connection whose credential a stored one replaces: of the same connector, method and label, if there is one. */
+/** The connection whose credential a new one replaces: with the same connector, method and label, if there is one. */
 export const findReplaced = (
   tx: Tx,
   customerId: CustomerId,
@@ -59,7 +59,7 @@ export const findReplaced = (
     const named = label === undefined ? { isDefault: true } : { label }
     const alike = yield* tx.connections.list({
       where: { customerId, connector, authMethod, userId: null, ...livingConnections, ...named },
-      limit: mostConnections
+      limit: maxConnections
     })
     const [newest] = yield* tx.credentials.list({ where: { connectionId: alike.map(({ id }) => id) }, limit: 1 })
     return alike.find(({ id }) => id === newest?.connectionId)

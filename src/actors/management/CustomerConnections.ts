@@ -1,32 +1,37 @@
 /**
- * Use cases of customers' connections: read from their records, changed by their actors, which also write the audit
- * entries. Contract: connection record and states; surface C bodies.
+ * Use cases of customers' connections. Reads come from their records; changes are commands to their actors, which also
+ * write the audit entries. Contract: connection record and states; surface C bodies.
  */
 import { Context, Effect, Layer, Redacted } from "effect"
 import type { Connection, ConnectionStatus } from "../../domain/connection/Connection.js"
 import type { CreateConnection, ReconnectConnection, UpdateConnection } from "../../domain/connection/Requests.js"
 import type { Failure } from "../../domain/Failure.js"
 import type { ConnectionId } from "../../domain/Ids.js"
-import { Connections, type OpenedSession, type ConnectionRequest, type Tested } from "../ports/Connections.js"
+import {
+  Connections,
+  type OpenedSession,
+  type ConnectionRequest,
+  type ConnectionTestResult
+} from "../ports/Connections.js"
 import { Origin } from "../ports/Origin.js"
-import { type CallContext, checkVersion, recordedByActor } from "./CallContext.js"
+import { type CallContext, checkVersion, runAuditedCommand } from "./CallContext.js"
 import { outOfScope } from "./Caller.js"
 import { Changes } from "./Changes.js"
 import {
-  connectionsListed,
+  connectionListFilter,
   type ConnectionView,
   findConnection,
   findLivingConnection,
   livingConnections,
   type OpenedConnection,
-  orderedBy,
+  initiatorOf,
   pickConnectionChanges,
   plainCredential,
   redactedCredential,
   type RevealedCredential,
   viewOfConnection
 } from "./ConnectionRecords.js"
-import { customerOfBody, customersListed } from "./NamedCustomers.js"
+import { customerOfBody, customerListFilter } from "./NamedCustomers.js"
 import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { checkCustomerConnector } from "./CustomerLimits.js"
 
@@ -40,11 +45,11 @@ export interface ConnectionListParams extends PageRequest {
 
 type Change = (context: CallContext, id: string) => Effect.Effect<ConnectionView, Failure>
 
-/** Each fails with `NotFound` where there is no such connection, the caller does not reach it, or it is disconnected. */
+/** Each use case fails with `NotFound` if the connection does not exist, is disconnected, or is not reached by the caller. */
 export class CustomerConnections extends Context.Tag("svc/CustomerConnections")<
   CustomerConnections,
   {
-    /** Newest first; disconnected ones only where the status asks for them. */
+    /** Newest first; disconnected ones only if the filter asks for that status. */
     readonly list: (
       context: CallContext,
       params: ConnectionListParams
@@ -56,14 +61,14 @@ export class CustomerConnections extends Context.Tag("svc/CustomerConnections")<
       id: string,
       input: UpdateConnection
     ) => Effect.Effect<ConnectionView, Failure>
-    /** Answers the disconnected record. */
+    /** Returns the disconnected record. */
     readonly disconnect: Change
-    /** A credential that does not work is an answer, not a failure. */
+    /** A credential that does not work is a result, not a failure. */
     readonly test: (
       context: CallContext,
       id: string
-    ) => Effect.Effect<Tested & { readonly connection: ConnectionView }, Failure>
-    /** Stores the credential of the body; without one, opens a session in which a person gives it. */
+    ) => Effect.Effect<ConnectionTestResult & { readonly connection: ConnectionView }, Failure>
+    /** Stores the credential of the body; without one, opens a session in which a person enters it. */
     readonly reconnect: (
       context: CallContext,
       id: string,
@@ -72,7 +77,7 @@ export class CustomerConnections extends Context.Tag("svc/CustomerConnections")<
     readonly refresh: Change
     readonly enable: Change
     readonly disable: Change
-    /** The credential in the clear. Its audit entry is committed before it is answered. */
+    /** The credential in the clear. Its audit entry is committed first. */
     readonly reveal: (context: CallContext, id: string) => Effect.Effect<RevealedCredential, Failure>
   }
 >() {}
@@ -94,12 +99,12 @@ export const layer = Layer.effect(
             expiresAt: session.expiresAt
           }
 
-    /** The record as it is now, disconnected or not. */
+    /** The current record, also of a disconnected connection. */
     const readView = (context: CallContext, id: ConnectionId): Effect.Effect<ConnectionView, Failure> =>
       read(context, (tx) => Effect.map(findConnection(tx, context.caller, id), viewOfConnection))
 
-    /** Gives an order about a connection that lives to its actor. */
-    const giveOrder = <A>(
+    /** Sends a command to the actor of a connection that is not disconnected. */
+    const sendCommand = <A>(
       context: CallContext,
       id: string,
       order: (target: ConnectionRequest, connection: Connection) => Effect.Effect<A, Failure>
@@ -108,21 +113,21 @@ export const layer = Layer.effect(
         read(context, (tx) => findLivingConnection(tx, context, id)),
         (connection) => {
           const { organisationId } = context.caller
-          return order({ organisationId, connectionId: connection.id, by: orderedBy(context) }, connection)
+          return order({ organisationId, connectionId: connection.id, by: initiatorOf(context) }, connection)
         }
       )
 
-    /** Gives an order that the actor records. */
-    const carryOut: typeof giveOrder = (context, id, order) =>
-      giveOrder(context, id, (target, connection) => recordedByActor(context, order(target, connection)))
+    /** Sends a command of which the actor writes the audit entry. */
+    const executeCommand: typeof sendCommand = (context, id, order) =>
+      sendCommand(context, id, (target, connection) => runAuditedCommand(context, order(target, connection)))
 
-    /** Like `carryOut`, and answers the record as it is then. */
-    const carryOutAndShow = (
+    /** Like `executeCommand`, and returns the record after it. */
+    const executeAndView = (
       context: CallContext,
       id: string,
       order: (target: ConnectionRequest, connection: Connection) => Effect.Effect<void, Failure>
     ): Effect.Effect<ConnectionView, Failure> =>
-      carryOut(context, id, (target, connection) =>
+      executeCommand(context, id, (target, connection) =>
         Effect.zipRight(order(target, connection), readView(context, connection.id))
       )
 
@@ -132,8 +137,8 @@ export const layer = Layer.effect(
           const page = yield* pages.list(tx.connections, params, {
             where: {
               ...(params.status === undefined ? livingConnections : { status: params.status }),
-              ...(yield* customersListed(tx, context.caller, params.customer_id)),
-              ...connectionsListed(context.caller, params.connector),
+              ...(yield* customerListFilter(tx, context.caller, params.customer_id)),
+              ...connectionListFilter(context.caller, params.connector),
               ...(params.user_id === undefined ? {} : { userId: params.user_id })
             },
             ...(params.q === undefined
@@ -166,9 +171,9 @@ export const layer = Layer.effect(
         metadata: input.metadata ?? {},
         credential: input.credential === undefined ? null : redactedCredential(input.credential),
         redirectUrl: input.redirectUrl ?? null,
-        by: orderedBy(context)
+        by: initiatorOf(context)
       })
-      return yield* recordedByActor(
+      return yield* runAuditedCommand(
         context,
         Effect.flatMap(opened, ({ id, session }) =>
           Effect.map(readView(context, id), (view) => ({ ...view, ...linkOf(session) }))
@@ -179,14 +184,14 @@ export const layer = Layer.effect(
     const get: Change = (context, id) =>
       read(context, (tx) => Effect.map(findLivingConnection(tx, context, id), viewOfConnection))
 
-    /** The actor records the new token as the service's own: who asked for it is recorded with the request. */
+    /** The actor audits a refresh as the service's own; the pipeline's entry names the caller. */
     const refresh: Change = (context, id) =>
-      giveOrder(context, id, (target, { id: known }) =>
+      sendCommand(context, id, (target, { id: known }) =>
         Effect.zipRight(connections.refresh(target), readView(context, known))
       )
 
     const update = (context: CallContext, id: string, input: UpdateConnection) =>
-      carryOutAndShow(context, id, (target, connection) =>
+      executeAndView(context, id, (target, connection) =>
         Effect.gen(function* () {
           yield* checkVersion(context, input.version, connection.version)
           const { isDefault = false, label, tags } = yield* pickConnectionChanges(connection, input)
@@ -196,10 +201,10 @@ export const layer = Layer.effect(
       )
 
     const disconnect: Change = (context, id) =>
-      carryOutAndShow(context, id, (target) => connections.disconnect({ ...target, version: null }))
+      executeAndView(context, id, (target) => connections.disconnect({ ...target, version: null }))
 
     const test = (context: CallContext, id: string) =>
-      carryOut(context, id, (target) =>
+      executeCommand(context, id, (target) =>
         Effect.flatMap(connections.test(target), (tested) =>
           Effect.map(readView(context, target.connectionId), (connection) => ({ ...tested, connection }))
         )
@@ -207,7 +212,7 @@ export const layer = Layer.effect(
 
     const reconnect = (context: CallContext, id: string, input: ReconnectConnection) => {
       const { authMethod = null, config = null, credential, redirectUrl = null } = input
-      return carryOut(context, id, (target): Effect.Effect<OpenedConnection, Failure> => {
+      return executeCommand(context, id, (target): Effect.Effect<OpenedConnection, Failure> => {
         const done =
           credential === undefined
             ? Effect.map(connections.reconnect({ ...target, redirectUrl, authMethod, config }), linkOf)
@@ -234,7 +239,7 @@ export const layer = Layer.effect(
       const connection = yield* read(context, (tx) => findLivingConnection(tx, context, named))
       const { authMethod, customerId, id, label } = connection
       const { organisationId } = context.caller
-      const secrets = yield* connections.reveal({ organisationId, connectionId: id, by: orderedBy(context) })
+      const secrets = yield* connections.reveal({ organisationId, connectionId: id, by: initiatorOf(context) })
       yield* change(context, () => Effect.succeed({ value: null, resource: { id, name: label, customerId } }))
       return { id, authMethod, credential: plainCredential(secrets) }
     })
@@ -248,8 +253,8 @@ export const layer = Layer.effect(
       test,
       reconnect,
       refresh,
-      enable: (context, id) => carryOutAndShow(context, id, connections.enable),
-      disable: (context, id) => carryOutAndShow(context, id, connections.disable),
+      enable: (context, id) => executeAndView(context, id, connections.enable),
+      disable: (context, id) => executeAndView(context, id, connections.disable),
       reveal
     })
   })

@@ -1,6 +1,6 @@
 /**
- * Use cases of a customer's stored credentials. Each belongs to one connection: storing one makes that connection or
- * renews it, and the key's scope binds a credential as it binds its connection. Contract: surface B bodies.
+ * Use cases of a customer's stored credentials. Each belongs to one connection: storing a credential creates the connection
+ * or replaces its credential, and a key's scope applies through the connection. Contract: surface B bodies.
  */
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import type { Connection } from "../../domain/connection/Connection.js"
@@ -12,14 +12,14 @@ import { AuditTrail } from "../ports/AuditTrail.js"
 import { Connections } from "../ports/Connections.js"
 import { CustomerReads } from "../ports/CustomerReads.js"
 import { Identifiers } from "../ports/Identifiers.js"
-import { type CallContext, recordedByActor } from "./CallContext.js"
+import { type CallContext, runAuditedCommand } from "./CallContext.js"
 import { actorOf, missingPermission, narrowedKeyRefusal, outOfScope, reaches } from "./Caller.js"
 import { Changes } from "./Changes.js"
 import {
   connectionScopeRefusal,
-  connectionsListed,
+  connectionListFilter,
   livingConnections,
-  orderedBy,
+  initiatorOf,
   plainCredential,
   redactedCredential
 } from "./ConnectionRecords.js"
@@ -27,7 +27,7 @@ import {
   type CredentialView,
   findCredential,
   findReplaced,
-  mostConnections,
+  maxConnections,
   viewOfCredential
 } from "./CredentialRecords.js"
 import { type PageRequest, type PageOf, Pages } from "./Pages.js"
@@ -37,24 +37,24 @@ export interface CredentialListParams extends PageRequest {
   readonly connector?: string | undefined
 }
 
-/** `named`: the customer's id or `ref:<externalRef>`; one that the caller does not reach is answered as not found. */
+/** `named`: the customer's id or `ref:<externalRef>`. Fails with `NotFound` if the caller does not reach the customer. */
 export class CustomerCredentials extends Context.Tag("svc/CustomerCredentials")<
   CustomerCredentials,
   {
-    /** `reveal`: with the plain values, which takes the permission to decrypt; each is audited before it is answered. */
+    /** `reveal`: with the values in the clear, each audited first. The caller must check the permission to decrypt. */
     readonly list: (
       context: CallContext,
       named: string,
       params: CredentialListParams,
       reveal: boolean
     ) => Effect.Effect<PageOf<CredentialView>, Failure>
-    /** Renews the connection of the same connector, method and label; makes it where there is none. */
+    /** Replaces the credential of the connection with the same connector, method and label; creates it if there is none. */
     readonly store: (
       context: CallContext,
       named: string,
       input: StoreCredential
     ) => Effect.Effect<CredentialView, Failure>
-    /** The stored values stay until the provider has accepted the new ones. */
+    /** Replaces the stored values once the provider has accepted the new ones. */
     readonly rotate: (
       context: CallContext,
       named: string,
@@ -102,8 +102,8 @@ export const layer = Layer.effect(
       read(context, (tx) =>
         Effect.gen(function* () {
           const reached = yield* tx.connections.list({
-            where: { customerId, ...livingConnections, ...connectionsListed(context.caller, params.connector) },
-            limit: mostConnections
+            where: { customerId, ...livingConnections, ...connectionListFilter(context.caller, params.connector) },
+            limit: maxConnections
           })
           const byId = new Map(reached.map((connection) => [connection.id, connection]))
           const found = yield* pages.list(tx.credentials, params, { where: { connectionId: [...byId.keys()] } })
@@ -122,9 +122,9 @@ export const layer = Layer.effect(
       const secrets = yield* connections.reveal({
         organisationId,
         connectionId: view.connectionId,
-        by: orderedBy(context)
+        by: initiatorOf(context)
       })
-      trail.note({
+      trail.append({
         id: identifiers.next("aud"),
         organisationId,
         at: new Date(yield* Clock.currentTimeMillis).toISOString(),
@@ -155,7 +155,7 @@ export const layer = Layer.effect(
         tags: {},
         metadata: {},
         redirectUrl: null,
-        by: orderedBy(context)
+        by: initiatorOf(context)
       })
     }
 
@@ -171,7 +171,7 @@ export const layer = Layer.effect(
         config: config ?? null,
         authMethod: null,
         skipTest,
-        by: orderedBy(context)
+        by: initiatorOf(context)
       })
 
     const list = Effect.fnUntraced(function* (
@@ -207,7 +207,7 @@ export const layer = Layer.effect(
         target === undefined
           ? Effect.map(connect(context, customerId, input), ({ id }) => id)
           : Effect.as(replace(context, target, input), target.id)
-      return yield* recordedByActor(
+      return yield* runAuditedCommand(
         context,
         Effect.flatMap(stored, (id) => readView(context, customerId, id))
       )
@@ -220,12 +220,12 @@ export const layer = Layer.effect(
       input: RotateCredential
     ): Effect.fn.Return<CredentialView, Failure> {
       const customerId = yield* findTenant(context, named)
-      // Any text: no other row matches.
+      // Unchecked text from the request: an id of another form matches no row.
       const where = { id: id as CredentialId }
       const found = yield* read(context, (tx) => findCredential(tx, context.caller, customerId, where))
       const { connection } = found
       const changes = yield* pickChanges(RotateCredential, input, viewOfCredential(found.credential, connection))
-      return yield* recordedByActor(
+      return yield* runAuditedCommand(
         context,
         Effect.zipRight(replace(context, connection, changes), readView(context, customerId, connection.id))
       )

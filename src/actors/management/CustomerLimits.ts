@@ -1,4 +1,4 @@
-/** Holds a customer to its own ceilings on what is kept for it. The organisation's plan bounds all customers together. */
+/** Enforces a customer's own ceilings on stored records. The organisation's plan limits all customers together. */
 import { Effect, Option } from "effect"
 import { liveStatuses } from "../../domain/connection/Connection.js"
 import { type Failure, PlanLimitReached, type Unavailable } from "../../domain/Failure.js"
@@ -6,7 +6,7 @@ import type { CustomerId } from "../../domain/Ids.js"
 import { customerCeiling } from "../../domain/Quota.js"
 import type { Tx } from "../ports/Records.js"
 
-/** How much of each is the customer's now. */
+/** Counts the customer's records, by dimension. */
 const counts = {
   flows_per_tenant: (tx: Tx, customerId: CustomerId) =>
     tx.workflows.count({ customerId, deletedAt: null, status: ["draft", "published"] }),
@@ -28,10 +28,10 @@ const ceilingOf = (
     Option.match({ onNone: () => null, onSome: (customer) => customerCeiling(customer, dimension) })
   )
 
-/** Serialises what counts towards a customer's ceiling, so that it is exact. */
-const hold = (tx: Tx, customerId: CustomerId, dimension: string) => tx.hold(`${dimension}|${customerId}`)
+/** Serialises creations that count towards a customer's ceiling, so that the count is exact. */
+const lock = (tx: Tx, customerId: CustomerId, dimension: string) => tx.lockKey(`${dimension}|${customerId}`)
 
-/** Fails with `PlanLimitReached` where one more is more than the customer may have. Exact. */
+/** Fails with `PlanLimitReached` if the customer may not have one more. Exact. */
 export const checkCustomerLimit = Effect.fnUntraced(function* (
   tx: Tx,
   customerId: CustomerId,
@@ -39,12 +39,12 @@ export const checkCustomerLimit = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, Failure> {
   const limit = yield* ceilingOf(tx, customerId, dimension)
   if (limit === null) return
-  yield* hold(tx, customerId, dimension)
+  yield* lock(tx, customerId, dimension)
   const used = yield* counts[dimension](tx, customerId)
   if (used >= limit) return yield* new PlanLimitReached({ dimension, limit, used })
 })
 
-/** The same of connectors: a customer uses those that it has a living connection to. */
+/** The same for connectors: those with a connection of the customer that is not disconnected count. */
 export const checkCustomerConnector = Effect.fnUntraced(function* (
   tx: Tx,
   customerId: CustomerId,

@@ -1,4 +1,4 @@
-/** Finds customers for use cases. A customer that the caller's key does not reach is answered as one that does not exist. */
+/** Finds customers for use cases. `NotFound` also for a customer that the caller's key does not reach. */
 import { Effect, Option } from "effect"
 import type { Customer } from "../../domain/Customer.js"
 import { NotFound, type Unavailable } from "../../domain/Failure.js"
@@ -14,7 +14,7 @@ export const findCustomer = (
   lock = false
 ): Effect.Effect<Customer, NotFound | Unavailable> => {
   const reference = customerReference(named)
-  // Any text: no other row matches.
+  // Unchecked text from the request: an id of another form matches no row.
   const where = "ref" in reference ? { externalRef: reference.ref } : { id: reference.id as Customer["id"] }
   const notFound = () => new NotFound({ what: "customer" })
   return Effect.flatMap(

@@ -1,4 +1,4 @@
-/** Use cases of customers: list, create, change, and delete down to an id-only tombstone. Contract: customer record. */
+/** Use cases of customers: list, create, change, and delete, which leaves a tombstone. Contract: customer record. */
 import { Context, Effect, Layer, Option } from "effect"
 import { liveStatuses } from "../../domain/connection/Connection.js"
 import {
@@ -42,22 +42,22 @@ export class Customers extends Context.Tag("svc/Customers")<
       named: string,
       input: UpdateCustomer
     ) => Effect.Effect<CustomerView, Failure>
-    /** Leaves the tombstone; maintenance erases the customer's data within 24 hours. */
+    /** Leaves a tombstone with the id only; maintenance erases the customer's data within 24 hours. */
     readonly remove: (context: CallContext, named: string) => Effect.Effect<CustomerView, Failure>
   }
 >() {}
 
-/** How many connections each customer has that are not disconnected. */
+/** Counts each customer's connections that are not disconnected. */
 const countConnections = (tx: Tx, customers: ReadonlyArray<Customer>) =>
   tx.connections.countBy("customerId", { customerId: customers.map(({ id }) => id), status: liveStatuses })
 
 const viewOf = (tx: Tx, customer: Customer) =>
   Effect.map(countConnections(tx, [customer]), (counts) => customerView(customer, counts.get(customer.id) ?? 0))
 
-/** A slug that was derived from the name gets a suffix where another customer has it. */
+/** Adds a suffix to a slug that was derived from the name if another customer has it. */
 const withFreeSlug = Effect.fnUntraced(function* (tx: Tx, customer: Customer) {
   // Serialises creations under the same slug.
-  yield* tx.hold(`customer_slug|${customer.slug}`)
+  yield* tx.lockKey(`customer_slug|${customer.slug}`)
   const taken = yield* tx.customers.find({ slug: customer.slug, deletedAt: null })
   return Option.isNone(taken) ? customer : { ...customer, slug: suffixedSlug(customer.slug, customer.id) }
 })

@@ -1,10 +1,10 @@
-/** Environments as requests name them, and which of them a key that is narrowed to some may read and change. */
+/** Finds environments that requests name, and checks whether a narrowed key may read or change their records. */
 import { Effect } from "effect"
 import { type Failure, type Forbidden, invalid } from "../../domain/Failure.js"
 import type { Tx } from "../ports/Records.js"
 import { narrowedKeyRefusal, outOfScope, type Principal } from "./Caller.js"
 
-/** The slug of an environment that exists, in lower case; `null` where the request names none. `path`: the member that does. */
+/** The slug of an existing environment, in lower case; `null` if the request names none. `path`: the request's member. */
 export const findEnvironment = Effect.fnUntraced(function* (
   tx: Tx,
   named: string | null | undefined,
@@ -16,11 +16,11 @@ export const findEnvironment = Effect.fnUntraced(function* (
   return slug
 })
 
-/** Why a key may not read a record of the environment; one for all environments (`null`) may be read by any. */
+/** The refusal if the key may not read a record of the environment. Any key may read one for all environments (`null`). */
 export const environmentReadRefusal = (caller: Principal, environment: string | null): Forbidden | undefined =>
   environment === null ? undefined : outOfScope(caller, "environment", environment)
 
-/** Why a key may not change a record of the environment; one for all environments is closed to a narrowed key. */
+/** The refusal if the key may not change a record of the environment. A narrowed key may not change one for all (`null`). */
 export const environmentChangeRefusal = (caller: Principal, environment: string | null): Forbidden | undefined =>
   environment === null
     ? narrowedKeyRefusal(caller, "environment", "what applies to all of them is not changed with it")

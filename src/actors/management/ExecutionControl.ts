@@ -1,4 +1,4 @@
-/** Use cases that act on executions: a run is cancelled, or repeated as another run. Contract: execution record. */
+/** Use cases that act on executions: cancel a run, re-run it. Contract: execution record. */
 import { Context, Effect, Layer } from "effect"
 import type { AuditChange, AuditEntry } from "../../domain/Audit.js"
 import { isTerminal } from "../../domain/Execution.js"
@@ -7,36 +7,36 @@ import { type Failure, InvalidState, Unavailable } from "../../domain/Failure.js
 import type { ExecutionId } from "../../domain/Ids.js"
 import { rerunRefusal, type RerunRequest } from "../../domain/Rerun.js"
 import { idempotencyKeyReused, type RunClaim } from "../../domain/RunClaim.js"
-import { ExecutionReads, type Rerunnable } from "../ports/ExecutionReads.js"
-import { Executions, type Started } from "../ports/Executions.js"
+import { ExecutionReads, type RerunSource } from "../ports/ExecutionReads.js"
+import { Executions, type StartResult } from "../ports/Executions.js"
 import { Identifiers } from "../ports/Identifiers.js"
-import { type CallContext, recordedByActor } from "./CallContext.js"
+import { type CallContext, runAuditedCommand } from "./CallContext.js"
 import { actorOf, missingPermission } from "./Caller.js"
 import { findDetailWith, findExecution } from "./ExecutionRecords.js"
 import { makeRerunStart } from "./RerunStart.js"
 import { timestamp } from "./Timestamp.js"
 import { StartQuota } from "./StartQuota.js"
 
-/** How a repetition was asked for. */
-export interface RerunOrder extends RerunRequest {
+/** A request to re-run an execution. */
+export interface RerunCommand extends RerunRequest {
   readonly claim: RunClaim | undefined
   readonly traceparent: string | null
 }
 
 export interface RerunStarted {
   readonly execution: ExecutionView
-  /** The same request came before: this is the run that it started. */
+  /** An earlier request with the same Idempotency-Key started this run. */
   readonly isRepeated: boolean
 }
 
-/** Each fails with `NotFound` where there is no such execution in the key's workspace, or the caller does not reach it. */
+/** Each use case fails with `NotFound` if the key's workspace has no such execution or the caller does not reach it. */
 export class ExecutionControl extends Context.Tag("svc/ExecutionControl")<
   ExecutionControl,
   {
-    /** Durable at once. Fails with `InvalidState` when the run has ended. */
+    /** Commits the cancellation. Fails with `InvalidState` if the run has ended. */
     readonly cancel: (context: CallContext, id: string) => Effect.Effect<ExecutionDetail, Failure>
-    /** Queues a new run. The guards are those of a start; a draft also needs the permission to change workflows. */
-    readonly rerun: (context: CallContext, id: string, order: RerunOrder) => Effect.Effect<RerunStarted, Failure>
+    /** Queues a new run, with the checks of any start; re-running a draft also needs the permission to change workflows. */
+    readonly rerun: (context: CallContext, id: string, order: RerunCommand) => Effect.Effect<RerunStarted, Failure>
   }
 >() {}
 
@@ -59,11 +59,11 @@ export const layer = Layer.effect(
       { caller }: CallContext,
       id: string,
       request: RerunRequest
-    ): Effect.fn.Return<Rerunnable, Failure> {
+    ): Effect.fn.Return<RerunSource, Failure> {
       const found = yield* findExecution(
         caller,
         id,
-        (known) => reads.rerunnable(caller, known),
+        (known) => reads.findRerunSource(caller, known),
         ({ view }) => view
       )
       const { view } = found
@@ -92,7 +92,7 @@ export const layer = Layer.effect(
       count: 1
     })
 
-    const runOf = (started: Started, claim: RunClaim | undefined): Effect.Effect<ExecutionId, Failure> => {
+    const runOf = (started: StartResult, claim: RunClaim | undefined): Effect.Effect<ExecutionId, Failure> => {
       if (started._tag === "Accepted") return Effect.succeed(started.run.id)
       if (started._tag === "Ended") return new Unavailable({ reason: "the run was not queued", retryAfterSeconds: 1 })
       return started.hash === claim?.hash ? Effect.succeed(started.target) : idempotencyKeyReused()
@@ -106,7 +106,7 @@ export const layer = Layer.effect(
             return yield* new InvalidState({ state: view.status, message: `the execution is ${view.status} already` })
           const change = { path: "status", before: view.status, after: "cancelled" }
           const entry = auditEntry(context, view, yield* timestamp, change)
-          yield* recordedByActor(context, executions.cancel(context.caller.organisationId, view.id, entry)).pipe(
+          yield* runAuditedCommand(context, executions.cancel(context.caller.organisationId, view.id, entry)).pipe(
             Effect.catchTag(
               "NotFound",
               () => new InvalidState({ state: "completed", message: "the execution has just ended" })
@@ -129,7 +129,7 @@ export const layer = Layer.effect(
           })
           const { customerId } = found.view
           const acting = customerId === null ? null : { id: customerId }
-          const started = yield* recordedByActor(context, quota.counted(context.caller, acting, order))
+          const started = yield* runAuditedCommand(context, quota.countStart(context.caller, acting, order))
           const run = yield* runOf(started, claim)
           return { execution: executionSummary(yield* find(context, run)), isRepeated: started._tag === "Repeated" }
         })

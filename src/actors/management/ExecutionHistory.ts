@@ -21,16 +21,16 @@ export interface ExecutionListParams extends PageRequest {
   readonly q?: string | undefined
 }
 
-/** Each fails with `NotFound` where there is no such execution in the key's workspace, or the caller does not reach it. */
+/** Each use case fails with `NotFound` if the key's workspace has no such execution or the caller does not reach it. */
 export class ExecutionHistory extends Context.Tag("svc/ExecutionHistory")<
   ExecutionHistory,
   {
     /** Newest first. */
     readonly list: (context: CallContext, params: ExecutionListParams) => Effect.Effect<PageOf<ExecutionView>, Failure>
     readonly get: (context: CallContext, id: string) => Effect.Effect<ExecutionDetail, Failure>
-    /** The answers of connectors that the run recorded, for runs without a provider. */
+    /** The recorded answers of connectors, as fixtures for mocked runs. */
     readonly fixtures: (context: CallContext, id: string) => Effect.Effect<ReadonlyArray<Fixture>, Failure>
-    /** Oldest first. Of a run that has not ended, the last page's cursor continues where the log ends now. */
+    /** Oldest first. While the run has not ended, the last page has a cursor that continues at the log's current end. */
     readonly logs: (
       context: CallContext,
       id: string,
@@ -40,12 +40,12 @@ export class ExecutionHistory extends Context.Tag("svc/ExecutionHistory")<
   }
 >() {}
 
-/** Which customers' executions a list shows; empty: none. */
+/** The customers whose executions a list shows; empty: none. */
 const customersOf = ({ customers }: Principal, asked: string | undefined): Pick<ExecutionQuery, "customerIds"> => {
   const reached = customers === "all" ? undefined : [...customers]
   if (asked === undefined) return reached === undefined ? {} : { customerIds: reached }
   const isReached = reached === undefined || reached.some((id) => id === asked)
-  return { customerIds: isReached ? [asked as CustomerId] : [] } // any text: no other row matches
+  return { customerIds: isReached ? [asked as CustomerId] : [] } // unchecked text from the request
 }
 
 const workflowsOf = (caller: Principal, asked: string | undefined): Pick<ExecutionQuery, "workflowIds"> | Forbidden => {
@@ -59,7 +59,7 @@ const environmentsOf = (caller: Principal): Pick<ExecutionQuery, "environments">
   return slugs === undefined ? {} : { environments: slugs }
 }
 
-/** The line after which a page of a log begins; -1: from the beginning. */
+/** The line after which a page of a log begins; -1: the beginning. */
 const lineAfter = (cursor: string | undefined): number | InvalidRequest => {
   if (cursor === undefined || cursor === "") return -1
   const line = Number(Either.getOrElse(Encoding.decodeBase64UrlString(cursor), () => "x"))
@@ -121,7 +121,7 @@ export const layer = Layer.effect(
       blob: (context, id, blobId) =>
         Effect.gen(function* () {
           const view = yield* find(context, id)
-          // Any text: no other row matches.
+          // Unchecked text from the request: an id of another form matches no row.
           const found = yield* reads.blob(context.caller.organisationId, view.id, blobId as BlobId)
           return Option.isSome(found) ? found.value : yield* new NotFound({ what: "blob" })
         })

@@ -1,6 +1,6 @@
 /**
- * Finds executions for use cases. One of another workspace, or of a customer that the caller does not reach, is answered
- * as one that does not exist; one outside the key's scope is refused.
+ * Finds executions for use cases. `NotFound` also for another workspace's and for a customer that the caller does not
+ * reach; `Forbidden` outside the key's scope.
  */
 import { Effect, type Option } from "effect"
 import type { ExecutionDetail, ExecutionView } from "../../domain/ExecutionView.js"
@@ -17,11 +17,11 @@ const executionNotFound = () => new NotFound({ what: "execution" })
 const isReached = (caller: Principal, { customerId }: ExecutionView): boolean =>
   caller.customers === "all" || (customerId !== null && reaches(caller, customerId))
 
-/** An execution belongs to its workflow and its environment. */
+/** The refusal if the execution's workflow or environment is outside the key's scope. */
 const scopeRefusal = (caller: Principal, { environment, workflowId }: ExecutionView): Forbidden | undefined =>
   outOfScope(caller, "workflow", workflowId) ?? outOfScope(caller, "environment", environment)
 
-/** What `load` finds of an execution, if the caller's key reaches it. */
+/** Loads an execution with `load`, if the caller's key reaches it. */
 export const findExecution = Effect.fnUntraced(function* <A>(
   caller: Principal,
   id: string,
@@ -35,7 +35,7 @@ export const findExecution = Effect.fnUntraced(function* <A>(
   return refused === undefined ? found.value : yield* refused
 })
 
-/** Finds executions as they are shown one by one. */
+/** Finds the detail of an execution. */
 export const findDetailWith =
   (reads: ExecutionReads["Type"]) =>
   ({ caller }: Pick<CallContext, "caller">, id: string): Effect.Effect<ExecutionDetail, Failure> =>

@@ -1,4 +1,4 @@
-/** A workflow's bindings as a version keeps them: with the versions that the actions have when it is published. */
+/** Freezes a workflow's bindings for a published version: each with the action's current version. */
 import { Effect, Option } from "effect"
 import { type BoundAction, readBindings, freezeBinding, possibleSlugs } from "../../domain/connector/Binding.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
@@ -8,13 +8,13 @@ import type { Json } from "../../domain/Json.js"
 import { Connectors } from "../ports/Connectors.js"
 
 export const makeFreezeBindings = Effect.map(Connectors, (connectors) => {
-  /** The connector that a name in code stands for. */
+  /** The connector with this name in code. */
   const findNamed = Effect.fnUntraced(function* (
     organisation: OrganisationId,
     written: string
   ): Effect.fn.Return<ConnectorDefinition | undefined, Unavailable> {
     for (const slug of possibleSlugs(written)) {
-      const found = yield* connectors.current(organisation, slug)
+      const found = yield* connectors.findLatest(organisation, slug)
       if (Option.isSome(found)) return found.value
     }
     return undefined

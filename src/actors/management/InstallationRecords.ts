@@ -1,6 +1,6 @@
 /**
- * Installations as use cases find, check and show them. One is in a key's scope when all of its workflows, its
- * connections and their connectors are.
+ * Finds, checks and shows installations for use cases. An installation is in a key's scope if all of its workflows,
+ * connections and connectors are.
  */
 import { Effect, Option } from "effect"
 import { readBindings } from "../../domain/connector/Binding.js"
@@ -18,7 +18,7 @@ import { type Installation, type InstallationView, installationView } from "../.
 import type { JsonObject } from "../../domain/Json.js"
 import type { ScopeType } from "../../domain/ResourceScope.js"
 import { type Computations, tooCostlyDetail } from "../ports/Computations.js"
-import type { Only, Tx } from "../ports/Records.js"
+import type { MemberFilter, Tx } from "../ports/Records.js"
 import { type CallContext, checkVersion } from "./CallContext.js"
 import { outOfScope, type Principal, reaches, scopedIds } from "./Caller.js"
 
@@ -28,7 +28,7 @@ const notFound = () => new NotFound({ what: "installation" })
 
 type Parts = Pick<Installation, "connections" | "workflowIds">
 
-/** Why an installation, or these parts of one, are outside the key's scope. */
+/** The refusal if an installation, or these parts of one, are outside the key's scope. */
 export const installationRefusal = (caller: Principal, { connections, workflowIds }: Parts): Forbidden | undefined => {
   const parts: ReadonlyArray<readonly [ScopeType, ReadonlyArray<string>]> = [
     ["workflow", workflowIds],
@@ -43,8 +43,8 @@ export const installationRefusal = (caller: Principal, { connections, workflowId
 }
 
 /** The condition of a list on the installations in the key's scope. */
-export const installationsListed = (caller: Principal): ReadonlyArray<Only<Installation>> => {
-  const conditions: ReadonlyArray<readonly [ScopeType, Pick<Only<Installation>, "member" | "part">]> = [
+export const installationListFilter = (caller: Principal): ReadonlyArray<MemberFilter<Installation>> => {
+  const conditions: ReadonlyArray<readonly [ScopeType, Pick<MemberFilter<Installation>, "member" | "part">]> = [
     ["workflow", { member: "workflowIds", part: "items" }],
     ["connection", { member: "connections", part: "values" }],
     ["connector", { member: "connections", part: "keys" }]
@@ -64,7 +64,7 @@ export const findInstallation = (
   id: string,
   lock = false
 ): Effect.Effect<Installation, Failure> => {
-  const where = { id: id as Installation["id"] } // any text: no other row matches
+  const where = { id: id as Installation["id"] } // unchecked text from the request
   return Effect.flatMap(
     lock ? tx.installations.lock(where) : tx.installations.find(where),
     Option.match({
@@ -75,7 +75,7 @@ export const findInstallation = (
   )
 }
 
-/** The installation to be changed: installed, and at the version that the caller read. */
+/** Locks an installation to change it. Fails unless it is installed and has the version that the caller read. */
 export const lockInstalled = Effect.fnUntraced(function* (
   tx: Tx,
   context: CallContext,
@@ -89,7 +89,7 @@ export const lockInstalled = Effect.fnUntraced(function* (
   return found
 })
 
-/** What the workflows call: as published, or as drafted where nothing is published. */
+/** The bindings of the workflows: of the published version, or of the draft if there is none. */
 const bindingsOfAll = Effect.fnUntraced(function* (tx: Tx, ids: ReadonlyArray<WorkflowId>) {
   const workflows = yield* tx.workflows.list({ where: { id: ids, deletedAt: null }, limit: Math.max(1, ids.length) })
   const published = workflows.flatMap(({ id, publishedVersion }) =>
@@ -111,7 +111,7 @@ const bindingsOfAll = Effect.fnUntraced(function* (tx: Tx, ids: ReadonlyArray<Wo
   )
 })
 
-/** With the status that follows from what their workflows call and how their connections are now. */
+/** The views, with the status that follows from the workflows' bindings and the connections' current states. */
 export const viewsOf = Effect.fnUntraced(function* (
   tx: Tx,
   found: ReadonlyArray<Installation>
@@ -139,7 +139,7 @@ export const viewOfInstallation = (tx: Tx, installation: Installation): Effect.E
 
 const noParts: Parts = { connections: {}, workflowIds: [] }
 
-/** Fails unless they are of the caller's workspace and this customer may run them. Those of `before` stay. */
+/** Fails unless the workflows are in the caller's workspace and this customer may run them. Those in `before` are accepted. */
 export const checkWorkflows = Effect.fnUntraced(function* (
   tx: Tx,
   caller: Principal,
@@ -147,7 +147,7 @@ export const checkWorkflows = Effect.fnUntraced(function* (
   named: ReadonlyArray<string>,
   before: Parts = noParts
 ): Effect.fn.Return<ReadonlyArray<WorkflowId>, Failure> {
-  const ids = [...new Set(named)].map((id) => id as WorkflowId) // any text: no other row matches
+  const ids = [...new Set(named)].map((id) => id as WorkflowId) // unchecked text from the request
   const added = ids.filter((id) => !before.workflowIds.includes(id))
   const found = yield* tx.workflows.list({
     where: { id: added, spaceId: caller.spaceId, deletedAt: null },
@@ -163,7 +163,7 @@ export const checkWorkflows = Effect.fnUntraced(function* (
   return ids
 })
 
-/** Fails unless each is this customer's, and to the connector that it is named for. Those of `before` stay. */
+/** Fails unless each connection is this customer's and of the named connector. Those in `before` are accepted. */
 export const checkConnections = Effect.fnUntraced(function* (
   tx: Tx,
   caller: Principal,
@@ -171,7 +171,7 @@ export const checkConnections = Effect.fnUntraced(function* (
   named: { readonly [slug: string]: string },
   before: Parts = noParts
 ): Effect.fn.Return<Installation["connections"], Failure> {
-  const all = Object.entries(named).map(([slug, id]) => [slug, id as ConnectionId] as const) // any text: no other row matches
+  const all = Object.entries(named).map(([slug, id]) => [slug, id as ConnectionId] as const) // unchecked text from the request
   const added = all.filter(([slug, id]) => before.connections[slug] !== id)
   const found = yield* tx.connections.list({
     where: { id: added.map(([, id]) => id), customerId },
@@ -190,7 +190,7 @@ export const checkConnections = Effect.fnUntraced(function* (
   return Object.fromEntries(all)
 })
 
-/** Fails unless the schema is one, and the values satisfy it. Not to be asked inside a transaction: it may take a second. */
+/** Fails unless the schema is valid and the values satisfy it. Takes up to a second: call it outside transactions. */
 export const checkConfig = Effect.fnUntraced(function* (
   compute: Computations["Type"]["compute"],
   { organisationId }: Principal,

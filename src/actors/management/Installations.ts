@@ -1,6 +1,6 @@
 /**
- * Use cases of installations: made for a customer, changed, and uninstalled; the record stays for the runs that belong
- * to it. Contract: installation record.
+ * Use cases of installations: create for a customer, change, uninstall. The record stays, because its runs refer to it.
+ * Contract: installation record.
  */
 import { Context, Effect, Layer } from "effect"
 import { type Failure, NotFound, PlanLimitReached } from "../../domain/Failure.js"
@@ -27,12 +27,12 @@ import {
   checkConnections,
   checkWorkflows,
   findInstallation,
-  installationsListed,
+  installationListFilter,
   lockInstalled,
   viewOfInstallation,
   viewsOf
 } from "./InstallationRecords.js"
-import { customerOfBody, customersListed } from "./NamedCustomers.js"
+import { customerOfBody, customerListFilter } from "./NamedCustomers.js"
 import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
 import { timestamp } from "./Timestamp.js"
@@ -48,7 +48,7 @@ export interface InstallationListParams extends PageRequest {
 export class Installations extends Context.Tag("svc/Installations")<
   Installations,
   {
-    /** Newest first; uninstalled ones only where the status asks for them. */
+    /** Newest first; uninstalled ones only if the filter asks for that status. */
     readonly list: (
       context: CallContext,
       params: InstallationListParams
@@ -66,13 +66,13 @@ export class Installations extends Context.Tag("svc/Installations")<
 
 const resourceOf = ({ customerId, id, integration }: Installation) => ({ id, name: integration, customerId })
 
-/** What is stored of the status that a list asks for. */
+/** The stored statuses for the status that a list filters by. */
 const storedStatus = (asked: InstallationStatus | undefined): ReadonlyArray<Installation["status"]> =>
   asked === undefined ? ["active", "paused"] : [asked === "needs_connection" ? "active" : asked]
 
 /**
- * Fails when another active installation is more than the plan allows. One that needs a connection counts: it is active
- * again as soon as that is there. Exact: concurrent creations of one organisation wait for each other.
+ * Fails if the plan does not allow one more active installation. One that lacks a connection counts, too, because it
+ * becomes active with the connection. Exact, because a lock serialises creations in one organisation.
  */
 const checkPlan = Effect.fnUntraced(function* (
   tx: Tx,
@@ -82,7 +82,7 @@ const checkPlan = Effect.fnUntraced(function* (
   yield* checkCustomerLimit(tx, customerId, "active_integrations")
   const limit = plan.activeIntegrations
   if (limit === null) return
-  yield* tx.hold("active_integrations")
+  yield* tx.lockKey("active_integrations")
   const used = yield* tx.installations.count({ status: "active" })
   if (used >= limit) return yield* new PlanLimitReached({ dimension: "active_integrations", limit, used })
 })
@@ -95,14 +95,14 @@ export const layer = Layer.effect(
     const identifiers = yield* Identifiers
     const { compute } = yield* Computations
 
-    /** Adds the outbound event to the transaction. `status`: as it is shown. */
+    /** Adds the outbound event to the transaction. `status`: as the API shows it. */
     const announce = (
       tx: Tx,
       { customerId, id, integration, organisationId, updatedAt }: Installation,
       event: "created" | "updated" | "removed",
       status: InstallationStatus
     ) =>
-      tx.tell({
+      tx.emit({
         id: identifiers.next("evt"),
         organisationId,
         type: `installation.${event}`,
@@ -118,11 +118,11 @@ export const layer = Layer.effect(
           const { customer_id, integration, q, status } = params
           const page = yield* pages.list(tx.installations, params, {
             where: {
-              ...(yield* customersListed(tx, context.caller, customer_id)),
+              ...(yield* customerListFilter(tx, context.caller, customer_id)),
               ...(integration === undefined ? {} : { integration }),
               status: storedStatus(status)
             },
-            only: installationsListed(context.caller),
+            only: installationListFilter(context.caller),
             ...(q === undefined ? {} : { search: { text: q, in: ["integration"] } })
           })
           const data = yield* viewsOf(tx, page.data)
@@ -195,7 +195,7 @@ export const layer = Layer.effect(
       return changedInstallation({ ...before, workflowIds, connections }, input, yield* timestamp)
     })
 
-    /** Checks the configuration that an update leads to. Answers the version that it was checked against, if it was. */
+    /** Checks the configuration after an update. Returns the version of the record that was checked, if one was. */
     const checkConfigAfter = Effect.fnUntraced(function* (context: CallContext, id: string, input: UpdateInstallation) {
       if (input.config === undefined && input.configSchema === undefined) return undefined
       const before = yield* read(context, (tx) => findInstallation(tx, context.caller, id))

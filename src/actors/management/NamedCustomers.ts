@@ -1,4 +1,4 @@
-/** The customers that bodies and list filters name, for use cases of records that belong to customers. */
+/** Finds the customers that bodies and list filters name, for records that belong to customers. */
 import { Effect } from "effect"
 import { type Failure, invalid } from "../../domain/Failure.js"
 import type { CustomerId } from "../../domain/Ids.js"
@@ -14,10 +14,10 @@ export const customerOfBody = (tx: Tx, caller: Principal, named: string): Effect
   )
 
 /**
- * The condition of a list on the customers of its records: those that the caller reaches, or of these the one that the
- * request asks for. An unknown customer has no records.
+ * The condition of a list on its records' customers: those that the caller reaches, or the one of these that the request
+ * filters by. An unknown customer has no records.
  */
-export const customersListed = (
+export const customerListFilter = (
   tx: Tx,
   caller: Principal,
   asked: string | undefined

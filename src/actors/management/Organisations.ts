@@ -23,10 +23,10 @@ export type OrganisationView = ReturnType<typeof organisationView>
 export class Organisations extends Context.Tag("svc/Organisations")<
   Organisations,
   {
-    /** The organisations that the caller belongs to: its own. */
+    /** The caller's own organisation, as a list. */
     readonly list: (context: CallContext, params: PageRequest) => Effect.Effect<PageOf<OrganisationView>, Failure>
     readonly get: (context: CallContext, id: string) => Effect.Effect<OrganisationView, Failure>
-    /** Takes effect at once. Fails with `Conflict` where the new plan allows less than is in use. */
+    /** Takes effect at once. Fails with `Conflict` if the new plan allows less than is in use. */
     readonly update: (
       context: CallContext,
       id: string,
@@ -36,7 +36,7 @@ export class Organisations extends Context.Tag("svc/Organisations")<
 >() {}
 
 const find = (tx: Tx, caller: Principal, id: string, lock = false): Effect.Effect<Organisation, Failure> => {
-  const where = { id: id as Organisation["id"] } // any text: no other row matches
+  const where = { id: id as Organisation["id"] } // unchecked text from the request
   const notFound = () => new NotFound({ what: "organisation" })
   if (id !== caller.organisationId) return Effect.fail(notFound())
   return Effect.flatMap(
@@ -45,7 +45,7 @@ const find = (tx: Tx, caller: Principal, id: string, lock = false): Effect.Effec
   )
 }
 
-/** What a plan bounds of what is kept, and how much of it is there. `key`: what creations of it wait for. */
+/** The records that a plan limits, with their counts. `key`: the lock that serialises their creation. */
 const stocks: ReadonlyArray<{
   readonly dimension: string
   readonly key: string
@@ -78,13 +78,13 @@ const stocks: ReadonlyArray<{
   }
 ]
 
-/** Fails where more is in use than the plan allows. Exact: creations wait until the change is committed. */
+/** Fails if more is in use than the plan allows. Exact, because creations wait for the locks until the change commits. */
 const checkStocks = Effect.fnUntraced(function* (tx: Tx, name: PlanName): Effect.fn.Return<void, Failure> {
   const details: Array<Detail> = []
   for (const { count, dimension, key, limit } of stocks) {
     const most = limit(plans[name])
     if (most === null) continue
-    yield* tx.hold(key)
+    yield* tx.lockKey(key)
     const used = yield* count(tx)
     if (used > most)
       details.push({

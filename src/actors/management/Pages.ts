@@ -1,4 +1,4 @@
-/** Pages: their size, their bounds, and cursors that only this service can have made. Contract: conventions. */
+/** Pages of lists: size, bounds, and signed cursors. Contract: conventions. */
 import { Clock, Context, Duration, Effect, Either, Encoding, Layer } from "effect"
 import { InvalidRequest, type Unavailable } from "../../domain/Failure.js"
 import { cursorLifetime, pageSize } from "../../domain/Limits.js"
@@ -6,7 +6,7 @@ import { timeWithin } from "../../domain/Scalars.js"
 import { Digests } from "../ports/Digests.js"
 import type { ListQuery, Repository } from "../ports/Records.js"
 
-/** What a request may say of the page that it wants. */
+/** The paging parameters of a request. */
 export interface PageRequest {
   readonly page_size?: number | undefined
   readonly cursor?: string | undefined
@@ -26,13 +26,13 @@ interface Position {
   readonly id: string
 }
 
-/** What a page asks for: absent or too large sizes are the default and the largest. */
+/** The page size: the default if absent, at most the largest. */
 export const sizeOf = (params: { readonly page_size?: number | undefined }): number =>
   Math.min(params.page_size ?? pageSize.default, pageSize.max)
 
 type TimeParam = "created_after" | "created_before" | "from" | "to"
 
-/** The first of these parameters that was sent, as a time; the failure names the parameter. */
+/** The first of these parameters that the request has, as a time; the failure names the parameter. */
 const timeOf = (params: PageRequest, ...names: ReadonlyArray<TimeParam>): string | undefined | InvalidRequest => {
   const name = names.find((one) => (params[one] ?? "") !== "")
   if (name === undefined) return undefined
@@ -42,7 +42,7 @@ const timeOf = (params: PageRequest, ...names: ReadonlyArray<TimeParam>): string
     : new Date(at).toISOString()
 }
 
-/** Both spellings of the bounds on the time of creation. */
+/** The bounds on the time of creation, in either spelling. */
 export const bounds = (params: PageRequest): { readonly after?: string; readonly before?: string } | InvalidRequest => {
   const after = timeOf(params, "created_after", "from")
   const before = timeOf(params, "created_before", "to")
@@ -71,13 +71,13 @@ const make = Effect.map(Digests, (digests) => {
       const decoded = Either.getOrElse(Encoding.decodeBase64UrlString(text), () => "")
       const body = decoded.slice(24)
       if (!digests.equal(decoded.slice(0, 24), signature(body))) return Effect.fail(invalid)
-      // Signed, so written above.
+      // The signature was checked, so this module wrote it.
       const [createdAt, id, at]: [string, string, number] = JSON.parse(body)
       return now - at > Duration.toMillis(cursorLifetime) ? Effect.fail(invalid) : Effect.succeed({ createdAt, id })
     })
   }
 
-  /** A page out of one row more than it holds: the last one only tells that there are more. */
+  /** Makes a page from up to one row more than its size; the extra row shows that there are more. */
   const pageOf = <A>(
     rows: ReadonlyArray<A>,
     size: number,
@@ -95,7 +95,7 @@ const make = Effect.map(Digests, (digests) => {
     )
   }
 
-  /** A page of a repository. */
+  /** Reads a page of a repository. */
   const list = <R extends { readonly id: string; readonly createdAt: string }>(
     repository: Repository<R>,
     params: PageRequest,
@@ -119,7 +119,7 @@ const make = Effect.map(Digests, (digests) => {
   return { list, pageOf, position }
 })
 
-/** One for a node. `list`: a page of a repository; `pageOf`: of rows that were read; `position`: where a cursor stands. */
+/** One per node. `list` reads a page of a repository; `pageOf` makes one of rows; `position` decodes a cursor. */
 export class Pages extends Context.Tag("svc/Pages")<Pages, Effect.Effect.Success<typeof make>>() {}
 
 export const layer = Layer.effect(Pages, make)

@@ -1,6 +1,6 @@
 /**
- * A record that was read can be put back: a change may carry the record's read-only members as they are, and is refused
- * where one of them differs. Contract: conventions.
+ * Lets a client send a record back as it was read: a change may contain read-only members with their current values, and
+ * is refused if one of them differs. Contract: conventions.
  */
 import { Effect, Schema } from "effect"
 import { type Detail, ValidationFailed } from "../../domain/Failure.js"
@@ -14,16 +14,16 @@ const detailOf = (path: string): Detail => ({
 
 const valueOf = (record: object, member: string): unknown => Reflect.get(record, member)
 
-/** Whether a member that the service moves by itself may have been read with this value: a time, if it is not later. */
-const canHaveBeen = (sent: unknown, now: unknown): boolean => {
+/** Whether a member that the service itself changes may have had this value before: for a time, if it is not later. */
+const isEarlierValue = (sent: unknown, now: unknown): boolean => {
   if (sent === null) return true
   return typeof sent === "string" && typeof now === "string" ? sent <= now : typeof sent === typeof now
 }
 
 /**
- * The members of `sent` that `changes` lets a client change. Fails with `IMMUTABLE_FIELD` where another one is not as
- * `record`, the stored record as it is answered, has it. `moving`: read-only members that the service itself changes
- * without a new version of the record, such as the time of its last use; an earlier value of them is accepted.
+ * Picks the members of `sent` that a client may change, by the schema `changes`. Fails with `IMMUTABLE_FIELD` if another
+ * member differs from `record`, the stored record's view. `moving`: read-only members that the service changes without a
+ * new version, such as the time of last use; an earlier value of these is accepted.
  */
 export const pickChanges = <A extends object, I>(
   changes: Schema.Schema<A, I> & { readonly fields: object },
@@ -36,12 +36,12 @@ export const pickChanges = <A extends object, I>(
       if (Object.hasOwn(changes.fields, member)) return false
       const [old, now] = [valueOf(sent, member), valueOf(record, member)]
       if (canonicalJson(old) === canonicalJson(now)) return false
-      return !(moving.includes(member) && canHaveBeen(old, now))
+      return !(moving.includes(member) && isEarlierValue(old, now))
     }
     const details = Object.keys(sent).filter(isChanged).map(detailOf)
     const [first] = details
     return first === undefined
-      ? // Without the members that are not the client's to change, so that none of them reaches the stored record.
+      ? // Read-only members are dropped, so that none of them reaches the stored record.
         Effect.orDie(Schema.validate(changes)(sent, { onExcessProperty: "ignore" }))
       : new ValidationFailed({ code: "IMMUTABLE_FIELD", message: `${first.path} ${first.message}`, details })
   })

@@ -1,6 +1,6 @@
 /**
- * The start of a repetition of a run, under the guards of any start: its customer is active, its workflow enabled and not
- * archived, its installation running, and the key reaches all of them.
+ * Builds the start of a re-run, with the checks of any start: the customer is active, the workflow enabled and not
+ * archived, the installation active, and the key reaches all of them.
  */
 import { DateTime, Effect, Option } from "effect"
 import { customerRefusal } from "../../domain/Customer.js"
@@ -27,7 +27,7 @@ import {
 import type { AttemptEntry, JournalEntry, StartEntry } from "../../domain/RunJournal.js"
 import { archivedRefusal, disabledRefusal } from "../../domain/Workflow.js"
 import { CustomerReads } from "../ports/CustomerReads.js"
-import type { Rerunnable } from "../ports/ExecutionReads.js"
+import type { RerunSource } from "../ports/ExecutionReads.js"
 import type { StartRequest } from "../ports/Executions.js"
 import { InstallationReads, type KnownInstallation } from "../ports/InstallationReads.js"
 import { Journal, type RunRecord } from "../ports/Journal.js"
@@ -38,7 +38,7 @@ import { installationRefusal } from "./InstallationRecords.js"
 import { Changes } from "./Changes.js"
 import { findWorkflow } from "./WorkflowRecords.js"
 
-/** All of a start but what depends on how it was asked for. */
+/** A start without the members that depend on the request. */
 export type RerunStart = Omit<StartRequest, "audit" | "idempotency" | "traceparent">
 
 const draftGone = "the draft that ran is not kept any more: publish the workflow and use version latest"
@@ -61,7 +61,7 @@ const startContextOf = ({ connections, headers, installation, mocking }: StartEn
   mocking
 })
 
-/** The same for a run without a journal: its headers as they may be shown, and its installation as it is now. */
+/** The same for a run without a journal: with its redacted headers and the current state of its installation. */
 const startContextWithoutJournal = (
   { connections: chosen, headers = {} }: RunRecord,
   installation: KnownInstallation | null
@@ -72,7 +72,7 @@ const startContextWithoutJournal = (
   return { headers, installation: { id, config }, connections: chosen ?? own }
 }
 
-/** Why the key may not use the connections that the run was given. */
+/** The refusal if the key may not use the connections that the run was started with. */
 const connectionRefusal = (caller: Principal, connections: StartRequest["connections"]): Forbidden | undefined => {
   for (const { connector, id } of connections ?? []) {
     const refused = outOfScope(caller, "connection", id) ?? outOfScope(caller, "connector", connector)
@@ -108,7 +108,7 @@ export const makeRerunStart = Effect.gen(function* () {
     if (refused !== undefined) return yield* refused
   })
 
-  /** The installation that the run belongs to, as it is now. */
+  /** The current state of the run's installation. */
   const findInstallation = Effect.fnUntraced(function* (
     caller: Principal,
     { installationId }: RunRecord
@@ -120,10 +120,10 @@ export const makeRerunStart = Effect.gen(function* () {
     return refused === undefined ? found.value : yield* refused
   })
 
-  /** The code that ran, or what is deployed now. */
+  /** The code that ran, or the version that is deployed now. */
   const findCode = (
     { organisationId }: Principal,
-    { record, view }: Rerunnable,
+    { record, view }: RerunSource,
     version: "same" | "latest"
   ): Effect.Effect<Runnable, Failure> => {
     const { environment, status, workflowId, workflowVersion } = view
@@ -141,10 +141,10 @@ export const makeRerunStart = Effect.gen(function* () {
   const readJournal = ({ organisationId }: Principal, id: ExecutionId) =>
     Effect.mapError(journal.read(organisationId, id), ({ reason }) => new Unavailable({ reason, retryAfterSeconds: 1 }))
 
-  /** `found`: the run that is repeated. */
+  /** `found`: the run to re-run. */
   return Effect.fnUntraced(function* (
     context: CallContext,
-    found: Rerunnable,
+    found: RerunSource,
     request: RerunRequest
   ): Effect.fn.Return<RerunStart, Failure> {
     const { caller } = context

@@ -5,10 +5,10 @@ import type { RoleId } from "../../domain/Ids.js"
 import type { Role } from "../../domain/Person.js"
 import type { Tx } from "../ports/Records.js"
 
-/** The role of an id or a name. `path`: the member of the request that names it. */
+/** Finds a role by id or name. `path`: the member of the request that names it. */
 export const findRole = (tx: Tx, path: string, named: string): Effect.Effect<Role, Failure> =>
   Effect.flatMap(
-    // Any text: no other row matches.
+    // Unchecked text from the request: an id of another form matches no row.
     tx.roles.find(named.startsWith("role_") ? { id: named as RoleId } : { name: named }),
     Option.match({ onNone: () => invalid(path, "NOT_FOUND", "names no role"), onSome: Effect.succeed })
   )

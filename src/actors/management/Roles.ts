@@ -1,4 +1,4 @@
-/** Use cases of people's roles: list, and narrow a role to a custom one. Contract: presets and roles. */
+/** Use cases of users' roles: list, and create a custom role from a wider one. Contract: presets and roles. */
 import { Context, Effect, Layer } from "effect"
 import type { Failure } from "../../domain/Failure.js"
 import { checkRole, type CreateRole, newRole, roleView } from "../../domain/Person.js"
@@ -18,7 +18,7 @@ export class Roles extends Context.Tag("svc/Roles")<
       context: CallContext,
       params: PageRequest & { readonly q?: string | undefined }
     ) => Effect.Effect<PageOf<RoleView>, Failure>
-    /** Fails where the new role holds more than its parent. */
+    /** Fails if the new role has more permissions than its parent. */
     readonly create: (context: CallContext, input: CreateRole) => Effect.Effect<RoleView, Failure>
   }
 >() {}

@@ -1,4 +1,4 @@
-/** Which secrets a caller reaches: by its customers, and by the secrets and environments that its key is narrowed to. */
+/** Finds secrets for use cases, by the caller's customers and by the secrets and environments in its key's scope. */
 import { Effect, Option } from "effect"
 import { type Failure, invalid, NotFound } from "../../domain/Failure.js"
 import type { CustomerId, SecretId } from "../../domain/Ids.js"
@@ -8,11 +8,11 @@ import { outOfScope, type Principal, reaches, scopedIds } from "./Caller.js"
 
 export const secretNotFound = () => new NotFound({ what: "secret" })
 
-/** Locks the secret of an id, if the caller reaches it. */
+/** Locks the secret with this id, if the caller reaches it. */
 export const lockSecret = (tx: Tx, caller: Principal, id: string): Effect.Effect<Secret, Failure> => {
   const refused = outOfScope(caller, "secret", id)
   if (refused !== undefined) return Effect.fail(refused)
-  // Any text: no other row matches.
+  // Unchecked text from the request: an id of another form matches no row.
   const where = { id: id as SecretId, spaceId: caller.spaceId, deletedAt: null }
   return Effect.flatMap(
     tx.secrets.lock(where),
@@ -31,14 +31,14 @@ export const findSecretOwner = Effect.fnUntraced(function* (
   named: string | null | undefined
 ): Effect.fn.Return<CustomerId | null, Failure> {
   if (named === null || named === undefined) return null
-  const found = yield* tx.customers.find({ id: named as CustomerId, deletedAt: null }) // any text: no other row matches
+  const found = yield* tx.customers.find({ id: named as CustomerId, deletedAt: null }) // unchecked text from the request
   if (Option.isNone(found) || !reaches(caller, found.value.id))
     return yield* invalid("customerId", "NOT_FOUND", "names no customer")
   return found.value.id
 })
 
-/** Of what a list asks for, what is allowed; where it asks for nothing, all of that, and what belongs to no one in particular. */
-const within = <A extends string>(
+/** The condition on a member: the requested value if it is allowed; without one, all allowed values and `null`. */
+const allowedValues = <A extends string>(
   asked: A | undefined,
   allowed: ReadonlyArray<A> | undefined
 ): A | ReadonlyArray<A | null> | undefined => {
@@ -48,18 +48,18 @@ const within = <A extends string>(
 }
 
 /** The condition of a list on the secrets that the caller reaches. */
-export const secretsListed = (
+export const secretListFilter = (
   caller: Principal,
   asked: { readonly customer_id?: string | undefined; readonly environment?: string | undefined }
 ) => {
   const ids = scopedIds(caller, "secret")
   const customers = caller.customers === "all" ? undefined : [...caller.customers]
-  const customerId = within(asked.customer_id as CustomerId | undefined, customers) // any text: no other row matches
-  const environment = within(asked.environment?.toLowerCase(), scopedIds(caller, "environment"))
+  const customerId = allowedValues(asked.customer_id as CustomerId | undefined, customers) // unchecked text from the request
+  const environment = allowedValues(asked.environment?.toLowerCase(), scopedIds(caller, "environment"))
   return {
     deletedAt: null,
     spaceId: caller.spaceId,
-    ...(ids === undefined ? {} : { id: ids as ReadonlyArray<SecretId> }), // any text: no other row matches
+    ...(ids === undefined ? {} : { id: ids as ReadonlyArray<SecretId> }), // unchecked text from the request
     ...(customerId === undefined ? {} : { customerId }),
     ...(environment === undefined ? {} : { environment })
   }

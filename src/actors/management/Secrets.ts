@@ -1,5 +1,5 @@
 /**
- * Use cases of secrets. Each value is a sealed version of its own; a run that has read one keeps to that version.
+ * Use cases of secrets. Each value is a sealed version; a run that has read a version keeps using it.
  * Contract: secret record.
  */
 import { Context, Effect, Layer, Option, Redacted } from "effect"
@@ -24,7 +24,7 @@ import { narrowedKeyRefusal, outOfScope, type Principal } from "./Caller.js"
 import { Changes } from "./Changes.js"
 import { environmentChangeRefusal, environmentReadRefusal, findEnvironment } from "./EnvironmentRecords.js"
 import { type PageRequest, type PageOf, Pages } from "./Pages.js"
-import { findSecretOwner, lockSecret, secretNotFound, secretsListed } from "./SecretRecords.js"
+import { findSecretOwner, lockSecret, secretNotFound, secretListFilter } from "./SecretRecords.js"
 import { timestamp } from "./Timestamp.js"
 
 export type SecretView = ReturnType<typeof secretView>
@@ -42,9 +42,9 @@ export interface RevealedSecret extends Pick<Secret, "id" | "name" | "type"> {
 export class Secrets extends Context.Tag("svc/Secrets")<
   Secrets,
   {
-    /** What is known of secrets besides their values. */
+    /** The secrets without their values. */
     readonly list: (context: CallContext, params: SecretListParams) => Effect.Effect<PageOf<SecretView>, Failure>
-    /** Makes a secret, or overwrites the one of the same name and scope: its runs keep the version that they read. */
+    /** Creates a secret, or overwrites the one with the same name and scope; runs keep the version that they read. */
     readonly store: (
       context: CallContext,
       input: CreateSecret
@@ -77,7 +77,7 @@ export const layer = Layer.effect(
         )
       )
 
-    /** Marks the value in force as no longer so: it stays until no run can name it. */
+    /** Retires the current version, which is kept until no run can refer to it. */
     const retire = (tx: Tx, secret: Secret, now: string): Effect.Effect<void, ChangeFailure> =>
       Effect.flatMap(
         tx.secretVersions.find({ secretId: secret.id, number: secret.current }),
@@ -149,7 +149,7 @@ export const layer = Layer.effect(
         Effect.map(
           read(context, (tx) =>
             pages.list(tx.secrets, params, {
-              where: secretsListed(context.caller, params),
+              where: secretListFilter(context.caller, params),
               ...(params.q === undefined ? {} : { search: { text: params.q, in: ["name"] } })
             })
           ),
@@ -160,7 +160,7 @@ export const layer = Layer.effect(
         const text = secretText(input.type ?? "text", input.value)
         if (text instanceof ValidationFailed) return Effect.fail(text)
         return change(context, (tx) => store(tx, context, input, text)).pipe(
-          // Another request made the same secret meanwhile: the second attempt overwrites it.
+          // Another request created the same secret meanwhile: the second attempt overwrites it.
           Effect.retry({ times: 1, while: (failure) => failure._tag === "Conflict" && failure.code === "CONFLICT" })
         )
       },

@@ -1,25 +1,25 @@
 /**
- * Counts the starts of runs: one unit of `events_per_day` for each that is accepted, of the organisation and of the
- * customer that it acts for. Every way to start a run goes through it. Contract: quota.
+ * Counts accepted starts of runs against `events_per_day` of the organisation and of the customer. All surfaces start runs
+ * through it. Contract: quota.
  */
 import { Context, Effect, Layer, Option } from "effect"
 import type { Customer } from "../../domain/Customer.js"
 import type { QuotaExceeded, Unavailable } from "../../domain/Failure.js"
 import { customerCeiling } from "../../domain/Quota.js"
 import { CustomerReads } from "../ports/CustomerReads.js"
-import type { Started } from "../ports/Executions.js"
+import type { StartResult } from "../ports/Executions.js"
 import { RateLimits, type StartCeilings } from "../ports/RateLimits.js"
 import type { Principal } from "./Caller.js"
 
 export class StartQuota extends Context.Tag("svc/StartQuota")<
   StartQuota,
   {
-    /** Starts a run, if its day has a unit left. A start that fails, or repeats an earlier one, gives its unit back. */
-    readonly counted: <E>(
+    /** Starts a run if the day's quota allows it. A start that fails or repeats an earlier one does not count. */
+    readonly countStart: <E>(
       caller: Principal,
       customer: Pick<Customer, "id"> | null,
-      start: Effect.Effect<Started, E>
-    ) => Effect.Effect<Started, E | QuotaExceeded | Unavailable>
+      start: Effect.Effect<StartResult, E>
+    ) => Effect.Effect<StartResult, E | QuotaExceeded | Unavailable>
   }
 >() {}
 
@@ -36,19 +36,19 @@ export const layer = Layer.effect(
 
     const countedWithin = <E>(
       ceilings: StartCeilings,
-      start: Effect.Effect<Started, E>
-    ): Effect.Effect<Started, E | QuotaExceeded | Unavailable> =>
+      start: Effect.Effect<StartResult, E>
+    ): Effect.Effect<StartResult, E | QuotaExceeded | Unavailable> =>
       ceilings.organisation === null && ceilings.customer === null
         ? start
         : Effect.flatMap(limits.takeStart(ceilings), ({ giveBack }) =>
             start.pipe(
-              // A caller that goes away ends no run: its unit stays taken.
+              // Not on interruption: the run goes on without its caller, and counts.
               Effect.tapError(() => giveBack),
               Effect.tap((started) => (started._tag === "Repeated" ? giveBack : Effect.void))
             )
           )
 
-    const counted: StartQuota["Type"]["counted"] = (caller, customer, start) => {
+    const countStart: StartQuota["Type"]["countStart"] = (caller, customer, start) => {
       const ceilings = { organisationId: caller.organisationId, organisation: caller.plan.eventsPerDay }
       return customer === null
         ? countedWithin({ ...ceilings, customerId: null, customer: null }, start)
@@ -57,6 +57,6 @@ export const layer = Layer.effect(
           )
     }
 
-    return StartQuota.of({ counted })
+    return StartQuota.of({ countStart })
   })
 )

@@ -1,4 +1,4 @@
-/** The time of a change, as records hold it. */
+/** The time of a change, in the form that records store. */
 import { DateTime, Effect } from "effect"
 
 /** Now, in RFC 3339 with milliseconds, UTC. */

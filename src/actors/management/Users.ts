@@ -1,4 +1,4 @@
-/** Use cases of people: list, and invite by a token. Only the token's hash is stored. Contract: users. */
+/** Use cases of users: list, and invite by a token, of which only the hash is stored. Contract: users. */
 import { Context, DateTime, Effect, Layer, Option, Redacted } from "effect"
 import { grantRefusal } from "../../domain/KeyBounds.js"
 import { type Failure, invalid } from "../../domain/Failure.js"
@@ -17,7 +17,7 @@ import { findRole } from "./RoleRecords.js"
 
 export type UserView = ReturnType<typeof userView>
 
-/** `token` is told once: who has it accepts the invitation. */
+/** An invitation. Whoever has `token` can accept it; it is shown once. */
 export interface Invitation {
   readonly userId: UserId
   readonly token: Redacted.Redacted
@@ -34,18 +34,18 @@ export class Users extends Context.Tag("svc/Users")<
   Users,
   {
     readonly list: (context: CallContext, params: UserListParams) => Effect.Effect<PageOf<UserView>, Failure>
-    /** Fails where the role or the customers are more than the caller's key holds itself. */
+    /** Fails if the role or the customers exceed the caller's own. */
     readonly invite: (context: CallContext, input: InviteUser) => Effect.Effect<Invitation, Failure>
   }
 >() {}
 
 const inviteLength = 43
 
-/** The customers that an invitation names: unknown and unreachable ones are refused alike. */
+/** Checks the customers that an invitation names; unknown and unreachable ones are refused alike. */
 const checkCustomers = (tx: Tx, caller: Principal, ids: ReadonlyArray<string>) =>
   Effect.forEach([...new Set(ids)], (id, i): Effect.Effect<CustomerId, Failure> =>
     Effect.flatMap(
-      tx.customers.find({ id: id as CustomerId, deletedAt: null }), // any text: no other row matches
+      tx.customers.find({ id: id as CustomerId, deletedAt: null }), // unchecked text from the request
       Option.match({
         onNone: () => invalid(`customerIds[${i}]`, "NOT_FOUND", "names no customer"),
         onSome: (found) =>

@@ -1,4 +1,4 @@
-/** Who writes a workflow, as its records say it, and whether they may write code. */
+/** The author of a workflow for its records, and the check whether the caller may write code. */
 import type { Author } from "../../domain/WorkflowChanges.js"
 import { Forbidden } from "../../domain/Failure.js"
 import type { Principal } from "./Caller.js"
@@ -11,7 +11,7 @@ export const authorOf = (caller: Principal, now: string): Author => ({
   now
 })
 
-/** Why the caller may not write code: a part of an organisation needs the organisation's leave to. */
+/** The refusal if the caller's sub-organisation is not allowed to write code. */
 export const codeRefusal = ({ organisation }: Principal): Forbidden | undefined =>
   organisation.parentId !== null && organisation.settings.codeEditing !== true
     ? new Forbidden({

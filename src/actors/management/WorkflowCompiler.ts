@@ -1,4 +1,4 @@
-/** Compiles a workflow's source and checks its contracts in a computing worker; what is wrong with them fails with its place. */
+/** Compiles a workflow's source and checks its contracts in a computing worker; failures name the place of each mistake. */
 import { Effect } from "effect"
 import { type CompiledSource, nameProblem } from "../../domain/WorkflowChanges.js"
 import { type Failure, invalid, type Unavailable, ValidationFailed } from "../../domain/Failure.js"
@@ -15,7 +15,7 @@ export const makeWorkflowCompiler = Effect.gen(function* () {
   const { compute } = yield* Computations
   const egress = yield* Egress
 
-  /** The source as the sandbox runs it, with what it uses. */
+  /** The script for the sandbox, and the analysis of the source. */
   const compile = Effect.fnUntraced(function* (
     { organisationId }: Principal,
     code: string
@@ -48,7 +48,7 @@ export const makeWorkflowCompiler = Effect.gen(function* () {
     }
   })
 
-  /** Fails unless each contract is a schema that can be used. */
+  /** Fails unless each contract is a usable schema. */
   const checkContracts = Effect.fnUntraced(function* (
     { organisationId }: Principal,
     input: {
@@ -88,7 +88,7 @@ export const makeWorkflowCompiler = Effect.gen(function* () {
             })
         )
 
-  /** Checks what can be checked without the stored record. */
+  /** The checks that need no stored record. */
   const checkInput = Effect.fnUntraced(function* (
     caller: Principal,
     input: UpdateWorkflow
@@ -99,7 +99,7 @@ export const makeWorkflowCompiler = Effect.gen(function* () {
     yield* checkCallback(input.callbackUrl)
   })
 
-  /** Computes on stored input, which was within bounds when it was saved. */
+  /** Runs a computation on stored input, whose cost was checked when it was saved. */
   const computeStored = <Name extends ComputationName>(
     name: Name,
     { organisationId }: Principal,

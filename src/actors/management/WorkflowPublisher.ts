@@ -1,6 +1,6 @@
 /**
- * Publishes workflows: the draft becomes an immutable version, or an earlier version is taken again, and environments
- * that deploy by themselves run it from then on.
+ * Publishes workflows: freezes the draft as an immutable version, or republishes an earlier one, and deploys it to the
+ * environments with automatic deployment.
  */
 import { Effect, Option } from "effect"
 import { type Author, newDeployment, publishedWorkflow, newVersion } from "../../domain/WorkflowChanges.js"
@@ -20,7 +20,7 @@ import { findWorkflow } from "./WorkflowRecords.js"
 
 export interface PublishRequest {
   readonly notes?: string | undefined
-  /** An earlier version to take again; absent: the draft. */
+  /** An earlier version to republish; absent: the draft. */
   readonly version?: number | undefined
 }
 
@@ -28,9 +28,9 @@ export interface Publication {
   readonly workflowId: WorkflowId
   readonly version: number
   readonly publishedAt: string
-  /** Whether the draft differed from the newest version, so that a new one was made of it. */
+  /** Whether a new version was created, because the draft differed from the newest one. */
   readonly created: boolean
-  /** The environments that deploy by themselves. */
+  /** The environments with automatic deployment, by slug. */
   readonly deployedTo: ReadonlyArray<string>
 }
 
@@ -39,7 +39,7 @@ const rowsRead = 200
 const deployRefusal = (caller: Principal, { protected: isProtected, slug }: Environment): Forbidden | undefined =>
   missingPermission(caller, slug === "live" || isProtected ? "workflows:deploy_prod" : "workflows:deploy_test")
 
-/** Where a publication changes what runs: publishing an archived workflow revives all of its deployments. */
+/** The environments in which a publication takes effect; for an archived workflow these are all of its deployments. */
 const environmentsChanged = (tx: Tx, workflow: Workflow, automatic: ReadonlyArray<Environment>) =>
   Effect.map(
     workflow.status === "archived"
@@ -84,7 +84,7 @@ export const makePublish = Effect.gen(function* () {
     return version
   })
 
-  /** A key publishes only where it may deploy to, and reaches, every environment in which the publication takes effect. */
+  /** Publishes if the key may deploy to, and reaches, every environment in which the publication takes effect. */
   return Effect.fnUntraced(function* (
     tx: Tx,
     { caller }: CallContext,

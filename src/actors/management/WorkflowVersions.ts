@@ -1,4 +1,4 @@
-/** Use cases of workflows' versions: published, listed, compared. Contract: workflow record; surface C bodies. */
+/** Use cases of workflows' versions: publish, list, compare. Contract: workflow record; surface C bodies. */
 import { Context, Effect, Layer, Option } from "effect"
 import { type AuditChange, changesBetween } from "../../domain/Audit.js"
 import { type Failure, NotFound } from "../../domain/Failure.js"
@@ -12,22 +12,22 @@ import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
 import { makePublish, type Publication, type PublishRequest } from "./WorkflowPublisher.js"
 import { findWorkflow } from "./WorkflowRecords.js"
 
-/** How two versions differ: line by line, and member by member. */
+/** The difference of two versions, by lines of code and by members. */
 export interface VersionDiff {
   readonly code: ReadonlyArray<DiffLine>
   readonly contracts: ReadonlyArray<AuditChange>
 }
 
-/** Versions and deployments shown of a workflow. */
-export const versionsShown = 200
+/** Versions and deployments that a workflow's view shows at most. */
+export const maxVersionsShown = 200
 
-/** Each fails with `NotFound` where there is no such workflow in the key's workspace, or the caller does not reach it. */
+/** Each use case fails with `NotFound` if the key's workspace has no such workflow or the caller does not reach it. */
 export class WorkflowVersions extends Context.Tag("svc/WorkflowVersions")<
   WorkflowVersions,
   {
     /** The newest `versionsShown`. */
     readonly list: (context: CallContext, id: string) => Effect.Effect<ReadonlyArray<VersionView>, Failure>
-    /** Deploys to the environments that deploy by themselves. */
+    /** Also deploys to the environments with automatic deployment. */
     readonly publish: (context: CallContext, id: string, request: PublishRequest) => Effect.Effect<Publication, Failure>
     readonly diff: (context: CallContext, id: string, from: number, to: number) => Effect.Effect<VersionDiff, Failure>
   }
@@ -52,7 +52,7 @@ export const layer = Layer.effect(
       list: (context, id) =>
         read(context, (tx) =>
           Effect.flatMap(findWorkflow(tx, context.caller, id), (workflow) =>
-            tx.workflowVersions.list({ where: { workflowId: workflow.id }, limit: versionsShown })
+            tx.workflowVersions.list({ where: { workflowId: workflow.id }, limit: maxVersionsShown })
           )
         ).pipe(Effect.map((versions) => versions.map(versionView))),
 

@@ -1,4 +1,4 @@
-/** Use cases of workflows: their draft is saved, drawn, archived. Contract: workflow record; surface C bodies. */
+/** Use cases of workflows: save the draft, draw it, archive the workflow. Contract: workflow record; surface C bodies. */
 import { Context, Effect, Layer } from "effect"
 import {
   archivedWorkflow,
@@ -20,7 +20,7 @@ import { type CallContext, checkVersion } from "./CallContext.js"
 import { narrowedKeyRefusal, type Principal, scopedIds } from "./Caller.js"
 import { Changes } from "./Changes.js"
 import { findCustomer } from "./CustomerRecords.js"
-import { customersListed } from "./NamedCustomers.js"
+import { customerListFilter } from "./NamedCustomers.js"
 import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
 import { timestamp } from "./Timestamp.js"
@@ -28,7 +28,7 @@ import { authorOf } from "./WorkflowAuthor.js"
 import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
 import { checkCustomerLimit } from "./CustomerLimits.js"
 import { findWorkflow } from "./WorkflowRecords.js"
-import { versionsShown } from "./WorkflowVersions.js"
+import { maxVersionsShown } from "./WorkflowVersions.js"
 
 export interface WorkflowListParams extends PageRequest {
   readonly status?: WorkflowStatus | undefined
@@ -36,17 +36,17 @@ export interface WorkflowListParams extends PageRequest {
   readonly q?: string | undefined
 }
 
-/** A drawing of the draft, with the hash of what it shows. */
+/** A drawing of the draft, with the hash of the diagram. */
 export interface DraftDiagram {
   readonly contentHash: string
   readonly svg: string
 }
 
-/** Each fails with `NotFound` where there is no such workflow in the key's workspace, or the caller does not reach it. */
+/** Each use case fails with `NotFound` if the key's workspace has no such workflow or the caller does not reach it. */
 export class Workflows extends Context.Tag("svc/Workflows")<
   Workflows,
   {
-    /** Newest first: those of the customers that the caller reaches, and those that all customers share. */
+    /** Newest first: workflows of the customers that the caller reaches, and shared ones. */
     readonly list: (context: CallContext, params: WorkflowListParams) => Effect.Effect<PageOf<WorkflowSummary>, Failure>
     readonly create: (context: CallContext, input: CreateWorkflow) => Effect.Effect<WorkflowView, Failure>
     readonly get: (
@@ -63,20 +63,20 @@ export class Workflows extends Context.Tag("svc/Workflows")<
   }
 >() {}
 
-// --- What is shown ---
+// --- Views ---
 
-/** A key that is narrowed to environments sees what is deployed to these. */
+/** The view; a key that is narrowed to environments sees only their deployments. */
 const viewOf = Effect.fnUntraced(function* (tx: Tx, caller: Principal, workflow: Workflow, diagram = false) {
   const environments = scopedIds(caller, "environment")
-  const versions = yield* tx.workflowVersions.list({ where: { workflowId: workflow.id }, limit: versionsShown })
+  const versions = yield* tx.workflowVersions.list({ where: { workflowId: workflow.id }, limit: maxVersionsShown })
   const deployments = yield* tx.deployments.list({
     where: { workflowId: workflow.id, ...(environments === undefined ? {} : { environment: environments }) },
-    limit: versionsShown
+    limit: maxVersionsShown
   })
   return workflowView(workflow, { versions, deployments, diagram })
 })
 
-/** The condition of a list on its workflows' customers. */
+/** The condition of a list on the workflows' customers. */
 const customersOf = (
   tx: Tx,
   caller: Principal,
@@ -84,11 +84,11 @@ const customersOf = (
 ): Effect.Effect<{ readonly customerId?: ReadonlyArray<CustomerId | null> }, Failure> =>
   asked === undefined && caller.customers !== "all"
     ? Effect.succeed({ customerId: [null, ...caller.customers] })
-    : customersListed(tx, caller, asked)
+    : customerListFilter(tx, caller, asked)
 
 const resourceOf = ({ customerId, id, name }: Workflow) => ({ id, name, customerId })
 
-// --- What may be saved ---
+// --- Saving ---
 
 /** Members that take effect at once, in every environment. */
 const immediate = ["enabled", "tier", "timeoutMs", "retry", "callbackUrl"] as const
@@ -105,14 +105,14 @@ const checkPlan = Effect.fnUntraced(function* (
   { plan: { flowsPerTenant: limit } }: Principal
 ): Effect.fn.Return<void, Failure> {
   if (limit === null) return
-  // The count is exact: creations of one organisation wait for each other.
-  yield* tx.hold("flows_per_tenant")
+  // The lock serialises creations in one organisation, so that the count is exact.
+  yield* tx.lockKey("flows_per_tenant")
   const used = yield* tx.workflows.count({ deletedAt: null, status: ["draft", "published"] })
   if (used >= limit) return yield* new PlanLimitReached({ dimension: "flows_per_tenant", limit, used })
 })
 
-/** Drawings kept, by the hash of what they show. */
-const drawingsKept = 500
+/** Drawings in the cache, by the hash of their diagram. */
+const maxCachedDrawings = 500
 
 export const layer = Layer.effect(
   Workflows,
@@ -150,7 +150,7 @@ export const layer = Layer.effect(
       if (kept !== undefined) return kept
       // The analysis made it.
       const svg = yield* computeStored("drawDiagram", caller, diagram as unknown as Diagram)
-      if (drawings.size >= drawingsKept) drawings.clear()
+      if (drawings.size >= maxCachedDrawings) drawings.clear()
       drawings.set(contentHash, svg)
       return svg
     })
@@ -167,7 +167,7 @@ export const layer = Layer.effect(
                 spaceId: caller.spaceId,
                 ...(yield* customersOf(tx, caller, params.customer_id)),
                 ...(params.status === undefined ? {} : { status: params.status }),
-                ...(ids === undefined ? {} : { id: ids as ReadonlyArray<Workflow["id"]> }) // any text: no other row matches
+                ...(ids === undefined ? {} : { id: ids as ReadonlyArray<Workflow["id"]> }) // unchecked text from the request
               },
               ...(params.q === undefined ? {} : { search: { text: params.q, in: ["name", "slug", "description"] } })
             })

@@ -6,10 +6,10 @@ import type { Workspace } from "../../domain/Organisation.js"
 import type { Tx } from "../ports/Records.js"
 import type { Principal } from "./Caller.js"
 
-// Any text: no other row matches.
+// Unchecked text from the request: an id of another form matches no row.
 const idOf = (text: string) => text as SpaceId
 
-/** The workspace of an id. `lock`: until the transaction ends. */
+/** The workspace with this id. `lock`: locks the row until the transaction ends. */
 export const findWorkspace = (tx: Tx, id: string, lock = false): Effect.Effect<Workspace, Failure> =>
   Effect.flatMap(
     lock ? tx.workspaces.lock({ id: idOf(id) }) : tx.workspaces.find({ id: idOf(id) }),
@@ -20,8 +20,8 @@ const isOrganisationWide = ({ customers, key }: Principal): boolean =>
   customers === "all" && key.resourceScope.length === 0
 
 /**
- * The workspace that a new key is for; absent: the caller's own. Another one only for a key that reaches all of its own:
- * what a narrowed key reaches is in its workspace.
+ * The workspace of a new key; absent: the caller's own. A narrowed key may not create keys for another workspace, because
+ * its scope lies in its own.
  */
 export const findKeyWorkspace = Effect.fnUntraced(function* (
   tx: Tx,

@@ -37,9 +37,9 @@ export class Workspaces extends Context.Tag("svc/Workspaces")<
 
 const resourceOf = ({ id, name }: Workspace) => ({ id, name })
 
-/** Exact: concurrent creations of one organisation wait for each other. */
+/** Fails if the plan does not allow one more workspace. Exact, because a lock serialises creations. */
 const checkRoom = Effect.fnUntraced(function* (tx: Tx): Effect.fn.Return<void, Failure> {
-  yield* tx.hold("workspaces")
+  yield* tx.lockKey("workspaces")
   const limit = workspacesPerOrganisation
   const used = yield* tx.workspaces.count({})
   if (used >= limit) return yield* new PlanLimitReached({ dimension: "workspaces", limit, used })

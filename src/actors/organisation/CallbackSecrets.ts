@@ -1,4 +1,4 @@
-/** Callback secrets in their workspace's record, sealed by the vault. */
+/** The port `CallbackSecrets`: stores the secrets in the workspace's record, sealed by the vault. */
 import { Clock, DateTime, Duration, Effect, Encoding, Layer, Option, Redacted } from "effect"
 import { NotFound, Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId, SpaceId } from "../../domain/Ids.js"
@@ -13,22 +13,22 @@ type Column = "callback_secret" | "callback_secret_before"
 
 const secretBytes = 32
 
-const place = ({ id, organisationId }: Workspace, column: Column) => ({
+const sealPlace = ({ id, organisationId }: Workspace, column: Column) => ({
   organisation: organisationId,
   table: "workspaces",
   column,
   row: id
 })
 
-const unopened = () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
+const vaultUnavailable = () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
 
-const known = <E>(found: Effect.Effect<Option.Option<Workspace>, E>) =>
+const orNotFound = <E>(found: Effect.Effect<Option.Option<Workspace>, E>) =>
   Effect.flatMap(
     found,
     Option.match({ onNone: () => new NotFound({ what: "workspace" }), onSome: (one) => Effect.succeed(one) })
   )
 
-const stillValid = (workspace: Workspace, now: number): boolean =>
+const isInOverlap = (workspace: Workspace, now: number): boolean =>
   workspace.callbackRotatedAt !== null &&
   now - Date.parse(workspace.callbackRotatedAt) < Duration.toMillis(callbackSecretOverlap)
 
@@ -40,61 +40,61 @@ export const layer = Layer.effect(
     const identifiers = yield* Identifiers
 
     const seal = (workspace: Workspace, column: Column, secret: Redacted.Redacted) =>
-      Effect.mapError(vault.seal(place(workspace, column), secret), unopened)
+      Effect.mapError(vault.seal(sealPlace(workspace, column), secret), vaultUnavailable)
     const open = (workspace: Workspace, column: Column, sealed: Uint8Array) =>
-      Effect.mapError(vault.open(place(workspace, column), sealed), unopened)
-    const fresh = () => Redacted.make(`whsec_${Encoding.encodeBase64(identifiers.bytes(secretBytes))}`)
+      Effect.mapError(vault.open(sealPlace(workspace, column), sealed), vaultUnavailable)
+    const newSecret = () => Redacted.make(`whsec_${Encoding.encodeBase64(identifiers.bytes(secretBytes))}`)
 
-    /** The secret in force; makes it where there is none yet. */
-    const held = Effect.fnUntraced(function* (tx: Tx, workspace: Workspace) {
+    /** The current secret; creates it if there is none yet. */
+    const readOrCreate = Effect.fnUntraced(function* (tx: Tx, workspace: Workspace) {
       if (workspace.callbackSecret !== null) return yield* open(workspace, "callback_secret", workspace.callbackSecret)
-      const made = fresh()
-      yield* tx.workspaces.update({ ...workspace, callbackSecret: yield* seal(workspace, "callback_secret", made) })
-      return made
+      const secret = newSecret()
+      yield* tx.workspaces.update({ ...workspace, callbackSecret: yield* seal(workspace, "callback_secret", secret) })
+      return secret
     })
 
-    const valid = Effect.fnUntraced(function* (tx: Tx, workspace: Workspace) {
-      const current = yield* held(tx, workspace)
+    const readValid = Effect.fnUntraced(function* (tx: Tx, workspace: Workspace) {
+      const current = yield* readOrCreate(tx, workspace)
       const before = workspace.callbackSecretBefore
-      if (before === null || !stillValid(workspace, yield* Clock.currentTimeMillis)) return [current]
+      if (before === null || !isInOverlap(workspace, yield* Clock.currentTimeMillis)) return [current]
       return [current, yield* open(workspace, "callback_secret_before", before)]
     })
 
     const rotate = Effect.fnUntraced(function* (tx: Tx, workspace: Workspace) {
-      const before = yield* held(tx, workspace)
-      const made = fresh()
+      const before = yield* readOrCreate(tx, workspace)
+      const secret = newSecret()
       yield* tx.workspaces.update({
         ...workspace,
-        callbackSecret: yield* seal(workspace, "callback_secret", made),
+        callbackSecret: yield* seal(workspace, "callback_secret", secret),
         callbackSecretBefore: yield* seal(workspace, "callback_secret_before", before),
         callbackRotatedAt: DateTime.formatIso(yield* DateTime.now)
       })
-      return made
+      return secret
     })
 
     type Body<A> = (tx: Tx, workspace: Workspace) => Effect.Effect<A, Unavailable | AlreadyExists | Changed>
 
-    /** The workspace is locked where it may be written: many callbacks are signed at once. */
-    const inSpace =
-      <A>(writes: (workspace: Workspace) => boolean, body: Body<A>) =>
+    /** Locks the workspace only if it will be written, because many callbacks are signed concurrently. */
+    const withWorkspace =
+      <A>(isWritten: (workspace: Workspace) => boolean, body: Body<A>) =>
       (organisation: OrganisationId, id: SpaceId) =>
         records
           .transact(organisation, (tx) =>
             Effect.gen(function* () {
-              const found = yield* known(tx.workspaces.find({ id }))
-              return yield* body(tx, writes(found) ? yield* known(tx.workspaces.lock({ id })) : found)
+              const found = yield* orNotFound(tx.workspaces.find({ id }))
+              return yield* body(tx, isWritten(found) ? yield* orNotFound(tx.workspaces.lock({ id })) : found)
             })
           )
           .pipe(
             // The row is locked, and none of its unique members is written.
             Effect.catchTags({ AlreadyExists: Effect.die, Changed: Effect.die })
           )
-    const missing = ({ callbackSecret }: Workspace) => callbackSecret === null
+    const hasNoSecret = ({ callbackSecret }: Workspace) => callbackSecret === null
 
     return CallbackSecrets.of({
-      current: inSpace(missing, held),
-      valid: inSpace(missing, valid),
-      rotate: inSpace(() => true, rotate)
+      current: withWorkspace(hasNoSecret, readOrCreate),
+      valid: withWorkspace(hasNoSecret, readValid),
+      rotate: withWorkspace(() => true, rotate)
     })
   })
 )

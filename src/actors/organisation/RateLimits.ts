@@ -1,6 +1,6 @@
 /**
- * Admission on this node: calls are taken from leases of the tenant actor, so that most need no message. A lease that
- * is not used up soon goes back, and whatever demand there is elsewhere gets it.
+ * Admits calls and starts on this node from leases of the organisation's actor, so that most need no message. Unused calls
+ * of a lease are returned when it expires, so that other nodes can lease them.
  */
 import { Clock, Duration, Effect, Layer } from "effect"
 import { QuotaExceeded, RateLimited, Unavailable } from "../../domain/Failure.js"
@@ -8,191 +8,197 @@ import type { OrganisationId } from "../../domain/Ids.js"
 import { backgroundTask } from "../BackgroundTask.js"
 import { type Admission, RateLimits } from "../ports/RateLimits.js"
 import { pollWhileBusy } from "../PollWhileBusy.js"
-import { Tenant } from "./Protocol.js"
+import { OrganisationLimits } from "./Protocol.js"
 
-/** A calendar unit in which is counted. `most`: units that a lease may have; a crash loses those of a lease. */
+/** A calendar window. `maxLease`: the largest lease, which is what a crash of the node can lose. */
 interface Window {
   readonly millis: number
-  readonly most: number
+  readonly maxLease: number
 }
-const minuteWindow: Window = { millis: 60_000, most: 1_000_000 }
-const dayWindow: Window = { millis: 86_400_000, most: 20 }
+const minuteWindow: Window = { millis: 60_000, maxLease: 1_000_000 }
+const dayWindow: Window = { millis: 86_400_000, maxLease: 20 }
 
-/** What is counted, and how much of it the window may have. */
+/** A counter and its limit in a window. */
 interface Bucket {
   readonly name: string
   readonly limit: number
 }
 
-/** How long a lease is held without being used up. */
+/** Time after which unused calls of a lease are returned. */
 const leaseMillis = 200
 
-const leaseKey = ({ bucket, organisationId }: Pick<Held, "organisationId" | "bucket">) => `${organisationId}|${bucket}`
+const leaseKey = ({ bucket, organisationId }: Pick<WindowLease, "organisationId" | "bucket">) =>
+  `${organisationId}|${bucket}`
 
-interface Held {
+interface WindowLease {
   readonly organisationId: OrganisationId
   readonly bucket: string
   readonly limit: number
   readonly window: Window
   /** When the window began, in Unix milliseconds. */
-  readonly minute: number
-  /** Requests that are taking a token. */
-  users: number
+  readonly windowStart: number
+  /** Requests that are taking a token now. */
+  takers: number
   tokens: number
   left: number
-  until: number
-  /** One question to the tenant at a time; the others wait for its answer. */
-  readonly gate: Effect.Semaphore
+  expiresAt: number
+  /** Serialises requests to the organisation's actor; the other takers wait for the answer. */
+  readonly renewLock: Effect.Semaphore
 }
 
 export const layer = Layer.scoped(
   RateLimits,
   Effect.gen(function* () {
-    const tenant = yield* Tenant.client
-    const leases = new Map<string, Held>()
+    const limitsOwner = yield* OrganisationLimits.client
+    const leases = new Map<string, WindowLease>()
 
-    /** Unused tokens go back while their window lasts; windows that are over are forgotten. */
-    const giveBack = Effect.gen(function* () {
+    /** Returns unused tokens of expired leases, and drops the leases of windows that have ended. */
+    const returnUnused = Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
-      for (const [name, held] of leases) {
-        if (held.minute + held.window.millis <= now) leases.delete(name)
-        else if (held.users === 0 && held.tokens === 0 && held.until <= now) leases.delete(name)
-        else if (held.tokens > 0 && held.until <= now) {
-          const calls = held.tokens
-          held.tokens = 0
-          yield* tenant(held.organisationId)
-            .GiveBack({ bucket: held.bucket, minute: held.minute, limit: held.limit, calls })
+      for (const [name, lease] of leases) {
+        if (lease.windowStart + lease.window.millis <= now) leases.delete(name)
+        else if (lease.takers === 0 && lease.tokens === 0 && lease.expiresAt <= now) leases.delete(name)
+        else if (lease.tokens > 0 && lease.expiresAt <= now) {
+          const calls = lease.tokens
+          lease.tokens = 0
+          yield* limitsOwner(lease.organisationId)
+            .GiveBack({ bucket: lease.bucket, minute: lease.windowStart, limit: lease.limit, calls })
             .pipe(Effect.timeout("2 seconds"), Effect.sandbox, Effect.ignore)
         }
       }
     })
-    const task = yield* backgroundTask("rate_limits.give_back", giveBack)
-    const lookAfter = yield* pollWhileBusy(
+    const task = yield* backgroundTask("rate_limits.give_back", returnUnused)
+    const startReturning = yield* pollWhileBusy(
       Duration.millis(leaseMillis),
       task.run.pipe(
-        Effect.zipRight(Effect.suspend(() => task.waiting(leases.size > 0))),
+        Effect.zipRight(Effect.suspend(() => task.reportWaiting(leases.size > 0))),
         Effect.map(() => leases.size > 0)
       )
     )
 
-    const heldOf = (
+    const leaseOf = (
       organisationId: OrganisationId,
       { limit, name: bucket }: Bucket,
       window: Window,
       minute: number
-    ): Held => {
+    ): WindowLease => {
       const key = leaseKey({ organisationId, bucket })
-      const known = leases.get(key)
-      if (known !== undefined && known.minute === minute && known.limit === limit) return known
-      const held: Held = {
+      const current = leases.get(key)
+      if (current !== undefined && current.windowStart === minute && current.limit === limit) return current
+      const lease: WindowLease = {
         organisationId,
         bucket,
         limit,
         window,
-        minute,
-        users: 0,
+        windowStart: minute,
+        takers: 0,
         tokens: 0,
         left: limit,
-        until: 0,
-        gate: Effect.unsafeMakeSemaphore(1)
+        expiresAt: 0,
+        renewLock: Effect.unsafeMakeSemaphore(1)
       }
-      leases.set(key, held)
-      lookAfter()
-      return held
+      leases.set(key, lease)
+      startReturning()
+      return lease
     }
 
-    const renew = (held: Held, now: number) =>
-      tenant(held.organisationId)
-        .LeaseCalls({ bucket: held.bucket, minute: held.minute, limit: held.limit, most: held.window.most })
+    const renew = (lease: WindowLease, now: number) =>
+      limitsOwner(lease.organisationId)
+        .LeaseCalls({
+          bucket: lease.bucket,
+          minute: lease.windowStart,
+          limit: lease.limit,
+          most: lease.window.maxLease
+        })
         .pipe(
           Effect.timeout("2 seconds"),
-          // A runner that dies answers with a defect.
+          // An actor on a dying node answers with a defect.
           Effect.sandbox,
           Effect.mapError(() => new Unavailable({ reason: "the call cannot be counted now", retryAfterSeconds: 1 })),
-          Effect.map((lease) => {
-            held.tokens += lease.got
-            held.left = lease.left
-            held.until = now + leaseMillis
+          Effect.map(({ granted, left }) => {
+            lease.tokens += granted
+            lease.left = left
+            lease.expiresAt = now + leaseMillis
           })
         )
 
-    const take = (held: Held, now: number): Effect.Effect<boolean, Unavailable> =>
+    const take = (lease: WindowLease, now: number): Effect.Effect<boolean, Unavailable> =>
       Effect.suspend(() => {
-        if (held.tokens > 0) {
-          held.tokens--
+        if (lease.tokens > 0) {
+          lease.tokens--
           return Effect.succeed(true)
         }
-        return held.gate.withPermits(1)(
+        return lease.renewLock.withPermits(1)(
           Effect.suspend(() => {
-            const spent = () => held.tokens-- > 0
-            if (held.tokens > 0) return Effect.sync(spent)
-            return Effect.map(renew(held, now), () => {
-              if (held.tokens > 0) return spent()
-              held.tokens = 0
+            const spent = () => lease.tokens-- > 0
+            if (lease.tokens > 0) return Effect.sync(spent)
+            return Effect.map(renew(lease, now), () => {
+              if (lease.tokens > 0) return spent()
+              lease.tokens = 0
               return false
             })
           })
         )
       })
 
-    interface Taken {
-      readonly held: ReadonlyArray<Held>
-      /** The first bucket that has nothing left. */
-      readonly full: Held | undefined
+    interface TakenTokens {
+      readonly leases: ReadonlyArray<WindowLease>
+      /** The first lease whose bucket has reached its limit. */
+      readonly exhausted: WindowLease | undefined
       /** Unix seconds. */
       readonly resetAt: number
     }
 
-    /** What was taken and not used counts as never taken; the lease may have gone back meanwhile. */
-    const restore = (taken: ReadonlyArray<Held>) => {
-      for (const held of taken) {
-        const key = leaseKey(held)
-        const current = leases.get(key) ?? held
-        if (current.minute !== held.minute) continue
+    /** Puts tokens back that were not used, even if their lease was dropped meanwhile. */
+    const restore = (taken: ReadonlyArray<WindowLease>) => {
+      for (const lease of taken) {
+        const key = leaseKey(lease)
+        const current = leases.get(key) ?? lease
+        if (current.windowStart !== lease.windowStart) continue
         current.tokens++
         leases.set(key, current)
-        lookAfter()
+        startReturning()
       }
     }
 
-    const takeOf = (held: Held, now: number) =>
+    const takeToken = (lease: WindowLease, now: number) =>
       Effect.acquireUseRelease(
         Effect.sync(() => {
-          held.users++
+          lease.takers++
         }),
-        () => take(held, now),
+        () => take(lease, now),
         () =>
           Effect.sync(() => {
-            held.users--
+            lease.takers--
           })
       )
 
-    /** Takes one of each bucket, or of none. */
+    /** Takes one token of each bucket, or of none if one has reached its limit. */
     const takeAll = Effect.fnUntraced(function* (
       organisationId: OrganisationId,
       buckets: ReadonlyArray<Bucket>,
       window: Window
-    ): Effect.fn.Return<Taken, Unavailable> {
+    ): Effect.fn.Return<TakenTokens, Unavailable> {
       const now = yield* Clock.currentTimeMillis
       const begin = now - (now % window.millis)
       const resetAt = (begin + window.millis) / 1000
-      const taken: Array<Held> = []
+      const taken: Array<WindowLease> = []
       for (const bucket of buckets) {
-        const held = heldOf(organisationId, bucket, window, begin)
-        if (!(yield* Effect.tapError(takeOf(held, now), () => Effect.sync(() => restore(taken))))) {
+        const lease = leaseOf(organisationId, bucket, window, begin)
+        if (!(yield* Effect.tapError(takeToken(lease, now), () => Effect.sync(() => restore(taken))))) {
           restore(taken)
-          return { held: [], full: held, resetAt }
+          return { leases: [], exhausted: lease, resetAt }
         }
-        taken.push(held)
+        taken.push(lease)
       }
-      return { held: taken, full: undefined, resetAt }
+      return { leases: taken, exhausted: undefined, resetAt }
     })
 
     const bucketOf = (name: string, limit: number | null): ReadonlyArray<Bucket> =>
       limit === null ? [] : [{ name, limit }]
 
-    const tightest = ({ held, resetAt }: Taken): Admission | null =>
-      held.reduce<Admission | null>((least, { left, limit, tokens }) => {
+    const tightestOf = ({ leases, resetAt }: TakenTokens): Admission | null =>
+      leases.reduce<Admission | null>((least, { left, limit, tokens }) => {
         const remaining = left + tokens
         return least === null || remaining < least.remaining ? { limit, remaining, resetAt } : least
       }, null)
@@ -204,16 +210,16 @@ export const layer = Layer.scoped(
           : Effect.flatMap(
               takeAll(organisationId, [...bucketOf(keyId, key), ...bucketOf("plan", plan)], minuteWindow),
               (taken) =>
-                taken.full === undefined
-                  ? Effect.succeed(tightest(taken))
-                  : new RateLimited({ limit: taken.full.limit, resetAt: taken.resetAt })
+                taken.exhausted === undefined
+                  ? Effect.succeed(tightestOf(taken))
+                  : new RateLimited({ limit: taken.exhausted.limit, resetAt: taken.resetAt })
             ),
 
       admitFor: (organisationId, customerId, limit) =>
         Effect.flatMap(
           takeAll(organisationId, [{ name: `calls|${customerId}`, limit }], minuteWindow),
-          ({ full, resetAt }) =>
-            full === undefined ? Effect.void : new RateLimited({ limit, resetAt, what: "calls for this customer" })
+          ({ exhausted, resetAt }) =>
+            exhausted === undefined ? Effect.void : new RateLimited({ limit, resetAt, what: "calls for this customer" })
         ),
 
       takeStart: ({ customer, customerId, organisation, organisationId }) =>
@@ -223,10 +229,15 @@ export const layer = Layer.scoped(
             [...bucketOf("starts", organisation), ...bucketOf(`starts|${customerId}`, customer)],
             dayWindow
           ),
-          ({ full, held, resetAt }) =>
-            full === undefined
-              ? Effect.succeed({ giveBack: Effect.sync(() => restore(held)) })
-              : new QuotaExceeded({ dimension: "events_per_day", limit: full.limit, used: full.limit, resetAt })
+          ({ exhausted, leases, resetAt }) =>
+            exhausted === undefined
+              ? Effect.succeed({ giveBack: Effect.sync(() => restore(leases)) })
+              : new QuotaExceeded({
+                  dimension: "events_per_day",
+                  limit: exhausted.limit,
+                  used: exhausted.limit,
+                  resetAt
+                })
         )
     })
   })

@@ -1,6 +1,6 @@
 /**
- * Delivers: signs what is due and sends it, at most so many at a time to one endpoint and from one node. Whatever ends
- * the process in between, the delivery is taken up again when its lease ends.
+ * Signs and sends the deliveries that are due, within limits per endpoint and per node. A delivery whose attempt was not
+ * settled, because the process died or Postgres was away, is claimed again when its lease expires.
  */
 import { Cause, Clock, Duration, Effect, FiberSet, Layer, Option, Redacted } from "effect"
 import {
@@ -22,16 +22,17 @@ import { Faults } from "../ports/Faults.js"
 import { Wakeups } from "../ports/Wakeups.js"
 import { backgroundTask } from "../BackgroundTask.js"
 
-/** The sweep of the runs tells at once of what has become due or was left by another node; this is for its failure. */
+/** Fallback: usually the sweep of the runs wakes this task when a delivery is due. */
 const pollInterval = Duration.seconds(10)
-/** An answer's body is of no interest: it is only read to its end. */
-const answerBytes = 1024 * 1024
+/** Bytes of an answer that are read; its body is not used. */
+const maxAnswerBytes = 1024 * 1024
 
 export interface DeliverOptions {
   /** The pauses after failed attempts. Default: the contract's. */
   readonly schedule?: ReadonlyArray<Duration.Duration>
 }
 
+/** Makes the task: `sendDue` is one pass, `sweep` repeats it. */
 export const make = (options: DeliverOptions = {}) =>
   Effect.gen(function* () {
     const deliveries = yield* Deliveries
@@ -43,18 +44,18 @@ export const make = (options: DeliverOptions = {}) =>
     const pauses = options.schedule ?? retrySchedule
 
     const fibers = yield* FiberSet.make<void>()
-    const underWay = new Map<string, number>()
+    const inFlightByEndpoint = new Map<string, number>()
     let total = 0
-    /** Open when a place has become free, or a repetition due, since the last look. */
-    const freed = yield* Effect.makeLatch(false)
+    /** Opened when a slot becomes free or a retry becomes due. */
+    const wakeLatch = yield* Effect.makeLatch(false)
 
     // --- One delivery ---
 
-    const signed = Effect.fnUntraced(function* ({ executionId, id, organisationId, payload, spaceId }: Delivery) {
+    const signHeaders = Effect.fnUntraced(function* ({ executionId, id, organisationId, payload, spaceId }: Delivery) {
       const valid = yield* secrets.valid(organisationId, spaceId)
       const timestamp = Math.floor((yield* Clock.currentTimeMillis) / 1000)
       const headers = signWebhook(digests, valid.map(Redacted.value), { id, timestamp, body: payload })
-      // The vault answered something that is no secret of a workspace.
+      // The stored value is not a callback secret.
       if (Option.isNone(headers))
         return yield* new Unavailable({ reason: "no usable callback secret", retryAfterSeconds: 60 })
       return [
@@ -65,7 +66,7 @@ export const make = (options: DeliverOptions = {}) =>
     })
 
     const send = (delivery: Delivery) =>
-      Effect.flatMap(signed(delivery), (headers) =>
+      Effect.flatMap(signHeaders(delivery), (headers) =>
         egress
           .send({
             method: "POST",
@@ -73,10 +74,10 @@ export const make = (options: DeliverOptions = {}) =>
             headers,
             body: delivery.payload,
             timeout: deliveryTimeout,
-            maxBytes: answerBytes,
+            maxBytes: maxAnswerBytes,
             redirects: 0
           })
-          .pipe(Effect.match({ onFailure: unanswered, onSuccess: answered }))
+          .pipe(Effect.match({ onFailure: failedResult, onSuccess: answeredResult }))
       ).pipe(
         Effect.catchTag("NotFound", () =>
           Effect.succeed<AttemptResult>({ _tag: "Refused", reason: "the workspace is gone" })
@@ -90,11 +91,11 @@ export const make = (options: DeliverOptions = {}) =>
       const verdict = decide(delivery.attempt, answer, yield* Clock.currentTimeMillis, pauses)
       yield* deliveries.settle(delivery, verdict)
       if (verdict._tag === "Retry" && Duration.lessThan(verdict.after, pollInterval))
-        yield* FiberSet.run(fibers, Effect.delay(freed.open, verdict.after))
+        yield* FiberSet.run(fibers, Effect.delay(wakeLatch.open, verdict.after))
     })
 
-    /** What cannot be settled now is taken up again when its lease ends. */
-    const watched = (delivery: Delivery) =>
+    /** Logs a failure; the delivery is claimed again when its lease expires. */
+    const attemptAndRelease = (delivery: Delivery) =>
       attempt(delivery).pipe(
         Effect.catchAllCause((cause) =>
           Cause.isInterruptedOnly(cause)
@@ -106,46 +107,50 @@ export const make = (options: DeliverOptions = {}) =>
         ),
         Effect.ensuring(
           Effect.suspend(() => {
-            count(endpointOf(delivery.url), -1)
-            return freed.open
+            addInFlight(endpointOf(delivery.url), -1)
+            return wakeLatch.open
           })
         )
       )
 
-    const count = (endpoint: string, change: 1 | -1) => {
+    const addInFlight = (endpoint: string, change: 1 | -1) => {
       total += change
-      const now = (underWay.get(endpoint) ?? 0) + change
-      if (now === 0) underWay.delete(endpoint)
-      else underWay.set(endpoint, now)
+      const now = (inFlightByEndpoint.get(endpoint) ?? 0) + change
+      if (now === 0) inFlightByEndpoint.delete(endpoint)
+      else inFlightByEndpoint.set(endpoint, now)
     }
 
-    // --- The look ---
+    // --- All deliveries ---
 
-    /** Takes what it can until nothing is due that may be sent now. */
-    const look = Effect.gen(function* () {
+    /** Claims and sends deliveries until no slot is free or none is due. */
+    const sendDue = Effect.gen(function* () {
       for (;;) {
         const slots = deliveriesInFlight.perNode - total
         if (slots <= 0) return
-        const claimed = yield* deliveries.claim(slots, underWay)
+        const claimed = yield* deliveries.claim(slots, inFlightByEndpoint)
         if (claimed.length === 0) return
         for (const delivery of claimed) {
-          count(endpointOf(delivery.url), 1)
-          yield* FiberSet.run(fibers, watched(delivery))
+          addInFlight(endpointOf(delivery.url), 1)
+          yield* FiberSet.run(fibers, attemptAndRelease(delivery))
         }
       }
     })
 
-    const task = yield* backgroundTask("deliveries.send", look)
+    const task = yield* backgroundTask("deliveries.send", sendDue)
     const sweep = task.run.pipe(
-      Effect.zipRight(task.waiting(false)),
+      Effect.zipRight(task.reportWaiting(false)),
       Effect.zipRight(
-        Effect.raceAll([wakeups.untilDelivery, Effect.zipRight(freed.await, freed.close), Effect.sleep(pollInterval)])
+        Effect.raceAll([
+          wakeups.awaitDelivery,
+          Effect.zipRight(wakeLatch.await, wakeLatch.close),
+          Effect.sleep(pollInterval)
+        ])
       ),
-      Effect.zipRight(task.waiting(true)),
+      Effect.zipRight(task.reportWaiting(true)),
       Effect.forever
     )
 
-    return { look, sweep }
+    return { sendDue, sweep }
   })
 
 export const layer = (options: DeliverOptions = {}) =>
@@ -153,13 +158,13 @@ export const layer = (options: DeliverOptions = {}) =>
 
 // --- Answers ---
 
-const answered = ({ headers, status }: EgressResponse): AttemptResult => ({
+const answeredResult = ({ headers, status }: EgressResponse): AttemptResult => ({
   _tag: "Answered",
   status,
   retryAfter: headers.find(([name]) => name.toLowerCase() === "retry-after")?.[1]
 })
 
-const unanswered = (failure: EgressFailure): AttemptResult => {
+const failedResult = (failure: EgressFailure): AttemptResult => {
   switch (failure._tag) {
     case "EgressBlocked":
       return { _tag: "Refused", reason: `the URL ${failure.reason}` }

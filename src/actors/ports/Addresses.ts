@@ -6,9 +6,9 @@ export class Addresses extends Context.Tag("svc/Addresses")<
   {
     /** Whether an address lies in one of the ranges (CIDR, or a bare address). */
     readonly within: (address: string, ranges: ReadonlyArray<string>) => boolean
-    /** Whether each address of a range lies in one and the same of the ranges. */
+    /** Whether one of the ranges contains the whole range. */
     readonly covers: (range: string, ranges: ReadonlyArray<string>) => boolean
-    /** Why a text is no range, or `undefined`. */
+    /** Why a text is not a valid range; `undefined` if it is. */
     readonly mistake: (range: string) => string | undefined
     /** The client's address: the socket's peer, or behind trusted proxies the last hop that is not one of them. */
     readonly client: (peer: string, forwardedFor: string | undefined) => string

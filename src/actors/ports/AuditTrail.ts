@@ -1,4 +1,4 @@
-/** Entries that no change carries with it: failures, and reads and refusals, which are counted by the minute. */
+/** The audit trail: entries that commit with no change (failures; reads and refusals, counted by the minute), and queries. */
 import type { Effect } from "effect"
 import { Context } from "effect"
 import type { AuditEntry } from "../../domain/Audit.js"
@@ -12,7 +12,7 @@ export interface AuditQuery {
   readonly action?: string
   readonly resourceType?: string
   readonly resourceId?: string
-  /** Only entries of these customers, and those without a customer whose actor is `actorId`, where there is one. */
+  /** Only entries of these customers, and those without a customer by the actor `actorId`. */
   readonly reach?: { readonly customers: ReadonlyArray<string>; readonly actorId: string | null }
   /** RFC 3339. */
   readonly from?: string
@@ -39,7 +39,7 @@ export interface Checkpoint {
 }
 
 export interface AuditVerification {
-  /** The chain is whole, and no entry has waited for its seal longer than ten seconds. */
+  /** The chain is intact, and no entry has been unsealed for more than ten seconds. */
   readonly ok: boolean
   readonly checked: number
   readonly firstBadSeq: number | null
@@ -49,7 +49,7 @@ export interface AuditVerification {
   readonly oldestUnsealed: { readonly id: string; readonly at: string } | null
 }
 
-/** Entries of all organisations that wait for their seal: how many, and the age of the oldest in seconds. */
+/** The number of unsealed entries of all organisations, and the age of the oldest in seconds. */
 export interface Backlog {
   readonly unsealed: number
   readonly oldestSeconds: number
@@ -58,12 +58,12 @@ export interface Backlog {
 export class AuditTrail extends Context.Tag("svc/AuditTrail")<
   AuditTrail,
   {
-    /** Written soon, in batches; at the latest when the service stops. */
-    readonly note: (entry: AuditEntry) => void
-    /** Counts a read of this actor, action and resource; one entry is written when the minute is over. */
-    readonly read: (entry: AuditEntry) => void
-    /** Counts a refusal of this actor, address, action and reason; one entry is written when the minute is over. */
-    readonly refusal: (entry: AuditEntry) => void
+    /** Appends an entry. Written in batches, at the latest when the service stops. */
+    readonly append: (entry: AuditEntry) => void
+    /** Counts a read by actor, action and resource; one entry is written per minute. */
+    readonly countRead: (entry: AuditEntry) => void
+    /** Counts a refusal by actor, address, action and reason; one entry is written per minute. */
+    readonly countRefusal: (entry: AuditEntry) => void
     readonly list: (
       organisation: OrganisationId,
       query: AuditQuery

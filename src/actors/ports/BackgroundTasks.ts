@@ -1,30 +1,28 @@
-/**
- * What the node's background tasks report of themselves, so that one that has stopped working is seen in `/readyz` and
- * in the metrics.
- */
+/** The reports of the node's background tasks; `/readyz` and the metrics show a task that has stopped working. */
 import { Context } from "effect"
 
-/** One background task: what it did last. Times are Unix milliseconds. */
+/** The status of one background task. Times are Unix milliseconds. */
 export interface TaskStatus {
   readonly name: string
   /** Passes that failed since the last one that succeeded. */
   readonly failuresInARow: number
   readonly failures: number
   readonly succeededAt: number | null
-  /** When the pass that is under way began, or has last done a part of its work. */
+  /** When the current pass began or last did a part of its work; `null` when none runs. */
   readonly runningSince: number | null
-  /** Since when there is work that no pass has done. */
+  /** Since when work has been waiting; `null` when none is. */
   readonly waitingSince: number | null
 }
 
+/** How a task reports its passes. `now`: Unix milliseconds. */
 export interface TaskReport {
   /** A pass begins, or has done a part of its work. */
-  readonly started: (now: number) => void
-  readonly succeeded: (now: number) => void
-  /** Answers how many passes in a row have failed now. */
-  readonly failed: (now: number) => number
+  readonly recordStart: (now: number) => void
+  readonly recordSuccess: (now: number) => void
+  /** Returns how many passes in a row have failed. */
+  readonly recordFailure: (now: number) => number
   /** Whether work is waiting for the next pass. */
-  readonly waiting: (isWaiting: boolean, now: number) => void
+  readonly recordWaiting: (isWaiting: boolean, now: number) => void
 }
 
 export interface TaskRegistry {
@@ -67,13 +65,13 @@ export const makeRegistry = (): TaskRegistry => {
       }
       change({})
       return {
-        started: (now) => void change({ runningSince: now }),
-        succeeded: (now) => void change({ failuresInARow: 0, succeededAt: now, runningSince: null }),
-        failed: () => {
+        recordStart: (now) => void change({ runningSince: now }),
+        recordSuccess: (now) => void change({ failuresInARow: 0, succeededAt: now, runningSince: null }),
+        recordFailure: () => {
           const { failures, failuresInARow } = change({ runningSince: null })
           return change({ failuresInARow: failuresInARow + 1, failures: failures + 1 }).failuresInARow
         },
-        waiting: (isWaiting, now) => {
+        recordWaiting: (isWaiting, now) => {
           const { waitingSince } = change({})
           if (isWaiting !== (waitingSince !== null)) change({ waitingSince: isWaiting ? now : null })
         }
@@ -82,7 +80,7 @@ export const makeRegistry = (): TaskRegistry => {
   }
 }
 
-/** One registry for a node; a test that does not care gets one of its own. */
+/** One registry per node; a test gets one of its own by default. */
 export class BackgroundTasks extends Context.Reference<BackgroundTasks>()("svc/BackgroundTasks", {
   defaultValue: makeRegistry
 }) {}

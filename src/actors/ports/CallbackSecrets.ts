@@ -1,20 +1,20 @@
-/** The secrets with which a workspace's callbacks are signed: `whsec_…`, made when first needed, replaced with an overlap. */
+/** The secrets that sign a workspace's callbacks: `whsec_…`, created on first use, rotated with an overlap. */
 import type { Effect, Redacted } from "effect"
 import { Context } from "effect"
 import type { NotFound, Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId, SpaceId } from "../../domain/Ids.js"
 
-type Asked<A> = (organisation: OrganisationId, space: SpaceId) => Effect.Effect<A, NotFound | Unavailable>
+type SecretAccess<A> = (organisation: OrganisationId, space: SpaceId) => Effect.Effect<A, NotFound | Unavailable>
 
-/** Each joins the transaction that it is called in. */
+/** Each method joins the caller's transaction. */
 export class CallbackSecrets extends Context.Tag("svc/CallbackSecrets")<
   CallbackSecrets,
   {
-    /** The secret in force. */
-    readonly current: Asked<Redacted.Redacted>
-    /** All that a receiver may still expect, the one in force first: sign with each of them. */
-    readonly valid: Asked<ReadonlyArray<Redacted.Redacted>>
-    /** Makes a new one, and returns it; the one before stays valid for the overlap. Specification: Limits. */
-    readonly rotate: Asked<Redacted.Redacted>
+    /** The current secret. */
+    readonly current: SecretAccess<Redacted.Redacted>
+    /** All secrets that receivers may still use, the current one first: sign with each. */
+    readonly valid: SecretAccess<ReadonlyArray<Redacted.Redacted>>
+    /** Creates and returns a new secret; the previous one stays valid for the overlap. Specification: Limits. */
+    readonly rotate: SecretAccess<Redacted.Redacted>
   }
 >() {}

@@ -1,6 +1,6 @@
 /**
- * Computes what a tenant chose the cost of: its patterns, schemas, documents, sources and drawings. A computation runs
- * in a jailed process with a deadline and a memory cap, never on the main loop, and organisations take turns.
+ * Computations whose cost a tenant's input determines: patterns, schemas, documents, sources, drawings. Each runs in a
+ * jailed process with a deadline and a memory cap, never on the main thread, and organisations take turns.
  */
 import type { Effect } from "effect"
 import { Context, Data } from "effect"
@@ -13,14 +13,14 @@ import type { Json, JsonObject } from "../../domain/Json.js"
 import type { DiffLine } from "../../domain/LineDiff.js"
 import type { WorkflowAnalysis, Diagram, SourceIssue } from "../../domain/WorkflowAnalysis.js"
 
-/** A result, or every mistake in the input with its path. Plain data: it crosses a process boundary. */
-export type Judged<Value, Mistake = Detail> =
+/** A value, or all mistakes in the input with their paths. Plain data, because it crosses a process boundary. */
+export type Validated<Value, Mistake = Detail> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly mistakes: ReadonlyArray<Mistake> }
 
-/** Every computation, with what it takes and what it answers. */
+/** The input and the output of every computation. */
 export interface ComputationTable {
-  /** What is wrong with JSON Schemas (2020-12): unusable patterns, unknown references, endless references. Paths begin with the name. */
+  /** Mistakes in JSON Schemas (2020-12): unusable patterns, unknown or endless references. Paths begin with the name. */
   readonly checkSchemas: {
     readonly input: { readonly [name: string]: JsonObject }
     readonly output: ReadonlyArray<Detail>
@@ -30,19 +30,19 @@ export interface ComputationTable {
     readonly input: { readonly schema: JsonObject; readonly value: Json }
     readonly output: ReadonlyArray<Detail>
   }
-  /** Which of the patterns match their text. One that is no pattern matches nothing. */
+  /** Which of the patterns match their text. An invalid pattern matches nothing. */
   readonly matchPatterns: {
     readonly input: ReadonlyArray<{ readonly pattern: string; readonly text: string }>
     readonly output: ReadonlyArray<boolean>
   }
-  /** A connector definition from a JSON document that somebody wrote. `allowsHttp`: the caller judges URLs without TLS. */
+  /** Reads a connector definition from JSON. `allowsHttp`: URLs without TLS are left to the caller to check. */
   readonly readDefinition: {
     readonly input: { readonly document: JsonObject; readonly allowsHttp: boolean }
-    readonly output: Judged<ConnectorDefinition>
+    readonly output: Validated<ConnectorDefinition>
   }
   /**
-   * A connector definition from a document: an OpenAPI document, or a definition file. `source` is the document parsed
-   * already, or its text in JSON or YAML; `path` is where the request has it. The options override what it says.
+   * Makes a connector definition from an OpenAPI document or a definition file. `source`: the parsed document, or its text
+   * in JSON or YAML. `path`: its place in the request, for mistakes. The options override the document.
    */
   readonly importDefinition: {
     readonly input: {
@@ -52,16 +52,16 @@ export interface ComputationTable {
       readonly options: OpenApiOptions
       readonly allowsHttp?: boolean
     }
-    readonly output: Judged<{
+    readonly output: Validated<{
       readonly definition: ConnectorDefinition
       readonly warnings: ReadonlyArray<ImportWarning>
     }>
   }
-  /** What a workflow's source is and uses. */
-  readonly analyseWorkflow: { readonly input: string; readonly output: Judged<WorkflowAnalysis, SourceIssue> }
+  /** Analyses and compiles a workflow's source. */
+  readonly analyseWorkflow: { readonly input: string; readonly output: Validated<WorkflowAnalysis, SourceIssue> }
   /** A diagram laid out and drawn, as SVG. */
   readonly drawDiagram: { readonly input: Diagram; readonly output: string }
-  /** The lines that two texts share and those that they do not. */
+  /** Compares two texts line by line. */
   readonly diffLines: {
     readonly input: { readonly from: string; readonly to: string }
     readonly output: ReadonlyArray<DiffLine>
@@ -70,7 +70,7 @@ export interface ComputationTable {
 
 export type ComputationName = keyof ComputationTable
 
-/** The input makes the computation take longer, or hold more, than it may. The same input will do so again. */
+/** The computation exceeded its deadline or memory cap. The same input will do so again. */
 export class TooCostly extends Data.TaggedError("TooCostly")<{
   readonly computation: ComputationName
   readonly exceeded: "time" | "memory"
@@ -82,8 +82,8 @@ export class Computations extends Context.Tag("svc/Computations")<
   Computations,
   {
     /**
-     * Fails with `TooCostly` when the deadline or the memory cap ends it, and with `Unavailable` when the organisation
-     * has too many computations waiting already. A computation whose caller is interrupted is dropped from the queue.
+     * Fails with `TooCostly` at the deadline or the memory cap, and with `Unavailable` when the organisation's queue is
+     * full. Interrupting the caller removes a waiting computation from the queue.
      */
     readonly compute: <Name extends ComputationName>(
       name: Name,
@@ -93,7 +93,7 @@ export class Computations extends Context.Tag("svc/Computations")<
   }
 >() {}
 
-/** What to tell whoever sent the input. */
+/** The validation detail for a client whose input was too costly. */
 export const tooCostlyDetail = (path: string, { allowedMillis, exceeded }: TooCostly): Detail => ({
   path,
   code: "TOO_COSTLY",

@@ -1,6 +1,6 @@
 /**
- * One call of a connected system: a credential and a permit from the connection's actor, the request, what the answer
- * tells of the provider's limits, and further attempts as the connector's rule allows.
+ * Calls a connected system: gets a credential and a permit from the connection's actor, sends the request, reports the
+ * provider's quota, and retries as the connector's rule allows.
  */
 import type { Effect, Either } from "effect"
 import { Context } from "effect"
@@ -20,9 +20,9 @@ export interface ConnectedCall {
   readonly request: UnsignedRequest
   /** Largest answer, in bytes. */
   readonly maxBytes: number
-  /** Attempts that were made before; the rule counts them. */
-  readonly made: number
-  /** `refusals`: only what the provider did not take (429, 503); `all`: what may have been done as well. */
+  /** Attempts of earlier activations; the retry rule counts them. */
+  readonly earlierAttempts: number
+  /** `refusals`: retries only calls that the provider did not execute (429, 503); `all`: also calls that it may have. */
   readonly retries: "all" | "refusals" | "none"
 }
 
@@ -33,7 +33,7 @@ export interface Attempt {
   readonly failure: ProviderFailure | null
 }
 
-/** The provider takes nothing now, or there is no token: ask again at `at` (Unix milliseconds). */
+/** The provider's limit is reached, or no token can be had: call again at `at` (Unix milliseconds). `made`: attempts so far. */
 export interface Postponed {
   readonly _tag: "Postponed"
   readonly at: number
@@ -52,22 +52,22 @@ export class ConnectedCalls extends Context.Tag("svc/ConnectedCalls")<
   ConnectedCalls,
   {
     /**
-     * Sends the request until it succeeds, the rule has had enough, or the call has to wait. `read`: what an answer
-     * means. A request whose credential the provider refused is sent again with a newer one where that can be had,
-     * whatever the rule says: the provider did not take it. `told` hears of every attempt as it ends.
+     * Sends the request until it succeeds, the retry rule ends, or the call is postponed. `read` interprets an answer. A
+     * request whose credential was refused is sent again with a newer one, if there is one, regardless of the rule,
+     * because the provider did not execute it. `onAttempt` is called when an attempt has ended.
      */
     readonly send: <A>(
       call: ConnectedCall,
       read: (answer: ProviderAnswer, now: number) => Either.Either<A, ProviderFailure>,
-      told?: (attempt: Attempt) => void
+      onAttempt?: (attempt: Attempt) => void
     ) => Effect.Effect<A, CallFailed>
     /**
-     * The same, as soon as the head of an answer is there that `again` has no failure for. The last answer that the rule
-     * allows is handed over, whatever it is. Nothing is tried again once an answer was handed over.
+     * The same for a streamed answer: returns the first answer whose head `failureOf` accepts with `null`, or the last one
+     * that the rule allows, whatever it is. Nothing is retried after that.
      */
     readonly open: (
       call: ConnectedCall & Pick<OpenRequest, "stall" | "upload">,
-      again: (answer: ProviderHead, now: number) => ProviderFailure | null
+      failureOf: (answer: ProviderHead, now: number) => ProviderFailure | null
     ) => Effect.Effect<OpenResponse, CallFailed>
   }
 >() {}

@@ -1,11 +1,11 @@
-/** The way out for requests that carry a connection's credential: the only place where a grant is opened. */
+/** Sends requests with a connection's credential. Grants are opened here only. */
 import type { Effect } from "effect"
 import { Context, Data } from "effect"
 import type { UnsignedRequest } from "../../domain/connector/UnsignedRequest.js"
 import type { ConnectionId, ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import type { EgressFailure, EgressResponse, OpenRequest, OpenResponse } from "./Egress.js"
 
-/** The grant is not for this request, or its time is over; nothing was sent. */
+/** The grant is not for this request or has expired; nothing was sent. */
 export class GrantRefused extends Data.TaggedError("GrantRefused")<{ readonly reason: string }> {}
 
 export interface ConnectedRequest extends UnsignedRequest {
@@ -21,14 +21,13 @@ export class ConnectedEgress extends Context.Tag("svc/ConnectedEgress")<
   ConnectedEgress,
   {
     /**
-     * Sends the request with the credential in it. Redirects are followed on the same origin only with it; to another
-     * origin nothing goes along that could be a credential. What the provider repeats of the credential is not in what
-     * comes back.
+     * Adds the credential and sends the request. A redirect to another origin gets no credential and no header that could
+     * be one. The credential is redacted from the answer if the provider echoes it.
      */
     readonly send: (request: ConnectedRequest) => Effect.Effect<EgressResponse, EgressFailure | GrantRefused>
     /**
-     * The same, as soon as the answer's head is there. Its time is for the head, `stall` for the body. A credential that
-     * needs the request's body takes no `upload`: that is refused.
+     * The same, but returns with the answer's head; its timeout is for the head, `stall` for the body. Refuses an `upload`
+     * when the credential must sign or change the body.
      */
     readonly open: (
       request: ConnectedRequest & Pick<OpenRequest, "stall" | "upload">

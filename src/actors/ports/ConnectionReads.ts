@@ -1,11 +1,11 @@
-/** Which connection a call uses. The answer may be a second old; whether it may be used the connection's actor says. */
+/** Finds the connection that a call uses. The result may be one second old; the connection's actor checks its status. */
 import type { Effect, Option } from "effect"
 import { Context } from "effect"
 import type { Connection } from "../../domain/connection/Connection.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { ConnectionId, CustomerId, OrganisationId } from "../../domain/Ids.js"
 
-export interface ConnectionWanted {
+export interface ConnectionQuery {
   readonly organisationId: OrganisationId
   readonly customerId: CustomerId | null
   readonly userId: string | null
@@ -14,7 +14,7 @@ export interface ConnectionWanted {
   readonly named: string | null
 }
 
-export type KnownConnection = Pick<
+export type CallableConnection = Pick<
   Connection,
   "id" | "customerId" | "userId" | "label" | "status" | "connector" | "connectorVersion" | "config" | "isDefault"
 >
@@ -23,14 +23,14 @@ export class ConnectionReads extends Context.Tag("svc/ConnectionReads")<
   ConnectionReads,
   {
     /**
-     * The connection of this customer: the one that is named; else the user's default before the customer's, an active
-     * one before others. Another customer's is never found, and one that is disconnected is none.
+     * The customer's connection with this label or id; if none is named, the user's default before the customer's, an
+     * active one before others. Never a disconnected one, nor another customer's.
      */
-    readonly find: (wanted: ConnectionWanted) => Effect.Effect<Option.Option<KnownConnection>, Unavailable>
-    /** By its id, whoever's it is in the organisation. */
+    readonly find: (wanted: ConnectionQuery) => Effect.Effect<Option.Option<CallableConnection>, Unavailable>
+    /** By its id, of any customer in the organisation. */
     readonly byId: (
       organisation: OrganisationId,
       id: ConnectionId
-    ) => Effect.Effect<Option.Option<KnownConnection>, Unavailable>
+    ) => Effect.Effect<Option.Option<CallableConnection>, Unavailable>
   }
 >() {}

@@ -1,7 +1,6 @@
 /**
- * Where connections, their sealed credentials, refresh intents and connect sessions are kept. The connection's actor
- * alone writes here. Every write names the revision that it was decided on: `Stale` means that somebody else wrote
- * since, and nothing was written.
+ * Stores connections, their sealed credentials, refresh intents and connect sessions. Only the connection's actor writes.
+ * Every write names the revision on which it was decided.
  */
 import type { Effect, Option } from "effect"
 import { Context, Data } from "effect"
@@ -13,16 +12,17 @@ import type { Unavailable } from "../../domain/Failure.js"
 import type { ConnectionId, ConnectSessionId, CredentialId, EventId, OrganisationId } from "../../domain/Ids.js"
 import type { JsonObject } from "../../domain/Json.js"
 
+/** Another owner wrote since the revision that was read; nothing was written. */
 export class Stale extends Data.TaggedError("Stale")<{}> {}
 
-/** `number`: how often the credential was replaced; part of the place where it is sealed. */
+/** `number`: how often the credential was replaced; part of the associated data of its seal. */
 export interface SealedCredential {
   readonly id: CredentialId
   readonly number: number
   readonly sealed: Uint8Array
 }
 
-/** With what may be shown of it. `rotated`: it replaces one on somebody's order, not by a refresh. */
+/** A credential with the facts that the API shows. `rotated`: a user replaced it; a refresh did not. */
 export interface CredentialRow extends SealedCredential {
   readonly members: ReadonlyArray<string>
   readonly fingerprint: string
@@ -37,7 +37,7 @@ export interface OwnedConnection {
   readonly intent: RefreshIntent | null
 }
 
-/** Where a person gives or renews the credential. Its token is known to whoever has its link; stored is a hash. */
+/** A connect session, in which a person enters the credential. Only the hash of its link's token is stored. */
 export interface ConnectSession {
   readonly id: ConnectSessionId
   readonly organisationId: OrganisationId
@@ -47,7 +47,7 @@ export interface ConnectSession {
   readonly authProvider: string | null
   readonly config: JsonObject
   readonly redirectUrl: string | null
-  /** The connection was there before; it stays as it is when this comes to nothing. */
+  /** The connection existed before and stays unchanged if this session fails. */
   readonly reconnects: boolean
   readonly status: "open" | "completed" | "failed" | "expired"
   readonly error: string | null
@@ -56,17 +56,17 @@ export interface ConnectSession {
   readonly expiresAt: string
 }
 
-/** A session on its way to the provider and back. */
+/** A session with its authorization request at the provider. */
 export interface AuthorizingSession extends ConnectSession {
   /** The PKCE verifier, sealed. */
   readonly verifier: Uint8Array | null
-  /** What the provider was asked for; `null` before, and of sessions that are older than this record. */
+  /** The authorization request; `null` before it was made, and for sessions of releases that did not record it. */
   readonly asked: AuthorizationRequest | null
-  /** Its connection is older than the connector's own callback. */
+  /** Its connection was created before connectors had callback paths of their own. */
   readonly commonCallback: boolean
 }
 
-/** Something that the world is told; without secrets. */
+/** An event for subscribers, without secrets. */
 export interface DomainEvent {
   readonly id: EventId
   readonly organisationId: OrganisationId
@@ -78,26 +78,27 @@ export interface DomainEvent {
   readonly at: string
 }
 
-interface Told {
+/** Events and audit entries that commit with a change. */
+interface ChangeRecords {
   readonly events: ReadonlyArray<DomainEvent>
   readonly audit: ReadonlyArray<AuditEntry>
 }
 
-export interface NewConnection extends Told {
-  /** Its `isDefault` is settled here: the first of its kind becomes the default. */
+export interface NewConnection extends ChangeRecords {
+  /** The store sets `isDefault`: the first connection of its kind becomes the default. */
   readonly connection: Connection
   readonly credential: CredentialRow | null
   readonly session: ConnectSession | null
   readonly nextLookAt: number | null
 }
 
-/** `connection` as it is to be; the writes of a change commit together. */
-export interface ConnectionChange extends Told {
+/** A change; all its writes commit together. `connection`: the state after it. */
+export interface ConnectionChange extends ChangeRecords {
   readonly connection: Connection
   readonly revision: number
   readonly credential: CredentialRow | "keep" | "wipe"
   readonly nextLookAt: number | null
-  /** Becomes the default in the place of another. */
+  /** Makes the connection the default instead of another. */
   readonly makesDefault?: boolean
   readonly session?: {
     readonly id: ConnectSessionId
@@ -110,26 +111,26 @@ export class ConnectionStore extends Context.Tag("svc/ConnectionStore")<
   ConnectionStore,
   {
     readonly load: (id: ConnectionId) => Effect.Effect<Option.Option<OwnedConnection>, Unavailable>
-    /** Answers the connection as it was written; a connection of that id that is there already stays. */
+    /** Returns the connection as stored; an existing connection with this id stays unchanged. */
     readonly insert: (made: NewConnection) => Effect.Effect<Connection, Unavailable>
-    /** Also ends the refresh intent: whatever it was about is settled. Answers the new revision. */
+    /** Also removes the refresh intent. Returns the new revision. */
     readonly save: (change: ConnectionChange) => Effect.Effect<number, Stale | Unavailable>
-    /** Writes the intent ahead of the request. Answers the new revision. */
+    /** Commits a refresh intent, before the request is sent. Returns the new revision. */
     readonly intend: (
       held: { readonly connection: Connection; readonly revision: number },
       intent: RefreshIntent
     ) => Effect.Effect<number, Stale | Unavailable>
-    /** Removes a pending connection that nobody completed. */
+    /** Removes a pending connection that was not completed. */
     readonly abandon: (
       held: { readonly connection: Connection; readonly revision: number },
-      told: Told
+      told: ChangeRecords
     ) => Effect.Effect<void, Stale | Unavailable>
 
     readonly openSession: (
       session: ConnectSession,
       audit: ReadonlyArray<AuditEntry>
     ) => Effect.Effect<void, Unavailable>
-    /** Sends the session to the provider: from now on it is known by its state. */
+    /** Stores the authorization request; from then on the session is found by its state, too. */
     readonly authorizeSession: (
       id: ConnectSessionId,
       change: {
@@ -139,7 +140,7 @@ export class ConnectionStore extends Context.Tag("svc/ConnectionStore")<
         readonly asked: AuthorizationRequest
       }
     ) => Effect.Effect<void, Unavailable>
-    /** Takes the session's state away: `false` when it was taken before. A person comes back once. */
+    /** Removes the session's state, so that a callback works once; `false` when it was removed before. */
     readonly redeemSession: (id: ConnectSessionId) => Effect.Effect<boolean, Unavailable>
     readonly failSession: (id: ConnectSessionId, error: string) => Effect.Effect<void, Unavailable>
     readonly session: (

@@ -1,10 +1,10 @@
-/** What time does to connections: which of them somebody must look at. Every time is Postgres' own. */
+/** Finds connections that need maintenance. All times are Postgres' own. */
 import type { Effect } from "effect"
 import { Context } from "effect"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { ConnectionId, OrganisationId } from "../../domain/Ids.js"
 
-export interface Due {
+export interface DueConnection {
   readonly id: ConnectionId
   readonly organisationId: OrganisationId
 }
@@ -12,15 +12,15 @@ export interface Due {
 export class ConnectionSweeps extends Context.Tag("svc/ConnectionSweeps")<
   ConnectionSweeps,
   {
-    /** Active ones to renew, or that have ended; longest due first. */
-    readonly toRenew: (limit: number) => Effect.Effect<ReadonlyArray<Due>, Unavailable>
-    /** Pending ones whose last connect session has ended. */
-    readonly toAbandon: (limit: number) => Effect.Effect<ReadonlyArray<Due>, Unavailable>
-    /** Those of customers that were deleted. */
-    readonly toDisconnect: (limit: number) => Effect.Effect<ReadonlyArray<Due>, Unavailable>
-    /** Ends sessions whose time is over, and removes what is kept no longer. */
+    /** Active connections whose credential is due or has ended, the longest due first. */
+    readonly findToRenew: (limit: number) => Effect.Effect<ReadonlyArray<DueConnection>, Unavailable>
+    /** Pending connections whose last connect session has ended. */
+    readonly findToAbandon: (limit: number) => Effect.Effect<ReadonlyArray<DueConnection>, Unavailable>
+    /** Connections of deleted customers. */
+    readonly findToDisconnect: (limit: number) => Effect.Effect<ReadonlyArray<DueConnection>, Unavailable>
+    /** Expires sessions and deletes records past their retention. */
     readonly tidy: Effect.Effect<void, Unavailable>
-    /** Notes that connections were used, RFC 3339. */
-    readonly used: (uses: ReadonlyMap<ConnectionId, string>) => Effect.Effect<void, Unavailable>
+    /** Records when connections were last used, in RFC 3339. */
+    readonly recordUses: (uses: ReadonlyMap<ConnectionId, string>) => Effect.Effect<void, Unavailable>
   }
 >() {}

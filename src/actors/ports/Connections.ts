@@ -1,4 +1,4 @@
-/** Customers' connections: what calls, pages and the API ask of their actors. Contract: connection record and states. */
+/** Customers' connections: what calls, pages and the API request from their actors. Contract: connection record and states. */
 import type { Effect, Redacted } from "effect"
 import { Context, Data } from "effect"
 import type { AuditActor } from "../../domain/Audit.js"
@@ -8,68 +8,69 @@ import type { Conflict, InvalidState, NotFound, Unavailable, ValidationFailed } 
 import type { ConnectionId, ConnectSessionId, CustomerId, ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import type { JsonObject } from "../../domain/Json.js"
 
-/** The connection cannot be used until somebody acts: reconnects it, or enables it. */
+/** The connection cannot be used until it is reconnected or enabled. */
 export class ConnectionNotActive extends Data.TaggedError("ConnectionNotActive")<{
   readonly connectionId: ConnectionId
   readonly status: ConnectionStatus
   readonly message: string
 }> {}
 
-export interface Addressed {
+/** Names a connection and the organisation that the request is for. */
+export interface ConnectionAddress {
   readonly organisationId: OrganisationId
   readonly connectionId: ConnectionId
 }
 
 export type Authorization =
-  /** `grant`: the credential for one request, sealed; only the egress opens it. `permit` goes back with `settle`. */
+  /** `grant`: the credential for one request, sealed so that only the egress can open it. Return `permit` with `settle`. */
   | { readonly _tag: "Granted"; readonly grant: Uint8Array; readonly permit: string }
-  /** Unix milliseconds. `rate_limit`: the provider takes no more now. `connection`: no token can be had now. */
+  /** `at`: Unix milliseconds. `rate_limit`: the provider's limit is reached. `connection`: no usable token. */
   | { readonly _tag: "WaitUntil"; readonly at: number; readonly why: "rate_limit" | "connection" }
 
-export interface AuthorizeRequest extends Addressed {
+export interface AuthorizeRequest extends ConnectionAddress {
   /** Scheme, host and port that the request goes to: one of the connector's. */
   readonly origin: string
   readonly executionId: ExecutionId | null
-  /** How long the call may take; its permit ends then. Default 60 s. */
+  /** How long the call may take; its permit expires then. Default 60 s. */
   readonly timeoutMillis?: number
 }
 
-/** How a call ended. `status`: `null` when nobody answered. */
-export interface Settlement extends Addressed {
+/** How a call ended. `status`: `null` when there was no answer. */
+export interface Settlement extends ConnectionAddress {
   readonly permit: string
   readonly status: number | null
-  /** The definition says of the refusal that no other credential would do better. */
+  /** By the connector's definition, no other credential would help against this refusal. */
   readonly final?: boolean
   readonly reading: ProviderQuota | null
 }
 
-/** On whose order: what the audit trail says. */
-export interface By {
+/** Who initiated a change, for the audit trail. */
+export interface Initiator {
   readonly actor: AuditActor
   readonly requestId: string | null
 }
 
 export type CredentialSecrets = { readonly [name: string]: Redacted.Redacted }
 
-export interface Connect {
+export interface ConnectRequest {
   readonly organisationId: OrganisationId
   readonly connector: string
   readonly customerId: CustomerId
   readonly userId: string | null
-  /** Absent: the connector's default method. */
+  /** `null`: the connector's default method. */
   readonly authMethod: string | null
   readonly authProvider: string | null
   readonly label: string | null
   readonly config: JsonObject
   readonly tags: { readonly [name: string]: string }
   readonly metadata: JsonObject
-  /** Absent: a person gives it in a connect session. */
+  /** `null`: a person enters it in a connect session. */
   readonly credential: CredentialSecrets | null
   readonly redirectUrl: string | null
-  readonly by: By
+  readonly by: Initiator
 }
 
-/** Where a person connects. Whoever has the token may. */
+/** A connect session's link. Anyone who has the token can complete the session. */
 export interface OpenedSession {
   readonly id: ConnectSessionId
   readonly token: Redacted.Redacted
@@ -77,44 +78,44 @@ export interface OpenedSession {
   readonly expiresAt: string
 }
 
-/** Somebody's order about one connection. */
-export interface ConnectionRequest extends Addressed {
-  readonly by: By
+/** A request to change or test one connection. */
+export interface ConnectionRequest extends ConnectionAddress {
+  readonly by: Initiator
 }
 
 export type ConnectionRequestFailure = NotFound | InvalidState | ValidationFailed | Conflict | Unavailable
 
-export interface Tested {
+export interface ConnectionTestResult {
   readonly ok: boolean
   readonly message: string | null
   readonly accountLabel: string | null
 }
 
-/** What a connect session came to, for the page that the person sees. */
+/** The outcome of a step of a connect session, for the person's page. */
 export type SessionOutcome =
   | { readonly _tag: "Connected"; readonly connectionId: ConnectionId }
-  /** The provider wants the person there. */
+  /** The person must sign in at the provider. */
   | { readonly _tag: "Redirect"; readonly url: string }
 
 export class Connections extends Context.Tag("svc/Connections")<
   Connections,
   {
-    /** Never waits for a permit; waits for a token only where there is none that would do. */
+    /** Never waits for a permit; waits for a refresh only if no usable token is stored. */
     readonly authorize: (
       request: AuthorizeRequest
     ) => Effect.Effect<Authorization, ConnectionNotActive | NotFound | Unavailable>
-    /** Gives the permit back; counts refusals; learns the provider's limits. Never fails. */
+    /** Returns the permit, counts refusals, applies the provider's quota. Never fails. */
     readonly settle: (settlement: Settlement) => Effect.Effect<void>
     /**
-     * The provider refused the credential of a permit: renews it where it can be and no other request has renewed it.
-     * True where a call with a newer credential can be made.
+     * Renews the credential that the provider refused under a permit, unless another request has renewed it since.
+     * Returns whether a newer credential is stored.
      */
     readonly renewRefused: (
-      refused: Addressed & { readonly permit: string }
+      refused: ConnectionAddress & { readonly permit: string }
     ) => Effect.Effect<boolean, ConnectionNotActive | NotFound | Unavailable>
     /** Headers that sign a request by the connection's own scheme. `challenge`: `WWW-Authenticate` of a 401. */
     readonly sign: (
-      request: Addressed & {
+      request: ConnectionAddress & {
         readonly method: string
         readonly url: string
         readonly body: string | Uint8Array | null
@@ -122,13 +123,13 @@ export class Connections extends Context.Tag("svc/Connections")<
       }
     ) => Effect.Effect<ReadonlyArray<readonly [string, string]>, ConnectionNotActive | NotFound | Unavailable>
 
-    /** A new connection: active where its credential is given and passes its test, else pending with its session. */
+    /** Creates a connection: active if its credential passes the test, else pending with a connect session. */
     readonly connect: (
-      request: Connect
+      request: ConnectRequest
     ) => Effect.Effect<{ readonly id: ConnectionId; readonly session: OpenedSession | null }, ConnectionRequestFailure>
     /**
-     * Replaces the credential; the one before stays until the new one has passed its test. `authMethod`: what it is of;
-     * `null`: the method that the connection has.
+     * Replaces the credential once the new one has passed its test. `authMethod`: the new credential's method; `null`: the
+     * method that the connection has.
      */
     readonly storeCredential: (
       order: ConnectionRequest & {
@@ -145,7 +146,7 @@ export class Connections extends Context.Tag("svc/Connections")<
         readonly config: JsonObject | null
       }
     ) => Effect.Effect<OpenedSession, ConnectionRequestFailure>
-    readonly test: (order: ConnectionRequest) => Effect.Effect<Tested, ConnectionRequestFailure>
+    readonly test: (order: ConnectionRequest) => Effect.Effect<ConnectionTestResult, ConnectionRequestFailure>
     readonly refresh: (order: ConnectionRequest) => Effect.Effect<void, ConnectionRequestFailure>
     readonly enable: (order: ConnectionRequest) => Effect.Effect<void, ConnectionRequestFailure>
     readonly disable: (order: ConnectionRequest) => Effect.Effect<void, ConnectionRequestFailure>
@@ -154,27 +155,27 @@ export class Connections extends Context.Tag("svc/Connections")<
         readonly label: string | null
         readonly tags: { readonly [name: string]: string } | null
         readonly isDefault: boolean
-        /** Fails with `Conflict` when the connection is at another. */
+        /** Fails with `Conflict` unless the connection has this version. */
         readonly version: number | null
       }
     ) => Effect.Effect<void, ConnectionRequestFailure>
-    /** The credential in the clear: for those who may. */
+    /** The credential in the clear. The caller must check the permission. */
     readonly reveal: (order: ConnectionRequest) => Effect.Effect<CredentialSecrets, ConnectionRequestFailure>
     readonly disconnect: (
       order: ConnectionRequest & { readonly version: number | null }
     ) => Effect.Effect<void, ConnectionRequestFailure>
 
-    /** What a person entered in a connect session: completes it, or sends the person on to the provider. */
+    /** Takes the fields that a person entered in a connect session: completes it, or redirects to the provider. */
     readonly submit: (
-      request: Addressed & {
+      request: ConnectionAddress & {
         readonly sessionId: ConnectSessionId
         readonly fields: CredentialSecrets
         readonly config: JsonObject
       }
     ) => Effect.Effect<SessionOutcome, ConnectionRequestFailure>
-    /** The person is back from the provider. `params`: the callback's query. */
+    /** Completes a session after the provider's redirect. `params`: the callback's query. */
     readonly complete: (
-      request: Addressed & {
+      request: ConnectionAddress & {
         readonly sessionId: ConnectSessionId
         readonly params: { readonly [name: string]: string }
       }

@@ -1,4 +1,4 @@
-/** Connectors as others read them: the organisation's own first, then the built-in catalogue. At most a second old. */
+/** Reads connectors: the organisation's own first, then the built-in ones. Results are at most one second old. */
 import type { Effect, Option, Redacted } from "effect"
 import { Context } from "effect"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
@@ -18,23 +18,22 @@ export class Connectors extends Context.Tag("svc/Connectors")<
   Connectors,
   {
     /**
-     * The newest published version, or the one named. A built-in connector has the one version that this program
-     * carries, whichever is named.
+     * The published version with this number, or the newest one. Of a built-in connector always the version in this
+     * program.
      */
     readonly find: (
       organisation: OrganisationId,
       slug: string,
       version?: string
     ) => Effect.Effect<Option.Option<ConnectorDefinition>, Unavailable>
-    /** The newest published version at this very moment, for whoever fixes it. */
-    readonly current: (
+    /** The newest published version, not from the cache, to freeze it in a workflow's version. */
+    readonly findLatest: (
       organisation: OrganisationId,
       slug: string
     ) => Effect.Effect<Option.Option<ConnectorDefinition>, Unavailable>
     /**
-     * The newest version of the connector in which the action has that version. None where no version has, or where it
-     * is neither bound (by the workflow that calls) nor among the newest that stay callable. Of a built-in connector there
-     * are the versions that this program carries.
+     * The newest version of the connector in which the action has that version. `None` if there is none, or if it is
+     * neither bound by the calling workflow nor one of the newest, which stay callable.
      */
     readonly withAction: (
       organisation: OrganisationId,

@@ -1,4 +1,4 @@
-/** The customer that a request names. The answer may be a second old, but knows of what this node has committed. */
+/** Finds the customer that a request names. Results may be one second old, but include this node's own commits. */
 import type { Effect, Option } from "effect"
 import { Context } from "effect"
 import type { Customer } from "../../domain/Customer.js"

@@ -1,4 +1,4 @@
-/** Hashes and signatures: the arithmetic of cryptography, without I/O. */
+/** Hashes and signatures, without I/O. */
 import { Context } from "effect"
 
 export class Digests extends Context.Tag("svc/Digests")<
@@ -7,11 +7,11 @@ export class Digests extends Context.Tag("svc/Digests")<
     readonly sha256Hex: (data: string | Uint8Array) => string
     readonly hmacHex: (key: string | Uint8Array, data: string | Uint8Array) => string
     readonly hmacBase64: (key: Uint8Array, data: string | Uint8Array) => string
-    /** Compares in time that does not depend on where they differ. */
+    /** Compares in constant time. */
     readonly equal: (a: string, b: string) => boolean
     /** The stored form of an API key: an HMAC under the server's pepper, hexadecimal. */
     readonly keyHash: (apiKey: string) => string
-    /** The seed of one execution's randomness: secret to the server, the same at every replay. */
+    /** The seed of an execution's randomness: unpredictable from outside, the same at every replay. */
     readonly seed: (rootExecutionId: string) => readonly [number, number, number, number]
   }
 >() {}

@@ -1,7 +1,6 @@
 /**
- * The only way out: every request that leaves the service for a tenant's reasons goes through here.
- * It connects to public addresses only (and to what the operator allowed), follows redirects by hand,
- * and counts bytes and time.
+ * Sends every request that the service makes for a tenant. Connects to public addresses and the operator's networks only,
+ * checks every redirect, and limits bytes and time.
  */
 import type { Duration, Effect } from "effect"
 import { Context, Data } from "effect"
@@ -14,38 +13,38 @@ export interface EgressRequest {
   readonly timeout: Duration.Duration
   /** Largest response body, in bytes after decompression. */
   readonly maxBytes: number
-  /** How many redirects to follow; 0 answers the redirect itself. At most 3. */
+  /** How many redirects to follow, at most 3; 0 returns the redirect itself. */
   readonly redirects: number
 }
 
-/** A request's body that is still coming in while it goes out. */
+/** A request body that is streamed from the client to the provider. */
 export interface Upload {
-  /** In bytes: what the head of the request says. */
+  /** In bytes, from the request's head. */
   readonly length: number
   /**
-   * All of it from its beginning, for each time that the request is sent; who asked before gets no more. Throws where the
-   * body breaks off: the request must not look whole then.
+   * The whole body, anew for each attempt; an earlier iterator ends. Throws when the body breaks off, so that the request
+   * is not sent as if it were complete.
    */
   readonly pieces: () => AsyncIterable<Uint8Array>
 }
 
 export interface OpenRequest extends EgressRequest {
-  /** In place of `body`. The time that its sender takes is not counted in `timeout`. */
+  /** Replaces `body`. The time that its sender takes does not count towards `timeout`. */
   readonly upload?: Upload | undefined
-  /** How long nothing of the answer's body may move, because it does not come or nobody takes it. `timeout` is for its head. */
+  /** How long the body may stall, on either side. `timeout` is for the head. */
   readonly stall: Duration.Duration
 }
 
-/** An answer whose body is still on its way. */
+/** An answer with a streamed body. */
 export interface OpenResponse {
   readonly status: number
   readonly headers: ReadonlyArray<readonly [name: string, value: string]>
   readonly url: string
-  /** Comes as fast as it is taken. Ends with an error where the sender breaks off, stalls, or sends too much. */
+  /** With back-pressure. Fails when the sender breaks off, stalls, or sends too much. */
   readonly body: AsyncIterable<Uint8Array>
-  /** Nobody takes the rest: closes the connection to the sender. */
+  /** Closes the connection to the sender; the rest of the body is dropped. */
   readonly cancel: () => void
-  /** Waits until nothing of it is on its way any more, however it ended. */
+  /** Completes when the body has ended, failed or was cancelled. */
   readonly ended: Effect.Effect<void>
 }
 
@@ -56,12 +55,12 @@ export interface EgressResponse {
   readonly url: string
 }
 
-/** The address is not one that a tenant may reach, or the URL cannot be one. */
+/** The URL is invalid, or leads to an address that a tenant may not reach. */
 export class EgressBlocked extends Data.TaggedError("EgressBlocked")<{
   readonly url: string
   readonly reason: string
 }> {}
-/** Nobody answered: name not found, refused, reset, broken protocol. */
+/** There was no answer: name not found, connection refused or reset, protocol error. */
 export class EgressUnreachable extends Data.TaggedError("EgressUnreachable")<{
   readonly url: string
   readonly reason: string
@@ -70,7 +69,7 @@ export class EgressTimedOut extends Data.TaggedError("EgressTimedOut")<{
   readonly url: string
   readonly afterMillis: number
 }> {}
-/** The answer is larger than the caller takes. */
+/** The answer is larger than `maxBytes`. */
 export class EgressTooLarge extends Data.TaggedError("EgressTooLarge")<{
   readonly url: string
   readonly limitBytes: number
@@ -82,9 +81,9 @@ export class Egress extends Context.Tag("svc/Egress")<
   Egress,
   {
     readonly send: (request: EgressRequest) => Effect.Effect<EgressResponse, EgressFailure>
-    /** Like `send`, as soon as the answer's head is there. Whoever gets it reads the body to its end, or cancels it. */
+    /** Like `send`, but returns with the answer's head. The caller must read the body to its end or cancel it. */
     readonly open: (request: OpenRequest) => Effect.Effect<OpenResponse, EgressFailure>
-    /** Whether a URL could ever be called, told before anything is sent: scheme, form, literal addresses. */
+    /** Checks a URL before it is used: scheme, form, literal addresses. */
     readonly check: (url: string) => Effect.Effect<void, EgressBlocked>
   }
 >() {}

@@ -1,4 +1,4 @@
-/** Executions as they stand in Postgres, read as the request role. */
+/** Reads executions from Postgres with the request role. */
 import type { Effect, Option } from "effect"
 import { Context } from "effect"
 import type { ExecutionStatus, TriggerType } from "../../domain/Execution.js"
@@ -8,7 +8,7 @@ import type { BlobId, CustomerId, ExecutionId, OrganisationId, SpaceId } from ".
 import type { Json } from "../../domain/Json.js"
 import type { RetentionClass, RunRecord } from "./Journal.js"
 
-/** Whose executions are read: those of one workspace. */
+/** The workspace whose executions are read. */
 export interface ExecutionHome {
   readonly organisationId: OrganisationId
   readonly spaceId: SpaceId
@@ -33,8 +33,8 @@ export interface ExecutionQuery {
   readonly limit: number
 }
 
-/** What a repetition of a run needs of it. */
-export interface Rerunnable {
+/** A run with the data that a re-run needs. */
+export interface RerunSource {
   readonly view: ExecutionDetail
   readonly record: RunRecord
   readonly retention: RetentionClass
@@ -48,7 +48,10 @@ export class ExecutionReads extends Context.Tag("svc/ExecutionReads")<
       query: ExecutionQuery
     ) => Effect.Effect<ReadonlyArray<ExecutionView>, Unavailable>
     readonly get: (home: ExecutionHome, id: ExecutionId) => Effect.Effect<Option.Option<ExecutionDetail>, Unavailable>
-    readonly rerunnable: (home: ExecutionHome, id: ExecutionId) => Effect.Effect<Option.Option<Rerunnable>, Unavailable>
+    readonly findRerunSource: (
+      home: ExecutionHome,
+      id: ExecutionId
+    ) => Effect.Effect<Option.Option<RerunSource>, Unavailable>
     /** Lines after `after`, oldest first. */
     readonly logs: (
       organisation: OrganisationId,

@@ -1,4 +1,4 @@
-/** Starting, ending and repeating runs: what surfaces ask of the execution actor's side. */
+/** Starts and cancels runs, for the API surfaces. */
 import type { Effect } from "effect"
 import { Context } from "effect"
 import type { AuditEntry } from "../../domain/Audit.js"
@@ -15,58 +15,59 @@ export interface StartRequest {
   readonly runnable: Runnable
   readonly environment: string
   readonly retention: RetentionClass
-  /** Runs that the organisation's plan allows at once; `null`: any number. Limits those whose caller waits. */
+  /** Concurrent runs that the organisation's plan allows; `null`: any number. Applies to Instant runs here. */
   readonly concurrentRuns: number | null
   readonly priority: 1 | 2 | 3 | 4
   readonly input: Json
-  /** Without credentials. */
+  /** The request's headers, without credentials. */
   readonly headers: { readonly [name: string]: string }
   readonly customer: { readonly id: CustomerId; readonly ref: string | null } | null
   readonly installation: StartEntry["installation"]
   readonly connections: ReadonlyArray<ChosenConnection> | null
-  /** What the caller's key is narrowed to; absent: to nothing. */
+  /** The resources that the caller's key is narrowed to; absent: all. */
   readonly reach?: RunReach | undefined
-  /** Absent: connectors are really called. */
+  /** Absent: connectors are called for real. */
   readonly mocking?: Mocking | undefined
   readonly userId: string | null
   readonly trigger: { readonly type: TriggerType; readonly keyId: ApiKeyId | null; readonly keyName: string | null }
   readonly metadata: Json
   readonly callback: { readonly url: string; readonly events: ReadonlyArray<string> | null } | null
   readonly traceparent: string | null
-  /** Makes the audit entry of the start; the run's id is known only then. */
+  /** Makes the audit entry of the start from the run's id. */
   readonly audit?: (id: ExecutionId) => AuditEntry
   readonly idempotency?: { readonly key: string; readonly hash: string }
   readonly parent?: {
     readonly id: ExecutionId
-    /** The root that a resumed run goes on under; a fresh one is its own. */
+    /** The root of the resumed run; absent: a fresh run, which is its own root. */
     readonly rootId?: ExecutionId
-    /** What the parent remembers, for a run that resumes it. */
+    /** The parent's journal, for a run that resumes it. */
     readonly journal: ReadonlyArray<JournalEntry>
-    /** The steps of the results that are used again, as the parent shows them. */
+    /** The parent's steps whose results are reused. */
     readonly steps: ReadonlyArray<StepRow>
   }
 }
 
-export type Started =
-  /** It ran inline to its end. */
+/** The result of starting a run. */
+export type StartResult =
+  /** The run was driven at once and has ended. */
   | { readonly _tag: "Ended"; readonly end: FinishedRun }
-  /** It is durable and will start when a slot is free. */
+  /** The run is committed: queued, or suspended. */
   | { readonly _tag: "Accepted"; readonly run: OpenRun }
-  /** The Idempotency-Key was used before: by this run, for a request with this hash. */
+  /** The Idempotency-Key was used before, by the run `target` for a request with this hash. */
   | { readonly _tag: "Repeated"; readonly target: ExecutionId; readonly hash: string | null }
 
 export class Executions extends Context.Tag("svc/Executions")<
   Executions,
   {
-    /** `TooManyRuns`: of an Instant run only; others wait in the queue. */
-    readonly start: (request: StartRequest) => Effect.Effect<Started, Unavailable | TooManyRuns>
-    /** Durable at once; a call in flight is aborted, and whatever comes later from the run is ignored. */
+    /** Fails with `TooManyRuns` for Instant runs only; others wait in the queue. */
+    readonly start: (request: StartRequest) => Effect.Effect<StartResult, Unavailable | TooManyRuns>
+    /** Commits the cancellation; a call in flight is aborted, and later appends of the run are fenced. */
     readonly cancel: (
       organisation: OrganisationId,
       id: ExecutionId,
       audit: AuditEntry
     ) => Effect.Effect<FinishedRun, NotFound | InvalidState | Unavailable>
     /** Runs that this node drives at the moment. */
-    readonly live: Effect.Effect<number>
+    readonly liveCount: Effect.Effect<number>
   }
 >() {}

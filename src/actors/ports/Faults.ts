@@ -26,7 +26,7 @@ const none: FaultPoints = { at: () => Effect.void }
 
 export class Faults extends Context.Reference<Faults>()("svc/Faults", { defaultValue: () => none }) {}
 
-/** The effect between two points; nothing but the effect where nothing can happen at them. */
+/** Runs the effect between two fault points; just the effect in production. */
 export const withFaultPoints = <A, E>(
   faults: FaultPoints,
   before: FaultPoint,

@@ -1,4 +1,4 @@
-/** The installation that a request names. The answer may be a second old. */
+/** Finds the installation that a request names. Results may be one second old. */
 import type { Effect, Option } from "effect"
 import { Context } from "effect"
 import type { Unavailable } from "../../domain/Failure.js"
@@ -13,7 +13,7 @@ export type KnownInstallation = Pick<
 export class InstallationReads extends Context.Tag("svc/InstallationReads")<
   InstallationReads,
   {
-    /** Whoever's it is in the organisation, uninstalled ones too. */
+    /** An installation of any customer of the organisation, also an uninstalled one. */
     readonly find: (
       organisation: OrganisationId,
       id: string

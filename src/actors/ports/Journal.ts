@@ -1,6 +1,6 @@
 /**
- * Where runs are written. One append carries everything that changes for one run at one moment, and it commits
- * whole or not at all; appends of many runs share a transaction (group commit).
+ * Writes the journals and rows of runs. Each append is one change of one run and commits completely or not at all; appends
+ * of many runs share a transaction (group commit).
  */
 import { operatorText } from "../../domain/OperatorText.js"
 import type { Effect } from "effect"
@@ -12,32 +12,31 @@ import type { BlobId, DeliveryId, ExecutionId, OrganisationId, SpaceId } from ".
 import type { Json } from "../../domain/Json.js"
 import type { ChosenConnection, JournalEntry } from "../../domain/RunJournal.js"
 
-/** What is known of a run from its acceptance on and never changes. */
+/** The facts of a run that are fixed at its acceptance. */
 export interface RunRecord extends RunOrigin {
   /** How long it may take, from its acceptance for Instant and from its start for the other tiers. */
   readonly ceilingMillis: number
-  /** The first run of a chain of resumed ones: idempotency keys and seeds hang on it. */
+  /** The first run of a chain of resumed ones; idempotency keys and seeds derive from it. */
   readonly rootId: ExecutionId
-  /** Identifies the code; a draft's version is `null`, its content is not. */
+  /** Hash of the code; also for drafts, whose version is `null`. */
   readonly contentHash: string
   readonly callbackUrl: string | null
   readonly callbackEvents: ReadonlyArray<string> | null
   readonly traceparent: string | null
   /**
-   * The request's headers, for a run that ended without a journal, which would hold them exactly: as they may be shown,
-   * so that none is a secret.
+   * The request's headers, redacted, of a run that ended without a journal; otherwise the journal has them exactly.
    */
   readonly headers?: { readonly [name: string]: string }
-  /** The connections that the request chose, for re-runs that come when the journal is gone. */
+  /** The connections that the request chose, for re-runs after the journal was deleted. */
   readonly connections?: ReadonlyArray<ChosenConnection>
-  /** The recorded input lacks secrets that the run was given: only its journal has the exact input. */
+  /** The recorded input is redacted: only the journal has the exact input. */
   readonly inputRedacted?: boolean
 }
 
 /** How long a finished run is kept, in days: the first partition key of its record. */
 export type RetentionClass = 7 | 30 | 365
 
-/** A run that has not ended, as its row says. Times are Unix milliseconds. */
+/** The row of a run that has not ended. Times are Unix milliseconds. */
 export interface OpenRun extends RunHead {
   readonly organisationId: OrganisationId
   readonly spaceId: SpaceId
@@ -48,9 +47,9 @@ export interface OpenRun extends RunHead {
   readonly status: "pending" | "running"
   readonly priority: 1 | 2 | 3 | 4
   readonly triggerType: TriggerType
-  /** How often it was taken up, and not survived, since its journal last grew. */
+  /** Activations since its journal last grew that the process is not yet known to survive. */
   readonly activations: number
-  /** How many journal rows there were at the activation that set `activations` to one. */
+  /** Journal rows at the activation that set `activations` to one. */
   readonly progress: number
   readonly wakeAt: number | null
   readonly deadlineAt: number
@@ -62,10 +61,10 @@ export interface OpenRun extends RunHead {
   readonly input: Json
 }
 
-/** What a run's row changes to; absent members stay. A run that goes to sleep was survived: its activations begin anew. */
+/** New values of a run's row; absent members stay. Suspending a run also resets its activations. */
 export type RunPatch = Partial<Pick<OpenRun, "attempt" | "wakeAt" | "deadlineAt" | "waiting">>
 
-/** How a run ended. The members of its row are repeated so that a run that never had one is recorded alike. */
+/** The end of a run, with its row's members, so that a run without a row is recorded in the same way. */
 export interface FinishedRun {
   readonly run: OpenRun
   readonly status: Exclude<ExecutionStatus, "pending" | "running">
@@ -83,7 +82,7 @@ export interface StepRow {
   readonly record: Json
 }
 
-/** Lines that one turn of the guest wrote. `seq` orders the chunks and repeats at a replay. */
+/** Log lines of one turn of the guest. `seq` orders the chunks and is the same at a replay. */
 export interface LogChunk {
   readonly seq: number
   readonly lines: ReadonlyArray<{ readonly at: string; readonly level: string; readonly message: string }>
@@ -94,7 +93,7 @@ export interface Blob {
   readonly content: Json
 }
 
-/** A unique key that an append takes; the first to commit it has it. */
+/** A unique key that an append takes, such as an Idempotency-Key. The first commit wins. */
 export interface Claim {
   readonly scope: "idem" | "nonce"
   readonly key: string
@@ -110,17 +109,18 @@ export interface DeliveryRow {
   readonly payload: string
 }
 
+/** Everything that one append writes. */
 export interface RunChange {
   readonly id: ExecutionId
   readonly organisationId: OrganisationId
   readonly spaceId: SpaceId
   readonly retention: RetentionClass
-  /** The incarnation that writes; `null` for a run that has no row yet. */
+  /** The writer's epoch, which fences the append; `null` for a run without a row. */
   readonly epoch: number | null
   readonly claim?: Claim
   readonly open?: OpenRun
   readonly patch?: RunPatch
-  /** Rows of the journal with their place. */
+  /** Journal entries with their sequence numbers. */
   readonly journal?: ReadonlyArray<{ readonly seq: number; readonly entry: JournalEntry }>
   readonly steps?: ReadonlyArray<StepRow>
   readonly logs?: ReadonlyArray<LogChunk>
@@ -132,9 +132,9 @@ export interface RunChange {
   readonly deliveries?: ReadonlyArray<DeliveryRow>
 }
 
-/** Another incarnation owns the run, or it has ended: whoever gets this must stop at once. */
+/** The run has another owner or has ended: the caller must stop driving it. */
 export class Fenced extends Data.TaggedError("Fenced")<{ readonly id: ExecutionId }> {}
-/** The claim belongs to another run. */
+/** The claim belongs to the run `target`. */
 export class ClaimTaken extends Data.TaggedError("ClaimTaken")<{
   readonly target: string
   readonly hash: string | null
@@ -145,7 +145,7 @@ export class JournalUnavailable extends Data.TaggedError("JournalUnavailable")<{
     return this.reason
   }
 }
-/** Postgres refuses this very change; others of its batch were committed. */
+/** Postgres refused this change; the others of its batch were committed. */
 export class ChangeRefused extends Data.TaggedError("ChangeRefused")<{ readonly reason: string }> {}
 
 export type AppendFailure = Fenced | ClaimTaken | JournalUnavailable | ChangeRefused
@@ -153,7 +153,7 @@ export type AppendFailure = Fenced | ClaimTaken | JournalUnavailable | ChangeRef
 export class Journal extends Context.Tag("svc/Journal")<
   Journal,
   {
-    /** Returns once the change is committed. A change of a run is written after the earlier ones of the same run. */
+    /** Returns when the change is committed. Changes of one run commit in the order of their appends. */
     readonly append: (change: RunChange) => Effect.Effect<void, AppendFailure>
     /** The journal of a run in order, without its first entry, and that entry. */
     readonly read: (

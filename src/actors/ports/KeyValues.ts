@@ -22,7 +22,7 @@ export type StateWrite =
   | { readonly _tag: "Increment"; readonly key: string; readonly by: number }
   | { readonly _tag: "CompareAndSet"; readonly key: string; readonly expected: Json; readonly next: Json }
 
-/** The write does not fit what is stored: an increment of something that is no number. */
+/** The write does not fit the stored value, such as an increment of a value that is no number. */
 export class StateRefused extends Data.TaggedError("StateRefused")<{ readonly message: string }> {}
 
 export class KeyValues extends Context.Tag("svc/KeyValues")<

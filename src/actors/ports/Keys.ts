@@ -1,4 +1,4 @@
-/** Who an API key is. The answer may be a second old and no older: a revoked key works nowhere after that. */
+/** Looks up API keys. A result is at most one second old, so that a revoked key stops working within a second. */
 import type { Effect, Option } from "effect"
 import { Context } from "effect"
 import type { ApiKey } from "../../domain/ApiKey.js"
@@ -12,7 +12,7 @@ export interface KnownKey {
     Organisation,
     "id" | "name" | "plan" | "status" | "defaultEnvironment" | "settings" | "parentId"
   >
-  /** The secret that was shown belongs to a rotated key and still counts until `key.beforeUntil`. */
+  /** The request used the previous secret of a rotated key, which is valid until `key.beforeUntil`. */
   readonly rotated: boolean
 }
 
@@ -21,16 +21,16 @@ export class Keys extends Context.Tag("svc/Keys")<
   {
     /** `hash`: see `Digests.keyHash`. */
     readonly find: (hash: string) => Effect.Effect<Option.Option<KnownKey>, Unavailable>
-    /** The same from memory, if it is fresh: spares the hot path an effect. */
-    readonly held: (hash: string, now: number) => KnownKey | undefined
+    /** The same from the cache, if it is fresh; synchronous, for the hot path. */
+    readonly findCached: (hash: string, now: number) => KnownKey | undefined
     /**
-     * Whether a key may have this hash, by the beginnings of all hashes, which are at most a second old: `false` means that
-     * no look-up is worth it.
+     * Whether a key may have this hash, by the prefixes of all hashes, which are at most one second old. `false`: there is
+     * no such key.
      */
     readonly mayExist: (hash: string) => Effect.Effect<boolean, Unavailable>
-    /** Notes that a key was used; written now and then. */
-    readonly used: (key: ApiKey, now: number) => void
-    /** The secret with which callers of this key sign their identity. */
+    /** Records that a key was used; written in batches. */
+    readonly recordUse: (key: ApiKey, now: number) => void
+    /** The secret that signs the identity of the key's callers. */
     readonly identitySecret: (organisation: OrganisationId, key: ApiKey) => Effect.Effect<string, Unavailable>
   }
 >() {}

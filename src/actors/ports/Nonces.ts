@@ -1,4 +1,4 @@
-/** Remembers what may be used once. */
+/** Stores values that may be used once. */
 import type { Effect } from "effect"
 import { Context, type Duration } from "effect"
 import type { Unavailable } from "../../domain/Failure.js"
@@ -7,7 +7,7 @@ import type { OrganisationId } from "../../domain/Ids.js"
 export class Nonces extends Context.Tag("svc/Nonces")<
   Nonces,
   {
-    /** `false` when it was used before and is still remembered. */
+    /** `false` when the nonce was used within its lifetime. */
     readonly use: (
       organisation: OrganisationId,
       nonce: string,

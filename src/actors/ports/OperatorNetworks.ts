@@ -1,4 +1,4 @@
-/** The networks that the operator opens to the service beside the public internet (`SVC_EGRESS_ALLOW`). */
+/** The networks that the operator allows besides the public internet (`SVC_EGRESS_ALLOW`). */
 import type { Effect } from "effect"
 import { Context } from "effect"
 
@@ -6,7 +6,7 @@ export class OperatorNetworks extends Context.Tag("svc/OperatorNetworks")<
   OperatorNetworks,
   {
     readonly isEmpty: boolean
-    /** Whether every address that the host of the URL has now is in these networks, on the URL's port. */
+    /** Whether all current addresses of the URL's host are in these networks, on the URL's port. */
     readonly covers: (url: string) => Effect.Effect<boolean>
   }
 >() {}

@@ -1,11 +1,11 @@
-/** Which shards of the execution entity this node holds. */
+/** The shards that this node owns. */
 import { Context } from "effect"
 
 export class Ownership extends Context.Tag("svc/Ownership")<
   Ownership,
   {
     readonly shardOf: (executionId: string) => number
-    readonly holds: (shard: number) => boolean
-    readonly held: () => ReadonlyArray<number>
+    readonly owns: (shard: number) => boolean
+    readonly ownedShards: () => ReadonlyArray<number>
   }
 >() {}

@@ -1,4 +1,4 @@
-/** The lowest level of the configuration hierarchy: what the operator gives every organisation. */
+/** The lowest level of the configuration hierarchy: the operator's values for all organisations. */
 import { Context } from "effect"
 import type { PlatformValues } from "../../domain/Configuration.js"
 

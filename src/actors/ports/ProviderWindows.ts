@@ -1,4 +1,4 @@
-/** What nodes were granted of providers' limits, kept so that no new owner of a limit grants it again. */
+/** Stores the leases of providers' limits, so that a new owner of a limit does not grant them again. */
 import { Context, type Effect } from "effect"
 import type { SharedState } from "../../domain/connection/SharedLimiter.js"
 import type { Unavailable } from "../../domain/Failure.js"
@@ -13,7 +13,7 @@ export class ProviderWindows extends Context.Tag("svc/ProviderWindows")<
   ProviderWindows,
   {
     readonly load: (organisation: string, connector: string) => Effect.Effect<StoredWindow, Unavailable>
-    /** Answers `false`, and stores nothing, where another owner stored since that revision. The next one is one higher. */
+    /** Saves the state as the next revision; `false`, without effect, if another owner saved since `window.revision`. */
     readonly save: (
       organisation: string,
       connector: string,

@@ -7,7 +7,7 @@ import { Context } from "effect"
 import type { QuotaExceeded, RateLimited, Unavailable } from "../../domain/Failure.js"
 import type { ApiKeyId, CustomerId, OrganisationId } from "../../domain/Ids.js"
 
-/** The tighter of the two windows. `resetAt`: Unix seconds. */
+/** The tighter of the key's and the plan's limit. `resetAt`: Unix seconds. */
 export interface Admission {
   readonly limit: number
   readonly remaining: number
@@ -33,15 +33,15 @@ export interface StartCeilings {
 export class RateLimits extends Context.Tag("svc/RateLimits")<
   RateLimits,
   {
-    /** Takes one call; `null` where nothing limits the caller. */
+    /** Counts one call; `null` when no limit applies. */
     readonly admit: (ceilings: Ceilings) => Effect.Effect<Admission | null, RateLimited | Unavailable>
-    /** Takes one call that is made for the customer, which may have `limit` of them in a minute. */
+    /** Counts one call for the customer, which may make `limit` calls a minute. */
     readonly admitFor: (
       organisationId: OrganisationId,
       customerId: CustomerId,
       limit: number
     ) => Effect.Effect<void, RateLimited | Unavailable>
-    /** Takes one start; `giveBack` undoes it. */
+    /** Counts one start; `giveBack` undoes that. */
     readonly takeStart: (
       ceilings: StartCeilings
     ) => Effect.Effect<{ readonly giveBack: Effect.Effect<void> }, QuotaExceeded | Unavailable>

@@ -1,4 +1,4 @@
-/** What each minute has granted so far, kept where a crash cannot lose it. */
+/** Counts the calls that each window has granted, in Postgres. */
 import type { Effect } from "effect"
 import { Context } from "effect"
 import type { Unavailable } from "../../domain/Failure.js"
@@ -8,8 +8,8 @@ export class RateWindows extends Context.Tag("svc/RateWindows")<
   RateWindows,
   {
     /**
-     * Takes up to `wanted` calls out of a bucket's minute and answers how many it got: the sum of all answers never
-     * exceeds `limit`. `minute`: Unix milliseconds of its start; a negative `wanted` gives calls back.
+     * Takes up to `wanted` calls of a bucket's window; the sum of all granted calls never exceeds `limit`. `minute`: the
+     * window's start in Unix milliseconds. A negative `wanted` returns calls.
      */
     readonly take: (
       organisation: OrganisationId,
@@ -17,6 +17,6 @@ export class RateWindows extends Context.Tag("svc/RateWindows")<
       minute: number,
       wanted: number,
       limit: number
-    ) => Effect.Effect<{ readonly got: number; readonly left: number }, Unavailable>
+    ) => Effect.Effect<{ readonly granted: number; readonly left: number }, Unavailable>
   }
 >() {}

@@ -1,7 +1,7 @@
 /**
- * Management records: customers, keys, workflows, secrets … A change is a pure decision and one transaction in which
- * the records, the audit entry and, where the client sent a key for it, the remembered answer commit together.
- * Everything is read and written as the request role: only the organisation's own rows exist here.
+ * Management records: customers, keys, workflows, secrets … The records of a change, its audit entry and, if the request
+ * has an Idempotency-Key, the stored reply commit in one transaction. All access uses the request role, so that row-level
+ * security shows only the organisation's own rows.
  */
 import type { Effect, Option } from "effect"
 import { Context, Data } from "effect"
@@ -21,14 +21,14 @@ import type { Secret, SecretVersion } from "../../domain/Secret.js"
 import type { Deployment, Workflow, WorkflowVersion } from "../../domain/Workflow.js"
 import type { DomainEvent } from "./ConnectionStore.js"
 
-/** A condition on one member; a list means any of them, `null`, also in a list, means absent. */
+/** Conditions on members. A list means any of its values; `null`, also in a list, means absent. */
 export type Where<R> = { readonly [K in keyof R]?: R[K] | ReadonlyArray<R[K]> }
 
 /**
- * A condition on a member that holds several values: all of them are among `among`. `items` of a list; `keys` or
- * `values` of an object.
+ * A condition on a member that has several values: all of them must be among `among`. `part`: the items of a list, or the
+ * keys or values of an object.
  */
-export interface Only<R> {
+export interface MemberFilter<R> {
   readonly member: keyof R & string
   readonly part: "items" | "keys" | "values"
   readonly among: ReadonlyArray<string>
@@ -36,29 +36,29 @@ export interface Only<R> {
 
 export interface ListQuery<R> {
   readonly where?: Where<R>
-  readonly only?: ReadonlyArray<Only<R>>
+  readonly only?: ReadonlyArray<MemberFilter<R>>
   /** Text to find in any of these members, in any case. */
   readonly search?: { readonly text: string; readonly in: ReadonlyArray<keyof R & string> }
   /** Bounds on the time of creation, RFC 3339. */
   readonly createdAfter?: string
   readonly createdBefore?: string
-  /** Only rows after this one: newest first, by time of creation and id. */
+  /** Only rows after this one, in the order newest first. */
   readonly after?: { readonly createdAt: string; readonly id: string }
   readonly limit: number
 }
 
 /** The record's unique members are taken. `index` names which. */
 export class AlreadyExists extends Data.TaggedError("AlreadyExists")<{ readonly index: string }> {}
-/** Somebody changed the record since it was read. */
+/** Another transaction changed the record since it was read. */
 export class Changed extends Data.TaggedError("Changed")<{}> {}
 
 export interface Repository<R> {
   readonly find: (where: Where<R>) => Effect.Effect<Option.Option<R>, Unavailable>
-  /** Like `find`, and nobody else changes the record until the transaction ends. */
+  /** Like `find`, with a row lock until the transaction ends. */
   readonly lock: (where: Where<R>) => Effect.Effect<Option.Option<R>, Unavailable>
   readonly list: (query: ListQuery<R>) => Effect.Effect<ReadonlyArray<R>, Unavailable>
   readonly count: (where: Where<R>) => Effect.Effect<number, Unavailable>
-  /** How many there are for each value of the member, where there are any. */
+  /** Counts the records by value of the member; values without records are absent. */
   readonly countBy: (
     member: keyof R & string,
     where: Where<R>
@@ -69,7 +69,7 @@ export interface Repository<R> {
   readonly remove: (where: Where<R>) => Effect.Effect<number, Unavailable>
 }
 
-/** What a transaction can reach. */
+/** The repositories and functions of one transaction. */
 export interface Tx {
   readonly organisations: Repository<Organisation>
   readonly workspaces: Repository<Workspace>
@@ -88,29 +88,29 @@ export interface Tx {
   readonly connectorVersions: Repository<ConnectorVersion>
   readonly authProviders: Repository<AuthProvider>
   readonly installations: Repository<Installation>
-  /** Only read here: their actors write them. */
+  /** Read-only here: connections' actors write them. */
   readonly connections: Repository<Connection>
   readonly credentials: Repository<CredentialRecord>
   /** Adds an entry to the audit trail; it commits with the transaction. */
   readonly audit: (entry: AuditEntry) => Effect.Effect<void, Unavailable>
-  /** Tells the world of something; it commits with the transaction. */
-  readonly tell: (event: DomainEvent) => Effect.Effect<void, Unavailable>
-  /** Remembers the answer to a request with an Idempotency-Key; `sealed` opens only with the vault. */
-  readonly remember: (reply: RememberedReply) => Effect.Effect<void, AlreadyExists | Unavailable>
-  readonly remembered: (key: string) => Effect.Effect<Option.Option<RememberedReply>, Unavailable>
-  /** Puts the reply in the place of the one that is remembered under its key. */
-  readonly replaceRemembered: (reply: RememberedReply) => Effect.Effect<void, Unavailable>
-  readonly forgetRemembered: (key: string) => Effect.Effect<void, Unavailable>
-  /** Waits until no other transaction of the organisation holds the key, and holds it until this one ends. */
-  readonly hold: (key: string) => Effect.Effect<void, Unavailable>
-  /** Waits for no one: `false` when another transaction holds the key right now. */
-  readonly tryHold: (key: string) => Effect.Effect<boolean, Unavailable>
+  /** Adds an event for subscribers; it commits with the transaction. */
+  readonly emit: (event: DomainEvent) => Effect.Effect<void, Unavailable>
+  /** Stores the reply to a request with an Idempotency-Key, sealed by the vault. */
+  readonly saveReply: (reply: StoredReply) => Effect.Effect<void, AlreadyExists | Unavailable>
+  readonly findReply: (key: string) => Effect.Effect<Option.Option<StoredReply>, Unavailable>
+  /** Replaces the reply that is stored under the same key. */
+  readonly replaceReply: (reply: StoredReply) => Effect.Effect<void, Unavailable>
+  readonly deleteReply: (key: string) => Effect.Effect<void, Unavailable>
+  /** Takes a lock on the key, within the organisation, until the transaction ends. */
+  readonly lockKey: (key: string) => Effect.Effect<void, Unavailable>
+  /** The same without waiting: `false` when another transaction has the lock. */
+  readonly tryLockKey: (key: string) => Effect.Effect<boolean, Unavailable>
 }
 
-export interface RememberedReply {
+export interface StoredReply {
   readonly key: string
   readonly hash: string
-  /** Empty while the request is under way. */
+  /** Empty while the request is in progress. */
   readonly sealed: Uint8Array
   /** RFC 3339. */
   readonly expiresAt: string
@@ -119,7 +119,7 @@ export interface RememberedReply {
 export class Records extends Context.Tag("svc/Records")<
   Records,
   {
-    /** One transaction; nothing of it is seen when it fails. Transactions inside it join it. */
+    /** Runs the body in one transaction, which rolls back if it fails. Nested transactions join it. */
     readonly transact: <A, E>(
       organisation: OrganisationId,
       body: (tx: Tx) => Effect.Effect<A, E>

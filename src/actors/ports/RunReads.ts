@@ -5,18 +5,18 @@ import type { CustomerId, InstallationId, OrganisationId, SecretId, SpaceId, Wor
 import type { Json } from "../../domain/Json.js"
 import type { JournalUnavailable } from "./Journal.js"
 
-/** Who reads: values are resolved for the most specific of these. */
+/** The run that reads; the most specific value for it is found. */
 export interface Reader {
   readonly organisationId: OrganisationId
   readonly spaceId: SpaceId
   readonly workflowId: WorkflowId
   readonly customerId: CustomerId | null
-  /** Its integration has values of its own. */
+  /** The installation, whose integration can have values of its own. */
   readonly installationId: InstallationId | null
   readonly environment: string
 }
 
-/** Names a secret's value without telling it: this is what a journal keeps. */
+/** Refers to one version of a secret without its value, for the journal. */
 export interface SecretReference {
   readonly secretId: SecretId
   readonly number: number
@@ -32,7 +32,7 @@ export class RunReads extends Context.Tag("svc/RunReads")<
   {
     /** Most specific first: customer and environment, customer, environment, organisation. */
     readonly secret: (reader: Reader, name: string) => Effect.Effect<Option.Option<SecretValue>, JournalUnavailable>
-    /** The value that a journal names, though the secret was changed or deleted since. */
+    /** The version that a journal refers to, even if the secret was changed or deleted since. */
     readonly secretAt: (
       organisation: OrganisationId,
       reference: SecretReference

@@ -1,4 +1,4 @@
-/** What can be run: a workflow's published version, or its draft, with all that a run needs to know of it. */
+/** The code that runs: a workflow's published version or draft, with the settings that a run needs. */
 import type { Effect, Option } from "effect"
 import { Context } from "effect"
 import type { NotFound, Unavailable, WorkflowUnavailable } from "../../domain/Failure.js"
@@ -35,8 +35,8 @@ export class Runnables extends Context.Tag("svc/Runnables")<
   Runnables,
   {
     /**
-     * What runs in an environment: `test` is the latest published version, any other slug the version deployed there.
-     * The answer may be one second old.
+     * The version that runs in an environment: in `test` the latest published one, elsewhere the deployed one. The result
+     * may be one second old.
      */
     readonly inEnvironment: (
       organisation: OrganisationId,
@@ -48,15 +48,15 @@ export class Runnables extends Context.Tag("svc/Runnables")<
       organisation: OrganisationId,
       workflow: WorkflowId
     ) => Effect.Effect<Runnable, NotFound | WorkflowUnavailable | Unavailable>
-    /** Keeps a draft as it is run, for as long as the run's record. Once for each content: what was kept never changes. */
+    /** Stores a draft as it is run, for the retention of the run's record. Once per content hash. */
     readonly keepDraft: (draft: Runnable, retention: RetentionClass) => Effect.Effect<void, Unavailable>
-    /** The draft with this content as it was when it was run; `None` when it is not kept any more. */
+    /** A draft that `keepDraft` stored, by its content hash; `None` when it is no longer stored. */
     readonly draftThatRan: (
       organisation: OrganisationId,
       workflow: WorkflowId,
       contentHash: string
     ) => Effect.Effect<Option.Option<Runnable>, NotFound | Unavailable>
-    /** The very version that a run began with. */
+    /** A published version by its number. */
     readonly version: (
       organisation: OrganisationId,
       workflow: WorkflowId,

@@ -1,4 +1,4 @@
-/** The table of unfinished runs: who may go on with one, and which are due. */
+/** The table of unfinished runs: transfers ownership, and finds runs that need work. */
 import type { Effect, Option } from "effect"
 import { Context } from "effect"
 import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
@@ -7,26 +7,26 @@ import type { JournalUnavailable, OpenRun } from "./Journal.js"
 export interface DueRun {
   readonly id: ExecutionId
   readonly organisationId: OrganisationId
-  /** How often it was taken up, and not survived, since its journal last grew. */
+  /** Activations since its journal last grew that the process is not yet known to survive. */
   readonly activations: number
 }
 
-/** Queued runs that were started. */
-export interface Claimed {
-  readonly started: ReadonlyArray<OpenRun>
-  /** Others were passed over, since their organisations have as many runs under way as their plans allow at once. */
+/** Queued runs that were claimed and started. */
+export interface ClaimedRuns {
+  readonly runs: ReadonlyArray<OpenRun>
+  /** Other queued runs were skipped because their organisations are at their plans' limit of concurrent runs. */
   readonly hasPassedOver: boolean
 }
 
-/** What there is to do for runs at this moment. */
-export interface Ripe {
-  /** Unfinished runs that should be going on, as `due` finds them. */
+/** Which kinds of work there are now. */
+export interface PendingWork {
+  /** Runs that `findDue` would find. */
   readonly due: boolean
   /** Queued runs that may start. */
   readonly queued: boolean
   /** Runs whose deadline has passed. */
   readonly overdue: boolean
-  /** Deliveries whose time has come. */
+  /** Deliveries that are due. */
   readonly deliveries: boolean
 }
 
@@ -38,45 +38,45 @@ export class Runs extends Context.Tag("svc/Runs")<
       id: ExecutionId
     ) => Effect.Effect<Option.Option<OpenRun>, JournalUnavailable>
     /**
-     * Makes the caller the run's only writer: raises its epoch and commits that. Whatever is read afterwards is final,
-     * because no earlier incarnation can append any more. `None` when the run has ended.
+     * Makes the caller the run's only writer by raising its epoch. The journal that is read afterwards is final, because
+     * the previous owner is fenced. `None` when the run has ended.
      */
     readonly takeOver: (id: ExecutionId) => Effect.Effect<Option.Option<OpenRun>, JournalUnavailable>
-    /** Notes that the journal has grown since the last activation, so that this one counts as the first. */
-    readonly progressed: (run: OpenRun, rows: number) => Effect.Effect<void, JournalUnavailable>
-    /** These runs, of these epochs, live on: that they were taken up counts no more against them. */
-    readonly survived: (
+    /** Records that the journal has grown since the last activation; this one then counts as the first. */
+    readonly recordProgress: (run: OpenRun, rows: number) => Effect.Effect<void, JournalUnavailable>
+    /** Resets the activations of runs that the process survives, if their epochs are still these. */
+    readonly clearActivations: (
       runs: ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }>
     ) => Effect.Effect<void, JournalUnavailable>
-    /** The run goes on with another engine than it was made for. */
-    readonly adopt: (run: OpenRun, engine: string) => Effect.Effect<OpenRun, JournalUnavailable>
-    /** Whether any look would find something: one statement in place of four, while there is nothing to do. */
-    readonly ripe: (
+    /** Changes the engine of a run that has no history yet. */
+    readonly changeEngine: (run: OpenRun, engine: string) => Effect.Effect<OpenRun, JournalUnavailable>
+    /** One query that tells which kinds of work there are. */
+    readonly findWork: (
       shards: ReadonlyArray<number>,
       active: ReadonlyArray<ExecutionId>,
       engines: ReadonlyArray<string>
-    ) => Effect.Effect<Ripe, JournalUnavailable>
+    ) => Effect.Effect<PendingWork, JournalUnavailable>
     /**
-     * Unfinished runs of these shards that should be going on now, the longest due first, without those in `active`
-     * and those with a history that was made on none of these engines.
+     * Orphaned and due runs of these shards, the longest due first, except those in `active` and those whose history was
+     * made with none of these engines.
      */
-    readonly due: (
+    readonly findDue: (
       shards: ReadonlyArray<number>,
       active: ReadonlyArray<ExecutionId>,
       limit: number,
       engines: ReadonlyArray<string>
     ) => Effect.Effect<ReadonlyArray<DueRun>, JournalUnavailable>
     /**
-     * Starts up to `slots` queued runs of these shards, fairest first: they are `running` and the caller's. No
-     * organisation gets more than its plan allows at once. `underWay`: runs that are driven already, by organisation.
+     * Starts up to `slots` queued runs of these shards by fair queueing and makes the caller their owner. No organisation
+     * exceeds its plan's concurrent runs. `underWay`: runs that this node drives already, by organisation.
      */
     readonly claim: (
       shards: ReadonlyArray<number>,
       slots: number,
       underWay: ReadonlyMap<OrganisationId, number>
-    ) => Effect.Effect<Claimed, JournalUnavailable>
+    ) => Effect.Effect<ClaimedRuns, JournalUnavailable>
     /** Runs whose deadline has passed. */
-    readonly overdue: (
+    readonly findOverdue: (
       limit: number
     ) => Effect.Effect<
       ReadonlyArray<{ readonly id: ExecutionId; readonly organisationId: OrganisationId }>,

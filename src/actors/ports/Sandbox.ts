@@ -1,7 +1,7 @@
 /**
- * Where workflow code runs: a guest that holds no host function. It is given one event at a time and
- * answers with what it asks for, as data; whoever drives it decides what to do and feeds the results back.
- * The same events in the same order always produce the same outputs, which is what makes replay possible.
+ * Runs workflow code in a guest without host functions. The guest takes one event at a time and returns its host calls as
+ * data; the caller makes them and feeds the results back. The same events in the same order always produce the same
+ * outputs, so that a guest can be replayed.
  */
 import type { Effect } from "effect"
 import { Context, Data } from "effect"
@@ -12,9 +12,9 @@ export interface Program {
   readonly key: string
   /** A script that sets `globalThis.__workflow` to the workflow's function. */
   readonly script: string
-  /** Which of the carried engines it began on; absent, the current one. */
+  /** The engine that the run began on; absent: the current one. */
   readonly engine?: string
-  /** Runs in a process that no other guest shares: it is suspected of ending the one that it runs in. */
+  /** Runs in a process without other guests, because it is suspected of killing its process. */
   readonly alone?: boolean
 }
 
@@ -62,7 +62,7 @@ export type GuestOutput =
   /** What the workflow threw. `e` keeps name, message, code, stack, and the data of a failed host call. */
   | { readonly t: "throw"; readonly e: GuestError & { readonly stack?: string } }
 
-/** What feeding events led to: the outputs of each event, in order, and what it cost. */
+/** The outputs of each fed event, in order, and what they cost. */
 export interface Turn {
   readonly session: GuestSession
   readonly outputs: ReadonlyArray<ReadonlyArray<GuestOutput>>
@@ -82,16 +82,16 @@ export interface GuestSession {
 export class OutOfMemory extends Data.TaggedError("OutOfMemory")<{ readonly limitBytes: number }> {}
 /** The guest computed longer than it may, or hung inside a built-in and had to be killed. */
 export class CpuLimit extends Data.TaggedError("CpuLimit")<{ readonly limitMillis: number }> {}
-/** The guest's output is larger than a workflow may return or ask. */
+/** The guest's output is larger than a workflow may return or pass to a host call. */
 export class OutputTooLarge extends Data.TaggedError("OutputTooLarge")<{ readonly limitBytes: number }> {}
 
-/** What it said in one step holds more values than may be handled at once; an object or an array counts five. */
+/** The guest's outputs of one step have too many values; an object or an array counts as five. */
 export class TooManyValues extends Data.TaggedError("TooManyValues")<{ readonly limit: number }> {}
 /** The code failed while it was loaded, before any event. */
 export class LoadFailed extends Data.TaggedError("LoadFailed")<{ readonly name: string; readonly message: string }> {}
 /**
- * The guest is gone: its process died, or its place was needed. Replay it. `diedAtWork`: its process died while it worked on
- * this very guest, which may be the reason.
+ * The guest is gone because its process died or it was evicted: replay it. `diedAtWork`: the process died while it worked
+ * on this guest, which may be the cause.
  */
 export class SessionLost extends Data.TaggedError("SessionLost")<{
   readonly reason: "diedAtWork" | "runnerDied" | "evicted" | "closed"
@@ -99,7 +99,7 @@ export class SessionLost extends Data.TaggedError("SessionLost")<{
 
 export type SandboxFailure = OutOfMemory | CpuLimit | OutputTooLarge | TooManyValues | LoadFailed | SessionLost
 
-/** How well the guest is jailed; anything but `full` is told in `/readyz`. */
+/** How well the guest is jailed; `/readyz` reports anything but `full`. */
 export interface JailReport {
   readonly level: "full" | "userNamespace" | "none"
   readonly detail: string
@@ -110,7 +110,7 @@ export class Sandbox extends Context.Tag("svc/Sandbox")<
   {
     /**
      * Starts a guest and feeds it the first event and then `replay`, if any.
-     * If the caller is interrupted the guest is given back.
+     * Interrupting the caller closes the guest.
      */
     readonly start: (
       program: Program,
@@ -121,7 +121,7 @@ export class Sandbox extends Context.Tag("svc/Sandbox")<
     readonly jail: Effect.Effect<JailReport>
     /** Identifies wasm, prelude and host protocol: a journal is replayed only by the engine that it was made with. */
     readonly engine: string
-    /** Every engine that runs can go on with here, the current one first. */
+    /** All engines that this node has, the current one first. */
     readonly engines: ReadonlyArray<string>
   }
 >() {}

@@ -1,4 +1,4 @@
-/** The hashes by which customers' own schemes sign requests. */
+/** The hash functions that connectors' own schemes sign requests with. */
 import { Context } from "effect"
 import type { SigningDigests } from "../../domain/connector/Signing.js"
 

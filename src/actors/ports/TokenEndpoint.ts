@@ -1,13 +1,10 @@
-/**
- * The token endpoint of a provider: each call of a method here is one request, never repeated, and ends within
- * `tokenTimeout` whatever the provider does.
- */
+/** The token endpoint of a provider. Each method sends one request, never retries it, and ends within `tokenTimeout`. */
 import type { Effect, Redacted } from "effect"
 import { Context, Data } from "effect"
 import type { TokenFailure } from "../../domain/connection/Refresh.js"
 import type { JsonObject } from "../../domain/Json.js"
 
-/** How the client names itself. */
+/** An OAuth client and how it authenticates. */
 export interface TokenClient {
   readonly clientId: string
   readonly clientSecret: Redacted.Redacted | null
@@ -28,33 +25,33 @@ export interface TokenRequest {
   readonly url: string
   readonly client: TokenClient
   readonly grant: OAuthGrant
-  /** Further parameters that the provider wants. */
+  /** Additional parameters that the provider requires. */
   readonly params: { readonly [name: string]: string }
-  /** The member of the answer that tells the lifetime in seconds. */
+  /** The member of the answer that has the lifetime in seconds. */
   readonly expiresInField: string
   readonly scopeSeparator: string
-  /** What of the answer belongs to the connection's config: config member → path. */
+  /** Members that are copied from the answer to the connection's config: config member → path. */
   readonly config: { readonly [member: string]: string }
 }
 
 export interface Tokens {
   readonly accessToken: Redacted.Redacted
-  /** `null`: the answer brought none. */
+  /** `null`: the answer has none. */
   readonly refreshToken: Redacted.Redacted | null
   readonly expiresInSeconds: number | null
-  /** `null`: not told, so those that were asked for. */
+  /** `null`: the answer has none, which means the requested ones. */
   readonly scopes: ReadonlyArray<string> | null
   readonly config: JsonObject
 }
 
-/** No token; the message holds no secret. */
+/** The request failed; the message has no secret. */
 export class TokenRequestFailed extends Data.TaggedError("TokenRequestFailed")<TokenFailure> {}
 
 export class TokenEndpoint extends Context.Tag("svc/TokenEndpoint")<
   TokenEndpoint,
   {
     readonly request: (request: TokenRequest) => Effect.Effect<Tokens, TokenRequestFailed>
-    /** Ends a token at the provider: as RFC 7009 has it, or with the token alone in JSON. */
+    /** Revokes a token: by RFC 7009 (`form`), or with the token in a JSON body (`json`). */
     readonly revoke: (request: {
       readonly url: string
       readonly body: "form" | "json"

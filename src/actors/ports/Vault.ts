@@ -1,12 +1,12 @@
 /**
- * Seals what must not be read at rest. Each organisation has a data key, wrapped by a master key that only the
- * process knows; every sealed value is bound to the place it was made for and opens nowhere else.
+ * Encrypts secrets at rest. Each organisation has a data key, wrapped by a master key that only the process knows. Every
+ * sealed value is bound to its table, column and row by its associated data.
  */
 import { operatorText } from "../../domain/OperatorText.js"
 import type { Effect, Redacted } from "effect"
 import { Context, Data } from "effect"
 
-/** Where a sealed value lives; part of what is authenticated. */
+/** The place of a sealed value: its associated data. */
 export interface Place {
   readonly organisation: string
   readonly table: string
@@ -14,7 +14,7 @@ export interface Place {
   readonly row: string
 }
 
-/** The value does not open here: moved, altered, or sealed under a key that is not in the keyring. */
+/** The value cannot be opened: it was moved or altered, or its key is not in the keyring. */
 export class VaultRefused extends Data.TaggedError("VaultRefused")<{
   readonly place: Place
   readonly reason: string
@@ -36,7 +36,7 @@ export class Vault extends Context.Tag("svc/Vault")<
   {
     readonly seal: (place: Place, secret: Redacted.Redacted) => Effect.Effect<Uint8Array, VaultRefused>
     readonly open: (place: Place, sealed: Uint8Array) => Effect.Effect<Redacted.Redacted, VaultRefused>
-    /** The organisation's data key, unwrapped once and held; makes the key at first use. */
+    /** The vault of one organisation, with its data key cached. Creates the key on first use. */
     readonly of: (organisation: string) => Effect.Effect<OrganisationVault, VaultRefused>
   }
 >() {}

@@ -1,14 +1,14 @@
-/** Says that there is something new to do, so that nobody need poll for it. Opening a latch twice says it once. */
+/** Wakes background tasks of this node when there is new work, so that they need not poll. Signals are coalesced. */
 import { Context, type Effect } from "effect"
 
 export class Wakeups extends Context.Tag("svc/Wakeups")<
   Wakeups,
   {
     /** Called after a commit that put a run in the start queue. */
-    readonly queued: () => void
-    /** Waits until something was queued since the last wait ended. */
-    readonly untilQueued: Effect.Effect<void>
-    readonly delivery: () => void
-    readonly untilDelivery: Effect.Effect<void>
+    readonly signalQueued: () => void
+    /** Waits until a run was queued since the last wait ended. */
+    readonly awaitQueued: Effect.Effect<void>
+    readonly signalDelivery: () => void
+    readonly awaitDelivery: Effect.Effect<void>
   }
 >() {}

@@ -1,7 +1,7 @@
 /**
- * A workspace's own database, for `svc.db`. Each workspace is a login of its own that owns one schema in one database and
- * can reach nothing else. At least once: a statement may have run although its answer was lost; a transaction's commit
- * is recognised. Specification: Runtime calls.
+ * A workspace's own database, for `svc.db`. Each workspace has a Postgres role that owns one schema and can access nothing
+ * else. At least once: a statement may have run although its answer was lost; a repeated commit is recognised.
+ * Specification: Runtime calls.
  */
 import type { Effect } from "effect"
 import { Context, Data } from "effect"
@@ -15,13 +15,13 @@ export interface DbResult {
   readonly fields: ReadonlyArray<{ readonly name: string; readonly type: number }>
 }
 
-/** An open transaction. `xid` tells after a crash whether it was committed. */
+/** An open transaction. `xid` shows after a crash whether it was committed. */
 export interface DbTransaction {
   readonly id: string
   readonly xid: string
 }
 
-/** What the database, or this service before it, says against the statement. */
+/** The database, or this service, refused the statement. */
 export class DbRefused extends Data.TaggedError("DbRefused")<{
   readonly message: string
   /** SQLSTATE, or a code of this service. */
@@ -29,12 +29,12 @@ export class DbRefused extends Data.TaggedError("DbRefused")<{
   readonly detail: string | null
   readonly hint: string | null
   readonly position: number | null
-  /** Trying again may help. */
+  /** A retry may succeed. */
   readonly transient: boolean
 }> {}
 
 export interface DbCaller {
-  /** Whose share of the connections it uses. */
+  /** The organisation whose share of the connection pool is used. */
   readonly organisationId: OrganisationId
   readonly spaceId: SpaceId
   readonly executionId: ExecutionId
@@ -50,13 +50,13 @@ export class WorkspaceDb extends Context.Tag("svc/WorkspaceDb")<
       transaction: DbTransaction | null
     ) => Effect.Effect<DbResult, DbRefused>
     readonly begin: (caller: DbCaller) => Effect.Effect<DbTransaction, DbRefused>
-    /** Succeeds also when the transaction was committed before and nobody heard of it. */
+    /** Also succeeds when an earlier commit of the transaction succeeded but its answer was lost. */
     readonly commit: (caller: DbCaller, transaction: DbTransaction) => Effect.Effect<void, DbRefused>
     readonly rollback: (caller: DbCaller, transaction: DbTransaction) => Effect.Effect<void>
-    /** Whether it can be used, and why not. */
+    /** Whether the database can be used; `detail` says why not. */
     readonly status: Effect.Effect<{ readonly ok: boolean; readonly detail: string }>
   }
 >() {}
 
-/** The transaction is no longer open: what it did is undone. */
+/** The code of a transaction that was rolled back because its connection was lost. */
 export const transactionLost = "TRANSACTION_LOST"

@@ -1,4 +1,4 @@
-/** What may be asked of the owner of a provider's limit: one for a connector in an organisation, over all connections. */
+/** Messages to the owner of a provider's limit: one owner per connector and organisation, for all connections. */
 import { ClusterSchema, Entity } from "@effect/cluster"
 import { Rpc } from "@effect/rpc"
 import { Schema } from "effect"
@@ -7,7 +7,7 @@ const nullable = Schema.NullOr(Schema.Number)
 const limits = Schema.Struct({ requests: nullable, perMillis: Schema.Number, concurrency: nullable })
 const unavailable = Schema.Literal("unavailable")
 
-/** Leases calls to a node. A repetition under the same id would be another lease: the first one ends by itself. */
+/** Leases calls to a node. A repeated message makes another lease; the first one expires. */
 export const LeaseCalls = Rpc.make("LeaseCalls", {
   payload: { limits, id: Schema.String, wanted: Schema.Int, timeoutMillis: Schema.Number },
   success: Schema.Union(
@@ -17,7 +17,7 @@ export const LeaseCalls = Rpc.make("LeaseCalls", {
   error: unavailable
 })
 
-/** What became of leases, and what the provider said. Idempotent. */
+/** Reports the use of leases, and the quota that the provider sent. Idempotent. */
 export const Report = Rpc.make("Report", {
   payload: {
     limits,
@@ -29,13 +29,13 @@ export const Report = Rpc.make("Report", {
   error: unavailable
 })
 
-/** Calls under these leases go on: their places stay taken for so long from now. Idempotent. */
+/** Extends the slots of these leases, whose calls are still in flight, by `forMillis` from now. Idempotent. */
 export const Keep = Rpc.make("Keep", {
   payload: { ids: Schema.Array(Schema.String), forMillis: Schema.Number },
   error: unavailable
 })
 
-/** Its id: the organisation's and the connector's slug, with a bar between them. */
+/** The entity of a limit; its id is `<organisation>|<connector slug>`. */
 export const ProviderLimit = Entity.make("ProviderLimit", [LeaseCalls, Report, Keep]).annotate(
   ClusterSchema.ClientTracingEnabled,
   false

@@ -81,7 +81,7 @@ export const make = Effect.gen(function* () {
   /** Fails, and records the refused use of a known key in its organisation's audit trail. */
   const refuseAndAudit = (caller: Principal, failure: Failure, now: number): Effect.Effect<never, Failure> => {
     const { key, organisationId, requestId } = caller
-    trail.refusal({
+    trail.countRefusal({
       id: identifiers.next("aud"),
       organisationId,
       at: new Date(now).toISOString(),
@@ -154,7 +154,7 @@ export const make = Effect.gen(function* () {
           now
         )
       const hash = digests.keyHash(text)
-      const cached = keys.held(hash, now)
+      const cached = keys.findCached(hash, now)
       if (cached !== undefined) return admitKey(cached, request, requestId, now, openWhileSuspended)
       const found = Effect.flatMap(
         keys.find(hash),
@@ -177,7 +177,7 @@ export const make = Effect.gen(function* () {
     admittance: Admittance = {}
   ): Effect.Effect<Principal, Failure> =>
     Effect.flatMap(recognise(request, requestId, admittance), ({ caller, known, now }) => {
-      keys.used(known.key, now)
+      keys.recordUse(known.key, now)
       return known.key.hmacSecret === null
         ? Effect.succeed(caller)
         : Effect.as(verifySignatureWithinLimit(known, caller, request, now), caller)

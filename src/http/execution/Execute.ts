@@ -106,9 +106,9 @@ export const make = Effect.gen(function* () {
       audit: auditOf(caller, runnable, context.customer?.id ?? null, new Date(now).toISOString()),
       ...(claim === undefined ? {} : { idempotency: claim })
     })
-    const started = yield* quota.counted(caller, context.customer, start)
+    const started = yield* quota.countStart(caller, context.customer, start)
     // The run's audit entry commits with its first row.
-    exchange.audited = true
+    exchange.isAudited = true
     return yield* replyTo(caller, runnable, started, claim?.hash, now)
   })
 

@@ -8,7 +8,7 @@
  */
 import { Clock, Duration, Effect, Either, Option } from "effect"
 import { type CallFailed, type ConnectedCall, ConnectedCalls } from "../../actors/ports/ConnectedCalls.js"
-import { ConnectionReads, type KnownConnection } from "../../actors/ports/ConnectionReads.js"
+import { ConnectionReads, type CallableConnection } from "../../actors/ports/ConnectionReads.js"
 import { Connectors } from "../../actors/ports/Connectors.js"
 import type { OpenRequest, OpenResponse } from "../../actors/ports/Egress.js"
 import type { RetryRule } from "../../domain/connector/Definition.js"
@@ -97,11 +97,11 @@ const failureOf =
 /** Makes the call; waits for a rate limit of the provider if the wait is short. */
 const openAfterShortLimits = Effect.fnUntraced(function* (
   calls: ConnectedCalls["Type"],
-  call: Omit<ConnectedCall, "made"> & Pick<OpenRequest, "upload">
+  call: Omit<ConnectedCall, "earlierAttempts"> & Pick<OpenRequest, "upload">
 ): Effect.fn.Return<OpenResponse, CallFailed> {
   for (let made = 0; ;) {
     const outcome = yield* Effect.either(
-      calls.open({ ...call, made, stall: stallTimeout }, retryableFailure(call.definition.retry))
+      calls.open({ ...call, earlierAttempts: made, stall: stallTimeout }, retryableFailure(call.definition.retry))
     )
     if (Either.isRight(outcome)) return outcome.right
     const failed = outcome.left
@@ -137,7 +137,7 @@ export const make = Effect.gen(function* () {
     caller: Principal,
     request: RequestHead,
     context: CustomerContext
-  ): Effect.fn.Return<KnownConnection, Failure> {
+  ): Effect.fn.Return<CallableConnection, Failure> {
     const { customer, userId } = context
     const slug = request.headers["x-svc-connector"]
     const allowed = yield* connectionsFor(context, slug)
@@ -168,7 +168,7 @@ export const make = Effect.gen(function* () {
     return scope === undefined ? found.value : yield* scope
   })
 
-  const definitionOf = (caller: Principal, { connector, connectorVersion }: KnownConnection) =>
+  const definitionOf = (caller: Principal, { connector, connectorVersion }: CallableConnection) =>
     Effect.flatMap(
       connectors.find(caller.organisationId, connector, connectorVersion),
       Option.match({

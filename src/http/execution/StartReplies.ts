@@ -2,7 +2,7 @@
 import { Effect, Option } from "effect"
 import type { Principal } from "../../actors/management/Caller.js"
 import { ExecutionReads } from "../../actors/ports/ExecutionReads.js"
-import type { Started } from "../../actors/ports/Executions.js"
+import type { StartResult } from "../../actors/ports/Executions.js"
 import type { Runnable } from "../../actors/ports/Runnables.js"
 import { isTerminal } from "../../domain/Execution.js"
 import { type Failure, IdempotencyInProgress, Unavailable } from "../../domain/Failure.js"
@@ -18,7 +18,7 @@ export const makeStartReplies = Effect.gen(function* () {
   const replyTo = (
     caller: Principal,
     runnable: Runnable,
-    started: Started,
+    started: StartResult,
     hash: string | undefined,
     now: number
   ): Effect.Effect<RawReply, Failure> => {
@@ -51,7 +51,7 @@ export const makeStartReplies = Effect.gen(function* () {
     now: number
   ): Effect.fn.Return<RawReply, Failure> {
     if (!sameBody) return yield* idempotencyKeyReused()
-    const found = yield* reads.rerunnable(caller, target)
+    const found = yield* reads.findRerunSource(caller, target)
     if (Option.isNone(found))
       return yield* new Unavailable({
         reason: "the first run with this Idempotency-Key is being recorded",

@@ -11,7 +11,7 @@ export class Exchange implements CallContext {
   /** Headers of the reply besides those of every reply. */
   readonly replyHeaders: { [name: string]: string } = {}
   customerId: CallContext["customerId"] = null
-  audited = false
+  isAudited = false
   /** The resource of the audit entry, if it is not the one whose id is first in the path. */
   subject: AuditEntry["resource"] | undefined
   /** Changes in the audit entry, besides the failure's code. */

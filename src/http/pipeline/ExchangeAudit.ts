@@ -29,9 +29,9 @@ export const makeExchangeAudit = Effect.gen(function* () {
   /** Audits reads, refusals and successes without an entry; a change writes its own entry in its transaction. */
   return (exchange: Exchange | undefined, failure: Ending | undefined): Effect.Effect<void> => {
     if (exchange === undefined) return Effect.void
-    const { audited, caller, changes, customerId, params, route, subject } = exchange
+    const { isAudited, caller, changes, customerId, params, route, subject } = exchange
     const policy = route.audit
-    if (policy === undefined || policy._tag === "NotAudited" || (failure === undefined && audited)) return Effect.void
+    if (policy === undefined || policy._tag === "NotAudited" || (failure === undefined && isAudited)) return Effect.void
     return Effect.map(DateTime.now, (now) => {
       const resource = subject ?? { type: policy.resource, id: Object.values(params)[0] ?? null, name: null }
       const entry = {
@@ -47,9 +47,9 @@ export const makeExchangeAudit = Effect.gen(function* () {
         changes: failure === undefined ? changes : [...changes, errorChange(failure)],
         count: 1
       } as const
-      if (failure === undefined && policy._tag === "Read") return trail.read(entry)
+      if (failure === undefined && policy._tag === "Read") return trail.countRead(entry)
       // A client can exceed a limit any number of times, so these refusals are counted in one entry.
-      return isLimit(failure) ? trail.refusal(entry) : trail.note(entry)
+      return isLimit(failure) ? trail.countRefusal(entry) : trail.append(entry)
     })
   }
 })

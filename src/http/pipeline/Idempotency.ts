@@ -7,7 +7,7 @@
 import { DateTime, Duration, Effect, Option, Redacted, Schema } from "effect"
 import type { Principal } from "../../actors/management/Caller.js"
 import { Digests } from "../../actors/ports/Digests.js"
-import { Records, type RememberedReply, type Tx } from "../../actors/ports/Records.js"
+import { Records, type StoredReply, type Tx } from "../../actors/ports/Records.js"
 import { Vault } from "../../actors/ports/Vault.js"
 import { type Failure, IdempotencyInProgress, InvalidRequest, Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
@@ -74,8 +74,8 @@ const asRepeatedReply = (reply: RawReply): IdempotentReply => ({ reply, isRepeat
 const expiryAfter = (time: Duration.Duration): Effect.Effect<string> =>
   Effect.map(DateTime.now, (now) => DateTime.formatIso(DateTime.addDuration(now, time)))
 
-const insertReply = (tx: Tx, reply: RememberedReply): Effect.Effect<void, Failure> =>
-  Effect.catchTag(tx.remember(reply), "AlreadyExists", () => new IdempotencyInProgress())
+const insertReply = (tx: Tx, reply: StoredReply): Effect.Effect<void, Failure> =>
+  Effect.catchTag(tx.saveReply(reply), "AlreadyExists", () => new IdempotencyInProgress())
 
 /** Opens and seals stored replies. */
 const makeReplySeal = (vault: Vault["Type"]) => {
@@ -92,7 +92,7 @@ const makeReplySeal = (vault: Vault["Type"]) => {
   const sealReply = Effect.fnUntraced(function* (
     { bodyHash, organisation, row }: Claim,
     { body, headers, status }: RawReply
-  ): Effect.fn.Return<RememberedReply | undefined, Failure> {
+  ): Effect.fn.Return<StoredReply | undefined, Failure> {
     const text =
       typeof body === "string" ? body : body instanceof Uint8Array ? new TextDecoder().decode(body) : undefined
     if (text === undefined) return undefined
@@ -120,8 +120,8 @@ export const make = Effect.gen(function* () {
     tx: Tx,
     claim: Claim
   ): Effect.fn.Return<Option.Option<RawReply>, Failure> {
-    if (!(yield* tx.tryHold(claim.row))) return yield* new IdempotencyInProgress()
-    const found = yield* tx.remembered(claim.row)
+    if (!(yield* tx.tryLockKey(claim.row))) return yield* new IdempotencyInProgress()
+    const found = yield* tx.findReply(claim.row)
     if (Option.isNone(found)) return Option.none()
     if (found.value.hash !== claim.bodyHash) return yield* idempotencyKeyReused()
     if (found.value.sealed.length === 0) return yield* new IdempotencyInProgress()
@@ -175,13 +175,13 @@ export const make = Effect.gen(function* () {
     )
     const storeReply = (reply: RawReply) =>
       Effect.flatMap(sealReply(claim, reply), (sealed) =>
-        transact((tx) => (sealed === undefined ? tx.forgetRemembered(row) : tx.replaceRemembered(sealed)))
+        transact((tx) => (sealed === undefined ? tx.deleteReply(row) : tx.replaceReply(sealed)))
       )
     // The changes are committed, so the caller gets its reply; repetitions are refused until the lease expires.
     const storeReplyOrWarn = (reply: RawReply) =>
       Effect.catchAllCause(storeReply(reply), (cause) => Effect.logWarning("idempotency.reply_not_stored", cause))
     // After a failure the next request need not wait until the lease expires.
-    const release = Effect.ignore(transact((tx) => tx.forgetRemembered(row)))
+    const release = Effect.ignore(transact((tx) => tx.deleteReply(row)))
     return Effect.flatMap(
       claimKey,
       Option.match({

@@ -112,7 +112,7 @@ export const make = Effect.gen(function* () {
     if (buffered === undefined || idempotency === "run" || idempotency === "none") return work
     return Effect.map(handleOnce(caller, buffered, idempotency, work), ({ isRepeated, reply }) => {
       // The first request was audited.
-      if (isRepeated) exchange.audited = true
+      if (isRepeated) exchange.isAudited = true
       return reply
     })
   }

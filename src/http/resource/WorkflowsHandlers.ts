@@ -1,7 +1,7 @@
 /** Handlers of workflows on surface C. */
 import { Effect } from "effect"
 import { Workflows } from "../../actors/management/Workflows.js"
-import { versionsShown, WorkflowVersions } from "../../actors/management/WorkflowVersions.js"
+import { maxVersionsShown, WorkflowVersions } from "../../actors/management/WorkflowVersions.js"
 import { NotFound } from "../../domain/Failure.js"
 import { CurrentExchange } from "../auth/CurrentExchange.js"
 import { groupLayer } from "../pipeline/HandlerTable.js"
@@ -40,7 +40,7 @@ export const WorkflowsLive = groupLayer(ResourceApi, "workflows", (handlers) =>
       .handle("versions", ({ path }) =>
         Effect.map(
           Effect.flatMap(CurrentExchange, (exchange) => versions.list(exchange, path.wid)),
-          (data) => ({ data, page: { size: versionsShown, nextCursor: null, hasMore: false } })
+          (data) => ({ data, page: { size: maxVersionsShown, nextCursor: null, hasMore: false } })
         )
       )
       .handle("diff", ({ path }) =>

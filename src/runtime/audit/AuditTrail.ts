@@ -90,7 +90,7 @@ export const layer = (checkpoints: { readonly latest: (organisation: Organisatio
       const task = yield* backgroundTask("audit.write", flush)
       const pass = closeMinute(false).pipe(
         Effect.zipRight(task.run),
-        Effect.zipRight(Effect.suspend(() => task.waiting(waiting.length > 0))),
+        Effect.zipRight(Effect.suspend(() => task.reportWaiting(waiting.length > 0))),
         Effect.map(() => waiting.length > 0 || reads.size > 0)
       )
       const lookAfter = yield* pollWhileBusy(noteInterval, pass)
@@ -230,12 +230,12 @@ export const layer = (checkpoints: { readonly latest: (organisation: Organisatio
       }
 
       return AuditTrail.of({
-        note: (entry) => {
+        append: (entry) => {
           if (waiting.length < mostWaiting) waiting.push(entry)
           lookAfter()
         },
-        read: (entry) => void count(readKey(entry), entry),
-        refusal: (entry) => {
+        countRead: (entry) => void count(readKey(entry), entry),
+        countRefusal: (entry) => {
           const listed = refused.get(entry.actor.id) ?? 0
           const told =
             listed < refusalLimits.auditedAddresses || reads.has(refusalKey(entry))

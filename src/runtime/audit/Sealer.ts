@@ -136,7 +136,7 @@ export const layer = (checkpoints: CheckpointFile) =>
           : sql<Unsealed>`SELECT ${xmin}, ARRAY(SELECT DISTINCT org FROM audit_entries WHERE xid >= ${sealedBelow}::bigint) AS organisations`
         if (found === undefined) return
         for (const org of new Set([...found.organisations, ...failing])) {
-          if (ownership.holds(ownership.shardOf(org))) yield* sealAll(org)
+          if (ownership.owns(ownership.shardOf(org))) yield* sealAll(org)
         }
         sealedBelow = found.xmin
         yield* checkpoints.write({ all: false })

@@ -57,6 +57,6 @@ export const ownership = Layer.effect(
     // Ids of entities and shards are branded strings and numbers of the library.
     const shardOf = (id: string) => sharding.getShardId(id as Parameters<typeof sharding.getShardId>[0], shardGroup).id
     const all = Array.from({ length: shardsPerGroup }, (_, i) => i + 1)
-    return Ownership.of({ shardOf, holds: () => true, held: () => all })
+    return Ownership.of({ shardOf, owns: () => true, ownedShards: () => all })
   })
 )

@@ -139,6 +139,6 @@ export const layer = Layer.effect(
       })
     )
 
-    return Connectors.of({ find, current, withAction, clientOf })
+    return Connectors.of({ find, findLatest: current, withAction, clientOf })
   })
 )

@@ -197,7 +197,7 @@ export const layer = Layer.effect(
         asOrganisation(home.organisationId, list(home, query)).pipe(Effect.map((rows) => rows.map(viewOf))),
       get: (home, id) =>
         asOrganisation(home.organisationId, detail(home, id)).pipe(Effect.map(Option.map((found) => found.view))),
-      rerunnable: (home, id) => asOrganisation(home.organisationId, detail(home, id)),
+      findRerunSource: (home, id) => asOrganisation(home.organisationId, detail(home, id)),
       logs: (organisation, id, after, limit) => asOrganisation(organisation, logs(organisation, id, after, limit)),
       blob: (organisation, id, blob: BlobId) =>
         asOrganisation(

@@ -122,16 +122,16 @@ export const layer = Layer.scoped(
     const task = yield* backgroundTask("keys.uses", writeUses)
     const pass = Effect.zipRight(
       task.run,
-      Effect.suspend(() => task.waiting(lastUsed.size > 0))
+      Effect.suspend(() => task.reportWaiting(lastUsed.size > 0))
     )
     yield* pass.pipe(Effect.delay(writeUsesInterval), Effect.forever, Effect.forkScoped)
     yield* Effect.addFinalizer(() => task.run)
 
     return Keys.of({
       find,
-      held: cache.peek,
+      findCached: cache.peek,
       mayExist,
-      used: (key, now) => {
+      recordUse: (key, now) => {
         lastUsed.set(key.id, now)
       },
       identitySecret: (organisation, key) =>

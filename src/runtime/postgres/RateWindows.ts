@@ -25,7 +25,10 @@ export const layer = Layer.effect(
           return sql<{ granted: number }>`
           UPDATE rate_windows SET granted = granted + ${got}
           WHERE org = ${organisation} AND bucket = ${bucket} AND minute = ${new Date(minute)} RETURNING granted`.pipe(
-            Effect.map(([after]) => ({ got: Math.max(0, got), left: Math.max(0, limit - (after?.granted ?? limit)) }))
+            Effect.map(([after]) => ({
+              granted: Math.max(0, got),
+              left: Math.max(0, limit - (after?.granted ?? limit))
+            }))
           )
         }),
         sql.withTransaction,

@@ -2,7 +2,7 @@
 import { describe } from "../telemetry/SafeError.js"
 import { Effect, Layer, Option } from "effect"
 import { JournalUnavailable, type OpenRun } from "../../actors/ports/Journal.js"
-import { type DueRun, type Ripe, Runs } from "../../actors/ports/Runs.js"
+import { type DueRun, type PendingWork, Runs } from "../../actors/ports/Runs.js"
 import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import { plans } from "../../domain/Plan.js"
 import { raiseEpoch, updateOwned } from "./journal/Fence.js"
@@ -104,31 +104,31 @@ export const layer = Layer.effect(
       return Option.fromNullable(run)
     }, Effect.mapError(unavailable))
 
-    const progressed = Effect.fn("Runs.progressed")(function* (run: OpenRun, rows: number) {
+    const recordProgress = Effect.fn("Runs.recordProgress")(function* (run: OpenRun, rows: number) {
       yield* sql.unsafe(resetActivationsSql, [[run.id], [run.epoch], rows])
     }, Effect.mapError(unavailable))
 
-    const survived = Effect.fn("Runs.survived")(function* (
+    const clearActivations = Effect.fn("Runs.clearActivations")(function* (
       found: ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }>
     ) {
       yield* sql.unsafe(clearActivationsSql, [found.map(({ id }) => id), found.map(({ epoch }) => epoch)])
     }, Effect.mapError(unavailable))
 
-    const adopt = Effect.fn("Runs.adopt")(function* (run: OpenRun, engine: string) {
+    const changeEngine = Effect.fn("Runs.changeEngine")(function* (run: OpenRun, engine: string) {
       yield* sql.unsafe(setEngineSql, [[run.id], [run.epoch], engine])
       return { ...run, engine }
     }, Effect.mapError(unavailable))
 
-    const ripe = Effect.fn("Runs.ripe")(function* (
+    const findWork = Effect.fn("Runs.findWork")(function* (
       shards: ReadonlyArray<number>,
       active: ReadonlyArray<ExecutionId>,
       engines: ReadonlyArray<string>
     ) {
-      const [found] = yield* sql.unsafe<Ripe>(hasWorkSql, [shards, active, engines])
+      const [found] = yield* sql.unsafe<PendingWork>(hasWorkSql, [shards, active, engines])
       return found ?? { due: true, queued: true, overdue: true, deliveries: true }
     }, Effect.mapError(unavailable))
 
-    const due = Effect.fn("Runs.due")(function* (
+    const findDue = Effect.fn("Runs.findDue")(function* (
       shards: ReadonlyArray<number>,
       active: ReadonlyArray<ExecutionId>,
       limit: number,
@@ -159,11 +159,11 @@ export const layer = Layer.effect(
       // A class without queued runs earns no credit for later.
       const ahead = Math.max(...virtualTimes)
       for (let i = 0; i < virtualTimes.length; i++) virtualTimes[i] = Math.max(virtualTimes[i] ?? 0, ahead - 1)
-      const started = rows.map(({ hasPassedOver: _passed, vtag: _vtag, ...run }) => run)
-      return { started, hasPassedOver: rows[0]?.hasPassedOver === true }
+      const runs = rows.map(({ hasPassedOver: _passed, vtag: _vtag, ...run }) => run)
+      return { runs, hasPassedOver: rows[0]?.hasPassedOver === true }
     }, Effect.mapError(unavailable))
 
-    const overdue = Effect.fn("Runs.overdue")(function* (limit: number) {
+    const findOverdue = Effect.fn("Runs.findOverdue")(function* (limit: number) {
       return yield* sql<{ id: ExecutionId; organisationId: OrganisationId }>`
       SELECT id, org AS "organisationId" FROM runs WHERE deadline_at <= now() ORDER BY deadline_at LIMIT ${limit}`
     }, Effect.mapError(unavailable))
@@ -175,6 +175,17 @@ export const layer = Layer.effect(
       return (row?.at ?? after) - (before + after) / 2
     }).pipe(Effect.mapError(unavailable))
 
-    return Runs.of({ get, takeOver, progressed, survived, adopt, ripe, due, claim, overdue, clockOffset })
+    return Runs.of({
+      get,
+      takeOver,
+      recordProgress,
+      clearActivations,
+      changeEngine,
+      findWork,
+      findDue,
+      claim,
+      findOverdue,
+      clockOffset
+    })
   })
 )

@@ -20,9 +20,9 @@ export const layer = Layer.sync(Wakeups, () => {
   const queue = flag()
   const deliveries = flag()
   return Wakeups.of({
-    queued: queue.raise,
-    untilQueued: queue.untilRaised,
-    delivery: deliveries.raise,
-    untilDelivery: deliveries.untilRaised
+    signalQueued: queue.raise,
+    awaitQueued: queue.untilRaised,
+    signalDelivery: deliveries.raise,
+    awaitDelivery: deliveries.untilRaised
   })
 })

@@ -1,6 +1,10 @@
 /** The port `ConnectionReads`: finds the connection of a call, cached for less than a second. */
 import { Effect, Layer, Option } from "effect"
-import { ConnectionReads, type ConnectionWanted, type KnownConnection } from "../../../actors/ports/ConnectionReads.js"
+import {
+  ConnectionReads,
+  type ConnectionQuery,
+  type CallableConnection
+} from "../../../actors/ports/ConnectionReads.js"
 import { Unavailable } from "../../../domain/Failure.js"
 import { makeReadCache, noOrganisation } from "../ReadCache.js"
 import { WriterSql } from "../Pools.js"
@@ -17,16 +21,16 @@ export const layer = Layer.effect(
   ConnectionReads,
   Effect.gen(function* () {
     const sql = yield* WriterSql
-    const cache = yield* makeReadCache<KnownConnection, Unavailable>({
+    const cache = yield* makeReadCache<CallableConnection, Unavailable>({
       maxAgeMillis,
       maxEntries: maxCachedConnections,
       // Connection actors write connections, and their commits are not in the commit log.
       organisationOf: noOrganisation
     })
 
-    const load = ({ customerId, named, organisationId, slug, userId }: ConnectionWanted) =>
+    const load = ({ customerId, named, organisationId, slug, userId }: ConnectionQuery) =>
       sql
-        .unsafe<KnownConnection>(
+        .unsafe<CallableConnection>(
           `SELECT ${columns} FROM connections
            WHERE org = $1 AND customer_id = $2 AND connector = $3 AND disconnected_at IS NULL
              AND (user_id IS NULL OR user_id = $4) AND ($5::text IS NULL OR id = $5 OR label = $5)
@@ -54,7 +58,7 @@ export const layer = Layer.effect(
           cache.get(
             `${organisation}|${id}`,
             sql
-              .unsafe<KnownConnection>(
+              .unsafe<CallableConnection>(
                 `SELECT ${columns} FROM connections WHERE org = $1 AND id = $2 AND disconnected_at IS NULL`,
                 [organisation, id]
               )

@@ -1,6 +1,6 @@
 /** The port `ConnectionSweeps` on the writer's pool: finds connections that are due for renewal or removal. */
 import { Effect, Layer } from "effect"
-import { ConnectionSweeps, type Due } from "../../../actors/ports/ConnectionSweeps.js"
+import { ConnectionSweeps, type DueConnection } from "../../../actors/ports/ConnectionSweeps.js"
 import { Unavailable } from "../../../domain/Failure.js"
 import { WriterSql } from "../Pools.js"
 
@@ -16,14 +16,18 @@ export const layer = Layer.effect(
   Effect.map(WriterSql, (sql) => {
     const due = (condition: string) => (limit: number) =>
       sql
-        .unsafe<Due>(`SELECT c.id, c.org AS "organisationId" FROM connections c WHERE ${condition} LIMIT $1`, [limit])
+        .unsafe<DueConnection>(
+          `SELECT c.id, c.org AS "organisationId" FROM connections c WHERE ${condition} LIMIT $1`,
+          [limit]
+        )
         .pipe(Effect.mapError(unavailable))
 
     return ConnectionSweeps.of({
-      toRenew: due("c.status = 'active' AND c.next_look_at <= now() ORDER BY c.next_look_at"),
-      toAbandon: due(`c.status = 'pending' AND EXISTS (SELECT 1 FROM connect_sessions s WHERE s.connection_id = c.id)
+      findToRenew: due("c.status = 'active' AND c.next_look_at <= now() ORDER BY c.next_look_at"),
+      findToAbandon:
+        due(`c.status = 'pending' AND EXISTS (SELECT 1 FROM connect_sessions s WHERE s.connection_id = c.id)
         AND NOT EXISTS (SELECT 1 FROM connect_sessions s WHERE s.connection_id = c.id AND s.status = 'open' AND s.expires_at > now())`),
-      toDisconnect: due(`c.disconnected_at IS NULL
+      findToDisconnect: due(`c.disconnected_at IS NULL
         AND EXISTS (SELECT 1 FROM customers u WHERE u.id = c.customer_id AND u.deleted_at IS NOT NULL)`),
       tidy: Effect.gen(function* () {
         yield* sql`UPDATE connect_sessions SET status = 'expired', finished_at = now(), state_hash = NULL, verifier = NULL
@@ -32,7 +36,7 @@ export const layer = Layer.effect(
         yield* sql.unsafe(`DELETE FROM connections WHERE id IN
           (SELECT id FROM connections WHERE disconnected_at < now() - ${tombstoneRetention} LIMIT ${batchSize})`)
       }).pipe(Effect.mapError(unavailable)),
-      used: (uses) =>
+      recordUses: (uses) =>
         uses.size === 0
           ? Effect.void
           : sql`UPDATE connections c SET last_used_at = u.at FROM json_to_recordset(${JSON.stringify(

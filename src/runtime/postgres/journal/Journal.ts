@@ -28,9 +28,9 @@ export const layer = (options: { readonly capacity: number; readonly writer: Red
       const tags = yield* VirtualTags
 
       const committed = (changes: ReadonlyArray<PreparedChange>) => {
-        if (changes.some(({ change }) => change.enqueue !== undefined)) wakeups.queued()
+        if (changes.some(({ change }) => change.enqueue !== undefined)) wakeups.signalQueued()
         if (changes.some(({ change }) => change.deliveries !== undefined && change.deliveries.length > 0))
-          wakeups.delivery()
+          wakeups.signalDelivery()
       }
       const writer = yield* Effect.acquireRelease(
         Effect.sync(() =>

@@ -8,9 +8,9 @@ import {
   AlreadyExists,
   Changed,
   type ListQuery,
-  type Only,
+  type MemberFilter,
   Records,
-  type RememberedReply,
+  type StoredReply,
   type Repository,
   type Tx,
   type Where
@@ -71,7 +71,7 @@ export const layer = Layer.effect(
 
     const amongCondition = <R>(
       table: Table<R>,
-      { among, member, part }: Only<R>,
+      { among, member, part }: MemberFilter<R>,
       add: (value: unknown) => string
     ): string => {
       const name = `"${columnOf(table, member)}"`
@@ -220,7 +220,7 @@ export const layer = Layer.effect(
         Effect.catchAll(readError)
       )
 
-    const remember = (reply: RememberedReply) =>
+    const remember = (reply: StoredReply) =>
       sql`INSERT INTO idempotent_replies (org, key, hash, sealed, expires_at)
       VALUES (current_setting('svc.org'), ${reply.key}, ${reply.hash}, ${reply.sealed}, ${reply.expiresAt})
       ON CONFLICT (org, key) DO UPDATE SET hash = excluded.hash, sealed = excluded.sealed, expires_at = excluded.expires_at
@@ -235,7 +235,7 @@ export const layer = Layer.effect(
         Effect.catchAll(readError)
       )
 
-    const replaceRemembered = ({ expiresAt, key, sealed }: RememberedReply) =>
+    const replaceRemembered = ({ expiresAt, key, sealed }: StoredReply) =>
       sql`UPDATE idempotent_replies SET sealed = ${sealed}, expires_at = ${expiresAt} WHERE key = ${key}`.pipe(
         Effect.asVoid,
         Effect.catchAll(readError)
@@ -286,13 +286,13 @@ export const layer = Layer.effect(
       connections: repository(connections),
       credentials: repository(credentials),
       audit,
-      tell,
-      remember,
-      remembered,
-      replaceRemembered,
-      forgetRemembered,
-      hold,
-      tryHold
+      emit: tell,
+      saveReply: remember,
+      findReply: remembered,
+      replaceReply: replaceRemembered,
+      deleteReply: forgetRemembered,
+      lockKey: hold,
+      tryLockKey: tryHold
     }
 
     /** Records the commit of a transaction that wrote, so that read caches of this node drop older values. */

@@ -1,0 +1,108 @@
+/** `fetch`: one request to a public address, with an Idempotency-Key that is the same at every repetition. */
+import { Duration, Effect, Encoding, Option } from "effect"
+import type { Json } from "../../domain/Json.js"
+import { guest } from "../../domain/Limits.js"
+import type { CallFailure } from "../../domain/RunJournal.js"
+import { Egress, type EgressFailure, type EgressResponse } from "../ports/Egress.js"
+import { failure, type HostCall, type HostCallResult, type HostRequest, memberOf, refusedCall } from "./HostCall.js"
+
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+
+/** The bytes as text; `undefined` when they are not valid UTF-8. */
+const decodeUtf8 = (bytes: Uint8Array): string | undefined => {
+  try {
+    return decoder.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+const fetchFailure = (error: EgressFailure): CallFailure => {
+  switch (error._tag) {
+    case "EgressBlocked":
+      return failure(
+        "TypeError",
+        `fetch: ${error.url} cannot be reached from a workflow: ${error.reason}`,
+        "provider",
+        { code: "BLOCKED" }
+      )
+    case "EgressUnreachable":
+      return failure("TypeError", `fetch: ${error.url} did not answer: ${error.reason}`, "transient", {
+        code: "UNREACHABLE"
+      })
+    case "EgressTimedOut":
+      return failure("TimeoutError", `fetch: ${error.url} took longer than ${error.afterMillis} ms`, "transient", {
+        code: "TIMED_OUT"
+      })
+    case "EgressTooLarge":
+      return failure(
+        "RangeError",
+        `fetch: the answer of ${error.url} is larger than ${error.limitBytes} bytes`,
+        "provider",
+        { code: "TOO_LARGE" }
+      )
+  }
+}
+
+/** A body that is UTF-8 is passed as text: the trace stays readable and the guest need not decode it. */
+const bodyMember = (bytes: Uint8Array): { readonly body: string } | { readonly bodyBase64: string } => {
+  const text = decodeUtf8(bytes)
+  return text === undefined ? { bodyBase64: Encoding.encodeBase64(bytes) } : { body: text }
+}
+
+const responseResult = (response: EgressResponse): HostCallResult => ({
+  value: {
+    status: response.status,
+    url: response.url,
+    headers: response.headers.map(([name, value]) => [name, value]),
+    ...bodyMember(response.body)
+  }
+})
+
+const headersOf = (value: Json | undefined): ReadonlyArray<readonly [string, string]> =>
+  Array.isArray(value)
+    ? value.flatMap((pair) => (Array.isArray(pair) ? [[String(pair[0]), String(pair[1])] as const] : []))
+    : []
+
+const bodyOf = (request: Json | undefined): Uint8Array | string | null => {
+  const base64 = memberOf(request, "bodyBase64")
+  if (typeof base64 === "string") return Option.getOrNull(Option.getRight(Encoding.decodeBase64(base64)))
+  const body = memberOf(request, "body")
+  return typeof body === "string" ? body : null
+}
+
+export const makeFetchCalls = Effect.gen(function* () {
+  const egress = yield* Egress
+
+  const planFetch = ({ args, key }: HostRequest): HostCall => {
+    const [request] = args
+    const url = memberOf(request, "url")
+    const method = String(memberOf(request, "method") ?? "GET").toUpperCase()
+    const body = bodyOf(request)
+    if (typeof url !== "string") return refusedCall(failure("TypeError", "fetch takes a URL"))
+    if (body !== null && body.length > guest.fetchBytes) {
+      return refusedCall(failure("RangeError", `fetch: a request body has at most ${guest.fetchBytes} bytes`))
+    }
+    const headers = headersOf(memberOf(request, "headers"))
+    // Lets a receiver that supports idempotency keys recognise a repetition; reads need none.
+    const needsKey =
+      method !== "GET" && method !== "HEAD" && !headers.some(([name]) => name.toLowerCase() === "idempotency-key")
+    const timeout = memberOf(request, "timeoutMs")
+    return {
+      _tag: "Outside",
+      run: egress
+        .send({
+          method,
+          url,
+          body,
+          headers: needsKey ? [...headers, ["idempotency-key", key]] : headers,
+          timeout: Duration.millis(typeof timeout === "number" && timeout > 0 ? Math.min(timeout, 120_000) : 30_000),
+          maxBytes: guest.fetchBytes,
+          redirects: memberOf(request, "redirect") === "manual" ? 0 : 3
+        })
+        .pipe(Effect.map(responseResult), Effect.mapError(fetchFailure))
+    }
+  }
+
+  return { fetch: planFetch }
+})

@@ -1,0 +1,107 @@
+/** The row, the first journal entry and the claim of a run that is being accepted. */
+import { Duration } from "effect"
+import { tiers } from "../../domain/Execution.js"
+import type { ExecutionId } from "../../domain/Ids.js"
+import type { Json } from "../../domain/Json.js"
+import { idempotencyLifetime, queueTimeout } from "../../domain/Limits.js"
+import { redactMembers } from "../../domain/SecretNames.js"
+import type { StartEntry } from "../../domain/RunJournal.js"
+import type { StartRequest } from "../ports/Executions.js"
+import type { Claim, OpenRun, RunRecord } from "../ports/Journal.js"
+
+/** What the node adds to a request. `now`: Unix milliseconds. */
+export interface RunIdentity {
+  readonly id: ExecutionId
+  readonly shard: number
+  /** The sandbox engine that the run begins on. */
+  readonly engine: string
+  readonly now: number
+}
+
+/** How long the run may take: its tier's ceiling, or less if the workflow says so. */
+const ceilingMillis = ({ runnable }: StartRequest): number =>
+  Math.min(Duration.toMillis(tiers[runnable.tier].ceiling), runnable.timeoutMillis ?? Infinity)
+
+const recordOf = (request: StartRequest, id: ExecutionId, shownInput: Json): RunRecord => ({
+  workflowName: request.runnable.name,
+  workflowVersion: request.runnable.version,
+  environment: request.environment,
+  customerRef: request.customer?.ref ?? null,
+  installationId: request.installation?.id ?? null,
+  userId: request.userId,
+  trigger: {
+    type: request.trigger.type,
+    id: null,
+    eventId: null,
+    keyId: request.trigger.keyId,
+    keyName: request.trigger.keyName
+  },
+  maxAttempts: request.runnable.retry.enabled ? request.runnable.retry.maxAttempts : 1,
+  ceilingMillis: ceilingMillis(request),
+  parentId: request.parent?.id ?? null,
+  rootId: request.parent?.rootId ?? id,
+  metadata: request.metadata,
+  contentHash: request.runnable.contentHash,
+  callbackUrl: request.callback?.url ?? request.runnable.callbackUrl,
+  callbackEvents: request.callback?.events ?? null,
+  traceparent: request.traceparent,
+  ...(request.connections === null ? {} : { connections: request.connections }),
+  ...(shownInput === request.input ? {} : { inputRedacted: true })
+})
+
+/** The run as it is accepted, not yet started. Its input is redacted. */
+export const pendingRun = (request: StartRequest, { engine, id, now, shard }: RunIdentity): OpenRun => {
+  const instant = request.runnable.tier === "instant"
+  const input = redactMembers(request.input)
+  return {
+    id,
+    organisationId: request.runnable.organisationId,
+    spaceId: request.runnable.spaceId,
+    shard,
+    epoch: 1,
+    engine,
+    retention: request.retention,
+    status: "pending",
+    tier: request.runnable.tier,
+    priority: request.priority,
+    workflowId: request.runnable.workflowId,
+    customerId: request.customer?.id ?? null,
+    triggerType: request.trigger.type,
+    attempt: 1,
+    mock: request.mocking?.mode ?? "none",
+    activations: 0,
+    progress: 0,
+    wakeAt: null,
+    deadlineAt: now + (instant ? ceilingMillis(request) : Duration.toMillis(queueTimeout)),
+    waiting: null,
+    createdAt: now,
+    startedAt: null,
+    record: recordOf(request, id, input),
+    input
+  }
+}
+
+/** The first entry of the journal: everything that the guest gets, exactly. A draft's script goes with it. */
+export const startEntry = (request: StartRequest, now: number): StartEntry => ({
+  kind: "start",
+  at: now,
+  input: request.input,
+  headers: request.headers,
+  customer: request.customer,
+  installation: request.installation,
+  connections: request.connections,
+  ...(request.reach === undefined ? {} : { reach: request.reach }),
+  ...(request.mocking === undefined ? {} : { mocking: request.mocking }),
+  script: request.runnable.version === null ? request.runnable.script : null
+})
+
+/** The claim of the request's Idempotency-Key, if it has one. */
+export const claimOf = (request: StartRequest, now: number): Claim | undefined =>
+  request.idempotency === undefined
+    ? undefined
+    : {
+        scope: "idem",
+        key: request.idempotency.key,
+        hash: request.idempotency.hash,
+        expiresAt: now + Duration.toMillis(idempotencyLifetime)
+      }

@@ -1,0 +1,147 @@
+/** Brings a run of this node to life from its journal, and ends one that cannot be driven. */
+import { Clock, Effect, Option } from "effect"
+import { decide, isEnd, type RunError, type RunEvent, type RunRefused } from "../../domain/Execution.js"
+import type { ExecutionId } from "../../domain/Ids.js"
+import { guest, poisonAfter, suspectAfter } from "../../domain/Limits.js"
+import { buildHistory, type StartEntry } from "../../domain/RunJournal.js"
+import { Faults } from "../ports/Faults.js"
+import { Identifiers } from "../ports/Identifiers.js"
+import { Journal, type OpenRun } from "../ports/Journal.js"
+import { type Runnable, Runnables } from "../ports/Runnables.js"
+import { Runs } from "../ports/Runs.js"
+import { Sandbox } from "../ports/Sandbox.js"
+import { Wakeups } from "../ports/Wakeups.js"
+import { LiveRuns } from "./LiveRuns.js"
+import { callbackDeliveries, finishedRun } from "./RunResult.js"
+import { runError } from "./RunSpec.js"
+
+const isStart = (entry: { readonly kind: string } | undefined): entry is StartEntry => entry?.kind === "start"
+
+/** Makes the functions that activate and end runs. */
+export const make = Effect.gen(function* () {
+  const journal = yield* Journal
+  const runs = yield* Runs
+  const live = yield* LiveRuns
+  const runnables = yield* Runnables
+  const wakeups = yield* Wakeups
+  const identifiers = yield* Identifiers
+  const faults = yield* Faults
+  const { engine, engines } = yield* Sandbox
+
+  /** Commits the end of a run that this node does not drive. Does nothing if `event` ends no run. */
+  const commitEnd = Effect.fnUntraced(function* (run: OpenRun, event: RunEvent | RunRefused, error: RunError) {
+    if (!isEnd(event)) return
+    const { status, statusReason } = event
+    const at = yield* Clock.currentTimeMillis
+    const finished = finishedRun(run, { status, statusReason, output: null, error, at }, null, guest.memoryBytes)
+    const deliveries = callbackDeliveries(finished, () => identifiers.next("dlv"))
+    yield* journal.append({
+      id: run.id,
+      organisationId: run.organisationId,
+      spaceId: run.spaceId,
+      retention: run.retention,
+      epoch: run.epoch,
+      end: finished,
+      deliveries
+    })
+    yield* live.stop(run.id, Option.some(finished))
+  })
+
+  const failWith = (run: OpenRun, error: RunError) => commitEnd(run, decide(run, { _tag: "Fail", error }), error)
+
+  /** The code that the run began with, though its draft may have changed since; `None` when it is deleted. */
+  const codeOf = (run: OpenRun, start: StartEntry): Effect.Effect<Option.Option<Runnable>, unknown> => {
+    const { contentHash, workflowVersion } = run.record
+    const found =
+      workflowVersion === null
+        ? Effect.flatMap(
+            runnables.draftThatRan(run.organisationId, run.workflowId, contentHash),
+            Option.match({ onSome: Effect.succeed, onNone: () => draftOf(run, start) })
+          )
+        : runnables.version(run.organisationId, run.workflowId, workflowVersion)
+    return found.pipe(
+      Effect.map(Option.some),
+      Effect.catchTags({ NotFound: () => Effect.succeedNone, WorkflowUnavailable: () => Effect.succeedNone })
+    )
+  }
+
+  /** The draft of a run that was accepted by a release that kept drafts in the journal only. */
+  const draftOf = (run: OpenRun, { script }: StartEntry) =>
+    Effect.map(runnables.draft(run.organisationId, run.workflowId), (draft) =>
+      script === null ? draft : { ...draft, script, contentHash: run.record.contentHash }
+    )
+
+  /**
+   * Drives a run that this node owns from its journal. Ends it if its journal or its code is lost, or if it ended the
+   * process that drove it too often.
+   */
+  const activate = Effect.fnUntraced(function* (
+    taken: OpenRun,
+    how: { readonly claimed: boolean; readonly alone: boolean }
+  ) {
+    yield* faults.at("claimed")
+    const rows = yield* journal.read(taken.organisationId, taken.id)
+    const [start, ...rest] = rows
+    if (!isStart(start))
+      return yield* failWith(
+        taken,
+        runError({ name: "JournalLost", category: "code", message: "the run's journal has no start" })
+      )
+    if (taken.activations > poisonAfter && rows.length <= taken.progress) {
+      return yield* failWith(
+        taken,
+        runError({
+          name: "Poisoned",
+          code: "POISONED",
+          category: "code",
+          message: `the process that took the run up ended ${taken.activations - 1} times before the run made progress`
+        })
+      )
+    }
+    // A run that starts has no earlier activation to compare its journal with.
+    if (!how.claimed && rows.length > taken.progress) yield* runs.recordProgress(taken, rows.length)
+    const isCarried = engines.includes(taken.engine)
+    // Left for a node that carries its engine, or for its deadline; `/readyz` reports it.
+    if (!isCarried && rest.length > 0) return
+    // Without a buildHistory any engine may begin it.
+    const run = isCarried ? taken : yield* runs.changeEngine(taken, engine)
+    const code = yield* codeOf(run, start)
+    if (Option.isNone(code))
+      return yield* failWith(
+        run,
+        runError({ name: "WorkflowGone", category: "code", message: "the workflow of this run was deleted" })
+      )
+    const past = buildHistory(start, rest)
+    live.launch(
+      {
+        alone: how.alone || (taken.activations > suspectAfter && rows.length <= taken.progress),
+        run: { ...run, attempt: past.attempt },
+        runnable: code.value,
+        start,
+        history: past,
+        hasRow: true,
+        nextSeq: rows.length
+      },
+      () => wakeups.signalQueued()
+    )
+  })
+
+  /** Releases the run's slot after `body`, unless the run was launched. */
+  const releaseAfter = <E>(id: ExecutionId, body: Effect.Effect<void, E>): Effect.Effect<void, E> =>
+    Effect.ensuring(
+      body,
+      Effect.sync(() => live.release(id))
+    )
+
+  /** Takes the run over under a new epoch and drives it. The caller must have reserved its slot. */
+  const takeOver = (id: ExecutionId, alone = false) =>
+    releaseAfter(
+      id,
+      Effect.flatMap(
+        runs.takeOver(id),
+        Option.match({ onNone: () => Effect.void, onSome: (taken) => activate(taken, { claimed: false, alone }) })
+      )
+    )
+
+  return { activate, commitEnd, releaseAfter, takeOver }
+})
