@@ -39,7 +39,7 @@ const refusalKey = ({ action, actor, changes, organisationId, outcome }: AuditEn
 const unlisted = "other addresses"
 
 /** Conditions that limit a query to the entries that the caller may see. */
-const reached = (reach: AuditQuery["reach"], add: (value: unknown) => string): ReadonlyArray<string> => {
+const reachConditions = (reach: AuditQuery["reach"], add: (value: unknown) => string): ReadonlyArray<string> => {
   if (reach === undefined) return []
   const theirs = `e.customer_id = ANY(${add(reach.customers)})`
   return reach.actorId === null
@@ -117,7 +117,7 @@ export const layer = (checkpoints: { readonly latest: (organisation: Organisatio
           ...is("action", query.action),
           ...is("resource_type", query.resourceType),
           ...is("resource_id", query.resourceId),
-          ...reached(query.reach, add),
+          ...reachConditions(query.reach, add),
           ...(query.from === undefined ? [] : [`e.at >= ${add(query.from)}`]),
           ...(query.to === undefined ? [] : [`e.at < ${add(query.to)}`]),
           ...(query.before === undefined ? [] : [`e.id < ${add(query.before)}`])

@@ -46,7 +46,7 @@ const read = (path: string, sign: (text: string) => string): Map<OrganisationId,
   if (!existsSync(path)) return latest
   for (const line of readFileSync(path, "utf8").split("\n")) {
     if (line === "") continue
-    const checkpoint = parsed(line)
+    const checkpoint = parseLine(line)
     if (checkpoint === undefined) continue
     const { signature, ...signed } = checkpoint
     if (sign(canonicalJson(signed)) === signature) latest.set(checkpoint.organisationId, checkpoint)
@@ -55,7 +55,7 @@ const read = (path: string, sign: (text: string) => string): Map<OrganisationId,
 }
 
 /** Ignores a line that a crash has truncated. */
-const parsed = (line: string): Checkpoint | undefined => {
+const parseLine = (line: string): Checkpoint | undefined => {
   try {
     // Written below; its signature is verified before use.
     return JSON.parse(line) as Checkpoint

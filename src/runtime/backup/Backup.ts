@@ -60,7 +60,7 @@ async function* contents(dataDir: string, cluster: string, session: Client): Asy
   await session.query("SELECT pg_create_physical_replication_slot($1, true, true)", [`svc_backup_${process.pid}`])
   await session.query("SELECT pg_backup_start('svc', true)")
   const data = path.join(cluster, "data")
-  for (const name of listed(data, "")) {
+  for (const name of listFiles(data, "")) {
     const stored = `${base}/${name}`
     yield* name.endsWith("/")
       ? entry({ name: stored, body: new Uint8Array() })
@@ -87,19 +87,19 @@ const controlFile = "global/pg_control"
 const majorOf = (cluster: string) => fs.readFileSync(path.join(cluster, "data", "PG_VERSION"), "utf8").trim()
 
 /** Directories that are copied without their content. */
-const emptied =
+const emptyDirectories =
   /^(pg_wal|pg_wal\/.*|pg_replslot|pg_dynshmem|pg_notify|pg_serial|pg_snapshots|pg_stat_tmp|pg_subtrans)\/$/
 const skipped =
   /^(postmaster\.(pid|opts)|backup_label(\.old)?|tablespace_map(\.old)?|global\/pg_control)$|(^|\/)(pgsql_tmp|pg_internal\.init)/
 
 /** Names below the data directory, directories first and with a slash. */
-function* listed(data: string, prefix: string): Generator<string> {
+function* listFiles(data: string, prefix: string): Generator<string> {
   for (const found of fs.readdirSync(path.join(data, prefix), { withFileTypes: true })) {
     const name = `${prefix}${found.name}${found.isDirectory() ? "/" : ""}`
     if (skipped.test(name)) continue
     if (found.isSymbolicLink()) throw new Error(`${name} is a link: tablespaces are not backed up`)
     yield name
     if (name === "pg_wal/") yield* ["pg_wal/archive_status/", "pg_wal/summaries/"]
-    else if (found.isDirectory() && !emptied.test(name)) yield* listed(data, name)
+    else if (found.isDirectory() && !emptyDirectories.test(name)) yield* listFiles(data, name)
   }
 }

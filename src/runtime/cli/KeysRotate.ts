@@ -14,7 +14,7 @@ import { unreachableError } from "../postgres/UnreachableDatabase.js"
 /**
  * Wraps all data keys with the active key. Stores the check value of a new key before, and deletes unused ones after.
  */
-const rewrapped = Effect.gen(function* () {
+const rewrapWithActive = Effect.gen(function* () {
   const secrets = yield* resolveSecrets(yield* Settings, { create: false })
   yield* proveSecrets(secrets)
   const keyring = Redacted.value(secrets.masterKeys)
@@ -23,12 +23,12 @@ const rewrapped = Effect.gen(function* () {
 })
 
 /** The previous key stays until the next rotation: a recent backup or process may know only that one. */
-const kept = Effect.gen(function* () {
+const keysToKeep = Effect.gen(function* () {
   const { dataDir } = yield* Settings
   // Completes an interrupted rotation first: then no data key needs an older master key.
-  const { active } = yield* rewrapped
+  const { active } = yield* rewrapWithActive
   yield* rotateMasterKeys(dataDir, [active])
-  const now = yield* rewrapped
+  const now = yield* rewrapWithActive
   yield* Console.log(
     `The master key ${now.active} is active now; ${now.count} data keys are wrapped by it. ` +
       `The key ${active} stays in ${dataDir}/master.keys until the next rotation.`
@@ -36,7 +36,7 @@ const kept = Effect.gen(function* () {
 })
 
 const given = Effect.gen(function* () {
-  const { active, count, others } = yield* rewrapped
+  const { active, count, others } = yield* rewrapWithActive
   if (count > 0 || others > 0) {
     yield* Console.log(`${count} data keys were wrapped by another master key and are wrapped by ${active} now.`)
     yield* Console.log(`Nothing needs the keys behind ${active} any more: take them out of SVC_MASTER_KEYS.`)
@@ -51,7 +51,7 @@ const given = Effect.gen(function* () {
 export const rotateCommand = Command.make("rotate", {}, () =>
   Effect.gen(function* () {
     const config = yield* readConfig()
-    yield* withSecretsLocked(Option.isSome(config.masterKeys) ? given : kept).pipe(
+    yield* withSecretsLocked(Option.isSome(config.masterKeys) ? given : keysToKeep).pipe(
       Effect.provide(layerPostgres),
       Effect.provide(layerBeside(config))
     )

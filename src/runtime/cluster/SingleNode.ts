@@ -6,7 +6,7 @@ import { Ownership } from "../../actors/ports/Ownership.js"
 const shardGroup = "default"
 
 /** Rare polls: there is no other node, no storage and no runner to watch. */
-const tuned: Partial<ShardingConfig.ShardingConfig["Type"]> = {
+const pollSettings: Partial<ShardingConfig.ShardingConfig["Type"]> = {
   simulateRemoteSerialization: false,
   shardLockExpiration: "5 minutes",
   shardLockRefreshInterval: "1 minute",
@@ -22,7 +22,7 @@ const tuned: Partial<ShardingConfig.ShardingConfig["Type"]> = {
  * Builds the sharding with a minimal context: the library copies the context that it is built in into every entity and
  * message.
  */
-const alone = Layer.scopedContext(
+const minimalContext = Layer.scopedContext(
   Effect.mapInputContext(Layer.build(Sharding.layer), (all: Context.Context<Needed>) =>
     Context.pick(
       MessageStorage.MessageStorage,
@@ -40,13 +40,13 @@ type Needed = Layer.Layer.Context<typeof Sharding.layer> | Scope.Scope
  * A copy of the no-op storage. With the original object the library never drops the ids of processed messages, a leak
  * of some hundred bytes a message.
  */
-const unstored = Layer.succeed(MessageStorage.MessageStorage, { ...MessageStorage.noop })
+const noStorage = Layer.succeed(MessageStorage.MessageStorage, { ...MessageStorage.noop })
 
-export const sharding = alone.pipe(
+export const sharding = minimalContext.pipe(
   Layer.provideMerge(Runners.layerNoop),
-  Layer.provideMerge(unstored),
+  Layer.provideMerge(noStorage),
   Layer.provide([RunnerStorage.layerMemory, RunnerHealth.layerNoop]),
-  Layer.provideMerge(ShardingConfig.layer(tuned))
+  Layer.provideMerge(ShardingConfig.layer(pollSettings))
 )
 
 export const ownership = Layer.effect(

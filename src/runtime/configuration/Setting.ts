@@ -8,7 +8,7 @@ export interface Setting<A> {
   /** For the operator: what it does, its form and its unit. */
   readonly meaning: string
   /** The default, as shown in the documents. */
-  readonly shown: string
+  readonly defaultText: string
   readonly secret: boolean
   readonly config: Config.Config<A>
 }
@@ -22,17 +22,17 @@ interface About {
 }
 
 /** A variable with a default. */
-export const setting = <A>(about: About, parse: Parse<A>, fallback: A, shown = String(fallback)): Setting<A> => ({
+export const setting = <A>(about: About, parse: Parse<A>, fallback: A, defaultText = String(fallback)): Setting<A> => ({
   ...about,
-  shown,
+  defaultText,
   secret: false,
   config: parsed(about, parse).pipe(Config.withDefault(fallback))
 })
 
-/** A variable that may be absent; `shown` says what that means. */
-export const optionalSetting = <A>(about: About, parse: Parse<A>, shown: string): Setting<Option.Option<A>> => ({
+/** A variable that may be absent; `defaultText` says what that means. */
+export const optionalSetting = <A>(about: About, parse: Parse<A>, defaultText: string): Setting<Option.Option<A>> => ({
   ...about,
-  shown,
+  defaultText,
   secret: false,
   config: Config.option(parsed(about, parse))
 })
@@ -41,10 +41,10 @@ export const optionalSetting = <A>(about: About, parse: Parse<A>, shown: string)
 export const secretSetting = <A>(
   about: About,
   parse: Parse<A>,
-  shown: string
+  defaultText: string
 ): Setting<Option.Option<Redacted.Redacted<A>>> => ({
   ...about,
-  shown,
+  defaultText,
   secret: true,
   config: Config.option(
     // Parses after the redaction, which would hide the message of a parse error as well.

@@ -38,7 +38,7 @@ export const layer = Layer.effect(
     const connections = yield* Connections
 
     /** Opens a grant, if it is for this request. */
-    const opened = Effect.fnUntraced(function* ({
+    const openGrant = Effect.fnUntraced(function* ({
       connectionId,
       executionId,
       grant,
@@ -68,14 +68,14 @@ export const layer = Layer.effect(
      * Injects the credential, sends by `way`, and answers a challenge once. `dismissed` releases a response that is not
      * read.
      */
-    const carried = Effect.fnUntraced(function* <A extends Pick<EgressResponse, "status" | "headers">>(
+    const sendWithCredential = Effect.fnUntraced(function* <A extends Pick<EgressResponse, "status" | "headers">>(
       request: ConnectedRequest & Pick<OpenRequest, "upload">,
       way: (outgoing: EgressRequest) => Effect.Effect<A, EgressFailure>,
       read: (echo: EchoFilter, answer: A) => A,
-      dismissed: (answer: A) => void = () => undefined
+      discard: (answer: A) => void = () => undefined
     ) {
       const { connectionId, organisationId } = request
-      const { parts, secrets, signs } = yield* opened(request)
+      const { parts, secrets, signs } = yield* openGrant(request)
       if (request.upload !== undefined && (signs || parts.some((part) => part.in === "body")))
         return yield* refused("the credential needs the request's body, which is still coming in")
       const echo = echoFilter(secrets)
@@ -103,19 +103,19 @@ export const layer = Layer.effect(
       const answered = yield* signature(challenge)
       // Only schemes with challenges change the request now.
       if (!answered.some(([name]) => name === "authorization")) return read(echo, answer)
-      dismissed(answer)
+      discard(answer)
       return read(echo, yield* go(answered))
     })
 
     return ConnectedEgress.of({
       send: (request) =>
-        carried(
+        sendWithCredential(
           request,
           (outgoing) => (outgoing.url.startsWith("smtp") ? mail.send(outgoing) : egress.send(outgoing)),
           (echo, answer) => echo.answer(answer)
         ),
       open: ({ stall, ...request }) =>
-        carried(
+        sendWithCredential(
           request,
           (outgoing) => egress.open({ ...outgoing, stall, upload: request.upload }),
           (echo, answer) => echo.opened(answer),

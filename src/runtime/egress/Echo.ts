@@ -26,7 +26,7 @@ export interface EchoFilter {
 }
 
 export const echoFilter = (secrets: ReadonlyArray<Redacted.Redacted>): EchoFilter => {
-  const values = secrets.map((secret) => Redacted.value(secret)).filter((value) => value.length >= shortestSecret)
+  const values = secrets.map((secret) => Redacted.value(secret)).filter((value) => value.length >= minSecretLength)
   if (values.length === 0)
     return { answer: (answer) => answer, opened: (answer) => answer, failure: (failure) => failure }
   const traces = values.flatMap(tracesOf)
@@ -44,7 +44,7 @@ export const echoFilter = (secrets: ReadonlyArray<Redacted.Redacted>): EchoFilte
     const before = bytes.toString("latin1")
     const after = scrubber().scrubText(before)
     if (after === before) return body
-    return Buffer.from(broken(before, after) ? (scrubbedJson(bytes) ?? after) : after, "latin1")
+    return Buffer.from(isBroken(before, after) ? (scrubbedJson(bytes) ?? after) : after, "latin1")
   }
   /** Repairs JSON in which a secret was a number and its replacement is not. */
   const scrubbedJson = (bytes: Buffer): string | undefined => {
@@ -80,7 +80,7 @@ export const echoFilter = (secrets: ReadonlyArray<Redacted.Redacted>): EchoFilte
     answer: (answer) => {
       const body = bodyOf(answer.body)
       const changed = body !== answer.body
-      const headers = headersOf(answer.headers).filter(([name]) => !(changed && aboutBytes.has(name)))
+      const headers = headersOf(answer.headers).filter(([name]) => !(changed && bodyHeaders.has(name)))
       const url = text(answer.url)
       const same = !changed && url === answer.url && headers.every(([, value], at) => value === answer.headers[at]?.[1])
       return same ? answer : { ...answer, url, headers, body }
@@ -102,10 +102,10 @@ export const echoFilter = (secrets: ReadonlyArray<Redacted.Redacted>): EchoFilte
 const split = (text: string, at: number) => ({ safe: text.slice(0, at), pending: text.slice(at) })
 
 /** Shorter secrets are not filtered, as everywhere: they occur by chance. */
-const shortestSecret = 4
+const minSecretLength = 4
 
 /** Headers that a change of the body makes wrong. */
-const aboutBytes: ReadonlySet<string> = new Set(["content-length", "content-md5", "digest", "etag"])
+const bodyHeaders: ReadonlySet<string> = new Set(["content-length", "content-md5", "digest", "etag"])
 
 // --- Traces ---
 
@@ -165,4 +165,4 @@ const parsed = (text: string): Json | undefined => {
 }
 
 /** Whether `before` was valid JSON and `after` is not. */
-const broken = (before: string, after: string): boolean => parsed(after) === undefined && parsed(before) !== undefined
+const isBroken = (before: string, after: string): boolean => parsed(after) === undefined && parsed(before) !== undefined

@@ -43,7 +43,7 @@ export const openExchange = (
 }
 
 /** Bytes that are buffered before back-pressure begins. */
-const waitingBytes = 64 * 1024
+const maxBufferedBytes = 64 * 1024
 
 class Receiver implements Dispatcher.DispatchHandler {
   private controller: Dispatcher.DispatchController | undefined
@@ -62,7 +62,7 @@ class Receiver implements Dispatcher.DispatchHandler {
     private readonly done: (result: OpenExchange | Error) => void
   ) {
     this.source = new Readable({
-      highWaterMark: waitingBytes,
+      highWaterMark: maxBufferedBytes,
       read: () => {
         this.moved()
         this.controller?.resume()
@@ -116,7 +116,7 @@ class Receiver implements Dispatcher.DispatchHandler {
           ? headers
           : headers.filter(([name]) => name !== "content-encoding" && name !== "content-length"),
       body: capped(
-        encodings.length === 0 ? this.source : inflated(this.source, encodings, this.beginning),
+        encodings.length === 0 ? this.source : inflateBody(this.source, encodings, this.beginning),
         this.options.maxBytes
       ),
       cancel: () => void this.source.destroy(),
@@ -156,7 +156,7 @@ async function* capped(body: AsyncIterable<Uint8Array>, maxBytes: number): Async
 }
 
 /** Decompresses the body; its first bytes decide between variants of an encoding. */
-async function* inflated(
+async function* inflateBody(
   source: Readable,
   encodings: ReadonlyArray<Encoding>,
   beginning: Promise<Uint8Array>

@@ -90,7 +90,7 @@ export const isRedirect = (status: number): boolean => redirectStatus.has(status
  * Headers that are sent after a redirect to another origin. All others are dropped: any of them may be a credential,
  * whatever its name.
  */
-const harmless: ReadonlySet<string> = new Set([
+const crossOriginHeaders: ReadonlySet<string> = new Set([
   "accept",
   "accept-encoding",
   "accept-language",
@@ -110,7 +110,8 @@ const harmless: ReadonlySet<string> = new Set([
 export const redirectHop = (hop: Hop, status: number, location: URL): Hop => {
   const toGet = (status === 303 && hop.method !== "HEAD") || (status <= 302 && hop.method === "POST")
   const sameOrigin = hop.url.origin === location.origin
-  const keeps = (name: string) => (sameOrigin || harmless.has(name)) && !(toGet && name.startsWith("content-"))
+  const keeps = (name: string) =>
+    (sameOrigin || crossOriginHeaders.has(name)) && !(toGet && name.startsWith("content-"))
   return {
     url: location,
     method: toGet ? "GET" : hop.method,

@@ -43,7 +43,7 @@ export const make = Effect.gen(function* () {
   }
 
   /** Serves a page: refuses other methods, and adds the request's id. */
-  const paged = (request: RawRequest, page: Effect.Effect<RawReply>): Effect.Effect<RawReply> => {
+  const servePage = (request: RawRequest, page: Effect.Effect<RawReply>): Effect.Effect<RawReply> => {
     const requestId = identifiers.next("req")
     if (request.method !== "GET" && request.method !== "HEAD") {
       const refused = errorReply(methodRow(["GET", "HEAD"]), requestId)
@@ -73,7 +73,7 @@ export const make = Effect.gen(function* () {
       if (connecting !== undefined) return observed("resource", request, identified(connecting))
       return page === undefined
         ? observed("resource", request, surfaces.handle(request))
-        : observed("operator", request, paged(request, page))
+        : observed("operator", request, servePage(request, page))
     },
     refused: (failure: Failure, execution: boolean) => {
       const reply = failureReply(failure, identifiers.next("req"), 0)

@@ -6,12 +6,12 @@ import { Addresses } from "../../actors/ports/Addresses.js"
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 
 /** Turns an IPv4-mapped IPv6 address into the IPv4 address. */
-const plain = (address: Address): Address =>
+const unmapped = (address: Address): Address =>
   address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() ? address.toIPv4Address() : address
 
 const parse = (text: string): Address | undefined => {
   const bare = text.replace(/^\[|\]$/g, "")
-  return ipaddr.isValid(bare) ? plain(ipaddr.parse(bare)) : undefined
+  return ipaddr.isValid(bare) ? unmapped(ipaddr.parse(bare)) : undefined
 }
 
 const parseRange = (text: string): readonly [Address, number] | undefined => {

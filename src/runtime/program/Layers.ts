@@ -43,13 +43,13 @@ const databasesBy = (server: typeof startEmbedded | typeof reachEmbedded) =>
           ? yield* Effect.map(server({ dataDir }), (own) => ({ admin: Option.some(own.admin), urls: own.urls }))
           : { admin: Option.none(), urls: database.urls }
       yield* migrate(urls.owner)
-      const workspaces = Option.orElse(workspaceUrl, () => Option.map(admin, beside))
+      const workspaces = Option.orElse(workspaceUrl, () => Option.map(admin, otherDatabase))
       return Context.make(Databases, urls).pipe(Context.add(WorkspaceServer, workspaces))
     })
   )
 
 /** The login with another database of the same server. */
-const beside = (login: Redacted.Redacted): Redacted.Redacted => {
+const otherDatabase = (login: Redacted.Redacted): Redacted.Redacted => {
   const url = new URL(Redacted.value(login))
   url.pathname = "/svc_ws"
   return Redacted.make(url.href)
@@ -64,7 +64,7 @@ const connections = Layer.unwrapEffect(
 )
 
 /** Holds the database's lock, so that no other service uses it. */
-const alone = Layer.scopedDiscard(
+const databaseHeld = Layer.scopedDiscard(
   Effect.gen(function* () {
     const { owner } = yield* Databases
     yield* holdDatabase(yield* connect(owner, { maxConnections: 2, applicationName: `svc, pid ${process.pid}` }), stop)
@@ -74,7 +74,7 @@ const alone = Layer.scopedDiscard(
 /**
  * Checks that the secrets are this database's. Reads them again under the lock: a rotation may have changed the file.
  */
-const proven = Layer.effectDiscard(
+const secretsChecked = Layer.effectDiscard(
   Effect.gen(function* () {
     const settings = yield* Settings
     yield* withSecretsLocked(Effect.flatMap(resolveSecrets(settings, { create: false }), proveSecrets))
@@ -82,23 +82,23 @@ const proven = Layer.effectDiscard(
 )
 
 /** Checks the port early, so that a taken one is reported at once. */
-const listenable = Layer.effectDiscard(Effect.flatMap(Settings, ({ host, port }) => waitForPort(host, port)))
+const portChecked = Layer.effectDiscard(Effect.flatMap(Settings, ({ host, port }) => waitForPort(host, port)))
 
 const stop = Effect.sync(() => void process.kill(process.pid, "SIGTERM"))
 
 /** The service. */
 export const layer = (config: ServiceConfig) =>
-  proven.pipe(
-    Layer.provideMerge(alone),
+  secretsChecked.pipe(
+    Layer.provideMerge(databaseHeld),
     Layer.provideMerge(connections),
-    Layer.provideMerge(listenable),
+    Layer.provideMerge(portChecked),
     Layer.provideMerge(databasesBy(startEmbedded)),
     Layer.provideMerge(secrets({ create: true })),
     Layer.provideMerge(Layer.succeed(Settings, config))
   )
 
 /** The layers of a command that uses the database, beside a service that may be running. */
-export const layerBeside = (config: ServiceConfig) => Layer.provideMerge(proven, layerUnproven(config))
+export const layerBeside = (config: ServiceConfig) => Layer.provideMerge(secretsChecked, layerUnproven(config))
 
 /** The same without the check of the secrets. */
 export const layerUnproven = (config: ServiceConfig) =>

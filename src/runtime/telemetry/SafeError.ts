@@ -53,8 +53,8 @@ export const framesOf = (error: unknown): ReadonlyArray<string> => {
 
 const frame = /^ +at (?:.+ \()?(?:file:\/\/|node:|\/).*:\d+:\d+\)?$/
 /** Matches names of types and tables, and codes. */
-const word = /^[A-Za-z_][A-Za-z0-9_./]{0,62}$/
-const isWord = (value: unknown): value is string => typeof value === "string" && word.test(value)
+const wordPattern = /^[A-Za-z_][A-Za-z0-9_./]{0,62}$/
+const isWord = (value: unknown): value is string => typeof value === "string" && wordPattern.test(value)
 const isSqlState = (value: unknown): value is string => typeof value === "string" && /^[0-9A-Z]{5}$/.test(value)
 
 const fieldOf = (error: object, name: string): unknown => Object.getOwnPropertyDescriptor(error, name)?.value

@@ -24,7 +24,7 @@ export const sealWith = (
 ): Uint8Array => {
   const iv = freshIv()
   const cipher = createCipheriv(algorithm, key, iv, { authTagLength })
-  cipher.setAAD(authenticated(bound, keyId))
+  cipher.setAAD(authenticatedData(bound, keyId))
   const body = typeof plain === "string" ? cipher.update(plain, "utf8") : cipher.update(plain)
   // GCM buffers no bytes: `final` only computes the tag.
   cipher.final()
@@ -57,7 +57,7 @@ export const readSealed = (sealed: Uint8Array): Sealed | undefined => {
 /** The plain bytes, or `undefined` if the key, the place or any bit differs. */
 export const openWith = (key: Uint8Array, bound: ReadonlyArray<string>, sealed: Sealed): Uint8Array | undefined => {
   const decipher = createDecipheriv(algorithm, key, sealed.iv, { authTagLength })
-  decipher.setAAD(authenticated(bound, sealed.keyId))
+  decipher.setAAD(authenticatedData(bound, sealed.keyId))
   decipher.setAuthTag(sealed.tag)
   const start = decipher.update(sealed.ciphertext)
   try {
@@ -79,7 +79,7 @@ const freshIv = (): Uint8Array => {
 }
 
 /** Each part preceded by its length, so that different lists never have the same bytes. */
-const authenticated = (bound: ReadonlyArray<string>, keyId: string): Uint8Array => {
+const authenticatedData = (bound: ReadonlyArray<string>, keyId: string): Uint8Array => {
   let size = 4 + Buffer.byteLength(keyId)
   for (const part of bound) size += 4 + Buffer.byteLength(part)
   const bytes = Buffer.allocUnsafe(size)

@@ -69,11 +69,11 @@ const unavailable = (error: SqlError.SqlError) => new DataKeysUnavailable({ reas
  * Runs a statement outside the caller's transaction, which belongs to another pool and role: the SQL library would use
  * its connection here.
  */
-const apart = <A, E>(statement: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+const outsideTransaction = <A, E>(statement: Effect.Effect<A, E>): Effect.Effect<A, E> =>
   Effect.mapInputContext(statement, Context.omit(SqlClient.TransactionConnection))
 
 const keys = (rows: Effect.Effect<ReadonlyArray<Row>, SqlError.SqlError>) =>
-  Effect.mapBoth(apart(rows), { onFailure: unavailable, onSuccess: (found) => found.map(fromRow) })
+  Effect.mapBoth(outsideTransaction(rows), { onFailure: unavailable, onSuccess: (found) => found.map(fromRow) })
 
 /** Over the table `data_keys`, as the role that sees every organisation. */
 export const layerPostgres: Layer.Layer<DataKeys, never, WriterSql> = Layer.effect(
@@ -85,7 +85,7 @@ export const layerPostgres: Layer.Layer<DataKeys, never, WriterSql> = Layer.effe
       insertIfAbsent: (key) =>
         sql`INSERT INTO data_keys (org, id, wrapped, master_key_id, active)
             VALUES (${key.org}, ${key.id}, ${key.wrapped}, ${key.masterKeyId}, ${key.active}) ON CONFLICT DO NOTHING`.pipe(
-          apart,
+          outsideTransaction,
           Effect.mapError(unavailable),
           Effect.asVoid
         ),
@@ -104,7 +104,7 @@ export const layerPostgres: Layer.Layer<DataKeys, never, WriterSql> = Layer.effe
               all.map(({ from }) => from)
             ]
           )
-          .pipe(apart, Effect.mapBoth({ onFailure: unavailable, onSuccess: (rows) => rows.length })),
+          .pipe(outsideTransaction, Effect.mapBoth({ onFailure: unavailable, onSuccess: (rows) => rows.length })),
       wrappedByOthers: (masterKeyId, after, limit) =>
         keys(sql<Row>`SELECT org, id, wrapped, master_key_id, active FROM data_keys
                       WHERE master_key_id <> ${masterKeyId} AND id COLLATE "C" > ${after} ORDER BY id COLLATE "C" LIMIT ${limit}`)

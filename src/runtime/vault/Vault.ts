@@ -18,7 +18,7 @@ export interface VaultOptions {
 }
 
 /** How many organisations' keys are cached, and for how long: another node may create a key. */
-const heldOrganisations = 10_000
+const maxCachedOrganisations = 10_000
 const heldFor = Duration.minutes(5)
 const rewrapBatch = 200
 
@@ -64,7 +64,7 @@ export const make = (options: VaultOptions) =>
     })
 
     const held = yield* Cache.makeWith({
-      capacity: heldOrganisations,
+      capacity: maxCachedOrganisations,
       lookup: unlock,
       timeToLive: (exit) => (Exit.isSuccess(exit) ? heldFor : Duration.zero)
     })

@@ -28,9 +28,9 @@ export const dbRefusalOf = (error: unknown, offBecause: string): DbRefused => {
   if (error instanceof Unreadable) return dbRefusal(error.message, error.code)
   if (error instanceof DatabaseError) {
     const code = error.code ?? "XX000"
-    return dbRefusal(shortened(error.message), code, {
-      detail: error.detail === undefined ? null : shortened(error.detail),
-      hint: error.hint === undefined ? null : shortened(error.hint),
+    return dbRefusal(shorten(error.message), code, {
+      detail: error.detail === undefined ? null : shorten(error.detail),
+      hint: error.hint === undefined ? null : shorten(error.hint),
       position: error.position === undefined ? null : Number(error.position),
       // Serialization failures, lack of resources and operator intervention are transient; a timeout is the statement's
       // fault.
@@ -38,7 +38,7 @@ export const dbRefusalOf = (error: unknown, offBecause: string): DbRefused => {
     })
   }
   return offBecause === ""
-    ? dbRefusal(`the database did not answer: ${shortened(reasonOf(error))}`, "UNREACHABLE", { transient: true })
+    ? dbRefusal(`the database did not answer: ${shorten(reasonOf(error))}`, "UNREACHABLE", { transient: true })
     : dbOff(offBecause)
 }
 
@@ -46,7 +46,7 @@ export const dbRefusalOf = (error: unknown, offBecause: string): DbRefused => {
 const ownFault: ReadonlySet<string> = new Set(["53100", "53200", "53400"])
 
 /** Postgres quotes values of any size in its messages. */
-const shortened = (text: string): string =>
+const shorten = (text: string): string =>
   text.length <= workspaceDb.messageLength
     ? text
     : `${text.slice(0, workspaceDb.messageLength).toWellFormed()}… (${text.length} characters)`

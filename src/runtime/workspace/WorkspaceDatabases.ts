@@ -71,7 +71,7 @@ export const openWorkspaceDatabases = async ({
   keeper.on("error", () => undefined)
 
   /** Runs `body` under a lock: no other process creates or drops a database of this name meanwhile. */
-  const alone = <A>(name: string, body: (client: Client) => Promise<A>): Promise<A> =>
+  const withNameLock = <A>(name: string, body: (client: Client) => Promise<A>): Promise<A> =>
     connected(adminTo(control), async (client) => {
       await client.query("SELECT pg_advisory_lock($1, hashtext($2))", [lockKey, name])
       return await body(client)
@@ -80,7 +80,7 @@ export const openWorkspaceDatabases = async ({
   // --- Making ---
 
   const makeTemplate = () =>
-    alone(names.template, async (client) => {
+    withNameLock(names.template, async (client) => {
       if ((await markOf(client, names.template)) === mark) return
       await client.query(`DROP DATABASE IF EXISTS ${names.template}`)
       await client.query(`CREATE DATABASE ${names.template} TEMPLATE template0 ENCODING 'UTF8'`)
@@ -96,7 +96,7 @@ export const openWorkspaceDatabases = async ({
 
   const make = (spaceId: string): Promise<void> => {
     const name = names.of(spaceId)
-    return alone(name, async (client) => {
+    return withNameLock(name, async (client) => {
       const exists = await client.query("SELECT FROM pg_roles WHERE rolname = $1", [name])
       const login = [
         `${exists.rowCount === 0 ? "CREATE" : "ALTER"} ROLE ${name} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT`,
@@ -205,7 +205,7 @@ export const openWorkspaceDatabases = async ({
       let dropped = 0
       for (const { name } of candidates.rows) {
         if (isUsed(name)) continue
-        const gone = await alone(name, async (client) => {
+        const gone = await withNameLock(name, async (client) => {
           if (isUsed(name) || (await connected(adminTo(name), holdsSomething))) return false
           // Postgres refuses it while a session is connected.
           await client.query(`DROP DATABASE ${name}`)

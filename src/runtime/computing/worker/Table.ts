@@ -49,7 +49,7 @@ const matchPatterns: Compute<"matchPatterns"> = (asked) =>
     }
   })
 
-const judged = <Value, Mistake>(result: Either.Either<Value, ReadonlyArray<Mistake>>): Validated<Value, Mistake> =>
+const toValidated = <Value, Mistake>(result: Either.Either<Value, ReadonlyArray<Mistake>>): Validated<Value, Mistake> =>
   Either.match(result, {
     onLeft: (mistakes) => ({ ok: false, mistakes }),
     onRight: (value) => ({ ok: true, value })
@@ -76,7 +76,7 @@ const sourceOf = (source: Json, path: string): Either.Either<Json, ReadonlyArray
 }
 
 const importDefinition: Compute<"importDefinition"> = ({ allowsHttp = false, format, options, path, source }) =>
-  judged(
+  toValidated(
     Either.gen(function* () {
       const document = yield* sourceOf(source, path)
       if (format === "openapi") {
@@ -96,9 +96,9 @@ export const computations: { readonly [Name in ComputationName]: Compute<Name> }
   checkSchemas,
   checkValue: ({ schema, value }) => validatorOf(schema)(value),
   matchPatterns,
-  readDefinition: ({ allowsHttp, document }) => judged(definitionOf(document, allowsHttp)),
+  readDefinition: ({ allowsHttp, document }) => toValidated(definitionOf(document, allowsHttp)),
   importDefinition,
-  analyseWorkflow: (source) => judged(analyse(source)),
+  analyseWorkflow: (source) => toValidated(analyse(source)),
   drawDiagram: svgOf,
   diffLines: ({ from, to }) => diffLines(from, to)
 }

@@ -56,7 +56,8 @@ export const findings = (compiled: CompiledWorkflow, names: ScopeNames): Finding
   tree.nodes.forEach((node, at) => {
     const parent = tree.nodes[tree.parents[at] ?? -1]
     if (node.type === "MemberExpression" || node.type === "Identifier") {
-      if (parent?.type === "MemberExpression" && parent.object === node) return lostCall(node, parent, names, warn)
+      if (parent?.type === "MemberExpression" && parent.object === node)
+        return warnNotAwaited(node, parent, names, warn)
       const passedOn = parent !== undefined && !targets.has(parent) && isPassedOn(node, parent, names)
       for (const path of names.pathsOf(node)) {
         if (node.type === "MemberExpression" || passedOn || path.length > 2) useOf(node, path, passedOn)
@@ -66,9 +67,9 @@ export const findings = (compiled: CompiledWorkflow, names: ScopeNames): Finding
     } else if (node.type === "CallExpression") {
       callWarnings(node, names, warn)
     } else if (node.type === "BlockStatement" || node.type === "Program") {
-      unreachable(node.body, endings, warn)
-    } else if (node.type === "SwitchCase") unreachable(node.consequent, endings, warn)
-    if (parent !== undefined) lostCall(node, parent, names, warn)
+      warnUnreachable(node.body, endings, warn)
+    } else if (node.type === "SwitchCase") warnUnreachable(node.consequent, endings, warn)
+    if (parent !== undefined) warnNotAwaited(node, parent, names, warn)
   })
   const byPosition = [...warnings.values()].sort((a, b) => a.line - b.line || a.column - b.column)
   return { bindings: [...bindings.values()], warnings: byPosition }
@@ -116,7 +117,7 @@ const callWarnings = (node: CallExpression, names: ScopeNames, warn: Warn) => {
 
 // --- Calls that are not awaited ---
 
-const chained: ReadonlySet<string> = new Set(["then", "catch", "finally"])
+const chainMethods: ReadonlySet<string> = new Set(["then", "catch", "finally"])
 
 /** The host call at the root of a promise chain such as `svc.x.y.z().then(…)`. */
 const calledIn = (node: AnyNode, names: ScopeNames): CallExpression | undefined => {
@@ -125,17 +126,19 @@ const calledIn = (node: AnyNode, names: ScopeNames): CallExpression | undefined 
   if (hostPath(names, node.callee) !== undefined) return node
   const { callee } = node
   const follows =
-    callee.type === "MemberExpression" && callee.property.type === "Identifier" && chained.has(callee.property.name)
+    callee.type === "MemberExpression" &&
+    callee.property.type === "Identifier" &&
+    chainMethods.has(callee.property.name)
   return follows ? calledIn(callee.object, names) : undefined
 }
 
-const lostCall = (node: AnyNode, parent: AnyNode, names: ScopeNames, warn: Warn) => {
+const warnNotAwaited = (node: AnyNode, parent: AnyNode, names: ScopeNames, warn: Warn) => {
   const lost =
     parent.type === "ExpressionStatement" ||
     (parent.type === "UnaryExpression" && parent.operator !== "delete") ||
     (parent.type === "MemberExpression" &&
       parent.object === node &&
-      !(parent.property.type === "Identifier" && chained.has(parent.property.name)))
+      !(parent.property.type === "Identifier" && chainMethods.has(parent.property.name)))
   const call = lost ? calledIn(node, names) : undefined
   if (call === undefined) return
   const message =
@@ -147,7 +150,7 @@ const lostCall = (node: AnyNode, parent: AnyNode, names: ScopeNames, warn: Warn)
 
 // --- Unreachable code ---
 
-const unreachable = (statements: ReadonlyArray<AnyNode>, known: Map<AnyNode, boolean>, warn: Warn) => {
+const warnUnreachable = (statements: ReadonlyArray<AnyNode>, known: Map<AnyNode, boolean>, warn: Warn) => {
   const end = statements.findIndex((node) => ends(node, known))
   const rest = end < 0 ? [] : statements.slice(end + 1)
   const next = rest.find((node) => !isFunction(node) && node.type !== "EmptyStatement")
