@@ -5,11 +5,11 @@ import * as path from "node:path"
 import { dataDirectory } from "../support/Service.js"
 
 const script = `import { Effect, Option, Redacted } from "effect"
-import { resolve } from "./src/runtime/vault/InstallationSecrets.ts"
+import { resolveSecrets } from "./src/runtime/vault/InstallationSecrets.ts"
 const [dataDir, at] = process.argv.slice(2)
 while (Date.now() < Number(at));
 const { keyPepper, masterKeys } = await Effect.runPromise(
-  resolve({ dataDir, masterKeys: Option.none(), keyPepper: Option.none() }, { create: true })
+  resolveSecrets({ dataDir, masterKeys: Option.none(), keyPepper: Option.none() }, { create: true })
 )
 console.log(Redacted.value(masterKeys).active, Redacted.value(keyPepper))`
 
