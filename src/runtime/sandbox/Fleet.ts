@@ -86,7 +86,7 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
     }
     const rebalance = (): void => {
       isRebalanceScheduled = false
-      for (const runner of [...slots, spare]) runner?.evictWaiting(choice.canTake)
+      for (const runner of [...slots, spare]) runner?.evictWaiting((tenant) => choice.canMove(tenant, runner))
       if ([...slots, spare].some((runner) => runner !== undefined && runner.load() > 1)) onQueued()
     }
 

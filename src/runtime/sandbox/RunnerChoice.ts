@@ -10,8 +10,8 @@ const busyFrom = 4
 export interface RunnerChoice {
   /** The runner for a program, by its key; `undefined` while no runner is alive. */
   readonly choose: (key: string) => RunnerProcess | undefined
-  /** Whether some runner that is not busy would soon run a turn of this tenant. */
-  readonly canTake: (tenant: string) => boolean
+  /** Whether another runner than this one is not busy and would soon run a turn of this tenant. */
+  readonly canMove: (tenant: string, from: RunnerProcess) => boolean
 }
 
 /** Chooses among the runners that are in `slots`, and the one that `spare` returns, at each call. */
@@ -76,7 +76,8 @@ export const makeRunnerChoice = (
       if (!isAlive || !isOpenTo(preferred, tenant)) return least
       return least.load() * 2 < preferred.load() ? least : preferred
     },
-    canTake: (tenant) => withSpare(tenant, aliveRunners()).some((runner) => isFreeFor(runner, tenant))
+    canMove: (tenant, from) =>
+      withSpare(tenant, aliveRunners()).some((runner) => runner !== from && isFreeFor(runner, tenant))
   }
 }
 

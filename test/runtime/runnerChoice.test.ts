@@ -1,0 +1,27 @@
+/** Which runner a guest gets, and whether a turn that waits may move. */
+import { assert, describe, it } from "@effect/vitest"
+import { LongTurns } from "../../src/runtime/sandbox/LongTurns.js"
+import { makeRunnerChoice } from "../../src/runtime/sandbox/RunnerChoice.js"
+import type { RunnerProcess } from "../../src/runtime/sandbox/RunnerProcess.js"
+
+const runner = (busyTenant: string | undefined, load = 1): RunnerProcess =>
+  ({
+    isAlive: () => true,
+    load: () => load,
+    busyTenant: () => busyTenant,
+    longTurns: new LongTurns()
+  }) as unknown as RunnerProcess
+
+describe("a turn that waits behind another tenant's", () => {
+  it("moves when another runner is free", () => {
+    const [own, other] = [runner("org_evil"), runner(undefined)]
+    assert.isTrue(makeRunnerChoice([own, other], () => undefined).canMove("org_victim", own))
+    assert.isTrue(makeRunnerChoice([own], () => other).canMove("org_victim", own))
+  })
+
+  it("stays where no other runner is free, also while its own does not count as busy yet", () => {
+    const own = runner(undefined)
+    assert.isFalse(makeRunnerChoice([own], () => undefined).canMove("org_victim", own))
+    assert.isFalse(makeRunnerChoice([own, runner("org_evil")], () => undefined).canMove("org_victim", own))
+  })
+})
