@@ -11,7 +11,7 @@ import { credentialHeaders, redacted } from "./SecretNames.js"
 export interface Scrubber {
   /** Adds a secret value. */
   readonly hide: (value: string) => void
-  /** Adds a secret value in short steps, whatever its length. It is added when the iteration ends. */
+  /** Adds a secret value. Each step is short also for a long value; the value is hidden once the iteration has ended. */
   readonly hideInSteps: (value: string) => Iterable<void>
   readonly scrubText: (text: string) => string
   /** The index from which the end of the text could be the beginning of a secret; its length if it could not. */

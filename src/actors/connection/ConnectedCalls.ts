@@ -78,7 +78,7 @@ const make = Effect.gen(function* () {
     AuthorizeFailure
   > {
     const { permit, request, settle } = yield* authorizeCall(call, attempts, call.request.timeoutMillis)
-    // The permit is settled whatever happens to the request.
+    // The permit is settled also when the request fails or is interrupted.
     return yield* Effect.uninterruptibleMask((restore) =>
       Effect.gen(function* () {
         const answer = yield* restore(Effect.either(egress.send(request))).pipe(Effect.onError(() => settle(null)))

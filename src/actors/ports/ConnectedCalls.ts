@@ -63,7 +63,7 @@ export class ConnectedCalls extends Context.Tag("svc/ConnectedCalls")<
     ) => Effect.Effect<A, CallFailed>
     /**
      * The same for a streamed answer: returns the first answer whose head `failureOf` accepts with `null`, or the last one
-     * that the rule allows, whatever it is. Nothing is retried after that.
+     * that the retry rule allows, a failure too. After that nothing is retried.
      */
     readonly open: (
       call: ConnectedCall & Pick<OpenRequest, "stall" | "upload">,

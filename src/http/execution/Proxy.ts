@@ -221,7 +221,7 @@ export const make = Effect.gen(function* () {
     const outcome = Effect.catchAll(opening, (failed) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.fail(failureOf(connection.connector, now)(failed)))
     )
-    // If receiving the body fails, the call fails, whatever the provider answers.
+    // A body that breaks off fails the call, also when the provider has answered already.
     const answer = yield* upload === undefined ? outcome : Effect.raceFirst(outcome, upload.aborted)
     upload?.stopReplaying()
     exchange.changes = [{ path: "status", before: null, after: String(answer.status) }]

@@ -87,8 +87,8 @@ const redirectStatus: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 export const isRedirect = (status: number): boolean => redirectStatus.has(status)
 
 /**
- * Headers that are sent after a redirect to another origin. All others are dropped: any of them may be a credential,
- * whatever its name.
+ * Headers that are sent after a redirect to another origin. All others are dropped, since a header of any
+ * name may carry a credential.
  */
 const crossOriginHeaders: ReadonlySet<string> = new Set([
   "accept",

@@ -12,8 +12,8 @@ export interface SystemUser {
 }
 
 /**
- * The service's own user; if that is root, the owner of the data directory, or `nobody` if root owns it or it is
- * missing.
+ * The user that Postgres runs as. The service's own user, unless that is root: then the owner of the data directory, or
+ * the system user `nobody` if the directory is root's or missing.
  */
 export const postgresUser = (data: string): SystemUser => {
   const uid = process.getuid?.() ?? 0

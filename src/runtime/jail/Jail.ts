@@ -15,8 +15,8 @@ export interface Jail {
 export type JailMode = "auto" | JailReport["level"]
 
 /**
- * A user id that owns no file and no other process. Not `nobody`, which other services use, such as an embedded
- * Postgres.
+ * A user id that owns no file and no other process. The system user `nobody` would not do: the embedded Postgres may
+ * run as it.
  */
 const runnerUser = 65_530
 

@@ -35,7 +35,7 @@ export const proveSecrets = Effect.fn("SecretChecks.prove")(function* (secrets: 
 })
 
 /**
- * Accepts the given secrets as the installation's own, whatever they were before. Returns the lost master keys: those
+ * Replaces the stored check values by those of the given secrets. Returns the lost master keys: those
  * that wrap data keys and are not in the keyring.
  */
 export const acceptSecrets = Effect.fn("SecretChecks.accept")(function* (secrets: InstallationSecrets) {
