@@ -163,7 +163,8 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
     if (pending.size === 0 && paused.size === 0) workStartedAt = askedAt
     pending.add(session, { onAnswer, limitMillis: limits.cpuPerStepMillis, tenant, askedAt })
     startWatchdog()
-    if (pending.size > 1) options.onQueued()
+    // A guest that yielded counts: it may compute long once it goes on.
+    if (pending.size + paused.size > 1) options.onQueued()
   }
 
   /** Removes the turn that the runner has answered, and returns a function that delivers the answer. */
