@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { Script } from "node:vm"
 
+performance.mark("svc.start.node")
 const url = new URL("PROGRAM.js", import.meta.url)
 const compiled = () => {
   try {
@@ -14,6 +15,7 @@ const compiled = () => {
   }
 }
 const script = new Script(readFileSync(url, "utf8"), { filename: url.href, cachedData: compiled() })
+performance.mark("svc.start.read")
 const program = { exports: {} }
 script.runInThisContext()(program.exports, createRequire(url), program, url.href)
 program.exports.main()

@@ -9,6 +9,7 @@ import { connect, layer as pools } from "../postgres/Pools.js"
 import type { DatabaseUrls } from "../postgres/Roles.js"
 import { holdDatabase } from "../postgres/DatabaseLock.js"
 import { proveSecrets, withSecretsLocked } from "../vault/SecretChecks.js"
+import { asPhase, markPhase } from "./Phases.js"
 
 /** The keyring and the pepper, from the configuration or from the data directory. */
 export class ProvidedSecrets extends Context.Tag("svc/Secrets")<ProvidedSecrets, InstallationSecrets>() {}
@@ -42,6 +43,7 @@ const databasesBy = (server: typeof startEmbedded | typeof reachEmbedded) =>
         database._tag === "Embedded"
           ? yield* Effect.map(server({ dataDir }), (own) => ({ admin: Option.some(own.admin), urls: own.urls }))
           : { admin: Option.none(), urls: database.urls }
+      yield* markPhase("postgres")
       yield* migrate(urls.owner)
       const workspaces = Option.orElse(workspaceUrl, () => Option.map(admin, otherDatabase))
       return Context.make(Databases, urls).pipe(Context.add(WorkspaceServer, workspaces))
@@ -88,11 +90,11 @@ const stop = Effect.sync(() => void process.kill(process.pid, "SIGTERM"))
 
 /** The service. */
 export const layer = (config: ServiceConfig) =>
-  secretsChecked.pipe(
-    Layer.provideMerge(databaseHeld),
-    Layer.provideMerge(connections),
-    Layer.provideMerge(portChecked),
-    Layer.provideMerge(databasesBy(startEmbedded)),
+  asPhase("secrets checked")(secretsChecked).pipe(
+    Layer.provideMerge(asPhase("database locked")(databaseHeld)),
+    Layer.provideMerge(asPhase("pools")(connections)),
+    Layer.provideMerge(asPhase("port checked")(portChecked)),
+    Layer.provideMerge(asPhase("migrated")(databasesBy(startEmbedded))),
     Layer.provideMerge(secrets({ create: true })),
     Layer.provideMerge(Layer.succeed(Settings, config))
   )

@@ -39,6 +39,7 @@ import * as Surfaces from "../http/Surfaces.js"
 import { resolveSecrets } from "../vault/InstallationSecrets.js"
 import { Settings } from "../configuration/Config.js"
 import { Databases, ProvidedSecrets, WorkspaceServer } from "./Layers.js"
+import { asPhase, markPhase } from "./Phases.js"
 import * as SigningArithmetic from "../oauth/SigningArithmetic.js"
 import * as TokenEndpoint from "../oauth/TokenEndpoint.js"
 import * as ConnectionReads from "../postgres/connections/ConnectionReads.js"
@@ -200,7 +201,7 @@ const clock = Clock.layer.pipe(Layer.provide(Runs.layer), Layer.provide(VirtualT
 /** Needs no database. A start builds it first: a runner takes as long to start as Postgres. */
 export const sandbox = Layer.unwrapEffect(
   Effect.map(Settings, ({ guestMemory, runners }) =>
-    Pool.layer({ runnerPath, earlierPath, runners, guestMemory: guestMemory * 1_048_576 })
+    asPhase("runner")(Pool.layer({ runnerPath, earlierPath, runners, guestMemory: guestMemory * 1_048_576 }))
   )
 )
 
@@ -261,18 +262,18 @@ const useCases = Layer.mergeAll(
 ).pipe(Layer.provide(Layer.merge(ConnectorImport.layer, ConnectorRecords.layer)), Layer.provideMerge(StartQuota.layer))
 
 /** Everything but the server. */
-export const serviceLayer = Surfaces.layer.pipe(
-  Layer.provide(useCases),
+export const serviceLayer = asPhase("surfaces")(Surfaces.layer).pipe(
+  Layer.provide(asPhase("use cases")(useCases)),
   Layer.provideMerge(Deliver.layer()),
   Layer.provideMerge(Layer.merge(RateLimits.layer, CallbackSecrets.layer)),
-  Layer.provideMerge(actors),
-  Layer.provideMerge(connected),
-  Layer.provideMerge(trail),
-  Layer.provideMerge(stores),
-  Layer.provideMerge(sandbox),
-  Layer.provideMerge(cluster),
-  Layer.provideMerge(Maintenance.layer),
-  Layer.provideMerge(clock),
+  Layer.provideMerge(asPhase("actors")(actors)),
+  Layer.provideMerge(asPhase("connections")(connected)),
+  Layer.provideMerge(asPhase("audit")(trail)),
+  Layer.provideMerge(asPhase("stores")(stores)),
+  Layer.provideMerge(asPhase("sandbox in service")(sandbox)),
+  Layer.provideMerge(asPhase("cluster")(cluster)),
+  Layer.provideMerge(asPhase("maintenance")(Maintenance.layer)),
+  Layer.provideMerge(asPhase("clock")(clock)),
   Layer.provideMerge(Layer.merge(Layer.sync(BackgroundTasks, makeRegistry), Layer.sync(Commits, makeCommitLog)))
 )
 
@@ -283,9 +284,12 @@ export const serviceLayer = Surfaces.layer.pipe(
 export const serverAfter = Effect.fn("Service.serverAfter")(function* <A, E, R>(prepare: Effect.Effect<A, E, R>) {
   const { host, port, shutdownGrace } = yield* Settings
   const live = yield* LiveRuns.LiveRuns
+  yield* markPhase("layers")
   const front = yield* makeFront
+  yield* markPhase("front")
   const markReady = front.markStarting()
   const running = yield* serve(front, { host, port })
+  yield* markPhase("listening")
   yield* Effect.addFinalizer(() =>
     Effect.gen(function* () {
       front.drain()

@@ -9,9 +9,11 @@ import { sandbox, serverAfter, serviceLayer } from "./Service.js"
 import * as Logging from "../telemetry/Logging.js"
 import { exporter } from "../telemetry/Tracing.js"
 import { printGreeting, prepareFirstStart } from "./FirstStart.js"
+import { markPhase, takePhases } from "./Phases.js"
 
 /** Runs until interrupted; then drains and closes everything that it opened. */
 export const startService = Effect.gen(function* () {
+  yield* markPhase("loaded")
   const asked = yield* readConfig()
   const config = asked.port === 0 ? withPort(asked, yield* freePort(asked.host)) : asked
   const run = Effect.gen(function* () {
@@ -21,6 +23,7 @@ export const startService = Effect.gen(function* () {
       url: config.publicUrl,
       afterMillis: Math.round(performance.now())
     })
+    yield* Effect.annotateLogs(Effect.logDebug("service.start_phases"), takePhases())
     return yield* Effect.never
   })
   // The same layer as in the services, so that it is built once.
