@@ -121,8 +121,8 @@ export const queueTimeout = Duration.hours(24)
 
 /** Process deaths without a new journal row after which a run is poisoned and fails. */
 export const poisonAfter = 5
-/** Process deaths after which a run is retried alone in its own runner. */
-export const suspectAfter = 2
+/** Process deaths without a new journal row after which a run is retried alone in its own runner. */
+export const suspectAfter = 3
 
 /** Address ranges of one key. */
 export const allowedIps = 100

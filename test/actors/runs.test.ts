@@ -8,7 +8,7 @@ import { defaultRetryPolicy } from "../../src/domain/Execution.js"
 import { isObject, type Json } from "../../src/domain/Json.js"
 import type { ExecutionId, OrganisationId } from "../../src/domain/Ids.js"
 import { poisonAfter } from "../../src/domain/Limits.js"
-import { executionId, openRun, organisation } from "../support/journal.js"
+import { executionId, organisation } from "../support/journal.js"
 import { makeRunWorld, passUntil, request, runnable, startEntry } from "../support/runWorld.js"
 import { call, type Guest } from "../support/scriptedSandbox.js"
 
@@ -242,76 +242,6 @@ describe("a guest that is lost", () => {
       }).pipe(Effect.provide(world.layer))
     }
   )
-})
-
-describe("a run whose node was lost", () => {
-  /** As its node left it: running, with nothing in its journal but its start. */
-  const orphan = (activations: number, more: { readonly organisationId?: OrganisationId } = {}) =>
-    Effect.map(now, (at) =>
-      openRun({
-        activations,
-        progress: 1,
-        engine: "memory",
-        createdAt: at,
-        startedAt: at,
-        wakeAt: at,
-        deadlineAt: at + 900_000,
-        ...more
-      })
-    )
-
-  it.scoped("resumes from its journal under a new epoch, and the old owner's writes are fenced", () => {
-    const world = makeRunWorld({ guests: { main: twoCalls } })
-    return Effect.gen(function* () {
-      const left = yield* orphan(0)
-      world.add(left, [startEntry(left.createdAt)])
-      yield* passUntil(() => world.ended.has(left.id))
-      assert.deepStrictEqual([world.ended.get(left.id)?.status, world.ended.get(left.id)?.run.epoch], ["completed", 2])
-      const { id, organisationId, retention, spaceId } = left
-      const late = yield* Effect.flip(world.journal.append({ id, organisationId, spaceId, retention, epoch: 1 }))
-      assert.strictEqual(late._tag, "Fenced")
-    }).pipe(Effect.provide(world.layer))
-  })
-
-  it.scoped("is taken over alone, one at a time, if its processes died soon after taking it over", () => {
-    const world = makeRunWorld({ guests: { main: hangs } })
-    return Effect.gen(function* () {
-      const live = yield* LiveRuns
-      const lefts = [yield* orphan(1), yield* orphan(2), yield* orphan(2)]
-      for (const left of lefts) world.add(left, [startEntry(left.createdAt)])
-      yield* passUntil(() => world.guestHost.started.length > 0)
-      assert.lengthOf(world.guestHost.started, 1)
-      yield* passUntil(() => world.guestHost.started.length === lefts.length)
-      assert.deepStrictEqual(
-        world.guestHost.started.map(({ alone }) => alone),
-        [true, true, true]
-      )
-      assert.strictEqual(live.size(), 3)
-    }).pipe(Effect.provide(world.layer))
-  })
-
-  it.scoped("is cleared of suspicion once it lives on", () => {
-    const world = makeRunWorld({ guests: { main: hangs } })
-    return Effect.gen(function* () {
-      const left = yield* orphan(1)
-      world.add(left, [startEntry(left.createdAt)])
-      yield* passUntil(() => world.sent.length === 1)
-      assert.strictEqual(world.runs.get(left.id)?.activations, 2)
-      yield* passUntil(() => world.runs.get(left.id)?.activations === 0)
-    }).pipe(Effect.provide(world.layer))
-  })
-
-  it.scoped("fails as poisoned when no process survived it", () => {
-    const world = makeRunWorld({ guests: { main: twoCalls } })
-    return Effect.gen(function* () {
-      const left = yield* orphan(poisonAfter)
-      world.add(left, [startEntry(left.createdAt)])
-      yield* passUntil(() => world.ended.has(left.id))
-      const { error, status } = world.ended.get(left.id) ?? assert.fail("not ended")
-      assert.deepStrictEqual([status, isObject(error) && error["code"]], ["failed", "POISONED"])
-      assert.lengthOf(world.guestHost.started, 0)
-    }).pipe(Effect.provide(world.layer))
-  })
 })
 
 describe("an organisation at its limit of concurrent runs", () => {

@@ -4,7 +4,9 @@ import { Effect } from "effect"
 import { readdirSync, readFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
+import { Ownership } from "../../src/actors/ports/Ownership.js"
 import { Runs } from "../../src/actors/ports/Runs.js"
+import { Sandbox } from "../../src/actors/ports/Sandbox.js"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
 import { execution, run, startCalls, stopCalls, svc, workflow } from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
@@ -156,5 +158,13 @@ describe("The activations of a run", () => {
       )
     )
     assert.strictEqual((await rows(executionId))[0]?.activations, 1)
+    // It wrote something since its start, so that another death would not make it a suspect.
+    const due = await svc.run(
+      Effect.gen(function* () {
+        const [runs, { engines }, ownership] = [yield* Runs, yield* Sandbox, yield* Ownership]
+        return yield* runs.findDue(ownership.ownedShards(), [], 100, engines)
+      })
+    )
+    assert.strictEqual(due.find(({ id }) => id === executionId)?.activations, 0)
   })
 })

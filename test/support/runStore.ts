@@ -50,6 +50,7 @@ export const makeRunStore = (caps: ReadonlyMap<OrganisationId, number> = new Map
 
   const isDue = (run: OpenRun, now: number, active: ReadonlyArray<ExecutionId>) =>
     run.status === "running" && run.wakeAt !== null && run.wakeAt <= now && !active.includes(run.id)
+  const hasGrown = ({ id, progress }: OpenRun) => (journals.get(id)?.length ?? 0) > Math.max(progress, 1)
   const isOverdue = ({ deadlineAt }: OpenRun, now: number) => deadlineAt <= now
 
   /** The next of the queue that may start; the queue is not changed. */
@@ -96,6 +97,7 @@ export const makeRunStore = (caps: ReadonlyMap<OrganisationId, number> = new Map
           .filter((run) => isDue(run, now, active))
           .sort((a, b) => (a.wakeAt ?? 0) - (b.wakeAt ?? 0))
           .slice(0, limit)
+          .map((run) => ({ ...run, activations: hasGrown(run) ? 0 : run.activations }))
       ),
     claim: (_, slots, live) =>
       Effect.map(Clock.currentTimeMillis, (at) => {

@@ -87,7 +87,9 @@ export const make = Effect.gen(function* () {
         taken,
         runError({ name: "JournalLost", category: "code", message: "the run's journal has no start" })
       )
-    if (taken.activations > poisonAfter && rows.length <= taken.progress) {
+    // The start of a run is in the journal before its first activation.
+    const hasGrown = rows.length > Math.max(taken.progress, 1)
+    if (taken.activations > poisonAfter && !hasGrown) {
       return yield* failWith(
         taken,
         runError({
@@ -99,7 +101,7 @@ export const make = Effect.gen(function* () {
       )
     }
     // A run that starts has no earlier activation to compare its journal with.
-    if (!how.claimed && rows.length > taken.progress) yield* runs.recordProgress(taken, rows.length)
+    if (!how.claimed && hasGrown) yield* runs.recordProgress(taken, rows.length)
     const isCarried = engines.includes(taken.engine)
     // Left for a node that carries its engine, or for its deadline; `/readyz` reports it.
     if (!isCarried && rest.length > 0) return
@@ -114,7 +116,7 @@ export const make = Effect.gen(function* () {
     const past = buildHistory(start, rest)
     live.launch(
       {
-        alone: how.alone || (taken.activations > suspectAfter && rows.length <= taken.progress),
+        alone: how.alone || (taken.activations > suspectAfter && !hasGrown),
         run: { ...run, attempt: past.attempt },
         runnable: code.value,
         start,

@@ -19,9 +19,9 @@ const sweepInterval = Duration.millis(500)
 const overdueBatch = 100
 const suspectPoll = Duration.millis(5)
 const suspectPatience = Duration.seconds(1)
-/** Suspects of one death that are taken over together. */
+/** Suspects of several deaths that are taken over together. */
 const suspectsAtOnce = 32
-/** Up to so many suspects are taken over one by one. */
+/** Up to so many suspects each get a runner of their own. */
 const fewSuspects = 4
 const survivalInterval = Duration.seconds(1)
 
@@ -49,12 +49,12 @@ export const make = (options: SweepOptions) =>
       if (live.reserve(id, undefined)) yield* takeOver(id)
     })
 
-    const suspects: Array<DueRun> = []
+    let suspects: ReadonlyArray<DueRun> = []
     const suspectsLatch = yield* Effect.makeLatch(false)
 
-    /** Waits until a suspect has made progress, at most `suspectPatience`. */
-    const awaitAdvance = (id: ExecutionId) =>
-      Effect.sync(() => live.hasAdvanced(id)).pipe(
+    /** Waits until each of the runs has made progress, at most `suspectPatience`. */
+    const awaitAdvances = (runs: ReadonlyArray<DueRun>) =>
+      Effect.sync(() => runs.every(({ id }) => live.hasAdvanced(id))).pipe(
         Effect.delay(suspectPoll),
         Effect.repeat({ until: (advanced) => advanced }),
         Effect.timeoutOption(suspectPatience)
@@ -71,7 +71,7 @@ export const make = (options: SweepOptions) =>
           .pipe(Effect.map((found) => found.filter(({ id, organisationId }) => live.reserve(id, organisationId))))
       )
       const isSuspect = ({ activations }: DueRun) => activations > 0
-      suspects.push(...due.filter(isSuspect))
+      suspects = [...suspects, ...due.filter(isSuspect)]
       if (suspects.length > 0) yield* suspectsLatch.open
       yield* Effect.forEach(
         due.filter((run) => !isSuspect(run)),
@@ -80,24 +80,28 @@ export const make = (options: SweepOptions) =>
       )
     })
 
+    /** Removes the suspects that are taken over next: those of the fewest deaths, narrowed down after each further one. */
+    const takeSuspects = () => {
+      const deaths = Math.min(...suspects.map(({ activations }) => activations))
+      const equals = suspects.filter(({ activations }) => activations === deaths)
+      const areFew = equals.length <= fewSuspects
+      const most = deaths === 1 ? equals.length : deaths < suspectAfter && !areFew ? suspectsAtOnce : 1
+      const group = equals.slice(0, most)
+      suspects = suspects.filter((run) => !group.includes(run))
+      return { group, alone: areFew || deaths >= suspectAfter }
+    }
+
     /**
-     * Takes over runs that were not yet known to survive when their process died. Few suspects, and those of more than
-     * one death, go one by one, each in a runner of its own; many of one death go in groups, so that a further death
-     * narrows down the culprit.
+     * Takes over runs that their process died with before they wrote anything. After one death they are probably
+     * bystanders and are taken over at once, each in a runner of its own if they are few. After further deaths they go in
+     * smaller groups, then one by one, so that the next death points at the culprit.
      */
     const resumeSuspects = (advance: Effect.Effect<void>) =>
       Effect.gen(function* () {
-        for (;;) {
-          const [first] = suspects
-          if (first === undefined) return
-          const isLone = ({ activations }: DueRun) => activations >= suspectAfter
-          const alone = isLone(first) || suspects.length <= fewSuspects
-          const other = suspects.findIndex((run) => isLone(run) !== isLone(first))
-          const group = suspects.splice(0, alone ? 1 : Math.min(suspectsAtOnce, other < 0 ? suspects.length : other))
-          yield* Effect.forEach(group, ({ id }) => Effect.zipRight(resumeSuspect(id, alone), awaitAdvance(id)), {
-            concurrency: "unbounded",
-            discard: true
-          })
+        while (suspects.length > 0) {
+          const { alone, group } = takeSuspects()
+          yield* Effect.forEach(group, ({ id }) => resumeSuspect(id, alone), { concurrency: 8, discard: true })
+          if (suspects.length > 0) yield* awaitAdvances(group)
           yield* advance
         }
       })

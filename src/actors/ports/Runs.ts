@@ -7,7 +7,7 @@ import type { JournalUnavailable, OpenRun } from "./Journal.js"
 export interface DueRun {
   readonly id: ExecutionId
   readonly organisationId: OrganisationId
-  /** Activations since its journal last grew that the process is not yet known to survive. */
+  /** Activations since its journal last grew that no process is known to have survived: 0 for one that wrote something. */
   readonly activations: number
 }
 

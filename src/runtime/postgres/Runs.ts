@@ -66,6 +66,9 @@ const claimSql = `
   FROM gone WHERE r.id = gone.id
   RETURNING ${selectOpen("r")}, gone.vtag::float8 AS vtag, EXISTS (SELECT FROM allowed WHERE NOT ok) AS "hasPassedOver"`
 
+/** The journal has rows of the run's last activation. The start of a run is there before its first one. */
+const hasGrown = `EXISTS (SELECT FROM journal j WHERE j.id = runs.id AND j.seq >= GREATEST(runs.progress, 1))`
+
 /** Running runs whose wake-up time has passed. `$1`: shards; `$2`: runs in progress on this node; `$3`: engines. */
 const dueCondition = `shard = ANY($1::int[]) AND wake_at <= now() AND status = 'running' AND NOT id = ANY($2::text[])
   AND (engine = ANY($3::text[]) OR NOT ${hasHistory})`
@@ -135,7 +138,7 @@ export const layer = Layer.effect(
       engines: ReadonlyArray<string>
     ) {
       return yield* sql.unsafe<DueRun>(
-        `SELECT id, org AS "organisationId", activations FROM runs WHERE ${dueCondition} ORDER BY wake_at LIMIT $4`,
+        `SELECT id, org AS "organisationId", CASE WHEN ${hasGrown} THEN 0 ELSE activations END AS activations FROM runs WHERE ${dueCondition} ORDER BY wake_at LIMIT $4`,
         [shards, active, engines, limit]
       )
     }, Effect.mapError(unavailable))
