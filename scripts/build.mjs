@@ -1,5 +1,5 @@
-// Bundles the program into dist/. Does nothing when no source is newer than the bundle, so that `npm start` may
-// call it every time.
+// Bundles the program into dist/. Does nothing when no source is newer than the bundle, so that whatever needs the bundle
+// may call it every time.
 import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import {
@@ -15,24 +15,11 @@ import {
   writeFileSync
 } from "node:fs"
 import { dirname, join } from "node:path"
-import { fileURLToPath } from "node:url"
 import { keepEngine } from "./engines.mjs"
+import { isFresh, marker, root } from "./freshness.mjs"
 
-process.chdir(dirname(dirname(fileURLToPath(import.meta.url))))
-
-/** When the newest file or folder below was changed; a folder changes with what is added to and removed from it. */
-const newest = (path) => {
-  const stat = statSync(path, { throwIfNoEntry: false })
-  if (stat === undefined) return 0
-  return stat.isDirectory()
-    ? readdirSync(path).reduce((latest, name) => Math.max(latest, newest(join(path, name))), stat.mtimeMs)
-    : stat.mtimeMs
-}
-
-const marker = "dist/svc.js"
-const sources = ["src", "migrations", "package-lock.json", "scripts"]
-const built = statSync(marker, { throwIfNoEntry: false })?.mtimeMs ?? 0
-if (Math.max(...sources.map(newest)) < built) process.exit(0)
+process.chdir(root)
+if (isFresh()) process.exit(0)
 
 /** One sentence instead of a stack trace where the files cannot be written. */
 process.on("uncaughtException", (error) => {
@@ -154,7 +141,7 @@ keepEngine(`dist/engines/v${protocolVersion}`, engineIdentity(engineWasm), {
 
 // --- The command, last: it names the others ---
 
-place("dist/svc.js", readFileSync("scripts/launch.mjs", "utf8").replaceAll("PROGRAM", name))
+place(marker, readFileSync("scripts/launch.mjs", "utf8").replaceAll("PROGRAM", name))
 for (const old of readdirSync("dist").filter((one) => one.startsWith("program-") && !one.startsWith(name))) {
   // Whoever read the command before may be about to read what it names.
   if (Date.now() - statSync(join("dist", old)).mtimeMs > 3_600_000) rmSync(join("dist", old), { force: true })

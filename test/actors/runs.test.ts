@@ -9,7 +9,7 @@ import { isObject, type Json } from "../../src/domain/Json.js"
 import type { ExecutionId, OrganisationId } from "../../src/domain/Ids.js"
 import { poisonAfter } from "../../src/domain/Limits.js"
 import { executionId, organisation } from "../support/journal.js"
-import { makeRunWorld, passUntil, request, runnable, startEntry } from "../support/runWorld.js"
+import { makeRunWorld, passUntil, request, runnable } from "../support/runWorld.js"
 import { call, type Guest } from "../support/scriptedSandbox.js"
 
 const get = (path: string) => call("fetch", { url: `https://acme.test/${path}` })

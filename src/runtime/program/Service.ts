@@ -40,6 +40,7 @@ import { resolveSecrets } from "../vault/InstallationSecrets.js"
 import { Settings } from "../configuration/Config.js"
 import { Databases, ProvidedSecrets, WorkspaceServer } from "./Layers.js"
 import { asPhase, markPhase } from "./Phases.js"
+import { bundleOf, sandbox } from "./Processes.js"
 import * as SigningArithmetic from "../oauth/SigningArithmetic.js"
 import * as TokenEndpoint from "../oauth/TokenEndpoint.js"
 import * as ConnectionReads from "../postgres/connections/ConnectionReads.js"
@@ -88,7 +89,6 @@ import * as Runnables from "../postgres/Runnables.js"
 import * as RunReads from "../postgres/RunReads.js"
 import * as Runs from "../postgres/Runs.js"
 import * as VirtualTags from "../postgres/VirtualTags.js"
-import * as Pool from "../sandbox/Pool.js"
 import { layerPostgres as dataKeys } from "../vault/DataKeys.js"
 import { countJournal } from "../telemetry/JournalMetrics.js"
 import * as Vault from "../vault/Vault.js"
@@ -96,14 +96,6 @@ import * as Wakeups from "../process/Wakeups.js"
 import * as WorkspaceDb from "../workspace/WorkspaceDb.js"
 
 const journalCapacity = 20_000
-
-/** The bundles of other processes lie beside the program's; one that a test makes lies a folder deeper. */
-const bundleOf = (name: string): string =>
-  [`./${name}`, `../${name}`].map((path) => fileURLToPath(new URL(path, import.meta.url))).find(existsSync) ??
-  `dist/${name}`
-const runnerPath = bundleOf("runner.js")
-/** The build leaves the engines of earlier builds there. */
-const earlierPath = join(dirname(runnerPath), "engines")
 
 // --- Ports that depend on nothing but configuration ---
 
@@ -198,13 +190,6 @@ const clock = Clock.layer.pipe(Layer.provide(Runs.layer), Layer.provide(VirtualT
 
 // --- Actors ---
 
-/** Needs no database. A start builds it first: a runner takes as long to start as Postgres. */
-export const sandbox = Layer.unwrapEffect(
-  Effect.map(Settings, ({ guestMemory, runners }) =>
-    asPhase("runner")(Pool.layer({ runnerPath, earlierPath, runners, guestMemory: guestMemory * 1_048_576 }))
-  )
-)
-
 /** The owners of connections: credentials, refreshes, providers' limits. */
 const connections = Layer.mergeAll(ConnectionActor.layer, ConnectionSweep.layer).pipe(Layer.provide(Uses.layer))
 /** Shared by the owners of connections and their callers. */
@@ -267,10 +252,11 @@ export const serviceLayer = asPhase("surfaces")(Surfaces.layer).pipe(
   Layer.provideMerge(Deliver.layer()),
   Layer.provideMerge(Layer.merge(RateLimits.layer, CallbackSecrets.layer)),
   Layer.provideMerge(asPhase("actors")(actors)),
+  // A runner takes about as long to start as what is below.
+  Layer.provideMerge(sandbox),
   Layer.provideMerge(asPhase("connections")(connected)),
   Layer.provideMerge(asPhase("audit")(trail)),
   Layer.provideMerge(asPhase("stores")(stores)),
-  Layer.provideMerge(asPhase("sandbox in service")(sandbox)),
   Layer.provideMerge(asPhase("cluster")(cluster)),
   Layer.provideMerge(asPhase("maintenance")(Maintenance.layer)),
   Layer.provideMerge(asPhase("clock")(clock)),

@@ -1,36 +1,73 @@
 /** `svc start`: runs the service from reading its configuration until it is stopped. */
 import { Effect, Layer, Logger, Option, RuntimeFlags, RuntimeFlagsPatch } from "effect"
-import { readConfig, Settings, withPort } from "../configuration/Config.js"
+import { readConfig, type ServiceConfig, Settings, withPort } from "../configuration/Config.js"
 import { layer } from "./Layers.js"
 import { freePort } from "../process/Port.js"
 import { unreachableError } from "../postgres/UnreachableDatabase.js"
 import { OperatorError } from "../process/OperatorError.js"
-import { sandbox, serverAfter, serviceLayer } from "./Service.js"
 import * as Logging from "../telemetry/Logging.js"
-import { exporter } from "../telemetry/Tracing.js"
-import { printGreeting, prepareFirstStart } from "./FirstStart.js"
 import { markPhase, takePhases } from "./Phases.js"
+import { sandbox } from "./Processes.js"
+
+/**
+ * The service's modules, in parts: between two of them the event loop turns, so that Postgres and the first runner, which
+ * are other processes, start meanwhile.
+ */
+const loadService = Effect.promise(async () => {
+  for (const part of [
+    () => import("../../actors/execution/Sweep.js"),
+    () => import("../../actors/connection/Actor.js"),
+    () => import("../../http/resource/Api.js"),
+    () => import("../http/Surfaces.js")
+  ]) {
+    await turn()
+    await part()
+  }
+  await turn()
+  return { ...(await import("./Service.js")), ...(await import("./FirstStart.js")) }
+})
+
+/** One turn of the event loop, with its input and output. */
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+const run = (config: ServiceConfig) =>
+  Effect.gen(function* () {
+    // Layers that two builds share are built once.
+    const memoMap = yield* Layer.makeMemoMap
+    const scope = yield* Effect.scope
+    const early = Layer.merge(layer(config), Layer.provide(sandbox, Layer.succeed(Settings, config)))
+    yield* Effect.forkScoped(Effect.exit(Layer.buildWithMemoMap(early, memoMap, scope)))
+    const { prepareFirstStart, printGreeting, serverAfter, serviceLayer } = yield* loadService
+    yield* markPhase("service loaded")
+    const serving = Effect.gen(function* () {
+      const { prepared: made } = yield* serverAfter(prepareFirstStart(config, config.publicUrl))
+      if (Option.isSome(made)) yield* printGreeting(config, made.value)
+      yield* Effect.annotateLogs(Effect.logInfo("service.ready"), {
+        url: config.publicUrl,
+        afterMillis: Math.round(performance.now())
+      })
+      yield* Effect.annotateLogs(Effect.logDebug("service.start_phases"), takePhases())
+      return yield* Effect.never
+    })
+    const context = yield* Layer.buildWithMemoMap(Layer.provideMerge(serviceLayer, early), memoMap, scope)
+    return yield* Effect.provide(Effect.scoped(serving), context)
+  })
+
+/** Exports what the body logs, measures and traces, if a collector is configured. */
+const exported = <A, E, R>(config: ServiceConfig, body: Effect.Effect<A, E, R>) =>
+  Option.isNone(config.otlpUrl)
+    ? body
+    : Effect.flatMap(
+        Effect.promise(() => import("../telemetry/Tracing.js")),
+        ({ exporter }) => Effect.provide(body, exporter(config))
+      )
 
 /** Runs until interrupted; then drains and closes everything that it opened. */
 export const startService = Effect.gen(function* () {
   yield* markPhase("loaded")
   const asked = yield* readConfig()
   const config = asked.port === 0 ? withPort(asked, yield* freePort(asked.host)) : asked
-  const run = Effect.gen(function* () {
-    const { prepared: made } = yield* serverAfter(prepareFirstStart(config, config.publicUrl))
-    if (Option.isSome(made)) yield* printGreeting(config, made.value)
-    yield* Effect.annotateLogs(Effect.logInfo("service.ready"), {
-      url: config.publicUrl,
-      afterMillis: Math.round(performance.now())
-    })
-    yield* Effect.annotateLogs(Effect.logDebug("service.start_phases"), takePhases())
-    return yield* Effect.never
-  })
-  // The same layer as in the services, so that it is built once.
-  const early = Layer.provide(sandbox, Layer.succeed(Settings, config))
-  return yield* Effect.scoped(run).pipe(
-    Effect.provide(Layer.provideMerge(serviceLayer, Layer.merge(layer(config), early))),
-    Effect.provide(exporter(config)),
+  return yield* exported(config, Effect.scoped(run(config))).pipe(
     Effect.provide(Layer.merge(Logging.layer(config.logFormat), Logger.minimumLogLevel(config.logLevel))),
     Effect.withTracerEnabled(false),
     // Effect's metrics of fibers cost more than most fibers do, and are not used.
