@@ -51,6 +51,16 @@ const pageApart = {
   }
 }
 
+/** The driver of Postgres asks for Cloudflare's runtime by Node's `Response`, which takes 25 ms to load. */
+const nodeOnly = {
+  name: "node-only",
+  setup: ({ onLoad }) => {
+    onLoad({ filter: /[/\\]pg[/\\]lib[/\\]stream\.js$/ }, ({ path }) => ({
+      contents: readFileSync(path, "utf8").replace("function isCloudflareRuntime() {", "$& return false")
+    }))
+  }
+}
+
 const common = {
   bundle: true,
   platform: "node",
@@ -84,7 +94,7 @@ const textOf = ({ outputFiles }, ending) => outputFiles.find(({ path }) => path.
 
 const bundle = await build({
   ...common,
-  plugins: [pageApart],
+  plugins: [pageApart, nodeOnly],
   entryPoints: ["src/runtime/cli/Main.ts"],
   outfile: "dist/program.js",
   format: "cjs",
@@ -92,7 +102,15 @@ const bundle = await build({
   banner: { js: "(function (exports, require, module, moduleUrl) {" },
   footer: { js: "})" }
 })
-const source = Buffer.from(textOf(bundle, ".js"))
+/** As escapes, which mean the same in texts, templates and comments. */
+const escaped = (character) =>
+  Array.from({ length: character.length }, (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`)
+// Pure ASCII, which Node reads in a third of the time and holds in half the memory.
+const source = Buffer.from(
+  Buffer.from(textOf(bundle, ".js"))
+    .toString()
+    .replaceAll(/\P{ASCII}/gu, (character) => escaped(character).join(""))
+)
 const name = `program-${createHash("sha256").update(source).digest("hex").slice(0, 16)}`
 place(`dist/${page}`, javascript)
 place(`dist/${name}.js`, source.toString().replace("program.js.map", `${name}.js.map`))

@@ -6,7 +6,7 @@ import { Script } from "node:vm"
 
 const [, , from, to] = process.argv
 const url = pathToFileURL(from)
-const script = new Script(readFileSync(url, "utf8"), { filename: url.href })
+const script = new Script(readFileSync(url, "latin1"), { filename: url.href })
 const program = { exports: {} }
 script.runInThisContext()(program.exports, createRequire(url), program, url.href)
 // Functions that have run are compiled: the modules of every command, as far as loading them goes.

@@ -14,7 +14,7 @@ const compiled = () => {
     return undefined
   }
 }
-const script = new Script(readFileSync(url, "utf8"), { filename: url.href, cachedData: compiled() })
+const script = new Script(readFileSync(url, "latin1"), { filename: url.href, cachedData: compiled() })
 performance.mark("svc.start.read")
 const program = { exports: {} }
 script.runInThisContext()(program.exports, createRequire(url), program, url.href)

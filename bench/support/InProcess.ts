@@ -1,7 +1,7 @@
 /** The service's layers in the bench's own process, for what is measured below HTTP. */
 import { Effect, Layer, Logger, LogLevel, ManagedRuntime } from "effect"
 import { readConfig } from "../../src/runtime/configuration/Config.js"
-import { layer as databases } from "../../src/runtime/program/Layers.js"
+import { layers } from "../../src/runtime/program/Layers.js"
 import { serviceLayer } from "../../src/runtime/program/Service.js"
 
 /** On an embedded Postgres in that directory. */
@@ -9,7 +9,7 @@ export const inProcess = async (dataDir: string) => {
   const config = await Effect.runPromise(readConfig({ SVC_DATA_DIR: dataDir, SVC_PORT: "0", SVC_RUNNERS: "1" }))
   const runtime = ManagedRuntime.make(
     serviceLayer.pipe(
-      Layer.provideMerge(databases(config)),
+      Layer.provideMerge(layers(config).base),
       Layer.provide(Logger.minimumLogLevel(LogLevel.Error)),
       Layer.orDie
     )

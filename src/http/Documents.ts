@@ -5,6 +5,7 @@
 import { HttpApi, OpenApi } from "@effect/platform"
 import { fileSchema } from "../domain/connector/FileSchema.js"
 import { isObject, type Json, type JsonObject } from "../domain/Json.js"
+import type { DocumentName } from "./DocumentPaths.js"
 import { completeDocument, type Texts } from "./documents/Operations.js"
 import { resourceTexts } from "./documents/ResourceTexts.js"
 import { executionTexts, runTexts } from "./documents/RunTexts.js"
@@ -160,8 +161,6 @@ export const SvcApi = HttpApi.make("svc")
   .annotate(OpenApi.Version, version)
   .annotate(OpenApi.Transform, uniteDocuments)
 
-export type DocumentName = "a" | "b" | "c" | "all" | "connector"
-
 const makers: { readonly [name in DocumentName]: () => unknown } = {
   a: () => OpenApi.fromApi(surfaceA),
   b: () => OpenApi.fromApi(surfaceB),
@@ -172,12 +171,3 @@ const makers: { readonly [name in DocumentName]: () => unknown } = {
 
 /** The document as indented JSON text with a final newline. */
 export const documentText = (name: DocumentName): string => `${JSON.stringify(makers[name](), null, 2)}\n`
-
-/** The path at which each document is served. */
-export const documentPaths: { readonly [path: string]: DocumentName } = {
-  "/api/v1/openapi/a.json": "a",
-  "/api/v1/openapi/b.json": "b",
-  "/api/v1/openapi/c.json": "c",
-  "/api/v1/openapi.json": "all",
-  "/api/v1/connector.schema.json": "connector"
-}

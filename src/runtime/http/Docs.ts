@@ -3,9 +3,7 @@ import { Effect } from "effect"
 import { createHash } from "node:crypto"
 import { promisify } from "node:util"
 import { gzip } from "node:zlib"
-import { documentPaths, documentText } from "../../http/Documents.js"
-import { referencePage } from "../../http/reference/ReferencePage.js"
-import { style } from "../../http/reference/Style.js"
+import { documentPaths } from "../../http/DocumentPaths.js"
 import type { RawReply, RequestHead } from "../../http/Wire.js"
 
 const titles: { readonly [path: string]: string } = {
@@ -24,21 +22,29 @@ interface Text {
 
 const compress = promisify(gzip)
 
-const textOf = (make: () => string): Effect.Effect<Text> =>
+const textOf = (make: () => Promise<string>): Effect.Effect<Text> =>
   Effect.promise(async () => {
-    const plain = make()
+    const plain = await make()
     return { plain, compressed: await compress(plain) }
   })
 
-const page = () =>
-  referencePage({
+/** Loaded at the first request, since a start needs none of it. */
+const documents = () => import("../../http/Documents.js")
+
+const page = async () => {
+  const [{ documentText }, { referencePage }] = await Promise.all([
+    documents(),
+    import("../../http/reference/ReferencePage.js")
+  ])
+  return referencePage({
     document: JSON.parse(documentText("all")),
     documents: Object.keys(documentPaths).map((path) => ({ path, title: titles[path] ?? path }))
   })
+}
 
 /** The hash of the page's style element, for its content security policy. */
 const styleHash = (html: string): string => {
-  const [, text = style] = /<style>([\s\S]*?)<\/style>/.exec(html) ?? []
+  const [, text = ""] = /<style>([\s\S]*?)<\/style>/.exec(html) ?? []
   return createHash("sha256").update(text).digest("base64")
 }
 
@@ -56,9 +62,9 @@ const takesGzip = ({ headers }: Pick<RequestHead, "headers">): boolean =>
 
 export const make = Effect.gen(function* () {
   const html = yield* Effect.cached(textOf(page))
-  const documents = new Map<string, Effect.Effect<Text>>()
+  const texts = new Map<string, Effect.Effect<Text>>()
   for (const [path, name] of Object.entries(documentPaths))
-    documents.set(path, yield* Effect.cached(textOf(() => documentText(name))))
+    texts.set(path, yield* Effect.cached(textOf(async () => (await documents()).documentText(name))))
 
   const reply = (request: RequestHead, contentType: string, text: Text, more: RawReply["headers"] = {}): RawReply => {
     const isCompressed = takesGzip(request)
@@ -86,7 +92,7 @@ export const make = Effect.gen(function* () {
   /** The reply for this path, or `undefined` if it is no page. */
   const pageAt = (path: string, request: RequestHead): Effect.Effect<RawReply> | undefined => {
     if (path === "/docs") return Effect.map(html, (text) => pageReply(request, text))
-    const document = documents.get(path)
+    const document = texts.get(path)
     return document === undefined
       ? undefined
       : Effect.map(document, (text) => reply(request, "application/json; charset=utf-8", text))

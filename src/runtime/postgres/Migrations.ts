@@ -18,9 +18,11 @@ export const migrate = Effect.fn("Migrations.migrate")(
       applicationName: "svc migrations",
       setting: variableOf(owner, "owner")
     })
-    const applied = yield* holdMigrationLock.pipe(
-      Effect.zipRight(runMigrations),
-      Effect.scoped,
+    const applied = yield* pendingMigrations().pipe(
+      // Most starts have none to run, and need no lock.
+      Effect.flatMap((pending) =>
+        pending.length === 0 ? Effect.succeed([]) : Effect.scoped(Effect.zipRight(holdMigrationLock, runMigrations))
+      ),
       Effect.provideService(SqlClient.SqlClient, sql)
     )
     for (const [id, name] of applied)

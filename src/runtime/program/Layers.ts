@@ -9,7 +9,7 @@ import { connect, layer as pools } from "../postgres/Pools.js"
 import type { DatabaseUrls } from "../postgres/Roles.js"
 import { holdDatabase } from "../postgres/DatabaseLock.js"
 import { proveSecrets, withSecretsLocked } from "../vault/SecretChecks.js"
-import { asPhase, markPhase } from "./Phases.js"
+import { asPhase } from "./Phases.js"
 
 /** The keyring and the pepper, from the configuration or from the data directory. */
 export class ProvidedSecrets extends Context.Tag("svc/Secrets")<ProvidedSecrets, InstallationSecrets>() {}
@@ -34,7 +34,7 @@ const secrets = (options: { readonly create: boolean }) =>
 // --- Postgres ---
 
 /** Depends on the secrets only so that they are created before the data that is sealed with them. */
-const databasesBy = (server: typeof startEmbedded | typeof reachEmbedded) =>
+const serverBy = (server: typeof startEmbedded | typeof reachEmbedded) =>
   Layer.scopedContext(
     Effect.gen(function* () {
       const { database, dataDir, workspaceUrl } = yield* Settings
@@ -43,12 +43,12 @@ const databasesBy = (server: typeof startEmbedded | typeof reachEmbedded) =>
         database._tag === "Embedded"
           ? yield* Effect.map(server({ dataDir }), (own) => ({ admin: Option.some(own.admin), urls: own.urls }))
           : { admin: Option.none(), urls: database.urls }
-      yield* markPhase("postgres")
-      yield* migrate(urls.owner)
       const workspaces = Option.orElse(workspaceUrl, () => Option.map(admin, otherDatabase))
       return Context.make(Databases, urls).pipe(Context.add(WorkspaceServer, workspaces))
     })
   )
+
+const migrated = Layer.effectDiscard(Effect.flatMap(Databases, ({ owner }) => migrate(owner)))
 
 /** The login with another database of the same server. */
 const otherDatabase = (login: Redacted.Redacted): Redacted.Redacted => {
@@ -88,16 +88,26 @@ const portChecked = Layer.effectDiscard(Effect.flatMap(Settings, ({ host, port }
 
 const stop = Effect.sync(() => void process.kill(process.pid, "SIGTERM"))
 
-/** The service. */
-export const layer = (config: ServiceConfig) =>
-  asPhase("secrets checked")(secretsChecked).pipe(
-    Layer.provideMerge(asPhase("database locked")(databaseHeld)),
-    Layer.provideMerge(asPhase("pools")(connections)),
-    Layer.provideMerge(asPhase("port checked")(portChecked)),
-    Layer.provideMerge(asPhase("migrated")(databasesBy(startEmbedded))),
-    Layer.provideMerge(secrets({ create: true })),
-    Layer.provideMerge(Layer.succeed(Settings, config))
-  )
+const createdSecrets = secrets({ create: true })
+const ownServer = asPhase("postgres")(serverBy(startEmbedded))
+
+/**
+ * The service's database and secrets, and what may be built beside them, ahead of its turn: a build that shares their
+ * memo map finds it built, or waits for it. A pool opens while migrations are looked for, whose failure is told first.
+ */
+export const layers = (config: ServiceConfig) => {
+  const server = Layer.provideMerge(ownServer, Layer.provideMerge(createdSecrets, Layer.succeed(Settings, config)))
+  return {
+    ahead: Layer.provide(connections, server),
+    base: asPhase("secrets checked")(secretsChecked).pipe(
+      Layer.provideMerge(asPhase("database locked")(databaseHeld)),
+      Layer.provideMerge(asPhase("pools")(connections)),
+      Layer.provideMerge(asPhase("migrated")(migrated)),
+      Layer.provideMerge(asPhase("port checked")(portChecked)),
+      Layer.provideMerge(server)
+    )
+  }
+}
 
 /** The layers of a command that uses the database, beside a service that may be running. */
 export const layerBeside = (config: ServiceConfig) => Layer.provideMerge(secretsChecked, layerUnproven(config))
@@ -105,7 +115,8 @@ export const layerBeside = (config: ServiceConfig) => Layer.provideMerge(secrets
 /** The same without the check of the secrets. */
 export const layerUnproven = (config: ServiceConfig) =>
   connections.pipe(
-    Layer.provideMerge(databasesBy(reachEmbedded)),
+    Layer.provideMerge(migrated),
+    Layer.provideMerge(serverBy(reachEmbedded)),
     Layer.provideMerge(secrets({ create: false })),
     Layer.provideMerge(Layer.succeed(Settings, config))
   )

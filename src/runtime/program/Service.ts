@@ -1,8 +1,5 @@
 /** The running service: actors, surfaces and the server, on a database that is there. */
 import { Duration, Effect, Layer, Option, Redacted } from "effect"
-import { existsSync } from "node:fs"
-import { dirname, join } from "node:path"
-import { fileURLToPath } from "node:url"
 import * as ConnectionActor from "../../actors/connection/Actor.js"
 import * as Calling from "../../actors/connection/ConnectedCalls.js"
 import * as Connections from "../../actors/connection/Connections.js"

@@ -1,7 +1,7 @@
 /** `svc start`: runs the service from reading its configuration until it is stopped. */
 import { Effect, Layer, Logger, Option, RuntimeFlags, RuntimeFlagsPatch } from "effect"
 import { readConfig, type ServiceConfig, Settings, withPort } from "../configuration/Config.js"
-import { layer } from "./Layers.js"
+import { layers } from "./Layers.js"
 import { freePort } from "../process/Port.js"
 import { unreachableError } from "../postgres/UnreachableDatabase.js"
 import { OperatorError } from "../process/OperatorError.js"
@@ -35,8 +35,12 @@ const run = (config: ServiceConfig) =>
     // Layers that two builds share are built once.
     const memoMap = yield* Layer.makeMemoMap
     const scope = yield* Effect.scope
-    const early = Layer.merge(layer(config), Layer.provide(sandbox, Layer.succeed(Settings, config)))
-    yield* Effect.forkScoped(Effect.exit(Layer.buildWithMemoMap(early, memoMap, scope)))
+    const { ahead, base } = layers(config)
+    const begin = <A, E>(layer: Layer.Layer<A, E>) =>
+      Effect.forkScoped(Effect.exit(Layer.buildWithMemoMap(layer, memoMap, scope)))
+    yield* begin(base)
+    yield* begin(ahead)
+    yield* begin(Layer.provide(sandbox, Layer.succeed(Settings, config)))
     const { prepareFirstStart, printGreeting, serverAfter, serviceLayer } = yield* loadService
     yield* markPhase("service loaded")
     const serving = Effect.gen(function* () {
@@ -49,7 +53,7 @@ const run = (config: ServiceConfig) =>
       yield* Effect.annotateLogs(Effect.logDebug("service.start_phases"), takePhases())
       return yield* Effect.never
     })
-    const context = yield* Layer.buildWithMemoMap(Layer.provideMerge(serviceLayer, early), memoMap, scope)
+    const context = yield* Layer.buildWithMemoMap(Layer.provideMerge(serviceLayer, base), memoMap, scope)
     return yield* Effect.provide(Effect.scoped(serving), context)
   })
 
