@@ -51,13 +51,21 @@ const pageApart = {
   }
 }
 
-/** The driver of Postgres asks for Cloudflare's runtime by Node's `Response`, which takes 25 ms to load. */
-const nodeOnly = {
-  name: "node-only",
+/** Two libraries look at Node's own `Response` and `Headers` as they load, and Node takes 25 ms to load these. */
+const lookups = [
+  [/[/\\]pg[/\\]lib[/\\]stream\.js$/, "function isCloudflareRuntime() {", "$& return false"],
+  [/[/\\]undici[/\\]lib[/\\]web[/\\]cookies[/\\]index\.js$/, "[Headers, globalThis.Headers]", "[Headers]"]
+]
+const withoutLookups = {
+  name: "without-lookups",
   setup: ({ onLoad }) => {
-    onLoad({ filter: /[/\\]pg[/\\]lib[/\\]stream\.js$/ }, ({ path }) => ({
-      contents: readFileSync(path, "utf8").replace("function isCloudflareRuntime() {", "$& return false")
-    }))
+    for (const [filter, before, after] of lookups) {
+      onLoad({ filter }, ({ path }) => {
+        const contents = readFileSync(path, "utf8")
+        if (!contents.includes(before)) throw new Error(`${path} has no ${before}: look at it again`)
+        return { contents: contents.replace(before, after) }
+      })
+    }
   }
 }
 
@@ -94,7 +102,7 @@ const textOf = ({ outputFiles }, ending) => outputFiles.find(({ path }) => path.
 
 const bundle = await build({
   ...common,
-  plugins: [pageApart, nodeOnly],
+  plugins: [pageApart, withoutLookups],
   entryPoints: ["src/runtime/cli/Main.ts"],
   outfile: "dist/program.js",
   format: "cjs",

@@ -55,4 +55,7 @@ export const main = (): void => {
 }
 
 /** Loads the modules of all commands without running one, so that the build can cache V8's compiled code. */
-export const load = (): Promise<unknown> => Promise.all([starting(), commandLine()])
+export const load = async (): Promise<void> => {
+  const { loadService } = await starting()
+  await Promise.all([loadService(), commandLine()])
+}

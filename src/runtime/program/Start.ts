@@ -13,19 +13,26 @@ import { sandbox } from "./Processes.js"
  * The service's modules, in parts: between two of them the event loop turns, so that Postgres and the first runner, which
  * are other processes, start meanwhile.
  */
-const loadService = Effect.promise(async () => {
+export const loadService = async () => {
   for (const part of [
+    () => import("../../domain/connector/Definition.js"),
+    () => import("../../actors/execution/HostCalls.js"),
+    () => import("../cluster/SingleNode.js"),
     () => import("../../actors/execution/Sweep.js"),
+    () => import("../../domain/connectors/index.js"),
     () => import("../../actors/connection/Actor.js"),
+    () => import("../../http/execution/Api.js"),
     () => import("../../http/resource/Api.js"),
-    () => import("../http/Surfaces.js")
+    () => import("../http/Surfaces.js"),
+    () => import("../egress/Egress.js"),
+    () => import("../http/Front.js")
   ]) {
     await turn()
     await part()
   }
   await turn()
   return { ...(await import("./Service.js")), ...(await import("./FirstStart.js")) }
-})
+}
 
 /** One turn of the event loop, with its input and output. */
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
@@ -41,7 +48,7 @@ const run = (config: ServiceConfig) =>
     yield* begin(base)
     yield* begin(ahead)
     yield* begin(Layer.provide(sandbox, Layer.succeed(Settings, config)))
-    const { prepareFirstStart, printGreeting, serverAfter, serviceLayer } = yield* loadService
+    const { prepareFirstStart, printGreeting, serverAfter, serviceLayer } = yield* Effect.promise(loadService)
     yield* markPhase("service loaded")
     const serving = Effect.gen(function* () {
       const { prepared: made } = yield* serverAfter(prepareFirstStart(config, config.publicUrl))
