@@ -1,7 +1,7 @@
 /** The service as an operator starts it, on a data directory of its own, and its API. */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { proofs } from "../../test/support/proofs.js"
 import { type Child, start } from "./Children.js"
 import { type Usage, usage } from "./Usage.js"
@@ -69,13 +69,20 @@ export interface Start {
   readonly node?: ReadonlyArray<string>
   /** Another build's program. */
   readonly program?: string
+  /** By `npm start`, as an operator starts it. */
+  readonly npm?: boolean
 }
+
+/** npm's program: the one that runs the bench, or the one beside this node. */
+const npmProgram = (): string =>
+  process.env["npm_execpath"] ??
+  join(dirname(realpathSync(process.execPath)), "..", "lib", "node_modules", "npm", "bin", "npm-cli.js")
 
 /** Arguments for the service's node, for who wants to compare them. */
 const nodeArguments = (process.env["SVC_BENCH_NODE"] ?? "").split(" ").filter((one) => one !== "")
 
-export const launch = ({ dataDir, env = {}, node = [], program = "dist/svc.js" }: Start): Child =>
-  start([...nodeArguments, ...node, program, "start"], {
+export const launch = ({ dataDir, env = {}, node = [], npm = false, program = "dist/svc.js" }: Start): Child =>
+  start(npm ? [npmProgram(), "start", "--silent"] : [...nodeArguments, ...node, program, "start"], {
     SVC_PORT: "0",
     SVC_DATA_DIR: dataDir,
     SVC_LOG_FORMAT: "json",
