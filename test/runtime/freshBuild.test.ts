@@ -11,7 +11,7 @@ let root = ""
 
 /** A project whose build notes that it ran, and makes a program that prints its own process id and arguments. */
 beforeEach(() => {
-  root = fs.mkdtempSync(path.join(os.tmpdir(), "svc-fresh-"))
+  root = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "svc-fresh-")))
   fs.mkdirSync(path.join(root, "scripts"))
   fs.mkdirSync(path.join(root, "src"))
   fs.mkdirSync(path.join(root, "dist"))
