@@ -32,174 +32,199 @@ interface AuthorizedCall {
 /** How often a refused request is sent again with a newer credential, because another request may have renewed it. */
 const maxRenewals = 2
 
+interface ConnectedCallContext {
+  readonly connections: Connections["Type"]
+  readonly egress: ConnectedEgress["Type"]
+}
+
+const authorizeCall = Effect.fnUntraced(function* (
+  { connections }: ConnectedCallContext,
+  call: ConnectedCall,
+  attempts: number,
+  permitMillis: number
+): Effect.fn.Return<AuthorizedCall, AuthorizeFailure> {
+  const { connectionId, definition, executionId, maxBytes, organisationId, request } = call
+  const where = { organisationId, connectionId }
+  const authorization = yield* connections.authorize({
+    ...where,
+    origin: request.origin,
+    executionId,
+    timeoutMillis: permitMillis
+  })
+  if (authorization._tag === "WaitUntil") {
+    return yield* Effect.fail<Postponed>({
+      _tag: "Postponed",
+      at: authorization.at,
+      why: authorization.why,
+      made: attempts
+    })
+  }
+  const { grant, permit } = authorization
+  return {
+    request: { ...request, ...where, grant, executionId, maxBytes },
+    permit,
+    settle: (answer, final = false) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const reading = answer === null ? null : readRateHeaders(definition, answer.headers, now)
+        return connections.settle({ ...where, permit, status: answer?.status ?? null, final, reading })
+      })
+  }
+})
+
+const sendOnce = Effect.fnUntraced(function* <A>(
+  context: ConnectedCallContext,
+  call: ConnectedCall,
+  attempts: number,
+  read: (answer: ProviderAnswer) => Effect.Effect<Either.Either<A, ProviderFailure>>
+): Effect.fn.Return<{ readonly permit: string; readonly result: Either.Either<A, ProviderFailure> }, AuthorizeFailure> {
+  const { permit, request, settle } = yield* authorizeCall(context, call, attempts, call.request.timeoutMillis)
+  // The permit is settled also when the request fails or is interrupted.
+  return yield* Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function* () {
+      const answer = yield* restore(Effect.either(context.egress.send(request))).pipe(
+        Effect.onError(() => settle(null))
+      )
+      if (Either.isLeft(answer)) {
+        yield* settle(null)
+        return { permit, result: Either.left(noAnswerFailure(answer.left)) }
+      }
+      const result = yield* Effect.onError(read(answer.right), () => settle(answer.right))
+      yield* settle(answer.right, Either.isLeft(result) && result.left.isFinal === true)
+      return { permit, result }
+    })
+  )
+})
+
+/** Whether a refused request can be sent again with a newer credential. */
+const renewCredential = (
+  { connections }: ConnectedCallContext,
+  { connectionId, organisationId }: ConnectedCall,
+  permit: string
+): Effect.Effect<boolean> =>
+  Effect.orElseSucceed(connections.renewRefused({ organisationId, connectionId, permit }), () => false)
+
+/** Opens a streamed answer. Its permit is settled when the body has ended; `settled` waits for that. */
+const openOnce = Effect.fnUntraced(function* (
+  context: ConnectedCallContext,
+  call: ConnectedCall & Pick<OpenRequest, "stall" | "upload">,
+  attempts: number
+): Effect.fn.Return<
+  Either.Either<
+    { readonly answer: OpenResponse; readonly permit: string; readonly settled: Effect.Effect<unknown> },
+    ProviderFailure
+  >,
+  AuthorizeFailure
+> {
+  const longest = Duration.toMillis(longestStream)
+  const overAt = (yield* Clock.currentTimeMillis) + longest
+  const { permit, request, settle } = yield* authorizeCall(context, call, attempts, longest)
+  const sent = context.egress.open({ ...request, stall: call.stall, upload: call.upload }).pipe(
+    Effect.either,
+    Effect.onExit((exit) => (exit._tag === "Failure" || Either.isLeft(exit.value) ? settle(null) : Effect.void))
+  )
+  return yield* Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function* () {
+      const result = yield* restore(sent)
+      if (Either.isLeft(result)) return Either.left(noAnswerFailure(result.left))
+      const answer = result.right
+      const left = overAt - (yield* Clock.currentTimeMillis)
+      const over = Effect.flatMap(
+        Effect.timeoutOption(Effect.interruptible(answer.ended), Duration.millis(Math.max(0, left))),
+        (ended) => (Option.isSome(ended) ? Effect.void : Effect.zipRight(Effect.sync(answer.cancel), answer.ended))
+      )
+      const settling = yield* Effect.forkDaemon(Effect.zipRight(over, settle(answer)))
+      return Either.right({ answer, permit, settled: Fiber.await(settling) })
+    })
+  )
+})
+
+/** The back-off before another attempt, in milliseconds; `null`: no further attempt. */
+const pauseBefore = (call: ConnectedCall, attempts: number, failure: ProviderFailure) =>
+  Effect.map(Random.next, (random) => {
+    // The connection's owner applies the provider's own retry-after when it authorises the next attempt.
+    const rested = { ...failure, retryAfterMillis: null }
+    const isRetried = call.retries === "all" || (call.retries === "refusals" && isNotTaken(failure))
+    return isRetried ? retryPause(call.definition.retry, attempts, rested, random) : null
+  })
+
+const send = Effect.fnUntraced(function* <A>(
+  context: ConnectedCallContext,
+  call: ConnectedCall,
+  read: (answer: ProviderAnswer, now: number) => Either.Either<A, ProviderFailure>,
+  onAttempt: (attempt: Attempt) => void = () => undefined
+): Effect.fn.Return<A, CallFailed> {
+  let renewals = 0
+  for (let attempts = call.earlierAttempts; ;) {
+    const startedAt = yield* Clock.currentTimeMillis
+    const { permit, result } = yield* sendOnce(context, call, attempts, (answer) =>
+      Effect.map(Clock.currentTimeMillis, (now) => read(answer, now))
+    )
+    const finishedAt = yield* Clock.currentTimeMillis
+    onAttempt({ startedAt, finishedAt, failure: Either.isLeft(result) ? result.left : null })
+    if (Either.isRight(result)) return result.right
+    const failure = result.left
+    const isRefused = failure.status === 401 && failure.isFinal !== true
+    if (isRefused && renewals < maxRenewals && (yield* renewCredential(context, call, permit))) {
+      renewals += 1
+      continue
+    }
+    attempts += 1
+    const pause = yield* pauseBefore(call, attempts, failure)
+    if (pause === null) return yield* Effect.fail<ProviderRefused>({ _tag: "ProviderRefused", failure })
+    yield* Effect.sleep(Duration.millis(pause))
+  }
+})
+
+const open = Effect.fnUntraced(function* (
+  context: ConnectedCallContext,
+  call: ConnectedCall & Pick<OpenRequest, "stall" | "upload">,
+  failureOf: (answer: ProviderHead, now: number) => ProviderFailure | null
+): Effect.fn.Return<OpenResponse, CallFailed> {
+  let renewals = 0
+  for (let attempts = call.earlierAttempts; ;) {
+    const outcome = yield* openOnce(context, call, attempts)
+    if (Either.isRight(outcome) && outcome.right.answer.status === 401 && renewals < maxRenewals) {
+      const { answer, permit, settled } = outcome.right
+      if (yield* renewCredential(context, call, permit)) {
+        renewals += 1
+        answer.cancel()
+        yield* settled
+        continue
+      }
+    }
+    attempts += 1
+    const now = yield* Clock.currentTimeMillis
+    const failure = Either.isLeft(outcome) ? outcome.left : failureOf(outcome.right.answer, now)
+    const pause = failure === null ? null : yield* pauseBefore(call, attempts, failure)
+    if (Either.isRight(outcome)) {
+      const { answer, settled } = outcome.right
+      if (pause === null) return answer
+      answer.cancel()
+      yield* settled
+    } else if (pause === null) {
+      return yield* Effect.fail<ProviderRefused>({ _tag: "ProviderRefused", failure: outcome.left })
+    }
+    yield* Effect.sleep(Duration.millis(pause))
+  }
+})
+
 const make = Effect.gen(function* () {
   const connections = yield* Connections
   const egress = yield* ConnectedEgress
 
-  const authorizeCall = Effect.fnUntraced(function* (
-    call: ConnectedCall,
-    attempts: number,
-    permitMillis: number
-  ): Effect.fn.Return<AuthorizedCall, AuthorizeFailure> {
-    const { connectionId, definition, executionId, maxBytes, organisationId, request } = call
-    const where = { organisationId, connectionId }
-    const authorization = yield* connections.authorize({
-      ...where,
-      origin: request.origin,
-      executionId,
-      timeoutMillis: permitMillis
-    })
-    if (authorization._tag === "WaitUntil") {
-      return yield* Effect.fail<Postponed>({
-        _tag: "Postponed",
-        at: authorization.at,
-        why: authorization.why,
-        made: attempts
-      })
-    }
-    const { grant, permit } = authorization
-    return {
-      request: { ...request, ...where, grant, executionId, maxBytes },
-      permit,
-      settle: (answer, final = false) =>
-        Effect.flatMap(Clock.currentTimeMillis, (now) => {
-          const reading = answer === null ? null : readRateHeaders(definition, answer.headers, now)
-          return connections.settle({ ...where, permit, status: answer?.status ?? null, final, reading })
-        })
-    }
+  const context: ConnectedCallContext = { connections, egress }
+
+  return ConnectedCalls.of({
+    send: <A>(
+      call: ConnectedCall,
+      read: (answer: ProviderAnswer, now: number) => Either.Either<A, ProviderFailure>,
+      onAttempt?: (attempt: Attempt) => void
+    ) => send(context, call, read, onAttempt),
+    open: (
+      call: ConnectedCall & Pick<OpenRequest, "stall" | "upload">,
+      failureOf: (answer: ProviderHead, now: number) => ProviderFailure | null
+    ) => open(context, call, failureOf)
   })
-
-  const sendOnce = Effect.fnUntraced(function* <A>(
-    call: ConnectedCall,
-    attempts: number,
-    read: (answer: ProviderAnswer) => Effect.Effect<Either.Either<A, ProviderFailure>>
-  ): Effect.fn.Return<
-    { readonly permit: string; readonly result: Either.Either<A, ProviderFailure> },
-    AuthorizeFailure
-  > {
-    const { permit, request, settle } = yield* authorizeCall(call, attempts, call.request.timeoutMillis)
-    // The permit is settled also when the request fails or is interrupted.
-    return yield* Effect.uninterruptibleMask((restore) =>
-      Effect.gen(function* () {
-        const answer = yield* restore(Effect.either(egress.send(request))).pipe(Effect.onError(() => settle(null)))
-        if (Either.isLeft(answer)) {
-          yield* settle(null)
-          return { permit, result: Either.left(noAnswerFailure(answer.left)) }
-        }
-        const result = yield* Effect.onError(read(answer.right), () => settle(answer.right))
-        yield* settle(answer.right, Either.isLeft(result) && result.left.isFinal === true)
-        return { permit, result }
-      })
-    )
-  })
-
-  /** Whether a refused request can be sent again with a newer credential. */
-  const renewCredential = ({ connectionId, organisationId }: ConnectedCall, permit: string): Effect.Effect<boolean> =>
-    Effect.orElseSucceed(connections.renewRefused({ organisationId, connectionId, permit }), () => false)
-
-  /** Opens a streamed answer. Its permit is settled when the body has ended; `settled` waits for that. */
-  const openOnce = Effect.fnUntraced(function* (
-    call: ConnectedCall & Pick<OpenRequest, "stall" | "upload">,
-    attempts: number
-  ): Effect.fn.Return<
-    Either.Either<
-      { readonly answer: OpenResponse; readonly permit: string; readonly settled: Effect.Effect<unknown> },
-      ProviderFailure
-    >,
-    AuthorizeFailure
-  > {
-    const longest = Duration.toMillis(longestStream)
-    const overAt = (yield* Clock.currentTimeMillis) + longest
-    const { permit, request, settle } = yield* authorizeCall(call, attempts, longest)
-    const sent = egress.open({ ...request, stall: call.stall, upload: call.upload }).pipe(
-      Effect.either,
-      Effect.onExit((exit) => (exit._tag === "Failure" || Either.isLeft(exit.value) ? settle(null) : Effect.void))
-    )
-    return yield* Effect.uninterruptibleMask((restore) =>
-      Effect.gen(function* () {
-        const result = yield* restore(sent)
-        if (Either.isLeft(result)) return Either.left(noAnswerFailure(result.left))
-        const answer = result.right
-        const left = overAt - (yield* Clock.currentTimeMillis)
-        const over = Effect.flatMap(
-          Effect.timeoutOption(Effect.interruptible(answer.ended), Duration.millis(Math.max(0, left))),
-          (ended) => (Option.isSome(ended) ? Effect.void : Effect.zipRight(Effect.sync(answer.cancel), answer.ended))
-        )
-        const settling = yield* Effect.forkDaemon(Effect.zipRight(over, settle(answer)))
-        return Either.right({ answer, permit, settled: Fiber.await(settling) })
-      })
-    )
-  })
-
-  /** The back-off before another attempt, in milliseconds; `null`: no further attempt. */
-  const pauseBefore = (call: ConnectedCall, attempts: number, failure: ProviderFailure) =>
-    Effect.map(Random.next, (random) => {
-      // The connection's owner applies the provider's own retry-after when it authorises the next attempt.
-      const rested = { ...failure, retryAfterMillis: null }
-      const isRetried = call.retries === "all" || (call.retries === "refusals" && isNotTaken(failure))
-      return isRetried ? retryPause(call.definition.retry, attempts, rested, random) : null
-    })
-
-  const send = Effect.fnUntraced(function* <A>(
-    call: ConnectedCall,
-    read: (answer: ProviderAnswer, now: number) => Either.Either<A, ProviderFailure>,
-    onAttempt: (attempt: Attempt) => void = () => undefined
-  ): Effect.fn.Return<A, CallFailed> {
-    let renewals = 0
-    for (let attempts = call.earlierAttempts; ;) {
-      const startedAt = yield* Clock.currentTimeMillis
-      const { permit, result } = yield* sendOnce(call, attempts, (answer) =>
-        Effect.map(Clock.currentTimeMillis, (now) => read(answer, now))
-      )
-      const finishedAt = yield* Clock.currentTimeMillis
-      onAttempt({ startedAt, finishedAt, failure: Either.isLeft(result) ? result.left : null })
-      if (Either.isRight(result)) return result.right
-      const failure = result.left
-      const isRefused = failure.status === 401 && failure.isFinal !== true
-      if (isRefused && renewals < maxRenewals && (yield* renewCredential(call, permit))) {
-        renewals += 1
-        continue
-      }
-      attempts += 1
-      const pause = yield* pauseBefore(call, attempts, failure)
-      if (pause === null) return yield* Effect.fail<ProviderRefused>({ _tag: "ProviderRefused", failure })
-      yield* Effect.sleep(Duration.millis(pause))
-    }
-  })
-
-  const open = Effect.fnUntraced(function* (
-    call: ConnectedCall & Pick<OpenRequest, "stall" | "upload">,
-    failureOf: (answer: ProviderHead, now: number) => ProviderFailure | null
-  ): Effect.fn.Return<OpenResponse, CallFailed> {
-    let renewals = 0
-    for (let attempts = call.earlierAttempts; ;) {
-      const outcome = yield* openOnce(call, attempts)
-      if (Either.isRight(outcome) && outcome.right.answer.status === 401 && renewals < maxRenewals) {
-        const { answer, permit, settled } = outcome.right
-        if (yield* renewCredential(call, permit)) {
-          renewals += 1
-          answer.cancel()
-          yield* settled
-          continue
-        }
-      }
-      attempts += 1
-      const now = yield* Clock.currentTimeMillis
-      const failure = Either.isLeft(outcome) ? outcome.left : failureOf(outcome.right.answer, now)
-      const pause = failure === null ? null : yield* pauseBefore(call, attempts, failure)
-      if (Either.isRight(outcome)) {
-        const { answer, settled } = outcome.right
-        if (pause === null) return answer
-        answer.cancel()
-        yield* settled
-      } else if (pause === null) {
-        return yield* Effect.fail<ProviderRefused>({ _tag: "ProviderRefused", failure: outcome.left })
-      }
-      yield* Effect.sleep(Duration.millis(pause))
-    }
-  })
-
-  return ConnectedCalls.of({ send, open })
 })
 
 export const layer = Layer.effect(ConnectedCalls, make)
