@@ -3,14 +3,11 @@
  * limit, and settles both with the answer. A caller waits only when no usable token is stored. Design: the actor is the
  * lock.
  */
-import { Clock, Deferred, Effect, Either, type Scope } from "effect"
-import { type Connection } from "../../domain/connection/Connection.js"
+import { Clock, Deferred, Effect, type Scope } from "effect"
+import type { Connection } from "../../domain/connection/Connection.js"
 import { notActiveReason } from "../../domain/connection/ConnectionStates.js"
 import { credentialLifetime, credentialValues } from "../../domain/connection/Credential.js"
-import { type CallLimits, unlimited } from "../../domain/connection/RateLimiter.js"
 import { isAlive } from "../../domain/connection/Refresh.js"
-import { connectionOrigins } from "../../domain/connector/BaseUrl.js"
-import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import {
   type GrantRequest,
   type CallAuthorization,
@@ -23,24 +20,16 @@ import {
   tokenState,
   type UsableCredential
 } from "./CallGrant.js"
-import {
-  busy,
-  isRenewable,
-  type CachedConnector,
-  type OpenConnection,
-  type ConnectionOwner,
-  ConnectionOwners,
-  failWith
-} from "./ConnectionOwner.js"
+import { busy, isRenewable, type CachedConnector, type ConnectionOwner, failWith } from "./ConnectionOwner.js"
+import { ConnectionOwners } from "./ConnectionOwners.js"
 import { Permits } from "./SharedPermits.js"
 import { CredentialTest } from "./CredentialTest.js"
 import { canRenew, holdsNewToken, StoredCredentialTest } from "./StoredCredentialTest.js"
 import type { CommandRefusal } from "./Protocol.js"
 import { TokenRefresh } from "./TokenRefresh.js"
 import { parseUrl } from "../../domain/Url.js"
+import { type ConnectorCacheContext, connectorOf } from "./ConnectorCache.js"
 
-/** Lifetime of a cached connector. */
-const cacheMillis = 1_000
 /** Refusals of a fresh credential that end the connection. */
 const maxRefusals = 2
 /** Refuses a call because the connection is not active. */
@@ -49,17 +38,6 @@ export const notActive = (connection: Connection): CommandRefusal => ({
   status: connection.status,
   reason: notActiveReason(connection)
 })
-
-const maxCached = 1_000
-
-const limitsOf = ({ rateLimit }: ConnectorDefinition): CallLimits =>
-  rateLimit === undefined
-    ? unlimited
-    : {
-        requests: rateLimit.requests ?? null,
-        perMillis: rateLimit.perSeconds * 1000,
-        concurrency: rateLimit.concurrency ?? null
-      }
 
 /** A request that the method's own scheme signs. `challenge`: what the provider's refusal asked for. */
 export interface SignatureRequest {
@@ -70,13 +48,6 @@ export interface SignatureRequest {
   readonly challenge: string | null
 }
 
-interface ConnectorCacheContext {
-  readonly owners: ConnectionOwners["Type"]
-  readonly permits: Permits["Type"]
-  /** Shared by all connections with the same connector, version, method and config. */
-  readonly cache: Map<string, CachedConnector>
-}
-
 interface AuthorizerContext extends ConnectorCacheContext {
   readonly renew: TokenRefresh["Type"]["renew"]
   readonly endUnrenewable: StoredCredentialTest["Type"]["endUnrenewable"]
@@ -84,45 +55,6 @@ interface AuthorizerContext extends ConnectorCacheContext {
   readonly signatureHeaders: CredentialTest["Type"]["signatureHeaders"]
   readonly testCredential: CredentialTest["Type"]["testCredential"]
 }
-
-const readConnector = Effect.fnUntraced(function* (
-  { cache, owners, permits }: ConnectorCacheContext,
-  self: ConnectionOwner,
-  { connection }: OpenConnection,
-  now: number
-): Effect.fn.Return<CachedConnector, CommandRefusal> {
-  const { authMethod, config, connector, connectorVersion, organisationId } = connection
-  const key = JSON.stringify([organisationId, connector, connectorVersion, authMethod, config])
-  const cached = cache.get(key)
-  if (cached !== undefined && now < cached.until) {
-    self.connector = cached
-    return cached
-  }
-  const definition = yield* owners.definitionOf(organisationId, connector, connectorVersion)
-  const method = yield* owners.methodOf(definition, authMethod)
-  const vault = yield* owners.vaultOf(organisationId)
-  const origins = Either.getOrElse(connectionOrigins(definition, config), () => [])
-  const limits = limitsOf(definition)
-  const limitScope =
-    definition.rateLimit?.scope === "connector"
-      ? { limits: unlimited, shared: permits.of(organisationId, connector, limits) }
-      : { limits, shared: null }
-  const read: CachedConnector = { until: now + cacheMillis, definition, method, origins, vault, ...limitScope }
-  if (cache.size >= maxCached) cache.clear()
-  cache.set(key, read)
-  self.connector = read
-  return read
-})
-
-const connectorOf = (
-  context: ConnectorCacheContext,
-  self: ConnectionOwner,
-  open: OpenConnection,
-  now: number
-): Effect.Effect<CachedConnector, CommandRefusal> =>
-  self.connector !== undefined && now < self.connector.until
-    ? Effect.succeed(self.connector)
-    : readConnector(context, self, open, now)
 
 // --- The token ---
 

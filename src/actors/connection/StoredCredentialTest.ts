@@ -9,14 +9,8 @@ import { credentialLifetime } from "../../domain/connection/Credential.js"
 import { isAlive, isDue, isJustIssued } from "../../domain/connection/Refresh.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
 import { coolDownEnd } from "./CallGrant.js"
-import {
-  isRenewable,
-  marginOf,
-  type OpenConnection,
-  type ConnectionOwner,
-  ConnectionOwners,
-  failWith
-} from "./ConnectionOwner.js"
+import { isRenewable, marginOf, type OpenConnection, type ConnectionOwner, failWith } from "./ConnectionOwner.js"
+import { ConnectionOwners } from "./ConnectionOwners.js"
 import { CredentialTest, type CredentialTestResult } from "./CredentialTest.js"
 import type { CommandRefusal } from "./Protocol.js"
 import { TokenRefresh } from "./TokenRefresh.js"

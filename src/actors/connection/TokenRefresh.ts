@@ -2,10 +2,9 @@
  * Refreshes a connection's token: at most one request at a time in the cluster. The owner commits the intent, sends one
  * request to the token endpoint, commits the answer and wakes the waiting calls. Design: the actor is the lock.
  */
-import { Clock, Context, Deferred, Duration, Effect, FiberId, Layer, Option, Redacted, type Scope } from "effect"
-import { type Credential, credentialFingerprint } from "../../domain/connection/Credential.js"
+import { Clock, Context, Deferred, Duration, Effect, FiberId, Layer, Redacted, type Scope } from "effect"
+import { credentialFingerprint } from "../../domain/connection/Credential.js"
 import { isGrantLost, latestSendMillis, decideRecovery } from "../../domain/connection/Refresh.js"
-import { configuredUrl } from "../../domain/connector/BaseUrl.js"
 import type { OAuth2Method } from "../../domain/connector/AuthMethod.js"
 import type { Connection } from "../../domain/connection/Connection.js"
 import { Connectors } from "../ports/Connectors.js"
@@ -24,115 +23,31 @@ import {
   isRenewable,
   type OpenConnection,
   type ConnectionOwner,
-  ConnectionOwners,
   failWith,
   system,
   withWriteLock
 } from "./ConnectionOwner.js"
+import { ConnectionOwners } from "./ConnectionOwners.js"
 import type { CommandRefusal } from "./Protocol.js"
-
-type TokenCredential = Extract<Credential, { readonly _tag: "Tokens" }>
-
-/** The OAuth client of a token request. `provider`: its auth provider's id; `null` for a customer's own client. */
-export interface RefreshClient extends TokenClient {
-  readonly provider: string | null
-}
+import {
+  type TokenRequestContext,
+  type TokenCredential,
+  tokensCredential,
+  clientOf,
+  requestTokens,
+  renewalGrant
+} from "./TokenRequests.js"
 
 /** How often a new owner polls for the answer that the previous owner may still commit. */
 const pollInterval = Duration.millis(500)
 
-/** The credential after an answer of the token endpoint; members that the answer lacks stay. */
-export const tokensCredential = (
-  tokens: Tokens,
-  method: OAuth2Method,
-  before: TokenCredential | ({ readonly refreshToken: null } & Pick<TokenCredential, "fields" | "provider">),
-  now: number
-): TokenCredential => {
-  const seconds = tokens.expiresInSeconds ?? method.refresh.expiresInSeconds ?? null
-  return {
-    _tag: "Tokens",
-    accessToken: tokens.accessToken,
-    refreshToken: tokens.refreshToken ?? before.refreshToken,
-    issuedAt: now,
-    expiresAt: seconds === null ? null : now + seconds * 1000,
-    fields: before.fields,
-    provider: before.provider
-  }
-}
-
-interface TokenRequestContext {
-  readonly connectors: Connectors["Type"]
-  readonly endpoint: TokenEndpoint["Type"]
-}
-
+/** What a refresh needs. */
 interface RefreshContext extends TokenRequestContext {
   readonly owners: ConnectionOwners["Type"]
   readonly store: ConnectionStore["Type"]
   readonly digests: Digests["Type"]
   readonly faults: Faults["Type"]
 }
-
-/**
- * The organisation's client, or with client credentials the customer's own. `given`: the auth provider of the tokens
- * that are stored; the default one may have changed since.
- */
-const clientOf = Effect.fnUntraced(function* (
-  { connectors }: TokenRequestContext,
-  { authProvider, connector, organisationId }: Pick<Connection, "authProvider" | "connector" | "organisationId">,
-  method: OAuth2Method,
-  fields: TokenCredential["fields"],
-  given: string | null = null
-): Effect.fn.Return<RefreshClient, CommandRefusal> {
-  const found = yield* Effect.mapError(
-    connectors.clientOf(organisationId, connector, method.id, authProvider ?? given),
-    ({ reason }) => busy(reason)
-  )
-  if (Option.isSome(found)) {
-    const { clientId, clientSecret, id } = found.value
-    return { clientId, clientSecret, auth: method.clientAuth, provider: id }
-  }
-  const own = fields["clientId"]
-  if (own !== undefined)
-    return {
-      clientId: Redacted.value(own),
-      clientSecret: fields["clientSecret"] ?? null,
-      auth: method.clientAuth,
-      provider: null
-    }
-  return yield* failWith({
-    _tag: "Invalid",
-    path: "authMethod",
-    code: "NO_OAUTH_CLIENT",
-    message: "has no OAuth client: add an auth provider with your clientId and clientSecret to the connector"
-  })
-})
-
-/** Requests tokens from the method's token endpoint. */
-const requestTokens = Effect.fnUntraced(function* (
-  { endpoint }: TokenRequestContext,
-  { config }: Pick<Connection, "config">,
-  method: OAuth2Method,
-  client: TokenClient,
-  grant: OAuthGrant
-): Effect.fn.Return<Tokens, CommandRefusal | TokenRequestFailed> {
-  const url = configuredUrl(method.tokenUrl, config)
-  if (url._tag === "Left")
-    return yield* failWith({ _tag: "Invalid", path: url.left.path, code: "INVALID_VALUE", message: url.left.message })
-  return yield* endpoint.request({
-    url: url.right,
-    client,
-    grant,
-    params: method.tokenParams,
-    expiresInField: method.refresh.expiresInField,
-    scopeSeparator: method.scopeSeparator,
-    config: method.tokenConfig
-  })
-})
-
-const renewalGrant = (method: OAuth2Method, { refreshToken }: TokenCredential): OAuthGrant =>
-  refreshToken === null || method.grant === "client_credentials"
-    ? { type: "client_credentials", scope: method.scopes.join(method.scopeSeparator) }
-    : { type: "refresh_token", refreshToken }
 
 const hashOf = ({ digests }: RefreshContext, { accessToken, refreshToken }: TokenCredential) =>
   digests.sha256Hex(Redacted.value(refreshToken ?? accessToken))
