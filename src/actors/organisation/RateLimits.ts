@@ -46,6 +46,15 @@ interface WindowLease {
   readonly renewLock: Effect.Semaphore
 }
 
+/** The tokens that a call has taken. */
+interface TakenTokens {
+  readonly leases: ReadonlyArray<WindowLease>
+  /** The first lease whose bucket has reached its limit. */
+  readonly exhausted: WindowLease | undefined
+  /** Unix seconds. */
+  readonly resetAt: number
+}
+
 export const layer = Layer.scoped(
   RateLimits,
   Effect.gen(function* () {
@@ -140,14 +149,6 @@ export const layer = Layer.scoped(
           })
         )
       })
-
-    interface TakenTokens {
-      readonly leases: ReadonlyArray<WindowLease>
-      /** The first lease whose bucket has reached its limit. */
-      readonly exhausted: WindowLease | undefined
-      /** Unix seconds. */
-      readonly resetAt: number
-    }
 
     /** Puts tokens back that were not used, even if their lease was dropped meanwhile. */
     const restore = (taken: ReadonlyArray<WindowLease>) => {
