@@ -55,28 +55,163 @@ interface TakenTokens {
   readonly resetAt: number
 }
 
+/** The leases of this node. */
+interface LimitsContext {
+  readonly limitsOwner: Effect.Effect.Success<typeof OrganisationLimits.client>
+  readonly leases: Map<string, WindowLease>
+  /** Starts to return unused tokens, until no lease is left. */
+  readonly startReturning: () => void
+}
+
+/** Returns unused tokens of expired leases, and drops the leases of windows that have ended. */
+const returnUnused = ({ leases, limitsOwner }: Omit<LimitsContext, "startReturning">) =>
+  Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    for (const [name, lease] of leases) {
+      if (lease.windowStart + lease.window.millis <= now) leases.delete(name)
+      else if (lease.takers === 0 && lease.tokens === 0 && lease.expiresAt <= now) leases.delete(name)
+      else if (lease.tokens > 0 && lease.expiresAt <= now) {
+        const calls = lease.tokens
+        lease.tokens = 0
+        yield* limitsOwner(lease.organisationId)
+          .GiveBack({ bucket: lease.bucket, minute: lease.windowStart, limit: lease.limit, calls })
+          .pipe(Effect.timeout("2 seconds"), Effect.sandbox, Effect.ignore)
+      }
+    }
+  })
+
+/** The lease of a bucket in this window. */
+const leaseOf = (
+  { leases, startReturning }: LimitsContext,
+  organisationId: OrganisationId,
+  { limit, name: bucket }: Bucket,
+  window: Window,
+  minute: number
+): WindowLease => {
+  const key = leaseKey({ organisationId, bucket })
+  const current = leases.get(key)
+  if (current !== undefined && current.windowStart === minute && current.limit === limit) return current
+  const lease: WindowLease = {
+    organisationId,
+    bucket,
+    limit,
+    window,
+    windowStart: minute,
+    takers: 0,
+    tokens: 0,
+    left: limit,
+    expiresAt: 0,
+    renewLock: Effect.unsafeMakeSemaphore(1)
+  }
+  leases.set(key, lease)
+  startReturning()
+  return lease
+}
+
+/** Leases more calls from the organisation's actor. */
+const renew = ({ limitsOwner }: LimitsContext, lease: WindowLease, now: number) =>
+  limitsOwner(lease.organisationId)
+    .LeaseCalls({
+      bucket: lease.bucket,
+      minute: lease.windowStart,
+      limit: lease.limit,
+      most: lease.window.maxLease
+    })
+    .pipe(
+      Effect.timeout("2 seconds"),
+      // An actor on a dying node answers with a defect.
+      Effect.sandbox,
+      Effect.mapError(() => new Unavailable({ reason: "the call cannot be counted now", retryAfterSeconds: 1 })),
+      Effect.map(({ granted, left }) => {
+        lease.tokens += granted
+        lease.left = left
+        lease.expiresAt = now + leaseMillis
+      })
+    )
+
+/** Takes a token; false if the bucket has reached its limit. */
+const take = (context: LimitsContext, lease: WindowLease, now: number): Effect.Effect<boolean, Unavailable> =>
+  Effect.suspend(() => {
+    if (lease.tokens > 0) {
+      lease.tokens--
+      return Effect.succeed(true)
+    }
+    return lease.renewLock.withPermits(1)(
+      Effect.suspend(() => {
+        const spent = () => lease.tokens-- > 0
+        if (lease.tokens > 0) return Effect.sync(spent)
+        return Effect.map(renew(context, lease, now), () => {
+          if (lease.tokens > 0) return spent()
+          lease.tokens = 0
+          return false
+        })
+      })
+    )
+  })
+
+/** Puts tokens back that were not used, even if their lease was dropped meanwhile. */
+const restore = ({ leases, startReturning }: LimitsContext, taken: ReadonlyArray<WindowLease>) => {
+  for (const lease of taken) {
+    const key = leaseKey(lease)
+    const current = leases.get(key) ?? lease
+    if (current.windowStart !== lease.windowStart) continue
+    current.tokens++
+    leases.set(key, current)
+    startReturning()
+  }
+}
+
+/** As `take`, and keeps the lease meanwhile. */
+const takeToken = (context: LimitsContext, lease: WindowLease, now: number) =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => {
+      lease.takers++
+    }),
+    () => take(context, lease, now),
+    () =>
+      Effect.sync(() => {
+        lease.takers--
+      })
+  )
+
+/** Takes one token of each bucket, or of none if one has reached its limit. */
+const takeAll = Effect.fnUntraced(function* (
+  context: LimitsContext,
+  organisationId: OrganisationId,
+  buckets: ReadonlyArray<Bucket>,
+  window: Window
+): Effect.fn.Return<TakenTokens, Unavailable> {
+  const now = yield* Clock.currentTimeMillis
+  const begin = now - (now % window.millis)
+  const resetAt = (begin + window.millis) / 1000
+  const taken: Array<WindowLease> = []
+  for (const bucket of buckets) {
+    const lease = leaseOf(context, organisationId, bucket, window, begin)
+    if (!(yield* Effect.tapError(takeToken(context, lease, now), () => Effect.sync(() => restore(context, taken))))) {
+      restore(context, taken)
+      return { leases: [], exhausted: lease, resetAt }
+    }
+    taken.push(lease)
+  }
+  return { leases: taken, exhausted: undefined, resetAt }
+})
+
+const bucketOf = (name: string, limit: number | null): ReadonlyArray<Bucket> =>
+  limit === null ? [] : [{ name, limit }]
+
+/** The admission of the bucket with the fewest calls left. */
+const tightestOf = ({ leases, resetAt }: TakenTokens): Admission | null =>
+  leases.reduce<Admission | null>((least, { left, limit, tokens }) => {
+    const remaining = left + tokens
+    return least === null || remaining < least.remaining ? { limit, remaining, resetAt } : least
+  }, null)
+
 export const layer = Layer.scoped(
   RateLimits,
   Effect.gen(function* () {
     const limitsOwner = yield* OrganisationLimits.client
     const leases = new Map<string, WindowLease>()
-
-    /** Returns unused tokens of expired leases, and drops the leases of windows that have ended. */
-    const returnUnused = Effect.gen(function* () {
-      const now = yield* Clock.currentTimeMillis
-      for (const [name, lease] of leases) {
-        if (lease.windowStart + lease.window.millis <= now) leases.delete(name)
-        else if (lease.takers === 0 && lease.tokens === 0 && lease.expiresAt <= now) leases.delete(name)
-        else if (lease.tokens > 0 && lease.expiresAt <= now) {
-          const calls = lease.tokens
-          lease.tokens = 0
-          yield* limitsOwner(lease.organisationId)
-            .GiveBack({ bucket: lease.bucket, minute: lease.windowStart, limit: lease.limit, calls })
-            .pipe(Effect.timeout("2 seconds"), Effect.sandbox, Effect.ignore)
-        }
-      }
-    })
-    const task = yield* backgroundTask("rate_limits.give_back", returnUnused)
+    const task = yield* backgroundTask("rate_limits.give_back", returnUnused({ leases, limitsOwner }))
     const startReturning = yield* pollWhileBusy(
       Duration.millis(leaseMillis),
       task.run.pipe(
@@ -85,131 +220,14 @@ export const layer = Layer.scoped(
       )
     )
 
-    const leaseOf = (
-      organisationId: OrganisationId,
-      { limit, name: bucket }: Bucket,
-      window: Window,
-      minute: number
-    ): WindowLease => {
-      const key = leaseKey({ organisationId, bucket })
-      const current = leases.get(key)
-      if (current !== undefined && current.windowStart === minute && current.limit === limit) return current
-      const lease: WindowLease = {
-        organisationId,
-        bucket,
-        limit,
-        window,
-        windowStart: minute,
-        takers: 0,
-        tokens: 0,
-        left: limit,
-        expiresAt: 0,
-        renewLock: Effect.unsafeMakeSemaphore(1)
-      }
-      leases.set(key, lease)
-      startReturning()
-      return lease
-    }
-
-    const renew = (lease: WindowLease, now: number) =>
-      limitsOwner(lease.organisationId)
-        .LeaseCalls({
-          bucket: lease.bucket,
-          minute: lease.windowStart,
-          limit: lease.limit,
-          most: lease.window.maxLease
-        })
-        .pipe(
-          Effect.timeout("2 seconds"),
-          // An actor on a dying node answers with a defect.
-          Effect.sandbox,
-          Effect.mapError(() => new Unavailable({ reason: "the call cannot be counted now", retryAfterSeconds: 1 })),
-          Effect.map(({ granted, left }) => {
-            lease.tokens += granted
-            lease.left = left
-            lease.expiresAt = now + leaseMillis
-          })
-        )
-
-    const take = (lease: WindowLease, now: number): Effect.Effect<boolean, Unavailable> =>
-      Effect.suspend(() => {
-        if (lease.tokens > 0) {
-          lease.tokens--
-          return Effect.succeed(true)
-        }
-        return lease.renewLock.withPermits(1)(
-          Effect.suspend(() => {
-            const spent = () => lease.tokens-- > 0
-            if (lease.tokens > 0) return Effect.sync(spent)
-            return Effect.map(renew(lease, now), () => {
-              if (lease.tokens > 0) return spent()
-              lease.tokens = 0
-              return false
-            })
-          })
-        )
-      })
-
-    /** Puts tokens back that were not used, even if their lease was dropped meanwhile. */
-    const restore = (taken: ReadonlyArray<WindowLease>) => {
-      for (const lease of taken) {
-        const key = leaseKey(lease)
-        const current = leases.get(key) ?? lease
-        if (current.windowStart !== lease.windowStart) continue
-        current.tokens++
-        leases.set(key, current)
-        startReturning()
-      }
-    }
-
-    const takeToken = (lease: WindowLease, now: number) =>
-      Effect.acquireUseRelease(
-        Effect.sync(() => {
-          lease.takers++
-        }),
-        () => take(lease, now),
-        () =>
-          Effect.sync(() => {
-            lease.takers--
-          })
-      )
-
-    /** Takes one token of each bucket, or of none if one has reached its limit. */
-    const takeAll = Effect.fnUntraced(function* (
-      organisationId: OrganisationId,
-      buckets: ReadonlyArray<Bucket>,
-      window: Window
-    ): Effect.fn.Return<TakenTokens, Unavailable> {
-      const now = yield* Clock.currentTimeMillis
-      const begin = now - (now % window.millis)
-      const resetAt = (begin + window.millis) / 1000
-      const taken: Array<WindowLease> = []
-      for (const bucket of buckets) {
-        const lease = leaseOf(organisationId, bucket, window, begin)
-        if (!(yield* Effect.tapError(takeToken(lease, now), () => Effect.sync(() => restore(taken))))) {
-          restore(taken)
-          return { leases: [], exhausted: lease, resetAt }
-        }
-        taken.push(lease)
-      }
-      return { leases: taken, exhausted: undefined, resetAt }
-    })
-
-    const bucketOf = (name: string, limit: number | null): ReadonlyArray<Bucket> =>
-      limit === null ? [] : [{ name, limit }]
-
-    const tightestOf = ({ leases, resetAt }: TakenTokens): Admission | null =>
-      leases.reduce<Admission | null>((least, { left, limit, tokens }) => {
-        const remaining = left + tokens
-        return least === null || remaining < least.remaining ? { limit, remaining, resetAt } : least
-      }, null)
+    const context: LimitsContext = { limitsOwner, leases, startReturning }
 
     return RateLimits.of({
       admit: ({ key, keyId, organisationId, plan }) =>
         key === null && plan === null
           ? Effect.succeed(null)
           : Effect.flatMap(
-              takeAll(organisationId, [...bucketOf(keyId, key), ...bucketOf("plan", plan)], minuteWindow),
+              takeAll(context, organisationId, [...bucketOf(keyId, key), ...bucketOf("plan", plan)], minuteWindow),
               (taken) =>
                 taken.exhausted === undefined
                   ? Effect.succeed(tightestOf(taken))
@@ -218,7 +236,7 @@ export const layer = Layer.scoped(
 
       admitFor: (organisationId, customerId, limit) =>
         Effect.flatMap(
-          takeAll(organisationId, [{ name: `calls|${customerId}`, limit }], minuteWindow),
+          takeAll(context, organisationId, [{ name: `calls|${customerId}`, limit }], minuteWindow),
           ({ exhausted, resetAt }) =>
             exhausted === undefined ? Effect.void : new RateLimited({ limit, resetAt, what: "calls for this customer" })
         ),
@@ -226,13 +244,14 @@ export const layer = Layer.scoped(
       takeStart: ({ customer, customerId, organisation, organisationId }) =>
         Effect.flatMap(
           takeAll(
+            context,
             organisationId,
             [...bucketOf("starts", organisation), ...bucketOf(`starts|${customerId}`, customer)],
             dayWindow
           ),
           ({ exhausted, leases, resetAt }) =>
             exhausted === undefined
-              ? Effect.succeed({ giveBack: Effect.sync(() => restore(leases)) })
+              ? Effect.succeed({ giveBack: Effect.sync(() => restore(context, leases)) })
               : new QuotaExceeded({
                   dimension: "events_per_day",
                   limit: exhausted.limit,
