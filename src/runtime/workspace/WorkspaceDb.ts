@@ -3,21 +3,19 @@
  * organisation's turn, then takes a connection of its workspace, and returns both together.
  */
 import { Cause, Duration, Effect, Layer, Option, type Redacted, Runtime, Schedule } from "effect"
-import { type DbCaller, type DbRefused, type DbResult, WorkspaceDb } from "../../actors/ports/WorkspaceDb.js"
+import { type DbRefused, WorkspaceDb } from "../../actors/ports/WorkspaceDb.js"
 import { backgroundTask } from "../../actors/BackgroundTask.js"
 import { type Json, findUnstorable, unstorableMessage } from "../../domain/Json.js"
 import { workspaceDb } from "../../domain/Limits.js"
-import { allowedCommands, type SqlCommand, sqlCommand } from "../../domain/SqlCommand.js"
-import { readResult } from "./StatementResult.js"
+import { allowedCommands, sqlCommand } from "../../domain/SqlCommand.js"
 import { makeSessionPool } from "./SessionPool.js"
-import { dbFull, dbRefusalOf, dbRefusal, tooMuchMemory, dbOff } from "./Refusals.js"
+import { dbRefusal, dbOff } from "./Refusals.js"
 import { makeMemoryWatch } from "./Memory.js"
 import { makeWorkspaceDatabaseServer, type WorkspaceDatabaseServer } from "./WorkspaceDatabaseServer.js"
-import type { DatabaseSession } from "./DatabaseSession.js"
 import { makeSizes } from "./Sizes.js"
-import { type LeasedSession, makeTransactions } from "./Transactions.js"
-import { makeTurns, type TurnKind } from "./Turns.js"
-import type { WorkspaceDatabases } from "./WorkspaceDatabases.js"
+import { makeTransactions } from "./Transactions.js"
+import { makeTurns } from "./Turns.js"
+import { type DbContext, attempt, giveBack, take, interruptibly, perform } from "./SessionUse.js"
 
 export interface WorkspaceDbOptions {
   /** An administrator's login to the server; it manages the workspaces' databases from the database in its path. */
@@ -100,85 +98,13 @@ const make = (server: WorkspaceDatabaseServer, limit: number, onDefect: (cause: 
     onDefect
   })
 
-  const attempt = <A>(body: (workspaces: WorkspaceDatabases) => Promise<A>): Effect.Effect<A, DbRefused> =>
-    Effect.tryPromise({
-      try: async () => body(await server.get()),
-      catch: (error) => dbRefusalOf(error, server.failure())
-    })
-
-  // --- Connections ---
-
-  const giveBack = ({ release, session, spaceId }: LeasedSession): Effect.Effect<void> =>
-    Effect.promise(() => connections.giveBack(spaceId, session)).pipe(Effect.ensuring(Effect.sync(release)))
-
-  /** First the turn, then the connection: who waits holds nothing. Interruptible only while it waits. */
-  const take = (
-    { organisationId, spaceId }: DbCaller,
-    kind: TurnKind,
-    restore: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
-  ): Effect.Effect<LeasedSession, DbRefused> =>
-    restore(turns.acquire(organisationId, kind)).pipe(
-      Effect.mapError((reason) =>
-        dbRefusal(`too many statements and transactions of the organisation at once (${reason}): try again`, "53300", {
-          transient: true
-        })
-      ),
-      Effect.flatMap((release) =>
-        attempt(async (workspaces) => {
-          lastUse.set(workspaces.databaseOf(spaceId), performance.now())
-          return { session: await connections.take(spaceId), spaceId, release }
-        }).pipe(Effect.tapErrorCause(() => Effect.sync(release)))
-      )
-    )
-
-  // --- Statements ---
-
-  /** When the run stops waiting, the connection goes, and with it the statement. */
-  const interruptibly = <A>(session: DatabaseSession, body: () => Promise<A>): Effect.Effect<A, DbRefused> =>
-    Effect.async((resume) => {
-      body().then(
-        (value) => resume(Effect.succeed(value)),
-        (error: unknown) => resume(dbRefusalOf(error, server.failure()))
-      )
-      return Effect.sync(() => session.abort(new Error("the run no longer waits")))
-    })
-
-  const perform = async (
-    { session, spaceId }: LeasedSession,
-    command: SqlCommand,
-    sql: string,
-    params: ReadonlyArray<Json>,
-    place: "alone" | "in a transaction"
-  ): Promise<DbResult> => {
-    const workspaces = await server.get()
-    const readsOnly = (await sizes.isFull(spaceId)) && !command.freesSpace
-    let stopped: DbRefused | undefined
-    const stop = (which: "all" | "writers", why: DbRefused) => {
-      stopped ??= why
-      workspaces.terminate([session.pid], which).catch(() => undefined)
-    }
-    const unwatchSize = sizes.watch(spaceId, { frees: command.freesSpace, stop: () => stop("writers", dbFull(limit)) })
-    const unwatchMemory = memory.watch(session.pid, workspaces.databaseOf(spaceId), () => stop("all", tooMuchMemory()))
-    try {
-      if (readsOnly) await session.control(readOnly[place].before)
-      const raw = await session.query(sql, params)
-      if (readsOnly) await session.control(readOnly[place].after)
-      return await readResult(raw)
-    } catch (error) {
-      const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined
-      if (readsOnly && code === "25006") throw dbFull(limit)
-      throw stopped !== undefined && code === "57P01" ? stopped : error
-    } finally {
-      unwatchSize()
-      unwatchMemory()
-    }
-  }
+  const context: DbContext = { server, limit, lastUse, turns, sizes, memory, connections }
 
   const transactions = makeTransactions({
-    attempt,
-    giveBack,
-    take,
-    run: interruptibly
+    attempt: (body) => attempt(context, body),
+    giveBack: (held) => giveBack(context, held),
+    take: (caller, kind, restore) => take(context, caller, kind, restore),
+    run: (session, body) => interruptibly(context, session, body)
   })
 
   const query: WorkspaceDb["Type"]["query"] = (caller, sql, params, transaction) =>
@@ -189,18 +115,18 @@ const make = (server: WorkspaceDatabaseServer, limit: number, onDefect: (cause: 
       yield* checkRequest(sql, params)
       if (transaction !== null)
         return yield* transactions.use(caller, transaction, (held) =>
-          interruptibly(held.session, () => perform(held, command, sql, params, "in a transaction"))
+          interruptibly(context, held.session, () => perform(context, held, command, sql, params, "in a transaction"))
         )
       return yield* Effect.uninterruptibleMask((restore) =>
-        Effect.flatMap(take(caller, "statement", restore), (held) =>
-          restore(interruptibly(held.session, () => perform(held, command, sql, params, "alone"))).pipe(
-            Effect.ensuring(Effect.forkDaemon(giveBack(held)))
-          )
+        Effect.flatMap(take(context, caller, "statement", restore), (held) =>
+          restore(
+            interruptibly(context, held.session, () => perform(context, held, command, sql, params, "alone"))
+          ).pipe(Effect.ensuring(Effect.forkDaemon(giveBack(context, held))))
         )
       )
     })
 
-  const dropEmpty = attempt((workspaces) =>
+  const dropEmpty = attempt(context, (workspaces) =>
     workspaces.dropEmpty((database) => performance.now() - (lastUse.get(database) ?? started) < workspaceDb.emptyMillis)
   )
 
@@ -229,15 +155,6 @@ const make = (server: WorkspaceDatabaseServer, limit: number, onDefect: (cause: 
 
 /** There is no such database, or no such login: another process dropped them. */
 const goneCodes: ReadonlySet<string> = new Set(["3D000", "28P01", "28000"])
-
-/** How the server is told that a statement may only read. No statement of a workflow can take it back. */
-const readOnly = {
-  alone: { before: "SET default_transaction_read_only = on", after: "SET default_transaction_read_only = off" },
-  "in a transaction": {
-    before: "SAVEPOINT svc_full; SET TRANSACTION READ ONLY",
-    after: "RELEASE SAVEPOINT svc_full"
-  }
-} as const
 
 /** What the wire protocol could not carry, or a serialiser not bear. */
 const checkRequest = (sql: string, params: ReadonlyArray<Json>): Effect.Effect<void, DbRefused> =>
