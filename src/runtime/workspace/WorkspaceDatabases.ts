@@ -5,7 +5,7 @@
  */
 import { Redacted } from "effect"
 import { type Client, type ClientConfig, Pool } from "pg"
-import { databaseNamesOf } from "./DatabaseNames.js"
+import { type DatabaseNames, databaseNamesOf } from "./DatabaseNames.js"
 import {
   type ServerContext,
   makeTemplate,
@@ -46,14 +46,8 @@ const makersAtOnce = 2
 /** Databases that one sweep checks. */
 const sweepBatch = 20
 
-/** Builds the walls and tests them. Fails if they do not isolate: then no workspace may have a login here. */
-export const openWorkspaceDatabases = async ({
-  admin,
-  pepper
-}: WorkspaceDatabasesOptions): Promise<WorkspaceDatabases> => {
-  const base = new URL(Redacted.value(admin))
-  const control = base.pathname.slice(1)
-  const names = databaseNamesOf(control, pepper)
+/** How to connect to a database as the administrator, or with its own login. */
+const makeLogins = (base: URL, names: DatabaseNames) => {
   const adminTo = (database: string): ClientConfig => {
     const url = new URL(base)
     url.pathname = `/${database}`
@@ -69,6 +63,91 @@ export const openWorkspaceDatabases = async ({
     ).toString()
     return { connectionString: url.href, connectionTimeoutMillis: connectMillis, application_name: "svc.db" }
   }
+  return { adminTo, loginTo }
+}
+
+/** Bounds concurrent creations: each takes two connections of the administrator. */
+const makeLanes = (make: (spaceId: string) => Promise<void>) => {
+  const lanes: Array<Promise<void>> = Array.from({ length: makersAtOnce }, () => Promise.resolve())
+  let nextLane = 0
+  return (spaceId: string): Promise<void> => {
+    const lane = nextLane++ % makersAtOnce
+    const making = (lanes[lane] ?? Promise.resolve()).then(() => make(spaceId))
+    lanes[lane] = making.catch(() => undefined)
+    return making
+  }
+}
+
+/** Bytes of the workspaces' databases beyond an empty one. */
+const readSizes = async (
+  { keeper, names }: ServerContext,
+  emptyBytes: number,
+  spaceIds: ReadonlyArray<string>
+): Promise<ReadonlyMap<string, number>> => {
+  const byName = new Map(spaceIds.map((spaceId) => [names.of(spaceId), spaceId]))
+  const { rows } = await keeper.query<{ readonly name: string; readonly bytes: number }>(
+    "SELECT datname AS name, pg_database_size(oid)::float8 AS bytes FROM pg_database WHERE datname = ANY($1)",
+    [[...byName.keys()]]
+  )
+  return new Map(rows.map(({ bytes, name }) => [byName.get(name) ?? "", Math.max(0, bytes - emptyBytes)]))
+}
+
+/** Ends sessions of workspaces. */
+const terminate = async (
+  { keeper, names }: ServerContext,
+  pids: ReadonlyArray<number>,
+  which: "all" | "writers"
+): Promise<void> => {
+  await keeper.query(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+     WHERE pid = ANY($1) AND starts_with(datname, $2) ${which === "writers" ? "AND backend_xid IS NOT NULL" : ""}`,
+    [pids, names.prefix]
+  )
+}
+
+/** The status of a transaction. */
+const readOutcome = async ({ keeper }: ServerContext, xid: string): Promise<string | null> => {
+  const found = await keeper.query<{ readonly status: string | null }>("SELECT pg_xact_status($1::xid8) AS status", [
+    xid
+  ])
+  return found.rows[0]?.status ?? null
+}
+
+/** Drops empty databases with their logins. */
+const dropEmpty = async (
+  server: ServerContext,
+  emptyBytes: number,
+  isUsed: (database: string) => boolean
+): Promise<number> => {
+  const candidates = await server.keeper.query<{ readonly name: string }>(
+    `SELECT datname AS name FROM pg_database WHERE starts_with(datname, $1) AND datname <> $2
+       AND pg_database_size(oid) < $3 ORDER BY random() LIMIT $4`,
+    [server.names.prefix, server.names.of(canarySpace), emptyBytes + emptySlack, sweepBatch]
+  )
+  let dropped = 0
+  for (const { name } of candidates.rows) {
+    if (isUsed(name)) continue
+    const gone = await withNameLock(server, name, async (client) => {
+      if (isUsed(name) || (await connected(server.adminTo(name), holdsSomething))) return false
+      // Postgres refuses it while a session is connected.
+      await client.query(`DROP DATABASE ${name}`)
+      await client.query(`DROP ROLE IF EXISTS ${name}`)
+      return true
+    }).catch(() => false)
+    if (gone) dropped += 1
+  }
+  return dropped
+}
+
+/** Builds the walls and tests them. Fails if they do not isolate: then no workspace may have a login here. */
+export const openWorkspaceDatabases = async ({
+  admin,
+  pepper
+}: WorkspaceDatabasesOptions): Promise<WorkspaceDatabases> => {
+  const base = new URL(Redacted.value(admin))
+  const control = base.pathname.slice(1)
+  const names = databaseNamesOf(control, pepper)
+  const { adminTo, loginTo } = makeLogins(base, names)
 
   await ensureControl(adminTo("postgres"), adminTo(control), control)
   const keeper = new Pool({ ...adminTo(control), max: 2, idleTimeoutMillis: 10_000, allowExitOnIdle: true })
@@ -88,18 +167,8 @@ export const openWorkspaceDatabases = async ({
     await keeper.query<{ readonly bytes: number }>("SELECT pg_database_size($1)::float8 AS bytes", [names.template])
   ).rows[0] ?? { bytes: 0 }
 
-  // --- Using ---
-
   const ready = new Map<string, Promise<void>>()
-  /** Bounds concurrent creations: each takes two connections of the administrator. */
-  const lanes: Array<Promise<void>> = Array.from({ length: makersAtOnce }, () => Promise.resolve())
-  let nextLane = 0
-  const makeInTurn = (spaceId: string): Promise<void> => {
-    const lane = nextLane++ % makersAtOnce
-    const making = (lanes[lane] ?? Promise.resolve()).then(() => makeDatabase(server, spaceId))
-    lanes[lane] = making.catch(() => undefined)
-    return making
-  }
+  const makeInTurn = makeLanes((spaceId) => makeDatabase(server, spaceId))
 
   return {
     reach: async (spaceId) => {
@@ -113,48 +182,10 @@ export const openWorkspaceDatabases = async ({
       return loginTo(names.of(spaceId))
     },
     forget: (spaceId) => void ready.delete(spaceId),
-    sizes: async (spaceIds) => {
-      const byName = new Map(spaceIds.map((spaceId) => [names.of(spaceId), spaceId]))
-      const { rows } = await keeper.query<{ readonly name: string; readonly bytes: number }>(
-        "SELECT datname AS name, pg_database_size(oid)::float8 AS bytes FROM pg_database WHERE datname = ANY($1)",
-        [[...byName.keys()]]
-      )
-      return new Map(rows.map(({ bytes, name }) => [byName.get(name) ?? "", Math.max(0, bytes - emptyBytes)]))
-    },
-    terminate: async (pids, which) => {
-      await keeper.query(
-        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-         WHERE pid = ANY($1) AND starts_with(datname, $2) ${which === "writers" ? "AND backend_xid IS NOT NULL" : ""}`,
-        [pids, names.prefix]
-      )
-    },
-    outcome: async (xid) => {
-      const found = await keeper.query<{ readonly status: string | null }>(
-        "SELECT pg_xact_status($1::xid8) AS status",
-        [xid]
-      )
-      return found.rows[0]?.status ?? null
-    },
-    dropEmpty: async (isUsed) => {
-      const candidates = await keeper.query<{ readonly name: string }>(
-        `SELECT datname AS name FROM pg_database WHERE starts_with(datname, $1) AND datname <> $2
-           AND pg_database_size(oid) < $3 ORDER BY random() LIMIT $4`,
-        [names.prefix, names.of(canarySpace), emptyBytes + emptySlack, sweepBatch]
-      )
-      let dropped = 0
-      for (const { name } of candidates.rows) {
-        if (isUsed(name)) continue
-        const gone = await withNameLock(server, name, async (client) => {
-          if (isUsed(name) || (await connected(adminTo(name), holdsSomething))) return false
-          // Postgres refuses it while a session is connected.
-          await client.query(`DROP DATABASE ${name}`)
-          await client.query(`DROP ROLE IF EXISTS ${name}`)
-          return true
-        }).catch(() => false)
-        if (gone) dropped += 1
-      }
-      return dropped
-    },
+    sizes: (spaceIds) => readSizes(server, emptyBytes, spaceIds),
+    terminate: (pids, which) => terminate(server, pids, which),
+    outcome: (xid) => readOutcome(server, xid),
+    dropEmpty: (isUsed) => dropEmpty(server, emptyBytes, isUsed),
     databaseOf: names.of,
     close: () => keeper.end()
   }

@@ -13,7 +13,7 @@ import { dbRefusal, dbOff } from "./Refusals.js"
 import { makeMemoryWatch } from "./Memory.js"
 import { makeWorkspaceDatabaseServer, type WorkspaceDatabaseServer } from "./WorkspaceDatabaseServer.js"
 import { makeSizes } from "./Sizes.js"
-import { makeTransactions } from "./Transactions.js"
+import { makeTransactions, type Transactions } from "./Transactions.js"
 import { makeTurns } from "./Turns.js"
 import { type DbContext, attempt, giveBack, take, interruptibly, perform } from "./SessionUse.js"
 
@@ -68,24 +68,9 @@ const off = (reason: string) =>
 const logDefect = (cause: unknown): Effect.Effect<void> =>
   Effect.logError("workspace_db.answer_failed", Cause.die(cause))
 
-const make = (server: WorkspaceDatabaseServer, limit: number, onDefect: (cause: unknown) => void) => {
-  const started = performance.now()
-  const lastUse = new Map<string, number>()
-  const turns = makeTurns({
-    connections: workspaceDb.connectionsPerNode,
-    connectionsPerOrganisation: workspaceDb.connectionsPerOrganisation,
-    transactions: workspaceDb.transactionsPerNode,
-    transactionsPerOrganisation: workspaceDb.transactionsPerOrganisation,
-    waitingPerOrganisation: workspaceDb.waitingPerOrganisation,
-    waitMillis: workspaceDb.waitMillis
-  })
-  const sizes = makeSizes(
-    limit,
-    async (spaceIds) => (await server.get()).sizes(spaceIds),
-    () => performance.now()
-  )
-  const memory = makeMemoryWatch()
-  const connections = makeSessionPool({
+/** The pool of all workspaces' connections. */
+const makeConnections = (server: WorkspaceDatabaseServer, onDefect: (cause: unknown) => void) =>
+  makeSessionPool({
     most: workspaceDb.openPerNode,
     idleMillis: keepMillis,
     reach: async (spaceId) => (await server.get()).reach(spaceId),
@@ -98,16 +83,10 @@ const make = (server: WorkspaceDatabaseServer, limit: number, onDefect: (cause: 
     onDefect
   })
 
-  const context: DbContext = { server, limit, lastUse, turns, sizes, memory, connections }
-
-  const transactions = makeTransactions({
-    attempt: (body) => attempt(context, body),
-    giveBack: (held) => giveBack(context, held),
-    take: (caller, kind, restore) => take(context, caller, kind, restore),
-    run: (session, body) => interruptibly(context, session, body)
-  })
-
-  const query: WorkspaceDb["Type"]["query"] = (caller, sql, params, transaction) =>
+/** Runs one statement, alone or in an open transaction. */
+const makeQuery =
+  (context: DbContext, transactions: Transactions): WorkspaceDb["Type"]["query"] =>
+  (caller, sql, params, transaction) =>
     Effect.gen(function* () {
       const command = sqlCommand(sql)
       if (command === undefined)
@@ -126,13 +105,41 @@ const make = (server: WorkspaceDatabaseServer, limit: number, onDefect: (cause: 
       )
     })
 
+const make = (server: WorkspaceDatabaseServer, limit: number, onDefect: (cause: unknown) => void) => {
+  const started = performance.now()
+  const lastUse = new Map<string, number>()
+  const turns = makeTurns({
+    connections: workspaceDb.connectionsPerNode,
+    connectionsPerOrganisation: workspaceDb.connectionsPerOrganisation,
+    transactions: workspaceDb.transactionsPerNode,
+    transactionsPerOrganisation: workspaceDb.transactionsPerOrganisation,
+    waitingPerOrganisation: workspaceDb.waitingPerOrganisation,
+    waitMillis: workspaceDb.waitMillis
+  })
+  const sizes = makeSizes(
+    limit,
+    async (spaceIds) => (await server.get()).sizes(spaceIds),
+    () => performance.now()
+  )
+  const memory = makeMemoryWatch()
+  const connections = makeConnections(server, onDefect)
+
+  const context: DbContext = { server, limit, lastUse, turns, sizes, memory, connections }
+
+  const transactions = makeTransactions({
+    attempt: (body) => attempt(context, body),
+    giveBack: (held) => giveBack(context, held),
+    take: (caller, kind, restore) => take(context, caller, kind, restore),
+    run: (session, body) => interruptibly(context, session, body)
+  })
+
   const dropEmpty = attempt(context, (workspaces) =>
     workspaces.dropEmpty((database) => performance.now() - (lastUse.get(database) ?? started) < workspaceDb.emptyMillis)
   )
 
   return {
     db: WorkspaceDb.of({
-      query,
+      query: makeQuery(context, transactions),
       begin: transactions.begin,
       commit: transactions.commit,
       rollback: transactions.rollback,
