@@ -27,6 +27,7 @@ interface HealthContext {
   readonly sandbox: Sandbox["Type"]
   readonly trail: AuditTrail["Type"]
   readonly tasks: BackgroundTasks["Type"]
+  readonly workspaceDb: WorkspaceDb["Type"]
 }
 
 const checkDatabase = ({ sql }: HealthContext) =>
@@ -73,6 +74,39 @@ const checkAudit = ({ trail }: HealthContext) =>
     Effect.catchAll(({ reason }) => Effect.succeed({ ok: false, detail: reason }))
   )
 
+/** The checks of a node's readiness. `phaseOf`: why it takes no work now, whatever the checks say. */
+const checkReadiness = Effect.fnUntraced(function* (
+  context: HealthContext,
+  lost: Effect.Effect<ReadonlyArray<MissingAction>>,
+  phaseOf: () => "draining" | "starting" | null
+) {
+  const { sandbox, workspaceDb } = context
+  const db = yield* checkDatabase(context)
+  const jail = yield* sandbox.jail
+  const workspaces = yield* workspaceDb.status
+  const foreign = db.ok ? yield* findForeignEngines(context) : []
+  const gone = db.ok ? yield* lost : []
+  const lacking = db.ok ? yield* findMissingMigrations(context) : []
+  const failing = yield* findFailingTasks(context)
+  const sealed = db.ok ? yield* checkAudit(context) : { ok: false, detail: "the database does not answer" }
+  const phase = phaseOf()
+  const ready = db.ok && lacking.length === 0 && phase === null
+  const degraded = failing.length > 0 || !sealed.ok
+  return jsonReply(ready ? 200 : 503, {
+    status: phase ?? (!ready ? "not_ready" : degraded ? "degraded" : "ready"),
+    checks: {
+      database: { ok: db.ok, ...(db.ok ? {} : { detail: "the database does not answer" }) },
+      migrations: { ok: lacking.length === 0, missing: lacking },
+      jail: { ok: jail.level === "full", level: jail.level, detail: jail.detail },
+      engines: { ok: foreign.length === 0, current: sandbox.engine, carried: sandbox.engines, others: foreign },
+      tasks: { ok: failing.length === 0, failing },
+      audit: sealed,
+      actions: { ok: gone.length === 0, lost: gone },
+      dbQuery: { ok: db.ok && workspaces.ok, ...(workspaces.ok ? {} : { detail: workspaces.detail }) }
+    }
+  })
+})
+
 export const make = Effect.gen(function* () {
   const sql = yield* WriterSql
   const sandbox = yield* Sandbox
@@ -80,9 +114,9 @@ export const make = Effect.gen(function* () {
   const trail = yield* AuditTrail
   const tasks = yield* BackgroundTasks
 
-  const context: HealthContext = { sql, sandbox, trail, tasks }
-  let draining = false
-  let starting = false
+  const context: HealthContext = { sql, sandbox, trail, tasks, workspaceDb }
+  let isDraining = false
+  let isStarting = false
 
   const lost = yield* Effect.cached(
     findMissingActions(sql, builtInConnectors).pipe(
@@ -103,38 +137,14 @@ export const make = Effect.gen(function* () {
     healthz: Effect.map(Clock.currentTimeMillis, (now) =>
       jsonReply(200, { status: "ok", at: new Date(now).toISOString() })
     ),
-    readyz: Effect.gen(function* () {
-      const db = yield* checkDatabase(context)
-      const jail = yield* sandbox.jail
-      const workspaces = yield* workspaceDb.status
-      const foreign = db.ok ? yield* findForeignEngines(context) : []
-      const gone = db.ok ? yield* lost : []
-      const lacking = db.ok ? yield* findMissingMigrations(context) : []
-      const failing = yield* findFailingTasks(context)
-      const sealed = db.ok ? yield* checkAudit(context) : { ok: false, detail: "the database does not answer" }
-      const ready = db.ok && lacking.length === 0 && !draining && !starting
-      const degraded = failing.length > 0 || !sealed.ok
-      return jsonReply(ready ? 200 : 503, {
-        status: draining ? "draining" : starting ? "starting" : !ready ? "not_ready" : degraded ? "degraded" : "ready",
-        checks: {
-          database: { ok: db.ok, ...(db.ok ? {} : { detail: "the database does not answer" }) },
-          migrations: { ok: lacking.length === 0, missing: lacking },
-          jail: { ok: jail.level === "full", level: jail.level, detail: jail.detail },
-          engines: { ok: foreign.length === 0, current: sandbox.engine, carried: sandbox.engines, others: foreign },
-          tasks: { ok: failing.length === 0, failing },
-          audit: sealed,
-          actions: { ok: gone.length === 0, lost: gone },
-          dbQuery: { ok: db.ok && workspaces.ok, ...(workspaces.ok ? {} : { detail: workspaces.detail }) }
-        }
-      })
-    }),
+    readyz: checkReadiness(context, lost, () => (isDraining ? "draining" : isStarting ? "starting" : null)),
     drain: () => {
-      draining = true
+      isDraining = true
     },
     markStarting: () => {
-      starting = true
+      isStarting = true
       return () => {
-        starting = false
+        isStarting = false
       }
     }
   } satisfies Health
