@@ -18,7 +18,7 @@ import { CredentialTest } from "./CredentialTest.js"
 import type { CommandRefusal } from "./Protocol.js"
 import { TokenRefresh } from "./TokenRefresh.js"
 import { tokensCredential } from "./TokenRequests.js"
-import { type CredentialInputContext, invalid, checkFields, checkConfig } from "./CredentialInput.js"
+import { type CredentialInputContext, invalidInput, checkFields, checkConnectionConfig } from "./CredentialInput.js"
 
 /** A credential that passed its checks and its test, with the facts for the connection's record. */
 export interface CredentialCandidate {
@@ -122,11 +122,13 @@ const buildFromOwnTokens = (
 ): Effect.Effect<CredentialCandidate, CommandRefusal> =>
   Effect.gen(function* () {
     const unknown = Object.keys(others).find((name) => !method.fields.some((field) => field.name === name))
-    if (unknown !== undefined) return yield* failWith(invalid(`credential.${unknown}`, "UNKNOWN_FIELD", "is not known"))
-    if (accessToken === undefined) return yield* failWith(invalid("credential.accessToken", "REQUIRED", "is required"))
+    if (unknown !== undefined)
+      return yield* failWith(invalidInput(`credential.${unknown}`, "UNKNOWN_FIELD", "is not known"))
+    if (accessToken === undefined)
+      return yield* failWith(invalidInput("credential.accessToken", "REQUIRED", "is required"))
     const seconds = expiresIn === undefined ? null : Number(Redacted.value(expiresIn))
     if (seconds !== null && !(seconds > 0))
-      return yield* failWith(invalid("credential.expiresIn", "INVALID_VALUE", "must be a number of seconds"))
+      return yield* failWith(invalidInput("credential.expiresIn", "INVALID_VALUE", "must be a number of seconds"))
     const now = yield* Clock.currentTimeMillis
     const value: Credential = {
       _tag: "Tokens",
@@ -205,7 +207,7 @@ const buildFromInput = (
       : method.grant === "client_credentials" && given["accessToken"] === undefined
         ? buildFromClientCredentials(context, definition, method, target, given)
         : buildFromOwnTokens(context, definition, method, target, given, skipTest)
-  return Effect.zipRight(checkConfig(context, definition, target.organisationId, target.config), body)
+  return Effect.zipRight(checkConnectionConfig(context, definition, target.organisationId, target.config), body)
 }
 
 const make = Effect.gen(function* () {
@@ -222,7 +224,7 @@ const make = Effect.gen(function* () {
       organisation: OrganisationId,
       config: JsonObject,
       options?: { readonly incomplete?: boolean }
-    ) => checkConfig(context, definition, organisation, config, options),
+    ) => checkConnectionConfig(context, definition, organisation, config, options),
     buildFromInput: (
       definition: ConnectorDefinition,
       method: AuthMethod,

@@ -13,7 +13,7 @@ import type { CommandRefusal } from "./Protocol.js"
 const maxFieldLength = 16_384
 
 /** Refuses a member of the request. */
-export const invalid = (path: string, code: string, message: string): CommandRefusal => ({
+export const invalidInput = (path: string, code: string, message: string): CommandRefusal => ({
   _tag: "Invalid",
   path,
   code,
@@ -33,13 +33,13 @@ const runComputation = <A>(
   Effect.catchTags(computation, {
     TooCostly: (error) => {
       const { code, message } = tooCostlyDetail(path, error)
-      return failWith(invalid(path, code, message))
+      return failWith(invalidInput(path, code, message))
     },
     Unavailable: ({ reason, retryAfterSeconds }) => failWith({ _tag: "Busy", reason, retryAfterSeconds })
   })
 
 /** Refuses settings that do not satisfy the connector's schema. */
-export const checkConfig = Effect.fnUntraced(function* (
+export const checkConnectionConfig = Effect.fnUntraced(function* (
   { compute }: CredentialInputContext,
   { connectionConfig }: ConnectorDefinition,
   organisation: OrganisationId,
@@ -55,7 +55,7 @@ export const checkConfig = Effect.fnUntraced(function* (
   const first = found.find(({ code, path }) => !(incomplete && path === "" && code === "required"))
   if (first !== undefined)
     return yield* failWith(
-      invalid(first.path === "" ? "config" : `config.${first.path}`, "INVALID_VALUE", first.message)
+      invalidInput(first.path === "" ? "config" : `config.${first.path}`, "INVALID_VALUE", first.message)
     )
 })
 
@@ -78,7 +78,7 @@ export const checkFields = Effect.fnUntraced(function* (
   const mismatch = fieldsWithPattern.find((_, at) => matched[at] !== true)
   if (mismatch !== undefined)
     return yield* failWith(
-      invalid(`credential.${mismatch.name}`, "INVALID_VALUE", "does not have the form that the connector asks for")
+      invalidInput(`credential.${mismatch.name}`, "INVALID_VALUE", "does not have the form that the connector asks for")
     )
 })
 
@@ -89,12 +89,12 @@ const findFieldMistake = (
   for (const [name, value] of Object.entries(given)) {
     const field = fields.find((one) => one.name === name)
     const text = Redacted.value(value)
-    if (field === undefined) return invalid(`credential.${name}`, "UNKNOWN_FIELD", "is not a field of this method")
+    if (field === undefined) return invalidInput(`credential.${name}`, "UNKNOWN_FIELD", "is not a field of this method")
     if (text.length > maxFieldLength || text.includes("\u0000") || !text.isWellFormed())
-      return invalid(`credential.${name}`, "INVALID_VALUE", "is too long or holds characters that it cannot have")
+      return invalidInput(`credential.${name}`, "INVALID_VALUE", "is too long or holds characters that it cannot have")
   }
   const missing = fields.find(
     ({ name, required }) => required && (given[name] === undefined || Redacted.value(given[name]) === "")
   )
-  return missing === undefined ? undefined : invalid(`credential.${missing.name}`, "REQUIRED", "is required")
+  return missing === undefined ? undefined : invalidInput(`credential.${missing.name}`, "REQUIRED", "is required")
 }

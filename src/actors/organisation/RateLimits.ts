@@ -14,10 +14,10 @@ import {
   type TakenTokens,
   type WindowLease,
   returnUnused,
-  leaseMillis,
+  windowLeaseMillis,
   type LimitsContext,
   takeAll,
-  restore
+  restoreTokens
 } from "./WindowLeases.js"
 
 const minuteWindow: Window = { millis: 60_000, maxLease: 1_000_000 }
@@ -40,7 +40,7 @@ export const layer = Layer.scoped(
     const leases = new Map<string, WindowLease>()
     const task = yield* backgroundTask("rate_limits.give_back", returnUnused({ leases, limitsOwner }))
     const startReturning = yield* pollWhileBusy(
-      Duration.millis(leaseMillis),
+      Duration.millis(windowLeaseMillis),
       task.run.pipe(
         Effect.zipRight(Effect.suspend(() => task.reportWaiting(leases.size > 0))),
         Effect.map(() => leases.size > 0)
@@ -78,7 +78,7 @@ export const layer = Layer.scoped(
           ),
           ({ exhausted, leases, resetAt }) =>
             exhausted === undefined
-              ? Effect.succeed({ giveBack: Effect.sync(() => restore(context, leases)) })
+              ? Effect.succeed({ giveBack: Effect.sync(() => restoreTokens(context, leases)) })
               : new QuotaExceeded({
                   dimension: "events_per_day",
                   limit: exhausted.limit,

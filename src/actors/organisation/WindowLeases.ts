@@ -20,7 +20,7 @@ export interface Bucket {
 }
 
 /** Time after which unused calls of a lease are returned. */
-export const leaseMillis = 200
+export const windowLeaseMillis = 200
 
 const leaseKey = ({ bucket, organisationId }: Pick<WindowLease, "organisationId" | "bucket">) =>
   `${organisationId}|${bucket}`
@@ -120,7 +120,7 @@ const renew = ({ limitsOwner }: LimitsContext, lease: WindowLease, now: number) 
       Effect.map(({ granted, left }) => {
         lease.tokens += granted
         lease.left = left
-        lease.expiresAt = now + leaseMillis
+        lease.expiresAt = now + windowLeaseMillis
       })
     )
 
@@ -145,7 +145,7 @@ const take = (context: LimitsContext, lease: WindowLease, now: number): Effect.E
   })
 
 /** Puts tokens back that were not used, even if their lease was dropped meanwhile. */
-export const restore = ({ leases, startReturning }: LimitsContext, taken: ReadonlyArray<WindowLease>) => {
+export const restoreTokens = ({ leases, startReturning }: LimitsContext, taken: ReadonlyArray<WindowLease>) => {
   for (const lease of taken) {
     const key = leaseKey(lease)
     const current = leases.get(key) ?? lease
@@ -182,8 +182,10 @@ export const takeAll = Effect.fnUntraced(function* (
   const taken: Array<WindowLease> = []
   for (const bucket of buckets) {
     const lease = leaseOf(context, organisationId, bucket, window, begin)
-    if (!(yield* Effect.tapError(takeToken(context, lease, now), () => Effect.sync(() => restore(context, taken))))) {
-      restore(context, taken)
+    if (
+      !(yield* Effect.tapError(takeToken(context, lease, now), () => Effect.sync(() => restoreTokens(context, taken))))
+    ) {
+      restoreTokens(context, taken)
       return { leases: [], exhausted: lease, resetAt }
     }
     taken.push(lease)

@@ -4,17 +4,15 @@ import { SqlError } from "@effect/sql/SqlError"
 import { Effect } from "effect"
 import type { DomainEvent } from "../../../actors/ports/ConnectionStore.js"
 import type { AuditEntry } from "../../../domain/Audit.js"
-import { Unavailable } from "../../../domain/Failure.js"
+import { databaseUnavailable } from "../records/RecordErrors.js"
 import { auditRow } from "../AuditRow.js"
-
-export const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
 
 /** Runs a change in one transaction; a database that does not answer is `Unavailable`. */
 export const transact = <A, E>(sql: SqlClient, body: Effect.Effect<A, E>) =>
   sql.withTransaction(body).pipe(
     Effect.catchIf(
       (error): error is Extract<E, SqlError> | SqlError => error instanceof SqlError,
-      () => unavailable()
+      () => databaseUnavailable()
     )
   )
 

@@ -2,7 +2,8 @@
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { Effect, Option } from "effect"
 import type { AuthorizingSession, ConnectionStore, ConnectSession } from "../../../actors/ports/ConnectionStore.js"
-import { transact, writeEvents, unavailable } from "./ChangeWrites.js"
+import { transact, writeEvents } from "./ChangeWrites.js"
+import { databaseUnavailable } from "../records/RecordErrors.js"
 
 type SessionRow = Omit<AuthorizingSession, "expiresAt"> & { readonly expiresAt: Date }
 
@@ -13,7 +14,7 @@ export const putSession = (sql: SqlClient, session: ConnectSession) =>
       ${session.authProvider}, ${JSON.stringify(session.config)}::jsonb, ${session.redirectUrl}, ${session.reconnects},
       ${session.status}, ${session.error}, ${session.createdBy}, ${session.expiresAt})`
 
-export const openSession =
+export const openConnectSession =
   (sql: SqlClient): ConnectionStore["Type"]["openSession"] =>
   (session, audit) =>
     transact(
@@ -29,7 +30,7 @@ export const authorizeSession =
   (id, { asked, config, stateHash, verifier }) =>
     sql`UPDATE connect_sessions SET state_hash = ${stateHash}, verifier = ${verifier}, config = ${JSON.stringify(config)}::jsonb,
       asked = ${JSON.stringify(asked)}::jsonb
-    WHERE id = ${id} AND status = 'open'`.pipe(Effect.asVoid, Effect.mapError(unavailable))
+    WHERE id = ${id} AND status = 'open'`.pipe(Effect.asVoid, Effect.mapError(databaseUnavailable))
 
 export const redeemSession =
   (sql: SqlClient): ConnectionStore["Type"]["redeemSession"] =>
@@ -37,14 +38,14 @@ export const redeemSession =
     sql`UPDATE connect_sessions SET state_hash = NULL, verifier = NULL
     WHERE id = ${id} AND status = 'open' AND state_hash IS NOT NULL RETURNING 1`.pipe(
       Effect.map((rows) => rows.length === 1),
-      Effect.mapError(unavailable)
+      Effect.mapError(databaseUnavailable)
     )
 
 export const failSession =
   (sql: SqlClient): ConnectionStore["Type"]["failSession"] =>
   (id, error) =>
     sql`UPDATE connect_sessions SET status = 'failed', error = ${error}, finished_at = now(), state_hash = NULL, verifier = NULL
-    WHERE id = ${id} AND status = 'open'`.pipe(Effect.asVoid, Effect.mapError(unavailable))
+    WHERE id = ${id} AND status = 'open'`.pipe(Effect.asVoid, Effect.mapError(databaseUnavailable))
 
 export const findSession =
   (sql: SqlClient): ConnectionStore["Type"]["session"] =>
@@ -63,6 +64,6 @@ export const findSession =
       Effect.map(([row]) =>
         Option.map(Option.fromNullable(row), (found) => ({ ...found, expiresAt: found.expiresAt.toISOString() }))
       ),
-      Effect.mapError(unavailable)
+      Effect.mapError(databaseUnavailable)
     )
   }

@@ -9,10 +9,11 @@ import { WriterSql } from "../Pools.js"
 import { parameterOf } from "../records/Table.js"
 import { connections } from "./ConnectionTables.js"
 import { type LoadRow, loadSql, ownedConnection, insertSql, updatedMembers, updateSql } from "./ConnectionRows.js"
-import { unavailable, transact, writeEvents } from "./ChangeWrites.js"
+import { transact, writeEvents } from "./ChangeWrites.js"
+import { databaseUnavailable } from "../records/RecordErrors.js"
 import {
   putSession,
-  openSession,
+  openConnectSession,
   authorizeSession,
   redeemSession,
   failSession,
@@ -47,7 +48,7 @@ const load =
   (id) =>
     sql.unsafe<LoadRow & { readonly [member: string]: unknown }>(loadSql, [id]).pipe(
       Effect.map(([row]) => Option.map(Option.fromNullable(row), ownedConnection)),
-      Effect.mapError(unavailable)
+      Effect.mapError(databaseUnavailable)
     )
 
 const insert =
@@ -145,7 +146,7 @@ export const layer = Layer.effect(
       save: save(sql),
       intend: intend(sql),
       abandon: abandon(sql),
-      openSession: openSession(sql),
+      openSession: openConnectSession(sql),
       authorizeSession: authorizeSession(sql),
       redeemSession: redeemSession(sql),
       failSession: failSession(sql),

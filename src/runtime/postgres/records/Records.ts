@@ -12,7 +12,7 @@ import type { OrganisationId } from "../../../domain/Ids.js"
 import { connections, credentials, installations } from "../connections/ConnectionTables.js"
 import { Commits, transactionWrites } from "../CommitLog.js"
 import { AppSql } from "../Pools.js"
-import { readError, unavailable } from "./RecordErrors.js"
+import { readError, databaseUnavailable } from "./RecordErrors.js"
 import * as tables from "./RecordTables.js"
 import { makeRepository } from "./Repository.js"
 import { makeKeyLocks, makeReplies } from "./StoredReplies.js"
@@ -95,14 +95,14 @@ export const layer = Layer.effect(
           organisation,
           sql.withTransaction(
             Effect.zipRight(
-              Effect.catchAll(sql`SELECT set_config('svc.org', ${organisation}, true)`, () => unavailable()),
+              Effect.catchAll(sql`SELECT set_config('svc.org', ${organisation}, true)`, () => databaseUnavailable()),
               body(tx)
             )
           )
         ).pipe(
           Effect.catchIf(
             (error): error is SqlError => error instanceof SqlError,
-            () => unavailable()
+            () => databaseUnavailable()
           )
         )
     })
