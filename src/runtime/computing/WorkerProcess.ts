@@ -15,6 +15,8 @@ const starvation = 10
 const checkMillis = 100
 const complaintLength = 2_000
 const startMillis = 10_000
+/** A larger answer is read, parsed and handed over in three turns of the event loop. */
+const largeBytes = 256 * 1024
 /** Shown after the command in lists of processes. */
 const processName = "svc-computing"
 
@@ -104,6 +106,18 @@ export const startWorker = (options: WorkerOptions): WorkerProcess => {
     kill
   }
 
+  /** Takes a step of the protocol; ends the worker if that fails. */
+  const obey = (step: () => void): void => {
+    try {
+      step()
+    } catch (cause) {
+      onGone(`the worker broke the protocol (${cause instanceof Error ? cause.name : "unknown"})`)
+    }
+  }
+
+  /** Takes the step in a later turn of the event loop, so that other requests are served in between. */
+  const obeyLater = (step: () => void): void => void setImmediate(() => obey(step))
+
   // A jail that does not work here may hang instead of failing.
   const impatient = setTimeout(() => onGone("the worker did not answer"), startMillis).unref()
   const read = frameReader((kind, payload) => {
@@ -114,15 +128,15 @@ export const startWorker = (options: WorkerOptions): WorkerProcess => {
       return options.onReady(worker)
     }
     // Written by the worker's own code: a tenant's input never becomes code.
-    settle(JSON.parse(payload.toString("utf8", 4)) as JobAnswer)
+    const parse = () => JSON.parse(payload.toString("utf8", 4)) as JobAnswer
+    if (payload.length <= largeBytes) return settle(parse())
+    clearTimeout(check)
+    obeyLater(() => {
+      const answer = parse()
+      obeyLater(() => settle(answer))
+    })
   })
-  socket.on("data", (chunk: Buffer) => {
-    try {
-      read(chunk)
-    } catch (cause) {
-      onGone(`the worker broke the protocol (${cause instanceof Error ? cause.name : "unknown"})`)
-    }
-  })
+  socket.on("data", (chunk: Buffer) => obey(() => read(chunk)))
   socket.on("error", () => onGone("the worker's socket failed"))
   socket.on("close", () => onGone("the worker closed its socket"))
   child.on("error", (cause) => onGone(String(cause)))
