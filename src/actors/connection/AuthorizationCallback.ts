@@ -14,7 +14,7 @@ import {
   readSession,
   sessionEnded,
   verifierPlace,
-  activate
+  activateConnection
 } from "./SessionDetails.js"
 
 /** The parameters with which the provider sent the browser back. */
@@ -56,7 +56,7 @@ const isForeignIssuer = (method: OAuth2Method, config: JsonObject, iss: string |
 }
 
 /** Redeems the session, once, and stores the credential that its code yields. */
-export const complete = Effect.fnUntraced(function* (
+export const completeSession = Effect.fnUntraced(function* (
   context: SessionContext,
   self: ConnectionOwner,
   request: AuthorizationAnswer
@@ -107,7 +107,7 @@ export const complete = Effect.fnUntraced(function* (
   const grant = { type: "authorization_code", code, redirectUri: asked.redirectUri, verifier } as const
   return yield* context.buildFromGrant(found.definition, method, target, grant, {}, callbackConfig).pipe(
     Effect.catchTag("TokenRequestFailed", ({ message }) => failWith({ _tag: "CredentialRefused", message })),
-    Effect.flatMap((candidate) => activate(context, self, found, candidate)),
+    Effect.flatMap((candidate) => activateConnection(context, self, found, candidate)),
     Effect.catchTag("CredentialRefused", ({ message }) => decline(context, self, found, message))
   )
 })

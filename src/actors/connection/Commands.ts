@@ -14,9 +14,15 @@ import type { CommandResult, ConnectionCommand, CommandRefusal } from "./Protoco
 import { TokenRefresh } from "./TokenRefresh.js"
 import { ConnectSessions } from "./ConnectSessions.js"
 import type { CommandContext } from "./CommandContext.js"
-import { storeCredential, reconnect, test, refresh, reveal } from "./CredentialCommands.js"
-import { enable, disable, edit, disconnect } from "./StateCommands.js"
-import { checkDue, abandon } from "./SweepCommands.js"
+import {
+  storeCredential,
+  openReconnectSession,
+  testConnection,
+  refreshToken,
+  revealCredential
+} from "./CredentialCommands.js"
+import { enableConnection, disableConnection, editConnection, disconnectConnection } from "./StateCommands.js"
+import { renewIfNeeded, abandonConnection } from "./SweepCommands.js"
 
 /** Ignores failures of a sweep's command: the next sweep selects the connection again. */
 const ignoreFailure = <A>(self: ConnectionOwner, effect: Effect.Effect<A, CommandRefusal>) =>
@@ -39,29 +45,29 @@ const execute = (
     case "StoreCredential":
       return Effect.as(storeCredential(context, self, command), done)
     case "Reconnect":
-      return Effect.map(reconnect(context, self, command), (session) => ({ _tag: "Opened", session }))
+      return Effect.map(openReconnectSession(context, self, command), (session) => ({ _tag: "Opened", session }))
     case "Test":
-      return Effect.map(test(context, self, command, scope), (tested) => ({ _tag: "Tested", ...tested }))
+      return Effect.map(testConnection(context, self, command, scope), (tested) => ({ _tag: "Tested", ...tested }))
     case "Refresh":
-      return Effect.as(refresh(context, self, command, scope), done)
+      return Effect.as(refreshToken(context, self, command, scope), done)
     case "Enable":
-      return Effect.as(enable(context, self, command, scope), done)
+      return Effect.as(enableConnection(context, self, command, scope), done)
     case "Disable":
-      return Effect.as(disable(context, self, command), done)
+      return Effect.as(disableConnection(context, self, command), done)
     case "Edit":
-      return Effect.as(edit(context, self, command), done)
+      return Effect.as(editConnection(context, self, command), done)
     case "Reveal":
-      return Effect.map(reveal(context, self, command), (secrets) => ({ _tag: "Revealed", secrets }))
+      return Effect.map(revealCredential(context, self, command), (secrets) => ({ _tag: "Revealed", secrets }))
     case "Disconnect":
-      return Effect.as(disconnect(context, self, command), done)
+      return Effect.as(disconnectConnection(context, self, command), done)
     case "Submit":
       return Effect.map(context.sessions.submit(self, command), (outcome) => ({ _tag: "Advanced", outcome }))
     case "Complete":
       return Effect.map(context.sessions.complete(self, command), (outcome) => ({ _tag: "Advanced", outcome }))
     case "CheckDue":
-      return ignoreFailure(self, checkDue(context, self, command.organisationId, scope))
+      return ignoreFailure(self, renewIfNeeded(context, self, command.organisationId, scope))
     case "Abandon":
-      return ignoreFailure(self, abandon(context, self, command.organisationId))
+      return ignoreFailure(self, abandonConnection(context, self, command.organisationId))
   }
 }
 

@@ -17,9 +17,15 @@ import { ConnectionOwners } from "./ConnectionOwners.js"
 import type { CommandRefusal } from "./Protocol.js"
 import { TokenRefresh } from "./TokenRefresh.js"
 import { connectSessionLifetime } from "../../domain/Limits.js"
-import { activate, type ConnectStepOutcome, readSession, type SessionContext, tokenLength } from "./SessionDetails.js"
+import {
+  activateConnection,
+  type ConnectStepOutcome,
+  readSession,
+  type SessionContext,
+  tokenLength
+} from "./SessionDetails.js"
 import { authorizationUrl } from "./AuthorizationRedirect.js"
-import { type AuthorizationAnswer, complete } from "./AuthorizationCallback.js"
+import { type AuthorizationAnswer, completeSession } from "./AuthorizationCallback.js"
 
 /** The connection that a new session is for, and how it asks for the credential. */
 export interface SessionOptions {
@@ -69,7 +75,7 @@ const submit = Effect.fnUntraced(function* (
     yield* context.checkConfig(definition, found.target.organisationId, config)
     return { _tag: "Redirect", url: yield* authorizationUrl(context, { ...found, method }, config) }
   }
-  return yield* activate(
+  return yield* activateConnection(
     context,
     self,
     found,
@@ -103,7 +109,7 @@ const make = Effect.gen(function* () {
   return {
     makeSession: (options: SessionOptions) => makeSession(context, options),
     submit: (self: ConnectionOwner, request: SessionInput) => submit(context, self, request),
-    complete: (self: ConnectionOwner, request: AuthorizationAnswer) => complete(context, self, request)
+    complete: (self: ConnectionOwner, request: AuthorizationAnswer) => completeSession(context, self, request)
   }
 })
 

@@ -41,7 +41,7 @@ export const storeCredential = Effect.fnUntraced(function* (
 })
 
 /** Opens a session in which a person replaces the credential. */
-export const reconnect = Effect.fnUntraced(function* (
+export const openReconnectSession = Effect.fnUntraced(function* (
   { owners, clientOf, sessions, store }: CommandContext,
   self: ConnectionOwner,
   request: CommandPayload & {
@@ -73,7 +73,7 @@ export const reconnect = Effect.fnUntraced(function* (
 })
 
 /** The parts of the stored credential. */
-export const reveal = Effect.fnUntraced(function* (
+export const revealCredential = Effect.fnUntraced(function* (
   { owners }: CommandContext,
   self: ConnectionOwner,
   request: CommandPayload
@@ -91,7 +91,7 @@ export const reveal = Effect.fnUntraced(function* (
 })
 
 /** Tests the stored credential; two rejections in a row fail the connection. */
-export const test = Effect.fnUntraced(function* (
+export const testConnection = Effect.fnUntraced(function* (
   { testStored, owners }: CommandContext,
   self: ConnectionOwner,
   request: CommandPayload,
@@ -116,7 +116,7 @@ export const test = Effect.fnUntraced(function* (
 })
 
 /** Renews the token now; fails if no newer one is stored afterwards. */
-export const refresh = Effect.fnUntraced(function* (
+export const refreshToken = Effect.fnUntraced(function* (
   { owners, connectorOf, renewAndRead }: CommandContext,
   self: ConnectionOwner,
   request: CommandPayload,

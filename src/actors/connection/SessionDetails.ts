@@ -78,7 +78,7 @@ export const readSession = Effect.fnUntraced(function* (
 })
 
 /** Stores the credential and completes the session, in one change of the connection. */
-export const activate = Effect.fnUntraced(function* (
+export const activateConnection = Effect.fnUntraced(function* (
   { owners }: SessionContext,
   self: ConnectionOwner,
   { connection, session }: SessionDetails,

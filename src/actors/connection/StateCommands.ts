@@ -8,7 +8,7 @@ import type { CommandRefusal } from "./Protocol.js"
 import type { CommandContext, CommandPayload } from "./CommandContext.js"
 
 /** Enables the connection; one with a credential only if that passes its test. */
-export const enable = Effect.fnUntraced(function* (
+export const enableConnection = Effect.fnUntraced(function* (
   { owners, testStored }: CommandContext,
   self: ConnectionOwner,
   request: CommandPayload,
@@ -25,15 +25,18 @@ export const enable = Effect.fnUntraced(function* (
   yield* owners.change(self, request.organisationId, { _tag: "Enable" }, { audit })
 })
 
-export const disable = ({ owners }: CommandContext, self: ConnectionOwner, { by, organisationId }: CommandPayload) =>
-  owners.change(self, organisationId, { _tag: "Disable" }, { audit: { action: "connection.disable", by } })
+export const disableConnection = (
+  { owners }: CommandContext,
+  self: ConnectionOwner,
+  { by, organisationId }: CommandPayload
+) => owners.change(self, organisationId, { _tag: "Disable" }, { audit: { action: "connection.disable", by } })
 
 const requireVersion =
   (version: number | null) =>
   ({ connection }: OpenConnection): CommandRefusal | undefined =>
     version === null || version === connection.version ? undefined : { _tag: "VersionMismatch" }
 
-export const edit = (
+export const editConnection = (
   { owners }: CommandContext,
   self: ConnectionOwner,
   request: CommandPayload & {
@@ -74,7 +77,7 @@ const revoke = Effect.fnUntraced(function* (
 })
 
 /** Disconnects for good and deletes the credential; revokes the token at the provider in the background. */
-export const disconnect = Effect.fnUntraced(function* (
+export const disconnectConnection = Effect.fnUntraced(function* (
   context: CommandContext,
   self: ConnectionOwner,
   request: CommandPayload & { readonly version: number | null }

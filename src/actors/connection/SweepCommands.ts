@@ -7,7 +7,7 @@ import { busy, isRenewable, marginOf, type ConnectionOwner, system } from "./Con
 import type { CommandContext } from "./CommandContext.js"
 
 /** Renews a token that is due or was not used for long; expires a connection whose token has ended for good. */
-export const checkDue = Effect.fnUntraced(function* (
+export const renewIfNeeded = Effect.fnUntraced(function* (
   { owners, connectorOf, endUnrenewable, renewAndRead }: CommandContext,
   self: ConnectionOwner,
   organisation: string,
@@ -30,7 +30,7 @@ export const checkDue = Effect.fnUntraced(function* (
 })
 
 /** Deletes a connection that was never completed. */
-export const abandon = Effect.fnUntraced(function* (
+export const abandonConnection = Effect.fnUntraced(function* (
   { owners, store }: CommandContext,
   self: ConnectionOwner,
   organisation: string

@@ -17,7 +17,7 @@ import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { timestamp } from "./Timestamp.js"
 import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
 import { findWorkflow } from "./WorkflowRecords.js"
-import { type WorkflowServices, createWorkflow, updateWorkflow } from "./WorkflowSaving.js"
+import { type WorkflowServices, createWorkflow, updateWorkflow } from "./WorkflowDrafts.js"
 import { readWorkflowView, workflowResource } from "./WorkflowViews.js"
 
 export interface WorkflowListParams extends PageRequest {

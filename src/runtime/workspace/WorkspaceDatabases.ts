@@ -9,12 +9,12 @@ import { type DatabaseNames, databaseNamesOf } from "./DatabaseNames.js"
 import {
   type ServerContext,
   makeTemplate,
-  prove,
+  proveIsolation,
   makeDatabase,
   canarySpace,
   withNameLock,
-  connected
-} from "./DatabaseMaking.js"
+  withClient
+} from "./DatabaseSetup.js"
 
 export interface WorkspaceDatabasesOptions {
   /** An administrator's login to the server; it manages the others while connected to the database in its path. */
@@ -128,7 +128,7 @@ const dropEmpty = async (
   for (const { name } of candidates.rows) {
     if (isUsed(name)) continue
     const gone = await withNameLock(server, name, async (client) => {
-      if (isUsed(name) || (await connected(server.adminTo(name), holdsSomething))) return false
+      if (isUsed(name) || (await withClient(server.adminTo(name), holdsSomething))) return false
       // Postgres refuses it while a session is connected.
       await client.query(`DROP DATABASE ${name}`)
       await client.query(`DROP ROLE IF EXISTS ${name}`)
@@ -158,7 +158,7 @@ export const openWorkspaceDatabases = async ({
   try {
     await closeToPublic(keeper, ["postgres", "template1", control])
     await makeTemplate(server)
-    await prove(server)
+    await proveIsolation(server)
   } catch (cause) {
     await keeper.end()
     throw cause
@@ -221,12 +221,12 @@ const hasCode = (error: unknown, code: string): boolean =>
 
 const ensureControl = async (server: ClientConfig, control: ClientConfig, name: string): Promise<void> => {
   try {
-    return await connected(control, async () => undefined)
+    return await withClient(control, async () => undefined)
   } catch (error) {
     // 3D000: the database does not exist.
     if (!hasCode(error, "3D000")) throw error
   }
-  await connected(server, async (client) => {
+  await withClient(server, async (client) => {
     try {
       await client.query(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8'`)
     } catch (error) {

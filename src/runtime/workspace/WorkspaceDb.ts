@@ -15,7 +15,14 @@ import { makeWorkspaceDatabaseServer, type WorkspaceDatabaseServer } from "./Wor
 import { makeSizes } from "./Sizes.js"
 import { makeTransactions, type Transactions } from "./Transactions.js"
 import { makeTurns } from "./Turns.js"
-import { type DbContext, attempt, giveBack, take, interruptibly, perform } from "./SessionUse.js"
+import {
+  type DbContext,
+  askServer,
+  returnSession,
+  takeSession,
+  runInterruptible,
+  runStatement
+} from "./SessionLeases.js"
 
 export interface WorkspaceDbOptions {
   /** An administrator's login to the server; it manages the workspaces' databases from the database in its path. */
@@ -94,13 +101,15 @@ const makeQuery =
       yield* checkRequest(sql, params)
       if (transaction !== null)
         return yield* transactions.use(caller, transaction, (held) =>
-          interruptibly(context, held.session, () => perform(context, held, command, sql, params, "in a transaction"))
+          runInterruptible(context, held.session, () =>
+            runStatement(context, held, command, sql, params, "in a transaction")
+          )
         )
       return yield* Effect.uninterruptibleMask((restore) =>
-        Effect.flatMap(take(context, caller, "statement", restore), (held) =>
+        Effect.flatMap(takeSession(context, caller, "statement", restore), (held) =>
           restore(
-            interruptibly(context, held.session, () => perform(context, held, command, sql, params, "alone"))
-          ).pipe(Effect.ensuring(Effect.forkDaemon(giveBack(context, held))))
+            runInterruptible(context, held.session, () => runStatement(context, held, command, sql, params, "alone"))
+          ).pipe(Effect.ensuring(Effect.forkDaemon(returnSession(context, held))))
         )
       )
     })
@@ -127,13 +136,13 @@ const make = (server: WorkspaceDatabaseServer, limit: number, onDefect: (cause: 
   const context: DbContext = { server, limit, lastUse, turns, sizes, memory, connections }
 
   const transactions = makeTransactions({
-    attempt: (body) => attempt(context, body),
-    giveBack: (held) => giveBack(context, held),
-    take: (caller, kind, restore) => take(context, caller, kind, restore),
-    run: (session, body) => interruptibly(context, session, body)
+    attempt: (body) => askServer(context, body),
+    giveBack: (held) => returnSession(context, held),
+    take: (caller, kind, restore) => takeSession(context, caller, kind, restore),
+    run: (session, body) => runInterruptible(context, session, body)
   })
 
-  const dropEmpty = attempt(context, (workspaces) =>
+  const dropEmpty = askServer(context, (workspaces) =>
     workspaces.dropEmpty((database) => performance.now() - (lastUse.get(database) ?? started) < workspaceDb.emptyMillis)
   )
 

@@ -25,7 +25,7 @@ export const withNameLock = <A>(
   name: string,
   body: (client: Client) => Promise<A>
 ): Promise<A> =>
-  connected(adminTo(control), async (client) => {
+  withClient(adminTo(control), async (client) => {
     await client.query("SELECT pg_advisory_lock($1, hashtext($2))", [lockKey, name])
     return await body(client)
   })
@@ -37,7 +37,7 @@ export const makeTemplate = (server: ServerContext) =>
     await client.query(`DROP DATABASE IF EXISTS ${server.names.template}`)
     await client.query(`CREATE DATABASE ${server.names.template} TEMPLATE template0 ENCODING 'UTF8'`)
     await client.query(`REVOKE ALL ON DATABASE ${server.names.template} FROM PUBLIC`)
-    await connected(server.adminTo(server.names.template), async (inside) => {
+    await withClient(server.adminTo(server.names.template), async (inside) => {
       await build(inside)
       // Removes the dead rows that building the walls has left: every database copies the template.
       await inside.query("VACUUM (FULL, FREEZE)")
@@ -67,7 +67,7 @@ export const makeDatabase = (server: ServerContext, spaceId: string): Promise<vo
     await client.query(
       `REVOKE ALL ON DATABASE ${name} FROM PUBLIC; GRANT CONNECT ON DATABASE ${name} TO ${name}; GRANT ${name} TO CURRENT_USER`
     )
-    await connected(server.adminTo(name), async (inside) => {
+    await withClient(server.adminTo(name), async (inside) => {
       if (found !== undefined) await build(inside)
       await inside.query(`CREATE SCHEMA IF NOT EXISTS ${schemaOf(spaceId)} AUTHORIZATION ${name}`)
     })
@@ -76,10 +76,10 @@ export const makeDatabase = (server: ServerContext, spaceId: string): Promise<vo
 }
 
 /** Runs the canary with a login like a workspace's. */
-export const prove = async (server: ServerContext) => {
+export const proveIsolation = async (server: ServerContext) => {
   await makeDatabase(server, canarySpace)
   const name = server.names.of(canarySpace)
-  const through = await connected(server.loginTo(name), breach)
+  const through = await withClient(server.loginTo(name), breach)
   if (through !== undefined)
     throw new Error(
       `the server does not keep workspaces apart: "${through}" succeeded, one of ${attempts.length} that must fail`
@@ -117,7 +117,7 @@ const sessionSettings = (spaceId: string): Readonly<Record<string, string>> => (
   log_min_error_statement: "panic"
 })
 
-export const connected = async <A>(config: ClientConfig, body: (client: Client) => Promise<A>): Promise<A> => {
+export const withClient = async <A>(config: ClientConfig, body: (client: Client) => Promise<A>): Promise<A> => {
   const client = new Client(config)
   client.on("error", () => undefined)
   await client.connect()

@@ -26,7 +26,7 @@ export interface DbContext {
 }
 
 /** Asks the server of the workspaces' databases. */
-export const attempt = <A>(
+export const askServer = <A>(
   { server }: DbContext,
   body: (workspaces: WorkspaceDatabases) => Promise<A>
 ): Effect.Effect<A, DbRefused> =>
@@ -36,14 +36,14 @@ export const attempt = <A>(
   })
 
 /** Returns a session, and then the organisation's turn. */
-export const giveBack = (
+export const returnSession = (
   { connections }: DbContext,
   { release, session, spaceId }: LeasedSession
 ): Effect.Effect<void> =>
   Effect.promise(() => connections.giveBack(spaceId, session)).pipe(Effect.ensuring(Effect.sync(release)))
 
 /** First the turn, then the connection: who waits holds nothing. Interruptible only while it waits. */
-export const take = (
+export const takeSession = (
   context: DbContext,
   { organisationId, spaceId }: DbCaller,
   kind: TurnKind,
@@ -56,7 +56,7 @@ export const take = (
       })
     ),
     Effect.flatMap((release) =>
-      attempt(context, async (workspaces) => {
+      askServer(context, async (workspaces) => {
         context.lastUse.set(workspaces.databaseOf(spaceId), performance.now())
         return { session: await context.connections.take(spaceId), spaceId, release }
       }).pipe(Effect.tapErrorCause(() => Effect.sync(release)))
@@ -64,7 +64,7 @@ export const take = (
   )
 
 /** When the run stops waiting, the connection goes, and with it the statement. */
-export const interruptibly = <A>(
+export const runInterruptible = <A>(
   { server }: DbContext,
   session: DatabaseSession,
   body: () => Promise<A>
@@ -78,7 +78,7 @@ export const interruptibly = <A>(
   })
 
 /** Runs one statement. It is ended if the workspace or the server's memory is full. */
-export const perform = async (
+export const runStatement = async (
   { server, sizes, limit, memory }: DbContext,
   { session, spaceId }: LeasedSession,
   command: SqlCommand,
