@@ -1,13 +1,18 @@
 /** What is recorded of a change of a connection: the domain event and the audit entry. */
 import { changesBetween } from "../../domain/Audit.js"
 import { connectionView, type Connection } from "../../domain/connection/Connection.js"
+import type { Identifiers } from "../ports/Identifiers.js"
 import type { ConnectionChange, DomainEvent } from "../ports/ConnectionStore.js"
-import type { OwnerContext } from "./ConnectionOwners.js"
 import type { ChangeOptions } from "./ConnectionOwner.js"
+
+/** Where the ids of records come from. */
+interface IdentifierSource {
+  readonly identifiers: Identifiers["Type"]
+}
 
 /** The event that tells others of a change; none without a type. */
 export const eventsOf = (
-  { identifiers }: Pick<OwnerContext, "identifiers">,
+  { identifiers }: IdentifierSource,
   type: string | null,
   { connector, customerId, id, organisationId, health, status }: Connection,
   at: string
@@ -35,7 +40,7 @@ export const eventsOf = (
 
 /** The audit entry of a change; none if no one asked for it. */
 export const auditOf = (
-  { identifiers }: Pick<OwnerContext, "identifiers">,
+  { identifiers }: IdentifierSource,
   entry: ChangeOptions["audit"],
   before: Connection | null,
   after: Connection,

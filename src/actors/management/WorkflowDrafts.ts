@@ -4,11 +4,11 @@ import { changedWorkflow, type CompiledSource, contentText, newWorkflow } from "
 import { type Failure, type Forbidden, PlanLimitReached } from "../../domain/Failure.js"
 import { canonicalJson } from "../../domain/Json.js"
 import { type CreateWorkflow, UpdateWorkflow, type Workflow } from "../../domain/Workflow.js"
-import { workflowSummary, workflowView } from "../../domain/WorkflowView.js"
+import { workflowSummary, type WorkflowView, workflowView } from "../../domain/WorkflowView.js"
 import type { Digests } from "../ports/Digests.js"
 import type { Identifiers } from "../ports/Identifiers.js"
 import type { Tx } from "../ports/Records.js"
-import { checkVersion } from "./CallContext.js"
+import { type CallContext, checkVersion } from "./CallContext.js"
 import { narrowedKeyRefusal, type Principal } from "./Caller.js"
 import type { Changes } from "./Changes.js"
 import { findCustomer } from "./CustomerRecords.js"
@@ -19,7 +19,6 @@ import { authorOf } from "./WorkflowAuthor.js"
 import type { WorkflowCompiler } from "./WorkflowCompiler.js"
 import { checkCustomerLimit } from "./CustomerLimits.js"
 import { findWorkflow } from "./WorkflowRecords.js"
-import type { Workflows } from "./Workflows.js"
 import { workflowResource, readWorkflowView } from "./WorkflowViews.js"
 
 /** Members that take effect at once, in every environment. */
@@ -80,8 +79,8 @@ const insertWorkflow = Effect.fnUntraced(function* (
 
 /** Creates a workflow. */
 export const createWorkflow =
-  (services: WorkflowServices): Workflows["Type"]["create"] =>
-  (context, input) =>
+  (services: WorkflowServices) =>
+  (context: CallContext, input: CreateWorkflow): Effect.Effect<WorkflowView, Failure> =>
     Effect.flatMap(
       Effect.zipRight(services.checkInput(context.caller, input), services.compile(context.caller, input.code)),
       (compiled) =>
@@ -96,8 +95,8 @@ export const createWorkflow =
 
 /** Changes a workflow: code and contracts in the draft, the other members at once. */
 export const updateWorkflow =
-  (services: WorkflowServices): Workflows["Type"]["update"] =>
-  (context, id, sent) =>
+  (services: WorkflowServices) =>
+  (context: CallContext, id: string, sent: UpdateWorkflow): Effect.Effect<WorkflowView, Failure> =>
     Effect.flatMap(
       Effect.zipRight(
         services.checkInput(context.caller, sent),
