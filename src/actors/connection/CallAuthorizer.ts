@@ -48,6 +48,7 @@ export interface SignatureRequest {
   readonly challenge: string | null
 }
 
+/** What authorising calls needs. */
 interface AuthorizerContext extends ConnectorCacheContext {
   readonly renew: TokenRefresh["Type"]["renew"]
   readonly endUnrenewable: StoredCredentialTest["Type"]["endUnrenewable"]
@@ -55,8 +56,6 @@ interface AuthorizerContext extends ConnectorCacheContext {
   readonly signatureHeaders: CredentialTest["Type"]["signatureHeaders"]
   readonly testCredential: CredentialTest["Type"]["testCredential"]
 }
-
-// --- The token ---
 
 /** The credential for a call, or the time at which to try again, in Unix milliseconds. */
 const findUsable = Effect.fnUntraced(function* (
@@ -89,8 +88,7 @@ const findUsable = Effect.fnUntraced(function* (
   }
 })
 
-// --- Authorize ---
-
+/** Grants a call: the sealed credential and a permit, or when to try again. */
 const authorize = Effect.fnUntraced(function* (
   context: AuthorizerContext,
   self: ConnectionOwner,
@@ -105,8 +103,6 @@ const authorize = Effect.fnUntraced(function* (
     if (found.connector.shared !== null) yield* found.connector.shared.fetch(request.timeoutMillis)
   }
 })
-
-// --- Settle ---
 
 /** Fails the connection when a new credential is rejected twice, unless the connector's test passes. */
 const countRefusal = Effect.fnUntraced(function* (
@@ -143,6 +139,7 @@ const countRefusal = Effect.fnUntraced(function* (
   )
 })
 
+/** Returns the permit of a call, and counts a rejection of its credential. */
 const settle = Effect.fnUntraced(function* (
   context: AuthorizerContext,
   self: ConnectionOwner,
@@ -177,8 +174,7 @@ const renewRefused = Effect.fnUntraced(function* (
   return connection.status === "active" && credential?.number !== open.credential?.number
 })
 
-// --- Signing ---
-
+/** The headers that sign a request by the connection's method. */
 const sign = Effect.fnUntraced(function* (
   context: AuthorizerContext,
   self: ConnectionOwner,

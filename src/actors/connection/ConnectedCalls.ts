@@ -26,6 +26,7 @@ const pauseBefore = (call: ConnectedCall, attempts: number, failure: ProviderFai
     return isRetried ? retryPause(call.definition.retry, attempts, rested, random) : null
   })
 
+/** Sends a call, again after failures that its definition retries. `onAttempt` hears of each attempt. */
 const send = Effect.fnUntraced(function* <A>(
   context: ConnectedCallContext,
   call: ConnectedCall,
@@ -54,6 +55,7 @@ const send = Effect.fnUntraced(function* <A>(
   }
 })
 
+/** Opens a streamed call, again after failures that may be retried. */
 const open = Effect.fnUntraced(function* (
   context: ConnectedCallContext,
   call: ConnectedCall & Pick<OpenRequest, "stall" | "upload">,
@@ -107,7 +109,5 @@ const make = Effect.gen(function* () {
 })
 
 export const layer = Layer.effect(ConnectedCalls, make)
-
-// --- Private ---
 
 const isNotTaken = (failure: ProviderFailure): boolean => isLimitRefusal(failure) || failure.status === 503

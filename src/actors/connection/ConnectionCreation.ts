@@ -26,6 +26,7 @@ export interface Creation extends Omit<ConnectRequest, "organisationId" | "custo
   readonly customerId: string
 }
 
+/** What creating a connection needs. */
 interface CreationContext {
   readonly owners: ConnectionOwners["Type"]
   readonly store: ConnectionStore["Type"]

@@ -34,6 +34,7 @@ export interface CredentialTarget {
   readonly config: JsonObject
 }
 
+/** What building a credential needs. */
 interface BuilderContext extends CredentialInputContext {
   readonly digests: Digests["Type"]
   readonly clientOf: TokenRefresh["Type"]["clientOf"]
@@ -41,6 +42,7 @@ interface BuilderContext extends CredentialInputContext {
   readonly testCredential: CredentialTest["Type"]["testCredential"]
 }
 
+/** Tests a credential, unless the client asks not to. Fails with `CredentialRefused` if it does not pass. */
 const testCandidate = Effect.fnUntraced(function* (
   { testCredential, digests }: BuilderContext,
   definition: ConnectorDefinition,
@@ -71,6 +73,7 @@ const testCandidate = Effect.fnUntraced(function* (
   }
 })
 
+/** Builds a credential from tokens that the token endpoint issued. */
 const buildFromIssuedTokens = Effect.fnUntraced(function* (
   context: BuilderContext,
   definition: ConnectorDefinition,
@@ -153,6 +156,7 @@ const buildFromOwnTokens = (
     })
   })
 
+/** Builds a credential of fields, without a token. */
 const buildFromFields = (
   context: BuilderContext,
   definition: ConnectorDefinition,
@@ -175,6 +179,7 @@ const buildFromFields = (
   )
 }
 
+/** Builds a credential from client credentials: the customer's own or the organisation's. */
 const buildFromClientCredentials = (
   context: BuilderContext,
   definition: ConnectorDefinition,

@@ -30,6 +30,7 @@ const passedWithoutTest: CredentialTestResult = { _tag: "Passed", accountLabel: 
 const maxAnswerBytes = 1024 * 1024
 const maxLabelLength = 200
 
+/** What testing and signing needs. */
 interface TestContext {
   readonly egress: Egress["Type"]
   readonly mail: MailEgress["Type"]

@@ -47,6 +47,7 @@ const noCredential = ({ status }: Connection): CommandRefusal => ({
 
 const unrenewableReason = "the access token has ended, and the provider gave nothing to renew it with"
 
+/** What testing a stored credential needs. */
 interface StoredTestContext {
   readonly owners: ConnectionOwners["Type"]
   readonly renew: TokenRefresh["Type"]["renew"]
