@@ -22,7 +22,7 @@ import { make as makeAuthProviderRecords } from "./AuthProviderRecords.js"
 import type { Principal } from "./Caller.js"
 import type { ChangeOutcome } from "./Changes.js"
 import { ConnectorRecords, type ConnectorView, definitionOf, jsonOf, type OwnConnector } from "./ConnectorRecords.js"
-import { timestamp } from "./Timestamp.js"
+import { currentTimestamp } from "./Timestamp.js"
 
 export interface SavedConnector {
   readonly view: ConnectorView
@@ -141,7 +141,7 @@ const insert = Effect.fnUntraced(function* (
   sent: ConnectorDefinition
 ): Effect.fn.Return<SavedOutcome, Failure | AlreadyExists | Changed> {
   const { clients, definition } = extractClients(sent)
-  const now = yield* timestamp
+  const now = yield* currentTimestamp
   const record: ConnectorRecord = {
     id: services.identifiers.next("ctr"),
     organisationId: caller.organisationId,
@@ -193,7 +193,7 @@ const save = Effect.fnUntraced(function* (
     ...before,
     ...membersOf(definition),
     current: isDraft ? before.current : before.current + 1,
-    updatedAt: yield* timestamp,
+    updatedAt: yield* currentTimestamp,
     version: before.version + 1
   }
   const row = yield* draftOf(services, record, definition)
@@ -210,7 +210,7 @@ const publishDraft = Effect.fnUntraced(function* (
   draft: ConnectorVersion,
   notes: string | undefined
 ): Effect.fn.Return<SavedOutcome, Failure | AlreadyExists | Changed> {
-  const now = yield* timestamp
+  const now = yield* currentTimestamp
   yield* yieldToOthers
   const definition = assignActionVersions(yield* findPublished(tx, before), yield* readStoredDefinition(draft))
   const record: ConnectorRecord = {

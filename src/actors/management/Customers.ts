@@ -20,7 +20,7 @@ import { Changes } from "./Changes.js"
 import { findCustomer } from "./CustomerRecords.js"
 import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
-import { timestamp } from "./Timestamp.js"
+import { currentTimestamp } from "./Timestamp.js"
 
 export type CustomerView = ReturnType<typeof customerView>
 
@@ -95,7 +95,7 @@ const list =
 const create =
   ({ change, identifiers }: CustomerServices): Customers["Type"]["create"] =>
   (context, input) =>
-    Effect.flatMap(timestamp, (now) =>
+    Effect.flatMap(currentTimestamp, (now) =>
       change(context, (tx) =>
         Effect.gen(function* () {
           const asked = newCustomer(context.caller.organisationId, identifiers.next("cus"), input, now)
@@ -115,7 +115,7 @@ const get =
 const update =
   ({ change }: CustomerServices): Customers["Type"]["update"] =>
   (context, named, input) =>
-    Effect.flatMap(timestamp, (now) =>
+    Effect.flatMap(currentTimestamp, (now) =>
       change(context, (tx) =>
         Effect.gen(function* () {
           const before = yield* findCustomer(tx, context.caller, named, true)
@@ -133,7 +133,7 @@ const update =
 const remove =
   ({ change }: CustomerServices): Customers["Type"]["remove"] =>
   (context, named) =>
-    Effect.flatMap(timestamp, (now) =>
+    Effect.flatMap(currentTimestamp, (now) =>
       change(context, (tx) =>
         Effect.gen(function* () {
           const before = yield* findCustomer(tx, context.caller, named, true)

@@ -14,7 +14,7 @@ import { type CallContext, runAuditedCommand } from "./CallContext.js"
 import { actorOf, missingPermission } from "./Caller.js"
 import { findDetailWith, findExecution } from "./ExecutionRecords.js"
 import { makeRerunStart } from "./RerunStart.js"
-import { timestamp } from "./Timestamp.js"
+import { currentTimestamp } from "./Timestamp.js"
 import { StartQuota } from "./StartQuota.js"
 
 /** A request to re-run an execution. */
@@ -106,7 +106,7 @@ const cancel =
       if (isTerminal(view.status))
         return yield* new InvalidState({ state: view.status, message: `the execution is ${view.status} already` })
       const change = { path: "status", before: view.status, after: "cancelled" }
-      const entry = auditEntry(services, context, view, yield* timestamp, change)
+      const entry = auditEntry(services, context, view, yield* currentTimestamp, change)
       yield* runAuditedCommand(context, services.executions.cancel(context.caller.organisationId, view.id, entry)).pipe(
         Effect.catchTag(
           "NotFound",
@@ -122,7 +122,7 @@ const rerun =
     Effect.gen(function* () {
       const found = yield* findEnded(services, context, id, request)
       const start = yield* services.rerunStart(context, found, request)
-      const at = yield* timestamp
+      const at = yield* currentTimestamp
       const order = services.executions.start({
         ...start,
         traceparent,

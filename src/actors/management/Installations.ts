@@ -35,7 +35,7 @@ import {
 import { customerOfBody, customerListFilter } from "./NamedCustomers.js"
 import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
-import { timestamp } from "./Timestamp.js"
+import { currentTimestamp } from "./Timestamp.js"
 import { checkCustomerLimit } from "./CustomerLimits.js"
 
 export interface InstallationListParams extends PageRequest {
@@ -139,7 +139,7 @@ const newInstallation = Effect.fnUntraced(function* (
   input: CreateInstallation
 ): Effect.fn.Return<Installation, Failure> {
   const customerId = yield* customerOfBody(tx, caller, input.customerId)
-  const now = yield* timestamp
+  const now = yield* currentTimestamp
   return {
     id: identifiers.next("inst"),
     organisationId: caller.organisationId,
@@ -190,7 +190,7 @@ const withChanges = Effect.fnUntraced(function* (
   const { customerId } = before
   const workflowIds = yield* checkWorkflows(tx, caller, customerId, input.workflowIds ?? before.workflowIds, before)
   const connections = yield* checkConnections(tx, caller, customerId, input.connections ?? before.connections, before)
-  return changedInstallation({ ...before, workflowIds, connections }, input, yield* timestamp)
+  return changedInstallation({ ...before, workflowIds, connections }, input, yield* currentTimestamp)
 })
 
 /** Checks the configuration after an update. Returns the version of the record that was checked, if one was. */
@@ -237,7 +237,7 @@ const uninstall = (services: InstallationServices, context: CallContext, id: str
       const before = yield* findInstallation(tx, context.caller, id, true)
       if (before.status === "uninstalled") return yield* new NotFound({ what: "installation" })
       yield* checkVersion(context, undefined, before.version)
-      const now = yield* timestamp
+      const now = yield* currentTimestamp
       const after: Installation = {
         ...before,
         status: "uninstalled",

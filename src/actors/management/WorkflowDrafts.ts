@@ -14,7 +14,7 @@ import type { Changes } from "./Changes.js"
 import { findCustomer } from "./CustomerRecords.js"
 import type { Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
-import { timestamp } from "./Timestamp.js"
+import { currentTimestamp } from "./Timestamp.js"
 import { authorOf } from "./WorkflowAuthor.js"
 import type { WorkflowCompiler } from "./WorkflowCompiler.js"
 import { checkCustomerLimit } from "./CustomerLimits.js"
@@ -71,7 +71,7 @@ const insertWorkflow = Effect.fnUntraced(function* (
   const { customerId: named = null } = input
   const owner = named === null ? null : (yield* findCustomer(tx, caller, named)).id
   if (owner !== null) yield* checkCustomerLimit(tx, owner, "flows_per_tenant")
-  const author = authorOf(caller, yield* timestamp)
+  const author = authorOf(caller, yield* currentTimestamp)
   const workflow = withHash(services, newWorkflow(services.identifiers.workflow(), author, input, owner, compiled, ""))
   yield* tx.workflows.insert(workflow)
   return workflow
@@ -110,7 +110,7 @@ export const updateWorkflow =
             yield* checkVersion(context, sent.version, before.version)
             const changes = yield* pickChanges(UpdateWorkflow, sent, yield* readWorkflowView(tx, caller, before, true))
             const { contentHash } = withHash(services, changedWorkflow(before, changes, compiled, "", before.updatedAt))
-            const after = changedWorkflow(before, changes, compiled, contentHash, yield* timestamp)
+            const after = changedWorkflow(before, changes, compiled, contentHash, yield* currentTimestamp)
             const refused = environmentRefusal(caller, before, after)
             if (refused !== undefined) return yield* refused
             yield* tx.workflows.update(after)

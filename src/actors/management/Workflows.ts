@@ -14,7 +14,7 @@ import { type Principal, scopedIds } from "./Caller.js"
 import { Changes } from "./Changes.js"
 import { customerListFilter } from "./NamedCustomers.js"
 import { type PageRequest, type PageOf, Pages } from "./Pages.js"
-import { timestamp } from "./Timestamp.js"
+import { currentTimestamp } from "./Timestamp.js"
 import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
 import { findWorkflow } from "./WorkflowRecords.js"
 import { type WorkflowServices, createWorkflow, updateWorkflow } from "./WorkflowDrafts.js"
@@ -116,7 +116,7 @@ const remove =
   (context, id) =>
     change(context, (tx) =>
       Effect.gen(function* () {
-        const now = yield* timestamp
+        const now = yield* currentTimestamp
         const before = yield* findWorkflow(tx, context.caller, id, true)
         yield* checkVersion(context, undefined, before.version)
         yield* tx.workflows.update({ ...before, deletedAt: now, updatedAt: now, version: before.version + 1 })
@@ -130,7 +130,7 @@ const archive =
     change(context, (tx) =>
       Effect.gen(function* () {
         const before = yield* findWorkflow(tx, context.caller, id, true)
-        const after = archivedWorkflow(before, yield* timestamp)
+        const after = archivedWorkflow(before, yield* currentTimestamp)
         if (after instanceof Error) return yield* after
         yield* tx.workflows.update(after)
         return {
