@@ -27,13 +27,17 @@ interface Row {
   readonly retryAfterSeconds?: number
 }
 
+/** The row of each failure. `now`: Unix milliseconds. */
 type Rows = {
-  readonly [Tag in Failure["_tag"]]: (failure: Extract<Failure, { readonly _tag: Tag }>) => Row & MembersOf<Tag>
+  readonly [Tag in Failure["_tag"]]: (
+    failure: Extract<Failure, { readonly _tag: Tag }>,
+    now: number
+  ) => Row & MembersOf<Tag>
 }
 
 const secondsUntil = (unixSeconds: number, nowMillis: number) => Math.max(1, Math.ceil(unixSeconds - nowMillis / 1000))
 
-const rows = (now: number): Rows => ({
+const rows: Rows = {
   InvalidRequest: ({ code, details, message }) => ({ status: 400, code, message, details: details ?? [] }),
   Unauthorized: ({ code, message }) => ({ status: 401, code, message }),
   Forbidden: ({ code, message, needs, path }) => ({
@@ -69,7 +73,7 @@ const rows = (now: number): Rows => ({
     code: "UNSUPPORTED_MEDIA_TYPE",
     message: `send the body as content-type: application/json, not ${got === "" ? "without a content-type" : got}`
   }),
-  RateLimited: ({ limit, resetAt, what = "calls" }) => ({
+  RateLimited: ({ limit, resetAt, what = "calls" }, now) => ({
     status: 429,
     code: "RATE_LIMITED",
     message: `more than ${limit} ${what} in this minute`,
@@ -81,7 +85,7 @@ const rows = (now: number): Rows => ({
     message: `${limit} runs of the organisation are under way, as many as its plan allows at once: try again when one has ended, or start a Standard or Long workflow, which waits`,
     retryAfterSeconds: 1
   }),
-  QuotaExceeded: ({ dimension, limit, resetAt, used }) => ({
+  QuotaExceeded: ({ dimension, limit, resetAt, used }, now) => ({
     status: 429,
     code: "QUOTA_EXCEEDED",
     message: `${used} of ${limit} of ${dimension} are used: the day ends at ${new Date(resetAt * 1000).toISOString()}`,
@@ -125,13 +129,13 @@ const rows = (now: number): Rows => ({
     message: reason,
     retryAfterSeconds
   })
-})
+}
 
 const retryableStatuses = new Set([408, 429, 502, 503, 504])
 
 /** The row of a failure. `now`: Unix milliseconds. The cast holds since each row takes the failure of its own tag. */
 export const errorRow = (failure: Failure, now: number): Row =>
-  (rows(now)[failure._tag] as (failure: Failure) => Row)(failure)
+  (rows[failure._tag] as (failure: Failure, now: number) => Row)(failure, now)
 
 /** The reply to a failure. `now`: Unix milliseconds. */
 export const failureReply = (failure: Failure, requestId: string, now: number): RawReply =>
@@ -168,7 +172,7 @@ export const methodRow = (allowed: ReadonlyArray<string>): Row => ({
   message: `this path takes ${allowed.join(", ")}`
 })
 
-const failureTags: ReadonlySet<string> = new Set(Object.keys(rows(0)))
+const failureTags: ReadonlySet<string> = new Set(Object.keys(rows))
 
 /** Whether a value is a failure that this table has a row for. */
 export const isFailure = (value: unknown): value is Failure =>

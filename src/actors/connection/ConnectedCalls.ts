@@ -1,233 +1,113 @@
 /** The port `ConnectedCalls`: authorises each attempt at the connection's actor, sends it through the egress, retries. */
-import { Clock, Duration, Effect, Either, Fiber, Layer, Option, Random } from "effect"
+import { Clock, Duration, Effect, Either, Layer, Random } from "effect"
 import {
   type Attempt,
   type CallFailed,
   type ConnectedCall,
   ConnectedCalls,
-  type Postponed,
   type ProviderRefused
 } from "../ports/ConnectedCalls.js"
-import { ConnectedEgress, type ConnectedRequest, type GrantRefused } from "../ports/ConnectedEgress.js"
-import { type ConnectionNotActive, Connections } from "../ports/Connections.js"
-import type { EgressFailure, OpenRequest, OpenResponse } from "../ports/Egress.js"
+import { ConnectedEgress } from "../ports/ConnectedEgress.js"
+import { Connections } from "../ports/Connections.js"
+import type { OpenRequest, OpenResponse } from "../ports/Egress.js"
 import type { ProviderAnswer, ProviderFailure, ProviderHead } from "../../domain/connector/ProviderAnswer.js"
-import { readRateHeaders } from "../../domain/connector/RateReading.js"
 import { isLimitRefusal, retryPause } from "../../domain/connector/Retry.js"
-import type { NotFound, Unavailable } from "../../domain/Failure.js"
-import { connectedCall } from "../../domain/Limits.js"
-
-/** Longest time of a streamed call. Its permit lasts as long, so that the provider's concurrency limit holds. */
-const longestStream = Duration.millis(connectedCall.longestMillis)
-
-type AuthorizeFailure = Postponed | ConnectionNotActive | NotFound | Unavailable
-
-interface AuthorizedCall {
-  readonly request: ConnectedRequest
-  readonly permit: string
-  /** Settles the permit; call it once. `null`: there was no answer. */
-  readonly settle: (answer: ProviderHead | null, final?: boolean) => Effect.Effect<void>
-}
+import { type ConnectedCallContext, sendOnce, renewCredential, openOnce } from "./CallAttempt.js"
 
 /** How often a refused request is sent again with a newer credential, because another request may have renewed it. */
 const maxRenewals = 2
+
+/** The back-off before another attempt, in milliseconds; `null`: no further attempt. */
+const pauseBefore = (call: ConnectedCall, attempts: number, failure: ProviderFailure) =>
+  Effect.map(Random.next, (random) => {
+    // The connection's owner applies the provider's own retry-after when it authorises the next attempt.
+    const rested = { ...failure, retryAfterMillis: null }
+    const isRetried = call.retries === "all" || (call.retries === "refusals" && isNotTaken(failure))
+    return isRetried ? retryPause(call.definition.retry, attempts, rested, random) : null
+  })
+
+/** Sends a call, again after failures that its definition retries. `onAttempt` hears of each attempt. */
+const send = Effect.fnUntraced(function* <A>(
+  context: ConnectedCallContext,
+  call: ConnectedCall,
+  read: (answer: ProviderAnswer, now: number) => Either.Either<A, ProviderFailure>,
+  onAttempt: (attempt: Attempt) => void = () => undefined
+): Effect.fn.Return<A, CallFailed> {
+  let renewals = 0
+  for (let attempts = call.earlierAttempts; ;) {
+    const startedAt = yield* Clock.currentTimeMillis
+    const { permit, result } = yield* sendOnce(context, call, attempts, (answer) =>
+      Effect.map(Clock.currentTimeMillis, (now) => read(answer, now))
+    )
+    const finishedAt = yield* Clock.currentTimeMillis
+    onAttempt({ startedAt, finishedAt, failure: Either.isLeft(result) ? result.left : null })
+    if (Either.isRight(result)) return result.right
+    const failure = result.left
+    const isRefused = failure.status === 401 && failure.isFinal !== true
+    if (isRefused && renewals < maxRenewals && (yield* renewCredential(context, call, permit))) {
+      renewals += 1
+      continue
+    }
+    attempts += 1
+    const pause = yield* pauseBefore(call, attempts, failure)
+    if (pause === null) return yield* Effect.fail<ProviderRefused>({ _tag: "ProviderRefused", failure })
+    yield* Effect.sleep(Duration.millis(pause))
+  }
+})
+
+/** Opens a streamed call, again after failures that may be retried. */
+const open = Effect.fnUntraced(function* (
+  context: ConnectedCallContext,
+  call: ConnectedCall & Pick<OpenRequest, "stall" | "upload">,
+  failureOf: (answer: ProviderHead, now: number) => ProviderFailure | null
+): Effect.fn.Return<OpenResponse, CallFailed> {
+  let renewals = 0
+  for (let attempts = call.earlierAttempts; ;) {
+    const outcome = yield* openOnce(context, call, attempts)
+    if (Either.isRight(outcome) && outcome.right.answer.status === 401 && renewals < maxRenewals) {
+      const { answer, permit, settled } = outcome.right
+      if (yield* renewCredential(context, call, permit)) {
+        renewals += 1
+        answer.cancel()
+        yield* settled
+        continue
+      }
+    }
+    attempts += 1
+    const now = yield* Clock.currentTimeMillis
+    const failure = Either.isLeft(outcome) ? outcome.left : failureOf(outcome.right.answer, now)
+    const pause = failure === null ? null : yield* pauseBefore(call, attempts, failure)
+    if (Either.isRight(outcome)) {
+      const { answer, settled } = outcome.right
+      if (pause === null) return answer
+      answer.cancel()
+      yield* settled
+    } else if (pause === null) {
+      return yield* Effect.fail<ProviderRefused>({ _tag: "ProviderRefused", failure: outcome.left })
+    }
+    yield* Effect.sleep(Duration.millis(pause))
+  }
+})
 
 const make = Effect.gen(function* () {
   const connections = yield* Connections
   const egress = yield* ConnectedEgress
 
-  const authorizeCall = Effect.fnUntraced(function* (
-    call: ConnectedCall,
-    attempts: number,
-    permitMillis: number
-  ): Effect.fn.Return<AuthorizedCall, AuthorizeFailure> {
-    const { connectionId, definition, executionId, maxBytes, organisationId, request } = call
-    const where = { organisationId, connectionId }
-    const authorization = yield* connections.authorize({
-      ...where,
-      origin: request.origin,
-      executionId,
-      timeoutMillis: permitMillis
-    })
-    if (authorization._tag === "WaitUntil") {
-      return yield* Effect.fail<Postponed>({
-        _tag: "Postponed",
-        at: authorization.at,
-        why: authorization.why,
-        made: attempts
-      })
-    }
-    const { grant, permit } = authorization
-    return {
-      request: { ...request, ...where, grant, executionId, maxBytes },
-      permit,
-      settle: (answer, final = false) =>
-        Effect.flatMap(Clock.currentTimeMillis, (now) => {
-          const reading = answer === null ? null : readRateHeaders(definition, answer.headers, now)
-          return connections.settle({ ...where, permit, status: answer?.status ?? null, final, reading })
-        })
-    }
+  const context: ConnectedCallContext = { connections, egress }
+
+  return ConnectedCalls.of({
+    send: <A>(
+      call: ConnectedCall,
+      read: (answer: ProviderAnswer, now: number) => Either.Either<A, ProviderFailure>,
+      onAttempt?: (attempt: Attempt) => void
+    ) => send(context, call, read, onAttempt),
+    open: (
+      call: ConnectedCall & Pick<OpenRequest, "stall" | "upload">,
+      failureOf: (answer: ProviderHead, now: number) => ProviderFailure | null
+    ) => open(context, call, failureOf)
   })
-
-  const sendOnce = Effect.fnUntraced(function* <A>(
-    call: ConnectedCall,
-    attempts: number,
-    read: (answer: ProviderAnswer) => Effect.Effect<Either.Either<A, ProviderFailure>>
-  ): Effect.fn.Return<
-    { readonly permit: string; readonly result: Either.Either<A, ProviderFailure> },
-    AuthorizeFailure
-  > {
-    const { permit, request, settle } = yield* authorizeCall(call, attempts, call.request.timeoutMillis)
-    // The permit is settled also when the request fails or is interrupted.
-    return yield* Effect.uninterruptibleMask((restore) =>
-      Effect.gen(function* () {
-        const answer = yield* restore(Effect.either(egress.send(request))).pipe(Effect.onError(() => settle(null)))
-        if (Either.isLeft(answer)) {
-          yield* settle(null)
-          return { permit, result: Either.left(noAnswerFailure(answer.left)) }
-        }
-        const result = yield* Effect.onError(read(answer.right), () => settle(answer.right))
-        yield* settle(answer.right, Either.isLeft(result) && result.left.isFinal === true)
-        return { permit, result }
-      })
-    )
-  })
-
-  /** Whether a refused request can be sent again with a newer credential. */
-  const renewCredential = ({ connectionId, organisationId }: ConnectedCall, permit: string): Effect.Effect<boolean> =>
-    Effect.orElseSucceed(connections.renewRefused({ organisationId, connectionId, permit }), () => false)
-
-  /** Opens a streamed answer. Its permit is settled when the body has ended; `settled` waits for that. */
-  const openOnce = Effect.fnUntraced(function* (
-    call: ConnectedCall & Pick<OpenRequest, "stall" | "upload">,
-    attempts: number
-  ): Effect.fn.Return<
-    Either.Either<
-      { readonly answer: OpenResponse; readonly permit: string; readonly settled: Effect.Effect<unknown> },
-      ProviderFailure
-    >,
-    AuthorizeFailure
-  > {
-    const longest = Duration.toMillis(longestStream)
-    const overAt = (yield* Clock.currentTimeMillis) + longest
-    const { permit, request, settle } = yield* authorizeCall(call, attempts, longest)
-    const sent = egress.open({ ...request, stall: call.stall, upload: call.upload }).pipe(
-      Effect.either,
-      Effect.onExit((exit) => (exit._tag === "Failure" || Either.isLeft(exit.value) ? settle(null) : Effect.void))
-    )
-    return yield* Effect.uninterruptibleMask((restore) =>
-      Effect.gen(function* () {
-        const result = yield* restore(sent)
-        if (Either.isLeft(result)) return Either.left(noAnswerFailure(result.left))
-        const answer = result.right
-        const left = overAt - (yield* Clock.currentTimeMillis)
-        const over = Effect.flatMap(
-          Effect.timeoutOption(Effect.interruptible(answer.ended), Duration.millis(Math.max(0, left))),
-          (ended) => (Option.isSome(ended) ? Effect.void : Effect.zipRight(Effect.sync(answer.cancel), answer.ended))
-        )
-        const settling = yield* Effect.forkDaemon(Effect.zipRight(over, settle(answer)))
-        return Either.right({ answer, permit, settled: Fiber.await(settling) })
-      })
-    )
-  })
-
-  /** The back-off before another attempt, in milliseconds; `null`: no further attempt. */
-  const pauseBefore = (call: ConnectedCall, attempts: number, failure: ProviderFailure) =>
-    Effect.map(Random.next, (random) => {
-      // The connection's owner applies the provider's own retry-after when it authorises the next attempt.
-      const rested = { ...failure, retryAfterMillis: null }
-      const isRetried = call.retries === "all" || (call.retries === "refusals" && isNotTaken(failure))
-      return isRetried ? retryPause(call.definition.retry, attempts, rested, random) : null
-    })
-
-  const send = Effect.fnUntraced(function* <A>(
-    call: ConnectedCall,
-    read: (answer: ProviderAnswer, now: number) => Either.Either<A, ProviderFailure>,
-    onAttempt: (attempt: Attempt) => void = () => undefined
-  ): Effect.fn.Return<A, CallFailed> {
-    let renewals = 0
-    for (let attempts = call.earlierAttempts; ;) {
-      const startedAt = yield* Clock.currentTimeMillis
-      const { permit, result } = yield* sendOnce(call, attempts, (answer) =>
-        Effect.map(Clock.currentTimeMillis, (now) => read(answer, now))
-      )
-      const finishedAt = yield* Clock.currentTimeMillis
-      onAttempt({ startedAt, finishedAt, failure: Either.isLeft(result) ? result.left : null })
-      if (Either.isRight(result)) return result.right
-      const failure = result.left
-      const isRefused = failure.status === 401 && failure.isFinal !== true
-      if (isRefused && renewals < maxRenewals && (yield* renewCredential(call, permit))) {
-        renewals += 1
-        continue
-      }
-      attempts += 1
-      const pause = yield* pauseBefore(call, attempts, failure)
-      if (pause === null) return yield* Effect.fail<ProviderRefused>({ _tag: "ProviderRefused", failure })
-      yield* Effect.sleep(Duration.millis(pause))
-    }
-  })
-
-  const open = Effect.fnUntraced(function* (
-    call: ConnectedCall & Pick<OpenRequest, "stall" | "upload">,
-    failureOf: (answer: ProviderHead, now: number) => ProviderFailure | null
-  ): Effect.fn.Return<OpenResponse, CallFailed> {
-    let renewals = 0
-    for (let attempts = call.earlierAttempts; ;) {
-      const outcome = yield* openOnce(call, attempts)
-      if (Either.isRight(outcome) && outcome.right.answer.status === 401 && renewals < maxRenewals) {
-        const { answer, permit, settled } = outcome.right
-        if (yield* renewCredential(call, permit)) {
-          renewals += 1
-          answer.cancel()
-          yield* settled
-          continue
-        }
-      }
-      attempts += 1
-      const now = yield* Clock.currentTimeMillis
-      const failure = Either.isLeft(outcome) ? outcome.left : failureOf(outcome.right.answer, now)
-      const pause = failure === null ? null : yield* pauseBefore(call, attempts, failure)
-      if (Either.isRight(outcome)) {
-        const { answer, settled } = outcome.right
-        if (pause === null) return answer
-        answer.cancel()
-        yield* settled
-      } else if (pause === null) {
-        return yield* Effect.fail<ProviderRefused>({ _tag: "ProviderRefused", failure: outcome.left })
-      }
-      yield* Effect.sleep(Duration.millis(pause))
-    }
-  })
-
-  return ConnectedCalls.of({ send, open })
 })
 
 export const layer = Layer.effect(ConnectedCalls, make)
 
-// --- Private ---
-
 const isNotTaken = (failure: ProviderFailure): boolean => isLimitRefusal(failure) || failure.status === 503
-
-/** The failure of a call without a readable answer. */
-const noAnswerFailure = (error: EgressFailure | GrantRefused): ProviderFailure => {
-  const failed = (category: ProviderFailure["category"], code: string, message: string): ProviderFailure => ({
-    category,
-    status: null,
-    message,
-    code,
-    body: null,
-    retryAfterMillis: null
-  })
-  switch (error._tag) {
-    case "EgressTimedOut":
-      return failed("timeout", "TIMED_OUT", `the provider did not answer within ${error.afterMillis} ms`)
-    case "EgressUnreachable":
-      return failed("transient", "UNREACHABLE", `the provider cannot be reached: ${error.reason}`)
-    case "EgressBlocked":
-      return failed("provider", "BLOCKED", `the provider's address may not be called: ${error.reason}`)
-    case "EgressTooLarge":
-      return failed("provider", "TOO_LARGE", `the provider's answer has more than ${error.limitBytes} bytes`)
-    case "GrantRefused":
-      return failed("transient", "GRANT_REFUSED", `the call was not sent: ${error.reason}`)
-  }
-}

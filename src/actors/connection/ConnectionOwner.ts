@@ -1,44 +1,17 @@
 /**
- * The state of a connection in its owner's memory, a cache of the store. Each change is decided, committed and only then
- * cached; a change that another owner overtook is decided again on what that owner wrote.
+ * The state of a connection in its owner's memory, a cache of the store, and what all parts of the actor use of it:
+ * the lock of changes, refusals, the rules of renewal.
  */
-import { Clock, Context, type Deferred, Effect, Either, Layer, Option, Redacted } from "effect"
+import { type Deferred, Effect } from "effect"
 import type { AuditActor } from "../../domain/Audit.js"
-import { changesBetween } from "../../domain/Audit.js"
-import { connectionView } from "../../domain/connection/Connection.js"
-import {
-  outboundEventType,
-  type ConnectionStateCommand,
-  decide,
-  evolve
-} from "../../domain/connection/ConnectionStates.js"
-import {
-  type Credential,
-  credentialOf,
-  credentialText,
-  credentialFingerprint,
-  credentialLifetime,
-  credentialMembers
-} from "../../domain/connection/Credential.js"
-import { idleLimiter, type LimiterState } from "../../domain/connection/RateLimiter.js"
-import { coolDownMillis, nextCheckAt } from "../../domain/connection/Refresh.js"
+import type { Credential } from "../../domain/connection/Credential.js"
+import { idleLimiter, type LimiterState, type CallLimits } from "../../domain/connection/RateLimiter.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
-import type { ConnectionId, CredentialId, OrganisationId } from "../../domain/Ids.js"
-import type { Connection } from "../../domain/connection/Connection.js"
+import type { ConnectionId, CredentialId } from "../../domain/Ids.js"
 import type { Initiator } from "../ports/Connections.js"
-import {
-  type ConnectionChange,
-  ConnectionStore,
-  type CredentialRow,
-  type DomainEvent,
-  type OwnedConnection
-} from "../ports/ConnectionStore.js"
-import { Connectors } from "../ports/Connectors.js"
-import { Digests } from "../ports/Digests.js"
-import { Identifiers } from "../ports/Identifiers.js"
-import { type OrganisationVault, Vault } from "../ports/Vault.js"
-import type { CallLimits } from "../../domain/connection/RateLimiter.js"
+import type { ConnectionChange, OwnedConnection } from "../ports/ConnectionStore.js"
+import type { OrganisationVault } from "../ports/Vault.js"
 import type { SharedPermits } from "./SharedPermits.js"
 import type { CommandRefusal } from "./Protocol.js"
 
@@ -109,7 +82,10 @@ export const busy = (reason: string, retryAfterSeconds = 1): CommandRefusal => (
   reason,
   retryAfterSeconds
 })
-const notFound: CommandRefusal = { _tag: "NotFound" }
+/** Maps a store that does not answer to `Busy`. */
+export const orBusy = <A>(effect: Effect.Effect<A, { readonly reason: string }>): Effect.Effect<A, CommandRefusal> =>
+  Effect.mapError(effect, ({ reason }) => busy(reason))
+export const notFound: CommandRefusal = { _tag: "NotFound" }
 
 /** The initiator of changes that the service makes by itself. */
 export const system: Initiator = {
@@ -123,13 +99,6 @@ export const system: Initiator = {
   } satisfies AuditActor,
   requestId: null
 }
-
-/** Associated data of a sealed credential: it can be opened in its own row and under its own number only. */
-const sealPlace = (id: CredentialId, number: number) => ({
-  table: "credentials",
-  column: "sealed",
-  row: `${id}/${number}`
-})
 
 /** What is committed together with a change of a connection. */
 export interface ChangeOptions {
@@ -150,247 +119,3 @@ export const isRenewable = (method: AuthMethod, credential: Credential | null): 
 
 /** How long before its end a token is renewed, in seconds. */
 export const marginOf = (method: AuthMethod) => (method.type === "oauth2" ? method.refresh.marginSeconds : 0)
-
-const nextCheckOf = (
-  connection: Connection,
-  method: AuthMethod,
-  credential: Credential | null,
-  used: boolean,
-  now: number
-) => {
-  if (connection.status !== "active" || credential === null) return null
-  if (connection.refreshFailedAt !== null) return now + coolDownMillis(connection.health.consecutiveFailures)
-  const renewable = isRenewable(method, credential)
-  return nextCheckAt({ ...credentialLifetime(credential), renewable }, marginOf(method), used, now)
-}
-
-export const make = Effect.gen(function* () {
-  const store = yield* ConnectionStore
-  const connectors = yield* Connectors
-  const identifiers = yield* Identifiers
-  const digests = yield* Digests
-  const vault = yield* Vault
-
-  const vaultOf = (organisation: string) =>
-    Effect.mapError(vault.of(organisation), () => busy("the vault cannot be opened", 5))
-
-  // --- State ---
-
-  const openStored = Effect.fnUntraced(function* (
-    stored: OwnedConnection
-  ): Effect.fn.Return<OpenConnection, CommandRefusal> {
-    const { connection, intent, revision } = stored
-    if (stored.credential === null) return { connection, intent, revision, credential: null, plain: null }
-    const { id, number, sealed } = stored.credential
-    const doors = yield* vaultOf(stored.connection.organisationId)
-    const text = yield* Effect.try({
-      try: () => Redacted.make(Buffer.from(doors.open(sealPlace(id, number), sealed)).toString("utf8")),
-      catch: () => busy("the stored credential does not open", 60)
-    })
-    const credential = credentialOf(text)
-    if (Option.isNone(credential)) return yield* failWith(busy("the stored credential is damaged", 60))
-    return { connection, intent, revision, credential: { id, number }, plain: credential.value }
-  })
-
-  const load = Effect.fnUntraced(function* (self: ConnectionOwner): Effect.fn.Return<OpenConnection, CommandRefusal> {
-    const found = yield* Effect.mapError(store.load(self.id), ({ reason }) => busy(reason))
-    if (Option.isNone(found)) return yield* failWith(notFound)
-    const open = yield* openStored(found.value)
-    self.open = open
-    return open
-  })
-
-  /** The connection, from memory or the store; `NotFound` for another organisation. */
-  const read = (self: ConnectionOwner, organisation: string): Effect.Effect<OpenConnection, CommandRefusal> =>
-    Effect.flatMap(self.open === undefined ? load(self) : Effect.succeed(self.open), (open) =>
-      open.connection.organisationId === organisation ? Effect.succeed(open) : failWith(notFound)
-    )
-
-  // --- Connector ---
-
-  const definitionOf = Effect.fnUntraced(function* (
-    organisation: OrganisationId,
-    slug: string,
-    version: string | undefined
-  ): Effect.fn.Return<ConnectorDefinition, CommandRefusal> {
-    const find = (wanted?: string) =>
-      Effect.mapError(connectors.find(organisation, slug, wanted), ({ reason }) => busy(reason))
-    const found = version === undefined ? Option.none<ConnectorDefinition>() : yield* find(version)
-    const latest = Option.isSome(found) ? found : yield* find()
-    return yield* Option.match(latest, {
-      onNone: () => failWith({ _tag: "Invalid", path: "connector", code: "NOT_FOUND", message: "names no connector" }),
-      onSome: Effect.succeed
-    })
-  })
-
-  /** The auth method with this id; `null`: the default one. */
-  const methodOf = (definition: ConnectorDefinition, id: string | null): Effect.Effect<AuthMethod, CommandRefusal> => {
-    const found =
-      id === null
-        ? (definition.auth.find((method) => method.default) ?? definition.auth[0])
-        : definition.auth.find((method) => method.id === id)
-    return found === undefined
-      ? failWith({
-          _tag: "Invalid",
-          path: "authMethod",
-          code: "INVALID_VALUE",
-          message: `is none of the connector's: ${definition.auth.map((method) => method.id).join(", ")}`
-        })
-      : Effect.succeed(found)
-  }
-
-  // --- Changes ---
-
-  /** Seals a credential under the number after the one before. */
-  const sealCredential = Effect.fnUntraced(function* (
-    organisation: string,
-    before: { readonly id: CredentialId; readonly number: number } | null,
-    { rotated, value }: { readonly value: Credential; readonly rotated: boolean }
-  ): Effect.fn.Return<CredentialRow, CommandRefusal> {
-    const doors = yield* vaultOf(organisation)
-    const id = before?.id ?? identifiers.next("cred")
-    const number = (before?.number ?? 0) + 1
-    const { expiresAt } = credentialLifetime(value)
-    return {
-      id,
-      number,
-      rotated,
-      sealed: doors.seal(sealPlace(id, number), Redacted.value(credentialText(value))),
-      members: credentialMembers(value),
-      fingerprint: credentialFingerprint(value, digests.sha256Hex),
-      expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString()
-    }
-  })
-
-  const eventsOf = (
-    type: string | null,
-    { connector, customerId, id, organisationId, health, status }: Connection,
-    at: string
-  ) =>
-    type === null
-      ? []
-      : [
-          {
-            id: identifiers.next("evt"),
-            organisationId,
-            type,
-            subject: id,
-            customerId,
-            payload: {
-              connectionId: id,
-              connector,
-              customerId,
-              status,
-              reason: health.lastError,
-              reconnect: `/api/v1/connections/${id}/reconnect`
-            },
-            at
-          } satisfies DomainEvent
-        ]
-
-  const auditOf = (
-    entry: ChangeOptions["audit"],
-    before: Connection | null,
-    after: Connection,
-    at: string
-  ): ConnectionChange["audit"] =>
-    entry === undefined
-      ? []
-      : [
-          {
-            id: identifiers.next("aud"),
-            organisationId: after.organisationId,
-            at,
-            actor: entry.by.actor,
-            action: entry.action,
-            resource: { type: entry.action.split(".")[0] ?? "connection", id: after.id, name: after.label },
-            customerId: after.customerId,
-            outcome: "success",
-            requestId: entry.by.requestId,
-            changes: changesBetween(before === null ? null : connectionView(before), connectionView(after)),
-            count: 1
-          }
-        ]
-
-  const tryChange = Effect.fnUntraced(function* (
-    self: ConnectionOwner,
-    organisation: string,
-    command: ConnectionStateCommand,
-    extras: ChangeOptions
-  ) {
-    const open = yield* read(self, organisation)
-    const refusal = extras.precondition?.(open)
-    if (refusal !== undefined) return yield* failWith(refusal)
-    const now = yield* Clock.currentTimeMillis
-    const at = new Date(now).toISOString()
-    const decided = decide(open.connection, command, now)
-    if (Either.isLeft(decided)) return yield* failWith({ _tag: "WrongState", ...decided.left })
-    const event = decided.right
-    const after = evolve(open.connection, event, at)
-    const definition = yield* Effect.option(definitionOf(after.organisationId, after.connector, after.connectorVersion))
-    const method = Option.flatMap(definition, ({ auth }) =>
-      Option.fromNullable(auth.find(({ id }) => id === after.authMethod))
-    )
-    const row =
-      extras.credential === undefined
-        ? undefined
-        : yield* sealCredential(organisation, open.credential, extras.credential)
-    const isWiped = event._tag === "Disconnected"
-    const plain = isWiped ? null : (extras.credential?.value ?? open.plain)
-    const revision = yield* store.save({
-      connection: after,
-      revision: open.revision,
-      credential: isWiped ? "wipe" : (row ?? "keep"),
-      nextLookAt: Option.match(method, {
-        onNone: () => null,
-        onSome: (found) => nextCheckOf(after, found, plain, self.usedSinceRefresh, now)
-      }),
-      events: eventsOf(outboundEventType(open.connection, event), after, at),
-      audit: auditOf(extras.audit, open.connection, after, at),
-      ...(extras.session === undefined ? {} : { session: extras.session }),
-      ...(extras.makesDefault === true ? { makesDefault: true } : {})
-    })
-    const next: OpenConnection = {
-      connection: extras.makesDefault === true ? { ...after, isDefault: true } : after,
-      revision,
-      credential: isWiped ? null : row === undefined ? open.credential : { id: row.id, number: row.number },
-      intent: null,
-      plain
-    }
-    self.open = next
-    self.connector = undefined
-    return next
-  })
-
-  /** Decides a change, commits it and caches the result. When another owner wrote in between, reads and decides again. */
-  const change = (
-    self: ConnectionOwner,
-    organisation: string,
-    command: ConnectionStateCommand,
-    extras: ChangeOptions = {}
-  ): Effect.Effect<OpenConnection, CommandRefusal> =>
-    withWriteLock(
-      self,
-      tryChange(self, organisation, command, extras).pipe(
-        Effect.tapErrorTag("Stale", () =>
-          Effect.sync(() => {
-            self.open = undefined
-          })
-        ),
-        Effect.retry({ times: 3, while: ({ _tag }) => _tag === "Stale" }),
-        Effect.catchTags({
-          Stale: () => failWith(busy("the connection is being changed elsewhere")),
-          Unavailable: ({ reason }) => failWith(busy(reason))
-        })
-      )
-    )
-
-  return { read, load, change, sealCredential, definitionOf, methodOf, eventsOf, auditOf, vaultOf }
-})
-
-/** Reads and changes connections for all parts of the actor. One per node, so that an idleLimiter actor costs little memory. */
-export class ConnectionOwners extends Context.Tag("svc/connection/ConnectionOwners")<
-  ConnectionOwners,
-  Effect.Effect.Success<typeof make>
->() {}
-export const layer = Layer.effect(ConnectionOwners, make)

@@ -86,98 +86,116 @@ const callFailure =
     }
   }
 
+/** Sends a message. An actor on a dying node does not answer, or answers with a defect: `Unavailable`. */
+const askActor = <A, E, F>(
+  effect: Effect.Effect<A, E>,
+  limit: Duration.Duration,
+  translate: (refusal: CommandRefusal) => F
+): Effect.Effect<A, F | Unavailable> =>
+  effect.pipe(
+    // Without the sender's context: an actor that the message wakes would keep it, the sender's transaction included.
+    Effect.mapInputContext<never, never>(() => Context.empty()),
+    Effect.timeout(limit),
+    Effect.catchAllCause((cause) => {
+      const failure = cause._tag === "Fail" ? cause.error : undefined
+      return Effect.fail(isRefusal(failure) ? translate(failure) : ownerUnreachable())
+    })
+  )
+
+const runCommand = <A, E>(effect: Effect.Effect<A, E>) => askActor(effect, commandTimeout, failureOf)
+
+const openedSession = ({ expiresAt, id, token }: ConnectSessionLink): OpenedSession => ({
+  // The actor made it.
+  id: id as ConnectSessionId,
+  token,
+  expiresAt
+})
+
+/** What requests to connections need: their actors, and the owners on this node. */
+interface ConnectionsContext {
+  readonly actor: Effect.Effect.Success<typeof Connection.client>
+  readonly identifiers: Identifiers["Type"]
+  readonly localOwners: LocalOwners["Type"]
+}
+
+const clientOf = ({ actor }: ConnectionsContext, id: ConnectionId) => makeActorClient(actor(id))
+
+/** Calls through a connection, in process when its owner lives on this node. */
+const makeCalls = (
+  context: ConnectionsContext
+): Pick<Connections["Type"], "authorize" | "settle" | "renewRefused" | "sign"> => ({
+  authorize: ({ connectionId, executionId, organisationId, origin, timeoutMillis = connectedCall.defaultMillis }) => {
+    const request = { organisationId, origin, executionId, timeoutMillis }
+    return Effect.flatMap(context.localOwners.authorize(connectionId, request), (answer) =>
+      answer === undefined
+        ? askActor(context.actor(connectionId).Authorize(request), commandTimeout, callFailure(connectionId))
+        : Either.mapLeft(answer, callFailure(connectionId))
+    )
+  },
+  settle: ({ connectionId, ...settlement }) =>
+    Effect.flatMap(context.localOwners.settle(connectionId, settlement), (settled) =>
+      settled
+        ? Effect.void
+        : context
+            .actor(connectionId)
+            .Settle(settlement)
+            .pipe(Effect.timeout(shortTimeout), Effect.sandbox, Effect.ignore)
+    ),
+  renewRefused: ({ connectionId, ...refused }) =>
+    askActor(clientOf(context, connectionId).renewRefused(refused), commandTimeout, callFailure(connectionId)),
+  sign: ({ connectionId, ...request }) =>
+    askActor(clientOf(context, connectionId).sign(request), shortTimeout, callFailure(connectionId))
+})
+
+/** Commands of users. */
+const makeCommands = (
+  context: ConnectionsContext
+): Omit<Connections["Type"], "authorize" | "settle" | "renewRefused" | "sign" | "submit" | "complete"> => ({
+  connect: (request) => {
+    const id = context.identifiers.next("conn")
+    return Effect.map(runCommand(clientOf(context, id).create(request)), (opened) => ({
+      id,
+      session: opened === null ? null : openedSession(opened)
+    }))
+  },
+  storeCredential: ({ connectionId, ...request }) =>
+    runCommand(clientOf(context, connectionId).storeCredential(request)),
+  reconnect: ({ connectionId, ...request }) =>
+    Effect.map(runCommand(clientOf(context, connectionId).reconnect(request)), openedSession),
+  test: ({ connectionId, ...request }) => runCommand(clientOf(context, connectionId).test(request)),
+  refresh: ({ connectionId, ...request }) => runCommand(clientOf(context, connectionId).refresh(request)),
+  enable: ({ connectionId, ...request }) => runCommand(clientOf(context, connectionId).enable(request)),
+  disable: ({ connectionId, ...request }) => runCommand(clientOf(context, connectionId).disable(request)),
+  edit: ({ connectionId, ...request }) => runCommand(clientOf(context, connectionId).edit(request)),
+  reveal: ({ connectionId, ...request }) => runCommand(clientOf(context, connectionId).reveal(request)),
+  disconnect: ({ connectionId, ...request }) => runCommand(clientOf(context, connectionId).disconnect(request))
+})
+
+/** The steps of a connect session. */
+const makeSessionSteps = (context: ConnectionsContext): Pick<Connections["Type"], "submit" | "complete"> => ({
+  submit: ({ connectionId, ...request }) =>
+    Effect.map(runCommand(clientOf(context, connectionId).submit(request)), (outcome) =>
+      outcome._tag === "Redirect" ? outcome : { ...outcome, connectionId }
+    ),
+  complete: ({ connectionId, params, ...request }) =>
+    Effect.map(
+      runCommand(
+        clientOf(context, connectionId).complete({
+          ...request,
+          params: Object.fromEntries(Object.entries(params).map(([name, value]) => [name, Redacted.make(value)]))
+        })
+      ),
+      (outcome) => (outcome._tag === "Redirect" ? outcome : { ...outcome, connectionId })
+    )
+})
+
 export const layer = Layer.effect(
   Connections,
   Effect.gen(function* () {
     const actor = yield* Connection.client
     const identifiers = yield* Identifiers
     const localOwners = yield* LocalOwners
-
-    /** Sends a message. An actor on a dying node does not answer, or answers with a defect: `Unavailable`. */
-    const askActor = <A, E, F>(
-      effect: Effect.Effect<A, E>,
-      limit: Duration.Duration,
-      translate: (refusal: CommandRefusal) => F
-    ): Effect.Effect<A, F | Unavailable> =>
-      effect.pipe(
-        // Without the sender's context: an actor that the message wakes would keep it, the sender's transaction included.
-        Effect.mapInputContext<never, never>(() => Context.empty()),
-        Effect.timeout(limit),
-        Effect.catchAllCause((cause) => {
-          const failure = cause._tag === "Fail" ? cause.error : undefined
-          return Effect.fail(isRefusal(failure) ? translate(failure) : ownerUnreachable())
-        })
-      )
-
-    const runCommand = <A, E>(effect: Effect.Effect<A, E>) => askActor(effect, commandTimeout, failureOf)
-
-    const clientOf = (id: ConnectionId) => makeActorClient(actor(id))
-
-    const session = ({ expiresAt, id, token }: ConnectSessionLink): OpenedSession => ({
-      // The actor made it.
-      id: id as ConnectSessionId,
-      token,
-      expiresAt
-    })
-
-    return Connections.of({
-      authorize: ({
-        connectionId,
-        executionId,
-        organisationId,
-        origin,
-        timeoutMillis = connectedCall.defaultMillis
-      }) => {
-        const request = { organisationId, origin, executionId, timeoutMillis }
-        return Effect.flatMap(localOwners.authorize(connectionId, request), (answer) =>
-          answer === undefined
-            ? askActor(actor(connectionId).Authorize(request), commandTimeout, callFailure(connectionId))
-            : Either.mapLeft(answer, callFailure(connectionId))
-        )
-      },
-      settle: ({ connectionId, ...settlement }) =>
-        Effect.flatMap(localOwners.settle(connectionId, settlement), (settled) =>
-          settled
-            ? Effect.void
-            : actor(connectionId).Settle(settlement).pipe(Effect.timeout(shortTimeout), Effect.sandbox, Effect.ignore)
-        ),
-      renewRefused: ({ connectionId, ...refused }) =>
-        askActor(clientOf(connectionId).renewRefused(refused), commandTimeout, callFailure(connectionId)),
-      sign: ({ connectionId, ...request }) =>
-        askActor(clientOf(connectionId).sign(request), shortTimeout, callFailure(connectionId)),
-
-      connect: (request) => {
-        const id = identifiers.next("conn")
-        return Effect.map(runCommand(clientOf(id).create(request)), (opened) => ({
-          id,
-          session: opened === null ? null : session(opened)
-        }))
-      },
-      storeCredential: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).storeCredential(request)),
-      reconnect: ({ connectionId, ...request }) =>
-        Effect.map(runCommand(clientOf(connectionId).reconnect(request)), session),
-      test: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).test(request)),
-      refresh: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).refresh(request)),
-      enable: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).enable(request)),
-      disable: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).disable(request)),
-      edit: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).edit(request)),
-      reveal: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).reveal(request)),
-      disconnect: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).disconnect(request)),
-
-      submit: ({ connectionId, ...request }) =>
-        Effect.map(runCommand(clientOf(connectionId).submit(request)), (outcome) =>
-          outcome._tag === "Redirect" ? outcome : { ...outcome, connectionId }
-        ),
-      complete: ({ connectionId, params, ...request }) =>
-        Effect.map(
-          runCommand(
-            clientOf(connectionId).complete({
-              ...request,
-              params: Object.fromEntries(Object.entries(params).map(([name, value]) => [name, Redacted.make(value)]))
-            })
-          ),
-          (outcome) => (outcome._tag === "Redirect" ? outcome : { ...outcome, connectionId })
-        )
-    })
+    const context: ConnectionsContext = { actor, identifiers, localOwners }
+    return Connections.of({ ...makeCalls(context), ...makeCommands(context), ...makeSessionSteps(context) })
   })
 )

@@ -30,99 +30,119 @@ const passedWithoutTest: CredentialTestResult = { _tag: "Passed", accountLabel: 
 const maxAnswerBytes = 1024 * 1024
 const maxLabelLength = 200
 
+/** What testing and signing needs. */
+interface TestContext {
+  readonly egress: Egress["Type"]
+  readonly mail: MailEgress["Type"]
+  readonly identifiers: Identifiers["Type"]
+  readonly digests: SigningArithmetic["Type"]
+}
+
+/** The headers that sign a request by the method's own scheme; none if it has no such scheme. */
+const signatureHeaders = (
+  { identifiers, digests }: TestContext,
+  method: AuthMethod,
+  credential: { readonly [name: string]: string },
+  request: Pick<UnsignedRequest, "method" | "url" | "body">,
+  challenge: string | null
+) =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) =>
+    method.type === "custom"
+      ? signRequest(
+          method,
+          { method: request.method, url: request.url, body: request.body, challenge },
+          { credential, now, nonce: Buffer.from(identifiers.bytes(16)).toString("hex"), digests }
+        )
+      : Either.right([])
+  )
+
+const send = Effect.fnUntraced(function* (
+  context: TestContext,
+  method: AuthMethod,
+  credential: { readonly [name: string]: string },
+  config: JsonObject,
+  request: UnsignedRequest
+) {
+  const injected = yield* Either.flatMap(injectedParts(method, credential, config), (parts) =>
+    injectParts(request, parts)
+  )
+  const sendSigned = (challenge: string | null) =>
+    Effect.flatMap(signatureHeaders(context, method, credential, injected, challenge), (headers) => {
+      const outgoing = {
+        method: injected.method,
+        url: injected.url,
+        headers: [...injected.headers, ...headers],
+        body: injected.body,
+        timeout: Duration.millis(Math.min(injected.timeoutMillis, 30_000))
+      }
+      return injected.url.startsWith("smtp")
+        ? context.mail.send(outgoing)
+        : context.egress.send({ ...outgoing, maxBytes: maxAnswerBytes, redirects: 3 })
+    })
+  const answer = yield* sendSigned(null)
+  const challenge = headerOf(answer.headers, "www-authenticate")
+  const isChallenged =
+    answer.status === 401 && challenge !== undefined && method.type === "custom" && answersChallenge(method)
+  return isChallenged ? yield* sendSigned(challenge) : answer
+})
+
+/** Never fails: an unreachable provider is a result as well. */
+const testCredential = (
+  context: TestContext,
+  definition: ConnectorDefinition,
+  method: AuthMethod,
+  credential: Credential,
+  config: JsonObject
+): Effect.Effect<CredentialTestResult> => {
+  const { test } = definition
+  const action = test === undefined ? undefined : findAction(definition, test.action)
+  if (test === undefined || action === undefined) return Effect.succeed(passedWithoutTest)
+  const values = credentialValues(credential)
+  const scrub = makeScrubber(Object.values(values)).scrubText
+  // A provider may echo the secret, which must not become the label.
+  const redactSecrets = makeScrubber(injectedSecrets(method, values).map((secret) => Redacted.value(secret))).scrubJson
+  return Effect.gen(function* () {
+    const request = yield* buildRequest(definition, action, {
+      args: test.args ?? {},
+      config,
+      idempotencyKey: context.identifiers.token(32)
+    })
+    const answer = yield* send(context, method, values, config, request)
+    const result = actionResult(definition, action, answer, yield* Clock.currentTimeMillis)
+    return Either.match(result, {
+      onLeft: failedResult(scrub),
+      onRight: (found) => passedResult(test)(redactSecrets(found))
+    })
+  }).pipe(
+    Effect.catchAll((error) =>
+      Effect.succeed<CredentialTestResult>({
+        _tag: "NotPassed",
+        refused: false,
+        final: false,
+        message: scrub(reasonOf(error))
+      })
+    )
+  )
+}
+
 const make = Effect.gen(function* () {
   const egress = yield* Egress
   const mail = yield* MailEgress
   const identifiers = yield* Identifiers
   const digests = yield* SigningArithmetic
 
-  /** The headers that sign a request by the method's own scheme; none if it has no such scheme. */
-  const signatureHeaders = (
-    method: AuthMethod,
-    credential: { readonly [name: string]: string },
-    request: Pick<UnsignedRequest, "method" | "url" | "body">,
-    challenge: string | null
-  ) =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) =>
-      method.type === "custom"
-        ? signRequest(
-            method,
-            { method: request.method, url: request.url, body: request.body, challenge },
-            { credential, now, nonce: Buffer.from(identifiers.bytes(16)).toString("hex"), digests }
-          )
-        : Either.right([])
-    )
+  const context: TestContext = { egress, mail, identifiers, digests }
 
-  const send = Effect.fnUntraced(function* (
-    method: AuthMethod,
-    credential: { readonly [name: string]: string },
-    config: JsonObject,
-    request: UnsignedRequest
-  ) {
-    const injected = yield* Either.flatMap(injectedParts(method, credential, config), (parts) =>
-      injectParts(request, parts)
-    )
-    const sendSigned = (challenge: string | null) =>
-      Effect.flatMap(signatureHeaders(method, credential, injected, challenge), (headers) => {
-        const outgoing = {
-          method: injected.method,
-          url: injected.url,
-          headers: [...injected.headers, ...headers],
-          body: injected.body,
-          timeout: Duration.millis(Math.min(injected.timeoutMillis, 30_000))
-        }
-        return injected.url.startsWith("smtp")
-          ? mail.send(outgoing)
-          : egress.send({ ...outgoing, maxBytes: maxAnswerBytes, redirects: 3 })
-      })
-    const answer = yield* sendSigned(null)
-    const challenge = headerOf(answer.headers, "www-authenticate")
-    const isChallenged =
-      answer.status === 401 && challenge !== undefined && method.type === "custom" && answersChallenge(method)
-    return isChallenged ? yield* sendSigned(challenge) : answer
-  })
-
-  /** Never fails: an unreachable provider is a result as well. */
-  const testCredential = (
-    definition: ConnectorDefinition,
-    method: AuthMethod,
-    credential: Credential,
-    config: JsonObject
-  ): Effect.Effect<CredentialTestResult> => {
-    const { test } = definition
-    const action = test === undefined ? undefined : findAction(definition, test.action)
-    if (test === undefined || action === undefined) return Effect.succeed(passedWithoutTest)
-    const values = credentialValues(credential)
-    const scrub = makeScrubber(Object.values(values)).scrubText
-    // A provider may echo the secret, which must not become the label.
-    const redactSecrets = makeScrubber(
-      injectedSecrets(method, values).map((secret) => Redacted.value(secret))
-    ).scrubJson
-    return Effect.gen(function* () {
-      const request = yield* buildRequest(definition, action, {
-        args: test.args ?? {},
-        config,
-        idempotencyKey: identifiers.token(32)
-      })
-      const answer = yield* send(method, values, config, request)
-      const result = actionResult(definition, action, answer, yield* Clock.currentTimeMillis)
-      return Either.match(result, {
-        onLeft: failedResult(scrub),
-        onRight: (found) => passedResult(test)(redactSecrets(found))
-      })
-    }).pipe(
-      Effect.catchAll((error) =>
-        Effect.succeed<CredentialTestResult>({
-          _tag: "NotPassed",
-          refused: false,
-          final: false,
-          message: scrub(reasonOf(error))
-        })
-      )
-    )
+  return {
+    testCredential: (definition: ConnectorDefinition, method: AuthMethod, credential: Credential, config: JsonObject) =>
+      testCredential(context, definition, method, credential, config),
+    signatureHeaders: (
+      method: AuthMethod,
+      credential: { readonly [name: string]: string },
+      request: Pick<UnsignedRequest, "method" | "url" | "body">,
+      challenge: string | null
+    ) => signatureHeaders(context, method, credential, request, challenge)
   }
-
-  return { testCredential, signatureHeaders }
 })
 
 const failedResult =

@@ -14,7 +14,7 @@ import { Changes } from "./Changes.js"
 import { make as makeConnectorDrafts, ownConnector, type SavedConnector, trailOf } from "./ConnectorDrafts.js"
 import { ConnectorImport } from "./ConnectorImport.js"
 import { ConnectorRecords, definitionOf, jsonOf } from "./ConnectorRecords.js"
-import { timestamp } from "./Timestamp.js"
+import { currentTimestamp } from "./Timestamp.js"
 
 /** `body`: a definition, or the import of one. `named`: an id or a slug. */
 export class ConnectorAuthoring extends Context.Tag("svc/ConnectorAuthoring")<
@@ -42,6 +42,80 @@ const checkPlan = Effect.fnUntraced(function* (tx: Tx, { plan }: Principal): Eff
   if (used >= limit) return yield* new PlanLimitReached({ dimension: "connectors_per_tenant", limit, used })
 })
 
+/** What the functions of this module need. */
+interface AuthoringServices {
+  readonly change: Changes["Type"]["change"]
+  readonly read: Changes["Type"]["read"]
+  readonly drafts: Effect.Effect.Success<typeof makeConnectorDrafts>
+  readonly imports: ConnectorImport["Type"]
+  readonly records: ConnectorRecords["Type"]
+}
+
+/** The connector to be changed, at the version that the caller read. */
+const lockExpected = (
+  { records }: AuthoringServices,
+  tx: Tx,
+  context: CallContext,
+  named: string
+): Effect.Effect<ConnectorRecord, Failure> =>
+  Effect.tap(records.lockOwn(tx, context.caller, named), ({ version }) => checkVersion(context, undefined, version))
+
+const create = Effect.fnUntraced(function* (
+  { imports, change, drafts }: AuthoringServices,
+  context: CallContext,
+  body: JsonObject
+): Effect.fn.Return<SavedConnector, Failure> {
+  const { caller } = context
+  const { definition, ...told } = yield* imports.readBody(caller.organisationId, body)
+  const saved = yield* change(context, (tx) =>
+    Effect.zipRight(checkPlan(tx, caller), drafts.insert(tx, caller, definition))
+  )
+  return { ...saved, ...told }
+})
+
+const update = Effect.fnUntraced(function* (
+  services: AuthoringServices,
+  context: CallContext,
+  named: string,
+  body: JsonObject
+): Effect.fn.Return<SavedConnector, Failure> {
+  const { caller } = context
+  // Checked before the body: only a caller that may change the connector learns what is wrong with the body.
+  const { view } = yield* services.read(context, (tx) =>
+    Effect.flatMap(services.records.lockOwn(tx, caller, named), (record) =>
+      Effect.map(definitionOf(tx, ownConnector(record), undefined), (definition) =>
+        services.drafts.savedOf(record, definition)
+      )
+    )
+  )
+  const sent = yield* readDefinitionBody(body, jsonOf(view))
+  const { definition, ...told } = yield* services.imports.readBody(caller.organisationId, sent, view.slug)
+  const saved = yield* services.change(context, (tx) =>
+    Effect.flatMap(lockExpected(services, tx, context, named), (before) =>
+      services.drafts.save(tx, caller, before, definition)
+    )
+  )
+  return { ...saved, ...told }
+})
+
+const publish = (services: AuthoringServices, context: CallContext, named: string, notes: string | undefined) =>
+  services.change(context, (tx) =>
+    Effect.flatMap(lockExpected(services, tx, context, named), (before) =>
+      services.drafts.publish(tx, context.caller, before, notes)
+    )
+  )
+
+const remove = (services: AuthoringServices, context: CallContext, named: string) =>
+  services.change(context, (tx) =>
+    Effect.gen(function* () {
+      const before = yield* lockExpected(services, tx, context, named)
+      const now = yield* currentTimestamp
+      yield* tx.connectors.update({ ...before, deletedAt: now, updatedAt: now, version: before.version + 1 })
+      yield* tx.authProviders.remove({ connector: before.slug })
+      return { value: undefined, resource: before, before: trailOf(before), after: null }
+    })
+  )
+
 export const layer = Layer.effect(
   ConnectorAuthoring,
   Effect.gen(function* () {
@@ -50,60 +124,13 @@ export const layer = Layer.effect(
     const imports = yield* ConnectorImport
     const records = yield* ConnectorRecords
 
-    /** The connector to be changed, at the version that the caller read. */
-    const lockExpected = (tx: Tx, context: CallContext, named: string): Effect.Effect<ConnectorRecord, Failure> =>
-      Effect.tap(records.lockOwn(tx, context.caller, named), ({ version }) => checkVersion(context, undefined, version))
+    const services: AuthoringServices = { change, read, drafts, imports, records }
 
-    const create = Effect.fnUntraced(function* (
-      context: CallContext,
-      body: JsonObject
-    ): Effect.fn.Return<SavedConnector, Failure> {
-      const { caller } = context
-      const { definition, ...told } = yield* imports.readBody(caller.organisationId, body)
-      const saved = yield* change(context, (tx) =>
-        Effect.zipRight(checkPlan(tx, caller), drafts.insert(tx, caller, definition))
-      )
-      return { ...saved, ...told }
+    return ConnectorAuthoring.of({
+      create: (context, body) => create(services, context, body),
+      update: (context, named, body) => update(services, context, named, body),
+      publish: (context, named, notes) => publish(services, context, named, notes),
+      remove: (context, named) => remove(services, context, named)
     })
-
-    const update = Effect.fnUntraced(function* (
-      context: CallContext,
-      named: string,
-      body: JsonObject
-    ): Effect.fn.Return<SavedConnector, Failure> {
-      const { caller } = context
-      // Checked before the body: only a caller that may change the connector learns what is wrong with the body.
-      const { view } = yield* read(context, (tx) =>
-        Effect.flatMap(records.lockOwn(tx, caller, named), (record) =>
-          Effect.map(definitionOf(tx, ownConnector(record), undefined), (definition) =>
-            drafts.savedOf(record, definition)
-          )
-        )
-      )
-      const sent = yield* readDefinitionBody(body, jsonOf(view))
-      const { definition, ...told } = yield* imports.readBody(caller.organisationId, sent, view.slug)
-      const saved = yield* change(context, (tx) =>
-        Effect.flatMap(lockExpected(tx, context, named), (before) => drafts.save(tx, caller, before, definition))
-      )
-      return { ...saved, ...told }
-    })
-
-    const publish = (context: CallContext, named: string, notes: string | undefined) =>
-      change(context, (tx) =>
-        Effect.flatMap(lockExpected(tx, context, named), (before) => drafts.publish(tx, context.caller, before, notes))
-      )
-
-    const remove = (context: CallContext, named: string) =>
-      change(context, (tx) =>
-        Effect.gen(function* () {
-          const before = yield* lockExpected(tx, context, named)
-          const now = yield* timestamp
-          yield* tx.connectors.update({ ...before, deletedAt: now, updatedAt: now, version: before.version + 1 })
-          yield* tx.authProviders.remove({ connector: before.slug })
-          return { value: undefined, resource: before, before: trailOf(before), after: null }
-        })
-      )
-
-    return ConnectorAuthoring.of({ create, update, publish, remove })
   })
 )

@@ -61,6 +61,123 @@ const isUrl = (source: string) => /^https?:\/\/\S+$/i.test(source.trim())
 
 const locationOf = (source: Json) => (typeof source === "string" && isUrl(source) ? { location: source.trim() } : {})
 
+/** What the functions of this module need. */
+interface ImportServices {
+  readonly compute: Computations["Type"]["compute"]
+  readonly egress: Egress["Type"]
+  readonly networks: OperatorNetworks["Type"]
+  readonly allowsHttp: boolean
+}
+
+/** Refuses URLs without TLS, except for hosts in the operator's networks. */
+const checkPlainUrls = (
+  { networks }: ImportServices,
+  definition: ConnectorDefinition
+): Effect.Effect<void, ValidationFailed> =>
+  Effect.filter(plainUrls(definition), ({ url }) => {
+    const host = plainOrigin(url)
+    return host === undefined ? Effect.succeed(true) : Effect.map(networks.covers(host), (covered) => !covered)
+  }).pipe(
+    Effect.flatMap((found) =>
+      found.length === 0 ? Effect.void : validationFailure(found.map(({ path }) => plainHttpMistake(path)))
+    )
+  )
+
+/** The value; fails with all mistakes in the document. */
+const valueOrFail = <A>(
+  computation: Effect.Effect<Validated<A>, TooCostly | Unavailable>,
+  path: string
+): Effect.Effect<A, ValidationFailed | Unavailable> =>
+  computation.pipe(
+    Effect.catchTag("TooCostly", (error) => validationFailure([tooCostlyDetail(path, error)])),
+    Effect.flatMap((result) => (result.ok ? Effect.succeed(result.value) : validationFailure(result.mistakes)))
+  )
+
+const fetchText = ({ egress }: ImportServices, url: string, path: string): Effect.Effect<string, ValidationFailed> =>
+  egress
+    .send({
+      method: "GET",
+      url,
+      headers: [["accept", "application/json, application/yaml, text/yaml, */*"]],
+      body: null,
+      timeout,
+      maxBytes: importBytes,
+      redirects: 3
+    })
+    .pipe(
+      Effect.catchTags({
+        EgressBlocked: ({ reason }) => invalid(path, "URL_NOT_ALLOWED", `cannot be read: ${reason}`),
+        EgressUnreachable: ({ reason }) => invalid(path, "UNREACHABLE", `cannot be read: ${reason}`),
+        EgressTimedOut: () => invalid(path, "UNREACHABLE", "cannot be read: it took too long"),
+        EgressTooLarge: () => invalid(path, "TOO_LARGE", `has more than ${importBytes} bytes`)
+      }),
+      Effect.flatMap(({ body, status }) =>
+        status === 200
+          ? Effect.succeed(new TextDecoder().decode(body))
+          : invalid(path, "UNREACHABLE", `cannot be read: it answered ${status}`)
+      )
+    )
+
+/** The content of a source: the document or text itself, or the text at its URL. */
+const contentOf = (services: ImportServices, source: Json, path: string): Effect.Effect<Json, ValidationFailed> =>
+  typeof source === "string" && isUrl(source) ? fetchText(services, source.trim(), path) : Effect.succeed(source)
+
+const importFrom = Effect.fnUntraced(function* (
+  services: ImportServices,
+  organisation: OrganisationId,
+  body: JsonObject,
+  slug?: string
+) {
+  const path = "import.source"
+  const { import: request } = yield* Either.mapLeft(readImport({ import: body["import"] }), (error) =>
+    validationFailure(importMistakes(error))
+  )
+  const source = yield* contentOf(services, request.source, path)
+  const options = {
+    ...(request.name === undefined ? {} : { name: request.name }),
+    ...(request.kind === undefined ? {} : { kind: request.kind }),
+    ...locationOf(request.source),
+    ...(slug === undefined && request.slug === undefined ? {} : { slug: slug ?? request.slug ?? "" })
+  }
+  const imported = services.compute("importDefinition", organisation, {
+    source,
+    path,
+    format: request.format,
+    options,
+    allowsHttp: services.allowsHttp
+  })
+  return yield* valueOrFail(imported, path)
+})
+
+const readDefinition = ({ compute, allowsHttp }: ImportServices, organisation: OrganisationId, document: JsonObject) =>
+  Effect.map(
+    valueOrFail(compute("readDefinition", organisation, { document, allowsHttp }), ""),
+    (definition): ReadDefinition => ({ definition })
+  )
+
+const readBody =
+  (services: ImportServices): ConnectorImport["Type"]["readBody"] =>
+  (organisation, body, slug) =>
+    Effect.tap(
+      body["import"] === undefined
+        ? readDefinition(services, organisation, body)
+        : importFrom(services, organisation, body, slug),
+      ({ definition }) => checkPlainUrls(services, definition)
+    )
+
+const readOpenApi =
+  (services: ImportServices): ConnectorImport["Type"]["readOpenApi"] =>
+  (organisation, document) => {
+    const path = "openapi"
+    return Effect.flatMap(contentOf(services, document, path), (source) => {
+      const options = locationOf(document)
+      return valueOrFail(
+        services.compute("importDefinition", organisation, { source, path, format: "openapi", options }),
+        path
+      )
+    })
+  }
+
 export const layer = Layer.effect(
   ConnectorImport,
   Effect.gen(function* () {
@@ -69,100 +186,8 @@ export const layer = Layer.effect(
     const networks = yield* OperatorNetworks
     const allowsHttp = !networks.isEmpty
 
-    /** Refuses URLs without TLS, except for hosts in the operator's networks. */
-    const checkPlainUrls = (definition: ConnectorDefinition): Effect.Effect<void, ValidationFailed> =>
-      Effect.filter(plainUrls(definition), ({ url }) => {
-        const host = plainOrigin(url)
-        return host === undefined ? Effect.succeed(true) : Effect.map(networks.covers(host), (covered) => !covered)
-      }).pipe(
-        Effect.flatMap((found) =>
-          found.length === 0 ? Effect.void : validationFailure(found.map(({ path }) => plainHttpMistake(path)))
-        )
-      )
+    const services: ImportServices = { compute, egress, networks, allowsHttp }
 
-    /** The value; fails with all mistakes in the document. */
-    const valueOrFail = <A>(
-      computation: Effect.Effect<Validated<A>, TooCostly | Unavailable>,
-      path: string
-    ): Effect.Effect<A, ValidationFailed | Unavailable> =>
-      computation.pipe(
-        Effect.catchTag("TooCostly", (error) => validationFailure([tooCostlyDetail(path, error)])),
-        Effect.flatMap((result) => (result.ok ? Effect.succeed(result.value) : validationFailure(result.mistakes)))
-      )
-
-    const fetchText = (url: string, path: string): Effect.Effect<string, ValidationFailed> =>
-      egress
-        .send({
-          method: "GET",
-          url,
-          headers: [["accept", "application/json, application/yaml, text/yaml, */*"]],
-          body: null,
-          timeout,
-          maxBytes: importBytes,
-          redirects: 3
-        })
-        .pipe(
-          Effect.catchTags({
-            EgressBlocked: ({ reason }) => invalid(path, "URL_NOT_ALLOWED", `cannot be read: ${reason}`),
-            EgressUnreachable: ({ reason }) => invalid(path, "UNREACHABLE", `cannot be read: ${reason}`),
-            EgressTimedOut: () => invalid(path, "UNREACHABLE", "cannot be read: it took too long"),
-            EgressTooLarge: () => invalid(path, "TOO_LARGE", `has more than ${importBytes} bytes`)
-          }),
-          Effect.flatMap(({ body, status }) =>
-            status === 200
-              ? Effect.succeed(new TextDecoder().decode(body))
-              : invalid(path, "UNREACHABLE", `cannot be read: it answered ${status}`)
-          )
-        )
-
-    /** The content of a source: the document or text itself, or the text at its URL. */
-    const contentOf = (source: Json, path: string): Effect.Effect<Json, ValidationFailed> =>
-      typeof source === "string" && isUrl(source) ? fetchText(source.trim(), path) : Effect.succeed(source)
-
-    const importFrom = Effect.fnUntraced(function* (organisation: OrganisationId, body: JsonObject, slug?: string) {
-      const path = "import.source"
-      const { import: request } = yield* Either.mapLeft(readImport({ import: body["import"] }), (error) =>
-        validationFailure(importMistakes(error))
-      )
-      const source = yield* contentOf(request.source, path)
-      const options = {
-        ...(request.name === undefined ? {} : { name: request.name }),
-        ...(request.kind === undefined ? {} : { kind: request.kind }),
-        ...locationOf(request.source),
-        ...(slug === undefined && request.slug === undefined ? {} : { slug: slug ?? request.slug ?? "" })
-      }
-      const imported = compute("importDefinition", organisation, {
-        source,
-        path,
-        format: request.format,
-        options,
-        allowsHttp
-      })
-      return yield* valueOrFail(imported, path)
-    })
-
-    const readDefinition = (organisation: OrganisationId, document: JsonObject) =>
-      Effect.map(
-        valueOrFail(compute("readDefinition", organisation, { document, allowsHttp }), ""),
-        (definition): ReadDefinition => ({ definition })
-      )
-
-    return ConnectorImport.of({
-      readBody: (organisation, body, slug) =>
-        Effect.tap(
-          body["import"] === undefined ? readDefinition(organisation, body) : importFrom(organisation, body, slug),
-          ({ definition }) => checkPlainUrls(definition)
-        ),
-      readOpenApi: (organisation, document) => {
-        const path = "openapi"
-        return Effect.flatMap(contentOf(document, path), (source) => {
-          const options = locationOf(document)
-          return valueOrFail(
-            compute("importDefinition", organisation, { source, path, format: "openapi", options }),
-            path
-          )
-        })
-      }
-    })
+    return ConnectorImport.of({ readBody: readBody(services), readOpenApi: readOpenApi(services) })
   })
 )

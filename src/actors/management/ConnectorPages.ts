@@ -28,86 +28,97 @@ export interface ConnectorListParams extends PageRequest {
 /** Largest page with complete actions, which may have megabytes. */
 const maxDetailedPageSize = 20
 
+/** What the functions of this module need. */
+interface ConnectorPageServices {
+  readonly read: Changes["Type"]["read"]
+  readonly pages: Pages["Type"]
+  readonly builtIns: BuiltInConnector[]
+}
+
+/** Built-in connectors that match the filters and the scope, without those that an own connector replaces. */
+const listBuiltIns = Effect.fnUntraced(function* (
+  { builtIns }: ConnectorPageServices,
+  tx: Tx,
+  caller: Principal,
+  params: ConnectorListParams,
+  after: { readonly createdAt: string; readonly id: string } | undefined
+): Effect.fn.Return<ReadonlyArray<BuiltInConnector>, Failure> {
+  const range = bounds(params)
+  if (range instanceof InvalidRequest) return yield* range
+  if (range.after !== undefined && range.after >= builtInSince) return []
+  if (range.before !== undefined && range.before <= builtInSince) return []
+  const text = params.q?.toLowerCase() ?? ""
+  const replaced = yield* tx.connectors.list({
+    where: { slug: builtIns.map(({ definition }) => definition.slug), deletedAt: null },
+    limit: builtIns.length
+  })
+  const isListed = ({ definition: { description, kind, name, slug }, id }: BuiltInConnector) =>
+    (params.kind === undefined || kind === params.kind) &&
+    [name, slug, description].some((one) => one.toLowerCase().includes(text)) &&
+    outOfScope(caller, "connector", slug) === undefined &&
+    !replaced.some((own) => own.slug === slug) &&
+    (after === undefined || after.createdAt > builtInSince || id < after.id)
+  return builtIns.filter(isListed)
+})
+
+const listOwn = ({ pages }: ConnectorPageServices, tx: Tx, caller: Principal, params: ConnectorListParams) => {
+  const slugs = scopedIds(caller, "connector")
+  return pages.list(tx.connectors, params, {
+    where: {
+      deletedAt: null,
+      ...(slugs === undefined ? {} : { slug: slugs }),
+      ...(params.kind === undefined ? {} : { kind: params.kind })
+    },
+    ...(params.q === undefined ? {} : { search: { text: params.q, in: ["name", "slug", "description"] } })
+  })
+}
+
+const withActions = (tx: Tx, found: FoundConnector): Effect.Effect<ConnectorSummaryView, Failure> =>
+  Effect.map(definitionOf(tx, found, undefined), ({ actions }) => ({
+    ...summaryView(found),
+    actions: actions.map(jsonOf)
+  }))
+
+const list = (
+  services: ConnectorPageServices,
+  context: CallContext,
+  asked: ConnectorListParams
+): Effect.Effect<PageOf<ConnectorSummaryView>, Failure> => {
+  const { caller } = context
+  const whole = asked.include?.split(",").includes("actions") ?? false
+  const params = whole ? { ...asked, page_size: Math.min(sizeOf(asked), maxDetailedPageSize) } : asked
+  return services.read(context, (tx) =>
+    Effect.gen(function* () {
+      const after = yield* services.pages.position(params.cursor)
+      const inBuiltIns = after !== undefined && after.createdAt <= builtInSince
+      const own = inBuiltIns ? { data: [], page: { hasMore: false } } : yield* listOwn(services, tx, caller, params)
+      const size = sizeOf(params)
+      const rows: ReadonlyArray<FoundConnector> = [
+        ...own.data.map((record) => ({ _tag: "Own" as const, record })),
+        ...(own.page.hasMore ? [] : yield* listBuiltIns(services, tx, caller, params, after))
+      ]
+      // One row beyond the page shows that there are more.
+      const more = own.page.hasMore ? [...rows, ...rows.slice(-1)] : rows
+      const page = yield* services.pages.pageOf(more.slice(0, size + 1), size, (row) =>
+        row._tag === "Own"
+          ? { createdAt: row.record.createdAt, id: row.record.id }
+          : { createdAt: builtInSince, id: row.id }
+      )
+      const data = yield* Effect.forEach(page.data, (row) =>
+        whole ? withActions(tx, row) : Effect.succeed(summaryView(row))
+      )
+      return { ...page, data }
+    })
+  )
+}
+
 export const make = Effect.gen(function* () {
   const { read } = yield* Changes
   const pages = yield* Pages
   const records = yield* ConnectorRecords
   const builtIns = [...records.builtIns].sort((a, b) => (a.id < b.id ? 1 : -1))
 
-  /** Built-in connectors that match the filters and the scope, without those that an own connector replaces. */
-  const listBuiltIns = Effect.fnUntraced(function* (
-    tx: Tx,
-    caller: Principal,
-    params: ConnectorListParams,
-    after: { readonly createdAt: string; readonly id: string } | undefined
-  ): Effect.fn.Return<ReadonlyArray<BuiltInConnector>, Failure> {
-    const range = bounds(params)
-    if (range instanceof InvalidRequest) return yield* range
-    if (range.after !== undefined && range.after >= builtInSince) return []
-    if (range.before !== undefined && range.before <= builtInSince) return []
-    const text = params.q?.toLowerCase() ?? ""
-    const replaced = yield* tx.connectors.list({
-      where: { slug: builtIns.map(({ definition }) => definition.slug), deletedAt: null },
-      limit: builtIns.length
-    })
-    const isListed = ({ definition: { description, kind, name, slug }, id }: BuiltInConnector) =>
-      (params.kind === undefined || kind === params.kind) &&
-      [name, slug, description].some((one) => one.toLowerCase().includes(text)) &&
-      outOfScope(caller, "connector", slug) === undefined &&
-      !replaced.some((own) => own.slug === slug) &&
-      (after === undefined || after.createdAt > builtInSince || id < after.id)
-    return builtIns.filter(isListed)
-  })
+  const services: ConnectorPageServices = { read, pages, builtIns }
 
-  const listOwn = (tx: Tx, caller: Principal, params: ConnectorListParams) => {
-    const slugs = scopedIds(caller, "connector")
-    return pages.list(tx.connectors, params, {
-      where: {
-        deletedAt: null,
-        ...(slugs === undefined ? {} : { slug: slugs }),
-        ...(params.kind === undefined ? {} : { kind: params.kind })
-      },
-      ...(params.q === undefined ? {} : { search: { text: params.q, in: ["name", "slug", "description"] } })
-    })
-  }
-
-  const withActions = (tx: Tx, found: FoundConnector): Effect.Effect<ConnectorSummaryView, Failure> =>
-    Effect.map(definitionOf(tx, found, undefined), ({ actions }) => ({
-      ...summaryView(found),
-      actions: actions.map(jsonOf)
-    }))
-
-  const list = (
-    context: CallContext,
-    asked: ConnectorListParams
-  ): Effect.Effect<PageOf<ConnectorSummaryView>, Failure> => {
-    const { caller } = context
-    const whole = asked.include?.split(",").includes("actions") ?? false
-    const params = whole ? { ...asked, page_size: Math.min(sizeOf(asked), maxDetailedPageSize) } : asked
-    return read(context, (tx) =>
-      Effect.gen(function* () {
-        const after = yield* pages.position(params.cursor)
-        const inBuiltIns = after !== undefined && after.createdAt <= builtInSince
-        const own = inBuiltIns ? { data: [], page: { hasMore: false } } : yield* listOwn(tx, caller, params)
-        const size = sizeOf(params)
-        const rows: ReadonlyArray<FoundConnector> = [
-          ...own.data.map((record) => ({ _tag: "Own" as const, record })),
-          ...(own.page.hasMore ? [] : yield* listBuiltIns(tx, caller, params, after))
-        ]
-        // One row beyond the page shows that there are more.
-        const more = own.page.hasMore ? [...rows, ...rows.slice(-1)] : rows
-        const page = yield* pages.pageOf(more.slice(0, size + 1), size, (row) =>
-          row._tag === "Own"
-            ? { createdAt: row.record.createdAt, id: row.record.id }
-            : { createdAt: builtInSince, id: row.id }
-        )
-        const data = yield* Effect.forEach(page.data, (row) =>
-          whole ? withActions(tx, row) : Effect.succeed(summaryView(row))
-        )
-        return { ...page, data }
-      })
-    )
-  }
-
-  return { list }
+  return { list: (context: CallContext, asked: ConnectorListParams) => list(services, context, asked) }
 })

@@ -20,7 +20,7 @@ import { Changes } from "./Changes.js"
 import { findCustomer } from "./CustomerRecords.js"
 import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
-import { timestamp } from "./Timestamp.js"
+import { currentTimestamp } from "./Timestamp.js"
 
 export type CustomerView = ReturnType<typeof customerView>
 
@@ -64,6 +64,93 @@ const withFreeSlug = Effect.fnUntraced(function* (tx: Tx, customer: Customer) {
 
 const resourceOf = ({ id, name }: Customer) => ({ id, name, customerId: id })
 
+/** What the functions of this module need. */
+interface CustomerServices {
+  readonly change: Changes["Type"]["change"]
+  readonly read: Changes["Type"]["read"]
+  readonly pages: Pages["Type"]
+  readonly identifiers: Identifiers["Type"]
+}
+
+const list =
+  ({ read, pages }: CustomerServices): Customers["Type"]["list"] =>
+  (context, params) =>
+    read(context, (tx) =>
+      Effect.gen(function* () {
+        const { customers } = context.caller
+        const { q, status } = params
+        const page = yield* pages.list(tx.customers, params, {
+          where: {
+            deletedAt: null,
+            ...(status === undefined ? {} : { status }),
+            ...(customers === "all" ? {} : { id: [...customers] })
+          },
+          ...(q === undefined ? {} : { search: { text: q, in: ["name", "slug", "externalRef"] } })
+        })
+        const counts = yield* countConnections(tx, page.data)
+        return { ...page, data: page.data.map((one) => customerView(one, counts.get(one.id) ?? 0)) }
+      })
+    )
+
+const create =
+  ({ change, identifiers }: CustomerServices): Customers["Type"]["create"] =>
+  (context, input) =>
+    Effect.flatMap(currentTimestamp, (now) =>
+      change(context, (tx) =>
+        Effect.gen(function* () {
+          const asked = newCustomer(context.caller.organisationId, identifiers.next("cus"), input, now)
+          const customer = input.slug === undefined ? yield* withFreeSlug(tx, asked) : asked
+          yield* tx.customers.insert(customer)
+          const value = customerView(customer, 0)
+          return { value, resource: resourceOf(customer), after: value }
+        })
+      )
+    )
+
+const get =
+  ({ read }: CustomerServices): Customers["Type"]["get"] =>
+  (context, named) =>
+    read(context, (tx) => Effect.flatMap(findCustomer(tx, context.caller, named), (customer) => viewOf(tx, customer)))
+
+const update =
+  ({ change }: CustomerServices): Customers["Type"]["update"] =>
+  (context, named, input) =>
+    Effect.flatMap(currentTimestamp, (now) =>
+      change(context, (tx) =>
+        Effect.gen(function* () {
+          const before = yield* findCustomer(tx, context.caller, named, true)
+          yield* checkVersion(context, input.version, before.version)
+          const seen = yield* viewOf(tx, before)
+          const changes = yield* pickChanges(UpdateCustomer, input, seen, ["connectionCount"])
+          const after = changedCustomer(before, changes, now)
+          yield* tx.customers.update(after)
+          const value = customerView(after, seen.connectionCount)
+          return { value, resource: resourceOf(after), before: seen, after: value }
+        })
+      )
+    )
+
+const remove =
+  ({ change }: CustomerServices): Customers["Type"]["remove"] =>
+  (context, named) =>
+    Effect.flatMap(currentTimestamp, (now) =>
+      change(context, (tx) =>
+        Effect.gen(function* () {
+          const before = yield* findCustomer(tx, context.caller, named, true)
+          yield* checkVersion(context, undefined, before.version)
+          const after = customerTombstone(before, now)
+          yield* tx.customers.update(after)
+          const value = yield* viewOf(tx, after)
+          return {
+            value,
+            resource: resourceOf(before),
+            before: customerView(before, value.connectionCount),
+            after: null
+          }
+        })
+      )
+    )
+
 export const layer = Layer.effect(
   Customers,
   Effect.gen(function* () {
@@ -71,77 +158,14 @@ export const layer = Layer.effect(
     const pages = yield* Pages
     const identifiers = yield* Identifiers
 
+    const services: CustomerServices = { change, read, pages, identifiers }
+
     return Customers.of({
-      list: (context, params) =>
-        read(context, (tx) =>
-          Effect.gen(function* () {
-            const { customers } = context.caller
-            const { q, status } = params
-            const page = yield* pages.list(tx.customers, params, {
-              where: {
-                deletedAt: null,
-                ...(status === undefined ? {} : { status }),
-                ...(customers === "all" ? {} : { id: [...customers] })
-              },
-              ...(q === undefined ? {} : { search: { text: q, in: ["name", "slug", "externalRef"] } })
-            })
-            const counts = yield* countConnections(tx, page.data)
-            return { ...page, data: page.data.map((one) => customerView(one, counts.get(one.id) ?? 0)) }
-          })
-        ),
-
-      create: (context, input) =>
-        Effect.flatMap(timestamp, (now) =>
-          change(context, (tx) =>
-            Effect.gen(function* () {
-              const asked = newCustomer(context.caller.organisationId, identifiers.next("cus"), input, now)
-              const customer = input.slug === undefined ? yield* withFreeSlug(tx, asked) : asked
-              yield* tx.customers.insert(customer)
-              const value = customerView(customer, 0)
-              return { value, resource: resourceOf(customer), after: value }
-            })
-          )
-        ),
-
-      get: (context, named) =>
-        read(context, (tx) =>
-          Effect.flatMap(findCustomer(tx, context.caller, named), (customer) => viewOf(tx, customer))
-        ),
-
-      update: (context, named, input) =>
-        Effect.flatMap(timestamp, (now) =>
-          change(context, (tx) =>
-            Effect.gen(function* () {
-              const before = yield* findCustomer(tx, context.caller, named, true)
-              yield* checkVersion(context, input.version, before.version)
-              const seen = yield* viewOf(tx, before)
-              const changes = yield* pickChanges(UpdateCustomer, input, seen, ["connectionCount"])
-              const after = changedCustomer(before, changes, now)
-              yield* tx.customers.update(after)
-              const value = customerView(after, seen.connectionCount)
-              return { value, resource: resourceOf(after), before: seen, after: value }
-            })
-          )
-        ),
-
-      remove: (context, named) =>
-        Effect.flatMap(timestamp, (now) =>
-          change(context, (tx) =>
-            Effect.gen(function* () {
-              const before = yield* findCustomer(tx, context.caller, named, true)
-              yield* checkVersion(context, undefined, before.version)
-              const after = customerTombstone(before, now)
-              yield* tx.customers.update(after)
-              const value = yield* viewOf(tx, after)
-              return {
-                value,
-                resource: resourceOf(before),
-                before: customerView(before, value.connectionCount),
-                after: null
-              }
-            })
-          )
-        )
+      list: list(services),
+      create: create(services),
+      get: get(services),
+      update: update(services),
+      remove: remove(services)
     })
   })
 )

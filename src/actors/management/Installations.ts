@@ -35,7 +35,7 @@ import {
 import { customerOfBody, customerListFilter } from "./NamedCustomers.js"
 import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
-import { timestamp } from "./Timestamp.js"
+import { currentTimestamp } from "./Timestamp.js"
 import { checkCustomerLimit } from "./CustomerLimits.js"
 
 export interface InstallationListParams extends PageRequest {
@@ -87,6 +87,171 @@ const checkPlan = Effect.fnUntraced(function* (
   if (used >= limit) return yield* new PlanLimitReached({ dimension: "active_integrations", limit, used })
 })
 
+/** What the functions of this module need. */
+interface InstallationServices {
+  readonly change: Changes["Type"]["change"]
+  readonly read: Changes["Type"]["read"]
+  readonly pages: Pages["Type"]
+  readonly identifiers: Identifiers["Type"]
+  readonly compute: Computations["Type"]["compute"]
+}
+
+/** Adds the outbound event to the transaction. `status`: as the API shows it. */
+const announce = (
+  { identifiers }: InstallationServices,
+  tx: Tx,
+  { customerId, id, integration, organisationId, updatedAt }: Installation,
+  event: "created" | "updated" | "removed",
+  status: InstallationStatus
+) =>
+  tx.emit({
+    id: identifiers.next("evt"),
+    organisationId,
+    type: `installation.${event}`,
+    subject: id,
+    customerId,
+    payload: { installationId: id, integration, customerId, status },
+    at: updatedAt
+  })
+
+const list = ({ read, pages }: InstallationServices, context: CallContext, params: InstallationListParams) =>
+  read(context, (tx) =>
+    Effect.gen(function* () {
+      const { customer_id, integration, q, status } = params
+      const page = yield* pages.list(tx.installations, params, {
+        where: {
+          ...(yield* customerListFilter(tx, context.caller, customer_id)),
+          ...(integration === undefined ? {} : { integration }),
+          status: storedStatus(status)
+        },
+        only: installationListFilter(context.caller),
+        ...(q === undefined ? {} : { search: { text: q, in: ["integration"] } })
+      })
+      const data = yield* viewsOf(tx, page.data)
+      return { ...page, data: status === undefined ? data : data.filter((view) => view.status === status) }
+    })
+  )
+
+const newInstallation = Effect.fnUntraced(function* (
+  { identifiers }: InstallationServices,
+  tx: Tx,
+  caller: Principal,
+  input: CreateInstallation
+): Effect.fn.Return<Installation, Failure> {
+  const customerId = yield* customerOfBody(tx, caller, input.customerId)
+  const now = yield* currentTimestamp
+  return {
+    id: identifiers.next("inst"),
+    organisationId: caller.organisationId,
+    customerId,
+    integration: input.integration,
+    workflowIds: yield* checkWorkflows(tx, caller, customerId, input.workflowIds ?? []),
+    connections: yield* checkConnections(tx, caller, customerId, input.connections ?? {}),
+    config: input.config ?? {},
+    configSchema: input.configSchema ?? null,
+    status: input.status ?? "active",
+    createdBy: caller.key.id,
+    createdAt: now,
+    updatedAt: now,
+    uninstalledAt: null,
+    version: 1
+  }
+})
+
+const create = Effect.fnUntraced(function* (
+  services: InstallationServices,
+  context: CallContext,
+  input: CreateInstallation
+): Effect.fn.Return<InstallationView, Failure> {
+  yield* checkConfig(services.compute, context.caller, input.configSchema ?? null, input.config ?? {})
+  return yield* services.change(context, (tx) =>
+    Effect.gen(function* () {
+      const installation = yield* newInstallation(services, tx, context.caller, input)
+      if (installation.status === "active") yield* checkPlan(tx, context.caller, installation.customerId)
+      yield* tx.installations.insert(installation)
+      const value = yield* viewOfInstallation(tx, installation)
+      yield* announce(services, tx, installation, "created", value.status)
+      return { value, resource: resourceOf(installation), after: value }
+    })
+  )
+})
+
+const get = ({ read }: InstallationServices, context: CallContext, id: string) =>
+  read(context, (tx) =>
+    Effect.flatMap(findInstallation(tx, context.caller, id), (found) => viewOfInstallation(tx, found))
+  )
+
+const withChanges = Effect.fnUntraced(function* (
+  tx: Tx,
+  caller: Principal,
+  before: Installation,
+  input: InstallationChanges
+): Effect.fn.Return<Installation, Failure> {
+  const { customerId } = before
+  const workflowIds = yield* checkWorkflows(tx, caller, customerId, input.workflowIds ?? before.workflowIds, before)
+  const connections = yield* checkConnections(tx, caller, customerId, input.connections ?? before.connections, before)
+  return changedInstallation({ ...before, workflowIds, connections }, input, yield* currentTimestamp)
+})
+
+/** Checks the configuration after an update. Returns the version of the record that was checked, if one was. */
+const checkConfigAfter = Effect.fnUntraced(function* (
+  { read, compute }: InstallationServices,
+  context: CallContext,
+  id: string,
+  input: UpdateInstallation
+) {
+  if (input.config === undefined && input.configSchema === undefined) return undefined
+  const before = yield* read(context, (tx) => findInstallation(tx, context.caller, id))
+  const { config, configSchema } = configAfter(before, input)
+  yield* checkConfig(compute, context.caller, configSchema, config)
+  return before.version
+})
+
+const update = Effect.fnUntraced(function* (
+  services: InstallationServices,
+  context: CallContext,
+  id: string,
+  input: UpdateInstallation
+): Effect.fn.Return<InstallationView, Failure> {
+  const checked = yield* checkConfigAfter(services, context, id, input)
+  return yield* services.change(context, (tx) =>
+    Effect.gen(function* () {
+      const before = yield* lockInstalled(tx, context, id, input.version)
+      if (checked !== undefined && checked !== before.version) return yield* versionMismatch()
+      const shown = yield* viewOfInstallation(tx, before)
+      const changes = yield* checkStatus(shown, yield* pickChanges(UpdateInstallation, input, shown))
+      const after = yield* withChanges(tx, context.caller, before, changes)
+      if (before.status !== "active" && after.status === "active")
+        yield* checkPlan(tx, context.caller, after.customerId)
+      yield* tx.installations.update(after)
+      const value = yield* viewOfInstallation(tx, after)
+      yield* announce(services, tx, after, "updated", value.status)
+      return { value, resource: resourceOf(after), before: shown, after: value }
+    })
+  )
+})
+
+const uninstall = (services: InstallationServices, context: CallContext, id: string) =>
+  services.change(context, (tx) =>
+    Effect.gen(function* () {
+      const before = yield* findInstallation(tx, context.caller, id, true)
+      if (before.status === "uninstalled") return yield* new NotFound({ what: "installation" })
+      yield* checkVersion(context, undefined, before.version)
+      const now = yield* currentTimestamp
+      const after: Installation = {
+        ...before,
+        status: "uninstalled",
+        updatedAt: now,
+        uninstalledAt: now,
+        version: before.version + 1
+      }
+      const shown = yield* viewOfInstallation(tx, before)
+      yield* tx.installations.update(after)
+      yield* announce(services, tx, after, "removed", "uninstalled")
+      return { value: undefined, resource: resourceOf(after), before: shown, after: null }
+    })
+  )
+
 export const layer = Layer.effect(
   Installations,
   Effect.gen(function* () {
@@ -95,159 +260,14 @@ export const layer = Layer.effect(
     const identifiers = yield* Identifiers
     const { compute } = yield* Computations
 
-    /** Adds the outbound event to the transaction. `status`: as the API shows it. */
-    const announce = (
-      tx: Tx,
-      { customerId, id, integration, organisationId, updatedAt }: Installation,
-      event: "created" | "updated" | "removed",
-      status: InstallationStatus
-    ) =>
-      tx.emit({
-        id: identifiers.next("evt"),
-        organisationId,
-        type: `installation.${event}`,
-        subject: id,
-        customerId,
-        payload: { installationId: id, integration, customerId, status },
-        at: updatedAt
-      })
+    const services: InstallationServices = { change, read, pages, identifiers, compute }
 
-    const list = (context: CallContext, params: InstallationListParams) =>
-      read(context, (tx) =>
-        Effect.gen(function* () {
-          const { customer_id, integration, q, status } = params
-          const page = yield* pages.list(tx.installations, params, {
-            where: {
-              ...(yield* customerListFilter(tx, context.caller, customer_id)),
-              ...(integration === undefined ? {} : { integration }),
-              status: storedStatus(status)
-            },
-            only: installationListFilter(context.caller),
-            ...(q === undefined ? {} : { search: { text: q, in: ["integration"] } })
-          })
-          const data = yield* viewsOf(tx, page.data)
-          return { ...page, data: status === undefined ? data : data.filter((view) => view.status === status) }
-        })
-      )
-
-    const newInstallation = Effect.fnUntraced(function* (
-      tx: Tx,
-      caller: Principal,
-      input: CreateInstallation
-    ): Effect.fn.Return<Installation, Failure> {
-      const customerId = yield* customerOfBody(tx, caller, input.customerId)
-      const now = yield* timestamp
-      return {
-        id: identifiers.next("inst"),
-        organisationId: caller.organisationId,
-        customerId,
-        integration: input.integration,
-        workflowIds: yield* checkWorkflows(tx, caller, customerId, input.workflowIds ?? []),
-        connections: yield* checkConnections(tx, caller, customerId, input.connections ?? {}),
-        config: input.config ?? {},
-        configSchema: input.configSchema ?? null,
-        status: input.status ?? "active",
-        createdBy: caller.key.id,
-        createdAt: now,
-        updatedAt: now,
-        uninstalledAt: null,
-        version: 1
-      }
+    return Installations.of({
+      list: (context, params) => list(services, context, params),
+      create: (context, input) => create(services, context, input),
+      get: (context, id) => get(services, context, id),
+      update: (context, id, input) => update(services, context, id, input),
+      uninstall: (context, id) => uninstall(services, context, id)
     })
-
-    const create = Effect.fnUntraced(function* (
-      context: CallContext,
-      input: CreateInstallation
-    ): Effect.fn.Return<InstallationView, Failure> {
-      yield* checkConfig(compute, context.caller, input.configSchema ?? null, input.config ?? {})
-      return yield* change(context, (tx) =>
-        Effect.gen(function* () {
-          const installation = yield* newInstallation(tx, context.caller, input)
-          if (installation.status === "active") yield* checkPlan(tx, context.caller, installation.customerId)
-          yield* tx.installations.insert(installation)
-          const value = yield* viewOfInstallation(tx, installation)
-          yield* announce(tx, installation, "created", value.status)
-          return { value, resource: resourceOf(installation), after: value }
-        })
-      )
-    })
-
-    const get = (context: CallContext, id: string) =>
-      read(context, (tx) =>
-        Effect.flatMap(findInstallation(tx, context.caller, id), (found) => viewOfInstallation(tx, found))
-      )
-
-    const withChanges = Effect.fnUntraced(function* (
-      tx: Tx,
-      caller: Principal,
-      before: Installation,
-      input: InstallationChanges
-    ): Effect.fn.Return<Installation, Failure> {
-      const { customerId } = before
-      const workflowIds = yield* checkWorkflows(tx, caller, customerId, input.workflowIds ?? before.workflowIds, before)
-      const connections = yield* checkConnections(
-        tx,
-        caller,
-        customerId,
-        input.connections ?? before.connections,
-        before
-      )
-      return changedInstallation({ ...before, workflowIds, connections }, input, yield* timestamp)
-    })
-
-    /** Checks the configuration after an update. Returns the version of the record that was checked, if one was. */
-    const checkConfigAfter = Effect.fnUntraced(function* (context: CallContext, id: string, input: UpdateInstallation) {
-      if (input.config === undefined && input.configSchema === undefined) return undefined
-      const before = yield* read(context, (tx) => findInstallation(tx, context.caller, id))
-      const { config, configSchema } = configAfter(before, input)
-      yield* checkConfig(compute, context.caller, configSchema, config)
-      return before.version
-    })
-
-    const update = Effect.fnUntraced(function* (
-      context: CallContext,
-      id: string,
-      input: UpdateInstallation
-    ): Effect.fn.Return<InstallationView, Failure> {
-      const checked = yield* checkConfigAfter(context, id, input)
-      return yield* change(context, (tx) =>
-        Effect.gen(function* () {
-          const before = yield* lockInstalled(tx, context, id, input.version)
-          if (checked !== undefined && checked !== before.version) return yield* versionMismatch()
-          const shown = yield* viewOfInstallation(tx, before)
-          const changes = yield* checkStatus(shown, yield* pickChanges(UpdateInstallation, input, shown))
-          const after = yield* withChanges(tx, context.caller, before, changes)
-          if (before.status !== "active" && after.status === "active")
-            yield* checkPlan(tx, context.caller, after.customerId)
-          yield* tx.installations.update(after)
-          const value = yield* viewOfInstallation(tx, after)
-          yield* announce(tx, after, "updated", value.status)
-          return { value, resource: resourceOf(after), before: shown, after: value }
-        })
-      )
-    })
-
-    const uninstall = (context: CallContext, id: string) =>
-      change(context, (tx) =>
-        Effect.gen(function* () {
-          const before = yield* findInstallation(tx, context.caller, id, true)
-          if (before.status === "uninstalled") return yield* new NotFound({ what: "installation" })
-          yield* checkVersion(context, undefined, before.version)
-          const now = yield* timestamp
-          const after: Installation = {
-            ...before,
-            status: "uninstalled",
-            updatedAt: now,
-            uninstalledAt: now,
-            version: before.version + 1
-          }
-          const shown = yield* viewOfInstallation(tx, before)
-          yield* tx.installations.update(after)
-          yield* announce(tx, after, "removed", "uninstalled")
-          return { value: undefined, resource: resourceOf(after), before: shown, after: null }
-        })
-      )
-
-    return Installations.of({ list, create, get, update, uninstall })
   })
 )

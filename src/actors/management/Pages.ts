@@ -51,72 +51,92 @@ export const bounds = (params: PageRequest): { readonly after?: string; readonly
   return { ...(after === undefined ? {} : { after }), ...(before === undefined ? {} : { before }) }
 }
 
-const make = Effect.map(Digests, (digests) => {
-  const signature = (text: string) => digests.keyHash(`cursor|${text}`).slice(0, 24)
-
-  const cursor = (position: Position): Effect.Effect<string> =>
-    Effect.map(Clock.currentTimeMillis, (now) => {
-      const text = JSON.stringify([position.createdAt, position.id, now])
-      return Encoding.encodeBase64Url(`${signature(text)}${text}`)
-    })
-
-  const invalid = new InvalidRequest({
+const invalidCursor = () =>
+  new InvalidRequest({
     code: "INVALID_CURSOR",
     message: "the cursor is wrong or older than 24 hours: begin again without it"
   })
 
-  const position = (text: string | undefined): Effect.Effect<Position | undefined, InvalidRequest> => {
-    if (text === undefined || text === "") return Effect.succeed(undefined)
-    return Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      const decoded = Either.getOrElse(Encoding.decodeBase64UrlString(text), () => "")
-      const body = decoded.slice(24)
-      if (!digests.equal(decoded.slice(0, 24), signature(body))) return Effect.fail(invalid)
-      // The signature was checked, so this module wrote it.
-      const [createdAt, id, at]: [string, string, number] = JSON.parse(body)
-      return now - at > Duration.toMillis(cursorLifetime) ? Effect.fail(invalid) : Effect.succeed({ createdAt, id })
+/** So that a client cannot make up a cursor. */
+const signature = (digests: Digests["Type"], text: string) => digests.keyHash(`cursor|${text}`).slice(0, 24)
+
+/** A signed cursor of the place after a row. */
+const makeCursor = (digests: Digests["Type"], position: Position): Effect.Effect<string> =>
+  Effect.map(Clock.currentTimeMillis, (now) => {
+    const text = JSON.stringify([position.createdAt, position.id, now])
+    return Encoding.encodeBase64Url(`${signature(digests, text)}${text}`)
+  })
+
+/** The place of a cursor. Fails if the cursor is not one of this service, or too old. */
+const readCursor = (
+  digests: Digests["Type"],
+  text: string | undefined
+): Effect.Effect<Position | undefined, InvalidRequest> => {
+  if (text === undefined || text === "") return Effect.succeed(undefined)
+  return Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const decoded = Either.getOrElse(Encoding.decodeBase64UrlString(text), () => "")
+    const body = decoded.slice(24)
+    if (!digests.equal(decoded.slice(0, 24), signature(digests, body))) return Effect.fail(invalidCursor())
+    // The signature was checked, so this module wrote it.
+    const [createdAt, id, at]: [string, string, number] = JSON.parse(body)
+    return now - at > Duration.toMillis(cursorLifetime)
+      ? Effect.fail(invalidCursor())
+      : Effect.succeed({ createdAt, id })
+  })
+}
+
+/** Makes a page from up to one row more than its size; the extra row shows that there are more. */
+const pageOf = <A>(
+  digests: Digests["Type"],
+  rows: ReadonlyArray<A>,
+  size: number,
+  positionOf: (row: A) => Position
+): Effect.Effect<PageOf<A>> => {
+  const data = rows.slice(0, size)
+  const last = data.at(-1)
+  const hasMore = rows.length > size
+  return Effect.map(
+    last !== undefined && hasMore ? makeCursor(digests, positionOf(last)) : Effect.succeed(null),
+    (nextCursor) => ({
+      data,
+      page: { size, nextCursor, hasMore }
     })
-  }
+  )
+}
 
-  /** Makes a page from up to one row more than its size; the extra row shows that there are more. */
-  const pageOf = <A>(
-    rows: ReadonlyArray<A>,
-    size: number,
-    positionOf: (row: A) => Position
-  ): Effect.Effect<PageOf<A>> => {
-    const data = rows.slice(0, size)
-    const last = data.at(-1)
-    const hasMore = rows.length > size
-    return Effect.map(
-      last !== undefined && hasMore ? cursor(positionOf(last)) : Effect.succeed(null),
-      (nextCursor) => ({
-        data,
-        page: { size, nextCursor, hasMore }
-      })
-    )
-  }
-
-  /** Reads a page of a repository. */
-  const list = <R extends { readonly id: string; readonly createdAt: string }>(
-    repository: Repository<R>,
-    params: PageRequest,
-    query: Omit<ListQuery<R>, "limit" | "after">
-  ): Effect.Effect<PageOf<R>, InvalidRequest | Unavailable> =>
-    Effect.gen(function* () {
-      const size = sizeOf(params)
-      const after = yield* position(params.cursor)
-      const range = bounds(params)
-      if (range instanceof InvalidRequest) return yield* range
-      const rows = yield* repository.list({
-        ...query,
-        limit: size + 1,
-        ...(after === undefined ? {} : { after }),
-        ...(range.after === undefined ? {} : { createdAfter: range.after }),
-        ...(range.before === undefined ? {} : { createdBefore: range.before })
-      })
-      return yield* pageOf(rows, size, (row) => ({ createdAt: row.createdAt, id: row.id }))
+/** Reads a page of a repository. */
+const list = <R extends { readonly id: string; readonly createdAt: string }>(
+  digests: Digests["Type"],
+  repository: Repository<R>,
+  params: PageRequest,
+  query: Omit<ListQuery<R>, "limit" | "after">
+): Effect.Effect<PageOf<R>, InvalidRequest | Unavailable> =>
+  Effect.gen(function* () {
+    const size = sizeOf(params)
+    const after = yield* readCursor(digests, params.cursor)
+    const range = bounds(params)
+    if (range instanceof InvalidRequest) return yield* range
+    const rows = yield* repository.list({
+      ...query,
+      limit: size + 1,
+      ...(after === undefined ? {} : { after }),
+      ...(range.after === undefined ? {} : { createdAfter: range.after }),
+      ...(range.before === undefined ? {} : { createdBefore: range.before })
     })
+    return yield* pageOf(digests, rows, size, (row) => ({ createdAt: row.createdAt, id: row.id }))
+  })
 
-  return { list, pageOf, position }
+const make = Effect.map(Digests, (digests) => {
+  return {
+    list: <R extends { readonly id: string; readonly createdAt: string }>(
+      repository: Repository<R>,
+      params: PageRequest,
+      query: Omit<ListQuery<R>, "limit" | "after">
+    ) => list(digests, repository, params, query),
+    pageOf: <A>(rows: ReadonlyArray<A>, size: number, positionOf: (row: A) => Position) =>
+      pageOf(digests, rows, size, positionOf),
+    position: (text: string | undefined) => readCursor(digests, text)
+  }
 })
 
 /** One per node. `list` reads a page of a repository; `pageOf` makes one of rows; `position` decodes a cursor. */

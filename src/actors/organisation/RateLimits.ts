@@ -2,213 +2,59 @@
  * Admits calls and starts on this node from leases of the organisation's actor, so that most need no message. Unused calls
  * of a lease are returned when it expires, so that other nodes can lease them.
  */
-import { Clock, Duration, Effect, Layer } from "effect"
-import { QuotaExceeded, RateLimited, Unavailable } from "../../domain/Failure.js"
-import type { OrganisationId } from "../../domain/Ids.js"
+import { Duration, Effect, Layer } from "effect"
+import { QuotaExceeded, RateLimited } from "../../domain/Failure.js"
 import { backgroundTask } from "../BackgroundTask.js"
 import { type Admission, RateLimits } from "../ports/RateLimits.js"
 import { pollWhileBusy } from "../PollWhileBusy.js"
 import { OrganisationLimits } from "./Protocol.js"
+import {
+  type Window,
+  type Bucket,
+  type TakenTokens,
+  type WindowLease,
+  returnUnused,
+  windowLeaseMillis,
+  type LimitsContext,
+  takeAll,
+  restoreTokens
+} from "./WindowLeases.js"
 
-/** A calendar window. `maxLease`: the largest lease, which is what a crash of the node can lose. */
-interface Window {
-  readonly millis: number
-  readonly maxLease: number
-}
 const minuteWindow: Window = { millis: 60_000, maxLease: 1_000_000 }
 const dayWindow: Window = { millis: 86_400_000, maxLease: 20 }
 
-/** A counter and its limit in a window. */
-interface Bucket {
-  readonly name: string
-  readonly limit: number
-}
+const bucketOf = (name: string, limit: number | null): ReadonlyArray<Bucket> =>
+  limit === null ? [] : [{ name, limit }]
 
-/** Time after which unused calls of a lease are returned. */
-const leaseMillis = 200
-
-const leaseKey = ({ bucket, organisationId }: Pick<WindowLease, "organisationId" | "bucket">) =>
-  `${organisationId}|${bucket}`
-
-interface WindowLease {
-  readonly organisationId: OrganisationId
-  readonly bucket: string
-  readonly limit: number
-  readonly window: Window
-  /** When the window began, in Unix milliseconds. */
-  readonly windowStart: number
-  /** Requests that are taking a token now. */
-  takers: number
-  tokens: number
-  left: number
-  expiresAt: number
-  /** Serialises requests to the organisation's actor; the other takers wait for the answer. */
-  readonly renewLock: Effect.Semaphore
-}
+/** The admission of the bucket with the fewest calls left. */
+const tightestOf = ({ leases, resetAt }: TakenTokens): Admission | null =>
+  leases.reduce<Admission | null>((least, { left, limit, tokens }) => {
+    const remaining = left + tokens
+    return least === null || remaining < least.remaining ? { limit, remaining, resetAt } : least
+  }, null)
 
 export const layer = Layer.scoped(
   RateLimits,
   Effect.gen(function* () {
     const limitsOwner = yield* OrganisationLimits.client
     const leases = new Map<string, WindowLease>()
-
-    /** Returns unused tokens of expired leases, and drops the leases of windows that have ended. */
-    const returnUnused = Effect.gen(function* () {
-      const now = yield* Clock.currentTimeMillis
-      for (const [name, lease] of leases) {
-        if (lease.windowStart + lease.window.millis <= now) leases.delete(name)
-        else if (lease.takers === 0 && lease.tokens === 0 && lease.expiresAt <= now) leases.delete(name)
-        else if (lease.tokens > 0 && lease.expiresAt <= now) {
-          const calls = lease.tokens
-          lease.tokens = 0
-          yield* limitsOwner(lease.organisationId)
-            .GiveBack({ bucket: lease.bucket, minute: lease.windowStart, limit: lease.limit, calls })
-            .pipe(Effect.timeout("2 seconds"), Effect.sandbox, Effect.ignore)
-        }
-      }
-    })
-    const task = yield* backgroundTask("rate_limits.give_back", returnUnused)
+    const task = yield* backgroundTask("rate_limits.give_back", returnUnused({ leases, limitsOwner }))
     const startReturning = yield* pollWhileBusy(
-      Duration.millis(leaseMillis),
+      Duration.millis(windowLeaseMillis),
       task.run.pipe(
         Effect.zipRight(Effect.suspend(() => task.reportWaiting(leases.size > 0))),
         Effect.map(() => leases.size > 0)
       )
     )
 
-    const leaseOf = (
-      organisationId: OrganisationId,
-      { limit, name: bucket }: Bucket,
-      window: Window,
-      minute: number
-    ): WindowLease => {
-      const key = leaseKey({ organisationId, bucket })
-      const current = leases.get(key)
-      if (current !== undefined && current.windowStart === minute && current.limit === limit) return current
-      const lease: WindowLease = {
-        organisationId,
-        bucket,
-        limit,
-        window,
-        windowStart: minute,
-        takers: 0,
-        tokens: 0,
-        left: limit,
-        expiresAt: 0,
-        renewLock: Effect.unsafeMakeSemaphore(1)
-      }
-      leases.set(key, lease)
-      startReturning()
-      return lease
-    }
-
-    const renew = (lease: WindowLease, now: number) =>
-      limitsOwner(lease.organisationId)
-        .LeaseCalls({
-          bucket: lease.bucket,
-          minute: lease.windowStart,
-          limit: lease.limit,
-          most: lease.window.maxLease
-        })
-        .pipe(
-          Effect.timeout("2 seconds"),
-          // An actor on a dying node answers with a defect.
-          Effect.sandbox,
-          Effect.mapError(() => new Unavailable({ reason: "the call cannot be counted now", retryAfterSeconds: 1 })),
-          Effect.map(({ granted, left }) => {
-            lease.tokens += granted
-            lease.left = left
-            lease.expiresAt = now + leaseMillis
-          })
-        )
-
-    const take = (lease: WindowLease, now: number): Effect.Effect<boolean, Unavailable> =>
-      Effect.suspend(() => {
-        if (lease.tokens > 0) {
-          lease.tokens--
-          return Effect.succeed(true)
-        }
-        return lease.renewLock.withPermits(1)(
-          Effect.suspend(() => {
-            const spent = () => lease.tokens-- > 0
-            if (lease.tokens > 0) return Effect.sync(spent)
-            return Effect.map(renew(lease, now), () => {
-              if (lease.tokens > 0) return spent()
-              lease.tokens = 0
-              return false
-            })
-          })
-        )
-      })
-
-    interface TakenTokens {
-      readonly leases: ReadonlyArray<WindowLease>
-      /** The first lease whose bucket has reached its limit. */
-      readonly exhausted: WindowLease | undefined
-      /** Unix seconds. */
-      readonly resetAt: number
-    }
-
-    /** Puts tokens back that were not used, even if their lease was dropped meanwhile. */
-    const restore = (taken: ReadonlyArray<WindowLease>) => {
-      for (const lease of taken) {
-        const key = leaseKey(lease)
-        const current = leases.get(key) ?? lease
-        if (current.windowStart !== lease.windowStart) continue
-        current.tokens++
-        leases.set(key, current)
-        startReturning()
-      }
-    }
-
-    const takeToken = (lease: WindowLease, now: number) =>
-      Effect.acquireUseRelease(
-        Effect.sync(() => {
-          lease.takers++
-        }),
-        () => take(lease, now),
-        () =>
-          Effect.sync(() => {
-            lease.takers--
-          })
-      )
-
-    /** Takes one token of each bucket, or of none if one has reached its limit. */
-    const takeAll = Effect.fnUntraced(function* (
-      organisationId: OrganisationId,
-      buckets: ReadonlyArray<Bucket>,
-      window: Window
-    ): Effect.fn.Return<TakenTokens, Unavailable> {
-      const now = yield* Clock.currentTimeMillis
-      const begin = now - (now % window.millis)
-      const resetAt = (begin + window.millis) / 1000
-      const taken: Array<WindowLease> = []
-      for (const bucket of buckets) {
-        const lease = leaseOf(organisationId, bucket, window, begin)
-        if (!(yield* Effect.tapError(takeToken(lease, now), () => Effect.sync(() => restore(taken))))) {
-          restore(taken)
-          return { leases: [], exhausted: lease, resetAt }
-        }
-        taken.push(lease)
-      }
-      return { leases: taken, exhausted: undefined, resetAt }
-    })
-
-    const bucketOf = (name: string, limit: number | null): ReadonlyArray<Bucket> =>
-      limit === null ? [] : [{ name, limit }]
-
-    const tightestOf = ({ leases, resetAt }: TakenTokens): Admission | null =>
-      leases.reduce<Admission | null>((least, { left, limit, tokens }) => {
-        const remaining = left + tokens
-        return least === null || remaining < least.remaining ? { limit, remaining, resetAt } : least
-      }, null)
+    const context: LimitsContext = { limitsOwner, leases, startReturning }
 
     return RateLimits.of({
       admit: ({ key, keyId, organisationId, plan }) =>
         key === null && plan === null
           ? Effect.succeed(null)
           : Effect.flatMap(
-              takeAll(organisationId, [...bucketOf(keyId, key), ...bucketOf("plan", plan)], minuteWindow),
+              takeAll(context, organisationId, [...bucketOf(keyId, key), ...bucketOf("plan", plan)], minuteWindow),
               (taken) =>
                 taken.exhausted === undefined
                   ? Effect.succeed(tightestOf(taken))
@@ -217,7 +63,7 @@ export const layer = Layer.scoped(
 
       admitFor: (organisationId, customerId, limit) =>
         Effect.flatMap(
-          takeAll(organisationId, [{ name: `calls|${customerId}`, limit }], minuteWindow),
+          takeAll(context, organisationId, [{ name: `calls|${customerId}`, limit }], minuteWindow),
           ({ exhausted, resetAt }) =>
             exhausted === undefined ? Effect.void : new RateLimited({ limit, resetAt, what: "calls for this customer" })
         ),
@@ -225,13 +71,14 @@ export const layer = Layer.scoped(
       takeStart: ({ customer, customerId, organisation, organisationId }) =>
         Effect.flatMap(
           takeAll(
+            context,
             organisationId,
             [...bucketOf("starts", organisation), ...bucketOf(`starts|${customerId}`, customer)],
             dayWindow
           ),
           ({ exhausted, leases, resetAt }) =>
             exhausted === undefined
-              ? Effect.succeed({ giveBack: Effect.sync(() => restore(leases)) })
+              ? Effect.succeed({ giveBack: Effect.sync(() => restoreTokens(context, leases)) })
               : new QuotaExceeded({
                   dimension: "events_per_day",
                   limit: exhausted.limit,

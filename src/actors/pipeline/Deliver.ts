@@ -32,6 +32,114 @@ export interface DeliverOptions {
   readonly schedule?: ReadonlyArray<Duration.Duration>
 }
 
+/** How many deliveries this node is sending. */
+interface InFlight {
+  total: number
+  readonly byEndpoint: Map<string, number>
+}
+
+/** What sending needs. */
+interface DeliverContext {
+  readonly deliveries: Deliveries["Type"]
+  readonly secrets: CallbackSecrets["Type"]
+  readonly digests: Digests["Type"]
+  readonly egress: Egress["Type"]
+  readonly faults: Faults["Type"]
+  /** The pauses after failed attempts. */
+  readonly pauses: ReadonlyArray<Duration.Duration>
+  readonly fibers: FiberSet.FiberSet<void, unknown>
+  readonly inFlight: InFlight
+  /** Opened when a slot becomes free or a retry becomes due. */
+  readonly wakeLatch: Effect.Latch
+}
+
+const signHeaders = Effect.fnUntraced(function* (
+  { secrets, digests }: DeliverContext,
+  { executionId, id, organisationId, payload, spaceId }: Delivery
+) {
+  const valid = yield* secrets.valid(organisationId, spaceId)
+  const timestamp = Math.floor((yield* Clock.currentTimeMillis) / 1000)
+  const headers = signWebhook(digests, valid.map(Redacted.value), { id, timestamp, body: payload })
+  // The stored value is not a callback secret.
+  if (Option.isNone(headers))
+    return yield* new Unavailable({ reason: "no usable callback secret", retryAfterSeconds: 60 })
+  return [
+    ["content-type", "application/json"] as const,
+    ...Object.entries(headers.value),
+    ...(executionId === null ? [] : [["x-svc-execution-id", executionId] as const])
+  ]
+})
+
+const send = (context: DeliverContext, delivery: Delivery) =>
+  Effect.flatMap(signHeaders(context, delivery), (headers) =>
+    context.egress
+      .send({
+        method: "POST",
+        url: delivery.url,
+        headers,
+        body: delivery.payload,
+        timeout: deliveryTimeout,
+        maxBytes: maxAnswerBytes,
+        redirects: 0
+      })
+      .pipe(Effect.match({ onFailure: failedResult, onSuccess: answeredResult }))
+  ).pipe(
+    Effect.catchTag("NotFound", () =>
+      Effect.succeed<AttemptResult>({ _tag: "Refused", reason: "the workspace is gone" })
+    )
+  )
+
+const attempt = Effect.fn("Deliver.attempt")(function* (context: DeliverContext, delivery: Delivery) {
+  yield* context.faults.at("beforeEffect")
+  const answer = yield* send(context, delivery)
+  yield* context.faults.at("effected")
+  const verdict = decide(delivery.attempt, answer, yield* Clock.currentTimeMillis, context.pauses)
+  yield* context.deliveries.settle(delivery, verdict)
+  if (verdict._tag === "Retry" && Duration.lessThan(verdict.after, pollInterval))
+    yield* FiberSet.run(context.fibers, Effect.delay(context.wakeLatch.open, verdict.after))
+})
+
+/** Logs a failure; the delivery is claimed again when its lease expires. */
+const attemptAndRelease = (context: DeliverContext, delivery: Delivery) =>
+  attempt(context, delivery).pipe(
+    Effect.catchAllCause((cause) =>
+      Cause.isInterruptedOnly(cause)
+        ? Effect.void
+        : Effect.annotateLogs(Effect.logWarning("delivery.not_settled", cause), {
+            deliveryId: delivery.id,
+            organisationId: delivery.organisationId
+          })
+    ),
+    Effect.ensuring(
+      Effect.suspend(() => {
+        addInFlight(context, endpointOf(delivery.url), -1)
+        return context.wakeLatch.open
+      })
+    )
+  )
+
+const addInFlight = ({ inFlight }: DeliverContext, endpoint: string, change: 1 | -1) => {
+  inFlight.total += change
+  const now = (inFlight.byEndpoint.get(endpoint) ?? 0) + change
+  if (now === 0) inFlight.byEndpoint.delete(endpoint)
+  else inFlight.byEndpoint.set(endpoint, now)
+}
+
+/** Claims and sends deliveries until no slot is free or none is due. */
+const sendDue = (context: DeliverContext) =>
+  Effect.gen(function* () {
+    for (;;) {
+      const slots = deliveriesInFlight.perNode - context.inFlight.total
+      if (slots <= 0) return
+      const claimed = yield* context.deliveries.claim(slots, context.inFlight.byEndpoint)
+      if (claimed.length === 0) return
+      for (const delivery of claimed) {
+        addInFlight(context, endpointOf(delivery.url), 1)
+        yield* FiberSet.run(context.fibers, attemptAndRelease(context, delivery))
+      }
+    }
+  })
+
 /** Makes the task: `sendDue` is one pass, `sweep` repeats it. */
 export const make = (options: DeliverOptions = {}) =>
   Effect.gen(function* () {
@@ -44,99 +152,22 @@ export const make = (options: DeliverOptions = {}) =>
     const pauses = options.schedule ?? retrySchedule
 
     const fibers = yield* FiberSet.make<void>()
-    const inFlightByEndpoint = new Map<string, number>()
-    let total = 0
-    /** Opened when a slot becomes free or a retry becomes due. */
+    const inFlight: InFlight = { total: 0, byEndpoint: new Map() }
     const wakeLatch = yield* Effect.makeLatch(false)
 
-    // --- One delivery ---
-
-    const signHeaders = Effect.fnUntraced(function* ({ executionId, id, organisationId, payload, spaceId }: Delivery) {
-      const valid = yield* secrets.valid(organisationId, spaceId)
-      const timestamp = Math.floor((yield* Clock.currentTimeMillis) / 1000)
-      const headers = signWebhook(digests, valid.map(Redacted.value), { id, timestamp, body: payload })
-      // The stored value is not a callback secret.
-      if (Option.isNone(headers))
-        return yield* new Unavailable({ reason: "no usable callback secret", retryAfterSeconds: 60 })
-      return [
-        ["content-type", "application/json"] as const,
-        ...Object.entries(headers.value),
-        ...(executionId === null ? [] : [["x-svc-execution-id", executionId] as const])
-      ]
-    })
-
-    const send = (delivery: Delivery) =>
-      Effect.flatMap(signHeaders(delivery), (headers) =>
-        egress
-          .send({
-            method: "POST",
-            url: delivery.url,
-            headers,
-            body: delivery.payload,
-            timeout: deliveryTimeout,
-            maxBytes: maxAnswerBytes,
-            redirects: 0
-          })
-          .pipe(Effect.match({ onFailure: failedResult, onSuccess: answeredResult }))
-      ).pipe(
-        Effect.catchTag("NotFound", () =>
-          Effect.succeed<AttemptResult>({ _tag: "Refused", reason: "the workspace is gone" })
-        )
-      )
-
-    const attempt = Effect.fn("Deliver.attempt")(function* (delivery: Delivery) {
-      yield* faults.at("beforeEffect")
-      const answer = yield* send(delivery)
-      yield* faults.at("effected")
-      const verdict = decide(delivery.attempt, answer, yield* Clock.currentTimeMillis, pauses)
-      yield* deliveries.settle(delivery, verdict)
-      if (verdict._tag === "Retry" && Duration.lessThan(verdict.after, pollInterval))
-        yield* FiberSet.run(fibers, Effect.delay(wakeLatch.open, verdict.after))
-    })
-
-    /** Logs a failure; the delivery is claimed again when its lease expires. */
-    const attemptAndRelease = (delivery: Delivery) =>
-      attempt(delivery).pipe(
-        Effect.catchAllCause((cause) =>
-          Cause.isInterruptedOnly(cause)
-            ? Effect.void
-            : Effect.annotateLogs(Effect.logWarning("delivery.not_settled", cause), {
-                deliveryId: delivery.id,
-                organisationId: delivery.organisationId
-              })
-        ),
-        Effect.ensuring(
-          Effect.suspend(() => {
-            addInFlight(endpointOf(delivery.url), -1)
-            return wakeLatch.open
-          })
-        )
-      )
-
-    const addInFlight = (endpoint: string, change: 1 | -1) => {
-      total += change
-      const now = (inFlightByEndpoint.get(endpoint) ?? 0) + change
-      if (now === 0) inFlightByEndpoint.delete(endpoint)
-      else inFlightByEndpoint.set(endpoint, now)
+    const context: DeliverContext = {
+      deliveries,
+      secrets,
+      digests,
+      egress,
+      faults,
+      pauses,
+      fibers,
+      inFlight,
+      wakeLatch
     }
 
-    // --- All deliveries ---
-
-    /** Claims and sends deliveries until no slot is free or none is due. */
-    const sendDue = Effect.gen(function* () {
-      for (;;) {
-        const slots = deliveriesInFlight.perNode - total
-        if (slots <= 0) return
-        const claimed = yield* deliveries.claim(slots, inFlightByEndpoint)
-        if (claimed.length === 0) return
-        for (const delivery of claimed) {
-          addInFlight(endpointOf(delivery.url), 1)
-          yield* FiberSet.run(fibers, attemptAndRelease(delivery))
-        }
-      }
-    })
-
-    const task = yield* backgroundTask("deliveries.send", sendDue)
+    const task = yield* backgroundTask("deliveries.send", sendDue(context))
     const sweep = task.run.pipe(
       Effect.zipRight(task.reportWaiting(false)),
       Effect.zipRight(
@@ -150,7 +181,7 @@ export const make = (options: DeliverOptions = {}) =>
       Effect.forever
     )
 
-    return { sendDue, sweep }
+    return { sendDue: sendDue(context), sweep }
   })
 
 export const layer = (options: DeliverOptions = {}) =>

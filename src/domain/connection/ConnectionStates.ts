@@ -149,24 +149,24 @@ const unhealthy = ({ health }: Connection, at: string, reason: string): Connecti
   consecutiveFailures: health.consecutiveFailures + 1
 })
 
+/** The members of a connection that a stored credential changes. */
+const activeMembers = (connection: Connection, { fingerprint, ...facts }: CredentialFacts, at: string) => ({
+  ...facts,
+  accountLabel: facts.accountLabel ?? connection.accountLabel,
+  credentialFingerprint: fingerprint,
+  status: "active" as const,
+  health: healthy(at),
+  lastRefreshAt: at,
+  refreshFailedAt: null
+})
+
 /** The connection after an event. `at`: RFC 3339. */
 export const evolve = (connection: Connection, event: ConnectionStateEvent, at: string): Connection => {
   const changed = { ...connection, updatedAt: at }
   const next = { ...changed, version: connection.version + 1 }
   switch (event._tag) {
-    case "Activated": {
-      const { fingerprint, ...facts } = event.facts
-      return {
-        ...next,
-        ...facts,
-        accountLabel: facts.accountLabel ?? connection.accountLabel,
-        credentialFingerprint: fingerprint,
-        status: "active",
-        health: healthy(at),
-        lastRefreshAt: at,
-        refreshFailedAt: null
-      }
-    }
+    case "Activated":
+      return { ...next, ...activeMembers(connection, event.facts, at) }
     case "Refreshed":
       return {
         ...changed,

@@ -2,7 +2,7 @@
  * Authenticates a request: finds its API key and checks the key's state, address list, Test mode, workspace and identity
  * signature. Refused attempts are counted and, beyond a limit, answered 429. Specification: Authentication.
  */
-import { Effect, Option } from "effect"
+import { type Clock, Effect, Option } from "effect"
 import { Addresses } from "../../actors/ports/Addresses.js"
 import { AuditTrail } from "../../actors/ports/AuditTrail.js"
 import { Digests } from "../../actors/ports/Digests.js"
@@ -62,6 +62,148 @@ const makeClientAddress = (addresses: Addresses["Type"]) => {
   }
 }
 
+/** What authenticating needs. */
+interface AuthenticationContext {
+  readonly keys: Keys["Type"]
+  readonly digests: Digests["Type"]
+  readonly addresses: Addresses["Type"]
+  readonly addressOf: (request: RequestHead) => string
+  readonly verifySignature: Effect.Effect.Success<typeof makeSignatureCheck>
+  readonly trail: AuditTrail["Type"]
+  readonly identifiers: Identifiers["Type"]
+  readonly refusals: RefusalCounters["Type"]
+  readonly clock: Clock.Clock
+}
+
+/** Under which a refusal of a known key is counted. */
+const counterKey = ({ id }: KnownKey["key"], ip: string) => `${subscriberOf(ip)}|${id}`
+
+/** Fails, and records the refused use of a known key in its organisation's audit trail. */
+const refuseAndAudit = (
+  { trail, identifiers }: AuthenticationContext,
+  caller: Principal,
+  failure: Failure,
+  now: number
+): Effect.Effect<never, Failure> => {
+  const { key, organisationId, requestId } = caller
+  trail.countRefusal({
+    id: identifiers.next("aud"),
+    organisationId,
+    at: new Date(now).toISOString(),
+    actor: actorOf(caller),
+    action: "api_key.use",
+    resource: { type: "api_key", id: key.id, name: key.name },
+    customerId: null,
+    outcome: "denied",
+    requestId,
+    changes: [{ path: "error", before: null, after: "code" in failure ? failure.code : failure._tag }],
+    count: 1
+  })
+  return Effect.fail(failure)
+}
+
+/** Fails for a key that does not exist; counted for the sender's address. */
+const refuseUnknownKey = (
+  { addressOf, refusals }: AuthenticationContext,
+  request: RequestHead,
+  message: string,
+  now: number
+): Effect.Effect<never, Failure> => {
+  const from = subscriberOf(addressOf(request))
+  const exceeded = refusals.unknownKeys.exceeded(from, now)
+  refusals.unknownKeys.count(from, now)
+  return exceeded === undefined ? Effect.fail(unauthorized(message)) : refusals.failInTurn(exceeded)
+}
+
+/** Verifies the signature, unless this key and address have sent too many wrong ones in this minute. */
+const verifySignatureWithinLimit = (
+  context: AuthenticationContext,
+  known: KnownKey,
+  caller: Principal,
+  request: LazyRequest,
+  now: number
+) => {
+  const counted = counterKey(known.key, caller.ip)
+  const exceeded = context.refusals.signatures.exceeded(counted, now)
+  if (exceeded !== undefined)
+    return Effect.catchAll(refuseAndAudit(context, caller, exceeded, now), () => context.refusals.failInTurn(exceeded))
+  return Effect.catchAll(context.verifySignature(known, request, now), (failure) => {
+    if (failure._tag !== "Unauthorized") return Effect.fail(failure)
+    if (failure.code === "IDENTITY_HMAC_INVALID") context.refusals.signatures.count(counted, now)
+    return refuseAndAudit(context, caller, failure, now)
+  })
+}
+
+/** Admits a known key, unless its state, address or environment forbids it. */
+const admitKey = (
+  context: AuthenticationContext,
+  known: KnownKey,
+  request: RequestHead,
+  requestId: RequestId,
+  now: number,
+  openWhileSuspended = false
+): Effect.Effect<RecognisedKey, Failure> => {
+  const ip = context.addressOf(request)
+  const refusal = keyRefusal(context.addresses, known, request, ip, now, openWhileSuspended)
+  const caller = principal(known, { requestId, ip, userAgent: request.headers["user-agent"]?.slice(0, 500) ?? null })
+  if (refusal === undefined) return Effect.succeed({ known, caller, now })
+  const counted = counterKey(known.key, ip)
+  const exceeded = context.refusals.knownKeys.exceeded(counted, now)
+  context.refusals.knownKeys.count(counted, now)
+  return Effect.catchAll(refuseAndAudit(context, caller, refusal, now), (failure) =>
+    exceeded === undefined ? Effect.fail(failure) : context.refusals.failInTurn(exceeded)
+  )
+}
+
+/** The caller by its key alone, without its signature: needs only the request's head. */
+const recognise = (
+  context: AuthenticationContext,
+  request: RequestHead,
+  requestId: RequestId,
+  { keyHint: howTo = bothSchemesHint, openWhileSuspended }: Admittance = {}
+): Effect.Effect<RecognisedKey, Failure> =>
+  Effect.suspend(() => {
+    const now = context.clock.unsafeCurrentTimeMillis()
+    const text = readKey(request, howTo)
+    if (typeof text !== "string") return Effect.fail(text)
+    if (!keyPattern.test(text))
+      return refuseUnknownKey(
+        context,
+        request,
+        "this is not an API key of this service: a key is svk_live_ or svk_test_ and 43 characters",
+        now
+      )
+    const hash = context.digests.keyHash(text)
+    const cached = context.keys.findCached(hash, now)
+    if (cached !== undefined) return admitKey(context, cached, request, requestId, now, openWhileSuspended)
+    const found = Effect.flatMap(
+      context.keys.find(hash),
+      Option.match({
+        onNone: () => refuseUnknownKey(context, request, "this API key is unknown", now),
+        onSome: (known) => admitKey(context, known, request, requestId, now, openWhileSuspended)
+      })
+    )
+    if (context.refusals.unknownKeys.exceeded(subscriberOf(context.addressOf(request)), now) === undefined) return found
+    // Other clients may share the address: a key that may exist is still looked up.
+    return Effect.flatMap(context.keys.mayExist(hash), (may) =>
+      may ? found : refuseUnknownKey(context, request, "this API key is unknown", now)
+    )
+  })
+
+/** The authenticated caller. */
+const authenticate = (
+  context: AuthenticationContext,
+  request: LazyRequest,
+  requestId: RequestId,
+  admittance: Admittance = {}
+): Effect.Effect<Principal, Failure> =>
+  Effect.flatMap(recognise(context, request, requestId, admittance), ({ caller, known, now }) => {
+    context.keys.recordUse(known.key, now)
+    return known.key.hmacSecret === null
+      ? Effect.succeed(caller)
+      : Effect.as(verifySignatureWithinLimit(context, known, caller, request, now), caller)
+  })
+
 /** Makes the authentication that all surfaces of the node share. */
 export const make = Effect.gen(function* () {
   const keys = yield* Keys
@@ -74,116 +216,25 @@ export const make = Effect.gen(function* () {
   const refusals = yield* RefusalCounters
   const clock = yield* Effect.clock
 
-  // --- Counted refusals ---
-
-  const counterKey = ({ id }: KnownKey["key"], ip: string) => `${subscriberOf(ip)}|${id}`
-
-  /** Fails, and records the refused use of a known key in its organisation's audit trail. */
-  const refuseAndAudit = (caller: Principal, failure: Failure, now: number): Effect.Effect<never, Failure> => {
-    const { key, organisationId, requestId } = caller
-    trail.countRefusal({
-      id: identifiers.next("aud"),
-      organisationId,
-      at: new Date(now).toISOString(),
-      actor: actorOf(caller),
-      action: "api_key.use",
-      resource: { type: "api_key", id: key.id, name: key.name },
-      customerId: null,
-      outcome: "denied",
-      requestId,
-      changes: [{ path: "error", before: null, after: "code" in failure ? failure.code : failure._tag }],
-      count: 1
-    })
-    return Effect.fail(failure)
+  const context: AuthenticationContext = {
+    keys,
+    digests,
+    addresses,
+    addressOf,
+    verifySignature,
+    trail,
+    identifiers,
+    refusals,
+    clock
   }
 
-  /** Fails for a key that does not exist; counted for the sender's address. */
-  const refuseUnknownKey = (request: RequestHead, message: string, now: number): Effect.Effect<never, Failure> => {
-    const from = subscriberOf(addressOf(request))
-    const exceeded = refusals.unknownKeys.exceeded(from, now)
-    refusals.unknownKeys.count(from, now)
-    return exceeded === undefined ? Effect.fail(unauthorized(message)) : refusals.failInTurn(exceeded)
+  return {
+    authenticate: (request: LazyRequest, requestId: RequestId, admittance?: Admittance) =>
+      authenticate(context, request, requestId, admittance),
+    recognise: (request: RequestHead, requestId: RequestId, admittance?: Admittance) =>
+      recognise(context, request, requestId, admittance),
+    addressOf
   }
-
-  /** Verifies the signature, unless this key and address have sent too many wrong ones in this minute. */
-  const verifySignatureWithinLimit = (known: KnownKey, caller: Principal, request: LazyRequest, now: number) => {
-    const counted = counterKey(known.key, caller.ip)
-    const exceeded = refusals.signatures.exceeded(counted, now)
-    if (exceeded !== undefined)
-      return Effect.catchAll(refuseAndAudit(caller, exceeded, now), () => refusals.failInTurn(exceeded))
-    return Effect.catchAll(verifySignature(known, request, now), (failure) => {
-      if (failure._tag !== "Unauthorized") return Effect.fail(failure)
-      if (failure.code === "IDENTITY_HMAC_INVALID") refusals.signatures.count(counted, now)
-      return refuseAndAudit(caller, failure, now)
-    })
-  }
-
-  const admitKey = (
-    known: KnownKey,
-    request: RequestHead,
-    requestId: RequestId,
-    now: number,
-    openWhileSuspended = false
-  ): Effect.Effect<RecognisedKey, Failure> => {
-    const ip = addressOf(request)
-    const refusal = keyRefusal(addresses, known, request, ip, now, openWhileSuspended)
-    const caller = principal(known, { requestId, ip, userAgent: request.headers["user-agent"]?.slice(0, 500) ?? null })
-    if (refusal === undefined) return Effect.succeed({ known, caller, now })
-    const counted = counterKey(known.key, ip)
-    const exceeded = refusals.knownKeys.exceeded(counted, now)
-    refusals.knownKeys.count(counted, now)
-    return Effect.catchAll(refuseAndAudit(caller, refusal, now), (failure) =>
-      exceeded === undefined ? Effect.fail(failure) : refusals.failInTurn(exceeded)
-    )
-  }
-
-  /** The caller by its key alone, without its signature: needs only the request's head. */
-  const recognise = (
-    request: RequestHead,
-    requestId: RequestId,
-    { keyHint: howTo = bothSchemesHint, openWhileSuspended }: Admittance = {}
-  ): Effect.Effect<RecognisedKey, Failure> =>
-    Effect.suspend(() => {
-      const now = clock.unsafeCurrentTimeMillis()
-      const text = readKey(request, howTo)
-      if (typeof text !== "string") return Effect.fail(text)
-      if (!keyPattern.test(text))
-        return refuseUnknownKey(
-          request,
-          "this is not an API key of this service: a key is svk_live_ or svk_test_ and 43 characters",
-          now
-        )
-      const hash = digests.keyHash(text)
-      const cached = keys.findCached(hash, now)
-      if (cached !== undefined) return admitKey(cached, request, requestId, now, openWhileSuspended)
-      const found = Effect.flatMap(
-        keys.find(hash),
-        Option.match({
-          onNone: () => refuseUnknownKey(request, "this API key is unknown", now),
-          onSome: (known) => admitKey(known, request, requestId, now, openWhileSuspended)
-        })
-      )
-      if (refusals.unknownKeys.exceeded(subscriberOf(addressOf(request)), now) === undefined) return found
-      // Other clients may share the address: a key that may exist is still looked up.
-      return Effect.flatMap(keys.mayExist(hash), (may) =>
-        may ? found : refuseUnknownKey(request, "this API key is unknown", now)
-      )
-    })
-
-  /** The authenticated caller. */
-  const authenticate = (
-    request: LazyRequest,
-    requestId: RequestId,
-    admittance: Admittance = {}
-  ): Effect.Effect<Principal, Failure> =>
-    Effect.flatMap(recognise(request, requestId, admittance), ({ caller, known, now }) => {
-      keys.recordUse(known.key, now)
-      return known.key.hmacSecret === null
-        ? Effect.succeed(caller)
-        : Effect.as(verifySignatureWithinLimit(known, caller, request, now), caller)
-    })
-
-  return { authenticate, recognise, addressOf }
 })
 
 /** An admitted key whose signature is not yet verified. */

@@ -12,7 +12,7 @@ import {
   type OpenResponse
 } from "../../actors/ports/Egress.js"
 import type { Json } from "../../domain/Json.js"
-import { makeScrubber } from "../../domain/Redaction.js"
+import { makeScrubber, type Scrubber } from "../../domain/Redaction.js"
 
 export interface EchoFilter {
   /** Returns the same object if it contains no secret. All other bytes of a body stay unchanged. */
@@ -25,62 +25,82 @@ export interface EchoFilter {
   readonly failure: <Failure extends EgressFailure>(failure: Failure) => Failure | EgressFailure
 }
 
+/** The secrets of one request, and the search for them. */
+interface SecretForms {
+  /** Whether the bytes contain a trace of a secret. */
+  readonly suspicious: (bytes: Buffer) => boolean
+  /** Built lazily: most responses contain no secret. */
+  readonly scrubber: () => Scrubber
+  /** Whether the text contains a trace of a secret. */
+  readonly suspect: (said: string) => boolean
+  /** The text without secrets. */
+  readonly text: (said: string) => string
+}
+
+/** The body without secrets; the same object if it contains none. */
+const bodyOf = (forms: SecretForms, body: Uint8Array): Uint8Array => {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  if (!forms.suspicious(bytes)) return body
+  // One character for each byte and back: what is not text survives.
+  const before = bytes.toString("latin1")
+  const after = forms.scrubber().scrubText(before)
+  if (after === before) return body
+  return Buffer.from(isBroken(before, after) ? (scrubbedJson(forms, bytes) ?? after) : after, "latin1")
+}
+
+/** Repairs JSON in which a secret was a number and its replacement is not. */
+const scrubbedJson = ({ scrubber }: SecretForms, bytes: Buffer): string | undefined => {
+  const value = parsed(bytes.toString("utf8"))
+  return value === undefined
+    ? undefined
+    : Buffer.from(JSON.stringify(scrubber().scrubJson(value)), "utf8").toString("latin1")
+}
+
+const headersOf = ({ text }: SecretForms, headers: EgressResponse["headers"]) =>
+  headers.map(([name, value]) => [text(name), text(value)] as const)
+
+/** Filters a streamed body. */
+const filterStream = async function* (
+  { suspect, scrubber }: SecretForms,
+  body: AsyncIterable<Uint8Array>
+): AsyncGenerator<Uint8Array> {
+  let waiting = ""
+  for await (const chunk of body) {
+    // One character for each byte and back: what is not text survives.
+    const input = waiting + Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).toString("latin1")
+    const { safe, pending } = suspect(input)
+      ? scrubber().scrubChunk(input)
+      : split(input, scrubber().openSecretStart(input))
+    waiting = pending
+    if (safe !== "") yield Buffer.from(safe, "latin1")
+  }
+  if (waiting !== "") yield Buffer.from(scrubber().scrubText(waiting), "latin1")
+}
+
 export const echoFilter = (secrets: ReadonlyArray<Redacted.Redacted>): EchoFilter => {
   const values = secrets.map((secret) => Redacted.value(secret)).filter((value) => value.length >= minSecretLength)
   if (values.length === 0)
     return { answer: (answer) => answer, opened: (answer) => answer, failure: (failure) => failure }
   const traces = values.flatMap(tracesOf)
   const suspicious = (bytes: Buffer) => traces.some((trace) => bytes.includes(trace, 0, "latin1"))
-  // Built lazily: most responses contain no secret.
   let made: ReturnType<typeof makeScrubber> | undefined
   const scrubber = () => (made ??= makeScrubber(values.flatMap(spellings)))
   const suspect = (said: string) => traces.some((trace) => said.includes(trace))
   const text = (said: string) => (suspect(said) ? scrubber().scrubText(said) : said)
 
-  const bodyOf = (body: Uint8Array): Uint8Array => {
-    const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-    if (!suspicious(bytes)) return body
-    // One character for each byte and back: what is not text survives.
-    const before = bytes.toString("latin1")
-    const after = scrubber().scrubText(before)
-    if (after === before) return body
-    return Buffer.from(isBroken(before, after) ? (scrubbedJson(bytes) ?? after) : after, "latin1")
-  }
-  /** Repairs JSON in which a secret was a number and its replacement is not. */
-  const scrubbedJson = (bytes: Buffer): string | undefined => {
-    const value = parsed(bytes.toString("utf8"))
-    return value === undefined
-      ? undefined
-      : Buffer.from(JSON.stringify(scrubber().scrubJson(value)), "utf8").toString("latin1")
-  }
-
-  const headersOf = (headers: EgressResponse["headers"]) =>
-    headers.map(([name, value]) => [text(name), text(value)] as const)
-  const pieces = async function* (body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    let waiting = ""
-    for await (const chunk of body) {
-      // One character for each byte and back: what is not text survives.
-      const input = waiting + Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).toString("latin1")
-      const { safe, pending } = suspect(input)
-        ? scrubber().scrubChunk(input)
-        : split(input, scrubber().openSecretStart(input))
-      waiting = pending
-      if (safe !== "") yield Buffer.from(safe, "latin1")
-    }
-    if (waiting !== "") yield Buffer.from(scrubber().scrubText(waiting), "latin1")
-  }
+  const forms: SecretForms = { suspicious, scrubber, suspect, text }
 
   return {
     opened: (answer) => ({
       ...answer,
       url: text(answer.url),
-      headers: headersOf(answer.headers),
-      body: pieces(answer.body)
+      headers: headersOf(forms, answer.headers),
+      body: filterStream(forms, answer.body)
     }),
     answer: (answer) => {
-      const body = bodyOf(answer.body)
+      const body = bodyOf(forms, answer.body)
       const changed = body !== answer.body
-      const headers = headersOf(answer.headers).filter(([name]) => !(changed && bodyHeaders.has(name)))
+      const headers = headersOf(forms, answer.headers).filter(([name]) => !(changed && bodyHeaders.has(name)))
       const url = text(answer.url)
       const same = !changed && url === answer.url && headers.every(([, value], at) => value === answer.headers[at]?.[1])
       return same ? answer : { ...answer, url, headers, body }

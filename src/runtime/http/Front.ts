@@ -20,6 +20,53 @@ export interface Front extends Handlers {
   readonly markStarting: () => () => void
 }
 
+/** What answers requests outside the surfaces. */
+interface FrontContext {
+  readonly identifiers: Identifiers["Type"]
+  readonly health: Effect.Effect.Success<typeof makeHealth>
+  readonly pageAt: (path: string, request: RequestHead) => Effect.Effect<RawReply> | undefined
+  readonly scrape: Effect.Effect<RawReply>
+}
+
+/** The page of a path for operators and readers; `undefined` for other paths. */
+const operatorPage = (
+  { health, scrape, pageAt }: FrontContext,
+  request: RawRequest
+): Effect.Effect<RawReply> | undefined => {
+  const path = pathOf(request.target)
+  switch (path) {
+    case "/healthz":
+      return health.healthz
+    case "/readyz":
+      return health.readyz
+    case "/metrics":
+      return scrape
+    default:
+      return pageAt(path, request)
+  }
+}
+
+/** Serves a page: refuses other methods, and adds the request's id. */
+const servePage = (
+  context: FrontContext,
+  request: RawRequest,
+  page: Effect.Effect<RawReply>
+): Effect.Effect<RawReply> => {
+  const requestId = context.identifiers.next("req")
+  if (request.method !== "GET" && request.method !== "HEAD") {
+    const refused = errorReply(methodRow(["GET", "HEAD"]), requestId)
+    return Effect.succeed({ ...refused, headers: { ...refused.headers, allow: "GET, HEAD" } })
+  }
+  return identified(context, page, requestId)
+}
+
+/** Adds the request's id to a page. */
+const identified = (
+  { identifiers }: FrontContext,
+  page: Effect.Effect<RawReply>,
+  requestId: string = identifiers.next("req")
+) => Effect.map(page, (reply) => ({ ...reply, headers: { ...reply.headers, "x-request-id": requestId } }))
+
 export const make = Effect.gen(function* () {
   const { otlpUrl } = yield* Settings
   const identifiers = yield* Identifiers
@@ -28,32 +75,7 @@ export const make = Effect.gen(function* () {
   const { pageAt } = yield* makeDocs
   const { scrape } = yield* makeScrape
 
-  const operatorPage = (request: RawRequest): Effect.Effect<RawReply> | undefined => {
-    const path = pathOf(request.target)
-    switch (path) {
-      case "/healthz":
-        return health.healthz
-      case "/readyz":
-        return health.readyz
-      case "/metrics":
-        return scrape
-      default:
-        return pageAt(path, request)
-    }
-  }
-
-  /** Serves a page: refuses other methods, and adds the request's id. */
-  const servePage = (request: RawRequest, page: Effect.Effect<RawReply>): Effect.Effect<RawReply> => {
-    const requestId = identifiers.next("req")
-    if (request.method !== "GET" && request.method !== "HEAD") {
-      const refused = errorReply(methodRow(["GET", "HEAD"]), requestId)
-      return Effect.succeed({ ...refused, headers: { ...refused.headers, allow: "GET, HEAD" } })
-    }
-    return identified(page, requestId)
-  }
-
-  const identified = (page: Effect.Effect<RawReply>, requestId: string = identifiers.next("req")) =>
-    Effect.map(page, (reply) => ({ ...reply, headers: { ...reply.headers, "x-request-id": requestId } }))
+  const context: FrontContext = { identifiers, health, pageAt, scrape }
 
   /** Counts requests and, with a collector, traces them. */
   const observed = Option.isSome(otlpUrl)
@@ -68,12 +90,12 @@ export const make = Effect.gen(function* () {
     identify: surfaces.identify,
     addressOf: surfaces.addressOf,
     handle: (request) => {
-      const page = operatorPage(request)
+      const page = operatorPage(context, request)
       const connecting = page === undefined ? surfaces.connectPage(request) : undefined
-      if (connecting !== undefined) return observed("resource", request, identified(connecting))
+      if (connecting !== undefined) return observed("resource", request, identified(context, connecting))
       return page === undefined
         ? observed("resource", request, surfaces.handle(request))
-        : observed("operator", request, servePage(request, page))
+        : observed("operator", request, servePage(context, request, page))
     },
     refused: (failure: Failure, execution: boolean) => {
       const reply = failureReply(failure, identifiers.next("req"), 0)

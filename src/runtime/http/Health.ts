@@ -21,14 +21,102 @@ export interface Health {
   readonly markStarting: () => () => void
 }
 
+/** What the checks look at. */
+interface HealthContext {
+  readonly sql: WriterSql["Type"]
+  readonly sandbox: Sandbox["Type"]
+  readonly trail: AuditTrail["Type"]
+  readonly tasks: BackgroundTasks["Type"]
+  readonly workspaceDb: WorkspaceDb["Type"]
+}
+
+const checkDatabase = ({ sql }: HealthContext) =>
+  sql`SELECT 1`.pipe(
+    Effect.timeout("2 seconds"),
+    Effect.as({ ok: true, detail: "" }),
+    Effect.catchAll((error) => Effect.succeed({ ok: false, detail: String(error) }))
+  )
+
+/** Runs that no engine of this release can replay. */
+const findForeignEngines = ({ sql, sandbox }: HealthContext) =>
+  sql<{ engine: string; n: number }>`SELECT engine, count(*)::int AS n FROM runs GROUP BY engine`.pipe(
+    Effect.map((rows) => rows.filter((row) => !sandbox.engines.includes(row.engine))),
+    Effect.catchAll(() => Effect.succeed([]))
+  )
+
+const findMissingMigrations = ({ sql }: HealthContext) =>
+  pendingMigrations().pipe(
+    Effect.provideService(SqlClient.SqlClient, sql),
+    Effect.catchAll(() => Effect.succeed([]))
+  )
+
+/** Background tasks that fail. Requests are still served: the node is degraded, but ready. */
+const findFailingTasks = ({ tasks }: HealthContext) =>
+  Effect.map(Clock.currentTimeMillis, (now) =>
+    tasks
+      .statuses()
+      .filter((status) => isFailing(status, now))
+      .map(({ failuresInARow, name, succeededAt }) => ({
+        name,
+        failuresInARow,
+        lastSuccessAt: succeededAt === null ? null : new Date(succeededAt).toISOString()
+      }))
+  )
+
+/** Whether entries wait for their seal longer than they do with a working sealer. */
+const checkAudit = ({ trail }: HealthContext) =>
+  trail.backlog.pipe(
+    Effect.map(({ oldestSeconds, unsealed }) => ({
+      ok: oldestSeconds <= auditSeal.overdueSeconds,
+      unsealed,
+      oldestSeconds
+    })),
+    Effect.catchAll(({ reason }) => Effect.succeed({ ok: false, detail: reason }))
+  )
+
+/** The checks of a node's readiness. `phaseOf`: why it takes no work now, whatever the checks say. */
+const checkReadiness = Effect.fnUntraced(function* (
+  context: HealthContext,
+  lost: Effect.Effect<ReadonlyArray<MissingAction>>,
+  phaseOf: () => "draining" | "starting" | null
+) {
+  const { sandbox, workspaceDb } = context
+  const db = yield* checkDatabase(context)
+  const jail = yield* sandbox.jail
+  const workspaces = yield* workspaceDb.status
+  const foreign = db.ok ? yield* findForeignEngines(context) : []
+  const gone = db.ok ? yield* lost : []
+  const lacking = db.ok ? yield* findMissingMigrations(context) : []
+  const failing = yield* findFailingTasks(context)
+  const sealed = db.ok ? yield* checkAudit(context) : { ok: false, detail: "the database does not answer" }
+  const phase = phaseOf()
+  const ready = db.ok && lacking.length === 0 && phase === null
+  const degraded = failing.length > 0 || !sealed.ok
+  return jsonReply(ready ? 200 : 503, {
+    status: phase ?? (!ready ? "not_ready" : degraded ? "degraded" : "ready"),
+    checks: {
+      database: { ok: db.ok, ...(db.ok ? {} : { detail: "the database does not answer" }) },
+      migrations: { ok: lacking.length === 0, missing: lacking },
+      jail: { ok: jail.level === "full", level: jail.level, detail: jail.detail },
+      engines: { ok: foreign.length === 0, current: sandbox.engine, carried: sandbox.engines, others: foreign },
+      tasks: { ok: failing.length === 0, failing },
+      audit: sealed,
+      actions: { ok: gone.length === 0, lost: gone },
+      dbQuery: { ok: db.ok && workspaces.ok, ...(workspaces.ok ? {} : { detail: workspaces.detail }) }
+    }
+  })
+})
+
 export const make = Effect.gen(function* () {
   const sql = yield* WriterSql
   const sandbox = yield* Sandbox
   const workspaceDb = yield* WorkspaceDb
   const trail = yield* AuditTrail
   const tasks = yield* BackgroundTasks
-  let draining = false
-  let starting = false
+
+  const context: HealthContext = { sql, sandbox, trail, tasks, workspaceDb }
+  let isDraining = false
+  let isStarting = false
 
   const lost = yield* Effect.cached(
     findMissingActions(sql, builtInConnectors).pipe(
@@ -45,81 +133,18 @@ export const make = Effect.gen(function* () {
   )
   yield* Effect.forkDaemon(lost)
 
-  const database = sql`SELECT 1`.pipe(
-    Effect.timeout("2 seconds"),
-    Effect.as({ ok: true, detail: "" }),
-    Effect.catchAll((error) => Effect.succeed({ ok: false, detail: String(error) }))
-  )
-
-  /** Runs that no engine of this release can replay. */
-  const engines = sql<{ engine: string; n: number }>`SELECT engine, count(*)::int AS n FROM runs GROUP BY engine`.pipe(
-    Effect.map((rows) => rows.filter((row) => !sandbox.engines.includes(row.engine))),
-    Effect.catchAll(() => Effect.succeed([]))
-  )
-
-  const migrations = pendingMigrations().pipe(
-    Effect.provideService(SqlClient.SqlClient, sql),
-    Effect.catchAll(() => Effect.succeed([]))
-  )
-
-  /** Background tasks that fail. Requests are still served: the node is degraded, but ready. */
-  const failingTasks = Effect.map(Clock.currentTimeMillis, (now) =>
-    tasks
-      .statuses()
-      .filter((status) => isFailing(status, now))
-      .map(({ failuresInARow, name, succeededAt }) => ({
-        name,
-        failuresInARow,
-        lastSuccessAt: succeededAt === null ? null : new Date(succeededAt).toISOString()
-      }))
-  )
-
-  /** Whether entries wait for their seal longer than they do with a working sealer. */
-  const audit = trail.backlog.pipe(
-    Effect.map(({ oldestSeconds, unsealed }) => ({
-      ok: oldestSeconds <= auditSeal.overdueSeconds,
-      unsealed,
-      oldestSeconds
-    })),
-    Effect.catchAll(({ reason }) => Effect.succeed({ ok: false, detail: reason }))
-  )
-
   return {
     healthz: Effect.map(Clock.currentTimeMillis, (now) =>
       jsonReply(200, { status: "ok", at: new Date(now).toISOString() })
     ),
-    readyz: Effect.gen(function* () {
-      const db = yield* database
-      const jail = yield* sandbox.jail
-      const workspaces = yield* workspaceDb.status
-      const foreign = db.ok ? yield* engines : []
-      const gone = db.ok ? yield* lost : []
-      const lacking = db.ok ? yield* migrations : []
-      const failing = yield* failingTasks
-      const sealed = db.ok ? yield* audit : { ok: false, detail: "the database does not answer" }
-      const ready = db.ok && lacking.length === 0 && !draining && !starting
-      const degraded = failing.length > 0 || !sealed.ok
-      return jsonReply(ready ? 200 : 503, {
-        status: draining ? "draining" : starting ? "starting" : !ready ? "not_ready" : degraded ? "degraded" : "ready",
-        checks: {
-          database: { ok: db.ok, ...(db.ok ? {} : { detail: "the database does not answer" }) },
-          migrations: { ok: lacking.length === 0, missing: lacking },
-          jail: { ok: jail.level === "full", level: jail.level, detail: jail.detail },
-          engines: { ok: foreign.length === 0, current: sandbox.engine, carried: sandbox.engines, others: foreign },
-          tasks: { ok: failing.length === 0, failing },
-          audit: sealed,
-          actions: { ok: gone.length === 0, lost: gone },
-          dbQuery: { ok: db.ok && workspaces.ok, ...(workspaces.ok ? {} : { detail: workspaces.detail }) }
-        }
-      })
-    }),
+    readyz: checkReadiness(context, lost, () => (isDraining ? "draining" : isStarting ? "starting" : null)),
     drain: () => {
-      draining = true
+      isDraining = true
     },
     markStarting: () => {
-      starting = true
+      isStarting = true
       return () => {
-        starting = false
+        isStarting = false
       }
     }
   } satisfies Health

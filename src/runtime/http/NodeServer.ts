@@ -3,7 +3,7 @@
  * their head or while they arrive. Requests of the proxy are passed on at their head, with a streamed body.
  * See `BodyReceiver` and `IncomingBody`.
  */
-import { Duration, Effect, FiberId, Runtime, type Scope } from "effect"
+import { Duration, Effect, type Fiber, FiberId, Runtime, type Scope } from "effect"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import { type Failure, InvalidRequest, PayloadTooLarge } from "../../domain/Failure.js"
@@ -102,6 +102,130 @@ const listen = (server: Server, { host, port }: ServerOptions) =>
     })
   })
 
+/** What the listeners of the server share. */
+interface ListenerContext {
+  readonly handlers: Handlers
+  readonly runFork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.RuntimeFiber<A, E>
+  /** Requests that are not yet answered. */
+  readonly requests: { open: number }
+  /** Streamed bodies by their connection. */
+  readonly arrivals: WeakMap<Duplex, IncomingBody>
+  readonly receiving: BodyReceiver
+}
+
+/** Runs a handler and writes its reply. */
+const answer = (
+  { runFork }: ListenerContext,
+  handled: Effect.Effect<RawReply>,
+  response: ServerResponse,
+  rest?: Rest
+) => {
+  const fiber = runFork(handled)
+  fiber.addObserver((exit) => {
+    if (exit._tag === "Success") write(response, exit.value, rest)
+    else response.destroy()
+  })
+  return fiber
+}
+
+const headOf = (request: IncomingMessage): RequestHead => ({
+  method: request.method ?? "GET",
+  target: request.url ?? "/",
+  headers: headersOf(request),
+  remoteAddress: request.socket.remoteAddress ?? ""
+})
+
+/** Replies to a request without reading its body, and closes its connection. */
+const turnAway = (request: IncomingMessage, response: ServerResponse, reply: RawReply) =>
+  refuse(response, reply, { request, forget: () => void request.resume() })
+
+/** Passes a request of the proxy on at its head, with a streamed body. */
+const pass = (context: ListenerContext, request: IncomingMessage, response: ServerResponse, proceed: () => void) => {
+  const limit = bodyBytes.unified
+  if ((declaredLength(request) ?? 0) > limit)
+    return turnAway(request, response, context.handlers.refused(new PayloadTooLarge({ limitBytes: limit }), false))
+  const head = headOf(request)
+  const take = (bytes: number) => share.take(bytes)
+  const share = context.receiving.share(context.handlers.addressOf(head), response)
+  const arrival = hasBody(request) ? new IncomingBody(request, { limit, stall, take, asked: proceed }) : undefined
+  if (arrival === undefined) request.resume()
+  else context.arrivals.set(request.socket, arrival)
+  const fiber = answer(
+    context,
+    context.handlers.proxy({ ...head, body: arrival ?? noBody }),
+    response,
+    arrival === undefined ? undefined : { request, forget: () => arrival.forget() }
+  )
+  // Interrupts the request when its client disconnects, so that no provider is called in vain.
+  response.once("close", () => fiber.unsafeInterruptAsFork(FiberId.none))
+}
+
+/** Calls `done` with the sender of a request. */
+const identify = ({ runFork, handlers }: ListenerContext, head: RequestHead, done: (found: Identified) => void) =>
+  runFork(handlers.identify(head)).addObserver((exit) => {
+    if (exit._tag === "Success") done(exit.value)
+  })
+
+/** Reads a request's body and answers it. `proceed` sends `100 Continue` to a client that waits for it. */
+const onRequest = (
+  context: ListenerContext,
+  request: IncomingMessage,
+  response: ServerResponse,
+  proceed: () => void = () => undefined
+) => {
+  const target = request.url ?? "/"
+  const started = request.method === "POST" ? executePath.exec(target) : null
+  const limit = started !== null ? bodyBytes.execute : bodyBytes.management
+  context.requests.open++
+  response.once("close", () => {
+    context.requests.open--
+  })
+  const mistake = mistakeIn(request)
+  if (mistake !== undefined) {
+    const failure = new InvalidRequest({ code: "INVALID_REQUEST", message: mistake })
+    return turnAway(request, response, context.handlers.refused(failure, false))
+  }
+  if (target.startsWith(proxyPrefix)) return pass(context, request, response, proceed)
+  const head = headOf(request)
+  const reading = {
+    limit,
+    from: hasBody(request) ? context.handlers.addressOf(head) : "",
+    identify: (done: (found: Identified) => void) => identify(context, head, done),
+    proceed
+  }
+  context.receiving.receive(request, response, reading, (body) => {
+    if (!(body instanceof Uint8Array)) {
+      const reply = body._tag === "Refused" ? body.reply : context.handlers.refused(body.failure, started !== null)
+      return turnAway(request, response, reply)
+    }
+    const raw: RawRequest = { ...head, body }
+    answer(
+      context,
+      started === null ? context.handlers.handle(raw) : context.handlers.execute(raw, started[1] ?? ""),
+      response
+    )
+  })
+}
+
+/** Answers what is not a readable request, unless the handler of its request does. */
+const onClientError = ({ arrivals }: ListenerContext, error: NodeJS.ErrnoException, socket: Duplex) => {
+  if (!socket.writable) return
+  // The handler of the request answers it.
+  if (arrivals.get(socket)?.fail(brokenBy(error)) === true) return
+  const [status, reason, message] = clientMistake(error)
+  const body = JSON.stringify({
+    code: "INVALID_REQUEST",
+    statusCode: status,
+    message,
+    requestId: "req_none",
+    retryable: false,
+    details: []
+  })
+  socket.end(
+    `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`
+  )
+}
+
 /** Starts the server; it listens until the scope closes. */
 export const serve = (
   handlers: Handlers,
@@ -109,90 +233,11 @@ export const serve = (
 ): Effect.Effect<RunningServer, OperatorError, Scope.Scope> =>
   Effect.gen(function* () {
     const runFork = Runtime.runFork(yield* Effect.runtime<never>())
-    let open = 0
-
-    /** Streamed bodies by their connection. */
-    const arrivals = new WeakMap<Duplex, IncomingBody>()
-
-    const answer = (handled: Effect.Effect<RawReply>, response: ServerResponse, rest?: Rest) => {
-      const fiber = runFork(handled)
-      fiber.addObserver((exit) => {
-        if (exit._tag === "Success") write(response, exit.value, rest)
-        else response.destroy()
-      })
-      return fiber
-    }
-
+    const requests = { open: 0 }
     const receiving = new BodyReceiver(options.bodyBudget ?? defaultBudget())
+    const context: ListenerContext = { handlers, runFork, requests, arrivals: new WeakMap(), receiving }
     const expiry = setInterval(() => receiving.expire(performance.now()), 1_000).unref()
     yield* Effect.addFinalizer(() => Effect.sync(() => clearInterval(expiry)))
-
-    const headOf = (request: IncomingMessage): RequestHead => ({
-      method: request.method ?? "GET",
-      target: request.url ?? "/",
-      headers: headersOf(request),
-      remoteAddress: request.socket.remoteAddress ?? ""
-    })
-
-    /** Replies to a request without reading its body, and closes its connection. */
-    const turnAway = (request: IncomingMessage, response: ServerResponse, reply: RawReply) =>
-      refuse(response, reply, { request, forget: () => void request.resume() })
-
-    const pass = (request: IncomingMessage, response: ServerResponse, proceed: () => void) => {
-      const limit = bodyBytes.unified
-      if ((declaredLength(request) ?? 0) > limit)
-        return turnAway(request, response, handlers.refused(new PayloadTooLarge({ limitBytes: limit }), false))
-      const head = headOf(request)
-      const take = (bytes: number) => share.take(bytes)
-      const share = receiving.share(handlers.addressOf(head), response)
-      const arrival = hasBody(request) ? new IncomingBody(request, { limit, stall, take, asked: proceed }) : undefined
-      if (arrival === undefined) request.resume()
-      else arrivals.set(request.socket, arrival)
-      const fiber = answer(
-        handlers.proxy({ ...head, body: arrival ?? noBody }),
-        response,
-        arrival === undefined ? undefined : { request, forget: () => arrival.forget() }
-      )
-      // Interrupts the request when its client disconnects, so that no provider is called in vain.
-      response.once("close", () => fiber.unsafeInterruptAsFork(FiberId.none))
-    }
-
-    const identify = (head: RequestHead, done: (found: Identified) => void) =>
-      runFork(handlers.identify(head)).addObserver((exit) => {
-        if (exit._tag === "Success") done(exit.value)
-      })
-
-    /** `proceed` sends `100 Continue` to a client that waits for it. */
-    const onRequest = (request: IncomingMessage, response: ServerResponse, proceed: () => void = () => undefined) => {
-      const target = request.url ?? "/"
-      const started = request.method === "POST" ? executePath.exec(target) : null
-      const limit = started !== null ? bodyBytes.execute : bodyBytes.management
-      open++
-      response.once("close", () => {
-        open--
-      })
-      const mistake = mistakeIn(request)
-      if (mistake !== undefined) {
-        const failure = new InvalidRequest({ code: "INVALID_REQUEST", message: mistake })
-        return turnAway(request, response, handlers.refused(failure, false))
-      }
-      if (target.startsWith(proxyPrefix)) return pass(request, response, proceed)
-      const head = headOf(request)
-      const reading = {
-        limit,
-        from: hasBody(request) ? handlers.addressOf(head) : "",
-        identify: (done: (found: Identified) => void) => identify(head, done),
-        proceed
-      }
-      receiving.receive(request, response, reading, (body) => {
-        if (!(body instanceof Uint8Array)) {
-          const reply = body._tag === "Refused" ? body.reply : handlers.refused(body.failure, started !== null)
-          return turnAway(request, response, reply)
-        }
-        const raw: RawRequest = { ...head, body }
-        answer(started === null ? handlers.handle(raw) : handlers.execute(raw, started[1] ?? ""), response)
-      })
-    }
 
     const server = createServer(
       {
@@ -203,28 +248,12 @@ export const serve = (
         requestTimeout: 60_000,
         connectionsCheckingInterval: 1_000
       },
-      (request, response) => onRequest(request, response)
+      (request, response) => onRequest(context, request, response)
     )
     server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) =>
-      onRequest(request, response, () => response.writeContinue())
+      onRequest(context, request, response, () => response.writeContinue())
     )
-    server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-      if (!socket.writable) return
-      // The handler of the request answers it.
-      if (arrivals.get(socket)?.fail(brokenBy(error)) === true) return
-      const [status, reason, message] = clientMistake(error)
-      const body = JSON.stringify({
-        code: "INVALID_REQUEST",
-        statusCode: status,
-        message,
-        requestId: "req_none",
-        retryable: false,
-        details: []
-      })
-      socket.end(
-        `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`
-      )
-    })
+    server.on("clientError", (error, socket) => onClientError(context, error, socket))
     yield* Effect.addFinalizer(() =>
       Effect.async<void>((resume) => {
         server.close(() => resume(Effect.void))
@@ -234,7 +263,7 @@ export const serve = (
     const port = yield* listen(server, options)
     return {
       port,
-      open: () => open,
+      open: () => requests.open,
       bodiesHeld: () => receiving.bytes,
       stopListening: () => {
         server.close()

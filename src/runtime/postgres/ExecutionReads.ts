@@ -2,6 +2,7 @@
  * The port `ExecutionReads`. Unfinished executions are rows of `runs`, finished ones of `executions`; a page is read
  * from both by keyset on the id, which sorts by time, and merged. No query counts rows.
  */
+import type { SqlClient } from "@effect/sql/SqlClient"
 import { Clock, Duration, Effect, Layer, Option } from "effect"
 import { type ExecutionHome, ExecutionReads, type ExecutionQuery } from "../../actors/ports/ExecutionReads.js"
 import type { FinishedRun, OpenRun, RunRecord } from "../../actors/ports/Journal.js"
@@ -115,92 +116,94 @@ const conditions = (query: ExecutionQuery, add: (value: unknown) => string): Rea
       ])
 ]
 
+/** A transaction as the request role: row-level security and the indexes need the organisation. */
+const asOrganisation = <A>(
+  sql: SqlClient,
+  organisation: OrganisationId,
+  body: Effect.Effect<A, unknown>
+): Effect.Effect<A, Unavailable> =>
+  sql.withTransaction(Effect.zipRight(sql`SELECT set_config('svc.org', ${organisation}, true)`, body)).pipe(
+    Effect.tapErrorCause((cause) => Effect.logError("executions.read_failed", cause)),
+    Effect.mapError(unavailable)
+  )
+
+const page = (sql: SqlClient, { organisationId, spaceId }: ExecutionHome, query: ExecutionQuery) => {
+  const values: Array<unknown> = [organisationId, spaceId]
+  const add = (value: unknown) => `$${values.push(value)}`
+  const where = [`org = $1`, `space = $2`, ...conditions(query, add)].join(" AND ")
+  const limit = add(query.limit)
+  const queriedTables =
+    query.status === undefined ? tables : isTerminal(query.status) ? (["executions"] as const) : (["runs"] as const)
+  const parts = queriedTables.map((table) => `(${listSql[table]} WHERE ${where} ORDER BY id DESC LIMIT ${limit})`)
+  return sql.unsafe<Row>(`SELECT * FROM (${parts.join(" UNION ALL ")}) AS page ORDER BY id DESC LIMIT ${limit}`, values)
+}
+
+/**
+ * A page nearly always lies within a few days, hence a few partitions; opening all partitions costs several times
+ * the read of the page. Earlier periods are read only if the page is not full.
+ */
+const list = Effect.fnUntraced(function* (sql: SqlClient, home: ExecutionHome, query: ExecutionQuery) {
+  const newest = query.before === undefined ? yield* Clock.currentTimeMillis : timeOfId(query.before)
+  for (const period of recentPeriods) {
+    const since = Math.min(newest, query.to ?? newest) - Duration.toMillis(period)
+    if (since <= (query.from ?? 0)) break
+    const recent = yield* page(sql, home, { ...query, from: since })
+    if (recent.length === query.limit) return recent
+  }
+  return yield* page(sql, home, query)
+})
+
+const find = (sql: SqlClient, { organisationId, spaceId }: ExecutionHome, id: ExecutionId) =>
+  sql.unsafe<Row & Pick<ExecutionDetail, "input" | "output">>(`${findSql} LIMIT 1`, [organisationId, spaceId, id])
+
+const steps = (sql: SqlClient, organisation: OrganisationId, row: Row) =>
+  sql<{ status: string; record: { readonly [member: string]: Json } }>`
+  SELECT status, record FROM steps WHERE org = ${organisation} AND id = ${row.id} AND class = ${row.retention} ORDER BY index`.pipe(
+    Effect.map((rows) => rows.map(({ record, status }) => closeStep({ ...record, status }, isTerminal(row.status))))
+  )
+
+const detail = Effect.fnUntraced(function* (sql: SqlClient, home: ExecutionHome, id: ExecutionId) {
+  const [row] = yield* find(sql, home, id)
+  if (row === undefined) return Option.none()
+  const view: ExecutionDetail = {
+    ...viewOf(row),
+    input: row.input ?? null,
+    output: row.output ?? null,
+    steps: yield* steps(sql, home.organisationId, row)
+  }
+  return Option.some({ view, record: row.record, retention: row.retention })
+})
+
+const logs = (sql: SqlClient, organisation: OrganisationId, id: ExecutionId, after: number, limit: number) =>
+  sql<{ seq: number; lines: ReadonlyArray<Omit<LogLine, "seq">> }>`
+  SELECT seq, lines FROM logs WHERE org = ${organisation} AND id = ${id} AND seq + json_array_length(lines) > ${after + 1}
+  ORDER BY seq LIMIT ${limit}`.pipe(
+    Effect.map((chunks) =>
+      chunks
+        .flatMap((chunk) => chunk.lines.map((line, i) => ({ seq: chunk.seq + i, ...line })))
+        .filter((line) => line.seq > after)
+        .slice(0, limit)
+    )
+  )
+
 export const layer = Layer.effect(
   ExecutionReads,
   Effect.gen(function* () {
     const sql = yield* AppSql
 
-    /** A transaction as the request role: row-level security and the indexes need the organisation. */
-    const asOrganisation = <A>(
-      organisation: OrganisationId,
-      body: Effect.Effect<A, unknown>
-    ): Effect.Effect<A, Unavailable> =>
-      sql.withTransaction(Effect.zipRight(sql`SELECT set_config('svc.org', ${organisation}, true)`, body)).pipe(
-        Effect.tapErrorCause((cause) => Effect.logError("executions.read_failed", cause)),
-        Effect.mapError(unavailable)
-      )
-
-    const page = ({ organisationId, spaceId }: ExecutionHome, query: ExecutionQuery) => {
-      const values: Array<unknown> = [organisationId, spaceId]
-      const add = (value: unknown) => `$${values.push(value)}`
-      const where = [`org = $1`, `space = $2`, ...conditions(query, add)].join(" AND ")
-      const limit = add(query.limit)
-      const queriedTables =
-        query.status === undefined ? tables : isTerminal(query.status) ? (["executions"] as const) : (["runs"] as const)
-      const parts = queriedTables.map((table) => `(${listSql[table]} WHERE ${where} ORDER BY id DESC LIMIT ${limit})`)
-      return sql.unsafe<Row>(
-        `SELECT * FROM (${parts.join(" UNION ALL ")}) AS page ORDER BY id DESC LIMIT ${limit}`,
-        values
-      )
-    }
-
-    /**
-     * A page nearly always lies within a few days, hence a few partitions; opening all partitions costs several times
-     * the read of the page. Earlier periods are read only if the page is not full.
-     */
-    const list = Effect.fnUntraced(function* (home: ExecutionHome, query: ExecutionQuery) {
-      const newest = query.before === undefined ? yield* Clock.currentTimeMillis : timeOfId(query.before)
-      for (const period of recentPeriods) {
-        const since = Math.min(newest, query.to ?? newest) - Duration.toMillis(period)
-        if (since <= (query.from ?? 0)) break
-        const recent = yield* page(home, { ...query, from: since })
-        if (recent.length === query.limit) return recent
-      }
-      return yield* page(home, query)
-    })
-
-    const find = ({ organisationId, spaceId }: ExecutionHome, id: ExecutionId) =>
-      sql.unsafe<Row & Pick<ExecutionDetail, "input" | "output">>(`${findSql} LIMIT 1`, [organisationId, spaceId, id])
-
-    const steps = (organisation: OrganisationId, row: Row) =>
-      sql<{ status: string; record: { readonly [member: string]: Json } }>`
-      SELECT status, record FROM steps WHERE org = ${organisation} AND id = ${row.id} AND class = ${row.retention} ORDER BY index`.pipe(
-        Effect.map((rows) => rows.map(({ record, status }) => closeStep({ ...record, status }, isTerminal(row.status))))
-      )
-
-    const detail = Effect.fnUntraced(function* (home: ExecutionHome, id: ExecutionId) {
-      const [row] = yield* find(home, id)
-      if (row === undefined) return Option.none()
-      const view: ExecutionDetail = {
-        ...viewOf(row),
-        input: row.input ?? null,
-        output: row.output ?? null,
-        steps: yield* steps(home.organisationId, row)
-      }
-      return Option.some({ view, record: row.record, retention: row.retention })
-    })
-
-    const logs = (organisation: OrganisationId, id: ExecutionId, after: number, limit: number) =>
-      sql<{ seq: number; lines: ReadonlyArray<Omit<LogLine, "seq">> }>`
-      SELECT seq, lines FROM logs WHERE org = ${organisation} AND id = ${id} AND seq + json_array_length(lines) > ${after + 1}
-      ORDER BY seq LIMIT ${limit}`.pipe(
-        Effect.map((chunks) =>
-          chunks
-            .flatMap((chunk) => chunk.lines.map((line, i) => ({ seq: chunk.seq + i, ...line })))
-            .filter((line) => line.seq > after)
-            .slice(0, limit)
-        )
-      )
-
     return ExecutionReads.of({
       list: (home, query) =>
-        asOrganisation(home.organisationId, list(home, query)).pipe(Effect.map((rows) => rows.map(viewOf))),
+        asOrganisation(sql, home.organisationId, list(sql, home, query)).pipe(Effect.map((rows) => rows.map(viewOf))),
       get: (home, id) =>
-        asOrganisation(home.organisationId, detail(home, id)).pipe(Effect.map(Option.map((found) => found.view))),
-      findRerunSource: (home, id) => asOrganisation(home.organisationId, detail(home, id)),
-      logs: (organisation, id, after, limit) => asOrganisation(organisation, logs(organisation, id, after, limit)),
+        asOrganisation(sql, home.organisationId, detail(sql, home, id)).pipe(
+          Effect.map(Option.map((found) => found.view))
+        ),
+      findRerunSource: (home, id) => asOrganisation(sql, home.organisationId, detail(sql, home, id)),
+      logs: (organisation, id, after, limit) =>
+        asOrganisation(sql, organisation, logs(sql, organisation, id, after, limit)),
       blob: (organisation, id, blob: BlobId) =>
         asOrganisation(
+          sql,
           organisation,
           sql<{
             content: Json

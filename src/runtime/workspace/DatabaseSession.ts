@@ -62,21 +62,15 @@ export const openSession = async (
   client.on("end", () => {
     usable = false
   })
-  try {
-    await client.connect()
-    guard(client, {
-      onData: (bytes) => {
-        received += bytes
-        if (received <= wireBytes) return true
-        abort(new TooLarge())
-        return false
-      },
-      onDefect: giveUp
-    })
-  } catch (cause) {
-    await client.end().catch(() => undefined)
-    throw cause
-  }
+  await connectGuarded(client, {
+    onData: (bytes) => {
+      received += bytes
+      if (received <= wireBytes) return true
+      abort(new TooLarge())
+      return false
+    },
+    onDefect: giveUp
+  })
 
   const exclusively = <A>(body: () => Promise<A>): Promise<A> =>
     new Promise<A>((resolve, reject) => {
@@ -99,11 +93,9 @@ export const openSession = async (
         await client.query(sql)
       }),
     abort,
-    end: async () => {
+    end: () => {
       usable = false
-      const deadline = setTimeout(() => client.connection.stream.destroy(), goodbyeMillis)
-      await client.end().catch(() => undefined)
-      clearTimeout(deadline)
+      return endClient(client)
     }
   }
 }
@@ -123,11 +115,32 @@ const goodbyeMillis = 2_000
 const processOf = (client: Client): number =>
   "processID" in client && typeof client.processID === "number" ? client.processID : 0
 
+interface SocketListeners {
+  /** Whether the parser may have the bytes. */
+  readonly onData: (bytes: number) => boolean
+  readonly onDefect: (cause: unknown) => void
+}
+
+/** Connects, and guards the listeners of the socket from then on. */
+const connectGuarded = async (client: Client, listeners: SocketListeners): Promise<void> => {
+  try {
+    await client.connect()
+    guard(client, listeners)
+  } catch (cause) {
+    await client.end().catch(() => undefined)
+    throw cause
+  }
+}
+
+/** Ends the session; closes the socket if the server does not answer. */
+const endClient = async (client: Client): Promise<void> => {
+  const deadline = setTimeout(() => client.connection.stream.destroy(), goodbyeMillis)
+  await client.end().catch(() => undefined)
+  clearTimeout(deadline)
+}
+
 /** Guards the listeners of the socket, in which pg handles responses. */
-const guard = (
-  { connection: { stream } }: Client,
-  { onData, onDefect }: { onData: (bytes: number) => boolean; onDefect: (cause: unknown) => void }
-): void => {
+const guard = ({ connection: { stream } }: Client, { onData, onDefect }: SocketListeners): void => {
   const emit = stream.emit.bind(stream)
   Object.defineProperty(stream, "emit", {
     value: (event: string | symbol, ...args: ReadonlyArray<unknown>): boolean => {

@@ -32,78 +32,86 @@ interface Idle {
   readonly timer: NodeJS.Timeout
 }
 
-export const makeSessionPool = (options: SessionPoolOptions): SessionPool => {
+/** The sessions of this node. */
+interface Pool {
+  readonly options: SessionPoolOptions
   /** Least recently used first. */
-  const idle: Array<Idle> = []
-  let open = 0
-  let closed = false
+  readonly idle: Array<Idle>
+  /** Sessions that are open or being opened. */
+  open: number
+  isClosed: boolean
+}
 
-  const close = async (session: DatabaseSession): Promise<void> => {
-    await session.end()
-    open -= 1
+const close = async (pool: Pool, session: DatabaseSession): Promise<void> => {
+  await session.end()
+  pool.open -= 1
+}
+
+const remove = ({ idle }: Pool, entry: Idle): void => {
+  const at = idle.indexOf(entry)
+  if (at >= 0) idle.splice(at, 1)
+  clearTimeout(entry.timer)
+}
+
+/** Opens a session; once more if the workspace's database or login has gone. */
+const connectTo = async ({ options }: Pool, workspace: string): Promise<DatabaseSession> => {
+  try {
+    return await openSession(await options.reach(workspace), options.onDefect)
+  } catch (cause) {
+    if (!options.isGone(workspace, cause)) throw cause
+    return await openSession(await options.reach(workspace), options.onDefect)
   }
+}
 
-  const remove = (entry: Idle): void => {
-    const at = idle.indexOf(entry)
-    if (at >= 0) idle.splice(at, 1)
-    clearTimeout(entry.timer)
+const take = async (pool: Pool, workspace: string): Promise<DatabaseSession> => {
+  for (let found = lastOf(pool.idle, workspace); found !== undefined; found = lastOf(pool.idle, workspace)) {
+    remove(pool, found)
+    if (found.session.isUsable()) return found.session
+    await close(pool, found.session)
   }
-
-  const connectTo = async (workspace: string): Promise<DatabaseSession> => {
-    try {
-      return await openSession(await options.reach(workspace), options.onDefect)
-    } catch (cause) {
-      if (!options.isGone(workspace, cause)) throw cause
-      return await openSession(await options.reach(workspace), options.onDefect)
+  pool.open += 1
+  try {
+    const oldest = pool.open > pool.options.most ? pool.idle[0] : undefined
+    if (oldest !== undefined) {
+      remove(pool, oldest)
+      await close(pool, oldest.session)
     }
+    return await connectTo(pool, workspace)
+  } catch (cause) {
+    pool.open -= 1
+    throw cause
   }
+}
 
-  const take = async (workspace: string): Promise<DatabaseSession> => {
-    for (let found = lastOf(idle, workspace); found !== undefined; found = lastOf(idle, workspace)) {
-      remove(found)
-      if (found.session.isUsable()) return found.session
-      await close(found.session)
-    }
-    open += 1
-    try {
-      const oldest = open > options.most ? idle[0] : undefined
-      if (oldest !== undefined) {
-        remove(oldest)
-        await close(oldest.session)
-      }
-      return await connectTo(workspace)
-    } catch (cause) {
-      open -= 1
-      throw cause
-    }
+const giveBack = async (pool: Pool, workspace: string, session: DatabaseSession): Promise<void> => {
+  // DISCARD ALL fails inside a transaction: then the session is unusable.
+  if (session.isUsable()) await session.control("DISCARD ALL").catch((cause: Error) => session.abort(cause))
+  if (!session.isUsable()) {
+    // The server checks for a closed connection only now and then: until then it would go on computing.
+    await pool.options.terminate([session.pid]).catch(() => undefined)
+    return close(pool, session)
   }
+  if (pool.isClosed) return close(pool, session)
+  const timer = setTimeout(() => {
+    remove(pool, entry)
+    void close(pool, session)
+  }, pool.options.idleMillis).unref()
+  const entry: Idle = { workspace, session, timer }
+  pool.idle.push(entry)
+}
 
-  const giveBack = async (workspace: string, session: DatabaseSession): Promise<void> => {
-    // DISCARD ALL fails inside a transaction: then the session is unusable.
-    if (session.isUsable()) await session.control("DISCARD ALL").catch((cause: Error) => session.abort(cause))
-    if (!session.isUsable()) {
-      // The server checks for a closed connection only now and then: until then it would go on computing.
-      await options.terminate([session.pid]).catch(() => undefined)
-      return close(session)
-    }
-    if (closed) return close(session)
-    const timer = setTimeout(() => {
-      remove(entry)
-      void close(session)
-    }, options.idleMillis).unref()
-    const entry: Idle = { workspace, session, timer }
-    idle.push(entry)
-  }
+export const makeSessionPool = (options: SessionPoolOptions): SessionPool => {
+  const pool: Pool = { options, idle: [], open: 0, isClosed: false }
 
   return {
-    take,
-    giveBack,
-    usage: () => ({ open, idle: idle.length }),
+    take: (workspace) => take(pool, workspace),
+    giveBack: (workspace, session) => giveBack(pool, workspace, session),
+    usage: () => ({ open: pool.open, idle: pool.idle.length }),
     close: async () => {
-      closed = true
-      const entries = [...idle]
-      for (const entry of entries) remove(entry)
-      await Promise.all(entries.map(({ session }) => close(session)))
+      pool.isClosed = true
+      const entries = [...pool.idle]
+      for (const entry of entries) remove(pool, entry)
+      await Promise.all(entries.map(({ session }) => close(pool, session)))
     }
   }
 }

@@ -56,42 +56,47 @@ interface OpenTransaction {
   idle: NodeJS.Timeout | undefined
 }
 
-export const makeTransactions = ({ attempt, giveBack, run, take }: TransactionsOptions): Transactions => {
-  const open = new Map<string, OpenTransaction>()
+interface TransactionsContext extends TransactionsOptions {
+  /** Open transactions by id. */
+  readonly open: Map<string, OpenTransaction>
+}
 
-  const end = (id: string): Effect.Effect<void> =>
+/** Closes a transaction and returns its connection. */
+const end = ({ open, giveBack }: TransactionsContext, id: string): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const found = open.get(id)
+    if (found === undefined) return Effect.void
+    open.delete(id)
+    clearTimeout(found.idle)
+    clearTimeout(found.deadline)
+    return giveBack(found.held)
+  })
+
+const expire = (context: TransactionsContext, id: string): void => {
+  context.open.get(id)?.held.session.abort(lost())
+  Effect.runFork(end(context, id))
+}
+
+const restIdle = (context: TransactionsContext, id: string, transaction: OpenTransaction): void => {
+  if (context.open.has(id)) transaction.idle = setTimeout(() => expire(context, id), workspaceDb.idleMillis).unref()
+}
+
+const use =
+  (context: TransactionsContext): Transactions["use"] =>
+  (caller, { id }, body) =>
     Effect.suspend(() => {
-      const found = open.get(id)
-      if (found === undefined) return Effect.void
-      open.delete(id)
-      clearTimeout(found.idle)
-      clearTimeout(found.deadline)
-      return giveBack(found.held)
-    })
-
-  const expire = (id: string): void => {
-    open.get(id)?.held.session.abort(lost())
-    Effect.runFork(end(id))
-  }
-
-  const restIdle = (id: string, transaction: OpenTransaction): void => {
-    if (open.has(id)) transaction.idle = setTimeout(() => expire(id), workspaceDb.idleMillis).unref()
-  }
-
-  const use: Transactions["use"] = (caller, { id }, body) =>
-    Effect.suspend(() => {
-      const found = open.get(id)
+      const found = context.open.get(id)
       if (found?.executionId !== caller.executionId) return lost()
       return found.gate.withPermits(1)(
         Effect.suspend(() => {
-          if (!open.has(id)) return lost()
+          if (!context.open.has(id)) return lost()
           clearTimeout(found.idle)
           return body(found.held)
         }).pipe(
           Effect.ensuring(
             Effect.suspend(() => {
-              if (!found.held.session.isUsable()) return end(id)
-              restIdle(id, found)
+              if (!found.held.session.isUsable()) return end(context, id)
+              restIdle(context, id, found)
               return Effect.void
             })
           )
@@ -99,19 +104,21 @@ export const makeTransactions = ({ attempt, giveBack, run, take }: TransactionsO
       )
     })
 
-  const begin: Transactions["begin"] = (caller) =>
+const begin =
+  (context: TransactionsContext): Transactions["begin"] =>
+  (caller) =>
     Effect.uninterruptibleMask((restore) =>
       Effect.gen(function* () {
-        const held = yield* take(caller, "transaction", restore)
+        const held = yield* context.take(caller, "transaction", restore)
         const { session } = held
         const xid = yield* restore(
-          run(session, async () => {
+          context.run(session, async () => {
             await session.control("BEGIN")
             return (await session.query("SELECT pg_current_xact_id()::text", [])).rows[0]?.[0] ?? "0"
           })
-        ).pipe(Effect.onError(() => giveBack(held)))
+        ).pipe(Effect.onError(() => context.giveBack(held)))
         const id = randomUUID()
-        const deadline = setTimeout(() => expire(id), workspaceDb.transactionMillis).unref()
+        const deadline = setTimeout(() => expire(context, id), workspaceDb.transactionMillis).unref()
         const transaction: OpenTransaction = {
           held,
           executionId: caller.executionId,
@@ -119,23 +126,28 @@ export const makeTransactions = ({ attempt, giveBack, run, take }: TransactionsO
           deadline,
           idle: undefined
         }
-        open.set(id, transaction)
-        restIdle(id, transaction)
+        context.open.set(id, transaction)
+        restIdle(context, id, transaction)
         return { id, xid }
       })
     )
 
-  const isOpen = (caller: DbCaller, { id }: DbTransaction) => open.get(id)?.executionId === caller.executionId
+const isOpen = ({ open }: TransactionsContext, caller: DbCaller, { id }: DbTransaction) =>
+  open.get(id)?.executionId === caller.executionId
 
-  const commit: Transactions["commit"] = (caller, transaction) =>
+const commit =
+  (context: TransactionsContext): Transactions["commit"] =>
+  (caller, transaction) =>
     Effect.suspend(() => {
-      if (!isOpen(caller, transaction))
+      if (!isOpen(context, caller, transaction))
         return Effect.flatMap(
-          attempt((workspaces) => workspaces.outcome(transaction.xid)),
+          context.attempt((workspaces) => workspaces.outcome(transaction.xid)),
           (status) => (status === "committed" ? Effect.void : lost())
         )
-      return use(caller, transaction, ({ session }) => run(session, () => session.query("COMMIT", []))).pipe(
-        Effect.ensuring(end(transaction.id)),
+      return use(context)(caller, transaction, ({ session }) =>
+        context.run(session, () => session.query("COMMIT", []))
+      ).pipe(
+        Effect.ensuring(end(context, transaction.id)),
         // After a failed statement Postgres rolls back at COMMIT.
         Effect.flatMap(({ command }) =>
           command === "COMMIT"
@@ -145,21 +157,28 @@ export const makeTransactions = ({ attempt, giveBack, run, take }: TransactionsO
       )
     })
 
-  const rollback: Transactions["rollback"] = (caller, transaction) =>
+const rollback =
+  (context: TransactionsContext): Transactions["rollback"] =>
+  (caller, transaction) =>
     Effect.suspend(() =>
-      isOpen(caller, transaction)
+      isOpen(context, caller, transaction)
         ? Effect.ignore(
-            use(caller, transaction, ({ session }) => run(session, () => session.control("ROLLBACK")))
-          ).pipe(Effect.ensuring(end(transaction.id)))
+            use(context)(caller, transaction, ({ session }) => context.run(session, () => session.control("ROLLBACK")))
+          ).pipe(Effect.ensuring(end(context, transaction.id)))
         : Effect.void
     )
 
+export const makeTransactions = (options: TransactionsOptions): Transactions => {
+  const context: TransactionsContext = { ...options, open: new Map() }
+
   return {
-    begin,
-    commit,
-    rollback,
-    use,
-    stop: Effect.suspend(() => Effect.forEach([...open.keys()], end, { concurrency: "unbounded", discard: true }))
+    begin: begin(context),
+    commit: commit(context),
+    rollback: rollback(context),
+    use: use(context),
+    stop: Effect.suspend(() =>
+      Effect.forEach([...context.open.keys()], (id) => end(context, id), { concurrency: "unbounded", discard: true })
+    )
   }
 }
 

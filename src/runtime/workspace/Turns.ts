@@ -35,68 +35,84 @@ interface Place {
   transactions: number
 }
 
-export const makeTurns = (limits: TurnLimits): Turns => {
+/** Connections of the node in use, and how many of them transactions use. */
+interface Used {
+  connections: number
+  transactions: number
+}
+
+/** Who holds connections, and who waits. */
+interface TurnsState {
+  readonly limits: TurnLimits
   /** Organisations that hold a connection or wait for one; the least recently served first. */
-  const places = new Map<string, Place>()
-  let inUse = 0
-  let transactions = 0
+  readonly places: Map<string, Place>
+  readonly used: Used
+}
 
-  const canTake = (place: Place, kind: TurnKind): boolean => {
-    const free = limits.connections - inUse
-    return (
-      place.inUse < limits.connectionsPerOrganisation &&
-      free > 2 * place.inUse &&
-      (kind === "statement" ||
-        (place.transactions < limits.transactionsPerOrganisation && transactions < limits.transactions))
-    )
+/** Whether the organisation may have another connection. */
+const canTake = ({ limits, used }: TurnsState, place: Place, kind: TurnKind): boolean => {
+  const free = limits.connections - used.connections
+  return (
+    place.inUse < limits.connectionsPerOrganisation &&
+    free > 2 * place.inUse &&
+    (kind === "statement" ||
+      (place.transactions < limits.transactionsPerOrganisation && used.transactions < limits.transactions))
+  )
+}
+
+const releaseOf = (state: TurnsState, organisation: string, place: Place, kind: TurnKind): Release => {
+  let released = false
+  return () => {
+    if (released) return
+    released = true
+    state.used.connections -= 1
+    place.inUse -= 1
+    if (kind === "transaction") {
+      state.used.transactions -= 1
+      place.transactions -= 1
+    }
+    forget(state, organisation, place)
+    serve(state)
   }
+}
 
-  const releaseOf = (organisation: string, place: Place, kind: TurnKind): Release => {
-    let released = false
-    return () => {
-      if (released) return
-      released = true
-      inUse -= 1
-      place.inUse -= 1
+/** Drops an organisation that neither holds a connection nor waits. */
+const forget = ({ places }: TurnsState, organisation: string, place: Place): void => {
+  if (place.inUse === 0 && place.waiting.statement.length === 0 && place.waiting.transaction.length === 0)
+    places.delete(organisation)
+}
+
+/** Serves the first organisation that may have a connection, and moves it to the end. */
+const serveOne = (state: TurnsState): boolean => {
+  for (const [organisation, place] of state.places) {
+    for (const kind of kinds) {
+      if (place.waiting[kind].length === 0 || !canTake(state, place, kind)) continue
+      const next = place.waiting[kind].shift()
+      if (next === undefined) continue
+      state.used.connections += 1
+      place.inUse += 1
       if (kind === "transaction") {
-        transactions -= 1
-        place.transactions -= 1
+        state.used.transactions += 1
+        place.transactions += 1
       }
-      forget(organisation, place)
-      serve()
+      state.places.delete(organisation)
+      state.places.set(organisation, place)
+      next(releaseOf(state, organisation, place, kind))
+      return true
     }
   }
+  return false
+}
 
-  const forget = (organisation: string, place: Place): void => {
-    if (place.inUse === 0 && place.waiting.statement.length === 0 && place.waiting.transaction.length === 0)
-      places.delete(organisation)
-  }
+const serve = (state: TurnsState): void => {
+  while (serveOne(state));
+}
 
-  /** Serves the first organisation that may have a connection, and moves it to the end. */
-  const serveOne = (): boolean => {
-    for (const [organisation, place] of places) {
-      for (const kind of kinds) {
-        if (place.waiting[kind].length === 0 || !canTake(place, kind)) continue
-        const next = place.waiting[kind].shift()
-        if (next === undefined) continue
-        inUse += 1
-        place.inUse += 1
-        if (kind === "transaction") {
-          transactions += 1
-          place.transactions += 1
-        }
-        places.delete(organisation)
-        places.set(organisation, place)
-        next(releaseOf(organisation, place, kind))
-        return true
-      }
-    }
-    return false
-  }
+export const makeTurns = (limits: TurnLimits): Turns => {
+  const places = new Map<string, Place>()
+  const used: Used = { connections: 0, transactions: 0 }
 
-  const serve = (): void => {
-    while (serveOne());
-  }
+  const state: TurnsState = { limits, places, used }
 
   return {
     acquire: (organisation, kind) =>
@@ -116,14 +132,14 @@ export const makeTurns = (limits: TurnLimits): Turns => {
           const at = queue.indexOf(mine)
           if (at < 0) return
           queue.splice(at, 1)
-          forget(organisation, place)
+          forget(state, organisation, place)
         }
         const timer = setTimeout(() => {
           leave()
           resume(Effect.fail("waited too long"))
         }, limits.waitMillis)
         queue.push(mine)
-        serve()
+        serve(state)
         return Effect.sync(() => {
           leave()
           taken?.()
@@ -132,7 +148,7 @@ export const makeTurns = (limits: TurnLimits): Turns => {
     usage: () => {
       let waiting = 0
       for (const place of places.values()) waiting += place.waiting.statement.length + place.waiting.transaction.length
-      return { inUse, transactions, waiting }
+      return { inUse: used.connections, transactions: used.transactions, waiting }
     }
   }
 }

@@ -3,21 +3,26 @@
  * organisation's turn, then takes a connection of its workspace, and returns both together.
  */
 import { Cause, Duration, Effect, Layer, Option, type Redacted, Runtime, Schedule } from "effect"
-import { type DbCaller, type DbRefused, type DbResult, WorkspaceDb } from "../../actors/ports/WorkspaceDb.js"
+import { type DbRefused, WorkspaceDb } from "../../actors/ports/WorkspaceDb.js"
 import { backgroundTask } from "../../actors/BackgroundTask.js"
 import { type Json, findUnstorable, unstorableMessage } from "../../domain/Json.js"
 import { workspaceDb } from "../../domain/Limits.js"
-import { allowedCommands, type SqlCommand, sqlCommand } from "../../domain/SqlCommand.js"
-import { readResult } from "./StatementResult.js"
+import { allowedCommands, sqlCommand } from "../../domain/SqlCommand.js"
 import { makeSessionPool } from "./SessionPool.js"
-import { dbFull, dbRefusalOf, dbRefusal, tooMuchMemory, dbOff } from "./Refusals.js"
+import { dbRefusal, dbOff } from "./Refusals.js"
 import { makeMemoryWatch } from "./Memory.js"
 import { makeWorkspaceDatabaseServer, type WorkspaceDatabaseServer } from "./WorkspaceDatabaseServer.js"
-import type { DatabaseSession } from "./DatabaseSession.js"
 import { makeSizes } from "./Sizes.js"
-import { type LeasedSession, makeTransactions } from "./Transactions.js"
-import { makeTurns, type TurnKind } from "./Turns.js"
-import type { WorkspaceDatabases } from "./WorkspaceDatabases.js"
+import { makeTransactions, type Transactions } from "./Transactions.js"
+import { makeTurns } from "./Turns.js"
+import {
+  type DbContext,
+  askServer,
+  returnSession,
+  takeSession,
+  runInterruptible,
+  runStatement
+} from "./SessionLeases.js"
 
 export interface WorkspaceDbOptions {
   /** An administrator's login to the server; it manages the workspaces' databases from the database in its path. */
@@ -70,6 +75,45 @@ const off = (reason: string) =>
 const logDefect = (cause: unknown): Effect.Effect<void> =>
   Effect.logError("workspace_db.answer_failed", Cause.die(cause))
 
+/** The pool of all workspaces' connections. */
+const makeConnections = (server: WorkspaceDatabaseServer, onDefect: (cause: unknown) => void) =>
+  makeSessionPool({
+    most: workspaceDb.openPerNode,
+    idleMillis: keepMillis,
+    reach: async (spaceId) => (await server.get()).reach(spaceId),
+    isGone: (spaceId, cause) => {
+      const gone = typeof cause === "object" && cause !== null && "code" in cause && goneCodes.has(String(cause.code))
+      if (gone) void server.get().then((workspaces) => workspaces.forget(spaceId))
+      return gone
+    },
+    terminate: async (pids) => (await server.get()).terminate(pids, "all"),
+    onDefect
+  })
+
+/** Runs one statement, alone or in an open transaction. */
+const makeQuery =
+  (context: DbContext, transactions: Transactions): WorkspaceDb["Type"]["query"] =>
+  (caller, sql, params, transaction) =>
+    Effect.gen(function* () {
+      const command = sqlCommand(sql)
+      if (command === undefined)
+        return yield* dbRefusal(`svc.db.query takes one statement: ${allowedCommands}`, "COMMAND_NOT_ALLOWED")
+      yield* checkRequest(sql, params)
+      if (transaction !== null)
+        return yield* transactions.use(caller, transaction, (held) =>
+          runInterruptible(context, held.session, () =>
+            runStatement(context, held, command, sql, params, "in a transaction")
+          )
+        )
+      return yield* Effect.uninterruptibleMask((restore) =>
+        Effect.flatMap(takeSession(context, caller, "statement", restore), (held) =>
+          restore(
+            runInterruptible(context, held.session, () => runStatement(context, held, command, sql, params, "alone"))
+          ).pipe(Effect.ensuring(Effect.forkDaemon(returnSession(context, held))))
+        )
+      )
+    })
+
 const make = (server: WorkspaceDatabaseServer, limit: number, onDefect: (cause: unknown) => void) => {
   const started = performance.now()
   const lastUse = new Map<string, number>()
@@ -87,126 +131,24 @@ const make = (server: WorkspaceDatabaseServer, limit: number, onDefect: (cause: 
     () => performance.now()
   )
   const memory = makeMemoryWatch()
-  const connections = makeSessionPool({
-    most: workspaceDb.openPerNode,
-    idleMillis: keepMillis,
-    reach: async (spaceId) => (await server.get()).reach(spaceId),
-    isGone: (spaceId, cause) => {
-      const gone = typeof cause === "object" && cause !== null && "code" in cause && goneCodes.has(String(cause.code))
-      if (gone) void server.get().then((workspaces) => workspaces.forget(spaceId))
-      return gone
-    },
-    terminate: async (pids) => (await server.get()).terminate(pids, "all"),
-    onDefect
-  })
+  const connections = makeConnections(server, onDefect)
 
-  const attempt = <A>(body: (workspaces: WorkspaceDatabases) => Promise<A>): Effect.Effect<A, DbRefused> =>
-    Effect.tryPromise({
-      try: async () => body(await server.get()),
-      catch: (error) => dbRefusalOf(error, server.failure())
-    })
-
-  // --- Connections ---
-
-  const giveBack = ({ release, session, spaceId }: LeasedSession): Effect.Effect<void> =>
-    Effect.promise(() => connections.giveBack(spaceId, session)).pipe(Effect.ensuring(Effect.sync(release)))
-
-  /** First the turn, then the connection: who waits holds nothing. Interruptible only while it waits. */
-  const take = (
-    { organisationId, spaceId }: DbCaller,
-    kind: TurnKind,
-    restore: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
-  ): Effect.Effect<LeasedSession, DbRefused> =>
-    restore(turns.acquire(organisationId, kind)).pipe(
-      Effect.mapError((reason) =>
-        dbRefusal(`too many statements and transactions of the organisation at once (${reason}): try again`, "53300", {
-          transient: true
-        })
-      ),
-      Effect.flatMap((release) =>
-        attempt(async (workspaces) => {
-          lastUse.set(workspaces.databaseOf(spaceId), performance.now())
-          return { session: await connections.take(spaceId), spaceId, release }
-        }).pipe(Effect.tapErrorCause(() => Effect.sync(release)))
-      )
-    )
-
-  // --- Statements ---
-
-  /** When the run stops waiting, the connection goes, and with it the statement. */
-  const interruptibly = <A>(session: DatabaseSession, body: () => Promise<A>): Effect.Effect<A, DbRefused> =>
-    Effect.async((resume) => {
-      body().then(
-        (value) => resume(Effect.succeed(value)),
-        (error: unknown) => resume(dbRefusalOf(error, server.failure()))
-      )
-      return Effect.sync(() => session.abort(new Error("the run no longer waits")))
-    })
-
-  const perform = async (
-    { session, spaceId }: LeasedSession,
-    command: SqlCommand,
-    sql: string,
-    params: ReadonlyArray<Json>,
-    place: "alone" | "in a transaction"
-  ): Promise<DbResult> => {
-    const workspaces = await server.get()
-    const readsOnly = (await sizes.isFull(spaceId)) && !command.freesSpace
-    let stopped: DbRefused | undefined
-    const stop = (which: "all" | "writers", why: DbRefused) => {
-      stopped ??= why
-      workspaces.terminate([session.pid], which).catch(() => undefined)
-    }
-    const unwatchSize = sizes.watch(spaceId, { frees: command.freesSpace, stop: () => stop("writers", dbFull(limit)) })
-    const unwatchMemory = memory.watch(session.pid, workspaces.databaseOf(spaceId), () => stop("all", tooMuchMemory()))
-    try {
-      if (readsOnly) await session.control(readOnly[place].before)
-      const raw = await session.query(sql, params)
-      if (readsOnly) await session.control(readOnly[place].after)
-      return await readResult(raw)
-    } catch (error) {
-      const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined
-      if (readsOnly && code === "25006") throw dbFull(limit)
-      throw stopped !== undefined && code === "57P01" ? stopped : error
-    } finally {
-      unwatchSize()
-      unwatchMemory()
-    }
-  }
+  const context: DbContext = { server, limit, lastUse, turns, sizes, memory, connections }
 
   const transactions = makeTransactions({
-    attempt,
-    giveBack,
-    take,
-    run: interruptibly
+    attempt: (body) => askServer(context, body),
+    giveBack: (held) => returnSession(context, held),
+    take: (caller, kind, restore) => takeSession(context, caller, kind, restore),
+    run: (session, body) => runInterruptible(context, session, body)
   })
 
-  const query: WorkspaceDb["Type"]["query"] = (caller, sql, params, transaction) =>
-    Effect.gen(function* () {
-      const command = sqlCommand(sql)
-      if (command === undefined)
-        return yield* dbRefusal(`svc.db.query takes one statement: ${allowedCommands}`, "COMMAND_NOT_ALLOWED")
-      yield* checkRequest(sql, params)
-      if (transaction !== null)
-        return yield* transactions.use(caller, transaction, (held) =>
-          interruptibly(held.session, () => perform(held, command, sql, params, "in a transaction"))
-        )
-      return yield* Effect.uninterruptibleMask((restore) =>
-        Effect.flatMap(take(caller, "statement", restore), (held) =>
-          restore(interruptibly(held.session, () => perform(held, command, sql, params, "alone"))).pipe(
-            Effect.ensuring(Effect.forkDaemon(giveBack(held)))
-          )
-        )
-      )
-    })
-
-  const dropEmpty = attempt((workspaces) =>
+  const dropEmpty = askServer(context, (workspaces) =>
     workspaces.dropEmpty((database) => performance.now() - (lastUse.get(database) ?? started) < workspaceDb.emptyMillis)
   )
 
   return {
     db: WorkspaceDb.of({
-      query,
+      query: makeQuery(context, transactions),
       begin: transactions.begin,
       commit: transactions.commit,
       rollback: transactions.rollback,
@@ -229,15 +171,6 @@ const make = (server: WorkspaceDatabaseServer, limit: number, onDefect: (cause: 
 
 /** There is no such database, or no such login: another process dropped them. */
 const goneCodes: ReadonlySet<string> = new Set(["3D000", "28P01", "28000"])
-
-/** How the server is told that a statement may only read. No statement of a workflow can take it back. */
-const readOnly = {
-  alone: { before: "SET default_transaction_read_only = on", after: "SET default_transaction_read_only = off" },
-  "in a transaction": {
-    before: "SAVEPOINT svc_full; SET TRANSACTION READ ONLY",
-    after: "RELEASE SAVEPOINT svc_full"
-  }
-} as const
 
 /** What the wire protocol could not carry, or a serialiser not bear. */
 const checkRequest = (sql: string, params: ReadonlyArray<Json>): Effect.Effect<void, DbRefused> =>

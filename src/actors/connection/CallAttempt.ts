@@ -1,0 +1,155 @@
+/** One attempt of a call through a connection: authorised at the connection's actor, sent by the egress, settled once. */
+import { Clock, Duration, Effect, Either, Fiber, Option } from "effect"
+import type { ConnectedCall, Postponed } from "../ports/ConnectedCalls.js"
+import type { ConnectedEgress, ConnectedRequest, GrantRefused } from "../ports/ConnectedEgress.js"
+import type { ConnectionNotActive, Connections } from "../ports/Connections.js"
+import type { EgressFailure, OpenRequest, OpenResponse } from "../ports/Egress.js"
+import type { ProviderAnswer, ProviderFailure, ProviderHead } from "../../domain/connector/ProviderAnswer.js"
+import { readRateHeaders } from "../../domain/connector/RateReading.js"
+import type { NotFound, Unavailable } from "../../domain/Failure.js"
+import { connectedCall } from "../../domain/Limits.js"
+
+/** Longest time of a streamed call. Its permit lasts as long, so that the provider's concurrency limit holds. */
+const longestStream = Duration.millis(connectedCall.longestMillis)
+
+type AuthorizeFailure = Postponed | ConnectionNotActive | NotFound | Unavailable
+
+interface AuthorizedCall {
+  readonly request: ConnectedRequest
+  readonly permit: string
+  /** Settles the permit; call it once. `null`: there was no answer. */
+  readonly settle: (answer: ProviderHead | null, final?: boolean) => Effect.Effect<void>
+}
+
+/** What the attempts of calls need. */
+export interface ConnectedCallContext {
+  readonly connections: Connections["Type"]
+  readonly egress: ConnectedEgress["Type"]
+}
+
+/** Gets a grant and a permit. Fails with `Postponed` when the call must wait for a limit or for a refresh. */
+const authorizeCall = Effect.fnUntraced(function* (
+  { connections }: ConnectedCallContext,
+  call: ConnectedCall,
+  attempts: number,
+  permitMillis: number
+): Effect.fn.Return<AuthorizedCall, AuthorizeFailure> {
+  const { connectionId, definition, executionId, maxBytes, organisationId, request } = call
+  const where = { organisationId, connectionId }
+  const authorization = yield* connections.authorize({
+    ...where,
+    origin: request.origin,
+    executionId,
+    timeoutMillis: permitMillis
+  })
+  if (authorization._tag === "WaitUntil") {
+    return yield* Effect.fail<Postponed>({
+      _tag: "Postponed",
+      at: authorization.at,
+      why: authorization.why,
+      made: attempts
+    })
+  }
+  const { grant, permit } = authorization
+  return {
+    request: { ...request, ...where, grant, executionId, maxBytes },
+    permit,
+    settle: (answer, final = false) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const reading = answer === null ? null : readRateHeaders(definition, answer.headers, now)
+        return connections.settle({ ...where, permit, status: answer?.status ?? null, final, reading })
+      })
+  }
+})
+
+/** Sends the request once and reads its answer. */
+export const sendOnce = Effect.fnUntraced(function* <A>(
+  context: ConnectedCallContext,
+  call: ConnectedCall,
+  attempts: number,
+  read: (answer: ProviderAnswer) => Effect.Effect<Either.Either<A, ProviderFailure>>
+): Effect.fn.Return<{ readonly permit: string; readonly result: Either.Either<A, ProviderFailure> }, AuthorizeFailure> {
+  const { permit, request, settle } = yield* authorizeCall(context, call, attempts, call.request.timeoutMillis)
+  // The permit is settled also when the request fails or is interrupted.
+  return yield* Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function* () {
+      const answer = yield* restore(Effect.either(context.egress.send(request))).pipe(
+        Effect.onError(() => settle(null))
+      )
+      if (Either.isLeft(answer)) {
+        yield* settle(null)
+        return { permit, result: Either.left(noAnswerFailure(answer.left)) }
+      }
+      const result = yield* Effect.onError(read(answer.right), () => settle(answer.right))
+      yield* settle(answer.right, Either.isLeft(result) && result.left.isFinal === true)
+      return { permit, result }
+    })
+  )
+})
+
+/** Whether a refused request can be sent again with a newer credential. */
+export const renewCredential = (
+  { connections }: ConnectedCallContext,
+  { connectionId, organisationId }: ConnectedCall,
+  permit: string
+): Effect.Effect<boolean> =>
+  Effect.orElseSucceed(connections.renewRefused({ organisationId, connectionId, permit }), () => false)
+
+/** Opens a streamed answer. Its permit is settled when the body has ended; `settled` waits for that. */
+export const openOnce = Effect.fnUntraced(function* (
+  context: ConnectedCallContext,
+  call: ConnectedCall & Pick<OpenRequest, "stall" | "upload">,
+  attempts: number
+): Effect.fn.Return<
+  Either.Either<
+    { readonly answer: OpenResponse; readonly permit: string; readonly settled: Effect.Effect<unknown> },
+    ProviderFailure
+  >,
+  AuthorizeFailure
+> {
+  const longest = Duration.toMillis(longestStream)
+  const overAt = (yield* Clock.currentTimeMillis) + longest
+  const { permit, request, settle } = yield* authorizeCall(context, call, attempts, longest)
+  const sent = context.egress.open({ ...request, stall: call.stall, upload: call.upload }).pipe(
+    Effect.either,
+    Effect.onExit((exit) => (exit._tag === "Failure" || Either.isLeft(exit.value) ? settle(null) : Effect.void))
+  )
+  return yield* Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function* () {
+      const result = yield* restore(sent)
+      if (Either.isLeft(result)) return Either.left(noAnswerFailure(result.left))
+      const answer = result.right
+      const left = overAt - (yield* Clock.currentTimeMillis)
+      const over = Effect.flatMap(
+        Effect.timeoutOption(Effect.interruptible(answer.ended), Duration.millis(Math.max(0, left))),
+        (ended) => (Option.isSome(ended) ? Effect.void : Effect.zipRight(Effect.sync(answer.cancel), answer.ended))
+      )
+      const settling = yield* Effect.forkDaemon(Effect.zipRight(over, settle(answer)))
+      return Either.right({ answer, permit, settled: Fiber.await(settling) })
+    })
+  )
+})
+
+/** The failure of a call without a readable answer. */
+const noAnswerFailure = (error: EgressFailure | GrantRefused): ProviderFailure => {
+  const failed = (category: ProviderFailure["category"], code: string, message: string): ProviderFailure => ({
+    category,
+    status: null,
+    message,
+    code,
+    body: null,
+    retryAfterMillis: null
+  })
+  switch (error._tag) {
+    case "EgressTimedOut":
+      return failed("timeout", "TIMED_OUT", `the provider did not answer within ${error.afterMillis} ms`)
+    case "EgressUnreachable":
+      return failed("transient", "UNREACHABLE", `the provider cannot be reached: ${error.reason}`)
+    case "EgressBlocked":
+      return failed("provider", "BLOCKED", `the provider's address may not be called: ${error.reason}`)
+    case "EgressTooLarge":
+      return failed("provider", "TOO_LARGE", `the provider's answer has more than ${error.limitBytes} bytes`)
+    case "GrantRefused":
+      return failed("transient", "GRANT_REFUSED", `the call was not sent: ${error.reason}`)
+  }
+}

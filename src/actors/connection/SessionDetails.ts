@@ -1,0 +1,104 @@
+/** An open connect session with what it is about, and how it completes. */
+import { Clock, Effect, Option } from "effect"
+import type { Connection } from "../../domain/connection/Connection.js"
+import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
+import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
+import type { ConnectSessionId } from "../../domain/Ids.js"
+import type { AuthorizingSession, ConnectionStore } from "../ports/ConnectionStore.js"
+import type { Connectors } from "../ports/Connectors.js"
+import type { Digests } from "../ports/Digests.js"
+import type { Identifiers } from "../ports/Identifiers.js"
+import type { Origin } from "../ports/Origin.js"
+import type { CredentialCandidate, CredentialBuilder, CredentialTarget } from "./CredentialBuilder.js"
+import { type ConnectionOwner, failWith, orBusy, system } from "./ConnectionOwner.js"
+import type { ConnectionOwners } from "./ConnectionOwners.js"
+import type { CommandRefusal } from "./Protocol.js"
+import type { TokenRefresh } from "./TokenRefresh.js"
+
+/** Refuses a session that has ended, was redeemed or belongs to another connection. */
+export const sessionEnded: CommandRefusal = {
+  _tag: "Invalid",
+  path: "session",
+  code: "SESSION_ENDED",
+  message: "has ended: ask for a new link"
+}
+
+/** Associated data of a sealed PKCE verifier: it can be opened for its own session only. */
+export const verifierPlace = (id: ConnectSessionId) => ({ table: "connect_sessions", column: "verifier", row: id })
+
+/** Characters of a link's token and of `state`: 256 bits. */
+export const tokenLength = 43
+
+/** What the person of a session does next. */
+export type ConnectStepOutcome = { readonly _tag: "Connected" } | { readonly _tag: "Redirect"; readonly url: string }
+
+/** An open session with what it is about. */
+export interface SessionDetails {
+  readonly session: AuthorizingSession
+  readonly connection: Connection
+  readonly definition: ConnectorDefinition
+  readonly method: AuthMethod
+  readonly target: CredentialTarget
+}
+
+/** What the steps of a connect session share. */
+export interface SessionContext {
+  readonly origin: Origin["Type"]
+  readonly owners: ConnectionOwners["Type"]
+  readonly store: ConnectionStore["Type"]
+  readonly connectors: Connectors["Type"]
+  readonly identifiers: Identifiers["Type"]
+  readonly digests: Digests["Type"]
+  readonly checkConfig: CredentialBuilder["Type"]["checkConfig"]
+  readonly buildFromInput: CredentialBuilder["Type"]["buildFromInput"]
+  readonly buildFromGrant: CredentialBuilder["Type"]["buildFromGrant"]
+  readonly clientOf: TokenRefresh["Type"]["clientOf"]
+}
+
+/** The open session of this connection, with its connector, method and target. */
+export const readSession = Effect.fnUntraced(function* (
+  { owners, store }: SessionContext,
+  self: ConnectionOwner,
+  organisation: string,
+  sessionId: string
+): Effect.fn.Return<SessionDetails, CommandRefusal> {
+  const { connection } = yield* owners.read(self, organisation)
+  // From a request, unchecked: an id of another form matches no row.
+  const found = yield* orBusy(store.session({ id: sessionId as ConnectSessionId }))
+  const now = yield* Clock.currentTimeMillis
+  if (Option.isNone(found) || found.value.connectionId !== self.id) return yield* failWith(sessionEnded)
+  const session = found.value
+  if (session.status !== "open" || Date.parse(session.expiresAt) <= now || connection.status === "disconnected")
+    return yield* failWith(sessionEnded)
+  const definition = yield* owners.definitionOf(connection.organisationId, connection.connector, undefined)
+  const method = yield* owners.methodOf(definition, session.authMethod)
+  const { connector, organisationId } = connection
+  const target = { organisationId, connector, authProvider: session.authProvider, config: session.config }
+  return { session, connection, definition, method, target }
+})
+
+/** Stores the credential and completes the session, in one change of the connection. */
+export const activateConnection = Effect.fnUntraced(function* (
+  { owners }: SessionContext,
+  self: ConnectionOwner,
+  { connection, session }: SessionDetails,
+  { facts, value }: CredentialCandidate
+) {
+  yield* owners.change(
+    self,
+    connection.organisationId,
+    { _tag: "Activate", facts },
+    {
+      credential: { value, rotated: true },
+      session: { id: session.id, status: "completed", error: null },
+      audit: {
+        action: session.reconnects ? "connection.reconnect" : "connection.connect",
+        by: {
+          ...system,
+          actor: { ...system.actor, id: session.id, name: "connect session", onBehalfOf: session.createdBy }
+        }
+      }
+    }
+  )
+  return { _tag: "Connected" } as const
+})

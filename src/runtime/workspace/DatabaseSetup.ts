@@ -1,0 +1,155 @@
+/** Makes the template and the databases of workspaces, each with its login, and proves that a login reaches no other. */
+import { Client, type ClientConfig, escapeLiteral, type Pool } from "pg"
+import { workspaceDb } from "../../domain/Limits.js"
+import { attempts, breach } from "./Canary.js"
+import { type DatabaseNames, schemaOf } from "./DatabaseNames.js"
+import { build, mark } from "./Walls.js"
+
+/** Arbitrary, and the same in every release. The second key of the lock is the hash of the database's name. */
+const lockKey = 1_937_137_966
+
+/** The server and how to connect to it. */
+export interface ServerContext {
+  /** The database from which the others are managed. */
+  readonly control: string
+  readonly names: DatabaseNames
+  readonly adminTo: (database: string) => ClientConfig
+  readonly loginTo: (name: string) => ClientConfig
+  /** The administrator's connections. */
+  readonly keeper: Pool
+}
+
+/** Runs `body` under a lock: no other process creates or drops a database of this name meanwhile. */
+export const withNameLock = <A>(
+  { adminTo, control }: ServerContext,
+  name: string,
+  body: (client: Client) => Promise<A>
+): Promise<A> =>
+  withClient(adminTo(control), async (client) => {
+    await client.query("SELECT pg_advisory_lock($1, hashtext($2))", [lockKey, name])
+    return await body(client)
+  })
+
+/** Makes the template again if its walls are not those of this release. */
+export const makeTemplate = (server: ServerContext) =>
+  withNameLock(server, server.names.template, async (client) => {
+    if ((await markOf(client, server.names.template)) === mark) return
+    await client.query(`DROP DATABASE IF EXISTS ${server.names.template}`)
+    await client.query(`CREATE DATABASE ${server.names.template} TEMPLATE template0 ENCODING 'UTF8'`)
+    await client.query(`REVOKE ALL ON DATABASE ${server.names.template} FROM PUBLIC`)
+    await withClient(server.adminTo(server.names.template), async (inside) => {
+      await build(inside)
+      // Removes the dead rows that building the walls has left: every database copies the template.
+      await inside.query("VACUUM (FULL, FREEZE)")
+    })
+    await client.query(`ALTER DATABASE ${server.names.template} ALLOW_CONNECTIONS false`)
+    await client.query(`COMMENT ON DATABASE ${server.names.template} IS ${escapeLiteral(mark)}`)
+  })
+
+/** Makes a workspace's login and its database, or brings them up to date. */
+export const makeDatabase = (server: ServerContext, spaceId: string): Promise<void> => {
+  const name = server.names.of(spaceId)
+  return withNameLock(server, name, async (client) => {
+    const exists = await client.query("SELECT FROM pg_roles WHERE rolname = $1", [name])
+    const login = [
+      `${exists.rowCount === 0 ? "CREATE" : "ALTER"} ROLE ${name} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT`,
+      `NOREPLICATION NOBYPASSRLS CONNECTION LIMIT ${2 * workspaceDb.connectionsPerOrganisation}`,
+      `PASSWORD ${escapeLiteral(server.names.password(name))}`
+    ].join(" ")
+    const settings = Object.entries(sessionSettings(spaceId)).map(
+      ([setting, value]) => `ALTER ROLE ${name} SET ${setting} = ${escapeLiteral(value)}`
+    )
+    await client.query([login, ...settings].join("; "))
+    const found = await markOf(client, name)
+    if (found === mark) return
+    if (found === undefined)
+      await client.query(`CREATE DATABASE ${name} TEMPLATE ${server.names.template} STRATEGY WAL_LOG`)
+    await client.query(
+      `REVOKE ALL ON DATABASE ${name} FROM PUBLIC; GRANT CONNECT ON DATABASE ${name} TO ${name}; GRANT ${name} TO CURRENT_USER`
+    )
+    await withClient(server.adminTo(name), async (inside) => {
+      if (found !== undefined) await build(inside)
+      await inside.query(`CREATE SCHEMA IF NOT EXISTS ${schemaOf(spaceId)} AUTHORIZATION ${name}`)
+    })
+    await client.query(`COMMENT ON DATABASE ${name} IS ${escapeLiteral(mark)}`)
+  })
+}
+
+/** Runs the canary with a login like a workspace's. */
+export const proveIsolation = async (server: ServerContext) => {
+  await makeDatabase(server, canarySpace)
+  const name = server.names.of(canarySpace)
+  const through = await withClient(server.loginTo(name), breach)
+  if (through !== undefined)
+    throw new Error(
+      `the server does not keep workspaces apart: "${through}" succeeded, one of ${attempts.length} that must fail`
+    )
+  const entered = await openDatabases(server.keeper, name)
+  if (entered.length > 0)
+    throw new Error(
+      `any login may connect to ${entered.join(", ")}: REVOKE CONNECT ON DATABASE ${entered[0]} FROM PUBLIC`
+    )
+}
+
+// --- Private ---
+
+export const canarySpace = "canary"
+
+/** Settings of every session of a workspace. The login cannot change them: it may use neither SET nor `set_config`. */
+const sessionSettings = (spaceId: string): Readonly<Record<string, string>> => ({
+  search_path: schemaOf(spaceId),
+  statement_timeout: `${workspaceDb.statementMillis}`,
+  lock_timeout: "10000",
+  idle_in_transaction_session_timeout: `${workspaceDb.idleMillis}`,
+  // Ends a session, and its statement, when the client has gone.
+  client_connection_check_interval: "1000",
+  temp_file_limit: `${workspaceDb.temporaryBytes / 1024}`,
+  work_mem: "4MB",
+  hash_mem_multiplier: "1",
+  maintenance_work_mem: "32MB",
+  max_stack_depth: "1MB",
+  max_parallel_workers_per_gather: "0",
+  max_parallel_maintenance_workers: "0",
+  jit: "off",
+  // Keeps tenants' statements out of the server's log and out of notices to the service.
+  client_min_messages: "error",
+  log_min_messages: "fatal",
+  log_min_error_statement: "panic"
+})
+
+export const withClient = async <A>(config: ClientConfig, body: (client: Client) => Promise<A>): Promise<A> => {
+  const client = new Client(config)
+  client.on("error", () => undefined)
+  await client.connect()
+  try {
+    return await body(client)
+  } finally {
+    await client.end()
+  }
+}
+
+/** The comment of a database; `undefined` without the database, empty without a comment. */
+const markOf = async (client: Client, database: string): Promise<string | undefined> => {
+  const found = await client.query<{ readonly mark: string | null }>(
+    "SELECT shobj_description(oid, 'pg_database') AS mark FROM pg_database WHERE datname = $1",
+    [database]
+  )
+  const row = found.rows[0]
+  return row === undefined ? undefined : (row.mark ?? "")
+}
+
+/** Other databases that this login may connect to. Checks a database again that is just being created. */
+const openDatabases = async (keeper: Pool, login: string): Promise<ReadonlyArray<string>> => {
+  let names: ReadonlyArray<string> = []
+  for (let attempt = 0; attempt < 5; attempt++) {
+    const { rows } = await keeper.query<{ readonly name: string }>(
+      `SELECT datname AS name FROM pg_database
+       WHERE datallowconn AND datname <> $1 AND has_database_privilege($1, oid, 'CONNECT') ORDER BY 1`,
+      [login]
+    )
+    names = rows.map(({ name }) => name)
+    if (names.length === 0) break
+    await new Promise((resolve) => setTimeout(resolve, 300))
+  }
+  return names
+}

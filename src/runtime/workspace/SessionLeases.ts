@@ -1,0 +1,120 @@
+/** How a call uses a session of its workspace: waits for its turn, takes the session, runs a statement, returns both. */
+import { Effect } from "effect"
+import type { DbCaller, DbRefused, DbResult } from "../../actors/ports/WorkspaceDb.js"
+import type { Json } from "../../domain/Json.js"
+import type { SqlCommand } from "../../domain/SqlCommand.js"
+import { readResult } from "./StatementResult.js"
+import type { SessionPool } from "./SessionPool.js"
+import { dbFull, dbRefusalOf, dbRefusal, tooMuchMemory } from "./Refusals.js"
+import type { MemoryWatch } from "./Memory.js"
+import type { WorkspaceDatabaseServer } from "./WorkspaceDatabaseServer.js"
+import type { DatabaseSession } from "./DatabaseSession.js"
+import type { Sizes } from "./Sizes.js"
+import type { LeasedSession } from "./Transactions.js"
+import type { TurnKind, Turns } from "./Turns.js"
+import type { WorkspaceDatabases } from "./WorkspaceDatabases.js"
+
+/** What calls share. */
+export interface DbContext {
+  readonly server: WorkspaceDatabaseServer
+  readonly limit: number
+  readonly lastUse: Map<string, number>
+  readonly turns: Turns
+  readonly sizes: Sizes
+  readonly memory: MemoryWatch
+  readonly connections: SessionPool
+}
+
+/** Asks the server of the workspaces' databases. */
+export const askServer = <A>(
+  { server }: DbContext,
+  body: (workspaces: WorkspaceDatabases) => Promise<A>
+): Effect.Effect<A, DbRefused> =>
+  Effect.tryPromise({
+    try: async () => body(await server.get()),
+    catch: (error) => dbRefusalOf(error, server.failure())
+  })
+
+/** Returns a session, and then the organisation's turn. */
+export const returnSession = (
+  { connections }: DbContext,
+  { release, session, spaceId }: LeasedSession
+): Effect.Effect<void> =>
+  Effect.promise(() => connections.giveBack(spaceId, session)).pipe(Effect.ensuring(Effect.sync(release)))
+
+/** First the turn, then the connection: who waits holds nothing. Interruptible only while it waits. */
+export const takeSession = (
+  context: DbContext,
+  { organisationId, spaceId }: DbCaller,
+  kind: TurnKind,
+  restore: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
+): Effect.Effect<LeasedSession, DbRefused> =>
+  restore(context.turns.acquire(organisationId, kind)).pipe(
+    Effect.mapError((reason) =>
+      dbRefusal(`too many statements and transactions of the organisation at once (${reason}): try again`, "53300", {
+        transient: true
+      })
+    ),
+    Effect.flatMap((release) =>
+      askServer(context, async (workspaces) => {
+        context.lastUse.set(workspaces.databaseOf(spaceId), performance.now())
+        return { session: await context.connections.take(spaceId), spaceId, release }
+      }).pipe(Effect.tapErrorCause(() => Effect.sync(release)))
+    )
+  )
+
+/** When the run stops waiting, the connection goes, and with it the statement. */
+export const runInterruptible = <A>(
+  { server }: DbContext,
+  session: DatabaseSession,
+  body: () => Promise<A>
+): Effect.Effect<A, DbRefused> =>
+  Effect.async((resume) => {
+    body().then(
+      (value) => resume(Effect.succeed(value)),
+      (error: unknown) => resume(dbRefusalOf(error, server.failure()))
+    )
+    return Effect.sync(() => session.abort(new Error("the run no longer waits")))
+  })
+
+/** Runs one statement. It is ended if the workspace or the server's memory is full. */
+export const runStatement = async (
+  { server, sizes, limit, memory }: DbContext,
+  { session, spaceId }: LeasedSession,
+  command: SqlCommand,
+  sql: string,
+  params: ReadonlyArray<Json>,
+  place: "alone" | "in a transaction"
+): Promise<DbResult> => {
+  const workspaces = await server.get()
+  const readsOnly = (await sizes.isFull(spaceId)) && !command.freesSpace
+  let stopped: DbRefused | undefined
+  const stop = (which: "all" | "writers", why: DbRefused) => {
+    stopped ??= why
+    workspaces.terminate([session.pid], which).catch(() => undefined)
+  }
+  const unwatchSize = sizes.watch(spaceId, { frees: command.freesSpace, stop: () => stop("writers", dbFull(limit)) })
+  const unwatchMemory = memory.watch(session.pid, workspaces.databaseOf(spaceId), () => stop("all", tooMuchMemory()))
+  try {
+    if (readsOnly) await session.control(readOnly[place].before)
+    const raw = await session.query(sql, params)
+    if (readsOnly) await session.control(readOnly[place].after)
+    return await readResult(raw)
+  } catch (error) {
+    const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined
+    if (readsOnly && code === "25006") throw dbFull(limit)
+    throw stopped !== undefined && code === "57P01" ? stopped : error
+  } finally {
+    unwatchSize()
+    unwatchMemory()
+  }
+}
+
+/** How the server is told that a statement may only read. No statement of a workflow can take it back. */
+const readOnly = {
+  alone: { before: "SET default_transaction_read_only = on", after: "SET default_transaction_read_only = off" },
+  "in a transaction": {
+    before: "SAVEPOINT svc_full; SET TRANSACTION READ ONLY",
+    after: "RELEASE SAVEPOINT svc_full"
+  }
+} as const
