@@ -1,13 +1,13 @@
 /**
- * A document of 1,000 operations as a real one is (shared schemas that refer to each other, parameters, bodies) from its
- * text to a validated definition, in a process of its own: seconds, and memory above what the idle process holds.
+ * A document of 1,000 operations as a real one is (shared schemas that refer to each other, parameters, bodies) from
+ * its text to a validated definition, in a process of its own: seconds, and memory above what the idle process holds.
  * Run: npx tsx bench/import.ts [operations]
  */
 import { Either } from "effect"
 import { importOpenApi } from "../src/domain/connector/import/OpenApi.js"
 import { validateDefinition } from "../src/domain/connector/Validation.js"
 import type { Json } from "../src/domain/Json.js"
-import { schemaMistakes } from "../src/runtime/computing/worker/Contracts.js"
+import { findSchemaMistakes } from "../src/runtime/computing/worker/Contracts.js"
 import { Table } from "./support/Table.js"
 
 const operations = Number(process.argv[2] ?? 1_000)
@@ -83,7 +83,7 @@ watch()
 const { definition: made } = Either.getOrThrowWith(importOpenApi(document, {}), (why) => new Error(why))
 watch()
 const definition = Either.getOrThrowWith(
-  validateDefinition(made, schemaMistakes),
+  validateDefinition(made, findSchemaMistakes),
   (all) => new Error(JSON.stringify(all.slice(0, 3)))
 )
 watch()

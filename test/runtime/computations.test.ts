@@ -7,7 +7,7 @@ import { OrganisationId } from "../../src/domain/Ids.js"
 import type { Json, JsonObject } from "../../src/domain/Json.js"
 import { computationLimits } from "../../src/domain/Limits.js"
 import { layer as computationsLayer } from "../../src/runtime/computing/Computations.js"
-import { TurnQueue } from "../../src/runtime/computing/TurnQueue.js"
+import { FairQueue } from "../../src/runtime/computing/FairQueue.js"
 import { announce } from "../support/Heard.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 import { loopDelay } from "../support/loopDelay.js"
@@ -95,7 +95,7 @@ layer(computationsLayer({ workerPath: worker.path, onWorkers: (now) => (pids = n
       const twice = yield* imported(`${hostileYaml}\nk0: 2`)
       assert.match(
         yaml.ok || twice.ok ? "" : (twice.mistakes[0]?.message ?? ""),
-        /a key stands twice in one map at line 40001/
+        /a key occurs twice in one map at line 40001/
       )
       const equal = yield* imported(operations("same", 5_000))
       assert.isTrue(equal.ok)
@@ -163,7 +163,7 @@ layer(computationsLayer({ workerPath: worker.path, onWorkers: (now) => (pids = n
 
 describe("the queue of computations", () => {
   it("gives owners turns and keeps the order of each", () => {
-    const queue = new TurnQueue<string, number>()
+    const queue = new FairQueue<string, number>()
     for (let n = 0; n < 3; n++) queue.add("a", n)
     queue.add("b", 10)
     const taken: Array<number> = []

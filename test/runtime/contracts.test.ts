@@ -1,7 +1,7 @@
 /** What a JSON Schema finds wrong is said so that it can be mended. */
 import { assert, describe, it } from "@effect/vitest"
 import type { Json, JsonObject } from "../../src/domain/Json.js"
-import { compileSchema, schemaMistakes } from "../../src/runtime/computing/worker/Contracts.js"
+import { compileSchema, findSchemaMistakes } from "../../src/runtime/computing/worker/Contracts.js"
 
 const messages = (schema: JsonObject, value: Json) =>
   compileSchema(schema)(value).map(({ message, path }) => `${path}: ${message}`)
@@ -50,7 +50,7 @@ describe("A value that breaks its schema", () => {
 })
 
 describe("A schema that cannot be used", () => {
-  const mistakes = (schema: JsonObject) => schemaMistakes(schema).map(({ message, path }) => `${path}: ${message}`)
+  const mistakes = (schema: JsonObject) => findSchemaMistakes(schema).map(({ message, path }) => `${path}: ${message}`)
 
   it.each<[string, JsonObject, RegExp]>([
     [

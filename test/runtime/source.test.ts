@@ -214,7 +214,7 @@ describe("bindings", () => {
 })
 
 describe("warnings", () => {
-  it("for host calls that nobody awaits", () => {
+  it("for host calls that are not awaited", () => {
     const lost = [
       "svc.connector.crm.list()",
       "svc.connector.crm.list().then(console.log)",
@@ -236,7 +236,7 @@ describe("warnings", () => {
     for (const code of kept) assert.deepStrictEqual(warnings(body(code)), [], code)
   })
 
-  it("for code that nothing reaches", () => {
+  it("for unreachable code", () => {
     assert.deepStrictEqual(warnings(body("return 1\nconsole.log(2)\nconsole.log(3)")), ["UNREACHABLE 3:1"])
     assert.deepStrictEqual(warnings(body("if (ctx) { return 1 } else { throw 2 }\nctx.x()")), ["UNREACHABLE 3:1"])
     assert.deepStrictEqual(warnings(body("for (const a of ctx.input) { continue; a() }")).length, 1)

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck as fc } from "effect"
 import type { Diagram } from "../../src/domain/WorkflowAnalysis.js"
-import { svgOf } from "../../src/runtime/computing/workflow/Svg.js"
+import { drawSvg } from "../../src/runtime/computing/workflow/Svg.js"
 import { analyse } from "../../src/runtime/computing/workflow/Analyse.js"
 
 const diagramOf = (source: string) => Either.getOrThrow(analyse(source)).diagram
@@ -182,7 +182,7 @@ describe("the SVG", () => {
   const allowed = ["svg", "title", "desc", "style", "defs", "marker", "path", "rect", "g", "text", "polygon"]
 
   it("is a standalone, titled image in light and dark that reaches for nothing outside", () => {
-    const svg = svgOf(diagramOf(body("await svc.connector.crm.list()")))
+    const svg = drawSvg(diagramOf(body("await svc.connector.crm.list()")))
     assert.match(svg, /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" viewBox="0 0 \d+ \d+"/)
     assert.include(svg, `role="img"`)
     assert.match(svg, /<title id="[^"]+">Workflow diagram<\/title>/)
@@ -195,7 +195,7 @@ describe("the SVG", () => {
   it("takes nothing from the source but text", () => {
     const evil = `</text></svg><script>alert(1)</script><svg onload="alert(1)"> ' & ]]> --> <!-- \u0000\u0007\ud800`
     const literal = JSON.stringify(evil)
-    const svg = svgOf(
+    const svg = drawSvg(
       diagramOf(
         body(
           `if (ctx[${literal}]) { await svc.connector[${literal}][${literal}](); await fetch(${literal}) }\nreturn ${literal}`
@@ -219,7 +219,7 @@ describe("the SVG", () => {
       fc.array(fc.tuple(fc.nat(9), fc.nat(9), fc.string(), fc.boolean()), { maxLength: 12 })
     ],
     ([nodes, edges]) => {
-      const svg = svgOf({
+      const svg = drawSvg({
         nodes: nodes.map((node, at) => ({ id: `n${at}`, ...node })),
         edges: edges.map(([from, to, label, back]) => ({ from: `n${from}`, to: `n${to}`, label, back }))
       })
@@ -235,7 +235,7 @@ describe("the SVG", () => {
       )
     )
     const start = performance.now()
-    const svg = svgOf(chain)
+    const svg = drawSvg(chain)
     assert.isBelow(performance.now() - start, 5_000)
     assert.strictEqual(svg.match(/<g class="svc-node/g)?.length, 120)
   })

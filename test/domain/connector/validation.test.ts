@@ -2,11 +2,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { Either } from "effect"
 import { validateDefinition } from "../../../src/domain/connector/Validation.js"
 import type { Json } from "../../../src/domain/Json.js"
-import { schemaMistakes } from "../../../src/runtime/computing/worker/Contracts.js"
+import { findSchemaMistakes } from "../../../src/runtime/computing/worker/Contracts.js"
 import { but } from "../../support/contractExample.js"
 
 const found = (document: Json): ReadonlyArray<string> =>
-  Either.match(validateDefinition(document, schemaMistakes), {
+  Either.match(validateDefinition(document, findSchemaMistakes), {
     onLeft: (all) => all.map(({ code, path }) => `${path} ${code}`),
     onRight: () => []
   })
@@ -14,7 +14,7 @@ const found = (document: Json): ReadonlyArray<string> =>
 describe("a definition", () => {
   it("of the contract's example is valid, with its defaults filled in", () => {
     assert.deepStrictEqual(found(but()), [])
-    const made = Either.getOrThrow(validateDefinition(but(), schemaMistakes))
+    const made = Either.getOrThrow(validateDefinition(but(), findSchemaMistakes))
     assert.strictEqual(made.retry.maxMs, 30_000)
     assert.deepStrictEqual(made.auth[2]?.inject, [
       { in: "header", name: "Authorization", value: "Basic {{credential.basic}}" }
@@ -168,7 +168,7 @@ describe("a definition", () => {
       ...(type === "OAUTH_2" ? { authorizationUrl: "https://a.example", tokenUrl: "https://t.example" } : {})
     }))
     const made = Either.getOrThrowWith(
-      validateDefinition(but(["auth", auth]), schemaMistakes),
+      validateDefinition(but(["auth", auth]), findSchemaMistakes),
       (all) => new Error(JSON.stringify(all))
     )
     assert.deepStrictEqual(

@@ -13,7 +13,7 @@ const encode = Schema.encodeSync(ConnectorDefinition)
 const json = Schema.decodeUnknownSync(Json)
 
 /** The mistake in a JSON Schema that does not compile. */
-const schemaMistakes = (schema: JsonObject) => {
+const findSchemaMistakes = (schema: JsonObject) => {
   try {
     void new Validator({ ...schema }, "2020-12").validate({})
     return []
@@ -44,9 +44,9 @@ describe("the built-in catalogue", () => {
   for (const definition of catalogue()) {
     describe(definition.name, () => {
       it("is valid, and stays so through export and import", () => {
-        assert.deepStrictEqual(mistakesIn(definition, schemaMistakes), [])
+        assert.deepStrictEqual(mistakesIn(definition, findSchemaMistakes), [])
         const file = json(JSON.parse(JSON.stringify(encode(definition))))
-        assert.deepStrictEqual(Either.getOrThrow(validateDefinition(file, schemaMistakes)), definition)
+        assert.deepStrictEqual(Either.getOrThrow(validateDefinition(file, findSchemaMistakes)), definition)
       })
 
       it("has a mock for every action, which keeps to the action's schema", () => {
