@@ -9,14 +9,14 @@ export interface World {
   readonly systems: () => Provider
   readonly output: () => string
   readonly dataDir: string
-  /** Ends the process as by `kill -9` and starts another on the same data. */
+  /** Kills the process by SIGKILL and starts another on the same data. */
   readonly crash: () => Promise<void>
   readonly start: () => Promise<void>
-  /** Asks the service for its proofs, and ends it. */
+  /** Has the service prove its invariants, and ends it. */
   readonly stop: () => Promise<void>
 }
 
-/** `allow`: whether workflows may call this machine. */
+/** `allow`: whether workflows may call servers on this machine. */
 export const worldOf = (options: {
   readonly allow: boolean
   readonly env?: Readonly<Record<string, string>>

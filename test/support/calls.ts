@@ -1,4 +1,4 @@
-/** A service, a provider that a test scripts path by path, and short ways to connect them and to run workflows. */
+/** A service, a provider that a test scripts path by path, and functions that connect customers and run workflows. */
 import { assert } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { Connections } from "../../src/actors/ports/Connections.js"

@@ -1,11 +1,11 @@
-/** An OpenTelemetry collector that keeps every byte it gets, and a search for secrets in whatever form they are. */
+/** An OpenTelemetry collector that keeps every byte, and a search for secrets in all their encodings. */
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib"
 
 export interface Collector {
   readonly url: string
-  /** What came to the path, decompressed; of all paths without one. */
+  /** The decompressed bodies of requests to the path; without a path, to all paths. */
   readonly received: (path?: string) => string
   readonly close: () => Promise<void>
 }
@@ -36,7 +36,7 @@ export const collector = async (): Promise<Collector> => {
     })
   })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-  // A server that listens on TCP has such an address.
+  // The address of a server that listens on TCP has this type.
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}`,
@@ -53,7 +53,10 @@ export const collector = async (): Promise<Collector> => {
   }
 }
 
-/** How a value reads inside a longer text of base64, wherever in it the value begins: without the letters it shares. */
+/**
+ * The forms of a value inside longer base64 text at each alignment, without the letters that encode neighbouring bytes
+ * too.
+ */
 const base64Inside = (bytes: Buffer): ReadonlyArray<string> =>
   [0, 1, 2].map((before) => {
     const padded = Buffer.concat([Buffer.alloc(before), bytes])
@@ -61,7 +64,7 @@ const base64Inside = (bytes: Buffer): ReadonlyArray<string> =>
     return whole.slice(Math.ceil((before * 8) / 6))
   })
 
-/** The forms in which a value may stand in a text, by name. */
+/** The encodings in which a text may contain a value, by name. */
 export const formsOf = (value: string): ReadonlyArray<readonly [string, string]> => {
   const bytes = Buffer.from(value)
   const base64 = base64Inside(bytes)
@@ -81,7 +84,7 @@ export const formsOf = (value: string): ReadonlyArray<readonly [string, string]>
   ]
 }
 
-/** Where which of the values stands, by the values' names. */
+/** The occurrences of the values, by the values' names. */
 export const findings = (
   canaries: ReadonlyMap<string, string>,
   places: ReadonlyMap<string, string>

@@ -1,4 +1,4 @@
-/** The cookies of one browser: what it was given, to be sent along. */
+/** The cookies of one browser: stores those of answers, and adds them to requests. */
 export const cookieJar = () => {
   const cookies = new Map<string, string>()
   return {

@@ -1,4 +1,4 @@
-/** Short ways to write a workflow, start it and answer its calls. */
+/** Functions that write a workflow, start it in the sandbox and answer its host calls. */
 import { Effect } from "effect"
 import type { Json } from "../../src/domain/Json.js"
 import type {
@@ -44,7 +44,7 @@ export const end = (turn: Turn): GuestOutput | undefined =>
   turn.outputs.flat().find((output) => output.t === "ret" || output.t === "throw")
 export const calls = (turn: Turn) => turn.outputs.flat().filter((output) => output.t === "call")
 
-/** What a workflow that needs no host returns; dies when it throws. */
+/** Runs a workflow without host calls and returns its output. Dies if the workflow throws. */
 export const result = (body: string, ctx?: Json): Effect.Effect<Json, SandboxFailure, Sandbox> =>
   Effect.map(begin(body, ctx), (turn) => {
     const ended = end(turn)
@@ -52,7 +52,7 @@ export const result = (body: string, ctx?: Json): Effect.Effect<Json, SandboxFai
     return ended.v
   })
 
-/** What a workflow throws. */
+/** Runs a workflow and returns the error that it throws. */
 export const thrownBy = (body: string, ctx?: Json) =>
   Effect.map(begin(body, ctx), (turn) => {
     const ended = end(turn)
@@ -62,7 +62,7 @@ export const thrownBy = (body: string, ctx?: Json) =>
 
 type Answer = { readonly ok: true; readonly v: Json } | { readonly ok: false; readonly e: GuestError }
 
-/** Runs a workflow to its end, answering each call; returns the end and all calls that were made. */
+/** Runs a workflow to its end and answers each host call. Returns the end and all calls. */
 export const drive = Effect.fn(function* (
   body: string,
   host: (name: string, args: ReadonlyArray<Json>) => Answer,

@@ -1,11 +1,11 @@
-/** How much memory is in use, without what is only not collected yet. */
+/** Measures the memory in use after a full garbage collection. */
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 
 setFlagsFromString("--expose-gc")
 const collectGarbage: () => void = runInNewContext("gc")
 
-/** Bytes of buffers. */
+/** The bytes of all buffers. */
 export const heldBytes = (): number => {
   collectGarbage()
   return process.memoryUsage().external

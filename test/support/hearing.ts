@@ -1,11 +1,11 @@
-/** Set up in every test file: lets a test fail when a service says something that the test did not announce. */
+/** Setup of every test file: fails a test when a service logs a line of trouble that the test did not announce. */
 import { Logger, LogLevel } from "effect"
 import { afterAll, afterEach, beforeEach } from "vitest"
 import { withSafeErrors } from "../../src/runtime/telemetry/Logging.js"
 import { beginTest, end, hear } from "./Heard.js"
 
-// Every fiber has this logger, also those of `it.effect`, which removes the default one. So it hears everything that is
-// logged in this process; services in processes of their own are heard by test/support/Service.ts.
+// Every fiber has this logger, also those of `it.effect`, which removes the default one. It therefore receives every
+// line logged in this process; test/support/Service.ts reads the lines of services in processes of their own.
 const { log } = Logger.tracerLogger
 const line = withSafeErrors(Logger.jsonLogger)
 Object.assign(Logger.tracerLogger, {
@@ -17,5 +17,5 @@ Object.assign(Logger.tracerLogger, {
 
 beforeEach(beginTest)
 afterEach(() => end("test"))
-// Registered first, it runs last: after the file's own, which stop its services.
+// Registered first, this hook runs last: after the file's own hooks, which stop its services.
 afterAll(() => end("file"))

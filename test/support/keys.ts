@@ -1,4 +1,4 @@
-/** Keys that tests make, and another workspace for them. */
+/** Creates API keys for tests, and a second workspace for them. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
@@ -18,7 +18,7 @@ export const makeKey = async (svc: Running, body: object): Promise<MadeKey> => {
   return { id: made.body.data.id, key: made.body.data.key }
 }
 
-/** A key that is narrowed to these resources. */
+/** A key that is restricted to these resources. */
 export const makeScopedKey = (svc: Running, scope: { readonly [type: string]: ReadonlyArray<string> }) =>
   makeKey(svc, { resourceScope: Object.entries(scope).map(([type, ids]) => ({ type, ids })) })
 
@@ -45,7 +45,7 @@ export interface KeyScope {
 
 let keys = 0
 
-/** A live key of the first organisation that may do everything within its scope. */
+/** A live key of the first organisation with all permissions within its scope. */
 export const scopedKey = async (
   svc: Running,
   resourceScope: ReadonlyArray<KeyScope>,

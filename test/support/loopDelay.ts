@@ -1,4 +1,4 @@
-/** How long the main loop of this process was held up at most while an effect ran, in milliseconds. */
+/** Runs an effect and measures the longest delay of this process's event loop meanwhile, in milliseconds. */
 import { Effect } from "effect"
 import { monitorEventLoopDelay } from "node:perf_hooks"
 

@@ -1,4 +1,4 @@
-/** A system that workflows call: it answers after a millisecond and remembers who asked. */
+/** A system that workflows call: it answers after a millisecond and records the requests. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 

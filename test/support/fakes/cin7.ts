@@ -27,7 +27,7 @@ const paged = (asked: Asked, key: string, items: ReadonlyArray<Item>): Reply => 
   return { json: { Total: found.length, Page: at, [key]: slice(found, (at - 1) * limit, limit).page } }
 }
 
-/** A write of the kind that answers a list of one. */
+/** A write that is answered with a list of one item. */
 const saved = (asked: Asked, key: string, needs: string, like: ReadonlyArray<Item>): Reply => {
   const sent = asked.json()
   if (asked.method === "POST") {

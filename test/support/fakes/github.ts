@@ -1,4 +1,4 @@
-/** GitHub's REST API: pages by Link header, the limit in every answer, 422 with the fields at fault. */
+/** GitHub's REST API: pages by Link header, the rate limit in every answer, 422 with the invalid fields. */
 import { type Asked, fake, type Fake, type Reply, slice } from "./Fake.js"
 
 type Item = Record<string, unknown>

@@ -29,7 +29,7 @@ const one = (asked: Asked, key: string, items: ReadonlyArray<Item>): Reply => {
   return found === undefined ? { status: 404, json: { Message: "API resource not found" } } : { json: found }
 }
 
-/** Created, or changed where the key is known. */
+/** Creates an order, or changes the one with the same key. */
 const ordered = (asked: Asked): Reply => {
   const sent = asked.json()
   for (const name of ["orderNumber", "orderDate", "orderStatus", "billTo", "shipTo"]) {

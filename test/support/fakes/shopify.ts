@@ -1,4 +1,7 @@
-/** The Admin REST API of one Shopify shop: pages by Link header with `page_info`, a bucket in every answer. */
+/**
+ * The Admin REST API of one Shopify shop: pages by Link header with `page_info`, the rate limit's bucket in every
+ * answer.
+ */
 import { type Asked, fake, type Fake, type Reply, type Routes, slice } from "./Fake.js"
 
 const base = "/admin/api/2026-07"
@@ -18,7 +21,7 @@ const orders = named(3, (n) => ({ id: n, name: `#100${n}`, financial_status: "pa
 const levels = named(3, (n) => ({ inventory_item_id: n, location_id: 7, available: n * 2 }))
 const fulfillments = named(2, (n) => ({ id: n, order_id: 1, status: "success", tracking_number: `T${n}` }))
 
-/** A page as Shopify gives it: with `page_info` no filter may stand beside it but `limit` and `fields`. */
+/** A page as Shopify returns it. With `page_info`, only `limit` and `fields` are allowed as further parameters. */
 const page = (asked: Asked, origin: string, name: string, items: ReadonlyArray<unknown>): Reply => {
   const info = asked.query.get("page_info")
   const others = [...asked.query.keys()].filter((key) => !["page_info", "limit", "fields"].includes(key))
@@ -38,7 +41,7 @@ const one = (name: string, items: ReadonlyArray<Record<string, unknown>>, id: st
   return found === undefined ? { status: 404, json: { errors: "Not Found" } } : { json: { [name]: found } }
 }
 
-/** The body's member of that name with an id; 422 as Shopify says it where `needs` is missing. */
+/** The member of the body with that name, with an id added. Answers Shopify's 422 if the member `needs` is missing. */
 const made = (asked: Asked, name: string, needs?: string): Reply => {
   const sent = asked.json()[name] as Record<string, unknown> | undefined
   if (sent === undefined) return { status: 400, json: { errors: { [name]: "Required parameter missing or invalid" } } }

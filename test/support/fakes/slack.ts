@@ -1,4 +1,4 @@
-/** Slack's Web API: everything is a 200, also what is refused; cursors end with an empty one. */
+/** Slack's Web API: every answer has status 200, also a refusal; the last page has an empty cursor. */
 import { type Asked, fake, type Fake, type Reply, slice } from "./Fake.js"
 
 const ok = (members: Record<string, unknown> = {}): Reply => ({ json: { ok: true, ...members } })
@@ -21,7 +21,7 @@ const page = (asked: Asked, member: string, items: ReadonlyArray<unknown>): Repl
   return ok({ [member]: page, response_metadata: { next_cursor } })
 }
 
-/** A write with JSON: the channel must exist. */
+/** A write with a JSON body to an existing channel. */
 const write =
   (answer: (sent: Record<string, unknown>) => Record<string, unknown>) =>
   (asked: Asked): Reply => {

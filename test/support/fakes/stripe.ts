@@ -24,7 +24,7 @@ const no = (status: number, error: Item): Reply => ({ status, json: { error } })
 const missing = (id: string) =>
   no(404, { type: "invalid_request_error", code: "resource_missing", message: `No such object: '${id}'`, param: "id" })
 
-/** Members that Stripe needs of a new object, and those that it does not know at all anywhere. */
+/** Members that Stripe requires of a new object, and members that no Stripe object has. */
 const needs: Readonly<Record<string, ReadonlyArray<string>>> = {
   products: ["name"],
   payment_intents: ["amount", "currency"],
@@ -43,7 +43,7 @@ const listed = (asked: Asked): Reply => {
 const found = (asked: Asked): Item | undefined =>
   (objects[asked.params["kind"] ?? ""] ?? []).find((item) => item["id"] === asked.params["id"])
 
-/** `address[line1]=…` back to an object, as deep as the tests need it. */
+/** Decodes `address[line1]=…` to an object, to the depth that the tests need. */
 const members = (form: URLSearchParams): Item => {
   const sent: Item = {}
   for (const [name, value] of form) {
@@ -57,7 +57,7 @@ const members = (form: URLSearchParams): Item => {
 
 export const stripeFake = (): Promise<Fake> => {
   const replies = new Map<string, { readonly body: string; readonly reply: Reply }>()
-  /** The same key gives the same answer; with another body it is an error, as at Stripe. */
+  /** A repeated key gets the first answer. With another body it is an error, as in Stripe's API. */
   const once = (asked: Asked, make: () => Reply): Reply => {
     const key = String(asked.headers["idempotency-key"] ?? "")
     if (key === "" || key.length > 255) return no(400, { type: "invalid_request_error", message: "idempotency key" })
@@ -87,7 +87,7 @@ export const stripeFake = (): Promise<Fake> => {
           param: lacking
         })
       }
-      // A subscription's items are answered as a list object.
+      // The answer has a subscription's items as a list object.
       const items = kind === "subscriptions" ? { items: { object: "list", data: [{ id: "si_1" }] } } : {}
       return { json: { ...objects[kind]?.[0], id: "new_1", ...members(form), ...items, secret: "whsec_1" } }
     })

@@ -1,4 +1,4 @@
-/** Xero's Accounting API: everything in a list, pages with their totals, what is left of the minute in every answer. */
+/** Xero's Accounting API: every record in a list, pages with totals, the rest of the minute's limit in every answer. */
 import { type Asked, fake, type Fake, type Reply, slice } from "./Fake.js"
 
 type Item = Record<string, unknown>
