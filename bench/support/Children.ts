@@ -1,7 +1,7 @@
 /** Starts the child processes of a bench, and ends them with it. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
-import { isTrouble, lineReader, ofThisMachine } from "../../test/support/LogLines.js"
+import { isTrouble, lineReader, machineLines } from "../../test/support/LogLines.js"
 import type { LoadOrder, LoadResult } from "../load.js"
 import type { StubCounts } from "../stub.js"
 
@@ -33,7 +33,7 @@ export const start = (args: ReadonlyArray<string>, env: Readonly<Record<string, 
   let output = ""
   const trouble: Array<string> = []
   const lines = lineReader((text) => {
-    if (isTrouble({ stream: "stdout", text }) && !ofThisMachine.some((one) => one.test(text))) trouble.push(text)
+    if (isTrouble({ stream: "stdout", text }) && !machineLines.some((one) => one.test(text))) trouble.push(text)
   })
   const watchers = new Set<() => void>()
   child.stdout.setEncoding("utf8").on("data", (text: string) => {

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, TestClock } from "effect"
 import { backgroundTask } from "../../src/actors/BackgroundTask.js"
 import { BackgroundTasks, isFailing, makeRegistry } from "../../src/actors/ports/BackgroundTasks.js"
-import { announce } from "../support/Heard.js"
+import { announce } from "../support/LogExpectations.js"
 
 const inRegistry = <A, E>(body: Effect.Effect<A, E>) =>
   Effect.suspend(() => Effect.provideService(body, BackgroundTasks, makeRegistry()))

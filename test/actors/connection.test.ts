@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Duration, Effect, Exit, Fiber, Redacted, TestClock } from "effect"
 import { makeActorClient } from "../../src/actors/connection/ActorClient.js"
-import { by, failing, fresh, makeWorld, manifest, organisation } from "../support/connectionWorld.js"
+import { initiator, failedAnswer, freshTokens, makeWorld, manifest, organisation } from "../support/connectionWorld.js"
 
 const hour = Duration.hours(1)
 /** Inside the margin of a token of an hour: twelve minutes. */
@@ -20,7 +20,7 @@ describe("at the instant of expiry", () => {
   it.scoped("a thousand callers cause one token request, and all are served, however long it takes", () =>
     Effect.gen(function* () {
       for (const latency of ["10 millis", "15 seconds"] as const) {
-        const world = yield* makeWorld({ answer: (_, n) => Effect.delay(Effect.succeed(fresh(n)), latency) })
+        const world = yield* makeWorld({ answer: (_, n) => Effect.delay(Effect.succeed(freshTokens(n)), latency) })
         const id = yield* world.connected()
         yield* TestClock.adjust(hour)
         const callers = yield* Effect.fork(
@@ -58,7 +58,7 @@ describe("at the instant of expiry", () => {
       yield* Effect.fork(world.authorize(id))
       yield* settle
       const actor = yield* world.client(id)
-      yield* makeActorClient(actor).disconnect({ organisationId: organisation, by, version: null })
+      yield* makeActorClient(actor).disconnect({ organisationId: organisation, by: initiator, version: null })
       assert.strictEqual(world.row(id).connection.status, "disconnected")
       assert.isNull(world.row(id).credential)
     })
@@ -67,12 +67,16 @@ describe("at the instant of expiry", () => {
   it.scoped("the answer to a refresh that a disconnect has overtaken is dropped", () =>
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
-      const world = yield* makeWorld({ answer: (_, n) => Effect.as(Deferred.await(gate), fresh(n)) })
+      const world = yield* makeWorld({ answer: (_, n) => Effect.as(Deferred.await(gate), freshTokens(n)) })
       const id = yield* world.connected()
       yield* TestClock.adjust(hour)
       const caller = yield* Effect.fork(Effect.exit(world.authorize(id)))
       yield* settle
-      yield* makeActorClient(yield* world.client(id)).disconnect({ organisationId: organisation, by, version: null })
+      yield* makeActorClient(yield* world.client(id)).disconnect({
+        organisationId: organisation,
+        by: initiator,
+        version: null
+      })
       yield* Deferred.succeed(gate, undefined)
       assert.isTrue(Exit.isFailure(yield* Fiber.join(caller)))
       assert.isNull(world.row(id).credential)
@@ -88,10 +92,10 @@ describe("a provider", () => {
         answer: (request, n) => {
           if (refreshTokenOf(request) !== valid) {
             valid = "none"
-            return failing(400, "invalid_grant")
+            return failedAnswer(400, "invalid_grant")
           }
           valid = `refresh-${n}`
-          return Effect.succeed(fresh(n))
+          return Effect.succeed(freshTokens(n))
         }
       })
       const id = yield* world.connected()
@@ -109,7 +113,7 @@ describe("a provider", () => {
 
   it.scoped("that sends no new refresh token keeps its old one", () =>
     Effect.gen(function* () {
-      const world = yield* makeWorld({ answer: (_, n) => Effect.succeed({ ...fresh(n), refreshToken: null }) })
+      const world = yield* makeWorld({ answer: (_, n) => Effect.succeed({ ...freshTokens(n), refreshToken: null }) })
       const id = yield* world.connected()
       for (let n = 0; n < 3; n++) {
         yield* TestClock.adjust(hour)
@@ -123,7 +127,7 @@ describe("a provider", () => {
     "that is down is asked again after 30 s, 2 min, 10 min and 30 min, while the old token serves to its end",
     () =>
       Effect.gen(function* () {
-        const world = yield* makeWorld({ answer: () => failing(503) })
+        const world = yield* makeWorld({ answer: () => failedAnswer(503) })
         const id = yield* world.connected()
         yield* TestClock.adjust(due)
         const times: Array<number> = []
@@ -147,7 +151,7 @@ describe("a provider", () => {
 
   it.scoped("that stays down for four days loses the connection", () =>
     Effect.gen(function* () {
-      const world = yield* makeWorld({ answer: () => failing(null) })
+      const world = yield* makeWorld({ answer: () => failedAnswer(null) })
       const id = yield* world.connected()
       yield* TestClock.adjust(hour)
       for (let i = 0; i < 4 * 48 + 10; i++) {
@@ -165,7 +169,7 @@ describe("a provider", () => {
     "that answers %s ends it at once, with the reason",
     (code) =>
       Effect.gen(function* () {
-        const world = yield* makeWorld({ answer: () => failing(400, code) })
+        const world = yield* makeWorld({ answer: () => failedAnswer(400, code) })
         const id = yield* world.connected()
         yield* TestClock.adjust(hour)
         const answer = yield* Effect.flip(world.authorize(id))
@@ -194,7 +198,7 @@ describe("an owner that dies", () => {
     "before its request: the next owner sends one request, after the dead one's time, and all callers are served",
     () =>
       Effect.gen(function* () {
-        const world = yield* dying("intentWritten", (_, n) => Effect.succeed(fresh(n)))
+        const world = yield* dying("intentWritten", (_, n) => Effect.succeed(freshTokens(n)))
         const id = yield* world.connected()
         yield* TestClock.adjust(hour)
         yield* Effect.fork(world.authorize(id))
@@ -217,7 +221,7 @@ describe("an owner that dies", () => {
     "with an answer that it did not commit: one more request, which serves all where the provider does not rotate",
     () =>
       Effect.gen(function* () {
-        const world = yield* dying("tokenReceived", (_, n) => Effect.succeed({ ...fresh(n), refreshToken: null }))
+        const world = yield* dying("tokenReceived", (_, n) => Effect.succeed({ ...freshTokens(n), refreshToken: null }))
         const id = yield* world.connected()
         yield* TestClock.adjust(hour)
         yield* Effect.fork(world.authorize(id))
@@ -237,7 +241,7 @@ describe("an owner that dies", () => {
     () =>
       Effect.gen(function* () {
         const world = yield* dying("tokenReceived", (_, n) =>
-          n === 1 ? Effect.succeed(fresh(1)) : failing(400, "invalid_grant")
+          n === 1 ? Effect.succeed(freshTokens(1)) : failedAnswer(400, "invalid_grant")
         )
         const id = yield* world.connected()
         yield* TestClock.adjust(hour)
@@ -261,7 +265,7 @@ describe("an owner that dies", () => {
     Effect.gen(function* () {
       let deaths = 2
       const world = yield* makeWorld({
-        answer: (_, n) => Effect.succeed(fresh(n)),
+        answer: (_, n) => Effect.succeed(freshTokens(n)),
         at: (point) => (point === "tokenReceived" && deaths-- > 0 ? Effect.never : Effect.void)
       })
       const id = yield* world.connected()
@@ -284,7 +288,7 @@ describe("an owner that dies", () => {
 
   it.scoped("only seemingly: what the slow owner commits is used, and no second request is sent", () =>
     Effect.gen(function* () {
-      const world = yield* makeWorld({ answer: (_, n) => Effect.delay(Effect.succeed(fresh(n)), "15 seconds") })
+      const world = yield* makeWorld({ answer: (_, n) => Effect.delay(Effect.succeed(freshTokens(n)), "15 seconds") })
       const id = yield* world.connected()
       yield* TestClock.adjust(hour)
       const first = yield* Effect.fork(world.authorize(id))
@@ -302,7 +306,7 @@ describe("an owner that dies", () => {
     Effect.gen(function* () {
       let slept = false
       const world = yield* makeWorld({
-        answer: (_, n) => Effect.succeed(fresh(n)),
+        answer: (_, n) => Effect.succeed(freshTokens(n)),
         at: (point) =>
           point === "intentWritten" && !slept
             ? Effect.zipRight(

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, TestClock } from "effect"
 import { readGrant } from "../../src/domain/connection/Grant.js"
-import { fresh, makeWorld, manifest, organisation, origin } from "../support/connectionWorld.js"
+import { freshTokens, makeWorld, manifest, organisation, origin } from "../support/connectionWorld.js"
 
 /** Lets everything that is ready run, without time passing. */
 const settle = Effect.forEach(Array.from({ length: 50 }), () => Effect.yieldNow(), { discard: true })
@@ -88,7 +88,7 @@ describe("a credential that the provider refuses", () => {
 
   it.scoped("is renewed first if it can be", () =>
     Effect.gen(function* () {
-      const world = yield* makeWorld({ answer: (_, n) => Effect.succeed(fresh(n)) })
+      const world = yield* makeWorld({ answer: (_, n) => Effect.succeed(freshTokens(n)) })
       const id = yield* world.connected(null)
       yield* TestClock.adjust("2 minutes")
       yield* settled(id, world, 401)

@@ -10,7 +10,7 @@ import { type ConnectedCall, ConnectedCalls } from "../../src/actors/ports/Conne
 import { ConnectedEgress } from "../../src/actors/ports/ConnectedEgress.js"
 import { ConnectionNotActive, Connections } from "../../src/actors/ports/Connections.js"
 import { decodeManifest } from "../../src/domain/connector/Definition.js"
-import { by, failing, makeWorld, manifest, organisation, origin } from "../support/connectionWorld.js"
+import { initiator, failedAnswer, makeWorld, manifest, organisation, origin } from "../support/connectionWorld.js"
 
 const ways = ["run", "proxy", "test", "enable", "refresh", "health sweep"] as const
 type Way = (typeof ways)[number]
@@ -38,7 +38,7 @@ const providerOf = (seconds: number, latency: Duration.DurationInput) => {
         const given = "refreshToken" in grant && Redacted.isRedacted(grant.refreshToken) ? grant.refreshToken : null
         if (!isGrantAlive || given === null || Redacted.value(given) !== refreshToken) {
           isGrantAlive = false
-          return yield* failing(400, "invalid_grant")
+          return yield* failedAnswer(400, "invalid_grant")
         }
         refreshToken = `refresh-${n}`
         endsAt.clear()
@@ -64,7 +64,7 @@ const makeScene = (seconds: number, latency: Duration.DurationInput) =>
     const id = yield* world.connected(seconds)
     const actor = yield* world.client(id)
     const commands = makeActorClient(actor)
-    const asked = { organisationId: organisation, by }
+    const asked = { organisationId: organisation, by: initiator }
 
     const connections = Connections.of({
       ...unused(Connections.key),
@@ -272,7 +272,8 @@ describe("a refused token", () => {
       yield* TestClock.adjust("10 minutes")
       isClosed = true
       const commands = makeActorClient(yield* world.client(id))
-      for (let i = 0; i < 3; i++) assert.isFalse((yield* commands.test({ organisationId: organisation, by })).ok)
+      for (let i = 0; i < 3; i++)
+        assert.isFalse((yield* commands.test({ organisationId: organisation, by: initiator })).ok)
       assert.lengthOf(world.asked, 0)
       assert.strictEqual(world.row(id).connection.status, "active")
     })

@@ -19,7 +19,7 @@ import type { DeliveryId, ExecutionId, OrganisationId, SpaceId } from "../../src
 import { verifyWebhook } from "../../src/domain/Signature.js"
 import { makeDigests } from "../../src/runtime/process/Crypto.js"
 import * as LocalWakeups from "../../src/runtime/process/Wakeups.js"
-import { announce } from "../support/Heard.js"
+import { announce } from "../support/LogExpectations.js"
 
 const secrets = ["whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX", "whsec_QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo="]
 const digests = makeDigests({ pepper: Redacted.make("a pepper of thirty-two characters") })

@@ -5,14 +5,14 @@ import * as fs from "node:fs"
 import { Client } from "pg"
 import { vi } from "vitest"
 import { startEmbedded } from "../../src/runtime/embedded/EmbeddedServer.js"
-import { dataDirectory, service } from "../support/Service.js"
+import { makeDataDirectory, startService } from "../support/Service.js"
 
 /** Processes and disks: a busy machine takes its time. */
 vi.setConfig({ testTimeout: 120_000 })
 
 const scope = Effect.runSync(Scope.make())
-const server = dataDirectory()
-const elsewhere = dataDirectory()
+const server = makeDataDirectory()
+const elsewhere = makeDataDirectory()
 let administrator = ""
 
 beforeAll(async () => {
@@ -37,7 +37,7 @@ afterAll(async () => {
 })
 
 const command = async (words: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}) => {
-  const one = service({ dataDir: elsewhere.dataDir, command: words, env })
+  const one = startService({ dataDir: elsewhere.dataDir, command: words, env })
   return { code: await one.ended, output: one.output() }
 }
 
@@ -63,7 +63,7 @@ it("migrate, keys new, bootstrap and start lead to a run by the key that was pri
   assert.include(again.output, "There is an organisation called Acme already")
   assert.notInclude(again.output, "svk_")
 
-  const running = service({ dataDir: elsewhere.dataDir, env })
+  const running = startService({ dataDir: elsewhere.dataDir, env })
   await running.ready
   const baseUrl = /"service\.ready".*"url":"(http:\/\/[\w.:]+)"/.exec(running.output())?.[1]
   assert.isDefined(baseUrl)

@@ -2,8 +2,8 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { createHmac, timingSafeEqual } from "node:crypto"
 import { api, type Api, eventually } from "../support/api.js"
-import { type Received, receiver, type Receiver } from "../support/receiver.js"
-import { dataDirectory, type Service, service } from "../support/Service.js"
+import { type Received, startReceiver, type Receiver } from "../support/receiver.js"
+import { makeDataDirectory, type Service, startService } from "../support/Service.js"
 
 const env = { SVC_EGRESS_ALLOW: "127.0.0.1/32" }
 
@@ -24,15 +24,15 @@ const throws = `export default async function () { throw new RangeError("no such
 const waits = `export default async function (ctx) { await new Promise((resolve) => setTimeout(resolve, 600000)); return null }`
 
 describe("A callback", () => {
-  const place = dataDirectory()
+  const place = makeDataDirectory()
   const { dataDir } = place
   let outside: Receiver
   let current: Service
   let client: Api
   const workflows = new Map<string, string>()
 
-  const startService = async (kill?: string): Promise<void> => {
-    current = service({ dataDir, env, ...(kill === undefined ? {} : { kill }) })
+  const restart = async (kill?: string): Promise<void> => {
+    current = startService({ dataDir, env, ...(kill === undefined ? {} : { kill }) })
     await current.ready
     client = api(dataDir)
   }
@@ -71,8 +71,8 @@ describe("A callback", () => {
   }
 
   beforeAll(async () => {
-    outside = await receiver()
-    await startService()
+    outside = await startReceiver()
+    await restart()
   }, 120_000)
 
   afterAll(async () => {
@@ -273,12 +273,12 @@ describe("A callback", () => {
       const id = await workflow("echo", "standard", echo)
       current.kill("SIGTERM")
       await current.ended
-      await startService(kill)
+      await restart(kill)
       const path = `/killed/${kill}`
       const { body } = await execute(id, { input: { value: kill }, callback: { url: outside.url + path } })
       assert.strictEqual(await current.ended, null, "it has died by the signal")
       assert.strictEqual(outside.at(path).length, sent - 1)
-      await startService()
+      await restart()
       const found = await calls(path, sent)
       assert.strictEqual(found.length, sent)
       assert.strictEqual(new Set(found.map(({ headers }) => headers["webhook-id"])).size, 1)

@@ -5,10 +5,10 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { randomBytes } from "node:crypto"
 import { api, type Api, eventually } from "../support/api.js"
-import { type Collector, collector, findings, formsOf } from "../support/collector.js"
-import { everyRow } from "../support/everyRow.js"
-import { provider, type Provider } from "../support/provider.js"
-import { dataDirectory, type Service, service } from "../support/Service.js"
+import { type Collector, startCollector, findValues, encodingsOf } from "../support/collector.js"
+import { readEveryRow } from "../support/everyRow.js"
+import { startProvider, type Provider } from "../support/provider.js"
+import { makeDataDirectory, type Service, startService } from "../support/Service.js"
 
 /** With letters that each encoding writes differently. */
 const secret = (name: string) => `canary-${name}-${randomBytes(9).toString("base64url")}/+"\\?~x`
@@ -34,7 +34,7 @@ const given = {
 const canaries = new Map<string, string>(Object.entries(given))
 
 describe("With a collector", () => {
-  const place = dataDirectory()
+  const place = makeDataDirectory()
   const { dataDir } = place
   let otlp: Collector
   let outside: Provider
@@ -52,8 +52,8 @@ describe("With a collector", () => {
   }
 
   beforeAll(async () => {
-    otlp = await collector()
-    outside = await provider((request, response) => {
+    otlp = await startCollector()
+    outside = await startProvider((request, response) => {
       const said = `${request.url} ${JSON.stringify(request.headers)} ${request.body}`
       const json = (status: number, body: unknown) =>
         response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body))
@@ -81,7 +81,7 @@ describe("With a collector", () => {
         })
       } else json(200, { ok: true, account: "Ada" })
     })
-    current = service({
+    current = startService({
       dataDir,
       env: {
         SVC_EGRESS_ALLOW: "127.0.0.1/32",
@@ -182,7 +182,7 @@ describe("With a collector", () => {
     const [status, text] = await follow(no.body.data.connectUrl)
     refuses = false
     assert.strictEqual(status, 400, text)
-    assert.deepStrictEqual(findings(canaries, new Map([["the page", text]])), [])
+    assert.deepStrictEqual(findValues(canaries, new Map([["the page", text]])), [])
     const form = await connection("key", undefined, { config: { base: outside.url } })
     const filled = { "credential.apiKey": given.formKey, "config.how": "echo401" }
     assert.strictEqual((await follow(form.body.data.connectUrl, filled))[0], 422)
@@ -247,7 +247,7 @@ describe("With a collector", () => {
         for (const part of ["", "/logs"]) {
           const shown = JSON.stringify((await client.call("GET", `/api/v1/executions/${execution}${part}`)).body)
           assert.include(shown, part === "" ? execution : "it is")
-          assert.deepStrictEqual(findings(canaries, new Map([[`execution${part}`, shown]])), [])
+          assert.deepStrictEqual(findValues(canaries, new Map([[`execution${part}`, shown]])), [])
         }
       }
     }
@@ -265,7 +265,7 @@ describe("With a collector", () => {
         assert.notInclude([401, 403, 404, 422], answer.status, answer.text)
         const seen = new Map([["answer", answer.text]])
         const theirs = new Map([...canaries].filter(([name]) => name !== "inProxy"))
-        assert.deepStrictEqual(findings(theirs, seen), [], how)
+        assert.deepStrictEqual(findValues(theirs, seen), [], how)
       }
     await proxy(ids[0] ?? "", `bot${given.inPath}/send`)
     refuses = true
@@ -274,7 +274,7 @@ describe("With a collector", () => {
       assert.strictEqual(refreshed.status, 409, JSON.stringify(refreshed.body))
       const record = JSON.stringify((await client.call("GET", `/api/v1/connections/${id}`)).body)
       assert.include(record, "invalid_grant")
-      assert.deepStrictEqual(findings(canaries, new Map([["record", record]])), [])
+      assert.deepStrictEqual(findValues(canaries, new Map([["record", record]])), [])
     }
     refuses = false
     const key = await client.call("POST", "/api/v1/api-keys", { name: "one", mode: "live", preset: "full_access" })
@@ -296,23 +296,23 @@ describe("With a collector", () => {
 
   it("is told of all that, and of no secret; nor is the log, the metrics or any table", async () => {
     const metrics = await (await fetch(`${client.dev.baseUrl}/metrics`)).text()
-    const rows = await everyRow(dataDir)
+    const rows = await readEveryRow(dataDir)
     current.kill("SIGTERM")
     await current.ended
     const places = new Map([...rows, ["metrics", metrics], ["log", current.output()], ["collector", otlp.received()]])
 
     // The search finds what is there, and what is searched holds what happened.
-    for (const [form, text] of formsOf(given.apiKey))
-      assert.isNotEmpty(findings(new Map([["a", given.apiKey]]), new Map([["b", `x${text}y`]])), form)
+    for (const [form, text] of encodingsOf(given.apiKey))
+      assert.isNotEmpty(findValues(new Map([["a", given.apiKey]]), new Map([["b", `x${text}y`]])), form)
     const sent = new Map([["provider", outside.requests.map((one) => JSON.stringify(one)).join("\n")]])
     for (const name of ["apiKey", "queryKey", "password", "pin", "refreshToken", "clientSecret", "stored", "inPath"])
-      assert.isNotEmpty(findings(new Map([[name, canaries.get(name) ?? ""]]), sent), `${name} was never used`)
+      assert.isNotEmpty(findValues(new Map([[name, canaries.get(name) ?? ""]]), sent), `${name} was never used`)
     for (const signal of ["traces", "logs", "metrics"]) assert.isNotEmpty(otlp.received(`/v1/${signal}`), signal)
     for (const name of ["/oauth/callback", "/api/v1/workflows/:id/execute", "/connect/:link", "/api/v1/proxy/"])
       assert.include(otlp.received("/v1/traces"), name)
     assert.isAbove(rows.size, 40)
 
-    assert.deepStrictEqual(findings(canaries, places), [])
+    assert.deepStrictEqual(findValues(canaries, places), [])
   }, 60_000)
 })
 

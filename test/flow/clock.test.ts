@@ -3,8 +3,8 @@ import { assert, it } from "@effect/vitest"
 import { vi } from "vitest"
 import { timeOfId } from "../../src/domain/Ids.js"
 import { api } from "../support/api.js"
-import { announce } from "../support/Heard.js"
-import { dataDirectory, service } from "../support/Service.js"
+import { announce } from "../support/LogExpectations.js"
+import { makeDataDirectory, startService } from "../support/Service.js"
 
 /** A process and its Postgres: a busy machine takes its time. */
 vi.setConfig({ testTimeout: 120_000 })
@@ -18,8 +18,8 @@ for (const [name, hours] of [
 ] as const) {
   it(`a node an hour ${name} of Postgres records and waits by Postgres' time`, async () => {
     announce(/"clock\.differs_from_postgres"/, { required: true })
-    const place = dataDirectory()
-    const running = service({ dataDir: place.dataDir, env: { NODE_OPTIONS: shifted(hours * 3_600_000) } })
+    const place = makeDataDirectory()
+    const running = startService({ dataDir: place.dataDir, env: { NODE_OPTIONS: shifted(hours * 3_600_000) } })
     try {
       await running.ready
       assert.match(running.output(), /"clock\.differs_from_postgres".*"postgresAheadMillis":-?3\d{6}/)

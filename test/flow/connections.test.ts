@@ -11,8 +11,8 @@ import { Connections } from "../../src/actors/ports/Connections.js"
 import type { ConnectionId } from "../../src/domain/Ids.js"
 import { api, type Api, eventually } from "../support/api.js"
 import { type Running, start } from "../support/InProcess.js"
-import { acme, type OAuthProvider, oauthProvider } from "../support/oauthProvider.js"
-import { dataDirectory, type Service, service } from "../support/Service.js"
+import { acme, type OAuthProvider, startOAuthProvider } from "../support/oauthProvider.js"
+import { makeDataDirectory, type Service, startService } from "../support/Service.js"
 
 const at = "/api/v1/connections"
 const env = { SVC_EGRESS_ALLOW: "127.0.0.1/32" }
@@ -24,7 +24,7 @@ describe("a thousand callers at the instant of expiry", () => {
   let provider: OAuthProvider
 
   beforeAll(async () => {
-    provider = await oauthProvider()
+    provider = await startOAuthProvider()
     svc = await start(env)
     await svc.ask("POST", "/api/v1/connectors", { key: svc.first.key, body: acme() })
     await svc.ask("POST", "/api/v1/connectors/acme/publish", { key: svc.first.key, body: {} })
@@ -82,7 +82,7 @@ describe("a thousand callers at the instant of expiry", () => {
 })
 
 describe("an owner killed in the middle of a refresh", () => {
-  const place = dataDirectory()
+  const place = makeDataDirectory()
   const { dataDir } = place
   let provider: OAuthProvider
   let current: Service
@@ -90,7 +90,7 @@ describe("an owner killed in the middle of a refresh", () => {
   let log = ""
 
   const begin = async (kill?: string): Promise<void> => {
-    current = service({ dataDir, env, ...(kill === undefined ? {} : { kill }) })
+    current = startService({ dataDir, env, ...(kill === undefined ? {} : { kill }) })
     await current.ready
     client = api(dataDir)
   }
@@ -101,7 +101,7 @@ describe("an owner killed in the middle of a refresh", () => {
   }
 
   beforeAll(async () => {
-    provider = await oauthProvider()
+    provider = await startOAuthProvider()
     await begin()
     assert.strictEqual((await client.call("POST", "/api/v1/connectors", acme())).status, 201)
     assert.strictEqual((await client.call("POST", "/api/v1/connectors/acme/publish", {})).status, 200)

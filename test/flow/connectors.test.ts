@@ -1,7 +1,7 @@
 /** svc.connector: bound, pinned, through the customer's own connection; refusals are typed, waiting holds no compute. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import {
-  asked,
+  requestsTo,
   connect,
   execution,
   publishConnector,
@@ -30,7 +30,7 @@ describe("A workflow's call of a connector", () => {
       answer.body.map(({ path }: { path: string }) => path),
       ["/acme-crm/create", "/acme-crm/get/a%2Fb", "/acme-crm/get/2"]
     )
-    const [created] = asked("/acme-crm/create")
+    const [created] = requestsTo("/acme-crm/create")
     assert.strictEqual(created?.headers["x-acme-key"], "canary-of-the-first")
     assert.match(created?.key ?? "", /^[0-9a-f]{64}$/)
     assert.strictEqual(created?.body, '{"name":"Ada"}')
@@ -54,7 +54,7 @@ describe("A workflow's call of a connector", () => {
     const id = await workflow(
       `try { await svc.connector.own.create({ name: "x" }, ctx.input.opts); return "done" } catch (e) { return { name: e.name, code: e.code, message: e.message, category: e.category } }`
     )
-    const keyOf = () => asked("/own/create").at(-1)?.headers["x-acme-key"]
+    const keyOf = () => requestsTo("/own/create").at(-1)?.headers["x-acme-key"]
     assert.strictEqual((await run(id)).body, "done")
     assert.strictEqual(keyOf(), "mine")
     await run(id, { opts: { connection: "second" } })
@@ -150,7 +150,7 @@ describe("A workflow's call of a connector", () => {
       action: "get",
       code: "bad_name"
     })
-    const keys = new Set(asked("/shaky/create").map(({ key }) => key))
+    const keys = new Set(requestsTo("/shaky/create").map(({ key }) => key))
     assert.strictEqual(keys.size, 1)
     const { steps } = await execution(answer.headers["x-svc-execution-id"])
     assert.deepStrictEqual(
@@ -161,9 +161,9 @@ describe("A workflow's call of a connector", () => {
       `try { await svc.connector.shaky.create({}, { retry: false }) } catch (e) { return e.status }`
     )
     scripts.set("/shaky/create", () => ({ status: 503, body: "busy" }))
-    const count = asked("/shaky/create").length
+    const count = requestsTo("/shaky/create").length
     assert.strictEqual((await run(once)).body, 503)
-    assert.strictEqual(asked("/shaky/create").length, count + 1)
+    assert.strictEqual(requestsTo("/shaky/create").length, count + 1)
   })
 
   it("goes through the pages of a list, all or one by one", async () => {
@@ -205,7 +205,7 @@ describe("A workflow's call of a connector", () => {
       15_000
     )
     assert.deepStrictEqual(ended.output, { nth: 2 })
-    const [first, second] = asked("/limited/create")
+    const [first, second] = requestsTo("/limited/create")
     assert.isAtLeast((second?.at ?? 0) - (first?.at ?? 0), 2_900)
     assert.strictEqual(first?.key, second?.key)
   }, 30_000)
@@ -284,8 +284,8 @@ describe("A run with mocks", () => {
       input: { id: "7" },
       output: { id: 7 }
     })
-    const count = asked("/recorded").length
+    const count = requestsTo("/recorded").length
     assert.deepStrictEqual((await mocked(id, { mock: "full", fixtures: body.data })).body, real.body)
-    assert.lengthOf(asked("/recorded"), count)
+    assert.lengthOf(requestsTo("/recorded"), count)
   })
 })

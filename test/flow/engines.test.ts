@@ -3,12 +3,12 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { api, eventually } from "../support/api.js"
 import { proofs } from "../support/proofs.js"
-import { provider, type Provider } from "../support/provider.js"
-import { keepEngine, type Release, release } from "../support/release.js"
-import { dataDirectory, type Service, service } from "../support/Service.js"
+import { startProvider, type Provider } from "../support/provider.js"
+import { keepEngine, type Release, buildRelease } from "../support/release.js"
+import { makeDataDirectory, type Service, startService } from "../support/Service.js"
 
 describe("A run that began on an earlier engine", () => {
-  const place = dataDirectory()
+  const place = makeDataDirectory()
   const { dataDir } = place
   let systems: Provider
   let earlier: Release
@@ -18,7 +18,7 @@ describe("A run that began on an earlier engine", () => {
   let isOpen = false
 
   const start = async (which: Release): Promise<void> => {
-    current = service({ dataDir, release: which.program, env: { SVC_EGRESS_ALLOW: "127.0.0.1/32" } })
+    current = startService({ dataDir, release: which.program, env: { SVC_EGRESS_ALLOW: "127.0.0.1/32" } })
     await current.ready
   }
   const stop = async (): Promise<void> => {
@@ -27,11 +27,11 @@ describe("A run that began on an earlier engine", () => {
   }
 
   beforeAll(async () => {
-    systems = await provider((request, response) => {
+    systems = await startProvider((request, response) => {
       if (request.url !== "/second" || isOpen) response.end(request.url)
     })
-    earlier = await release("earlier")
-    later = await release("later")
+    earlier = await buildRelease("earlier")
+    later = await buildRelease("later")
   }, 120_000)
 
   afterAll(async () => {
@@ -89,7 +89,7 @@ describe("A run that began on an earlier engine", () => {
 
 describe("The build", () => {
   it("keeps the engines of the two builds before, each whole", () => {
-    const place = dataDirectory()
+    const place = makeDataDirectory()
     const folder = path.join(place.directory, "v1")
     fs.mkdirSync(folder)
     const files = (text: string) => ({ "runner.js": Buffer.from(text), "quickjs.wasm": Buffer.from("wasm") })

@@ -1,7 +1,7 @@
 /** The guides do what they say: every request that they show is made, in order, and the tutorial's workflow runs. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
-import { asked, scripts, startCalls, stopCalls, svc, systems } from "../support/calls.js"
+import { requestsTo, scripts, startCalls, stopCalls, svc, systems } from "../support/calls.js"
 import { type Block, blocksOf } from "../support/guide.js"
 
 beforeAll(async () => {
@@ -89,10 +89,10 @@ describe("docs/connectors.md", () => {
     const run = await started(text)
     assert.deepStrictEqual([run.status, run.body], [200, { open: 3, made: "inv_9" }], run.text)
     assert.deepStrictEqual(
-      asked("/v1/invoices").map(({ url }) => url),
+      requestsTo("/v1/invoices").map(({ url }) => url),
       ["/v1/invoices?status=sent&limit=2", "/v1/invoices?status=sent&limit=2&cursor=2", "/v1/invoices"]
     )
-    const created = asked("/v1/invoices").at(-1)
+    const created = requestsTo("/v1/invoices").at(-1)
     assert.match(created?.key ?? "", /^[0-9a-f]{64}$/)
     assert.match(String(created?.headers["x-ledger-key"]), /^lk_live_51/)
     assert.deepStrictEqual((await started(text.replace('"A-18"', '""'))).body, {

@@ -5,8 +5,8 @@ import { afterAll } from "vitest"
 import type { SandboxFailure, Turn } from "../../src/actors/ports/Sandbox.js"
 import { Sandbox } from "../../src/actors/ports/Sandbox.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
-import { begin, calls, done, end, limits, program, startEvent } from "../support/guests.js"
-import { announce } from "../support/Heard.js"
+import { begin, calls, doneEvent, end, limits, program, startEvent } from "../support/guests.js"
+import { announce } from "../support/LogExpectations.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 
 const runner = bundleRunner()
@@ -23,7 +23,7 @@ const neighbour = Effect.gen(function* () {
   const sandbox = yield* Sandbox
   let lost = 0
   for (;;) {
-    const history = [done(0, 1), done(1, 2), done(2, 3)]
+    const history = [doneEvent(0, 1), doneEvent(1, 2), doneEvent(2, 3)]
     const outcome = yield* Effect.either(
       Effect.gen(function* () {
         let turn: Turn = yield* sandbox.start(program(neighbourBody, "org_victim"), limits, startEvent())
@@ -59,7 +59,7 @@ const attack = Effect.fn(function* (body: string, allowed: typeof hostile) {
   })
   const { ended: unharmed, lost } = yield* Fiber.join(beside)
   assert.deepStrictEqual(unharmed, { t: "ret", v: { sum: 6, clean: "undefined" } })
-  const held = yield* Effect.either(waiting.session.feed([done(0, "kept")]))
+  const held = yield* Effect.either(waiting.session.feed([doneEvent(0, "kept")]))
   if (held._tag === "Right") assert.deepStrictEqual(end(held.right), { t: "ret", v: "kept" })
   else assert.strictEqual(held.left._tag, "SessionLost")
   return { ended, neighbourLost: lost > 0 || held._tag === "Left" }

@@ -1,7 +1,16 @@
 /** A run that belongs to an installation: its connections, its values, and who may name it. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { eventually } from "../support/api.js"
-import { asked, connect, execution, publishConnector, startCalls, stopCalls, svc, workflow } from "../support/calls.js"
+import {
+  requestsTo,
+  connect,
+  execution,
+  publishConnector,
+  startCalls,
+  stopCalls,
+  svc,
+  workflow
+} from "../support/calls.js"
 
 beforeAll(async () => {
   await startCalls()
@@ -58,15 +67,15 @@ describe("A run that names an installation", () => {
     const [first, second] = [await connect("acme", "first"), await connect("acme", "second")]
     const [one, none] = [await install({ connections: { acme: second.id } }), await install()]
     const call = await workflow("return await svc.connector.acme.get({ id: 'used' })")
-    const keyUsed = () => asked("/acme/get/used").at(-1)?.headers["x-acme-key"]
+    const keyUsed = () => requestsTo("/acme/get/used").at(-1)?.headers["x-acme-key"]
     assert.strictEqual((await run(call, one.id)).status, 200)
     assert.strictEqual(keyUsed(), "second")
     await run(call, one.id, { "x-svc-connections": `acme=${first.id}` })
     assert.strictEqual(keyUsed(), "first")
-    const before = asked("/acme/get/used").length
+    const before = requestsTo("/acme/get/used").length
     const refused = await run(call, none.id)
     assert.strictEqual(refused.body.error?.code, "CONNECTION_REQUIRED", refused.text)
-    assert.strictEqual(asked("/acme/get/used").length, before)
+    assert.strictEqual(requestsTo("/acme/get/used").length, before)
   })
 
   it("is refused while the installation is paused, and once it is uninstalled", async () => {
@@ -165,7 +174,7 @@ describe("A run that names an installation", () => {
         }
       })
     const answer = await through("acme")
-    assert.deepStrictEqual([answer.status, asked("/things").at(-1)?.headers["x-acme-key"]], [200, "proxied"])
+    assert.deepStrictEqual([answer.status, requestsTo("/things").at(-1)?.headers["x-acme-key"]], [200, "proxied"])
     assert.strictEqual((await through("beta")).body.code, "CONNECTION_REQUIRED")
   })
 })

@@ -5,8 +5,8 @@ import * as path from "node:path"
 import { Client } from "pg"
 import { api, type Api, eventually } from "../support/api.js"
 import { proofs } from "../support/proofs.js"
-import { provider, type Provider } from "../support/provider.js"
-import { dataDirectory, type Service, service } from "../support/Service.js"
+import { startProvider, type Provider } from "../support/provider.js"
+import { makeDataDirectory, type Service, startService } from "../support/Service.js"
 
 // The long form is a command of its own: npm run test:kill.
 const long = process.env["SVC_TEST_LONG"] === "1"
@@ -28,22 +28,26 @@ const workflowCalls = 3
 const keyOf = (execution: string, call: number) => createHash("sha256").update(`${execution}|${call}`).digest("hex")
 
 describe("A run that was accepted", () => {
-  const place = dataDirectory()
+  const place = makeDataDirectory()
   const { dataDir } = place
   let systems: Provider
   let current: Service
   let client: Api
   let workflow: string
 
-  const startService = async (kill: string | undefined): Promise<void> => {
-    current = service({ dataDir, env: { SVC_EGRESS_ALLOW: "127.0.0.1/32" }, ...(kill === undefined ? {} : { kill }) })
+  const restart = async (kill: string | undefined): Promise<void> => {
+    current = startService({
+      dataDir,
+      env: { SVC_EGRESS_ALLOW: "127.0.0.1/32" },
+      ...(kill === undefined ? {} : { kill })
+    })
     await current.ready
     client = api(dataDir)
   }
 
   beforeAll(async () => {
-    systems = await provider()
-    await startService(undefined)
+    systems = await startProvider()
+    await restart(undefined)
     workflow = await client.workflow(
       "three_calls",
       "standard",
@@ -74,7 +78,7 @@ describe("A run that was accepted", () => {
         // Far enough into the run that other runs are in every state.
         const kill = next < kills ? `${points[next % points.length]}:${20 + next * 7}` : undefined
         next++
-        await startService(kill)
+        await restart(kill)
         if (kill === undefined) return next - 1
         await current.ended
       }
@@ -167,7 +171,7 @@ describe("A run that was accepted", () => {
       stopped = true
       current.kill("SIGTERM")
       await Promise.race([alive, current.ended])
-      await startService(undefined)
+      await restart(undefined)
     },
     long ? 3_600_000 : 300_000
   )

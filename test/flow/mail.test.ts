@@ -2,7 +2,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"
-import { type SmtpServer, smtpServer } from "../support/smtpServer.js"
+import { type SmtpServer, startSmtpServer } from "../support/smtpServer.js"
 
 const password = "canary/of+the mailbox"
 let svc: Running
@@ -10,8 +10,8 @@ let server: SmtpServer
 let inner: SmtpServer
 
 beforeAll(async () => {
-  server = await smtpServer(["ada", password])
-  inner = await smtpServer(["ada", password])
+  server = await startSmtpServer(["ada", password])
+  inner = await startSmtpServer(["ada", password])
   svc = await start({ SVC_EGRESS_ALLOW: `127.0.0.1:${server.port}` })
 })
 afterAll(async () => {

@@ -4,9 +4,9 @@
  * quiet machine: no request delays `/healthz` by more than 250 ms, neighbours keep a p99 of three times theirs.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { organisationBeside } from "../support/beside.js"
-import { flood, holdBodies } from "../support/flood.js"
-import { type Answer, beside, type Client, clientOf, type Probe } from "../support/neighbours.js"
+import { createSecondOrganisation } from "../support/secondOrganisation.js"
+import { sendFlood, holdBodies } from "../support/flood.js"
+import { type Answer, runBesideNeighbour, type Client, clientOf, type Probe } from "../support/neighbours.js"
 import { worldOf } from "../support/World.js"
 
 const long = process.env["SVC_TEST_LONG"] === "1"
@@ -47,12 +47,15 @@ const succeeds = async (id: string) => {
   assert.deepInclude(answer, { ok: true }, "a run of the neighbour failed")
 }
 const probed = <A>(body: () => Promise<A>) =>
-  beside({ baseUrl: world.api().dev.baseUrl, runs: [() => succeeds(calling), () => succeeds(querying)] }, body)
+  runBesideNeighbour(
+    { baseUrl: world.api().dev.baseUrl, runs: [() => succeeds(calling), () => succeeds(querying)] },
+    body
+  )
 
 beforeAll(async () => {
   await world.start()
   attacker = clientOf(baseUrl, world.api().dev.apiKey)
-  neighbour = clientOf(baseUrl, await organisationBeside(world.dataDir, "Neighbour"))
+  neighbour = clientOf(baseUrl, await createSecondOrganisation(world.dataDir, "Neighbour"))
   calling = await workflow(
     neighbour,
     code(`for (let i = 0; i < 3; i++) await (await fetch("${world.systems().url}/ok")).text(); return { ok: true }`)
@@ -343,7 +346,7 @@ describe("whoever has no key", () => {
     async () => {
       const authorization = `Bearer svk_live_${"x".repeat(43)}`
       const url = `${baseUrl()}/api/v1/customers`
-      const all = await flood({ url, headers: { authorization }, count: 2_000, atOnce: 50 })
+      const all = await sendFlood({ url, headers: { authorization }, count: 2_000, atOnce: 50 })
       assert.isAbove(all.filter((status) => status === 429).length, 1_000)
       return { status: all[0] ?? 0, body: null }
     },

@@ -10,8 +10,8 @@ import { Client } from "pg"
 import { onTestFinished, vi } from "vitest"
 import { generateSecrets } from "../../src/runtime/vault/InstallationSecrets.js"
 import { operatorsPostgres } from "../support/operatorsPostgres.js"
-import { announce } from "../support/Heard.js"
-import { dataDirectory, service, type ServiceOptions } from "../support/Service.js"
+import { announce } from "../support/LogExpectations.js"
+import { makeDataDirectory, startService, type ServiceOptions } from "../support/Service.js"
 
 // What is refused is said in a sentence, which each test looks at.
 announce(/^[^{]/)
@@ -24,7 +24,7 @@ const isRoot = process.getuid?.() === 0
 const daemon = 1
 
 const run = async (options: ServiceOptions) => {
-  const one = service(options)
+  const one = startService(options)
   return { code: await one.ended, output: one.output() }
 }
 
@@ -37,14 +37,14 @@ const refusedStart = async (options: ServiceOptions) => {
 }
 
 const startAndStop = async (options: ServiceOptions) => {
-  const one = service(options)
+  const one = startService(options)
   await one.ready
   one.kill("SIGTERM")
   assert.strictEqual(await one.ended, 0, one.output())
 }
 
 const place = () => {
-  const { dataDir, directory, remove } = dataDirectory()
+  const { dataDir, directory, remove } = makeDataDirectory()
   fs.chmodSync(directory, 0o755)
   onTestFinished(remove)
   return { dataDir, directory }
@@ -61,7 +61,7 @@ const secretsOf = () => {
 describe.sequential("on one's own Postgres", () => {
   const scope = Effect.runSync(Scope.make())
   const postgres = operatorsPostgres()
-  const { dataDir, directory, remove } = dataDirectory()
+  const { dataDir, directory, remove } = makeDataDirectory()
   const own = secretsOf()
   let logins: Readonly<Record<string, string>> = {}
   let apiKey = ""
@@ -93,7 +93,7 @@ describe.sequential("on one's own Postgres", () => {
 
   it("makes the directory of the audit checkpoints", async () => {
     const elsewhere = path.join(directory, "not", "there")
-    const one = service({ dataDir: elsewhere, env: env() })
+    const one = startService({ dataDir: elsewhere, env: env() })
     await one.ready
     const baseUrl = /"url":"(http:[^"]+)"/.exec(one.output())?.[1] ?? ""
     const answer = await fetch(`${baseUrl}/api/v1/secrets`, {
@@ -269,7 +269,7 @@ describe("the files of the data directory", () => {
   it("once /readyz says ready, dev.json is complete and its example runs", async () => {
     const { dataDir } = place()
     const port = await freePort()
-    const one = service({ dataDir, env: { SVC_PORT: String(port), SVC_EGRESS_ALLOW: "127.0.0.1/32" } })
+    const one = startService({ dataDir, env: { SVC_PORT: String(port), SVC_EGRESS_ALLOW: "127.0.0.1/32" } })
     const file = path.join(dataDir, "dev.json")
     const seen = new Set<string>()
     for (;;) {

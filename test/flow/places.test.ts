@@ -1,7 +1,7 @@
 /** Whatever an argument is, it stays in its place; whatever URL a tenant sets, nothing private is reached. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { eventually } from "../support/eventually.js"
-import type { answer } from "../support/misbehaving.js"
+import type { answer } from "../support/misbehavingProvider.js"
 import { call, canary, type ProviderWorld, providerWorld } from "../support/providerWorld.js"
 
 let world: ProviderWorld

@@ -8,15 +8,15 @@ import { Runs } from "../../src/actors/ports/Runs.js"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
 import { execution, run, startCalls, stopCalls, svc, workflow } from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
-import { announce } from "../support/Heard.js"
-import { soundness } from "../support/proofs.js"
+import { announce } from "../support/LogExpectations.js"
+import { assertSound } from "../support/proofs.js"
 
 /** Runners are killed in every test, some while they start, and the computing worker with them: its command line is the same. */
 announce(/"sandbox\.runner_(?:replaced|not_started)"|"computing\.worker\.replaced"/)
 
 beforeAll(startCalls, 60_000)
 afterAll(async () => {
-  await soundness(async (target) => (await svc.ask("GET", target, { key: svc.first.key })).body)
+  await assertSound(async (target) => (await svc.ask("GET", target, { key: svc.first.key })).body)
   await stopCalls()
   assert.isEmpty(runners(), "no runner is left")
 }, 60_000)

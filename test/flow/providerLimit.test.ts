@@ -2,21 +2,21 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { api, type Api, eventually } from "../support/api.js"
 import { proofs } from "../support/proofs.js"
-import { provider, type Provider } from "../support/provider.js"
-import { dataDirectory, type Service, service } from "../support/Service.js"
+import { startProvider, type Provider } from "../support/provider.js"
+import { makeDataDirectory, type Service, startService } from "../support/Service.js"
 
 const limit = { requests: 4, perSeconds: 3 }
 const callsOfEach = 5
 
 describe("a limit of scope connector", () => {
-  const place = dataDirectory()
+  const place = makeDataDirectory()
   const { dataDir } = place
   let systems: Provider
   let current: Service
   let client: Api
 
   const begin = async (): Promise<void> => {
-    current = service({ dataDir, env: { SVC_EGRESS_ALLOW: "127.0.0.1/32" } })
+    current = startService({ dataDir, env: { SVC_EGRESS_ALLOW: "127.0.0.1/32" } })
     await current.ready
     client = api(dataDir)
   }
@@ -27,7 +27,7 @@ describe("a limit of scope connector", () => {
   }
 
   beforeAll(async () => {
-    systems = await provider()
+    systems = await startProvider()
     await begin()
     await made("/connectors", {
       svcConnector: 1,

@@ -1,7 +1,7 @@
 /** Whatever a provider does, a call ends as a typed failure within its limits, and its credential stays unseen. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { eventually } from "../support/eventually.js"
-import { answer, misdeeds } from "../support/misbehaving.js"
+import { answer, misbehaviours } from "../support/misbehavingProvider.js"
 import { call, canary, limitMillis, type ProviderWorld, providerWorld } from "../support/providerWorld.js"
 
 let world: ProviderWorld
@@ -50,7 +50,7 @@ const ends: Readonly<Record<string, End>> = {
 }
 
 describe("A provider that misbehaves", () => {
-  it("has a typed end for every misdeed", () => assert.sameMembers(Object.keys(ends), Object.keys(misdeeds)))
+  it("has a typed end for every misdeed", () => assert.sameMembers(Object.keys(ends), Object.keys(misbehaviours)))
 
   it("ends a workflow's call as its typed failure, within the action's time", async () => {
     await world.publish("bad", { actions: [call] })

@@ -1,7 +1,7 @@
 /** The proxy, and the connections that a request names: a credential goes where it may and nowhere else. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import {
-  asked,
+  requestsTo,
   connect,
   publishConnector,
   scripts,
@@ -32,7 +32,7 @@ describe("The connections that a request names", () => {
     const id = await workflow(
       `try { await svc.connector.named.create({}, ctx.input.opts); return "done" } catch (e) { return e.code }`
     )
-    const keyOf = () => asked("/named/create").at(-1)?.headers["x-acme-key"]
+    const keyOf = () => requestsTo("/named/create").at(-1)?.headers["x-acme-key"]
     assert.strictEqual((await runWith(id, names(second.id))).body, "done")
     assert.strictEqual(keyOf(), "second")
     assert.strictEqual(
@@ -91,7 +91,7 @@ describe("The proxy", () => {
     assert.deepStrictEqual([answer.status, answer.body], [418, { got: '{"total":1}', agent: "yes" }])
     assert.deepInclude(answer.headers, { "x-own": "1", "x-svc-connection-id": id })
     assert.isUndefined(answer.headers["set-cookie"])
-    const sent = asked("/v9/orders").at(-1)
+    const sent = requestsTo("/v9/orders").at(-1)
     assert.strictEqual(sent?.url, "/v9/orders?limit=2&q=a%20b")
     assert.deepInclude(sent?.headers, { "x-acme-key": "canary-key", "x-mine": "yes" })
     for (const hidden of ["authorization", "cookie", "x-org-id", "x-svc-connector"])
@@ -108,12 +108,12 @@ describe("The proxy", () => {
     assert.deepStrictEqual((await through("GET", "flaky")).body, { nth: 3 })
     scripts.set("/down", () => ({ status: 503, body: { down: true } }))
     const down = await through("GET", "down")
-    assert.deepStrictEqual([down.status, down.body, asked("/down").length], [503, { down: true }, 3])
+    assert.deepStrictEqual([down.status, down.body, requestsTo("/down").length], [503, { down: true }, 3])
     scripts.set("/broken", () => ({ status: 502, body: {} }))
     assert.strictEqual((await through("POST", "broken", {}, {})).status, 502)
-    assert.lengthOf(asked("/broken"), 1)
+    assert.lengthOf(requestsTo("/broken"), 1)
     assert.strictEqual((await through("POST", "broken", { "idempotency-key": "k" }, {})).status, 502)
-    assert.lengthOf(asked("/broken"), 4)
+    assert.lengthOf(requestsTo("/broken"), 4)
   })
 
   it("goes nowhere but below the connector's base URL, and says what is missing", async () => {

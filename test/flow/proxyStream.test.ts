@@ -3,15 +3,15 @@ import { request as ask, type IncomingMessage } from "node:http"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { svc } from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
-import { type FlowingProvider, flowingProvider } from "../support/flowingProvider.js"
-import { heldBytes } from "../support/heap.js"
+import { type FlowingProvider, startFlowingProvider } from "../support/flowingProvider.js"
+import { liveBytes } from "../support/heap.js"
 
 const canary = "canary/of+the=stream"
 const MiB = 1024 * 1024
 let provider: FlowingProvider
 
 beforeAll(async () => {
-  provider = await flowingProvider("flowing", canary)
+  provider = await startFlowingProvider("flowing", canary)
 })
 afterAll(() => provider.close())
 
@@ -120,10 +120,10 @@ describe("An answer through the proxy", () => {
       }
       more()
     })
-    const before = heldBytes()
+    const before = liveBytes()
     const answers = await Promise.all(Array.from({ length: 9 }, () => through("/full")))
     await new Promise((resolve) => setTimeout(resolve, 300))
-    assert.isBelow(heldBytes() - before, 12 * MiB)
+    assert.isBelow(liveBytes() - before, 12 * MiB)
     for (const { body } of answers) assert.isTrue((await rest(body)).whole)
     assert.strictEqual(sent, 9 * 6 * MiB)
   })

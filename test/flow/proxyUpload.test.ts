@@ -7,7 +7,7 @@ import { Option } from "effect"
 import { signIdentity } from "../../src/domain/Signature.js"
 import { connect, publishConnector, svc, systems } from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
-import { type FlowingProvider, flowingProvider } from "../support/flowingProvider.js"
+import { type FlowingProvider, startFlowingProvider } from "../support/flowingProvider.js"
 
 const canary = "canary/of+the=upload"
 const MiB = 1024 * 1024
@@ -28,7 +28,7 @@ const summing = async (request: IncomingMessage, response: ServerResponse) => {
 }
 
 beforeAll(async () => {
-  provider = await flowingProvider("rising", canary, summing)
+  provider = await startFlowingProvider("rising", canary, summing)
 })
 afterAll(() => provider.close())
 

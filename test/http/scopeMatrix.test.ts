@@ -6,7 +6,16 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { ScopeRule } from "../../src/http/Endpoint.js"
 import type { Route } from "../../src/http/pipeline/Routes.js"
 import type { ScopeType } from "../../src/domain/ResourceScope.js"
-import { type Asked, endpointOf, endpoints, nameOf, prepared, refusalOf, routes, sent } from "../support/endpoints.js"
+import {
+  type EndpointRequest,
+  endpointOf,
+  endpoints,
+  nameOf,
+  prepareRequest,
+  refusalOf,
+  routes,
+  sendRequest
+} from "../support/endpoints.js"
 import { type Scope, type Side, startWorld, type World } from "../support/endpointWorld.js"
 import { eventually } from "../support/eventually.js"
 import type { Answer } from "../support/InProcess.js"
@@ -45,8 +54,8 @@ const reachingScope = (route: Route, type: ScopeType, side: Side): Scope =>
 
 // --- Requests ---
 
-const ask = async (route: Route, { scope, side, type }: Omit<Asked, "world">): Promise<Answer> =>
-  sent(world, route, prepared(route, { world, side, scope, type }), await world.keyOf(scope))
+const ask = async (route: Route, { scope, side, type }: Omit<EndpointRequest, "world">): Promise<Answer> =>
+  sendRequest(world, route, prepareRequest(route, { world, side, scope, type }), await world.keyOf(scope))
 
 /** The side whose records the request may consume. */
 const withOwn = async (route: Route, side: Side, scope: Scope, type?: ScopeType): Promise<Side> => {
@@ -66,10 +75,15 @@ const assertRefused = (answer: Answer) =>
 const listed = async (route: Route, side: Side, scope: Scope): Promise<ReadonlyArray<string>> => {
   const { itemsOf } = listingOf(route)
   const key = await world.keyOf(scope)
-  const base = prepared(route, { world, side, scope })
+  const base = prepareRequest(route, { world, side, scope })
   const found: Array<string> = []
   for (let cursor = ""; ;) {
-    const answer = await sent(world, route, { ...base, target: `${base.target}?page_size=1&cursor=${cursor}` }, key)
+    const answer = await sendRequest(
+      world,
+      route,
+      { ...base, target: `${base.target}?page_size=1&cursor=${cursor}` },
+      key
+    )
     assert.strictEqual(answer.status, 200, answer.text)
     found.push(...itemsOf(answer))
     const page = answer.body.page
@@ -114,13 +128,13 @@ const isClosed = async (route: Route, type: ScopeType) => {
 /** What the run of an endpoint reads of a secret of the side. */
 const readBy = async (route: Route, side: Side): Promise<string> => {
   const scope = scopeOf("secret", inside)
-  const { headers, target } = prepared(route, { world, side, scope })
+  const { headers, target } = prepareRequest(route, { world, side, scope })
   const { "x-end-org-id": customer } = headers
   const body = {
     input: { secret: side.secretName },
     ...(customer === undefined ? {} : { environment: side.environment })
   }
-  const started = await sent(world, route, { target, body, headers }, await world.keyOf(scope))
+  const started = await sendRequest(world, route, { target, body, headers }, await world.keyOf(scope))
   assert.isBelow(started.status, 300, started.text)
   const { body: ended } = await eventually(
     () =>

@@ -2,7 +2,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Answer, type Running, start } from "../support/InProcess.js"
 import { scopedKey } from "../support/keys.js"
-import { acme, type OAuthProvider, oauthProvider } from "../support/oauthProvider.js"
+import { acme, type OAuthProvider, startOAuthProvider } from "../support/oauthProvider.js"
 
 let svc: Running
 let provider: OAuthProvider
@@ -35,7 +35,7 @@ const connect = async (connector: string): Promise<string> => {
 }
 
 beforeAll(async () => {
-  provider = await oauthProvider()
+  provider = await startOAuthProvider()
   svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
   ids = { acme: await publish("acme"), zeta: await publish("zeta") }
   key = await scopedKey(svc, [{ type: "connector", ids: ["acme", "slack"] }])

@@ -5,12 +5,12 @@ import * as path from "node:path"
 import { Client } from "pg"
 import { vi } from "vitest"
 import { findRunning } from "../../src/runtime/embedded/EmbeddedServer.js"
-import { dataDirectory, service } from "../support/Service.js"
+import { makeDataDirectory, startService } from "../support/Service.js"
 
 /** Processes and disks: a busy machine takes its time. */
 vi.setConfig({ testTimeout: 120_000 })
 
-const { directory, dataDir, remove } = dataDirectory()
+const { directory, dataDir, remove } = makeDataDirectory()
 fs.chmodSync(directory, 0o755)
 afterAll(remove)
 
@@ -26,7 +26,7 @@ const connected = async <A>(dataDir: string, use: (client: Client) => Promise<A>
 }
 
 const run = async (dataDir: string, ...command: ReadonlyArray<string>) => {
-  const one = service({ dataDir, command })
+  const one = startService({ dataDir, command })
   return { code: await one.ended, output: one.output() }
 }
 
@@ -34,7 +34,7 @@ const archive = path.join(directory, "backup.tar.gz")
 const restored = path.join(directory, "elsewhere")
 
 it("a backup made while the service writes holds every row acknowledged before it, and its keys", async () => {
-  const source = service({ dataDir })
+  const source = startService({ dataDir })
   await source.ready
   const before = await connected(dataDir, async (client) => {
     await client.query("CREATE TABLE written (n int PRIMARY KEY, filler text)")
@@ -65,7 +65,7 @@ it("a backup made while the service writes holds every row acknowledged before i
     )
     assert.strictEqual(fs.statSync(path.join(restored, file)).mode & 0o777, 0o600)
   }
-  const copy = service({ dataDir: restored })
+  const copy = startService({ dataDir: restored })
   await copy.ready
   const [row] = await connected(
     restored,
@@ -104,7 +104,7 @@ it("a restore over data keeps what was there", async () => {
 })
 
 it("a restore under a running service is refused", async () => {
-  const source = service({ dataDir })
+  const source = startService({ dataDir })
   await source.ready
   const refused = await run(dataDir, "restore", archive)
   assert.strictEqual(refused.code, 1)

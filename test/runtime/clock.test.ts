@@ -7,7 +7,7 @@ import { Runs } from "../../src/actors/ports/Runs.js"
 import { timeOfId } from "../../src/domain/Ids.js"
 import { layer as clockLayer } from "../../src/runtime/postgres/DatabaseClock.js"
 import { layerIdentifiers } from "../../src/runtime/process/Crypto.js"
-import { announce } from "../support/Heard.js"
+import { announce } from "../support/LogExpectations.js"
 
 /** Something that keeps the runtime of its making, as a server does. */
 class Kept extends Context.Tag("test/Kept")<Kept, Runtime.Runtime<never>>() {}

@@ -8,9 +8,9 @@ import type { Json, JsonObject } from "../../src/domain/Json.js"
 import { computationLimits } from "../../src/domain/Limits.js"
 import { layer as computationsLayer } from "../../src/runtime/computing/Computations.js"
 import { FairQueue } from "../../src/runtime/computing/FairQueue.js"
-import { announce } from "../support/Heard.js"
+import { announce } from "../support/LogExpectations.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
-import { loopDelay } from "../support/loopDelay.js"
+import { measureLoopDelay } from "../support/loopDelay.js"
 
 const worker = bundleRunner("src/runtime/computing/worker/Worker.ts")
 afterAll(worker.remove)
@@ -54,7 +54,7 @@ layer(computationsLayer({ workerPath: worker.path, onWorkers: (now) => (pids = n
   ) =>
     it.effect(`that a tenant makes endless ends as its failure: ${name}`, () =>
       Effect.gen(function* () {
-        const { value, worst } = yield* loopDelay(Effect.either(computation))
+        const { value, worst } = yield* measureLoopDelay(Effect.either(computation))
         assert.strictEqual(Either.isLeft(value) ? value.left._tag : "succeeded", expected)
         assert.isBelow(worst, 250, "the main loop was held up")
       })

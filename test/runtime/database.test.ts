@@ -6,7 +6,7 @@ import { AppSql, connect, WriterSql } from "../../src/runtime/postgres/Pools.js"
 import { holdDatabase } from "../../src/runtime/postgres/DatabaseLock.js"
 import { urlsOfLogin } from "../../src/runtime/postgres/Roles.js"
 import { layer, ownerSql, TestDatabase } from "../support/Database.js"
-import { announce } from "../support/Heard.js"
+import { announce } from "../support/LogExpectations.js"
 
 const insertOrganisation = (id: string) =>
   Effect.flatMap(

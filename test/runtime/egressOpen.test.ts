@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Either, Fiber } from "effect"
 import { Egress, type OpenRequest, type OpenResponse } from "../../src/actors/ports/Egress.js"
 import { eventually } from "../support/eventually.js"
-import { heldBytes } from "../support/heap.js"
+import { liveBytes } from "../support/heap.js"
 import { egressLayer, httpServer, type TestServer } from "./egressServer.js"
 
 const MiB = 1024 * 1024
@@ -75,13 +75,13 @@ describe("an answer that is taken while it comes", () => {
       const answer = yield* open(server.origin, { maxBytes: 64 * MiB })
       let most = 0
       let nth = 0
-      const before = heldBytes()
+      const before = liveBytes()
       const result = yield* Effect.promise(() =>
         taken(answer, async () => {
           nth += 1
           if (nth % 20 !== 0) return
           await new Promise((resolve) => setTimeout(resolve, 5))
-          most = Math.max(most, heldBytes() - before)
+          most = Math.max(most, liveBytes() - before)
         })
       )
       assert.deepStrictEqual([result.broken, result.bytes], [undefined, total * piece.length])

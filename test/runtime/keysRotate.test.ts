@@ -2,17 +2,17 @@ import { afterAll, assert, it } from "@effect/vitest"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { vi } from "vitest"
-import { dataDirectory, service } from "../support/Service.js"
+import { makeDataDirectory, startService } from "../support/Service.js"
 
 /** Processes and disks: a busy machine takes its time. */
 vi.setConfig({ testTimeout: 120_000 })
 
-const { dataDir, directory, remove } = dataDirectory()
+const { dataDir, directory, remove } = makeDataDirectory()
 fs.chmodSync(directory, 0o755)
 afterAll(remove)
 
 const rotate = async (env: Readonly<Record<string, string>> = {}) => {
-  const one = service({ dataDir, command: ["keys", "rotate"], env })
+  const one = startService({ dataDir, command: ["keys", "rotate"], env })
   assert.strictEqual(await one.ended, 0, one.output())
   return one.output()
 }
@@ -36,7 +36,7 @@ const call = async (method: string, target: string, body?: object) => {
 const keyring = () => fs.readFileSync(path.join(dataDir, "master.keys"), "utf8").trim().split(",")
 
 it("secrets and credentials stay readable before, during and after a rotation of the master key", async () => {
-  const first = service({ dataDir })
+  const first = startService({ dataDir })
   await first.ready
   const secret = await call("POST", "/api/v1/secrets", { name: "CANARY", value: "sealed before" })
   await call("POST", "/api/v1/connectors", {
@@ -83,7 +83,7 @@ it("secrets and credentials stay readable before, during and after a rotation of
   await first.ended
   // Only what the new key wraps opens without the old one.
   fs.writeFileSync(path.join(dataDir, "master.keys"), `${active}\n`)
-  const second = service({ dataDir })
+  const second = startService({ dataDir })
   await second.ready
   await readable()
   await rotate()
@@ -103,7 +103,7 @@ it("where the environment holds the keys, a rotation says what to put there, and
 })
 
 it("the help tells of it", async () => {
-  const help = service({ dataDir, command: ["keys", "--help"] })
+  const help = startService({ dataDir, command: ["keys", "--help"] })
   assert.strictEqual(await help.ended, 0)
   assert.match(help.output(), /rotate/)
 })

@@ -7,8 +7,8 @@ import { Unavailable } from "../../src/domain/Failure.js"
 import { OperatorError } from "../../src/runtime/process/OperatorError.js"
 import { withSafeErrors } from "../../src/runtime/telemetry/Logging.js"
 import { exporter } from "../../src/runtime/telemetry/Tracing.js"
-import { collector } from "../support/collector.js"
-import { announce } from "../support/Heard.js"
+import { startCollector } from "../support/collector.js"
+import { announce } from "../support/LogExpectations.js"
 
 announce(/test\.failed/)
 
@@ -145,7 +145,7 @@ describe("a log line", () => {
 it.live("what is exported of a failure quotes no value, in logs and in spans", () =>
   Effect.gen(function* () {
     const otlp = yield* Effect.acquireRelease(
-      Effect.promise(() => collector()),
+      Effect.promise(() => startCollector()),
       ({ close }) => Effect.promise(close)
     )
     const failing = Effect.zipRight(

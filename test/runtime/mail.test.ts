@@ -12,15 +12,15 @@ import { parseAllowList } from "../../src/runtime/egress/Address.js"
 import { layer } from "../../src/runtime/egress/Egress.js"
 import type { Resolve } from "../../src/runtime/egress/Connect.js"
 import { eventually } from "../support/eventually.js"
-import { cert, type SmtpServer, smtpServer } from "../support/smtpServer.js"
+import { cert, type SmtpServer, startSmtpServer } from "../support/smtpServer.js"
 
 const email = builtIn.definition()
 const password = "canary-of-the-mailbox"
 let plain: SmtpServer
 let tls: SmtpServer
 beforeAll(async () => {
-  plain = await smtpServer(["ada", password])
-  tls = await smtpServer(["ada", password], true)
+  plain = await startSmtpServer(["ada", password])
+  tls = await startSmtpServer(["ada", password], true)
 })
 afterAll(() => Promise.all([plain.close(), tls.close()]))
 beforeEach(() => {
@@ -244,7 +244,7 @@ describe("An SMTP server", () => {
   })
 
   it("that nobody listens at, or that speaks something else, is unreachable", async () => {
-    const gone = await smtpServer(["a", "b"])
+    const gone = await startSmtpServer(["a", "b"])
     await gone.close()
     assert.deepInclude(Either.getOrThrow(Either.flip(await send({ url: `smtp://tls.example:${gone.port}` }))), {
       _tag: "EgressUnreachable",

@@ -4,16 +4,16 @@ import * as fs from "node:fs"
 import { Client } from "pg"
 import { vi } from "vitest"
 import { startEmbedded } from "../../src/runtime/embedded/EmbeddedServer.js"
-import { announce } from "../support/Heard.js"
-import { dataDirectory, service } from "../support/Service.js"
+import { announce } from "../support/LogExpectations.js"
+import { makeDataDirectory, startService } from "../support/Service.js"
 
 /** Processes and disks: a busy machine takes its time. */
 vi.setConfig({ testTimeout: 120_000 })
 
 /** The operator's Postgres, whose administrator is no superuser, as with most hosters. */
 const scope = Effect.runSync(Scope.make())
-const { directory, dataDir, remove } = dataDirectory()
-const elsewhere = dataDirectory()
+const { directory, dataDir, remove } = makeDataDirectory()
+const elsewhere = makeDataDirectory()
 let administrator = ""
 
 beforeAll(async () => {
@@ -39,7 +39,7 @@ afterAll(async () => {
 })
 
 const run = async (command: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}) => {
-  const one = service({ dataDir: elsewhere.dataDir, command, env })
+  const one = startService({ dataDir: elsewhere.dataDir, command, env })
   return { code: await one.ended, output: one.output() }
 }
 
@@ -66,20 +66,20 @@ it("an administrator's URL makes roles, database and tables, prints the logins o
   assert.strictEqual(again.output, "# The database is up to date.\n")
 
   const keys = readVariables((await run(["keys", "new"])).output)
-  const first = service({ dataDir: elsewhere.dataDir, env: { ...logins, ...keys } })
+  const first = startService({ dataDir: elsewhere.dataDir, env: { ...logins, ...keys } })
   await first.ready
   assert.isFalse(fs.existsSync(elsewhere.dataDir), "nothing is kept in files")
 
   const oneLogin = new URL(administrator)
   oneLogin.pathname = "/svc"
-  const second = service({ dataDir: elsewhere.dataDir, env: { SVC_DATABASE_URL: oneLogin.href, ...keys } })
+  const second = startService({ dataDir: elsewhere.dataDir, env: { SVC_DATABASE_URL: oneLogin.href, ...keys } })
   announce(/^Another svc already runs on this database/, { required: true })
   assert.strictEqual(await second.ended, 1)
   assert.match(second.output(), new RegExp(`Another svc already runs on this database \\(svc, pid ${first.pid} from`))
   first.kill("SIGTERM")
   assert.strictEqual(await first.ended, 0)
 
-  const third = service({ dataDir: elsewhere.dataDir, env: { SVC_DATABASE_URL: oneLogin.href, ...keys } })
+  const third = startService({ dataDir: elsewhere.dataDir, env: { SVC_DATABASE_URL: oneLogin.href, ...keys } })
   await third.ready
   third.kill("SIGTERM")
   assert.strictEqual(await third.ended, 0)

@@ -4,7 +4,7 @@ import { runInThisContext } from "node:vm"
 import { Effect } from "effect"
 import { afterAll } from "vitest"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
-import { begin, calls, done, drive, end, result, thrownBy } from "../support/guests.js"
+import { begin, calls, doneEvent, runToEnd, end, result, errorOf } from "../support/guests.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 
 const runner = bundleRunner()
@@ -134,7 +134,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
     describe("timers", () => {
       it.effect("are host calls, can be cleared, repeat until cleared, and pass their arguments", () =>
         Effect.gen(function* () {
-          const { ended, made } = yield* drive(
+          const { ended, made } = yield* runToEnd(
             `
           const seen = []
           const id = setTimeout(() => seen.push("cleared"), 5); clearTimeout(id)
@@ -174,7 +174,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
       }
       it.effect("asks the host once, and its answer is a Response", () =>
         Effect.gen(function* () {
-          const { ended, made } = yield* drive(
+          const { ended, made } = yield* runToEnd(
             `
           const r = await fetch("https://a.b/x?y=ü", { method: "post", headers: { "X-One": " 1 ", Accept: "a" }, body: JSON.stringify({ a: 1 }) })
           const copy = r.clone(); const bytes = await r.clone().bytes(); const buffer = await r.clone().arrayBuffer()
@@ -218,7 +218,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
           })
         })
       )
-      it.effect("sends bytes as base64, forms as forms, and stops waiting when aborted", () =>
+      it.effect("sends bytes as base64, forms, and stops waiting when aborted", () =>
         Effect.gen(function* () {
           const turn = yield* begin(`
           const control = new AbortController()
@@ -239,7 +239,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
               }
             ]
           )
-          const ended = end(yield* turn.session.feed([done(1, answer)]))
+          const ended = end(yield* turn.session.feed([doneEvent(1, answer)]))
           assert.deepStrictEqual(ended, { t: "ret", v: [["AbortError", true], 201, "a GET request has no body"] })
         })
       )
@@ -251,13 +251,13 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
           const b = await (await fetch("https://a.b/y")).bytes()
           await fetch("https://a.b/z", { method: "POST", body: b })
           return [t.length, t[0], b.length, b[4194303]]`)
-          const back = yield* turn.session.feed([done(0, { ...answer, bodyBase64: "", body: text })])
+          const back = yield* turn.session.feed([doneEvent(0, { ...answer, bodyBase64: "", body: text })])
           const bytes = yield* back.session.feed([
-            done(1, { ...answer, bodyBase64: Buffer.alloc(4 * 1024 * 1024, 7).toString("base64") })
+            doneEvent(1, { ...answer, bodyBase64: Buffer.alloc(4 * 1024 * 1024, 7).toString("base64") })
           ])
           const [sent] = calls(bytes)
           assert.deepInclude(sent?.args[0], { bodyBase64: Buffer.alloc(4 * 1024 * 1024, 7).toString("base64") })
-          const last = yield* bytes.session.feed([done(2, answer)])
+          const last = yield* bytes.session.feed([doneEvent(2, answer)])
           assert.deepStrictEqual(end(last), { t: "ret", v: [2 * 1024 * 1024, "é", 4 * 1024 * 1024, 7] })
         })
       )
@@ -266,7 +266,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
     describe("svc", () => {
       it.effect("every service is a call of its name", () =>
         Effect.gen(function* () {
-          const { made } = yield* drive(
+          const { made } = yield* runToEnd(
             `
           await ctx.connectors["acme-crm"].contact.list(); await svc.unified.crm.contact.list({ a: 1 })
           await svc.state.set("k", 1, { scope: "ORG" }); await svc.state.delete("k"); await svc.state.increment("k", 2); await svc.state.compareAndSet("k", 1, 2)
@@ -297,16 +297,16 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
       it.effect("what is missing says so", () =>
         Effect.gen(function* () {
           assert.match(
-            (yield* thrownBy("await svc.states.get('x')")).message,
+            (yield* errorOf("await svc.states.get('x')")).message,
             /svc\.states does not exist: svc has connector, connectors, unified/
           )
           assert.match(
-            (yield* thrownBy("await svc.state.put('x')")).message,
+            (yield* errorOf("await svc.state.put('x')")).message,
             /svc\.state\.put does not exist: svc\.state has get, set/
           )
-          assert.match((yield* thrownBy("await svc.db.transaction([])")).message, /takes a function/)
-          assert.match((yield* thrownBy("svc.state = 1")).message, /svc cannot be changed/)
-          assert.match((yield* thrownBy("globalThis.svc = 1")).message, /read-only/)
+          assert.match((yield* errorOf("await svc.db.transaction([])")).message, /takes a function/)
+          assert.match((yield* errorOf("svc.state = 1")).message, /svc cannot be changed/)
+          assert.match((yield* errorOf("globalThis.svc = 1")).message, /read-only/)
         })
       )
     })
@@ -331,7 +331,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
           absent.map(() => "undefined")
         )
         for (const name of absent) {
-          const error = yield* thrownBy(`${name}.anything()`)
+          const error = yield* errorOf(`${name}.anything()`)
           assert.strictEqual(error.name, "ReferenceError")
           assert.match(
             error.message,
@@ -340,7 +340,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
         }
         for (const what of ["fs", "node:fs", "./x.js", "data:text/javascript,1"]) {
           assert.match(
-            (yield* thrownBy(`await import(${JSON.stringify(what)})`)).message,
+            (yield* errorOf(`await import(${JSON.stringify(what)})`)).message,
             /^import\(\) does not exist in a workflow/
           )
         }

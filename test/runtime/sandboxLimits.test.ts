@@ -5,8 +5,8 @@ import { afterAll } from "vitest"
 import type { GuestEvent, GuestOutput } from "../../src/actors/ports/Sandbox.js"
 import { Sandbox } from "../../src/actors/ports/Sandbox.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
-import { begin, calls, done, end, limits, program, startEvent } from "../support/guests.js"
-import { announce } from "../support/Heard.js"
+import { begin, calls, doneEvent, end, limits, program, startEvent } from "../support/guests.js"
+import { announce } from "../support/LogExpectations.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 
 const runner = bundleRunner()
@@ -51,7 +51,7 @@ layer(pool, { excludeTestServices: true })("limits", (it) => {
             begin(body, {}, tag === "CpuLimit" ? quick : { ...quick, cpuPerStepMillis: 5000 })
           )
           assert.strictEqual(failure._tag, tag)
-          assert.deepStrictEqual(end(yield* neighbour.session.feed([done(0, 5)])), answered)
+          assert.deepStrictEqual(end(yield* neighbour.session.feed([doneEvent(0, 5)])), answered)
         })
       )
     }
@@ -77,7 +77,7 @@ layer(pool, { excludeTestServices: true })("limits", (it) => {
           {},
           quick
         )
-        const last = yield* turn.session.feed(Array.from({ length: 40 }, (_, id) => done(id, null)))
+        const last = yield* turn.session.feed(Array.from({ length: 40 }, (_, id) => doneEvent(id, null)))
         assert.deepStrictEqual(end(last), { t: "ret", v: "done" })
         assert.isAbove(last.cpuMillis, 200)
       })
@@ -101,12 +101,12 @@ layer(pool, { excludeTestServices: true })("limits", (it) => {
         const hung = yield* Effect.fork(Effect.flip(begin(hangsOn, {}, own)))
         while (pids().includes(before) && processorMillis(before) < computed + 50)
           yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 5)))
-        const queued = yield* Effect.fork(Effect.flip(neighbour.session.feed([done(0, 5)])))
+        const queued = yield* Effect.fork(Effect.flip(neighbour.session.feed([doneEvent(0, 5)])))
         assert.deepInclude(yield* Fiber.join(hung), { _tag: "CpuLimit", limitMillis: 200 })
         assert.isBelow(performance.now() - startedAt, 6000)
         assert.deepInclude(yield* Fiber.join(queued), { _tag: "SessionLost", reason: "runnerDied" })
         const sandbox = yield* Sandbox
-        const again = yield* sandbox.start(program(waiting), limits, startEvent(), [done(0, 5)])
+        const again = yield* sandbox.start(program(waiting), limits, startEvent(), [doneEvent(0, 5)])
         assert.deepStrictEqual(end(again), answered)
         assert.notInclude(pids(), before)
       })
@@ -121,12 +121,12 @@ layer(pool, { excludeTestServices: true })("limits", (it) => {
         assert(pid !== undefined)
         process.kill(pid, "SIGKILL")
         while (pids().includes(pid)) yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
-        assert.deepInclude(yield* Effect.flip(turn.session.feed([done(0, 5)])), {
+        assert.deepInclude(yield* Effect.flip(turn.session.feed([doneEvent(0, 5)])), {
           _tag: "SessionLost",
           reason: "runnerDied"
         })
         const replayed = yield* Effect.flatMap(Sandbox, (sandbox) =>
-          sandbox.start(program(waiting), limits, startEvent(), [done(0, 5)])
+          sandbox.start(program(waiting), limits, startEvent(), [doneEvent(0, 5)])
         )
         assert.deepStrictEqual(end(replayed), answered)
       }
@@ -139,7 +139,7 @@ layer(pool, { excludeTestServices: true })("limits", (it) => {
         Array.from({ length: 12 }, (_, i) => i),
         (i) => begin(`${waiting} // ${i % 3}`)
       )
-      const ends = yield* Effect.forEach(turns, (turn) => Effect.either(turn.session.feed([done(0, 5)])))
+      const ends = yield* Effect.forEach(turns, (turn) => Effect.either(turn.session.feed([doneEvent(0, 5)])))
       const told = ends.map((one) =>
         one._tag === "Left" ? `${one.left._tag}:${"reason" in one.left ? one.left.reason : ""}` : end(one.right)?.t
       )
@@ -158,12 +158,12 @@ layer(pool, { excludeTestServices: true })("limits", (it) => {
         const turn = yield* begin(waiting)
         yield* turn.session.close
         yield* turn.session.close
-        assert.deepInclude(yield* Effect.flip(turn.session.feed([done(0, 5)])), {
+        assert.deepInclude(yield* Effect.flip(turn.session.feed([doneEvent(0, 5)])), {
           _tag: "SessionLost",
           reason: "closed"
         })
       }
-      assert.deepStrictEqual(end(yield* keep.session.feed([done(0, 5)])), answered)
+      assert.deepStrictEqual(end(yield* keep.session.feed([doneEvent(0, 5)])), answered)
     })
   )
 
@@ -172,11 +172,11 @@ layer(pool, { excludeTestServices: true })("limits", (it) => {
       const turns = yield* Effect.forEach(Array.from({ length: 10 }), () =>
         begin("await svc.state.get('k'); for (let i = 0; i < 3e5; i++); await svc.state.get('k')")
       )
-      const fibers = yield* Effect.forEach(turns, (turn) => Effect.fork(turn.session.feed([done(0, 5)])))
+      const fibers = yield* Effect.forEach(turns, (turn) => Effect.fork(turn.session.feed([doneEvent(0, 5)])))
       yield* Effect.yieldNow()
       yield* Fiber.interruptAll(fibers)
       const others = yield* Effect.forEach(Array.from({ length: 10 }), () => begin(waiting))
-      for (const turn of others) assert.deepStrictEqual(end(yield* turn.session.feed([done(0, 5)])), answered)
+      for (const turn of others) assert.deepStrictEqual(end(yield* turn.session.feed([doneEvent(0, 5)])), answered)
       for (const turn of turns) assert.deepInclude(yield* Effect.flip(turn.session.feed([])), { reason: "closed" })
     })
   )
@@ -189,14 +189,14 @@ layer(pool, { excludeTestServices: true })("limits", (it) => {
       yield* Effect.yieldNow()
       yield* Fiber.interruptAll(fibers)
       const turns = yield* Effect.forEach(Array.from({ length: 10 }), () => begin(waiting))
-      for (const turn of turns) assert.deepStrictEqual(end(yield* turn.session.feed([done(0, 5)])), answered)
+      for (const turn of turns) assert.deepStrictEqual(end(yield* turn.session.feed([doneEvent(0, 5)])), answered)
     })
   )
 
   describe("a replay of 10,000 events", () => {
     const long = `let sum = 0; for (let i = 0; i < 10000; i++) sum += await svc.state.get("k" + i); return sum`
     const history: ReadonlyArray<GuestEvent> = Array.from({ length: 10_000 }, (_, id) =>
-      done(id, 1, 1_700_000_000_000 + id)
+      doneEvent(id, 1, 1_700_000_000_000 + id)
     )
     it.effect("is exact, and leaves its neighbours their turns", () =>
       Effect.gen(function* () {

@@ -6,7 +6,7 @@ import { afterAll } from "vitest"
 import { Sandbox, type Turn } from "../../src/actors/ports/Sandbox.js"
 import { GuestMemory } from "../../src/runtime/sandbox/GuestMemory.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
-import { done, end, limits, program, startEvent } from "../support/guests.js"
+import { doneEvent, end, limits, program, startEvent } from "../support/guests.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 
 const runner = bundleRunner()
@@ -79,12 +79,12 @@ describe("Runs that hold much while they wait", () => {
         const during = residentBytes(pid)
         // Twelve hold 480 MiB; three of them fit.
         assert.isBelow(during - before, 320 * mebibyte)
-        const fed = yield* Effect.forEach(turns, ({ session }) => Effect.either(session.feed([done(0, 5)])))
+        const fed = yield* Effect.forEach(turns, ({ session }) => Effect.either(session.feed([doneEvent(0, 5)])))
         const lost = fed.filter((one) => one._tag === "Left" && one.left._tag === "SessionLost").length
         assert.isAtLeast(lost, 8)
         assert.isBelow(lost, 12)
-        assert.deepStrictEqual(end(yield* neighbour.session.feed([done(0, 1)])), { t: "ret", v: ["small", 1] })
-        const replayed = yield* sandbox.start(program(large, "org_large"), limits, startEvent(), [done(0, 5)])
+        assert.deepStrictEqual(end(yield* neighbour.session.feed([doneEvent(0, 1)])), { t: "ret", v: ["small", 1] })
+        const replayed = yield* sandbox.start(program(large, "org_large"), limits, startEvent(), [doneEvent(0, 5)])
         assert.deepStrictEqual(end(replayed), { t: "ret", v: [40, 5] })
         while (residentBytes(pid) - before > 64 * mebibyte) yield* Effect.sleep("50 millis")
         process.stdout.write(

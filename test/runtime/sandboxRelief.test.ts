@@ -4,7 +4,7 @@ import { Effect, Fiber, Option } from "effect"
 import { afterAll } from "vitest"
 import { Sandbox, type Turn } from "../../src/actors/ports/Sandbox.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
-import { begin, done, end, limits, program, startEvent } from "../support/guests.js"
+import { begin, doneEvent, end, limits, program, startEvent } from "../support/guests.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 
 const runner = bundleRunner()
@@ -49,7 +49,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: true, onStarted
         const waiting = yield* begin(`return await svc.state.get("k")`, {}, limits, "org_victim")
         const attack = yield* Effect.fork(endless("org_evil"))
         yield* Effect.sleep("100 millis")
-        assert.deepStrictEqual(end(yield* waiting.session.feed([done(0, 1)])), { t: "ret", v: 1 })
+        assert.deepStrictEqual(end(yield* waiting.session.feed([doneEvent(0, 1)])), { t: "ret", v: 1 })
         assert.strictEqual((yield* Fiber.join(attack))._tag, "CpuLimit")
       })
     )
@@ -74,9 +74,9 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: true, onStarted
           Effect.retry({ times: 50, while: ({ _tag }) => _tag === "SessionLost" }),
           Effect.repeat({ until: ([one, other]) => runnerOf(one) === runnerOf(other) })
         )
-        const attack = yield* Effect.fork(Effect.flip(attacker.session.feed([done(0, 1)])))
+        const attack = yield* Effect.fork(Effect.flip(attacker.session.feed([doneEvent(0, 1)])))
         yield* Effect.sleep("20 millis")
-        const lost = yield* Effect.flip(waiting.session.feed([done(0, 1)]))
+        const lost = yield* Effect.flip(waiting.session.feed([doneEvent(0, 1)]))
         assert.deepInclude(lost, { _tag: "SessionLost", reason: "evicted" })
         assert.isNull(
           yield* Fiber.poll(attack).pipe(Effect.map(Option.getOrNull)),

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { afterAll } from "vitest"
 import { Sandbox } from "../../src/actors/ports/Sandbox.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
-import { limits, startEvent, thrownBy } from "../support/guests.js"
+import { limits, startEvent, errorOf } from "../support/guests.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 
 const runner = bundleRunner()
@@ -33,7 +33,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
   (it) => {
     for (const [name, body] of Object.entries(bodies)) {
       it.effect(`${name} has failed by itself`, () =>
-        Effect.map(thrownBy(body), ({ name }) => assert.strictEqual(name, "Error"))
+        Effect.map(errorOf(body), ({ name }) => assert.strictEqual(name, "Error"))
       )
     }
     it.effect("null while it loads has failed to load", () =>

@@ -3,7 +3,7 @@ import { afterAll, afterEach, assert, beforeAll, describe, it } from "@effect/vi
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { Query } from "pg"
 import { type DbCaller, DbRefused } from "../../src/actors/ports/WorkspaceDb.js"
-import { announce } from "../support/Heard.js"
+import { announce } from "../support/LogExpectations.js"
 import { newCaller, type RunningWorkspaces, startWorkspaces } from "../support/workspaces.js"
 
 describe("An answer", () => {

@@ -5,7 +5,7 @@ import { Client } from "pg"
 import { DbRefused } from "../../src/actors/ports/WorkspaceDb.js"
 import { databaseNamesOf } from "../../src/runtime/workspace/DatabaseNames.js"
 import { openWorkspaceDatabases } from "../../src/runtime/workspace/WorkspaceDatabases.js"
-import { beside, freshDatabase, droppedWorkspaces, type Database } from "../support/Database.js"
+import { databaseUrl, freshDatabase, dropWorkspaces, type Database } from "../support/Database.js"
 import { newCaller, startWorkspaces, testPepper, type RunningWorkspaces } from "../support/workspaces.js"
 
 describe("The database of a workspace", () => {
@@ -14,10 +14,10 @@ describe("The database of a workspace", () => {
   let admin: Redacted.Redacted
   beforeAll(async () => {
     database = await Effect.runPromise(Scope.extend(freshDatabase, scope))
-    admin = Redacted.make(beside(database.admin, `${database.name}_ws`))
+    admin = Redacted.make(databaseUrl(database.admin, `${database.name}_ws`))
   })
   afterAll(async () => {
-    await Effect.runPromise(droppedWorkspaces(`${database.name}_ws`))
+    await Effect.runPromise(dropWorkspaces(`${database.name}_ws`))
     await Effect.runPromise(Scope.close(scope, Exit.void))
   })
   const opened = () => openWorkspaceDatabases({ admin, pepper: testPepper })

@@ -9,7 +9,7 @@ import { inject } from "vitest"
 import { type DbCaller, DbRefused } from "../../src/actors/ports/WorkspaceDb.js"
 import { attempts } from "../../src/runtime/workspace/Canary.js"
 import { databaseNamesOf, schemaOf } from "../../src/runtime/workspace/DatabaseNames.js"
-import { beside } from "../support/Database.js"
+import { databaseUrl } from "../support/Database.js"
 import { newCaller, type RunningWorkspaces, startWorkspaces, testPepper } from "../support/workspaces.js"
 
 /** What stands at a place of a call: of the other workspace, and two things like it that do not exist. */
@@ -27,7 +27,7 @@ describe("The login of a workspace", () => {
   let secrets: ReadonlyArray<string>
 
   const loginTo = (own: string, database: string) => {
-    const url = new URL(beside(Redacted.make(inject("postgres").admin), database))
+    const url = new URL(databaseUrl(Redacted.make(inject("postgres").admin), database))
     url.username = own
     url.password = databaseNamesOf(world.base, testPepper).password(own)
     return new Client({ connectionString: url.href })

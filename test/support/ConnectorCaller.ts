@@ -33,7 +33,7 @@ export interface Caller {
 }
 
 /** The definition with every https origin replaced by `origin`. A base URL from the config stays. */
-export const at = (definition: ConnectorDefinition, origin: string): ConnectorDefinition => {
+export const withOrigin = (definition: ConnectorDefinition, origin: string): ConnectorDefinition => {
   const moved = (url: string) => url.replace(/^https:\/\/[^/]*/, origin)
   const base = /^https:\/\/[^/]*(.*)$/.exec(definition.baseUrl)?.[1]
   return {
@@ -61,8 +61,8 @@ export const at = (definition: ConnectorDefinition, origin: string): ConnectorDe
   }
 }
 
-export const caller = (original: ConnectorDefinition, origin: string, account: Account): Caller => {
-  const definition = at(original, origin)
+export const makeCaller = (original: ConnectorDefinition, origin: string, account: Account): Caller => {
+  const definition = withOrigin(original, origin)
   let calls = 0
   const answer: Caller["answer"] = async (name, args = {}, idempotencyKey = idempotencyKeyOf(++calls)) => {
     const action = named(definition, name)
@@ -118,32 +118,32 @@ export const idempotencyKeyOf = (call: number): string => createHash("sha256").u
 export type Calls = Readonly<Record<string, readonly [args: JsonObject, check: (result: Json) => void]>>
 
 /** Calls every action once, checks arguments and results against the schemas, and fails if an action is missing. */
-export const drive = async (definition: ConnectorDefinition, caller: Caller, calls: Calls): Promise<void> => {
+export const callEveryAction = async (definition: ConnectorDefinition, caller: Caller, calls: Calls): Promise<void> => {
   const names = definition.actions.map((action) => action.name)
   assert.sameMembers(Object.keys(calls), names, "every action is called")
   for (const [name, [args, check]] of Object.entries(calls)) {
     const action = named(definition, name)
-    keeps(action.inputSchema, args, `${name}'s arguments`)
+    assertConforms(action.inputSchema, args, `${name}'s arguments`)
     const result = await caller.result(name, args)
-    keeps(action.outputSchema, result, `${name}'s result`)
+    assertConforms(action.outputSchema, result, `${name}'s result`)
     check(result)
   }
 }
 
 /** Fails the test if the value does not conform to the JSON Schema. */
-export const keeps = (schema: JsonObject, value: Json, what: string): void => {
+export const assertConforms = (schema: JsonObject, value: Json, what: string): void => {
   const { errors, valid } = new Validator({ ...schema }, "2020-12", false).validate(value)
   assert.isTrue(valid, `${what}: ${errors.map((error) => `${error.instanceLocation} ${error.error}`).join("; ")}`)
 }
 
 /** A check that the result has at least these members. */
-export const has =
+export const hasMembers =
   (members: JsonObject) =>
   (result: Json): void =>
     assert.deepInclude(objectOf(result), members)
 
 /** A check of the number of items in a member of the result. */
-export const counts =
+export const hasItems =
   (member: string, count: number) =>
   (result: Json): void =>
     assert.lengthOf(listOf(objectOf(result)[member]), count)

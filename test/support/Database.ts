@@ -32,16 +32,16 @@ export const freshDatabase = Effect.acquireRelease(
       admin: Redacted.make(elsewhere(shared.admin, name))
     }
   }),
-  ({ name }) => dropped(name)
+  ({ name }) => dropDatabase(name)
 )
 
-export const dropped = (name: string) =>
+export const dropDatabase = (name: string) =>
   Effect.promise(() => asAdmin(inject("postgres").admin, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`))
 
 /**
  * Drops the database of the administrator's URL for `svc.db`, the template, and every workspace's database and login.
  */
-export const droppedWorkspaces = (base: string) =>
+export const dropWorkspaces = (base: string) =>
   Effect.promise(async () => {
     const { admin } = inject("postgres")
     const client = new Client({ connectionString: admin })
@@ -61,7 +61,7 @@ export const droppedWorkspaces = (base: string) =>
   })
 
 /** The same login on another database of the server. */
-export const beside = (login: Redacted.Redacted, name: string) => elsewhere(Redacted.value(login), name)
+export const databaseUrl = (login: Redacted.Redacted, name: string) => elsewhere(Redacted.value(login), name)
 
 /** The fresh database and the service's pools on it. */
 export const layer: Layer.Layer<TestDatabase | AppSql | WriterSql> = Layer.scoped(TestDatabase, freshDatabase).pipe(

@@ -13,7 +13,7 @@ import { Databases, ProvidedSecrets, WorkspaceServer } from "../../src/runtime/p
 import { make as makeFront } from "../../src/runtime/http/Front.js"
 import { server, serviceLayer } from "../../src/runtime/program/Service.js"
 import * as Database from "./Database.js"
-import { documented } from "./documented.js"
+import { makeDocumentCheck } from "./documentCheck.js"
 
 export interface Answer {
   readonly status: number
@@ -73,8 +73,8 @@ const databases = Layer.effect(
 const workspaces = Layer.scoped(
   WorkspaceServer,
   Effect.flatMap(Database.TestDatabase, ({ admin, name }) =>
-    Effect.acquireRelease(Effect.succeed(Option.some(Redacted.make(Database.beside(admin, `${name}_ws`)))), () =>
-      Database.droppedWorkspaces(`${name}_ws`)
+    Effect.acquireRelease(Effect.succeed(Option.some(Redacted.make(Database.databaseUrl(admin, `${name}_ws`)))), () =>
+      Database.dropWorkspaces(`${name}_ws`)
     )
   )
 )
@@ -96,7 +96,7 @@ export const start = async (env: Readonly<Record<string, string>> = {}) => {
     runtime.runPromise(Effect.withTracerEnabled(effect, false))
   const scope = await Effect.runPromise(Scope.make())
   const pair = await run(makeFront)
-  const violationOf = documented()
+  const violationOf = makeDocumentCheck()
 
   const organisation = (name: string, plan: PlanName = "unlimited") =>
     run(

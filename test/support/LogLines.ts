@@ -27,7 +27,7 @@ export const isTrouble = ({ stream, text }: PrintedLine): boolean => {
 }
 
 /** Lines that depend only on the machine of the tests: which jail of runners works on it. */
-export const ofThisMachine: ReadonlyArray<RegExp> = [/sandbox\.jail_incomplete/]
+export const machineLines: ReadonlyArray<RegExp> = [/sandbox\.jail_incomplete/]
 
 /** Splits chunks of text into lines; `end` reports a last line without a line break. */
 export const lineReader = (onLine: (text: string) => void) => {

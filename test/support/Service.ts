@@ -5,7 +5,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
-import { hear, unannouncedLines } from "./Heard.js"
+import { hear, unannouncedLines } from "./LogExpectations.js"
 import { isTrouble, lineReader } from "./LogLines.js"
 
 export interface Service {
@@ -35,7 +35,7 @@ export interface ServiceOptions {
 }
 
 /** Starts `svc start`, or another command. The end of the test process kills it. */
-export const service = (options: ServiceOptions): Service => {
+export const startService = (options: ServiceOptions): Service => {
   build()
   if (options.kill !== undefined) buildFaulty()
   const started = performance.now()
@@ -89,7 +89,7 @@ export const service = (options: ServiceOptions): Service => {
 }
 
 /** Creates a directory for the files of one service; `remove` deletes it. */
-export const dataDirectory = (parent = os.tmpdir()) => {
+export const makeDataDirectory = (parent = os.tmpdir()) => {
   const directory = fs.mkdtempSync(path.join(parent, "svc-data-"))
   return {
     directory,
@@ -99,14 +99,14 @@ export const dataDirectory = (parent = os.tmpdir()) => {
 }
 
 /** The pid of the Postgres on a data directory. */
-export const postgresOf = (dataDir: string): number =>
+export const postgresPid = (dataDir: string): number =>
   Number(fs.readFileSync(path.join(dataDir, "postgres", "cluster", "data", "postmaster.pid"), "utf8").split("\n")[0])
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 const bundle = path.join(root, "dist", "svc.js")
 
 /** The options by which a test bundles the program. */
-export const bundling = {
+export const bundleOptions = {
   bundle: true,
   platform: "node",
   target: "node20",
@@ -127,7 +127,7 @@ const buildFaulty = () => {
   buildSync({
     entryPoints: [path.join(root, "test", "support", "FaultyMain.ts")],
     outfile: faulty,
-    ...bundling
+    ...bundleOptions
   })
   builtFaulty = true
 }

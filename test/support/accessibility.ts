@@ -11,7 +11,7 @@ interface Violation {
 }
 
 /** The violations: the rule and the first elements of each. */
-export const violations = async (html: string): Promise<ReadonlyArray<string>> => {
+export const findViolations = async (html: string): Promise<ReadonlyArray<string>> => {
   // The page's own scripts do not run.
   const { window } = new JSDOM(html, { runScripts: "outside-only", url: "http://127.0.0.1/" })
   window.eval(axe.source)

@@ -16,7 +16,7 @@ export type ActionLock = Readonly<Record<string, Readonly<Record<string, Readonl
 export const actionLockFile = "test/domain/connectors/actions.lock.json"
 
 /** The lock with new entries added, and a message for each action that violates it, with what to do. */
-export const locked = (
+export const addToLock = (
   lock: ActionLock,
   builtIns: ReadonlyArray<BundledConnector>
 ): { readonly lock: ActionLock; readonly broken: ReadonlyArray<string> } => {
@@ -39,7 +39,7 @@ export const locked = (
  * The lock without these actions (`slug.action@version`), which no release contains. Throws if the lock does not have
  * one.
  */
-export const unlocked = (lock: ActionLock, names: ReadonlyArray<string>): ActionLock => {
+export const removeFromLock = (lock: ActionLock, names: ReadonlyArray<string>): ActionLock => {
   const left = new Set(names)
   const kept = mapValues(lock, (versions, slug) =>
     mapValues(versions, (actions) =>

@@ -23,7 +23,7 @@ const plain = (encoding: string | undefined, body: Buffer): Buffer => {
   }
 }
 
-export const collector = async (): Promise<Collector> => {
+export const startCollector = async (): Promise<Collector> => {
   const received: Array<{ readonly path: string; readonly text: string }> = []
   const server = createServer((request, response) => {
     const chunks: Array<Buffer> = []
@@ -65,7 +65,7 @@ const base64Inside = (bytes: Buffer): ReadonlyArray<string> =>
   })
 
 /** The encodings in which a text may contain a value, by name. */
-export const formsOf = (value: string): ReadonlyArray<readonly [string, string]> => {
+export const encodingsOf = (value: string): ReadonlyArray<readonly [string, string]> => {
   const bytes = Buffer.from(value)
   const base64 = base64Inside(bytes)
   const json = JSON.stringify(value).slice(1, -1)
@@ -85,13 +85,13 @@ export const formsOf = (value: string): ReadonlyArray<readonly [string, string]>
 }
 
 /** The occurrences of the values, by the values' names. */
-export const findings = (
+export const findValues = (
   canaries: ReadonlyMap<string, string>,
   places: ReadonlyMap<string, string>
 ): ReadonlyArray<string> => {
   const found: Array<string> = []
   for (const [name, value] of canaries) {
-    const forms = formsOf(value)
+    const forms = encodingsOf(value)
     for (const [place, all] of places) {
       const form = forms.find(([, text]) => all.includes(text))
       const at = all.indexOf(form?.[1] ?? "")

@@ -40,7 +40,7 @@ import { computationsInProcess } from "./computations.js"
 
 export const organisation = "org_00000000000000000000000001"
 export const origin = "https://api.acme.example"
-export const by: Initiator = {
+export const initiator: Initiator = {
   actor: { id: "key_1", ip: null, name: "test", onBehalfOf: null, type: "service_account", userAgent: null },
   requestId: null
 }
@@ -70,12 +70,12 @@ export const manifest = (refresh: object = {}, more: Partial<ConnectorManifest> 
 type Answer = Effect.Effect<Partial<Tokens>, TokenRequestFailed>
 
 /** A token endpoint that answers each request as the script says, and counts the requests. */
-export const fresh = (n: number, seconds = 3_600): Partial<Tokens> => ({
+export const freshTokens = (n: number, seconds = 3_600): Partial<Tokens> => ({
   accessToken: Redacted.make(`access-${n}`),
   refreshToken: Redacted.make(`refresh-${n}`),
   expiresInSeconds: seconds
 })
-export const failing = (status: number | null, code: string | null = null): Answer =>
+export const failedAnswer = (status: number | null, code: string | null = null): Answer =>
   Effect.fail(new TokenRequestFailed({ status, code, message: `the token endpoint answered ${status}: ${code}` }))
 
 interface ApiAnswer {
@@ -312,7 +312,7 @@ export const makeWorld = (options: WorldOptions) =>
       const id = identifiers.next("conn")
       yield* makeActorClient(yield* client(id)).create({
         organisationId: organisation,
-        by,
+        by: initiator,
         connector: "acme",
         customerId: "cus_1",
         userId: null,

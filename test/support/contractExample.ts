@@ -120,7 +120,7 @@ export const acme = {
 }
 
 /** A copy of the document with another value at one path; `undefined` removes the member. */
-export const but = (...changes: ReadonlyArray<readonly [path: string, value: unknown]>): JsonObject => {
+export const withValue = (...changes: ReadonlyArray<readonly [path: string, value: unknown]>): JsonObject => {
   const document = structuredClone(acme)
   for (const [path, value] of changes) {
     const parts = path.split(".")

@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import type { ScopeType } from "../../src/domain/ResourceScope.js"
 import { eventually } from "./eventually.js"
 import { type Answer, type Running, start } from "./InProcess.js"
-import { acme, type OAuthProvider, oauthProvider } from "./oauthProvider.js"
+import { acme, type OAuthProvider, startOAuthProvider } from "./oauthProvider.js"
 
 /** The records of one side, all of one customer. */
 export interface Side {
@@ -34,7 +34,7 @@ const code = `export default async (ctx) => {
 }`
 
 export const startWorld = async () => {
-  const provider: OAuthProvider = await oauthProvider()
+  const provider: OAuthProvider = await startOAuthProvider()
   const svc: Running = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
   let names = 0
   const unique = () => `n${(names += 1)}`

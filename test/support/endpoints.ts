@@ -18,7 +18,7 @@ export const routes: ReadonlyArray<Route> = [
 export const nameOf = ({ method, path }: Pick<Route, "method" | "path">): string => `${method} ${path}`
 
 /** The side that a request is about, and the API key that sends it. */
-export interface Asked {
+export interface EndpointRequest {
   readonly world: World
   readonly side: Side
   /** The scope of the key. */
@@ -28,11 +28,11 @@ export interface Asked {
 }
 
 export interface Endpoint {
-  readonly body?: (asked: Asked) => unknown
-  readonly query?: (asked: Asked) => string
-  readonly headers?: (asked: Asked) => Answer["headers"]
+  readonly body?: (asked: EndpointRequest) => unknown
+  readonly query?: (asked: EndpointRequest) => string
+  readonly headers?: (asked: EndpointRequest) => Answer["headers"]
   /** Creates records that the request consumes. */
-  readonly uses?: (asked: Asked) => Promise<Partial<Side>>
+  readonly uses?: (asked: EndpointRequest) => Promise<Partial<Side>>
   /** Statuses of 400 and above that also show that the request reached the record. */
   readonly alsoAnswers?: ReadonlyArray<number>
 }
@@ -242,7 +242,7 @@ export const endpoints: { readonly [name: string]: Endpoint } = {
 }
 
 /** The values of path parameters, by name. */
-const partsOf = ({ side, world }: Asked): { readonly [name: string]: string } => ({
+const partsOf = ({ side, world }: EndpointRequest): { readonly [name: string]: string } => ({
   cid: side.customer,
   tid: side.customer,
   wid: side.workflow,
@@ -276,7 +276,7 @@ export interface Prepared {
 }
 
 /** The request of an endpoint about the side. */
-export const prepared = (route: Route, asked: Asked): Prepared => {
+export const prepareRequest = (route: Route, asked: EndpointRequest): Prepared => {
   const { body, headers, query } = endpointOf(route)
   const parts = partsOf(asked)
   const path = route.path.replace(/:(\w+)/g, (_, name: string) => {
@@ -293,7 +293,7 @@ export const prepared = (route: Route, asked: Asked): Prepared => {
 }
 
 /** Sends the request with the key in the header of its surface. */
-export const sent = (
+export const sendRequest = (
   { svc }: World,
   { method }: Pick<Route, "method">,
   { body, headers, target }: Prepared,

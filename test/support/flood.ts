@@ -62,7 +62,8 @@ const ask = (script: string, options: object): Promise<string> =>
   })
 
 /** The status of each answer, in the order of arrival. */
-export const flood = async (options: Flood): Promise<ReadonlyArray<number>> => JSON.parse(await ask(flooding, options))
+export const sendFlood = async (options: Flood): Promise<ReadonlyArray<number>> =>
+  JSON.parse(await ask(flooding, options))
 
 export interface HeldBodies {
   readonly url: string

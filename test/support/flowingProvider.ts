@@ -23,7 +23,7 @@ export interface FlowingProvider {
 }
 
 /** Starts the provider and a service with a published connector of that slug and a customer who has connected it. */
-export const flowingProvider = async (
+export const startFlowingProvider = async (
   slug: string,
   credential: string,
   otherwise: Script = () => undefined

@@ -27,8 +27,14 @@ export const startEvent = (ctx: Json = { input: {} }, now = 1_700_000_000_000): 
   ctx
 })
 
-export const done = (id: number, v: Json, now = 1_700_000_001_000): GuestEvent => ({ t: "done", id, now, ok: true, v })
-export const failed = (id: number, e: GuestError, now = 1_700_000_001_000): GuestEvent => ({
+export const doneEvent = (id: number, v: Json, now = 1_700_000_001_000): GuestEvent => ({
+  t: "done",
+  id,
+  now,
+  ok: true,
+  v
+})
+export const failedEvent = (id: number, e: GuestError, now = 1_700_000_001_000): GuestEvent => ({
   t: "done",
   id,
   now,
@@ -53,7 +59,7 @@ export const result = (body: string, ctx?: Json): Effect.Effect<Json, SandboxFai
   })
 
 /** Runs a workflow and returns the error that it throws. */
-export const thrownBy = (body: string, ctx?: Json) =>
+export const errorOf = (body: string, ctx?: Json) =>
   Effect.map(begin(body, ctx), (turn) => {
     const ended = end(turn)
     if (ended?.t !== "throw") throw new Error(`nothing thrown but ${JSON.stringify(ended ?? turn.outputs)}`)
@@ -63,7 +69,7 @@ export const thrownBy = (body: string, ctx?: Json) =>
 type Answer = { readonly ok: true; readonly v: Json } | { readonly ok: false; readonly e: GuestError }
 
 /** Runs a workflow to its end and answers each host call. Returns the end and all calls. */
-export const drive = Effect.fn(function* (
+export const runToEnd = Effect.fn(function* (
   body: string,
   host: (name: string, args: ReadonlyArray<Json>) => Answer,
   ctx?: Json

@@ -6,7 +6,7 @@ setFlagsFromString("--expose-gc")
 const collectGarbage: () => void = runInNewContext("gc")
 
 /** The bytes of all buffers. */
-export const heldBytes = (): number => {
+export const liveBytes = (): number => {
   collectGarbage()
   return process.memoryUsage().external
 }

@@ -90,7 +90,7 @@ export const change = (run: OpenRun, more: Partial<RunChange> = {}): RunChange =
   ...more
 })
 
-export const opening = (run: OpenRun, more: Partial<RunChange> = {}): RunChange => ({
+export const openingChange = (run: OpenRun, more: Partial<RunChange> = {}): RunChange => ({
   ...change(run),
   epoch: null,
   open: run,
@@ -112,7 +112,7 @@ export const opening = (run: OpenRun, more: Partial<RunChange> = {}): RunChange 
   ...more
 })
 
-export const done = (seq: number, call = seq - 1) => ({
+export const doneEntry = (seq: number, call = seq - 1) => ({
   seq,
   entry: {
     kind: "done" as const,

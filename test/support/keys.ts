@@ -4,12 +4,12 @@ import { Effect } from "effect"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
 import type { Running } from "./InProcess.js"
 
-export interface MadeKey {
+export interface TestKey {
   readonly id: string
   readonly key: string
 }
 
-export const makeKey = async (svc: Running, body: object): Promise<MadeKey> => {
+export const makeKey = async (svc: Running, body: object): Promise<TestKey> => {
   const made = await svc.ask("POST", "/api/v1/api-keys", {
     key: svc.first.key,
     body: { name: "made by a test", mode: "live", preset: "full_access", ...body }
@@ -23,7 +23,7 @@ export const makeScopedKey = (svc: Running, scope: { readonly [type: string]: Re
   makeKey(svc, { resourceScope: Object.entries(scope).map(([type, ids]) => ({ type, ids })) })
 
 /** A key of another workspace of the organisation. */
-export const makeKeyElsewhere = async (svc: Running): Promise<MadeKey> => {
+export const makeKeyOfOtherWorkspace = async (svc: Running): Promise<TestKey> => {
   const made = await makeKey(svc, {})
   const space = `${svc.first.spaceId.slice(0, -1)}${svc.first.spaceId.endsWith("0") ? "1" : "0"}`
   await svc.run(

@@ -4,7 +4,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks"
 
 const resolution = 10
 
-export const loopDelay = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+export const measureLoopDelay = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.acquireUseRelease(
     Effect.sync(() => {
       const histogram = monitorEventLoopDelay({ resolution })

@@ -38,7 +38,7 @@ interface Neighbour {
 }
 
 /** Runs `body` while it requests `/healthz` every 20 ms and starts runs of the neighbour without pause. */
-export const beside = async <A>(
+export const runBesideNeighbour = async <A>(
   { baseUrl, runs: works }: Neighbour,
   body: () => Promise<A>
 ): Promise<{ readonly value: A; readonly probe: Probe }> => {

@@ -39,7 +39,7 @@ export interface OAuthProvider {
 
 const secret = () => `canary_${randomBytes(12).toString("hex")}`
 
-export const oauthProvider = async (): Promise<OAuthProvider> => {
+export const startOAuthProvider = async (): Promise<OAuthProvider> => {
   const tokenRequests: Array<{ readonly [name: string]: string }> = []
   const revoked: Array<string> = []
   const calls: Array<Call> = []

@@ -3,10 +3,10 @@ import { Effect, Redacted, Scope } from "effect"
 import * as fs from "node:fs"
 import { Client } from "pg"
 import { startEmbedded } from "../../src/runtime/embedded/EmbeddedServer.js"
-import { dataDirectory } from "./Service.js"
+import { makeDataDirectory } from "./Service.js"
 
 export const operatorsPostgres = () => {
-  const { dataDir, directory, remove } = dataDirectory()
+  const { dataDir, directory, remove } = makeDataDirectory()
   let administrator = ""
   return {
     /** Starts the server, which runs until the scope closes. */

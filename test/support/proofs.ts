@@ -24,7 +24,7 @@ const patienceMillis = 30_000
  * Checks that the audit trail of a running service is complete and sealed, and that no check fails. `get` returns a
  * body.
  */
-export const soundness = async (get: (target: string) => Promise<Answer["body"]>): Promise<void> => {
+export const assertSound = async (get: (target: string) => Promise<Answer["body"]>): Promise<void> => {
   await eventually(
     () => get("/api/v1/audit/verify"),
     (body) => body?.data?.ok === true && body.data.unsealed === 0,
@@ -40,7 +40,7 @@ export const soundness = async (get: (target: string) => Promise<Answer["body"]>
 /** Runs all checks, stops the service, and fails with a list of all violations. */
 export const proofs = async (service: Provable): Promise<void> => {
   const { call, dev } = api(service.dataDir)
-  await soundness(async (target) => (await call("GET", target)).body)
+  await assertSound(async (target) => (await call("GET", target)).body)
   const postgres = postmasterOf(service.dataDir)
   const processes = [...new Set([service.pid, postgres.pid])].flatMap(treeOf)
   const ports = [Number(new URL(dev.baseUrl).port), postgres.port]

@@ -26,7 +26,7 @@ const ok: Answer = (request, response) => {
   }, 1)
 }
 
-export const provider = async (answer: Answer = ok): Promise<Provider> => {
+export const startProvider = async (answer: Answer = ok): Promise<Provider> => {
   const requests: Array<Request> = []
   const server: Server = createServer((incoming, response) => {
     let body = ""

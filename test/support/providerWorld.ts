@@ -1,7 +1,7 @@
 /** The service, a provider that a test scripts, a second allowed origin, and a server whose address is not allowed. */
 import { assert } from "vitest"
 import { start } from "./InProcess.js"
-import { answer, misbehaving, misdeeds, type Reply } from "./misbehaving.js"
+import { answer, startMisbehavingProvider, misbehaviours, type Reply } from "./misbehavingProvider.js"
 
 export const canary = "canary-of-the-connection"
 /** The limit of the action `call`. */
@@ -40,14 +40,14 @@ const definition = (slug: string, more: object) => ({
 export const providerWorld = async () => {
   /** Further answers of the provider, by path. */
   const scripts = new Map<string, Reply>()
-  const systems = await misbehaving((socket, target, nth) => {
+  const systems = await startMisbehavingProvider((socket, target, nth) => {
     const path = target.split("?")[0] ?? ""
-    const reply = scripts.get(path) ?? misdeeds[path.slice(1)]
+    const reply = scripts.get(path) ?? misbehaviours[path.slice(1)]
     if (reply === undefined) answer(socket, 200, JSON.stringify({ ok: true, nth }))
     else reply(socket, target, nth)
   })
-  const elsewhere = await misbehaving((socket) => answer(socket, 200, '{"ok":true}'))
-  const inner = await misbehaving((socket) => answer(socket, 200, '{"ok":true}'))
+  const elsewhere = await startMisbehavingProvider((socket) => answer(socket, 200, '{"ok":true}'))
+  const inner = await startMisbehavingProvider((socket) => answer(socket, 200, '{"ok":true}'))
   const svc = await start({ SVC_EGRESS_ALLOW: `127.0.0.1:${systems.port},127.0.0.1:${elsewhere.port}` })
   let names = 0
 

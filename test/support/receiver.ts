@@ -21,7 +21,7 @@ export interface Receiver {
   readonly close: () => Promise<void>
 }
 
-export const receiver = async (): Promise<Receiver> => {
+export const startReceiver = async (): Promise<Receiver> => {
   const received: Array<Received> = []
   const planned = new Map<string, Array<readonly [status: number, headers?: Record<string, string>]>>()
   const server = http.createServer((request, response) => {

@@ -4,7 +4,7 @@ import * as fs from "node:fs"
 import { createRequire } from "node:module"
 import * as path from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
-import { bundling } from "./Service.js"
+import { bundleOptions } from "./Service.js"
 
 export interface Release {
   /** The path of the program to start. */
@@ -24,7 +24,7 @@ export const keepEngine: (folder: string, engine: string, files: Readonly<Record
 const root = fileURLToPath(new URL("../..", import.meta.url))
 
 /** Builds a release with an engine of its own: its guests have a global `release` with the release's name. */
-export const release = async (name: string): Promise<Release> => {
+export const buildRelease = async (name: string): Promise<Release> => {
   // Inside the project, so that the program finds packages that are not bundled.
   fs.mkdirSync(path.join(root, "dist", "test"), { recursive: true })
   const directory = fs.mkdtempSync(path.join(root, "dist", "test", `${name}-`))
@@ -36,7 +36,7 @@ export const release = async (name: string): Promise<Release> => {
       identity: path.join(root, "src/runtime/sandbox/runner/Identity.ts")
     },
     outdir: directory,
-    ...bundling,
+    ...bundleOptions,
     plugins: [
       {
         name: "another-engine",

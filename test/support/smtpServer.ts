@@ -47,7 +47,7 @@ export interface SmtpServer {
  * `login`: the only login that the server accepts. `tls`: TLS from the first byte; otherwise the server offers
  * STARTTLS.
  */
-export const smtpServer = async (login: readonly [user: string, password: string], tls = false) => {
+export const startSmtpServer = async (login: readonly [user: string, password: string], tls = false) => {
   const sockets = new Set<Socket>()
   const commands: Array<{ readonly line: string; readonly secure: boolean }> = []
   const messages: Array<string> = []

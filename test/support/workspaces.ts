@@ -37,13 +37,13 @@ export const startWorkspaces = async (options: { readonly bytes?: number } = {})
   const pepper = testPepper
   const layer = Layer.unwrapEffect(
     Effect.map(Database.TestDatabase, ({ admin, name }) =>
-      workspaceDb({ admin: Option.some(Redacted.make(Database.beside(admin, `${name}_ws`))), pepper, ...options })
+      workspaceDb({ admin: Option.some(Redacted.make(Database.databaseUrl(admin, `${name}_ws`))), pepper, ...options })
     )
   ).pipe(
     Layer.provideMerge(
       Layer.scopedDiscard(
         Effect.flatMap(Database.TestDatabase, ({ name }) =>
-          Effect.addFinalizer(() => Database.droppedWorkspaces(`${name}_ws`))
+          Effect.addFinalizer(() => Database.dropWorkspaces(`${name}_ws`))
         )
       )
     ),
@@ -60,7 +60,7 @@ export const startWorkspaces = async (options: { readonly bytes?: number } = {})
 
   /** Runs a statement as the superuser, in the database of a workspace or in another one. */
   const asAdmin = async <A>(database: string, body: (client: Client) => Promise<A>): Promise<A> => {
-    const client = new Client({ connectionString: Database.beside(admin, database) })
+    const client = new Client({ connectionString: Database.databaseUrl(admin, database) })
     await client.connect()
     try {
       return await body(client)

@@ -7,7 +7,7 @@ import { validateDefinition } from "../../../src/domain/connector/Validation.js"
 import { catalogue } from "../../../src/domain/connectors/index.js"
 import { isObject, Json as AnyJson, type Json, type JsonObject } from "../../../src/domain/Json.js"
 import { compileSchema, findSchemaMistakes } from "../../../src/runtime/computing/worker/Contracts.js"
-import { acme, but } from "../../support/contractExample.js"
+import { acme, withValue } from "../../support/contractExample.js"
 
 const violations = (schema: JsonObject, value: Json) => compileSchema(schema)(value)
 
@@ -33,7 +33,7 @@ describe("the schema of a definition's file", () => {
     ["a version that is none", "version", "1.2"],
     ["a member that is lacking", "baseUrl", undefined]
   ])("refuses %s, as saving does", (_, path, value) => {
-    const document = but([path, value])
+    const document = withValue([path, value])
     assert.isNotEmpty(violations(schema, document))
     assert.isTrue(Either.isLeft(validateDefinition(document, findSchemaMistakes)))
   })
@@ -57,16 +57,19 @@ describe("the schema of a definition's file", () => {
 })
 
 describe("a file that names its schema for editors", () => {
-  const told: Json = { $schema: "../docs/connector.schema.json", ...but() }
+  const told: Json = { $schema: "../docs/connector.schema.json", ...withValue() }
 
   it("is accepted by the schema", () => assert.deepStrictEqual(violations(schema, told), []))
 
   it("gives the same definition as without it", () =>
-    assert.deepStrictEqual(validateDefinition(told, findSchemaMistakes), validateDefinition(but(), findSchemaMistakes)))
+    assert.deepStrictEqual(
+      validateDefinition(told, findSchemaMistakes),
+      validateDefinition(withValue(), findSchemaMistakes)
+    ))
 
   it("is refused if the name is not a string", () =>
     assert.deepInclude(
-      Either.getOrThrow(Either.flip(validateDefinition({ $schema: 1, ...but() }, findSchemaMistakes)))[0],
+      Either.getOrThrow(Either.flip(validateDefinition({ $schema: 1, ...withValue() }, findSchemaMistakes)))[0],
       {
         path: "$schema",
         code: "UNKNOWN_FIELD"

@@ -7,7 +7,7 @@ import { coverageOf } from "../../../src/domain/connector/ConnectorOffer.js"
 import { mistakesIn, validateDefinition } from "../../../src/domain/connector/Validation.js"
 import { catalogue } from "../../../src/domain/connectors/index.js"
 import { Json, type JsonObject } from "../../../src/domain/Json.js"
-import { keeps } from "../../support/ConnectorCaller.js"
+import { assertConforms } from "../../support/ConnectorCaller.js"
 
 const encode = Schema.encodeSync(ConnectorDefinition)
 const json = Schema.decodeUnknownSync(Json)
@@ -52,7 +52,8 @@ describe("the built-in catalogue", () => {
       it("has a mock for every action, which keeps to the action's schema", () => {
         for (const action of definition.actions) {
           assert.isNotEmpty(action.mocks, action.name)
-          for (const mock of action.mocks) keeps(action.outputSchema, mock.output, `${action.name}'s mock ${mock.name}`)
+          for (const mock of action.mocks)
+            assertConforms(action.outputSchema, mock.output, `${action.name}'s mock ${mock.name}`)
         }
       })
 

@@ -2,7 +2,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 
-export interface Asked {
+export interface FakeRequest {
   readonly method: string
   /** The path as received, still encoded. */
   readonly path: string
@@ -25,25 +25,25 @@ export interface Reply {
 
 export interface Fake {
   readonly origin: string
-  readonly asked: ReadonlyArray<Asked>
+  readonly asked: ReadonlyArray<FakeRequest>
   /** The answers to the next requests, whatever their path. */
   readonly plan: (reply: Reply) => void
   readonly close: () => Promise<void>
 }
 
 /** Routes such as `GET /orders/:id.json` and their answers. `origin` is that of the server, for links. */
-export type Routes = Readonly<Record<string, (asked: Asked, origin: string) => Reply>>
+export type Routes = Readonly<Record<string, (asked: FakeRequest, origin: string) => Reply>>
 
 export interface Api {
   readonly routes: Routes
   /** Runs before the routes: null passes the request on. */
-  readonly guard: (asked: Asked) => Reply | null
+  readonly guard: (asked: FakeRequest) => Reply | null
   /** Headers of every answer. */
   readonly headers?: () => Readonly<Record<string, string>>
 }
 
-export const fake = async (api: Api): Promise<Fake> => {
-  const asked: Array<Asked> = []
+export const startFake = async (api: Api): Promise<Fake> => {
+  const asked: Array<FakeRequest> = []
   const planned: Array<Reply> = []
   let origin = ""
   const server = createServer((incoming, response) => {
@@ -78,7 +78,7 @@ export const slice = <A>(items: ReadonlyArray<A>, from: number, size: number) =>
   more: from + size < items.length
 })
 
-const request = (method: string, url: URL, headers: IncomingHttpHeaders, body: string): Asked => ({
+const request = (method: string, url: URL, headers: IncomingHttpHeaders, body: string): FakeRequest => ({
   method,
   path: url.pathname,
   params: {},
@@ -89,7 +89,7 @@ const request = (method: string, url: URL, headers: IncomingHttpHeaders, body: s
   form: () => new URLSearchParams(body)
 })
 
-const answered = (api: Api, asked: Asked, origin: string): Reply => {
+const answered = (api: Api, asked: FakeRequest, origin: string): Reply => {
   const refused = api.guard(asked)
   if (refused !== null) return refused
   for (const [route, answer] of Object.entries(api.routes)) {
@@ -99,7 +99,7 @@ const answered = (api: Api, asked: Asked, origin: string): Reply => {
   return { status: 404, json: { error: `the fake has no ${asked.method} ${asked.path}` } }
 }
 
-const matched = (route: string, asked: Asked): Readonly<Record<string, string>> | null => {
+const matched = (route: string, asked: FakeRequest): Readonly<Record<string, string>> | null => {
   const [method, path = ""] = route.split(" ")
   if (method !== asked.method) return null
   const pattern = path.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(/:([a-zA-Z]+)/g, "(?<$1>[^/]+?)")

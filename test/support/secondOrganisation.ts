@@ -6,7 +6,7 @@ import { layerBeside } from "../../src/runtime/program/Layers.js"
 import { records } from "../../src/runtime/program/Service.js"
 
 /** Returns the API key of the new organisation. */
-export const organisationBeside = (dataDir: string, name: string): Promise<string> =>
+export const createSecondOrganisation = (dataDir: string, name: string): Promise<string> =>
   Effect.runPromise(
     Effect.gen(function* () {
       const config = yield* readConfig({ SVC_DATA_DIR: dataDir })

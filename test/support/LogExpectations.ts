@@ -1,8 +1,8 @@
 /**
  * Collects the log lines of services during tests. A line of trouble that no test announced fails the running test, or
- * its file if no test is running (`test/support/hearing.ts`).
+ * its file if no test is running (`test/support/logSetup.ts`).
  */
-import { ofThisMachine } from "./LogLines.js"
+import { machineLines } from "./LogLines.js"
 
 interface Announcement {
   readonly pattern: RegExp
@@ -25,7 +25,7 @@ export const announce = (pattern: RegExp, { required = false }: { readonly requi
 
 /** Records a line of trouble of a service. */
 export const hear = (line: string): void => {
-  if (ofThisMachine.some((pattern) => pattern.test(line))) return
+  if (machineLines.some((pattern) => pattern.test(line))) return
   const expected = announcements.filter(({ pattern }) => pattern.test(line))
   for (const announcement of expected) announcement.heard = true
   if (expected.length === 0) unannounced = [...unannounced, line]
@@ -39,7 +39,7 @@ export const beginTest = (): void => {
 }
 
 /** Ends the test, or the file. Throws if there was a line that was not announced, or a required line was missing. */
-export const end = (ended: Announcement["scope"]): void => {
+export const endScope = (ended: Announcement["scope"]): void => {
   const missing = announcements.filter((one) => one.scope === ended && one.required && !one.heard)
   const lines = unannounced
   announcements = ended === "file" ? [] : announcements.filter((one) => one.scope === "file")

@@ -2,7 +2,7 @@
 import { Logger, LogLevel } from "effect"
 import { afterAll, afterEach, beforeEach } from "vitest"
 import { withSafeErrors } from "../../src/runtime/telemetry/Logging.js"
-import { beginTest, end, hear } from "./Heard.js"
+import { beginTest, endScope, hear } from "./LogExpectations.js"
 
 // Every fiber has this logger, also those of `it.effect`, which removes the default one. It therefore receives every
 // line logged in this process; test/support/Service.ts reads the lines of services in processes of their own.
@@ -16,6 +16,6 @@ Object.assign(Logger.tracerLogger, {
 })
 
 beforeEach(beginTest)
-afterEach(() => end("test"))
+afterEach(() => endScope("test"))
 // Registered first, this hook runs last: after the file's own hooks, which stop its services.
-afterAll(() => end("file"))
+afterAll(() => endScope("file"))

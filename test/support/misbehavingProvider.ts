@@ -3,7 +3,7 @@ import { createServer, type Socket } from "node:net"
 import type { AddressInfo } from "node:net"
 import { constants, createGzip } from "node:zlib"
 
-export interface Misbehaving {
+export interface MisbehavingProvider {
   readonly url: string
   readonly port: number
   /** The heads of the requests, byte for byte, each with the body of the length in content-length. */
@@ -17,7 +17,7 @@ export interface Misbehaving {
 export type Reply = (socket: Socket, target: string, nth: number) => void
 
 /** Answers each request by `reply`, one at a time on a connection. Without `reply` it never answers. */
-export const misbehaving = async (reply: Reply = () => undefined): Promise<Misbehaving> => {
+export const startMisbehavingProvider = async (reply: Reply = () => undefined): Promise<MisbehavingProvider> => {
   const requests: Array<{ readonly head: string; readonly at: number }> = []
   const sockets = new Set<Socket>()
   const seen = new Map<string, number>()
@@ -84,7 +84,7 @@ const pour = (socket: Socket, block: Buffer) => {
 }
 
 /** The ways to misbehave, by name. */
-export const misdeeds: Readonly<Record<string, Reply>> = {
+export const misbehaviours: Readonly<Record<string, Reply>> = {
   busyForSeconds: (socket) => answer(socket, 429, "{}", { "content-type": "application/json", "retry-after": "3" }),
   broken: (socket) => answer(socket, 500, '{"error":{"message":"It broke","code":"oops"}}'),
   html: (socket) => answer(socket, 200, "<!doctype html><title>Log in</title>", { "content-type": "text/html" }),

@@ -94,7 +94,7 @@ const violationOf = (operation: Operation, answered: Answered): string | undefin
 }
 
 /** Checks the answers of one service. Skips what is in no document: pages, and paths that do not exist. */
-export const documented = () => {
+export const makeDocumentCheck = () => {
   let operations: ReadonlyArray<Operation> | undefined
   /** How the answer violates its document; `undefined` if it conforms. */
   return (method: string, target: string, answered: Answered): string | undefined => {
