@@ -71,7 +71,7 @@ export const start = (args: ReadonlyArray<string>, env: Readonly<Record<string, 
 const bundlePath = (name: string) => fileURLToPath(new URL(`./${name}.js`, import.meta.url))
 
 const readPort = async (child: Child): Promise<number> =>
-  Number(/readPort (\d+)/.exec(await child.waitForOutput(/readPort \d+\n/))?.[1])
+  Number(/listening (\d+)/.exec(await child.waitForOutput(/listening \d+\n/))?.[1])
 
 export interface Server {
   readonly pid: number
