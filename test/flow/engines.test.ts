@@ -14,7 +14,7 @@ describe("A run that began on an earlier engine", () => {
   let earlier: Release
   let later: Release
   let current: Service
-  /** Whether the second call is answered. */
+  /** Whether the provider answers the second call. */
   let isOpen = false
 
   const start = async (which: Release): Promise<void> => {
@@ -42,7 +42,7 @@ describe("A run that began on an earlier engine", () => {
     place.remove()
   }, 60_000)
 
-  it("waits for a release that carries it, is told of until then, and goes on with it; one without a history takes the new one", async () => {
+  it("waits for a release that has that engine, is reported until then, and continues with it; a run without a journal uses the new one", async () => {
     await start(earlier)
     const client = api(dataDir)
     const workflow = await client.workflow(
@@ -88,7 +88,7 @@ describe("A run that began on an earlier engine", () => {
 })
 
 describe("The build", () => {
-  it("keeps the engines of the two builds before, each whole", () => {
+  it("keeps the complete engines of the two previous builds", () => {
     const place = makeDataDirectory()
     const folder = path.join(place.directory, "v1")
     fs.mkdirSync(folder)

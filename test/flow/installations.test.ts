@@ -1,4 +1,4 @@
-/** A run that belongs to an installation: its connections, its values, and who may name it. */
+/** A run that names an installation uses its connections and values, if the key may use it. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { eventually } from "../support/api.js"
 import {
@@ -54,7 +54,7 @@ describe("A run that names an installation", () => {
     assert.strictEqual(again.body.data.installationId, id, again.text)
   })
 
-  it("has the values of the request instead, where it sends some", async () => {
+  it("has the values of the request, if the request has any", async () => {
     const { id } = await install({ config: { greeting: "hello" } })
     const echo = await workflow("return ctx.installation")
     const config = { "x-svc-installation-config": '{"greeting":"bye"}' }
@@ -106,7 +106,7 @@ describe("A run that names an installation", () => {
     assert.deepStrictEqual(await eventually(again, ([status]) => status === 409), [409, "INVALID_STATE"])
   })
 
-  it("answers for another customer's installation as for one that is not there", async () => {
+  it("answers for another customer's installation as for one that does not exist", async () => {
     const other = (await svc.ask("POST", "/api/v1/customers", { key: svc.first.key, body: { name: "Other" } })).body
       .data
     const foreign = await svc.organisation("Foreign")
@@ -142,7 +142,7 @@ describe("A run that names an installation", () => {
     assert.deepStrictEqual([answer.status, answer.body.code], [403, "RESOURCE_OUT_OF_SCOPE"], answer.text)
   })
 
-  it("reads the configuration of its integration: before the customer's, after the workflow's", async () => {
+  it("reads the configuration of its integration, which overrides the customer's and is overridden by the workflow's", async () => {
     const { id, integration } = await install()
     const reading = await workflow('return await svc.envConfig.get("REGION", "nothing")')
     const set = async (level: string, scopeId: string, value: string | null) => {

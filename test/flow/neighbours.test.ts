@@ -10,7 +10,7 @@ import { type Answer, runBesideNeighbour, type Client, clientOf, type Probe } fr
 import { worldOf } from "../support/World.js"
 
 const long = process.env["SVC_TEST_LONG"] === "1"
-/** Files of the suite run beside this one: what froze the service took seconds to minutes. */
+/** Generous, since other test files run beside this one: the defects that this prevents took seconds to minutes. */
 const mostDelay = long ? 250 : 1_500
 
 const world = worldOf({ allow: true, env: { SVC_RUNNERS: "2" } })
@@ -20,7 +20,7 @@ let neighbour: Client
 let quiet: Probe
 
 let named = 0
-/** A published workflow; answers its id, or the refusal. */
+/** Publishes a workflow. Returns its id, or the refusal. */
 const workflow = async (client: Client, code: string, more: object = {}): Promise<string> => {
   const made = await client("POST", "/api/v1/workflows", {
     name: `flow_${(named += 1)}`,
@@ -69,7 +69,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => world.stop())
 
-/** The vector ends as `judge` wants, and nobody else notices. */
+/** Asserts that the attack ends as `judge` expects, and that no neighbour is delayed or fails. */
 const vector = (
   name: string,
   attack: () => Promise<Answer>,
@@ -88,7 +88,7 @@ const vector = (
       )
   })
 
-/** A run that failed: with this code or name. */
+/** Expects a failed run with this code or name. */
 const failedWith =
   (expected: RegExp) =>
   ({ body, status }: Answer) => {
@@ -101,7 +101,7 @@ const refusedWith =
     assert.strictEqual(status, expected, JSON.stringify(body))
     assert.match(JSON.stringify(body), detail)
   }
-/** Any outcome but an error of the service. */
+/** Expects any outcome except an error of the service. */
 const answered = ({ body, status }: Answer) => assert.isBelow(status, 500, JSON.stringify(body))
 
 const endless = "^(a+)+$"
@@ -330,7 +330,7 @@ describe("secrets", () => {
   )
 })
 
-describe("whoever has no key", () => {
+describe("a client without a key", () => {
   vector(
     "holds 200 connections with 1.9 MB each",
     async () => {
@@ -351,7 +351,8 @@ describe("whoever has no key", () => {
       return { status: all[0] ?? 0, body: null }
     },
     ({ status }) => assert.strictEqual(status, 401),
-    // The flood is answered at a pace at which the neighbour makes hundreds; unpaced, it makes some dozens meanwhile.
+    // The service paces the flood, so that the neighbour makes hundreds of runs meanwhile; without pacing it makes
+    // dozens.
     { leastRuns: 80 }
   )
 })

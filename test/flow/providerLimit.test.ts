@@ -1,4 +1,4 @@
-/** A limit that a provider counts over all connections of a connector outlives the process that keeps it. */
+/** A limit that a provider counts over all connections of a connector holds also after the death of its owner. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { api, type Api, eventually } from "../support/api.js"
 import { proofs } from "../support/proofs.js"
@@ -57,7 +57,7 @@ describe("a limit of scope connector", () => {
     place.remove()
   }, 60_000)
 
-  it("is kept over two customers' connections and over a kill -9: no window holds more, and every call is made", async () => {
+  it("holds over two customers' connections and a kill -9: no window has more calls, and every call is sent", async () => {
     const workflow = await client.workflow(
       "limited_calls",
       "standard",
@@ -88,7 +88,7 @@ describe("a limit of scope connector", () => {
     const distinct = new Set(systems.requests.map(({ url }) => url))
     assert.strictEqual(distinct.size, customers.length * callsOfEach)
     const times = systems.requests.map(({ at }) => at).sort((a, b) => a - b)
-    // A call is counted when it is granted and seen when it arrives: a little later, never earlier.
+    // The service counts a call when it grants it; the provider sees it a little later, never earlier.
     const window = limit.perSeconds * 1_000 - 400
     for (const [i, at] of times.entries()) {
       const within = times.slice(i).filter((other) => other - at < window).length

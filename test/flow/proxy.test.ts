@@ -1,4 +1,4 @@
-/** The proxy, and the connections that a request names: a credential goes where it may and nowhere else. */
+/** The proxy, and the connections that a request names: a credential is sent only to its connector's system. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import {
   requestsTo,
@@ -44,7 +44,7 @@ describe("The connections that a request names", () => {
     assert.strictEqual(outside.body, "CONNECTION_REQUIRED")
   })
 
-  it("must be the customer's own, and of the connector that is said", async () => {
+  it("must be the customer's own, and of the named connector", async () => {
     await publishConnector("checked")
     const { id } = await connect("checked", "k")
     const flow = await workflow("return 1")
@@ -79,7 +79,7 @@ describe("The proxy", () => {
       }
     })
 
-  it("passes a request through a connection with its credential, and the answer back as it is", async () => {
+  it("sends a request with the connection's credential, and returns the answer unchanged", async () => {
     await publishConnector("passage")
     const { id } = await connect("passage", "canary-key")
     scripts.set("/v9/orders", (request) => ({
@@ -103,7 +103,7 @@ describe("The proxy", () => {
     assert.deepInclude(trail.body.data[0], { outcome: "success", customerId: svc.first.customerId })
   })
 
-  it("tries again what is harmless, as the connector says, and hands over the last answer", async () => {
+  it("retries safe requests as the connector defines, and returns the last answer", async () => {
     scripts.set("/flaky", (_, nth) => (nth < 3 ? { status: 503, body: {} } : { body: { nth } }))
     assert.deepStrictEqual((await through("GET", "flaky")).body, { nth: 3 })
     scripts.set("/down", () => ({ status: 503, body: { down: true } }))
@@ -116,7 +116,7 @@ describe("The proxy", () => {
     assert.lengthOf(requestsTo("/broken"), 4)
   })
 
-  it("goes nowhere but below the connector's base URL, and says what is missing", async () => {
+  it("sends only below the connector's base URL, and names what a request lacks", async () => {
     const before = systems.requests.length
     const leadingOut = ["../x", "a/%2e%2e/b", "a%2fb", "a//b", "a\\b", "%00", "..;/x", "a/..;v=1/b", "a/.;/b"]
     const encoded = [

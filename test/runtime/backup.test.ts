@@ -7,7 +7,7 @@ import { vi } from "vitest"
 import { findRunning } from "../../src/runtime/embedded/EmbeddedServer.js"
 import { makeDataDirectory, startService } from "../support/Service.js"
 
-/** Processes and disks: a busy machine takes its time. */
+/** Starting processes and writing files takes long on a busy machine. */
 vi.setConfig({ testTimeout: 120_000 })
 
 const { directory, dataDir, remove } = makeDataDirectory()
@@ -33,7 +33,7 @@ const run = async (dataDir: string, ...command: ReadonlyArray<string>) => {
 const archive = path.join(directory, "backup.tar.gz")
 const restored = path.join(directory, "elsewhere")
 
-it("a backup made while the service writes holds every row acknowledged before it, and its keys", async () => {
+it("a backup made while the service writes has every row acknowledged before it, and the keys", async () => {
   const source = startService({ dataDir })
   await source.ready
   const before = await connected(dataDir, async (client) => {
@@ -91,7 +91,7 @@ it("a backup can be made while the service is stopped", async () => {
   assert.strictEqual((await run(path.join(directory, "third"), "restore", file)).code, 0)
 })
 
-it("a restore over data keeps what was there", async () => {
+it("a restore over existing data keeps a copy of that data", async () => {
   fs.writeFileSync(path.join(restored, "master.keys"), "the old keys")
   const put = await run(restored, "restore", archive)
   assert.strictEqual(put.code, 0, put.output)
@@ -113,7 +113,7 @@ it("a restore under a running service is refused", async () => {
   await source.ended
 })
 
-it("a cut or foreign archive changes nothing", async () => {
+it("a truncated or foreign archive changes nothing", async () => {
   const whole = fs.readFileSync(archive)
   const cut = path.join(directory, "cut.tar.gz")
   fs.writeFileSync(cut, whole.subarray(0, Math.floor(whole.length * 0.9)))

@@ -19,7 +19,7 @@ import {
   type ServiceOptions
 } from "../support/Service.js"
 
-/** Processes and disks: a busy machine takes its time. */
+/** Starting processes and writing files takes long on a busy machine. */
 vi.setConfig({ testTimeout: 120_000 })
 
 /** An ordinary user that every Linux has. */
@@ -33,7 +33,7 @@ const service = (options: ServiceOptions): Service => {
   return one
 }
 
-/** Whatever a test has found: no service outlives it, and none leaves its Postgres behind as a kill would. */
+/** Ends every service and its Postgres after each test, also after a failed one. */
 afterEach(async () => {
   for (const one of started.splice(0)) {
     one.kill("SIGTERM")
@@ -83,7 +83,7 @@ describe("the embedded Postgres", () => {
     assert.strictEqual(await second.ended, 0)
   })
 
-  it("lets only the owner of the data directory read its passwords, and nobody in without one", async () => {
+  it("lets only the owner of the data directory read its passwords, and refuses logins without one", async () => {
     for (const file of ["master.keys", "key.pepper", "postgres/cluster/access.json"]) {
       assert.strictEqual(fs.statSync(path.join(dataDir, file)).mode & 0o077, 0, file)
     }
@@ -135,7 +135,7 @@ describe("the embedded Postgres", () => {
     await proofs(next)
   })
 
-  it("starts although the pid in its lock file now belongs to somebody else", async () => {
+  it("starts although the pid in its lock file now belongs to another process", async () => {
     const lock = path.join(dataDir, "postgres/cluster/data/postmaster.pid")
     fs.writeFileSync(lock, [process.pid, "/elsewhere", 1, 5432, "", "127.0.0.1", "", "ready", ""].join("\n"))
     const next = service({ dataDir })
@@ -145,7 +145,7 @@ describe("the embedded Postgres", () => {
     await next.ended
   })
 
-  it("belongs to one service: a second is told the first one's pid in one line, and the first goes on", async () => {
+  it("belongs to one service: a second is refused with the first one's pid, and the first continues", async () => {
     announce(/^svc is already running on /, { required: true })
     const first = service({ dataDir })
     await first.ready
@@ -159,7 +159,7 @@ describe("the embedded Postgres", () => {
 
   it("is restarted when it dies under the service, on the port that the pools know", async () => {
     announce(/"postgres\.ended"/, { required: true })
-    // What asks Postgres meanwhile says so, and asks again.
+    // Requests to Postgres meanwhile log a failure, and are retried.
     announce(/"background_task\.failed"|"audit\.seal_failed"|"database\.session_lost"/)
     const survivor = service({ dataDir })
     await survivor.ready
@@ -174,7 +174,7 @@ describe("the embedded Postgres", () => {
     assert.strictEqual(await survivor.ended, 0)
   })
 
-  it("ends in order although npm passes the terminal's Ctrl-C on a second time", async () => {
+  it("shuts down in order although npm forwards the terminal's Ctrl-C a second time", async () => {
     const stopped = service({ dataDir })
     await stopped.ready
     const postgres = postgresPid(dataDir)
@@ -184,7 +184,7 @@ describe("the embedded Postgres", () => {
     assert.isFalse(isProcessAlive(postgres))
   })
 
-  it("holds nobody up who asks again: a later second signal ends the service at once, and the next start is well", async () => {
+  it("is left at once when a second signal comes later, and the next start succeeds", async () => {
     const stuck = service({ dataDir })
     await stuck.ready
     const postgres = postgresPid(dataDir)
@@ -201,7 +201,7 @@ describe("the embedded Postgres", () => {
     assert.strictEqual(await next.ended, 0)
   })
 
-  it("is not left behind when the service refuses to start: a taken port is one line that says what to do", async () => {
+  it("stops when the service refuses to start: a used port is one line that says what to do", async () => {
     announce(/^Port \d+ of 127\.0\.0\.1 is taken/, { required: true })
     const taker = createServer().listen(0, "127.0.0.1")
     await once(taker, "listening")
@@ -220,7 +220,7 @@ describe("the embedded Postgres", () => {
 
 it.runIf(process.platform === "linux")("a lock file that names a zombie is removed: the zombie has ended", async () => {
   const { directory, remove } = makeDataDirectory()
-  // The first program is replaced by one that never asks how its child ended.
+  // The shell replaces itself by a program that never waits for its child.
   const parent = spawn("sh", ["-c", "sleep 0 & echo $!; exec sleep 60"], { stdio: ["ignore", "pipe", "ignore"] })
   const [printed] = await once(parent.stdout, "data")
   const zombie = Number(String(printed))
@@ -267,7 +267,7 @@ it("a service killed at any moment of its first start leaves nothing that preven
   assert.strictEqual(await next.ended, 0)
 })
 
-it("of two services that start at once on nothing, one runs and the other is refused", async () => {
+it("of two services that start at once on a new data directory, one runs and the other is refused", async () => {
   announce(/^svc is already running on /, { required: true })
   const { directory, dataDir, remove } = makeDataDirectory()
   onTestFinished(remove)
@@ -302,7 +302,7 @@ describe.runIf(isRoot)("started by root", () => {
     assert.strictEqual(fs.statSync(`/proc/${postgresPid(dataDir)}`).uid, daemon)
     started.kill("SIGTERM")
     assert.strictEqual(await started.ended, 0)
-    // Root then goes on with the same data, and leaves it to its owner.
+    // Root then starts on the same data, whose owner stays the same.
     const later = service({ dataDir })
     await later.ready
     assert.strictEqual(fs.statSync(`/proc/${postgresPid(dataDir)}`).uid, daemon)

@@ -23,7 +23,7 @@ const finished = (run: ReturnType<typeof openRun>) => ({
 
 describe("The journal", () => {
   withLayer(layer, { excludeTestServices: true })((it) => {
-    it.effect("an incarnation that was taken over writes nothing any more", () =>
+    it.effect("a former owner of a run writes nothing after the takeover", () =>
       Effect.gen(function* () {
         const journal = yield* Journal
         const runs = yield* Runs
@@ -41,7 +41,7 @@ describe("The journal", () => {
     )
 
     it.scoped(
-      "in both interleavings of a zombie and a takeover, what the new owner reads is final",
+      "in both interleavings of a former owner and a takeover, what the new owner reads is final",
       () =>
         Effect.gen(function* () {
           const journal = yield* Journal
@@ -62,7 +62,7 @@ describe("The journal", () => {
           for (let i = 0; i < 40; i++) {
             const run = openRun()
             yield* journal.append(openingChange(run))
-            // Both wait for the same row lock; which of them gets it first alternates with the order of arrival.
+            // Both wait for the same row lock; the order of arrival decides which gets it first.
             const waiting = (n: number) =>
               Effect.promise(async () => {
                 const { rows } = await watch.query<{ n: number }>(
@@ -153,7 +153,7 @@ describe("The journal", () => {
       60_000
     )
 
-    it.effect("a claim belongs to the first run that commits it, and to nobody once it has expired", () =>
+    it.effect("a claim belongs to the first run that commits it, and is free after its expiry", () =>
       Effect.gen(function* () {
         const journal = yield* Journal
         const claim = (expiresAt: number) => ({
@@ -183,7 +183,7 @@ describe("The journal", () => {
       })
     )
 
-    it.effect("changes of one run are written in their order, whatever is in flight", () =>
+    it.effect("changes of one run are written in order, whatever is in flight", () =>
       Effect.gen(function* () {
         const journal = yield* Journal
         const runs = yield* Runs
@@ -219,7 +219,7 @@ describe("The journal", () => {
       })
     )
 
-    it.effect("a queued run starts once, whoever asks for it, and the classes share the slots by their weights", () =>
+    it.effect("a queued run starts once, and the priority classes share the slots by their weights", () =>
       Effect.gen(function* () {
         const journal = yield* Journal
         const runs = yield* Runs
@@ -291,7 +291,7 @@ describe("The journal", () => {
       })
     )
 
-    it.effect("an organisation has as many runs under way as its plan allows, and others start meanwhile", () =>
+    it.effect("an organisation has as many runs in progress as its plan allows, and others start meanwhile", () =>
       Effect.gen(function* () {
         const journal = yield* Journal
         const runs = yield* Runs
@@ -322,7 +322,7 @@ describe("The journal", () => {
       })
     )
 
-    it.effect("a flood of one organisation waits behind itself", () =>
+    it.effect("a flood of one organisation delays only that organisation", () =>
       Effect.gen(function* () {
         const journal = yield* Journal
         const runs = yield* Runs

@@ -13,7 +13,7 @@ const { keyPepper, masterKeys } = await Effect.runPromise(
 )
 console.log(Redacted.value(masterKeys).active, Redacted.value(keyPepper))`
 
-it("of processes that make the installation's keys at the same instant, all have the same ones", async () => {
+it("processes that create the installation's keys at the same time all get the same ones", async () => {
   const { directory, dataDir, remove } = makeDataDirectory()
   const bundle = path.join(directory, "keys.mjs")
   buildSync({

@@ -4,7 +4,7 @@ import * as path from "node:path"
 import { vi } from "vitest"
 import { makeDataDirectory, startService } from "../support/Service.js"
 
-/** Processes and disks: a busy machine takes its time. */
+/** Starting processes and writing files takes long on a busy machine. */
 vi.setConfig({ testTimeout: 120_000 })
 
 const { dataDir, directory, remove } = makeDataDirectory()
@@ -17,7 +17,7 @@ const rotate = async (env: Readonly<Record<string, string>> = {}) => {
   return one.output()
 }
 
-/** What the service wrote for its developer. */
+/** The contents of `dev.json`. */
 const dev = (): { readonly apiKey: string; readonly baseUrl: string; readonly customerId: string } =>
   JSON.parse(fs.readFileSync(path.join(dataDir, "dev.json"), "utf8"))
 
@@ -81,7 +81,7 @@ it("secrets and credentials stay readable before, during and after a rotation of
 
   first.kill("SIGTERM")
   await first.ended
-  // Only what the new key wraps opens without the old one.
+  // Without the old key only data keys open that the new key wraps.
   fs.writeFileSync(path.join(dataDir, "master.keys"), `${active}\n`)
   const second = startService({ dataDir })
   await second.ready
@@ -93,7 +93,7 @@ it("secrets and credentials stay readable before, during and after a rotation of
   await second.ended
 })
 
-it("where the environment holds the keys, a rotation says what to put there, and takes it up", async () => {
+it("with keys in the environment, a rotation says what to set, and uses it after that", async () => {
   const before = keyring().join(",")
   const made = await rotate({ SVC_MASTER_KEYS: keyring()[0] ?? "" })
   const [entry] = /^[\w.-]{1,32}:[A-Za-z0-9+/]{43}=$/m.exec(made) ?? assert.fail(made)
@@ -102,7 +102,7 @@ it("where the environment holds the keys, a rotation says what to put there, and
   assert.strictEqual(keyring().join(","), before)
 })
 
-it("the help tells of it", async () => {
+it("the help describes it", async () => {
   const help = startService({ dataDir, command: ["keys", "--help"] })
   assert.strictEqual(await help.ended, 0)
   assert.match(help.output(), /rotate/)

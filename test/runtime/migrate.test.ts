@@ -7,10 +7,10 @@ import { startEmbedded } from "../../src/runtime/embedded/EmbeddedServer.js"
 import { announce } from "../support/LogExpectations.js"
 import { makeDataDirectory, startService } from "../support/Service.js"
 
-/** Processes and disks: a busy machine takes its time. */
+/** Starting processes and writing files takes long on a busy machine. */
 vi.setConfig({ testTimeout: 120_000 })
 
-/** The operator's Postgres, whose administrator is no superuser, as with most hosters. */
+/** An operator's Postgres whose administrator is not a superuser, as at most hosting providers. */
 const scope = Effect.runSync(Scope.make())
 const { directory, dataDir, remove } = makeDataDirectory()
 const elsewhere = makeDataDirectory()
@@ -51,7 +51,7 @@ const readVariables = (output: string) =>
     })
   )
 
-it("an administrator's URL makes roles, database and tables, prints the logins once, and svc starts with them", async () => {
+it("migrate with an administrator's URL creates roles, database and tables, prints the logins once, and svc starts with them", async () => {
   const made = await run(["migrate", "--admin-url", administrator])
   assert.strictEqual(made.code, 0, made.output)
   const logins = readVariables(made.output)
@@ -85,7 +85,7 @@ it("an administrator's URL makes roles, database and tables, prints the logins o
   assert.strictEqual(await third.ended, 0)
 })
 
-it("a database that is missing is one line that says how to make it", async () => {
+it("a missing database is one line that says how to create it", async () => {
   const keys = readVariables((await run(["keys", "new"])).output)
   const strange = new URL(administrator)
   strange.pathname = "/not_there"

@@ -38,7 +38,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
         doneEvent(0, ["crm"], 1_700_000_000_600),
         doneEvent(3, null, 1_700_000_000_700)
       ]
-      it.effect("fed one by one, or replayed at once, on a used or a new guest", () =>
+      it.effect("delivered one by one or replayed at once, on a used or a new guest", () =>
         Effect.gen(function* () {
           const sandbox = yield* Sandbox
           let turn = yield* sandbox.start(program(body), limits, startEvent())
@@ -67,7 +67,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
           assert.nestedPropertyVal(ended.v, "first[1]", "2023-11-14T22:13:20.000Z")
         })
       )
-      it.effect("another seed gives other chance", () =>
+      it.effect("another seed gives other random numbers", () =>
         Effect.gen(function* () {
           const sandbox = yield* Sandbox
           const other: GuestEvent = { t: "start", now: 1, seed: [5, 6, 7, 8], ctx: {} }
@@ -110,7 +110,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
           })
         })
       )
-      it.effect("keeps code and data when the workflow throws it on", () =>
+      it.effect("keeps code and data when the workflow rethrows it", () =>
         Effect.gen(function* () {
           for (const e of [
             error,
@@ -165,7 +165,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
           assert.strictEqual(ended.e.message, "in timer")
         })
       )
-      it.effect("waiting for nothing asks for nothing and does not end", () =>
+      it.effect("a workflow that waits for no event makes no call and does not end", () =>
         Effect.gen(function* () {
           assert.deepStrictEqual((yield* begin("await new Promise(() => {})")).outputs, [[]])
           const waiting = yield* begin("await svc.state.get('k'); await new Promise(() => {})")
@@ -218,7 +218,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
     })
 
     describe("no run sees another", () => {
-      it.effect("globals, prototypes and variables are as if nothing had run", () =>
+      it.effect("globals, prototypes and variables are those of a new guest", () =>
         Effect.gen(function* () {
           const body = `
           const before = [typeof globalThis.leak, {}.polluted, [].evil, typeof JSON.stringify, String(Promise.resolve().then.name), globalThis.count]
@@ -238,7 +238,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
           }
         })
       )
-      it.effect("breaking the language breaks neither outputs nor protocol", () =>
+      it.effect("changed built-ins break neither outputs nor protocol", () =>
         Effect.gen(function* () {
           const { ended, made } = yield* runToEnd(
             `
@@ -271,7 +271,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
       )
     })
 
-    it.effect("logs come in their place, with their level, cut at their length", () =>
+    it.effect("logs arrive in order, with their level, cut at the maximum length", () =>
       Effect.gen(function* () {
         const turn = yield* begin(
           "console.log('a', { b: 1 }, [2], undefined, 3n); console.warn('w'.repeat(9000)); console.error(new TypeError('bad')); console.debug(Symbol('s')); return 1"
@@ -287,7 +287,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
       })
     )
 
-    it.effect("a failed call is told the same way after any prelude error kind", () =>
+    it.effect("a failed call gives the same error after any kind of error of the prelude", () =>
       Effect.gen(function* () {
         const turn = yield* begin(
           "try { await svc.state.get('x') } catch (e) { return [e instanceof TypeError, e.name] }"

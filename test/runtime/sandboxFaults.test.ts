@@ -1,4 +1,4 @@
-/** What a listener of the sandbox throws ends a runner, never the process; the guests of that runner are told. */
+/** An exception in a listener of the sandbox ends a runner, never the process; the guests of that runner are lost. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { afterAll } from "vitest"
@@ -51,7 +51,7 @@ describe("A listener of a runner that throws", () => {
         const session = (yield* begin(waiting)).session
         const before = started(fault.pids)
         fault.listener = listener
-        // Long enough for the watch to look.
+        // Long enough for the watchdog to run.
         const failure = yield* Effect.flip(begin("for (let i = 0; i < 1e7; i++); return 1"))
         assert.strictEqual(failure._tag, "SessionLost")
         assert.isUndefined(fault.listener, "the fault was met")

@@ -11,12 +11,12 @@ const runner = bundleRunner()
 afterAll(runner.remove)
 
 layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { excludeTestServices: true })(
-  "what a workflow finds",
+  "the globals of a workflow",
   (it) => {
     const alike = (name: string, body: string) =>
       it.effect(name, () =>
         Effect.gen(function* () {
-          // The same code in Node is the yardstick.
+          // The same code must give the same result in Node.
           const here: unknown = yield* Effect.promise(() => runInThisContext(`(async function () { ${body} })()`))
           assert.deepStrictEqual(yield* result(body), JSON.parse(JSON.stringify(here)))
         })
@@ -87,11 +87,9 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
           assert.deepStrictEqual(seen, expected)
         })
       )
-      it.effect(
-        "crypto.subtle is done with 16 MiB in a fraction of a step, also where the prototypes were changed",
-        () =>
-          Effect.gen(function* () {
-            const seen = yield* result(`
+      it.effect("crypto.subtle takes a fraction of a step for 16 MiB, also with changed prototypes", () =>
+        Effect.gen(function* () {
+          const seen = yield* result(`
           const bytes = new Uint8Array(16 * 1024 * 1024).fill(7)
           const key = await crypto.subtle.importKey("raw", new Uint8Array([1, 2]), { name: "HMAC", hash: "SHA-512" }, false, ["sign"])
           Object.getPrototypeOf(Uint8Array.prototype).set = () => { throw new Error("changed") }
@@ -100,14 +98,14 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
           Uint8ClampedArray.from = Array.from
           const hex = (b) => [...new Int8Array(b)].map((n) => (n & 255).toString(16).padStart(2, "0")).join("")
           return [hex(await crypto.subtle.digest("SHA-256", bytes)), hex(await crypto.subtle.sign("HMAC", key, bytes))]`)
-            const bytes = Buffer.alloc(16 * 1024 * 1024, 7)
-            assert.deepStrictEqual(seen, [
-              createHash("sha256").update(bytes).digest("hex"),
-              createHmac("sha512", Buffer.from([1, 2]))
-                .update(bytes)
-                .digest("hex")
-            ])
-          })
+          const bytes = Buffer.alloc(16 * 1024 * 1024, 7)
+          assert.deepStrictEqual(seen, [
+            createHash("sha256").update(bytes).digest("hex"),
+            createHmac("sha512", Buffer.from([1, 2]))
+              .update(bytes)
+              .digest("hex")
+          ])
+        })
       )
       it.effect("fills typed arrays of every width, and no more than 65,536 bytes", () =>
         Effect.gen(function* () {
@@ -172,7 +170,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
         ],
         bodyBase64: Buffer.from(`{"é":1}`).toString("base64")
       }
-      it.effect("asks the host once, and its answer is a Response", () =>
+      it.effect("makes one host call, whose answer is a Response", () =>
         Effect.gen(function* () {
           const { ended, made } = yield* runToEnd(
             `
@@ -243,7 +241,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
           assert.deepStrictEqual(ended, { t: "ret", v: [["AbortError", true], 201, "a GET request has no body"] })
         })
       )
-      it.effect("4 MiB of text or of bytes there and back stay within the time of a step", () =>
+      it.effect("4 MiB of text or bytes, sent and received, stay within the time of a step", () =>
         Effect.gen(function* () {
           const text = "é".repeat(2 * 1024 * 1024)
           const turn = yield* begin(`
@@ -264,7 +262,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
     })
 
     describe("svc", () => {
-      it.effect("every service is a call of its name", () =>
+      it.effect("every service is a host call of its name", () =>
         Effect.gen(function* () {
           const { made } = yield* runToEnd(
             `
@@ -294,7 +292,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
           )
         })
       )
-      it.effect("what is missing says so", () =>
+      it.effect("a missing argument is an error that names it", () =>
         Effect.gen(function* () {
           assert.match(
             (yield* errorOf("await svc.states.get('x')")).message,
@@ -311,40 +309,42 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
       )
     })
 
-    it.effect("what does not exist is undefined to typeof, and says what to use instead when used", () =>
-      Effect.gen(function* () {
-        const absent = [
-          "Intl",
-          "Buffer",
-          "require",
-          "process",
-          "WebAssembly",
-          "SharedArrayBuffer",
-          "Atomics",
-          "WeakRef",
-          "FinalizationRegistry",
-          "performance",
-          "XMLHttpRequest"
-        ]
-        assert.deepStrictEqual(
-          yield* result(`return [${absent.map((name) => `typeof ${name}`).join()}]`),
-          absent.map(() => "undefined")
-        )
-        for (const name of absent) {
-          const error = yield* errorOf(`${name}.anything()`)
-          assert.strictEqual(error.name, "ReferenceError")
-          assert.match(
-            error.message,
-            new RegExp(`^${name} does not exist in a workflow: .*use|^${name} does not exist in a workflow: `)
+    it.effect(
+      "a global that does not exist is undefined to typeof, and its use is an error that names a replacement",
+      () =>
+        Effect.gen(function* () {
+          const absent = [
+            "Intl",
+            "Buffer",
+            "require",
+            "process",
+            "WebAssembly",
+            "SharedArrayBuffer",
+            "Atomics",
+            "WeakRef",
+            "FinalizationRegistry",
+            "performance",
+            "XMLHttpRequest"
+          ]
+          assert.deepStrictEqual(
+            yield* result(`return [${absent.map((name) => `typeof ${name}`).join()}]`),
+            absent.map(() => "undefined")
           )
-        }
-        for (const what of ["fs", "node:fs", "./x.js", "data:text/javascript,1"]) {
-          assert.match(
-            (yield* errorOf(`await import(${JSON.stringify(what)})`)).message,
-            /^import\(\) does not exist in a workflow/
-          )
-        }
-      })
+          for (const name of absent) {
+            const error = yield* errorOf(`${name}.anything()`)
+            assert.strictEqual(error.name, "ReferenceError")
+            assert.match(
+              error.message,
+              new RegExp(`^${name} does not exist in a workflow: .*use|^${name} does not exist in a workflow: `)
+            )
+          }
+          for (const what of ["fs", "node:fs", "./x.js", "data:text/javascript,1"]) {
+            assert.match(
+              (yield* errorOf(`await import(${JSON.stringify(what)})`)).message,
+              /^import\(\) does not exist in a workflow/
+            )
+          }
+        })
     )
   }
 )
