@@ -27,7 +27,7 @@ describe("a background task is failing", () => {
         yield* busy.reportWaiting(true)
         yield* TestClock.adjust("60 seconds")
         assert.isEmpty(yield* failing)
-        // What is said again does not begin the minute anew.
+        // A repeated report does not restart the minute.
         yield* busy.reportWaiting(true)
         yield* TestClock.adjust("1 second")
         assert.deepStrictEqual(yield* failing, ["busy"])

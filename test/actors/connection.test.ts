@@ -5,7 +5,7 @@ import { makeActorClient } from "../../src/actors/connection/ActorClient.js"
 import { initiator, failedAnswer, freshTokens, makeWorld, manifest, organisation } from "../support/connectionWorld.js"
 
 const hour = Duration.hours(1)
-/** Inside the margin of a token of an hour: twelve minutes. */
+/** Within the refresh margin of a token of an hour, which is twelve minutes. */
 const due = Duration.minutes(50)
 
 const refreshTokenOf = (request: { readonly grant: { readonly type: string } }) =>
@@ -13,7 +13,7 @@ const refreshTokenOf = (request: { readonly grant: { readonly type: string } }) 
     ? Redacted.value(request.grant.refreshToken)
     : undefined
 
-/** Lets everything that is ready run, without time passing. */
+/** Runs everything that is ready, without advancing the clock. */
 const settle = Effect.forEach(Array.from({ length: 50 }), () => Effect.yieldNow(), { discard: true })
 
 describe("at the instant of expiry", () => {
@@ -50,7 +50,7 @@ describe("at the instant of expiry", () => {
     })
   )
 
-  it.scoped("a slow provider does not keep the connection from being ended", () =>
+  it.scoped("a connection can be ended while a slow provider answers", () =>
     Effect.gen(function* () {
       const world = yield* makeWorld({ answer: () => Effect.never })
       const id = yield* world.connected()
@@ -124,7 +124,7 @@ describe("a provider", () => {
   )
 
   it.scoped(
-    "that is down is asked again after 30 s, 2 min, 10 min and 30 min, while the old token serves to its end",
+    "that is down gets retries after 30 s, 2 min, 10 min and 30 min, while the old token is used until its expiry",
     () =>
       Effect.gen(function* () {
         const world = yield* makeWorld({ answer: () => failedAnswer(503) })
@@ -138,7 +138,7 @@ describe("a provider", () => {
           yield* settle
           if (world.asked.length > seen) times.push(((yield* world.now) - from) / 1_000)
           seen = world.asked.length
-          // The token ends ten minutes after it is due.
+          // The token expires ten minutes after its refresh is due.
           assert.strictEqual(answer._tag, second < 600 ? "Granted" : "WaitUntil")
           yield* TestClock.adjust("5 seconds")
         }
@@ -184,7 +184,7 @@ describe("a provider", () => {
 })
 
 describe("an owner that dies", () => {
-  /** Its fiber stops at the point for good, as that of a killed process does. */
+  /** Its fiber stops forever at the kill point, as that of a killed process. */
   const dying = (point: string, answer: Parameters<typeof makeWorld>[0]["answer"], refresh: object = {}) => {
     let deaths = 1
     return makeWorld({
@@ -218,7 +218,7 @@ describe("an owner that dies", () => {
   )
 
   it.scoped(
-    "with an answer that it did not commit: one more request, which serves all where the provider does not rotate",
+    "before it commits the answer: one more request, which serves all callers if the provider does not rotate tokens",
     () =>
       Effect.gen(function* () {
         const world = yield* dying("tokenReceived", (_, n) => Effect.succeed({ ...freshTokens(n), refreshToken: null }))
@@ -236,29 +236,27 @@ describe("an owner that dies", () => {
       })
   )
 
-  it.scoped(
-    "with an answer that it did not commit, of a provider that rotates: expired, never a loop, and the state says why",
-    () =>
-      Effect.gen(function* () {
-        const world = yield* dying("tokenReceived", (_, n) =>
-          n === 1 ? Effect.succeed(freshTokens(1)) : failedAnswer(400, "invalid_grant")
-        )
-        const id = yield* world.connected()
-        yield* TestClock.adjust(hour)
-        yield* Effect.fork(world.authorize(id))
-        yield* settle
-        const next = yield* world.node
-        const caller = yield* Effect.fork(Effect.exit(world.authorize(id, next)))
-        yield* settle
-        yield* TestClock.adjust("21 seconds")
-        assert.isTrue(Exit.isFailure(yield* Fiber.join(caller)))
-        for (let i = 0; i < 5; i++) yield* Effect.exit(world.authorize(id, yield* world.node))
-        assert.lengthOf(world.asked, 2)
-        const { health, status } = world.row(id).connection
-        assert.strictEqual(status, "expired")
-        assert.include(health.lastError ?? "", "invalid_grant")
-        assert.deepStrictEqual(world.types(), ["created", "expired"])
-      })
+  it.scoped("before it commits the answer of a provider that rotates: expired with the reason, never a loop", () =>
+    Effect.gen(function* () {
+      const world = yield* dying("tokenReceived", (_, n) =>
+        n === 1 ? Effect.succeed(freshTokens(1)) : failedAnswer(400, "invalid_grant")
+      )
+      const id = yield* world.connected()
+      yield* TestClock.adjust(hour)
+      yield* Effect.fork(world.authorize(id))
+      yield* settle
+      const next = yield* world.node
+      const caller = yield* Effect.fork(Effect.exit(world.authorize(id, next)))
+      yield* settle
+      yield* TestClock.adjust("21 seconds")
+      assert.isTrue(Exit.isFailure(yield* Fiber.join(caller)))
+      for (let i = 0; i < 5; i++) yield* Effect.exit(world.authorize(id, yield* world.node))
+      assert.lengthOf(world.asked, 2)
+      const { health, status } = world.row(id).connection
+      assert.strictEqual(status, "expired")
+      assert.include(health.lastError ?? "", "invalid_grant")
+      assert.deepStrictEqual(world.types(), ["created", "expired"])
+    })
   )
 
   it.scoped("and its successor as well: no third request is sent", () =>
@@ -286,7 +284,7 @@ describe("an owner that dies", () => {
     })
   )
 
-  it.scoped("only seemingly: what the slow owner commits is used, and no second request is sent", () =>
+  it.scoped("only apparently: the slow owner's commit is used, and no second request is sent", () =>
     Effect.gen(function* () {
       const world = yield* makeWorld({ answer: (_, n) => Effect.delay(Effect.succeed(freshTokens(n)), "15 seconds") })
       const id = yield* world.connected()

@@ -67,7 +67,7 @@ describe("a call through a connection whose actor lives on this node", () => {
     })
   )
 
-  it.scoped("begins no refresh and never carries a token that is due for one", () =>
+  it.scoped("starts no refresh and never uses a token that is due for one", () =>
     Effect.gen(function* () {
       const world = yield* makeWorld({ answer: (_, n) => Effect.delay(Effect.succeed(freshTokens(n)), "15 seconds") })
       // The margin of a token of an hour is twelve minutes.
@@ -86,7 +86,7 @@ describe("a call through a connection whose actor lives on this node", () => {
     })
   )
 
-  it.scoped("never carries a token that has ended, also while none can be renewed", () =>
+  it.scoped("never uses an expired token, also while no refresh is possible", () =>
     Effect.gen(function* () {
       const world = yield* makeWorld({ answer: () => failedAnswer(503) })
       const id = yield* world.connected(60)
@@ -155,7 +155,7 @@ describe("a call through a connection whose actor lives on this node", () => {
 
 const ordered = { organisationId: organisation, by: initiator }
 
-/** An owner on a node that holds shard 7. */
+/** An owner on the node of shard 7. */
 const here = Effect.gen(function* () {
   const world = yield* makeWorld({ answer: () => Effect.never })
   const id = yield* world.connected(null)

@@ -75,7 +75,7 @@ const order = async ({ organisationId }: Organisation) =>
     )
   ).rows.map(({ xid }) => Number(xid))
 
-/** No entry of the organisation can be sealed meanwhile. */
+/** Locks the head of the organisation, so that no entry of it can be sealed. */
 const refusingSealOf = async ({ organisationId }: Organisation, body: () => Promise<unknown>) => {
   announce(/"audit\.seal_failed".*P0001/, { required: true })
   announce(/"background_task\.failed".*"task":"audit\.seal"/, { required: true })

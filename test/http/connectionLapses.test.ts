@@ -76,7 +76,7 @@ describe.each(Object.keys(ways))("%s", (way) => {
       await wait(2_050)
       const answers = await Promise.all(Array.from({ length: callers }, () => go(id)))
       assert.deepStrictEqual([...new Set(answers.map(({ status, text }) => (status < 300 ? 200 : text)))], [200])
-      // Later refreshes refresh again.
+      // Later requests refresh again.
       if (way !== "refresh") assert.strictEqual(provider.tokenRequests.length - before, 1)
       assert.strictEqual(await statusOf(id), "active")
     },
@@ -118,7 +118,7 @@ describe("a connection", () => {
 
   it("whose grant has ended says so, with the remedy, and is not refreshed again", async () => {
     const id = await connect(1)
-    // Counted from here, since a background refresh may precede the first request.
+    // Counts from here, since a background refresh may precede the first request.
     provider.behaviour.refuses = { status: 400, body: { error: "invalid_grant" } }
     const before = provider.tokenRequests.length
     await wait(1_050)

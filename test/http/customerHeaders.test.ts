@@ -1,6 +1,6 @@
 /**
- * A customer named in headers, on every endpoint: another one named in the path, query or body is refused, what is
- * another's is not found, and lists show what is that customer's. Generated from the table of endpoints.
+ * A customer named in headers, on every endpoint: a different customer in the path, query or body is refused, records
+ * of other customers are not found, and lists show only that customer's. Generated from the table of endpoints.
  */
 import { HttpApi } from "@effect/platform"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"

@@ -1,6 +1,6 @@
 /**
- * The scope of a key, by type of resource and endpoint: what is in scope, what is out of it. Generated from the table of
- * endpoints, each of which says how the scopes apply to it.
+ * The scope of a key, by type of resource and endpoint: requests in scope succeed, others are refused. Generated from
+ * the table of endpoints, each of which declares how the scopes apply to it.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { ScopeRule } from "../../src/http/Endpoint.js"
@@ -125,7 +125,7 @@ const isClosed = async (route: Route, type: ScopeType) => {
   assertAnswered(route, await ask(route, { side, scope: [] }))
 }
 
-/** What the run of an endpoint reads of a secret of the side. */
+/** The secret of the side as the run of an endpoint reads it. */
 const readBy = async (route: Route, side: Side): Promise<string> => {
   const scope = scopeOf("secret", inside)
   const { headers, target } = prepareRequest(route, { world, side, scope })
@@ -162,7 +162,7 @@ const rules: { readonly [R in ScopeRule]: (route: Route, type: ScopeType) => Pro
 
 // --- Endpoints that scopes do not affect ---
 
-/** Without members that differ between any two requests. */
+/** An answer without members that differ between any two requests. */
 const volatile: ReadonlySet<string> = new Set(["lastUsedAt", "requestId", "nextCursor"])
 const steady = ({ body, status }: Answer) => ({
   status,

@@ -10,13 +10,13 @@ let svc: Running
 let provider: OAuthProvider
 let customer: string
 let otherCustomer: string
-/** In the scope of all keys here; its connector is acme. */
+/** A connection to acme in the scope of all keys of this test. */
 let inside: string
-/** Of the same connector, in the scope of a connector's key only. */
+/** A connection to the same connector, in scope only of the key restricted to the connector. */
 let sibling: string
-/** Of another connector. */
+/** A connection to another connector. */
 let outside: string
-/** Another customer's, of the connector acme. */
+/** Another customer's connection to acme. */
 let foreign: string
 let ofConnection: string
 let ofConnector: string

@@ -6,7 +6,7 @@ import { acme, type OAuthProvider, startOAuthProvider } from "../support/oauthPr
 
 let svc: Running
 let provider: OAuthProvider
-/** Of the connector acme. */
+/** An installation that uses the connector acme. */
 let key: string
 let ids: { readonly [slug: string]: string }
 
@@ -135,7 +135,7 @@ describe("an installation", () => {
   const listed = async (as: string): Promise<ReadonlyArray<string>> =>
     (await ask("GET", `${installations}?page_size=200`, as)).body.data.map(({ id }: { readonly id: string }) => id)
 
-  /** What each type of scope is tried with: parts in scope, and parts of which one is not. */
+  /** For each type of scope: parts in scope, and parts of which one is out of scope. */
   const matrix = async () => {
     const [connection, other] = [await connect("acme"), await connect("acme")]
     const zeta = await connect("zeta")

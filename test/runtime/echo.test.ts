@@ -163,7 +163,7 @@ describe("The secret part of a credential", () => {
       .map((one) => Redacted.value(one))
       .toSorted()
 
-  it("is what the request contains, except members declared public", () => {
+  it("is what the request contains, except members that are not secret", () => {
     assert.deepStrictEqual(secrets({ id: "k", type: "api_key" }, { apiKey: "the-key", other: "not sent" }), ["the-key"])
     assert.deepStrictEqual(
       secrets({ id: "o", type: "oauth2", tokenUrl: "https://t.example" }, { accessToken: "at", refreshToken: "rt" }),
