@@ -75,7 +75,7 @@ const order = async ({ organisationId }: Organisation) =>
     )
   ).rows.map(({ xid }) => Number(xid))
 
-/** Locks the head of the organisation, so that no entry of it can be sealed. */
+/** Runs `body` while Postgres refuses to seal entries of the organisation. */
 const refusingSealOf = async ({ organisationId }: Organisation, body: () => Promise<unknown>) => {
   announce(/"audit\.seal_failed".*P0001/, { required: true })
   announce(/"background_task\.failed".*"task":"audit\.seal"/, { required: true })

@@ -6,7 +6,7 @@ import { acme, type OAuthProvider, startOAuthProvider } from "../support/oauthPr
 
 let svc: Running
 let provider: OAuthProvider
-/** An installation that uses the connector acme. */
+/** A key that is restricted to the connectors acme and slack. */
 let key: string
 let ids: { readonly [slug: string]: string }
 
