@@ -6,6 +6,7 @@ import { compareW1, compareW2 } from "./Compare.js"
 import { connections } from "./Connections.js"
 import { connector } from "./Connector.js"
 import { list, longList, replay, sleep } from "./Growth.js"
+import { prelude } from "./Prelude.js"
 import { profileConnector, profileW1, profileW2 } from "./Profiles.js"
 import { rewrap } from "./Rewrap.js"
 import { w1 } from "./W1.js"
@@ -20,6 +21,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   W5: w5,
   connections,
   connector,
+  prelude,
   list,
   sleep,
   replay,

@@ -17,7 +17,10 @@ const isJson = (value: unknown): value is Json => {
       return Number.isFinite(value)
     case "object":
       if (value === null) return true
-      return Array.isArray(value) ? value.every(isJson) : Object.values(value).every(isJson)
+      if (Array.isArray(value)) return value.every(isJson)
+      // Faster than a list of the values: a body of a megabyte has a hundred thousand.
+      for (const name in value) if (!isJson(value[name as keyof typeof value])) return false
+      return true
     default:
       return false
   }
@@ -73,10 +76,12 @@ export const findUnstorable = (value: unknown, depth = 0): Unstorable | undefine
     }
     return undefined
   }
-  for (const [key, child] of Object.entries(value)) {
+  // Faster than `Object.entries`.
+  for (const key in value) {
+    if (!Object.hasOwn(value, key)) continue
     const reason = unstorableText(key)
     if (reason !== undefined) return { path: "(a member name)", reason }
-    const found = findUnstorable(child, depth + 1)
+    const found = findUnstorable(value[key as keyof typeof value], depth + 1)
     if (found !== undefined) return prefixPath(key, found)
   }
   return undefined

@@ -23,15 +23,22 @@ const findProtoMember = (value: Json, path = ""): string | undefined => {
   return undefined
 }
 
-/** Like `readJson`, for a body that a schema decodes: also refuses a member called `__proto__`. */
-export const readRecord = (request: RawRequest, limit: number): Json | undefined | BodyFailure => {
-  const value = readJson(request, limit)
-  const at = value === undefined || value instanceof Error ? undefined : findProtoMember(value)
-  return at === undefined ? value : invalid(at, "NOT_STORABLE", "cannot be the name of a member: choose another")
-}
+/** Whether a member of a JSON text may be called `__proto__`: the name as it is, or with characters written as escapes. */
+const mayNameProto = (text: string): boolean => text.includes("__proto__") || text.includes("\\u")
 
-/** The body's JSON value; `undefined` for an empty body. `limit`: bytes. */
-export const readJson = (request: RawRequest, limit: number): Json | undefined | BodyFailure => {
+/** Like `readJson`, for a body that a schema decodes: also refuses a member called `__proto__`. */
+export const readRecord = (request: RawRequest, limit: number): Json | undefined | BodyFailure =>
+  readJson(request, limit, (text, value) => {
+    const at = mayNameProto(text) ? findProtoMember(value) : undefined
+    return at === undefined ? value : invalid(at, "NOT_STORABLE", "cannot be the name of a member: choose another")
+  })
+
+/** The body's JSON value; `undefined` for an empty body. `limit`: bytes. `check`: a further check of the value. */
+export const readJson = (
+  request: RawRequest,
+  limit: number,
+  check: (text: string, value: Json) => Json | BodyFailure = (_text, value) => value
+): Json | undefined | BodyFailure => {
   if (request.body.byteLength > limit) return new PayloadTooLarge({ limitBytes: limit })
   if (request.body.byteLength === 0) return undefined
   const type = request.headers["content-type"] ?? ""
@@ -50,7 +57,7 @@ export const readJson = (request: RawRequest, limit: number): Json | undefined |
     }
     const value: Json = JSON.parse(text)
     const bad = findUnstorable(value)
-    if (bad === undefined) return value
+    if (bad === undefined) return check(text, value)
     const message = unstorableMessage[bad.reason]
     return new ValidationFailed({
       code: "VALIDATION_FAILED",

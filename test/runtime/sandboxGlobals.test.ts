@@ -185,12 +185,13 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
               name: "fetch",
               args: [
                 {
-                  url: "https://a.b/x?y=%C3%BC",
+                  url: "https://a.b/x?y=ü",
                   method: "POST",
+                  // As written: the host normalises them.
                   headers: [
-                    ["accept", "a"],
-                    ["content-type", "text/plain;charset=UTF-8"],
-                    ["x-one", "1"]
+                    ["X-One", " 1 "],
+                    ["Accept", "a"],
+                    ["content-type", "text/plain;charset=UTF-8"]
                   ],
                   body: `{"a":1}`
                 }

@@ -3,6 +3,7 @@ import { Duration, Effect, Encoding, Option } from "effect"
 import type { Json } from "../../domain/Json.js"
 import { guest } from "../../domain/Limits.js"
 import type { CallFailure } from "../../domain/RunJournal.js"
+import { parseUrl } from "../../domain/Url.js"
 import { Egress, type EgressFailure, type EgressResponse } from "../ports/Egress.js"
 import { failure, type HostCall, type HostCallResult, type HostRequest, memberOf, refusedCall } from "./HostCall.js"
 
@@ -50,19 +51,41 @@ const bodyMember = (bytes: Uint8Array): { readonly body: string } | { readonly b
   return text === undefined ? { bodyBase64: Encoding.encodeBase64(bytes) } : { body: text }
 }
 
-const responseResult = (response: EgressResponse): HostCallResult => ({
+const responseResult = (requested: URL, response: EgressResponse): HostCallResult => ({
   value: {
     status: response.status,
     url: response.url,
+    ...(response.url === requested.href ? {} : { redirected: true }),
     headers: response.headers.map(([name, value]) => [name, value]),
     ...bodyMember(response.body)
   }
 })
 
-const headersOf = (value: Json | undefined): ReadonlyArray<readonly [string, string]> =>
-  Array.isArray(value)
-    ? value.flatMap((pair) => (Array.isArray(pair) ? [[String(pair[0]), String(pair[1])] as const] : []))
-    : []
+type HeaderPair = readonly [name: string, value: string]
+
+const headerName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+const lineEnds = /[\0\n\r]/
+const surroundingSpace = /^[\t\n\r ]+|[\t\n\r ]+$/g
+
+/**
+ * The headers that a workflow wrote, as `fetch` normalises them: names in lower case, values without surrounding space,
+ * equal names joined to one header. Or what is wrong with them.
+ */
+const normalisedHeaders = (value: Json | undefined): ReadonlyArray<HeaderPair> | string => {
+  if (!Array.isArray(value) || value.length === 0) return []
+  const values = new Map<string, string>()
+  for (const pair of value) {
+    if (!Array.isArray(pair)) continue
+    const name = String(pair[0])
+    const text = String(pair[1]).replace(surroundingSpace, "")
+    if (!headerName.test(name)) return `not a header name: ${name.slice(0, 100)}`
+    if (lineEnds.test(text)) return "a header's value is one line"
+    const key = name.toLowerCase()
+    const before = values.get(key)
+    values.set(key, before === undefined ? text : `${before}, ${text}`)
+  }
+  return [...values]
+}
 
 const bodyOf = (request: Json | undefined): Uint8Array | string | null => {
   const base64 = memberOf(request, "bodyBase64")
@@ -79,28 +102,37 @@ export const makeFetchCalls = Effect.gen(function* () {
     const url = memberOf(request, "url")
     const method = String(memberOf(request, "method") ?? "GET").toUpperCase()
     const body = bodyOf(request)
-    if (typeof url !== "string") return refusedCall(failure("TypeError", "fetch takes a URL"))
+    const requested = typeof url === "string" ? parseUrl(url) : undefined
+    if (requested === undefined)
+      return refusedCall(
+        failure("TypeError", `fetch takes an absolute URL, not ${JSON.stringify(String(url).slice(0, 200))}`, "code", {
+          code: "ERR_INVALID_URL"
+        })
+      )
     if (body !== null && body.length > guest.fetchBytes) {
       return refusedCall(failure("RangeError", `fetch: a request body has at most ${guest.fetchBytes} bytes`))
     }
-    const headers = headersOf(memberOf(request, "headers"))
+    const headers = normalisedHeaders(memberOf(request, "headers"))
+    if (typeof headers === "string") return refusedCall(failure("TypeError", `fetch: ${headers}`))
     // Lets a receiver that supports idempotency keys recognise a repetition; reads need none.
-    const needsKey =
-      method !== "GET" && method !== "HEAD" && !headers.some(([name]) => name.toLowerCase() === "idempotency-key")
+    const needsKey = method !== "GET" && method !== "HEAD" && !headers.some(([name]) => name === "idempotency-key")
     const timeout = memberOf(request, "timeoutMs")
     return {
       _tag: "Outside",
       run: egress
         .send({
           method,
-          url,
+          url: requested.href,
           body,
           headers: needsKey ? [...headers, ["idempotency-key", key]] : headers,
           timeout: Duration.millis(typeof timeout === "number" && timeout > 0 ? Math.min(timeout, 120_000) : 30_000),
           maxBytes: guest.fetchBytes,
           redirects: memberOf(request, "redirect") === "manual" ? 0 : 3
         })
-        .pipe(Effect.map(responseResult), Effect.mapError(fetchFailure))
+        .pipe(
+          Effect.map((response) => responseResult(requested, response)),
+          Effect.mapError(fetchFailure)
+        )
     }
   }
 

@@ -4,6 +4,7 @@
  * needs. No client input is answered with 5xx.
  */
 import { Cause, Effect, Option } from "effect"
+import { awaitEventLoop } from "../../actors/EventLoop.js"
 import { type Principal } from "../../actors/management/Caller.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { type Admission, RateLimits } from "../../actors/ports/RateLimits.js"
@@ -21,6 +22,9 @@ import { make as makeIdempotency } from "./Idempotency.js"
 import { make as makeCustomerNarrowing } from "./NamedCustomer.js"
 import { makeExchangeAudit } from "./ExchangeAudit.js"
 import type { Route } from "./Routes.js"
+
+/** Bytes from which a body is parsed and handled in two turns of the event loop. */
+const largeBody = 128 * 1024
 
 /** How a surface differs from the others. */
 export interface SurfaceRules {
@@ -106,7 +110,9 @@ export const make = Effect.gen(function* () {
     if (refused !== undefined) return Effect.fail(refused)
     if (route.noStore) exchange.replyHeaders["cache-control"] = "no-store"
     const narrowing = route.form.tenancy === "reach" ? narrowToCustomer(exchange) : undefined
-    const handling = Effect.suspend(() => handle(exchange))
+    const start = Effect.suspend(() => handle(exchange))
+    const isLarge = buffered !== undefined && buffered.body.byteLength > largeBody
+    const handling = isLarge ? Effect.zipRight(awaitEventLoop, start) : start
     const work = narrowing === undefined ? handling : Effect.zipRight(narrowing, handling)
     const { idempotency } = route.form
     if (buffered === undefined || idempotency === "run" || idempotency === "none") return work

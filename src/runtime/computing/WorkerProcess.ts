@@ -16,6 +16,8 @@ const checkMillis = 100
 /** Characters of stderr that are kept for the reason of a failed start. */
 const startOutputLength = 2_000
 const startLimitMillis = 10_000
+/** A larger answer is read, parsed and reported in three turns of the event loop. */
+const largeBytes = 256 * 1024
 /** Shown after the command in lists of processes. */
 const processName = "svc-computing"
 
@@ -110,6 +112,18 @@ export const startWorker = (options: WorkerOptions): WorkerProcess => {
     kill
   }
 
+  /** Runs a step of the protocol; ends the worker if the step throws. */
+  const runStep = (step: () => void): void => {
+    try {
+      step()
+    } catch (cause) {
+      onGone(`the worker broke the protocol (${cause instanceof Error ? cause.name : "unknown"})`)
+    }
+  }
+
+  /** Runs the step in a later turn of the event loop, so that other requests are served in between. */
+  const runStepLater = (step: () => void): void => void setImmediate(() => runStep(step))
+
   // A jail that does not work on this machine may hang instead of failing.
   const startTimeout = setTimeout(() => onGone("the worker did not answer"), startLimitMillis).unref()
   const read = frameReader((kind, payload) => {
@@ -120,15 +134,15 @@ export const startWorker = (options: WorkerOptions): WorkerProcess => {
       return options.onReady(worker)
     }
     // The worker's own code wrote this: a tenant's input never becomes code there.
-    settle(JSON.parse(payload.toString("utf8", 4)) as JobAnswer)
+    const parse = () => JSON.parse(payload.toString("utf8", 4)) as JobAnswer
+    if (payload.length <= largeBytes) return settle(parse())
+    clearTimeout(timer)
+    runStepLater(() => {
+      const answer = parse()
+      runStepLater(() => settle(answer))
+    })
   })
-  socket.on("data", (chunk: Buffer) => {
-    try {
-      read(chunk)
-    } catch (cause) {
-      onGone(`the worker broke the protocol (${cause instanceof Error ? cause.name : "unknown"})`)
-    }
-  })
+  socket.on("data", (chunk: Buffer) => runStep(() => read(chunk)))
   socket.on("error", () => onGone("the worker's socket failed"))
   socket.on("close", () => onGone("the worker closed its socket"))
   child.on("error", (cause) => onGone(String(cause)))

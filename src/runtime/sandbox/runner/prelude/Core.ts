@@ -99,7 +99,8 @@ const argumentsText = (name, args) => {
   }
   return text
 }
-const call = (name, args) => {
+/** "convert" makes what the workflow gets from the result. */
+const call = (name, args, convert) => {
   insideRun("svc." + name)
   let text
   try { text = argumentsText(name, args) } catch (cause) {
@@ -111,7 +112,7 @@ const call = (name, args) => {
   const id = calls++
   // Before the promise: what fails inside its executor would be such a rejection too.
   emit('{"t":"call","id":' + id + ',"name":' + stringify(toWellFormed(name)) + ',"args":[' + text + "]}")
-  return new NativePromise((resolve, reject) => { mapSet(pending, id, { __proto__: null, resolve, reject }) })
+  return new NativePromise((resolve, reject) => { mapSet(pending, id, { __proto__: null, resolve, reject, convert }) })
 }
 
 // --- Computations ---
@@ -313,7 +314,7 @@ const step = (text) => {
   const waiting = mapGet(pending, event.id)
   if (waiting === undefined || ended) return
   mapDelete(pending, event.id)
-  if (event.ok) waiting.resolve(event.v)
+  if (event.ok) waiting.resolve(waiting.convert === undefined ? event.v : waiting.convert(event.v))
   else waiting.reject(hostError(event.e))
 }
 

@@ -1,6 +1,10 @@
-/** Prelude, part 7: fetch over the host call `fetch`. Bodies are complete values, in both directions. */
+/**
+ * Prelude, part 7: fetch over the host call `fetch`. Bodies are complete values, in both directions. Every fetch passes
+ * here, interpreted: the URL and the headers are handed over as the workflow wrote them, since the host checks and
+ * normalises them in a hundredth of the time, and the parts of a response are made when they are read.
+ */
 export const fetchSource = String.raw`
-let abortSignal, giveBody, peekBody, headersGiven, setUnchecked, pairsSorted, answerWith
+let abortSignal, giveBody, peekBody, headersGiven, setUnchecked, pairsSorted
 
 // --- Abort ---
 
@@ -130,6 +134,17 @@ const bodyOf = (body) => {
   if (body instanceof NativeArrayBuffer || NativeArrayBuffer.isView(body)) return { text: null, bytes: bytesOf(body).slice(), type: null }
   return { text: NativeString(body), bytes: null, type: "text/plain;charset=UTF-8" }
 }
+/** Base64 text from this length on is coded by the runner: a call of its own costs as much as this many characters. */
+const computedFrom = 1024
+/** The bytes of a body, decoded when they are read first. */
+const decodedBytes = async (parts) => {
+  const { coded } = parts
+  if (coded === undefined) return parts.bytes
+  const bytes = coded.length < computedFrom ? base64Bytes(coded) : await base64BytesComputed(coded)
+  parts.bytes = bytes
+  parts.coded = undefined
+  return bytes
+}
 class Body {
   #parts
   #used = false
@@ -147,13 +162,15 @@ class Body {
   async text() {
     const parts = this.#take()
     if (parts.text !== null) return parts.text
-    const text = parts.bytes === null ? "" : decodeUtf8(parts.bytes, false)
+    const bytes = await decodedBytes(parts)
+    const text = bytes === null ? "" : decodeUtf8(bytes, false)
     return text[0] === "\ufeff" ? text.slice(1) : text
   }
   async json() { return parse(await this.text()) }
   async bytes() {
     const parts = this.#take()
-    return parts.bytes !== null ? parts.bytes.slice() : utf8(parts.text ?? "")
+    const bytes = await decodedBytes(parts)
+    return bytes !== null ? bytes.slice() : utf8(parts.text ?? "")
   }
   async arrayBuffer() { return (await this.bytes()).buffer }
   async blob() { throw new TypeError("Blob does not exist in a workflow: use bytes() or arrayBuffer()") }
@@ -161,7 +178,7 @@ class Body {
 }
 
 /** A URL that its own parser would print as it stands, but for the slash of an empty path: most are. */
-const plainUrl = /^(https?):\/\/(?:(?:[a-z0-9-]+\.)*[a-z][a-z0-9-]*|(?:(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])\.){3}(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9]))(?::([1-9][0-9]{0,3}))?(\/[!$%&(-;=@A-Z_a-z~]*(?:\?[!$%&(-;=?@A-Z_a-z~\[\]^|{}]*)?)?$/
+const plainUrl = /^(https?):\/\/(?:(?:[a-z0-9-]+\.)*[a-z][a-z0-9-]*|(?:(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])\.){3}(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9]))(?::([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}))?(\/[!$%&(-;=@A-Z_a-z~]*(?:\?[!$%&(-;=?@A-Z_a-z~\[\]^|{}]*)?)?$/
 const hrefOf = (input) => {
   const text = NativeString(input)
   if (text.length < 2048 && indexOf(text, "/.") < 0 && indexOf(text, "%2e") < 0 && indexOf(text, "%2E") < 0) {
@@ -199,72 +216,127 @@ class Request extends Body {
   clone() { return new Request(this) }
 }
 
+/** What a Response is made of when it is no answer of the host; no workflow has it. */
+const fromHost = freeze({ __proto__: null })
 class Response extends Body {
-  static {
-    answerWith = (answer, asked, bytes) => {
-      const response = new Response(null, { status: answer.status, statusText: answer.statusText })
-      response.headers = headersGiven(answer.headers)
-      response.url = answer.url
-      response.redirected = answer.url !== asked
-      response.type = "basic"
-      giveBody(response, typeof answer.body === "string"
-        ? { text: answer.body, bytes: null, type: null }
-        : { text: null, bytes: bytes ?? base64Bytes(answer.bodyBase64 ?? ""), type: null })
-      return response
-    }
-  }
+  #answer
+  #headers
   constructor(body, init = {}) {
     super()
+    if (body === fromHost) {
+      this.#answer = init
+      return
+    }
     const parts = bodyOf(body)
-    this.status = init.status ?? 200
-    this.statusText = init.statusText ?? ""
-    this.headers = new Headers(init.headers)
-    this.url = ""
-    this.redirected = false
-    this.type = "default"
-    if (parts.type !== null && !this.headers.has("content-type")) this.headers.set("content-type", parts.type)
+    this.#answer = { status: init.status ?? 200, statusText: init.statusText, type: "default" }
+    this.#headers = new Headers(init.headers)
+    if (parts.type !== null && !this.#headers.has("content-type")) this.#headers.set("content-type", parts.type)
     giveBody(this, parts)
   }
+  get status() { return this.#answer.status }
+  get statusText() { return this.#answer.statusText ?? "" }
+  get ok() { return this.#answer.status >= 200 && this.#answer.status <= 299 }
+  get url() { return this.#answer.url ?? "" }
+  get redirected() { return this.#answer.redirected === true }
+  get type() { return this.#answer.type ?? "basic" }
+  get headers() { return this.#headers ??= headersGiven(this.#answer.headers ?? []) }
   static json(value, init = {}) {
     const headers = new Headers(init.headers ?? {})
     if (!headers.has("content-type")) headers.set("content-type", "application/json")
     return new Response(json(value), { ...init, headers })
   }
-  static error() { const response = new Response(null, { status: 0 }); response.type = "error"; return response }
-  get ok() { return this.status >= 200 && this.status <= 299 }
+  static error() { return responseOf({ status: 0, type: "error" }, noBody) }
   clone() {
     if (this.bodyUsed) throw new TypeError("the body has been read already: clone() before reading it")
-    const copy = new Response(null, this)
-    copy.url = this.url
-    copy.redirected = this.redirected
-    giveBody(copy, peekBody(this))
+    const copy = responseOf(this.#answer, peekBody(this))
+    copy.#headers = new Headers(this.headers)
     return copy
   }
 }
+const noBody = freeze({ text: null, bytes: null, type: null })
+const responseOf = (answer, parts) => {
+  const response = new Response(fromHost, answer)
+  giveBody(response, parts)
+  return response
+}
+/** The Response of the host's answer. A body that is not UTF-8 comes as base64. */
+const answered = (answer) => responseOf(answer, typeof answer.body === "string"
+  ? { text: answer.body, bytes: null, type: null }
+  : { text: null, bytes: null, type: null, coded: answer.bodyBase64 ?? "" })
 global("Request", Request)
 global("Response", Response)
 
 // --- fetch ---
 
-const tooLarge = () => new TypeError("fetch sends at most " + limits.fetchBytes + " bytes")
-/** Bytes from which on the runner codes a body: a call of its own costs as much as this many. */
-const computedFrom = 1024
-const fetchNow = async (input, init = {}) => {
-  const { url, method, headers, parts, signal, redirect } = requestForm(input, init)
-  signal?.throwIfAborted?.()
-  const asked = { url, method, headers: pairsSorted(headers), body: parts.text }
-  if (redirect !== "follow") asked.redirect = redirect
-  if (parts.bytes !== null) {
-    if (parts.bytes.length > limits.fetchBytes) throw tooLarge()
-    asked.bodyBase64 = parts.bytes.length < computedFrom ? base64(parts.bytes) : await base64Computed(parts.bytes)
-  } else if (parts.text !== null && parts.text.length > limits.fetchBytes) throw tooLarge()
-  const answered = call("fetch", [asked])
-  const answer = signal === undefined || signal === null ? await answered : await new NativePromise((resolve, reject) => {
-    answered.then(resolve, reject)
-    signal.addEventListener("abort", () => reject(signal.reason))
-  })
-  const coded = answer.bodyBase64
-  return answerWith(answer, url, coded === undefined || coded.length < computedFrom ? undefined : await base64BytesComputed(coded))
+const rejected = (cause) => new NativePromise((_, reject) => reject(cause))
+/** Pairs of names and values, as written. */
+const writtenPairs = (headers) => {
+  if (headers === undefined || headers === null) return []
+  if (headers instanceof Headers) return pairsSorted(headers)
+  const pairs = []
+  if (typeof headers[Symbol.iterator] === "function") {
+    for (const [name, value] of headers) pairs.push([NativeString(name), NativeString(value)])
+    return pairs
+  }
+  const names = keys(headers)
+  for (let i = 0; i < names.length; i++) pairs[i] = [names[i], NativeString(headers[names[i]])]
+  return pairs
 }
-global("fetch", (input, init) => fetchNow(input, init ?? undefined))
+const hasContentType = (pairs) => {
+  for (let i = 0; i < pairs.length; i++) if (pairs[i][0].toLowerCase() === "content-type") return true
+  return false
+}
+const checkSize = (size) => {
+  if (size > limits.fetchBytes) throw new TypeError("fetch sends at most " + limits.fetchBytes + " bytes")
+}
+/** The request as it is handed over; "bytes" is a body that has still to be coded. */
+const written = (url, method, headers, parts, redirect) => {
+  if (parts.text !== null || parts.bytes !== null) {
+    if (method === "GET" || method === "HEAD") throw new TypeError("a " + method + " request has no body")
+    checkSize(parts.text === null ? parts.bytes.length : parts.text.length)
+    if (parts.type !== null && !hasContentType(headers)) headers.push(["content-type", parts.type])
+  }
+  const request = { url, method, headers, body: parts.text }
+  if (redirect !== undefined && redirect !== "follow") request.redirect = redirect
+  return request
+}
+const send = (request, bytes) => {
+  if (bytes !== null) {
+    if (bytes.length >= computedFrom) {
+      return base64Computed(bytes).then((text) => { request.bodyBase64 = text; return call("fetch", [request], answered) })
+    }
+    request.bodyBase64 = base64(bytes)
+  }
+  return call("fetch", [request], answered)
+}
+const aborted = (answer, signal) => new NativePromise((resolve, reject) => {
+  answer.then(resolve, reject)
+  signal.addEventListener("abort", () => reject(signal.reason))
+})
+const fetchRequest = (request, init) => {
+  const { url, method, headers, parts, signal, redirect } = requestForm(request, init)
+  signal?.throwIfAborted?.()
+  const answer = send(written(url, method, pairsSorted(headers), parts, redirect), parts.bytes)
+  return signal === undefined || signal === null ? answer : aborted(answer, signal)
+}
+const fetchUrl = (url, init) => {
+  const { method, signal } = init
+  signal?.throwIfAborted?.()
+  const parts = bodyOf(init.body)
+  const verb = method === undefined ? "GET" : NativeString(method).toUpperCase()
+  const answer = send(written(url, verb, writtenPairs(init.headers), parts, init.redirect), parts.bytes)
+  return signal === undefined || signal === null ? answer : aborted(answer, signal)
+}
+global("fetch", (input, init) => {
+  try {
+    if (typeof input !== "string" && isA(input, Request)) return fetchRequest(input, init ?? {})
+    const url = NativeString(input)
+    return init === undefined || init === null
+      ? call("fetch", [{ url, method: "GET", headers: [], body: null }], answered)
+      : fetchUrl(url, init)
+  } catch (cause) {
+    if (cause === null || isOutOfMemory(cause)) throw cause
+    return rejected(cause)
+  }
+})
 `

@@ -1,0 +1,114 @@
+/** What `fetch` sends, and what of a request that cannot be sent a workflow is told. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { createServer, type IncomingMessage } from "node:http"
+import type { AddressInfo } from "node:net"
+import { run, startCalls, stopCalls, workflow } from "../support/calls.js"
+
+const received: Array<Pick<IncomingMessage, "method" | "url" | "rawHeaders">> = []
+const receiver = createServer((request, response) => {
+  received.push({ method: request.method, url: request.url, rawHeaders: request.rawHeaders })
+  if (request.url === "/moved") response.writeHead(302, { location: "/" })
+  response.end("ok")
+})
+const receiverPort = () => (receiver.address() as AddressInfo).port
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve))
+  await startCalls()
+}, 60_000)
+afterAll(async () => {
+  await stopCalls()
+  receiver.closeAllConnections()
+  receiver.close()
+})
+
+const result = async (body: string) => {
+  received.length = 0
+  const { body: answer, status } = await run(await workflow(body), { port: receiverPort() })
+  assert.strictEqual(status, 200, JSON.stringify(answer))
+  return answer
+}
+/** The headers of the last request, without those of the connection. */
+const sentHeaders = () => {
+  const pairs: Array<readonly [string, string]> = []
+  const raw = received.at(-1)?.rawHeaders ?? []
+  for (let i = 0; i < raw.length; i += 2)
+    if (!/^(?:host|connection|content-length|user-agent|idempotency-key|traceparent)$/i.test(raw[i] ?? ""))
+      pairs.push([raw[i] ?? "", raw[i + 1] ?? ""])
+  return pairs
+}
+
+describe("fetch", () => {
+  it("sends the URL as the standard writes it", { timeout: 30_000 }, async () => {
+    await result("await fetch('HTTP://127.0.0.1:' + ctx.input.port + '/a b/../ü?q=ö#part'); return 1")
+    assert.deepInclude(received[0], { method: "GET", url: "/%C3%BC?q=%C3%B6" })
+    await result("await fetch(new URL('/x/./y', 'http://127.0.0.1:' + ctx.input.port)); return 1")
+    assert.deepInclude(received[0], { url: "/x/y" })
+    await result("await fetch(new Request('http://127.0.0.1:' + ctx.input.port + '/r', { method: 'put' })); return 1")
+    assert.deepInclude(received[0], { method: "PUT", url: "/r" })
+  })
+
+  it("sends headers in lower case, trimmed, and equal names as one", { timeout: 30_000 }, async () => {
+    const send = (headers: string) =>
+      result(
+        `await fetch("http://127.0.0.1:" + ctx.input.port, { method: "POST", headers: ${headers}, body: "{}" }); return 1`
+      )
+    await send(`{ "X-One": " 1 ", "x-one": "2", Accept: "a" }`)
+    const expected = [
+      ["x-one", "1, 2"],
+      ["accept", "a"],
+      ["content-type", "text/plain;charset=UTF-8"]
+    ]
+    assert.deepStrictEqual(sentHeaders(), expected as never)
+    await send(`[["X-One", "1"], ["X-ONE", "2"], ["Accept", "a"]]`)
+    assert.deepStrictEqual(sentHeaders(), expected as never)
+    await send(`new Headers({ "Content-Type": "application/json" })`)
+    assert.deepStrictEqual(sentHeaders(), [["content-type", "application/json"]])
+  })
+
+  it("tells a workflow what it cannot send, and goes on", { timeout: 30_000 }, async () => {
+    const told = await result(`
+      const told = []
+      const attempt = async (...args) => { try { await fetch(...args); told.push("sent") } catch (e) { told.push(e instanceof TypeError, e.message) } }
+      const url = "http://127.0.0.1:" + ctx.input.port
+      await attempt("/relative"); await attempt(""); await attempt(url, { headers: { "a b": "c" } })
+      await attempt(url, { headers: { a: "b\\nc: d" } }); await attempt(url, { body: "x" }); await attempt(Symbol("s"))
+      return told`)
+    assert.deepStrictEqual(received, [])
+    assert.deepStrictEqual(
+      told.map((one: unknown) => (typeof one === "string" ? one.replace(/^fetch:? ?/, "") : one)),
+      [
+        true,
+        'takes an absolute URL, not "/relative"',
+        true,
+        'takes an absolute URL, not ""',
+        true,
+        "not a header name: a b",
+        true,
+        "a header's value is one line",
+        true,
+        "a GET request has no body",
+        true,
+        'takes an absolute URL, not "Symbol(s)"'
+      ]
+    )
+  })
+
+  it("says where the answer came from", { timeout: 30_000 }, async () => {
+    const url = "'http://127.0.0.1:' + ctx.input.port"
+    const form = "[r.redirected, new URL(r.url).pathname, r.ok, r.type, r.statusText, r.headers instanceof Headers]"
+    assert.deepStrictEqual(await result(`const r = await fetch(${url}); return ${form}`), [
+      false,
+      "/",
+      true,
+      "basic",
+      "",
+      true
+    ])
+    assert.deepInclude(await result(`const r = await fetch(${url} + "/moved"); return ${form}`), true)
+    assert.deepStrictEqual(
+      await result(`const r = (await fetch(${url})).clone(); return [await r.text(), r.url === ${url} + "/"]`),
+      ["ok", true]
+    )
+  })
+})
