@@ -10,12 +10,12 @@ const importSource = (file) => tsImport(`../${file}`, import.meta.url)
 const { environmentTable, environmentExample } = await importSource("src/runtime/configuration/EnvironmentPages.ts")
 const { documentText } = await importSource("src/http/Documents.ts")
 const { builtInConnectors } = await importSource("src/domain/connectors/index.ts")
-const { actionLockFile, actionLockText, locked, unlocked } = await importSource("test/support/actionLock.ts")
+const { actionLockFile, actionLockText, addToLock, removeFromLock } = await importSource("test/support/actionLock.ts")
 
 const at = process.argv.indexOf("--unreleased")
 const unreleased = at < 0 ? [] : process.argv.slice(at + 1)
 const before = existsSync(actionLockFile) ? JSON.parse(readFileSync(actionLockFile, "utf8")) : {}
-const { lock, broken } = locked(unlocked(before, unreleased), builtInConnectors)
+const { lock, broken } = addToLock(removeFromLock(before, unreleased), builtInConnectors)
 if (broken.length > 0) {
   for (const message of broken) console.error(message)
   console.error(

@@ -10,7 +10,7 @@ import { Identifiers } from "../ports/Identifiers.js"
 import type { AlreadyExists, Changed, Tx } from "../ports/Records.js"
 import { Vault } from "../ports/Vault.js"
 import type { Principal } from "./Caller.js"
-import { timestamp } from "./Timestamp.js"
+import { currentTimestamp } from "./Timestamp.js"
 
 const vaultClosed = () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
 
@@ -56,7 +56,7 @@ export const make = Effect.gen(function* () {
   ): Written<AuthProviderChange> =>
     Effect.gen(function* () {
       const { clientId, clientSecret, methodId, name } = input
-      const now = yield* timestamp
+      const now = yield* currentTimestamp
       const ofMethod = yield* tx.authProviders.list({ where: { connector, methodId }, limit: maxAuthProviders })
       const others = ofMethod.filter((provider) => provider.name !== name)
       const isDefault = input.isDefault ?? found?.isDefault ?? !others.some((provider) => provider.isDefault)

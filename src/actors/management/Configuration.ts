@@ -17,7 +17,7 @@ import { narrowedKeyRefusal, type Principal } from "./Caller.js"
 import { Changes } from "./Changes.js"
 import { findCustomer } from "./CustomerRecords.js"
 import { environmentChangeRefusal, environmentReadRefusal, findEnvironment } from "./EnvironmentRecords.js"
-import { timestamp } from "./Timestamp.js"
+import { currentTimestamp } from "./Timestamp.js"
 import { findWorkflow } from "./WorkflowRecords.js"
 
 /** Where values are resolved: the organisation, and optionally a customer, an integration and a workflow. */
@@ -117,7 +117,7 @@ const write = Effect.fnUntraced(function* (
   { value }: SetConfiguration,
   place: Place
 ): Effect.fn.Return<void, Failure | AlreadyExists | Changed> {
-  const updatedAt = yield* timestamp
+  const updatedAt = yield* currentTimestamp
   if (value === null) {
     yield* tx.configuration.remove(place)
     return

@@ -14,7 +14,7 @@ import { Changes } from "./Changes.js"
 import { make as makeConnectorDrafts, ownConnector, type SavedConnector, trailOf } from "./ConnectorDrafts.js"
 import { ConnectorImport } from "./ConnectorImport.js"
 import { ConnectorRecords, definitionOf, jsonOf } from "./ConnectorRecords.js"
-import { timestamp } from "./Timestamp.js"
+import { currentTimestamp } from "./Timestamp.js"
 
 /** `body`: a definition, or the import of one. `named`: an id or a slug. */
 export class ConnectorAuthoring extends Context.Tag("svc/ConnectorAuthoring")<
@@ -97,7 +97,7 @@ export const layer = Layer.effect(
       change(context, (tx) =>
         Effect.gen(function* () {
           const before = yield* lockExpected(tx, context, named)
-          const now = yield* timestamp
+          const now = yield* currentTimestamp
           yield* tx.connectors.update({ ...before, deletedAt: now, updatedAt: now, version: before.version + 1 })
           yield* tx.authProviders.remove({ connector: before.slug })
           return { value: undefined, resource: before, before: trailOf(before), after: null }

@@ -22,7 +22,7 @@ import { make as makeAuthProviderRecords } from "./AuthProviderRecords.js"
 import type { Principal } from "./Caller.js"
 import type { ChangeOutcome } from "./Changes.js"
 import { ConnectorRecords, type ConnectorView, definitionOf, jsonOf, type OwnConnector } from "./ConnectorRecords.js"
-import { timestamp } from "./Timestamp.js"
+import { currentTimestamp } from "./Timestamp.js"
 
 export interface SavedConnector {
   readonly view: ConnectorView
@@ -121,7 +121,7 @@ export const make = Effect.gen(function* () {
     sent: ConnectorDefinition
   ): Effect.fn.Return<SavedOutcome, Failure | AlreadyExists | Changed> {
     const { clients, definition } = extractClients(sent)
-    const now = yield* timestamp
+    const now = yield* currentTimestamp
     const record: ConnectorRecord = {
       id: identifiers.next("ctr"),
       organisationId: caller.organisationId,
@@ -168,7 +168,7 @@ export const make = Effect.gen(function* () {
       ...before,
       ...membersOf(definition),
       current: isDraft ? before.current : before.current + 1,
-      updatedAt: yield* timestamp,
+      updatedAt: yield* currentTimestamp,
       version: before.version + 1
     }
     const row = yield* draftOf(record, definition)
@@ -184,7 +184,7 @@ export const make = Effect.gen(function* () {
     draft: ConnectorVersion,
     notes: string | undefined
   ): Effect.fn.Return<SavedOutcome, Failure | AlreadyExists | Changed> {
-    const now = yield* timestamp
+    const now = yield* currentTimestamp
     yield* yieldToOthers
     const definition = assignActionVersions(yield* findPublished(tx, before), yield* readStoredDefinition(draft))
     const record: ConnectorRecord = {

@@ -20,7 +20,7 @@ import { Changes } from "./Changes.js"
 import { findCustomer } from "./CustomerRecords.js"
 import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
-import { timestamp } from "./Timestamp.js"
+import { currentTimestamp } from "./Timestamp.js"
 
 export type CustomerView = ReturnType<typeof customerView>
 
@@ -91,7 +91,7 @@ export const layer = Layer.effect(
         ),
 
       create: (context, input) =>
-        Effect.flatMap(timestamp, (now) =>
+        Effect.flatMap(currentTimestamp, (now) =>
           change(context, (tx) =>
             Effect.gen(function* () {
               const asked = newCustomer(context.caller.organisationId, identifiers.next("cus"), input, now)
@@ -109,7 +109,7 @@ export const layer = Layer.effect(
         ),
 
       update: (context, named, input) =>
-        Effect.flatMap(timestamp, (now) =>
+        Effect.flatMap(currentTimestamp, (now) =>
           change(context, (tx) =>
             Effect.gen(function* () {
               const before = yield* findCustomer(tx, context.caller, named, true)
@@ -125,7 +125,7 @@ export const layer = Layer.effect(
         ),
 
       remove: (context, named) =>
-        Effect.flatMap(timestamp, (now) =>
+        Effect.flatMap(currentTimestamp, (now) =>
           change(context, (tx) =>
             Effect.gen(function* () {
               const before = yield* findCustomer(tx, context.caller, named, true)

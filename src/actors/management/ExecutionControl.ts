@@ -14,7 +14,7 @@ import { type CallContext, runAuditedCommand } from "./CallContext.js"
 import { actorOf, missingPermission } from "./Caller.js"
 import { findDetailWith, findExecution } from "./ExecutionRecords.js"
 import { makeRerunStart } from "./RerunStart.js"
-import { timestamp } from "./Timestamp.js"
+import { currentTimestamp } from "./Timestamp.js"
 import { StartQuota } from "./StartQuota.js"
 
 /** A request to re-run an execution. */
@@ -105,7 +105,7 @@ export const layer = Layer.effect(
           if (isTerminal(view.status))
             return yield* new InvalidState({ state: view.status, message: `the execution is ${view.status} already` })
           const change = { path: "status", before: view.status, after: "cancelled" }
-          const entry = auditEntry(context, view, yield* timestamp, change)
+          const entry = auditEntry(context, view, yield* currentTimestamp, change)
           yield* runAuditedCommand(context, executions.cancel(context.caller.organisationId, view.id, entry)).pipe(
             Effect.catchTag(
               "NotFound",
@@ -119,7 +119,7 @@ export const layer = Layer.effect(
         Effect.gen(function* () {
           const found = yield* findEnded(context, id, request)
           const start = yield* rerunStart(context, found, request)
-          const at = yield* timestamp
+          const at = yield* currentTimestamp
           const order = executions.start({
             ...start,
             traceparent,

@@ -35,7 +35,7 @@ import {
 import { customerOfBody, customerListFilter } from "./NamedCustomers.js"
 import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
-import { timestamp } from "./Timestamp.js"
+import { currentTimestamp } from "./Timestamp.js"
 import { checkCustomerLimit } from "./CustomerLimits.js"
 
 export interface InstallationListParams extends PageRequest {
@@ -136,7 +136,7 @@ export const layer = Layer.effect(
       input: CreateInstallation
     ): Effect.fn.Return<Installation, Failure> {
       const customerId = yield* customerOfBody(tx, caller, input.customerId)
-      const now = yield* timestamp
+      const now = yield* currentTimestamp
       return {
         id: identifiers.next("inst"),
         organisationId: caller.organisationId,
@@ -192,7 +192,7 @@ export const layer = Layer.effect(
         input.connections ?? before.connections,
         before
       )
-      return changedInstallation({ ...before, workflowIds, connections }, input, yield* timestamp)
+      return changedInstallation({ ...before, workflowIds, connections }, input, yield* currentTimestamp)
     })
 
     /** Checks the configuration after an update. Returns the version of the record that was checked, if one was. */
@@ -233,7 +233,7 @@ export const layer = Layer.effect(
           const before = yield* findInstallation(tx, context.caller, id, true)
           if (before.status === "uninstalled") return yield* new NotFound({ what: "installation" })
           yield* checkVersion(context, undefined, before.version)
-          const now = yield* timestamp
+          const now = yield* currentTimestamp
           const after: Installation = {
             ...before,
             status: "uninstalled",

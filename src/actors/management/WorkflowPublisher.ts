@@ -14,7 +14,7 @@ import type { CallContext } from "./CallContext.js"
 import { missingPermission, outOfScope, type Principal } from "./Caller.js"
 import type { ChangeOutcome } from "./Changes.js"
 import { makeFreezeBindings } from "./FrozenBindings.js"
-import { timestamp } from "./Timestamp.js"
+import { currentTimestamp } from "./Timestamp.js"
 import { authorOf } from "./WorkflowAuthor.js"
 import { findWorkflow } from "./WorkflowRecords.js"
 
@@ -91,7 +91,7 @@ export const makePublish = Effect.gen(function* () {
     id: string,
     request: PublishRequest
   ): Effect.fn.Return<ChangeOutcome<Publication>, Failure | AlreadyExists | Changed> {
-    const author = authorOf(caller, yield* timestamp)
+    const author = authorOf(caller, yield* currentTimestamp)
     const workflow = yield* findWorkflow(tx, caller, id, true)
     const automatic = yield* tx.environments.list({ where: { autoDeploy: true, customerId: null }, limit: rowsRead })
     for (const slug of yield* environmentsChanged(tx, workflow, automatic)) {

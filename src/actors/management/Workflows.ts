@@ -23,7 +23,7 @@ import { findCustomer } from "./CustomerRecords.js"
 import { customerListFilter } from "./NamedCustomers.js"
 import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
-import { timestamp } from "./Timestamp.js"
+import { currentTimestamp } from "./Timestamp.js"
 import { authorOf } from "./WorkflowAuthor.js"
 import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
 import { checkCustomerLimit } from "./CustomerLimits.js"
@@ -136,7 +136,7 @@ export const layer = Layer.effect(
       const { customerId: named = null } = input
       const owner = named === null ? null : (yield* findCustomer(tx, caller, named)).id
       if (owner !== null) yield* checkCustomerLimit(tx, owner, "flows_per_tenant")
-      const author = authorOf(caller, yield* timestamp)
+      const author = authorOf(caller, yield* currentTimestamp)
       const workflow = withHash(newWorkflow(identifiers.workflow(), author, input, owner, compiled, ""))
       yield* tx.workflows.insert(workflow)
       return workflow
@@ -209,7 +209,7 @@ export const layer = Layer.effect(
                 yield* checkVersion(context, sent.version, before.version)
                 const changes = yield* pickChanges(UpdateWorkflow, sent, yield* viewOf(tx, caller, before, true))
                 const { contentHash } = withHash(changedWorkflow(before, changes, compiled, "", before.updatedAt))
-                const after = changedWorkflow(before, changes, compiled, contentHash, yield* timestamp)
+                const after = changedWorkflow(before, changes, compiled, contentHash, yield* currentTimestamp)
                 const refused = environmentRefusal(caller, before, after)
                 if (refused !== undefined) return yield* refused
                 yield* tx.workflows.update(after)
@@ -226,7 +226,7 @@ export const layer = Layer.effect(
       remove: (context, id) =>
         change(context, (tx) =>
           Effect.gen(function* () {
-            const now = yield* timestamp
+            const now = yield* currentTimestamp
             const before = yield* findWorkflow(tx, context.caller, id, true)
             yield* checkVersion(context, undefined, before.version)
             yield* tx.workflows.update({ ...before, deletedAt: now, updatedAt: now, version: before.version + 1 })
@@ -238,7 +238,7 @@ export const layer = Layer.effect(
         change(context, (tx) =>
           Effect.gen(function* () {
             const before = yield* findWorkflow(tx, context.caller, id, true)
-            const after = archivedWorkflow(before, yield* timestamp)
+            const after = archivedWorkflow(before, yield* currentTimestamp)
             if (after instanceof Error) return yield* after
             yield* tx.workflows.update(after)
             return {
