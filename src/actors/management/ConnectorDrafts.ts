@@ -118,9 +118,9 @@ export const make = Effect.gen(function* () {
   const insert = Effect.fnUntraced(function* (
     tx: Tx,
     caller: Principal,
-    sent: ConnectorDefinition
+    document: ConnectorDefinition
   ): Effect.fn.Return<SavedOutcome, Failure | AlreadyExists | Changed> {
-    const { clients, definition } = extractClients(sent)
+    const { clients, definition } = extractClients(document)
     const now = yield* currentTimestamp
     const record: ConnectorRecord = {
       id: identifiers.next("ctr"),
@@ -152,9 +152,9 @@ export const make = Effect.gen(function* () {
     tx: Tx,
     caller: Principal,
     before: ConnectorRecord,
-    sent: ConnectorDefinition
+    document: ConnectorDefinition
   ): Effect.fn.Return<SavedOutcome, Failure | AlreadyExists | Changed> {
-    const { clients, definition } = extractClients(sent)
+    const { clients, definition } = extractClients(document)
     const number = { connectorId: before.id, number: before.current }
     const current = Option.getOrUndefined(yield* tx.connectorVersions.find(number))
     const published = yield* findPublished(tx, before)

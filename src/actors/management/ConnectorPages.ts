@@ -79,11 +79,13 @@ export const make = Effect.gen(function* () {
 
   const list = (
     context: CallContext,
-    asked: ConnectorListParams
+    listParams: ConnectorListParams
   ): Effect.Effect<PageOf<ConnectorSummaryView>, Failure> => {
     const { caller } = context
-    const whole = asked.include?.split(",").includes("actions") ?? false
-    const params = whole ? { ...asked, page_size: Math.min(sizeOf(asked), maxDetailedPageSize) } : asked
+    const isDetailed = listParams.include?.split(",").includes("actions") ?? false
+    const params = isDetailed
+      ? { ...listParams, page_size: Math.min(sizeOf(listParams), maxDetailedPageSize) }
+      : listParams
     return read(context, (tx) =>
       Effect.gen(function* () {
         const after = yield* pages.position(params.cursor)
@@ -102,7 +104,7 @@ export const make = Effect.gen(function* () {
             : { createdAt: builtInSince, id: row.id }
         )
         const data = yield* Effect.forEach(page.data, (row) =>
-          whole ? withActions(tx, row) : Effect.succeed(summaryView(row))
+          isDetailed ? withActions(tx, row) : Effect.succeed(summaryView(row))
         )
         return { ...page, data }
       })

@@ -63,7 +63,7 @@ export const layer = Layer.effect(
       const found = yield* findExecution(
         caller,
         id,
-        (known) => reads.findRerunSource(caller, known),
+        (knownId) => reads.findRerunSource(caller, knownId),
         ({ view }) => view
       )
       const { view } = found
@@ -124,8 +124,8 @@ export const layer = Layer.effect(
             ...start,
             traceparent,
             ...(claim === undefined ? {} : { idempotency: claim }),
-            audit: (made) =>
-              auditEntry(context, found.view, at, { path: "executionId", before: found.view.id, after: made })
+            audit: (startedId) =>
+              auditEntry(context, found.view, at, { path: "executionId", before: found.view.id, after: startedId })
           })
           const { customerId } = found.view
           const acting = customerId === null ? null : { id: customerId }

@@ -52,10 +52,10 @@ export class Workflows extends Context.Tag("svc/Workflows")<
     readonly get: (
       context: CallContext,
       id: string,
-      shown: { readonly diagram: boolean }
+      options: { readonly diagram: boolean }
     ) => Effect.Effect<WorkflowView, Failure>
     /** Code and contracts change the draft only; the other members take effect at once. */
-    readonly update: (context: CallContext, id: string, sent: UpdateWorkflow) => Effect.Effect<WorkflowView, Failure>
+    readonly update: (context: CallContext, id: string, input: UpdateWorkflow) => Effect.Effect<WorkflowView, Failure>
     readonly remove: (context: CallContext, id: string) => Effect.Effect<void, Failure>
     /** An archived workflow does not run until it is published again. */
     readonly archive: (context: CallContext, id: string) => Effect.Effect<WorkflowView, Failure>
@@ -80,11 +80,11 @@ const viewOf = Effect.fnUntraced(function* (tx: Tx, caller: Principal, workflow:
 const customersOf = (
   tx: Tx,
   caller: Principal,
-  asked: string | undefined
+  customerId: string | undefined
 ): Effect.Effect<{ readonly customerId?: ReadonlyArray<CustomerId | null> }, Failure> =>
-  asked === undefined && caller.customers !== "all"
+  customerId === undefined && caller.customers !== "all"
     ? Effect.succeed({ customerId: [null, ...caller.customers] })
-    : customerListFilter(tx, caller, asked)
+    : customerListFilter(tx, caller, customerId)
 
 const resourceOf = ({ customerId, id, name }: Workflow) => ({ id, name, customerId })
 
@@ -133,8 +133,8 @@ export const layer = Layer.effect(
       compiled: CompiledSource
     ) {
       yield* checkPlan(tx, caller)
-      const { customerId: named = null } = input
-      const owner = named === null ? null : (yield* findCustomer(tx, caller, named)).id
+      const { customerId: customerReference = null } = input
+      const owner = customerReference === null ? null : (yield* findCustomer(tx, caller, customerReference)).id
       if (owner !== null) yield* checkCustomerLimit(tx, owner, "flows_per_tenant")
       const author = authorOf(caller, yield* currentTimestamp)
       const workflow = withHash(newWorkflow(identifiers.workflow(), author, input, owner, compiled, ""))
@@ -146,8 +146,8 @@ export const layer = Layer.effect(
       caller: Principal,
       { contentHash, diagram }: Workflow
     ): Effect.fn.Return<string, Failure> {
-      const kept = drawings.get(contentHash)
-      if (kept !== undefined) return kept
+      const cached = drawings.get(contentHash)
+      if (cached !== undefined) return cached
       // The analysis made it.
       const svg = yield* computeStored("drawDiagram", caller, diagram as unknown as Diagram)
       if (drawings.size >= maxCachedDrawings) drawings.clear()
@@ -195,19 +195,19 @@ export const layer = Layer.effect(
           )
         ),
 
-      update: (context, id, sent) =>
+      update: (context, id, input) =>
         Effect.flatMap(
           Effect.zipRight(
-            checkInput(context.caller, sent),
-            sent.code === undefined ? Effect.succeed(null) : compile(context.caller, sent.code)
+            checkInput(context.caller, input),
+            input.code === undefined ? Effect.succeed(null) : compile(context.caller, input.code)
           ),
           (compiled) =>
             change(context, (tx) =>
               Effect.gen(function* () {
                 const { caller } = context
                 const before = yield* findWorkflow(tx, caller, id, true)
-                yield* checkVersion(context, sent.version, before.version)
-                const changes = yield* pickChanges(UpdateWorkflow, sent, yield* viewOf(tx, caller, before, true))
+                yield* checkVersion(context, input.version, before.version)
+                const changes = yield* pickChanges(UpdateWorkflow, input, yield* viewOf(tx, caller, before, true))
                 const { contentHash } = withHash(changedWorkflow(before, changes, compiled, "", before.updatedAt))
                 const after = changedWorkflow(before, changes, compiled, contentHash, yield* currentTimestamp)
                 const refused = environmentRefusal(caller, before, after)
