@@ -2,30 +2,25 @@
  * Accepts runs: an Instant run is driven at once and its caller gets the result; any other is committed to the start
  * queue. Cancels runs, wherever they are driven.
  */
-import { Clock, Effect, Layer, Option } from "effect"
-import { decide, evolve, isEnd, type RunEnd } from "../../domain/Execution.js"
-import { InvalidState, NotFound, TooManyRuns, Unavailable } from "../../domain/Failure.js"
+import { Effect, Layer } from "effect"
+import { decide, evolve } from "../../domain/Execution.js"
+import { TooManyRuns, type Unavailable } from "../../domain/Failure.js"
 import type { ExecutionId } from "../../domain/Ids.js"
-import { guest } from "../../domain/Limits.js"
 import type { StartEntry } from "../../domain/RunJournal.js"
 import { Executions, type StartResult, type StartRequest } from "../ports/Executions.js"
 import { Faults } from "../ports/Faults.js"
-import { type AppendFailure, type FinishedRun, Journal, type OpenRun } from "../ports/Journal.js"
+import { Journal, type OpenRun } from "../ports/Journal.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { Ownership } from "../ports/Ownership.js"
 import { Runnables } from "../ports/Runnables.js"
-import { Runs } from "../ports/Runs.js"
 import { Sandbox } from "../ports/Sandbox.js"
-import { callbackDeliveries, finishedRun } from "./RunResult.js"
 import { LiveRuns } from "./LiveRuns.js"
 import { claimOf, pendingRun, startEntry } from "./PendingRun.js"
-import { Execution } from "./Protocol.js"
-import { type DriveOutcome, runError, type RunSpec } from "./RunSpec.js"
+import { makeCancellation, reasonOf, unavailable } from "./RunCancellation.js"
+import type { DriveOutcome, RunSpec } from "./RunSpec.js"
 
 /** Ids that are drawn until one belongs to a shard of this node. */
 const idTries = 64
-
-const unavailable = (reason: string) => new Unavailable({ reason, retryAfterSeconds: 1 })
 
 /** `slots`: runs that this node drives at a time; Instant runs are refused above four times as many. */
 export const layer = (options: { readonly slots: number }) =>
@@ -35,11 +30,9 @@ export const layer = (options: { readonly slots: number }) =>
       const journal = yield* Journal
       const identifiers = yield* Identifiers
       const ownership = yield* Ownership
-      const runs = yield* Runs
       const runnables = yield* Runnables
       const sandbox = yield* Sandbox
       const live = yield* LiveRuns
-      const execution = yield* Execution.client
       const clock = yield* Effect.clock
       const faults = yield* Faults
 
@@ -145,72 +138,9 @@ export const layer = (options: { readonly slots: number }) =>
             : enqueue(request, run, entry)
         })
 
-      // --- Ending from outside ---
-
-      const cancelledRun = (run: OpenRun, { status, statusReason }: RunEnd, now: number): FinishedRun =>
-        finishedRun(
-          run,
-          {
-            status,
-            statusReason,
-            output: null,
-            at: now,
-            error: runError({ name: "Cancelled", category: "cancelled", message: "the run was cancelled" })
-          },
-          null,
-          guest.memoryBytes
-        )
-
-      const cancel: Executions["Type"]["cancel"] = Effect.fn("Executions.cancel")(function* (organisation, id, audit) {
-        const found = yield* runs.get(organisation, id).pipe(Effect.mapError((error) => unavailable(error.reason)))
-        if (Option.isNone(found)) return yield* new NotFound({ what: "execution" })
-        const run = found.value
-        const event = decide(run, { _tag: "Cancel" })
-        if (!isEnd(event))
-          return yield* new InvalidState({ state: run.status, message: "the run cannot be cancelled any more" })
-        const end = cancelledRun(run, event, yield* Clock.currentTimeMillis)
-        const deliveries = callbackDeliveries(end, () => identifiers.next("dlv"))
-        yield* journal
-          .append({
-            id,
-            organisationId: organisation,
-            spaceId: run.spaceId,
-            retention: run.retention,
-            epoch: run.epoch,
-            end,
-            audit,
-            deliveries
-          })
-          .pipe(
-            Effect.mapError((error): Unavailable | "fenced" =>
-              error._tag === "Fenced" ? "fenced" : unavailable(reasonOf(error))
-            ),
-            Effect.catchIf(
-              (error): error is "fenced" => error === "fenced",
-              () => new InvalidState({ state: "running", message: "the run changed its owner meanwhile: try again" })
-            )
-          )
-        yield* live.stop(id, Option.some(end))
-        if (!ownership.owns(run.shard)) {
-          // The owner is fenced at its next append; the message only makes it stop sooner.
-          yield* execution(id)
-            .Stop({ status: "cancelled" })
-            .pipe(Effect.timeout("1 second"), Effect.sandbox, Effect.ignore, Effect.forkDaemon)
-        }
-        return end
-      })
-
-      /** Cancels again with a fresh read when the run changed its owner in between. */
-      const cancelWithRetry: Executions["Type"]["cancel"] = (organisation, id, audit) =>
-        cancel(organisation, id, audit).pipe(
-          Effect.retry({ times: 3, while: (error) => error._tag === "InvalidState" })
-        )
-
-      return Executions.of({ start, cancel: cancelWithRetry, liveCount: Effect.sync(() => live.size()) })
+      return Executions.of({ start, cancel: yield* makeCancellation, liveCount: Effect.sync(() => live.size()) })
     })
   )
-
-const reasonOf = (error: AppendFailure): string => ("reason" in error ? error.reason : error._tag)
 
 /** The target of a claim that a run made is always a run's id. */
 const targetOf = (target: string): ExecutionId => target as ExecutionId

@@ -4,7 +4,7 @@
  * needs. No client input is answered with 5xx.
  */
 import { Cause, Effect, Option } from "effect"
-import { awaitEventLoop } from "../../actors/EventLoop.js"
+
 import { type Principal } from "../../actors/management/Caller.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { type Admission, RateLimits } from "../../actors/ports/RateLimits.js"
@@ -16,6 +16,7 @@ import { readRecord } from "../JsonBody.js"
 import { rateLimitHeaders, failureRateLimitHeaders } from "../RateLimitHeaders.js"
 import { defectRow, errorReply, failureReply, isFailure } from "../ErrorRows.js"
 import type { LazyRequest, RawReply, RawRequest, RequestHead } from "../Wire.js"
+import { awaitEventLoop } from "./EventLoop.js"
 import { Exchange } from "./Exchange.js"
 import { refusalOf } from "./Guards.js"
 import { make as makeIdempotency } from "./Idempotency.js"

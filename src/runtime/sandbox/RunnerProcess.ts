@@ -8,11 +8,13 @@ import { spawn } from "node:child_process"
 import type { Duplex } from "node:stream"
 import type { GuestLimits } from "../../actors/ports/Sandbox.js"
 import { childProcessorMillis } from "../jail/ProcessorTime.js"
-import { type PendingTurn, PendingTurns } from "./PendingTurns.js"
+import type { PendingTurn } from "./PendingTurns.js"
+import { RunnerTurns } from "./RunnerTurns.js"
 import type { TurnAnswer } from "./TurnAnswer.js"
+import { Watchdog } from "./Watchdog.js"
 import type { Jail } from "../jail/Jail.js"
 import { LoadedPrograms } from "./LoadedPrograms.js"
-import { LongTurns } from "./LongTurns.js"
+import type { LongTurns } from "./LongTurns.js"
 import { readOutputs } from "./OutputReader.js"
 import {
   RunnerRequest,
@@ -26,18 +28,7 @@ import {
 
 /** Shown after the command in lists of processes. */
 const processName = "svc-runner"
-/** A turn that takes longer than this delays those behind it. */
-const longTurnMillis = 20
-/** How long a turn of another tenant waits before it moves to another runner. */
-const evictAfterMillis = 20
-/** A queue of this many turns is long. */
-const longQueue = 8
-/** How long beyond its CPU limit a guest may give no answer before its runner is killed. */
-const graceMillis = 500
-/** How often the watchdog checks a working runner. */
-const watchdogMillis = 100
-/** After this many times the allowed time a silent runner is killed even if it got no CPU. */
-const starvationFactor = 10
+
 export interface RunnerProcess {
   readonly pid: number | undefined
   /** The number of turns that are not yet answered. */
@@ -100,14 +91,8 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
   })
   // Node types further pipes as readable or writable; a "pipe" is a socket and therefore both.
   const socket = child.stdio[3] as Duplex
-  /** The runner works on the first one, unless `current` is another. */
-  const pending = new PendingTurns()
-  /** Replays that have yielded. */
-  const paused = new Map<number, PendingTurn>()
+  const turns = new RunnerTurns()
   const programs = new LoadedPrograms((bytes) => send(bytes))
-  const longTurns = new LongTurns()
-  let current: number | undefined
-  let workStartedAt = 0
   let hungSession: number | undefined
   let isReady = false
   let isGone = false
@@ -159,24 +144,17 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
     limits: GuestLimits,
     onAnswer: (answer: TurnAnswer) => void
   ): void => {
-    const askedAt = performance.now()
-    if (pending.size === 0 && paused.size === 0) workStartedAt = askedAt
-    pending.add(session, { onAnswer, limitMillis: limits.cpuPerStepMillis, tenant, askedAt })
-    startWatchdog()
+    turns.add(session, { onAnswer, limitMillis: limits.cpuPerStepMillis, tenant, askedAt: performance.now() })
+    watchdog.start()
     // A guest that yielded counts: it may compute long once it goes on.
-    if (pending.size + paused.size > 1) options.onQueued()
+    if (turns.size > 1) options.onQueued()
   }
 
   /** Removes the turn that the runner has answered, and returns a function that delivers the answer. */
   const takeTurn = (session: number): ((answer: TurnAnswer) => void) => {
-    const waiting = pending.take(session) ?? paused.get(session)
-    paused.delete(session)
-    current = undefined
-    const now = performance.now()
-    if (waiting !== undefined) longTurns.add(waiting.tenant, now - workStartedAt, now)
-    workStartedAt = now
+    const turn = turns.take(session)
     return (answer) => {
-      if (waiting !== undefined) deliverAnswer(waiting.onAnswer, answer)
+      if (turn !== undefined) deliverAnswer(turn.onAnswer, answer)
     }
   }
 
@@ -206,17 +184,10 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
         const refusal = JSON.parse(payload.toString("utf8", 4)) as TurnFailure
         return takeTurn(session)(refusal)
       }
-      case RunnerReply.yielded: {
-        const waiting = pending.take(session)
-        if (waiting !== undefined) paused.set(session, waiting)
-        current = undefined
-        workStartedAt = performance.now()
-        return
-      }
+      case RunnerReply.yielded:
+        return turns.yield(session)
       case RunnerReply.begin:
-        current = session
-        workStartedAt = performance.now()
-        return
+        return turns.begin(session)
       case RunnerReply.ready:
         isReady = true
         startupErrors = ""
@@ -226,63 +197,11 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
     }
   }
 
-  const sessionAtWork = (): number | undefined => current ?? pending.nextSession()
-
-  // --- Turns of other tenants ---
-
-  const tenantAtWork = (): string | undefined => {
-    const session = sessionAtWork()
-    return session === undefined ? undefined : (pending.get(session) ?? paused.get(session))?.tenant
-  }
-
-  const busyTenant = (): string | undefined => {
-    const tenant = tenantAtWork()
-    if (tenant === undefined || performance.now() - workStartedAt > longTurnMillis) return tenant
-    if (pending.size < longQueue) return undefined
-    return pending.belongMostlyTo(tenant) ? tenant : undefined
-  }
-
   const evictWaiting = (canRunElsewhere: (tenant: string) => boolean): void => {
-    const atWork = sessionAtWork()
-    const tenant = tenantAtWork()
-    const now = performance.now()
-    for (const [session, one] of pending.entries()) {
-      if (session === atWork || one.tenant === tenant || now - one.askedAt < evictAfterMillis) continue
-      if (!canRunElsewhere(one.tenant)) continue
-      pending.take(session)
+    for (const [session, { onAnswer }] of turns.takeMovable(canRunElsewhere)) {
       send(idFrame(RunnerRequest.close, session))
-      deliverAnswer(one.onAnswer, { tag: "SessionLost", reason: "evicted" })
+      deliverAnswer(onAnswer, { tag: "SessionLost", reason: "evicted" })
     }
-  }
-
-  // --- The watchdog ---
-
-  let watchdog: NodeJS.Timeout | undefined
-  let lastSeen = { workStartedAt: 0, processor: 0 }
-  const startWatchdog = (): void => {
-    if (watchdog === undefined) watchdog = setTimeout(guardListener("timer", checkProgress), watchdogMillis).unref()
-  }
-  const checkProgress = (): void => {
-    watchdog = undefined
-    if (isGone || pending.size + paused.size === 0) return
-    startWatchdog()
-    const session = sessionAtWork()
-    // Between a replay that yielded and the next work the runner works on no session.
-    if (session === undefined) return
-    if (lastSeen.workStartedAt !== workStartedAt) lastSeen = { workStartedAt, processor: childProcessorMillis(child) }
-    const allowedMillis = ((pending.get(session) ?? paused.get(session))?.limitMillis ?? 0) + graceMillis
-    const silentMillis = performance.now() - workStartedAt
-    if (silentMillis < allowedMillis) return
-    // The runner may have answered while this process was busy: read the socket first.
-    const suspectedStart = workStartedAt
-    const killIfHung = guardListener("timer", () => {
-      if (isGone || workStartedAt !== suspectedStart || sessionAtWork() !== session) return
-      const computedMillis = childProcessorMillis(child) - lastSeen.processor
-      if (computedMillis < allowedMillis && silentMillis < allowedMillis * starvationFactor) return
-      hungSession = session
-      kill()
-    })
-    setImmediate(() => setImmediate(killIfHung))
   }
 
   // --- The end ---
@@ -292,15 +211,23 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
     socket.destroy()
   }
 
+  const watchdog = new Watchdog({
+    turns,
+    processorMillis: () => childProcessorMillis(child),
+    guard: (body) => guardListener("timer", body),
+    onHung: (session) => {
+      hungSession = session
+      kill()
+    }
+  })
+
   const onGone = (why: string): void => {
     if (isGone) return
     isGone = true
-    clearTimeout(watchdog)
+    watchdog.stop()
     kill()
-    const waiting = [...pending.entries(), ...paused]
-    const culprit = sessionAtWork()
-    pending.clear()
-    paused.clear()
+    const culprit = turns.sessionAtWork()
+    const waiting = turns.takeAll()
     try {
       options.onGone(startupErrors === "" ? why : `${why}: ${startupErrors.trim()}`)
     } catch (cause) {
@@ -354,7 +281,7 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
 
   return {
     pid: child.pid,
-    load: () => pending.size + paused.size,
+    load: () => turns.size,
     isAlive: () => isReady && !isGone,
     start: (session, program, limits, events, onAnswer) => {
       const id = programs.idOf(program.key, program.script)
@@ -368,8 +295,8 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
       send(eventsFrame(RunnerRequest.feed, [session], events))
     },
     close: (session) => send(idFrame(RunnerRequest.close, session)),
-    busyTenant,
-    longTurns,
+    busyTenant: () => turns.busyTenant(),
+    longTurns: turns.longTurns,
     evictWaiting,
     kill
   }

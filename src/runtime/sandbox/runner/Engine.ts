@@ -4,13 +4,14 @@
  * the program were loaded, makes every later guest: it rewinds a used instance (0.05 ms) or fills a new one (2 ms).
  */
 import { Buffer } from "node:buffer"
-import { computeBytes } from "./Computations.js"
 import { wallMillis, processorMillis } from "./Processor.js"
-import { GuestStopped, readException } from "./GuestStopped.js"
+import { makeGuestCalls } from "./GuestCalls.js"
+import { GuestStopped } from "./GuestStopped.js"
 import { findHeapEnd } from "./HeapEnd.js"
+import { type GuestPointers, type Instance, isOverTime, type OwnedValue, pointer, type StepLimits } from "./Instance.js"
 import { prelude } from "./prelude/Prelude.js"
 import { fillMemory, insideLargestHole, restoreInPlace, type Snapshot, snapshotOf } from "./Snapshot.js"
-import type { EngineModule, Ffi, WasmMemory } from "./Wasm.js"
+import type { Ffi } from "./Wasm.js"
 import { loadBindings, Memory, Module } from "./Wasm.js"
 
 const pageBytes = 65_536
@@ -22,46 +23,9 @@ const maximumPages = 3072
 const stackBytes = 256 * 1024
 /** Margin below a guest's limit: the prelude counts towards it, and freed pieces may be too small for reuse. */
 const nearlyFullBytes = 4 * 1024 * 1024
-/** Microtasks between two reads of the clock. */
-const jobsPerDrain = 1000
-
-type Value = ReturnType<Ffi["QTS_GetUndefined"]> | ReturnType<Ffi["QTS_NewString"]>
-type OwnedValue = ReturnType<Ffi["QTS_NewString"]>
-
-/** Addresses of the guest's objects: the same in every copy of one snapshot. */
-export interface GuestPointers {
-  readonly runtime: ReturnType<Ffi["QTS_NewRuntime"]>
-  readonly context: ReturnType<Ffi["QTS_NewContext"]>
-  readonly step: OwnedValue
-  readonly take: OwnedValue
-  readonly load: OwnedValue
-  readonly nextComputation: OwnedValue
-  readonly computationDone: OwnedValue
-  /** Room for the address of one argument. */
-  readonly argv: Parameters<Ffi["QTS_Call"]>[4]
-}
 
 /** The state letter of a guest that waits for a computation. */
 const computationState = 99
-
-export interface Instance {
-  readonly module: EngineModule
-  readonly ffi: Ffi
-  readonly memory: WasmMemory
-  at: GuestPointers
-  /** It trapped, was interrupted or ran out of memory, and must not be used again. */
-  isSpoiled: boolean
-  limits: StepLimits
-  /** When the CPU time of the current step is checked next, by the monotonic clock. */
-  deadline: number
-  startedAt: number
-  isInterrupted: boolean
-}
-
-export interface StepLimits {
-  readonly memoryBytes: number
-  readonly cpuMillis: number
-}
 
 export interface Engine {
   /** Loads a program into a new guest, and takes its snapshot. Fails with `GuestStopped`. */
@@ -127,114 +91,7 @@ export const makeEngine = async (wasm: Uint8Array<ArrayBuffer>): Promise<Engine>
     heapEndAddress === 0 ? instance.memory.buffer.byteLength : Math.max(0, heapEnd(instance) - baseEnd)
   const isFull = (instance: Instance): boolean => usedBytes(instance) > instance.limits.memoryBytes - nearlyFullBytes
 
-  // --- Calls into the guest ---
-
-  const writeBytes = (instance: Instance, bytes: Uint8Array): number => {
-    const address = instance.module._malloc(bytes.length + 1)
-    if (address === 0) throw new GuestStopped("memory")
-    const heap = instance.module.HEAPU8
-    heap.set(bytes, address)
-    heap[address + bytes.length] = 0
-    return address
-  }
-
-  /** The bytes of a zero-terminated string of the engine, copied. */
-  const bytesAt = (instance: Instance, address: number): Buffer => {
-    const heap = instance.module.HEAPU8
-    return Buffer.from(heap.subarray(address, heap.indexOf(0, address)))
-  }
-
-  const textOf = (instance: Instance, value: Value): Buffer => {
-    const { at, ffi } = instance
-    const address = ffi.QTS_GetString(at.context, value)
-    if (address === 0) throw new GuestStopped("memory")
-    const bytes = bytesAt(instance, address)
-    ffi.QTS_FreeCString(at.context, address)
-    return bytes
-  }
-
-  const checkResult = (instance: Instance, value: OwnedValue): OwnedValue => {
-    const { at, ffi } = instance
-    if (instance.isInterrupted) throw new GuestStopped("cpu")
-    const exception = ffi.QTS_ResolveException(at.context, value)
-    if (exception === 0) return value
-    const dumped = ffi.QTS_Dump(at.context, exception)
-    throw readException(dumped === 0 ? "" : bytesAt(instance, dumped).toString(), isFull(instance))
-  }
-
-  const call = (instance: Instance, target: OwnedValue, argument?: Uint8Array): OwnedValue => {
-    const { at, ffi, module } = instance
-    if (argument === undefined) {
-      return checkResult(instance, ffi.QTS_Call(at.context, target, ffi.QTS_GetUndefined(), 0, at.argv))
-    }
-    const text = writeBytes(instance, argument)
-    const value = checkResult(instance, ffi.QTS_NewString(at.context, pointer(text)))
-    module._free(text)
-    return apply(instance, target, value)
-  }
-
-  /** Calls with one value, which it frees. */
-  const apply = (instance: Instance, target: OwnedValue, value: OwnedValue): OwnedValue => {
-    const { at, ffi } = instance
-    new DataView(instance.memory.buffer).setUint32(at.argv, value, true)
-    const result = ffi.QTS_Call(at.context, target, ffi.QTS_GetUndefined(), 1, at.argv)
-    ffi.QTS_FreeValuePointer(at.context, value)
-    return checkResult(instance, result)
-  }
-
-  const evaluate = (instance: Instance, script: Uint8Array, file: string): OwnedValue => {
-    const { at, ffi, module } = instance
-    const text = writeBytes(instance, script)
-    const result = ffi.QTS_Eval(at.context, pointer(text), script.length, file, noModules, globalCode)
-    module._free(text)
-    return checkResult(instance, result)
-  }
-
-  /** Runs all microtasks. The guest may catch an interrupt as a rejection, so the time is checked after each batch. */
-  const drain = (instance: Instance): void => {
-    const { at, ffi } = instance
-    while (ffi.QTS_IsJobPending(at.runtime) === 1) {
-      const done = checkResult(instance, ffi.QTS_ExecutePendingJob(at.runtime, jobsPerDrain, pointer(at.argv)))
-      ffi.QTS_FreeValuePointer(at.context, done)
-      if (isOverTime(instance)) throw new GuestStopped("cpu")
-    }
-  }
-
-  const take = (instance: Instance): Buffer => {
-    const outbox = call(instance, instance.at.take)
-    const text = textOf(instance, outbox)
-    instance.ffi.QTS_FreeValuePointer(instance.at.context, outbox)
-    return text
-  }
-
-  /** The bytes of a guest's `ArrayBuffer`; `undefined` if the value is not one. */
-  const bufferOf = (instance: Instance, value: OwnedValue): Uint8Array | undefined => {
-    const { at, ffi, module } = instance
-    const length = ffi.QTS_GetArrayBufferLength(at.context, value)
-    // The binding returns a copy, which the caller must free.
-    const address = ffi.QTS_GetArrayBuffer(at.context, value)
-    if (address === 0) return undefined
-    const bytes = module.HEAPU8.slice(address, address + length)
-    module._free(address)
-    return bytes
-  }
-
-  /** Runs the guest's oldest pending computation, gives it the result, and runs the microtasks. */
-  const compute = (instance: Instance): void => {
-    const { at, ffi } = instance
-    const request = call(instance, at.nextComputation)
-    const member = (index: number): OwnedValue => ffi.QTS_GetPropNumber(at.context, request, index)
-    const [name, key, data] = [member(0), member(1), member(2)]
-    const what = textOf(instance, name).toString()
-    const input = what === "base64-decode" ? textOf(instance, data) : bufferOf(instance, data)
-    const bytes = computeBytes(what, bufferOf(instance, key), input ?? new Uint8Array(0))
-    for (const value of [name, key, data, request]) ffi.QTS_FreeValuePointer(at.context, value)
-    const address = writeBytes(instance, bytes)
-    const result = checkResult(instance, ffi.QTS_NewArrayBuffer(at.context, pointer(address), bytes.length))
-    ffi.QTS_FreeValuePointer(at.context, apply(instance, at.computationDone, result))
-    if (isOverTime(instance)) throw new GuestStopped("cpu")
-    drain(instance)
-  }
+  const { call, compute, drain, evaluate, take } = makeGuestCalls(isFull)
 
   const limit = (instance: Instance, limits: StepLimits): void => {
     instance.limits = limits
@@ -350,10 +207,6 @@ export const makeEngine = async (wasm: Uint8Array<ArrayBuffer>): Promise<Engine>
 
 const unlimited: StepLimits = { memoryBytes: 128 * 1024 * 1024, cpuMillis: Infinity }
 
-/** Brands an address as the bindings' types require. */
-const pointer = <P extends number>(address: number): P => address as P
-const noModules = pointer<Parameters<Ffi["QTS_Eval"]>[4]>(0)
-const globalCode = pointer<Parameters<Ffi["QTS_Eval"]>[5]>(0)
 const everyIntrinsic = pointer<Parameters<Ffi["QTS_NewContext"]>[1]>(0)
 const noPointers: GuestPointers = {
   runtime: pointer(0),
@@ -364,21 +217,4 @@ const noPointers: GuestPointers = {
   nextComputation: pointer(0),
   computationDone: pointer(0),
   argv: pointer(0)
-}
-
-/**
- * Whether the step has used up its CPU time. The wall clock only decides when to check, so that a busy machine
- * interrupts no guest for having waited.
- */
-const isOverTime = (instance: Instance): boolean => {
-  if (instance.isInterrupted) return true
-  const now = wallMillis()
-  if (now < instance.deadline) return false
-  const used = processorMillis() - instance.startedAt
-  if (used < instance.limits.cpuMillis) {
-    instance.deadline = now + Math.max(1, instance.limits.cpuMillis - used)
-    return false
-  }
-  instance.isInterrupted = true
-  return true
 }

@@ -1,6 +1,7 @@
 /** The guests of one runner: caches snapshots of programs and free instances, and evicts suspended guests. */
 import type { Buffer } from "node:buffer"
-import type { GuestPointers, Engine, Instance, StepLimits } from "./Engine.js"
+import type { Engine } from "./Engine.js"
+import type { GuestPointers, Instance, StepLimits } from "./Instance.js"
 import type { Snapshot } from "./Snapshot.js"
 
 /** Cached snapshots (about 0.7 MB each), and free instances for the next runs of their programs. */

@@ -1,0 +1,87 @@
+/** Cancels runs, wherever they are driven. */
+import { Clock, Effect, Option } from "effect"
+import { decide, isEnd, type RunEnd } from "../../domain/Execution.js"
+import { InvalidState, NotFound, Unavailable } from "../../domain/Failure.js"
+import { guest } from "../../domain/Limits.js"
+import type { Executions } from "../ports/Executions.js"
+import { type AppendFailure, type FinishedRun, Journal, type OpenRun } from "../ports/Journal.js"
+import { Identifiers } from "../ports/Identifiers.js"
+import { Ownership } from "../ports/Ownership.js"
+import { Runs } from "../ports/Runs.js"
+import { LiveRuns } from "./LiveRuns.js"
+import { Execution } from "./Protocol.js"
+import { callbackDeliveries, finishedRun } from "./RunResult.js"
+import { runError } from "./RunSpec.js"
+
+export const unavailable = (reason: string) => new Unavailable({ reason, retryAfterSeconds: 1 })
+
+export const reasonOf = (error: AppendFailure): string => ("reason" in error ? error.reason : error._tag)
+
+const cancelledRun = (run: OpenRun, { status, statusReason }: RunEnd, now: number): FinishedRun =>
+  finishedRun(
+    run,
+    {
+      status,
+      statusReason,
+      output: null,
+      at: now,
+      error: runError({ name: "Cancelled", category: "cancelled", message: "the run was cancelled" })
+    },
+    null,
+    guest.memoryBytes
+  )
+
+/** Makes the function that cancels a run. */
+export const makeCancellation = Effect.gen(function* () {
+  const journal = yield* Journal
+  const identifiers = yield* Identifiers
+  const ownership = yield* Ownership
+  const runs = yield* Runs
+  const live = yield* LiveRuns
+  const execution = yield* Execution.client
+
+  const cancel: Executions["Type"]["cancel"] = Effect.fn("Executions.cancel")(function* (organisation, id, audit) {
+    const found = yield* runs.get(organisation, id).pipe(Effect.mapError((error) => unavailable(error.reason)))
+    if (Option.isNone(found)) return yield* new NotFound({ what: "execution" })
+    const run = found.value
+    const event = decide(run, { _tag: "Cancel" })
+    if (!isEnd(event))
+      return yield* new InvalidState({ state: run.status, message: "the run cannot be cancelled any more" })
+    const end = cancelledRun(run, event, yield* Clock.currentTimeMillis)
+    const deliveries = callbackDeliveries(end, () => identifiers.next("dlv"))
+    yield* journal
+      .append({
+        id,
+        organisationId: organisation,
+        spaceId: run.spaceId,
+        retention: run.retention,
+        epoch: run.epoch,
+        end,
+        audit,
+        deliveries
+      })
+      .pipe(
+        Effect.mapError((error): Unavailable | "fenced" =>
+          error._tag === "Fenced" ? "fenced" : unavailable(reasonOf(error))
+        ),
+        Effect.catchIf(
+          (error): error is "fenced" => error === "fenced",
+          () => new InvalidState({ state: "running", message: "the run changed its owner meanwhile: try again" })
+        )
+      )
+    yield* live.stop(id, Option.some(end))
+    if (!ownership.owns(run.shard)) {
+      // The owner is fenced at its next append; the message only makes it stop sooner.
+      yield* execution(id)
+        .Stop({ status: "cancelled" })
+        .pipe(Effect.timeout("1 second"), Effect.sandbox, Effect.ignore, Effect.forkDaemon)
+    }
+    return end
+  })
+
+  /** Cancels again with a fresh read when the run changed its owner in between. */
+  const cancelWithRetry: Executions["Type"]["cancel"] = (organisation, id, audit) =>
+    cancel(organisation, id, audit).pipe(Effect.retry({ times: 3, while: (error) => error._tag === "InvalidState" }))
+
+  return cancelWithRetry
+})

@@ -1,0 +1,63 @@
+/** Changes of runs that wait for a flush, in their order. Each batch has at most one change of each run and claim. */
+import type { AppendFailure } from "../../../actors/ports/Journal.js"
+import type { PreparedChange } from "./Batch.js"
+
+export interface QueuedChange extends PreparedChange {
+  readonly done: (failure: AppendFailure | undefined) => void
+}
+
+const maxBatchChanges = 500
+/** Every later change waits while a batch is written and parsed. A larger change is written alone. */
+const maxBatchCharacters = 1_000_000
+
+const claimKey = ({ change }: PreparedChange): string | undefined =>
+  change.claim === undefined ? undefined : `${change.organisationId}|${change.claim.scope}|${change.claim.key}`
+
+export class ChangeQueue {
+  private queue: Array<QueuedChange> = []
+  /** The runs and claims that a flush is writing. */
+  private readonly keysInFlight = new Set<string>()
+
+  get size(): number {
+    return this.queue.length
+  }
+
+  add(change: QueuedChange): void {
+    this.queue.push(change)
+  }
+
+  /**
+   * Takes the next batch: at most one change of each run and claim, in their order, and none of a run or claim that a
+   * flush is writing. The caller must call `settle` when it is written.
+   */
+  takeBatch(): ReadonlyArray<QueuedChange> {
+    const items: Array<QueuedChange> = []
+    const rest: Array<QueuedChange> = []
+    const passedKeys = new Set<string>()
+    let size = 0
+    for (const item of this.queue) {
+      const keys = [item.change.id, claimKey(item) ?? item.change.id]
+      const isFull = items.length >= maxBatchChanges || (items.length > 0 && size + item.size > maxBatchCharacters)
+      if (isFull || keys.some((key) => this.keysInFlight.has(key) || passedKeys.has(key))) rest.push(item)
+      else {
+        size += item.size
+        items.push(item)
+      }
+      for (const key of keys) passedKeys.add(key)
+    }
+    for (const item of items) this.mark(item, "add")
+    this.queue = rest
+    return items
+  }
+
+  /** The batch is written, or has failed: later changes of its runs may follow. */
+  settle(items: ReadonlyArray<QueuedChange>): void {
+    for (const item of items) this.mark(item, "delete")
+  }
+
+  private mark(item: QueuedChange, how: "add" | "delete"): void {
+    this.keysInFlight[how](item.change.id)
+    const key = claimKey(item)
+    if (key !== undefined) this.keysInFlight[how](key)
+  }
+}

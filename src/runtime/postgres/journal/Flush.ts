@@ -1,0 +1,110 @@
+/** Writes one batch of changes in one statement; resends it when its connection is lost, halves it when it is rejected. */
+import { Client } from "pg"
+import { ChangeRefused, JournalUnavailable } from "../../../actors/ports/Journal.js"
+import { describe } from "../../telemetry/SafeError.js"
+import { makeBatch, type PreparedChange } from "./Batch.js"
+import type { QueuedChange } from "./ChangeQueue.js"
+import { findRefusal, isRejected, isRetryable, rejectionMessage } from "./RefusedChange.js"
+import { makeStatements } from "./Statement.js"
+
+/** How long a batch is resent after its connection is lost. */
+const resendMillis = 10_000
+
+export const pause = (millis: number) => new Promise<void>((resolve) => setTimeout(resolve, millis))
+
+export interface FlushOptions {
+  readonly connectionString: string
+  /** Called after each commit. */
+  readonly onCommit: (changes: ReadonlyArray<PreparedChange>) => void
+  /** Whether the writer is closed: then a batch is not resent. */
+  readonly isClosed: () => boolean
+}
+
+/**
+ * Writes the batch and reports each result. Takes an idle connection, if there is one, and returns the connection that
+ * it used, or `undefined` if that is broken.
+ */
+export type Flush = (
+  idleClient: Client | undefined,
+  items: ReadonlyArray<QueuedChange>,
+  startedAt: number,
+  isResend: boolean
+) => Promise<Client | undefined>
+
+export const makeFlush = ({ connectionString, isClosed, onCommit }: FlushOptions): Flush => {
+  const statementOf = makeStatements()
+
+  const flush: Flush = async (idleClient, items, startedAt, isResend) => {
+    let client = idleClient
+    try {
+      client ??= await connect(connectionString)
+      const { name, text, values } = statementOf(makeBatch(items))
+      const result = await client.query<{ id: string }>({ name, text, values: [...values] })
+      const refusedIds = new Set(result.rows.map((row) => row.id))
+      await reportResults(client, items, refusedIds, isResend)
+      return client
+    } catch (error) {
+      if (isRejected(error)) return splitRejected(client, items, startedAt, error)
+      if (!isRetryable(error)) void client?.end().catch(() => undefined)
+      if (performance.now() - startedAt > resendMillis || isClosed()) {
+        const failure = new JournalUnavailable({ reason: describe(error) })
+        for (const item of items) item.done(failure)
+        return undefined
+      }
+      await pause(isRetryable(error) ? 5 : 100)
+      return flush(isRetryable(error) ? client : undefined, items, startedAt, true)
+    }
+  }
+
+  /** Halves a batch that Postgres rejects until the change that it rejects is alone, so that the others commit. */
+  const splitRejected = async (
+    client: Client | undefined,
+    items: ReadonlyArray<QueuedChange>,
+    startedAt: number,
+    error: unknown
+  ): Promise<Client | undefined> => {
+    const [only] = items
+    if (items.length === 1 && only !== undefined) {
+      only.done(new ChangeRefused({ reason: rejectionMessage(error) }))
+      return client
+    }
+    const middle = Math.ceil(items.length / 2)
+    const next = await flush(client, items.slice(0, middle), startedAt, true)
+    return flush(next, items.slice(middle), startedAt, true)
+  }
+
+  const reportResults = async (
+    client: Client,
+    items: ReadonlyArray<QueuedChange>,
+    refusedIds: ReadonlySet<string>,
+    isResend: boolean
+  ): Promise<void> => {
+    const committed: Array<QueuedChange> = []
+    for (const item of items) {
+      if (!refusedIds.has(item.change.id)) {
+        committed.push(item)
+        continue
+      }
+      const failure = await findRefusal(client, item.change, isResend)
+      if (failure === undefined) committed.push(item)
+      else item.done(failure)
+    }
+    for (const item of committed) item.done(undefined)
+    onCommit(committed)
+  }
+
+  return flush
+}
+
+const connect = async (connectionString: string): Promise<Client> => {
+  const client = new Client({
+    connectionString,
+    application_name: "svc-journal",
+    keepAlive: true,
+    connectionTimeoutMillis: 5_000
+  })
+  // The next flush finds out that a connection was lost.
+  client.on("error", () => undefined)
+  await client.connect()
+  return client
+}

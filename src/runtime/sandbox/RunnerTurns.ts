@@ -1,0 +1,103 @@
+/** The turns of one runner that are not yet answered: which it works on and since when, and which have yielded. */
+import { LongTurns } from "./LongTurns.js"
+import { type PendingTurn, PendingTurns } from "./PendingTurns.js"
+
+/** A turn that takes longer than this delays those behind it. */
+const longTurnMillis = 20
+/** How long a turn of another tenant waits before it moves to another runner. */
+const moveAfterMillis = 20
+/** A queue of this many turns is long. */
+const longQueue = 8
+
+export class RunnerTurns {
+  /** The tenants whose turns were long lately. */
+  readonly longTurns = new LongTurns()
+  /** When the runner began what it works on, by the monotonic clock. */
+  workStartedAt = 0
+  /** The runner works on the first one, unless it has told that it began another. */
+  private readonly queued = new PendingTurns()
+  /** Replays that have yielded. */
+  private readonly yielded = new Map<number, PendingTurn>()
+  private begun: number | undefined
+
+  get size(): number {
+    return this.queued.size + this.yielded.size
+  }
+
+  get(session: number): PendingTurn | undefined {
+    return this.queued.get(session) ?? this.yielded.get(session)
+  }
+
+  /** Queues a turn. */
+  add(session: number, turn: PendingTurn): void {
+    if (this.size === 0) this.workStartedAt = turn.askedAt
+    this.queued.add(session, turn)
+  }
+
+  /** Removes the turn that the runner has answered, and returns it. */
+  take(session: number): PendingTurn | undefined {
+    const turn = this.queued.take(session) ?? this.yielded.get(session)
+    this.yielded.delete(session)
+    this.begun = undefined
+    const now = performance.now()
+    if (turn !== undefined) this.longTurns.add(turn.tenant, now - this.workStartedAt, now)
+    this.workStartedAt = now
+    return turn
+  }
+
+  /** The runner has put this turn aside and goes on with another one. */
+  yield(session: number): void {
+    const turn = this.queued.take(session)
+    if (turn !== undefined) this.yielded.set(session, turn)
+    this.begun = undefined
+    this.workStartedAt = performance.now()
+  }
+
+  /** The runner has begun this turn, which need not be the first one. */
+  begin(session: number): void {
+    this.begun = session
+    this.workStartedAt = performance.now()
+  }
+
+  /** The session that the runner works on; `undefined` between a yielded replay and the next work. */
+  sessionAtWork(): number | undefined {
+    return this.begun ?? this.queued.nextSession()
+  }
+
+  /** The tenant that delays others: its turn is long, or most turns of a long queue are its own. */
+  busyTenant(): string | undefined {
+    const tenant = this.tenantAtWork()
+    if (tenant === undefined || performance.now() - this.workStartedAt > longTurnMillis) return tenant
+    if (this.queued.size < longQueue) return undefined
+    return this.queued.belongMostlyTo(tenant) ? tenant : undefined
+  }
+
+  /** Removes and returns the queued turns that wait for another tenant's turn too long, if `canRunElsewhere`. */
+  takeMovable(canRunElsewhere: (tenant: string) => boolean): ReadonlyArray<readonly [number, PendingTurn]> {
+    const atWork = this.sessionAtWork()
+    const tenant = this.tenantAtWork()
+    const now = performance.now()
+    const movable = [...this.queued.entries()].filter(
+      ([session, turn]) =>
+        session !== atWork &&
+        turn.tenant !== tenant &&
+        now - turn.askedAt >= moveAfterMillis &&
+        canRunElsewhere(turn.tenant)
+    )
+    for (const [session] of movable) this.queued.take(session)
+    return movable
+  }
+
+  /** Removes and returns all turns. */
+  takeAll(): ReadonlyArray<readonly [number, PendingTurn]> {
+    const all = [...this.queued.entries(), ...this.yielded]
+    this.queued.clear()
+    this.yielded.clear()
+    return all
+  }
+
+  private tenantAtWork(): string | undefined {
+    const session = this.sessionAtWork()
+    return session === undefined ? undefined : this.get(session)?.tenant
+  }
+}
